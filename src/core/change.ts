@@ -1,0 +1,168 @@
+/**
+ * A change is data: everything one step changes, applied whole or not at all, and only if the node still owns the agent
+ * (DESIGN §8, M1). `commit(change)` is the only way to write.
+ */
+import type { AgentSeed, StopMark } from "./agent.ts";
+import type { DeliveryState, NewDelivery } from "./delivery.ts";
+import type { AgentId, ChangeId, DeliveryId, EntryId, RunId, SessionId, SessionKey } from "./ids.ts";
+import type { CronJob } from "./job.ts";
+import type { MessageState, NewMessage } from "./message.ts";
+import type { AbortMark, RunBody, RunOutcome } from "./run.ts";
+import type { AgentState } from "./state.ts";
+import type { SubagentRunRecord } from "./subagent-run.ts";
+
+export interface Change {
+  /** Stored with the change, so that a commit whose answer was lost can be looked up (M2). */
+  readonly id: ChangeId;
+  /** The place in the program that makes this change: for logs, and for the simulation to crash around. */
+  readonly site: string;
+  readonly at: number;
+  /** The agent this change belongs to. Ops marked "owner" act on it and need it. */
+  readonly owner?: Owner;
+  readonly ops: readonly Op[];
+}
+
+/** What the owner claims to hold. Any part that is no longer true refuses the whole change. */
+export interface Owner {
+  readonly agentId: AgentId;
+  readonly node: number;
+  readonly epoch: number;
+  /** Refused after a later marker (M10). */
+  readonly sessionId?: SessionId;
+  /** The run must be open, at this step, and bear no abort mark unless `evenAborted` (M9). */
+  readonly run?: { readonly id: RunId; readonly step: number; readonly evenAborted?: boolean };
+}
+
+/** Where a message goes: an agent that exists, or the agent of a session key, made if there is none. */
+export type Recipient =
+  | { readonly agentId: AgentId }
+  | { readonly sessionKey: SessionKey; readonly create?: AgentSeed };
+
+/** Recognises a message that was accepted before (M5). */
+export interface Dedupe {
+  readonly key: string;
+  /** Kept until then, and as long as the message is unsettled. */
+  readonly keepUntil: number;
+}
+
+export type Op =
+  // Anybody may do these, for any agent.
+  | { readonly op: "agent.create"; readonly seed: AgentSeed }
+  | {
+      readonly op: "message.post";
+      readonly to: Recipient;
+      readonly message: NewMessage;
+      readonly dedupe?: Dedupe;
+      /** Claim the recipient for this node if nobody holds it, in the same commit. */
+      readonly claimFor?: number;
+    }
+  | { readonly op: "run.abort"; readonly runId: RunId; readonly mark: AbortMark }
+  | { readonly op: "agent.stop"; readonly agentId: AgentId; readonly mark: StopMark | null }
+  // Ownership.
+  | { readonly op: "node.join"; readonly name: string; readonly leaseUntil: number }
+  | { readonly op: "node.renew"; readonly node: number; readonly leaseUntil: number }
+  | { readonly op: "node.leave"; readonly node: number }
+  | { readonly op: "agent.claim"; readonly agentId: AgentId; readonly node: number }
+  /** Claims up to `limit` agents that have work and no living owner. */
+  | { readonly op: "agents.claim"; readonly node: number; readonly limit: number }
+  // Owner only.
+  /** Gives the agent back if nothing waits and no run is open; compares counters in the releasing statement (M3). */
+  | { readonly op: "agent.release" }
+  | { readonly op: "message.take"; readonly runId: RunId; readonly seqs: readonly number[] }
+  | { readonly op: "message.settle"; readonly settlements: readonly Settlement[] }
+  | {
+      readonly op: "entries.append";
+      /** The position of the first line; must be the agent's next one. */
+      readonly position: number;
+      readonly lines: readonly string[];
+      readonly leaf: EntryId;
+    }
+  /** Moves the tip to an entry that is already there. */
+  | { readonly op: "leaf.move"; readonly leaf: EntryId }
+  | { readonly op: "session.begin"; readonly sessionId: SessionId }
+  | { readonly op: "state.put"; readonly state: AgentState }
+  | { readonly op: "run.open"; readonly runId: RunId; readonly body: RunBody }
+  /** A committed step: counts the step up and, where `attempt` is absent, starts the attempts anew (M13). */
+  | { readonly op: "run.step"; readonly runId: RunId; readonly body: RunBody; readonly attempt?: number }
+  | { readonly op: "run.end"; readonly runId: RunId; readonly body: RunBody; readonly outcome: RunOutcome }
+  | { readonly op: "delivery.add"; readonly delivery: NewDelivery }
+  // Guarded by what they change, not by an agent's owner.
+  | {
+      readonly op: "delivery.move";
+      readonly id: DeliveryId;
+      /** Refused unless the delivery is in this state with this many attempts. */
+      readonly from: DeliveryState;
+      readonly attempts: number;
+      readonly to: DeliveryState;
+      readonly nextAt?: number;
+      readonly reason?: string;
+      readonly receipt?: string;
+      /** Gives it a new place behind all others (a person's retry, M17). */
+      readonly toTail?: boolean;
+    }
+  | { readonly op: "job.put"; readonly job: CronJob }
+  | { readonly op: "job.remove"; readonly id: string }
+  | { readonly op: "subagent.put"; readonly record: SubagentRunRecord }
+  | { readonly op: "subagent.remove"; readonly runId: string }
+  /** A small durable fact: a connector's offset, a counter. `null` removes it. */
+  | { readonly op: "fact.put"; readonly key: string; readonly value: string | null }
+  /** Removes one bounded portion of what has outlived its limit; history is never pruned. */
+  | {
+      readonly op: "prune";
+      readonly what: Prunable;
+      readonly before: number;
+      readonly limit: number;
+      readonly after?: string;
+    };
+
+export type Prunable = "messages" | "deliveries" | "dedupe" | "runs" | "changes";
+
+export interface Settlement {
+  readonly seq: number;
+  readonly state: Exclude<MessageState, "waiting" | "taken">;
+  readonly runId?: RunId;
+  readonly reason?: string;
+}
+
+/** What an op has to say beside "done". Ops not named here say nothing. */
+export type OpResult =
+  | { readonly op: "agent.create"; readonly agentId: AgentId; readonly created: boolean }
+  | ({ readonly op: "message.post" } & Posted)
+  | { readonly op: "run.abort"; readonly marked: boolean }
+  | { readonly op: "node.join"; readonly node: number }
+  | { readonly op: "agent.claim"; readonly epoch: number | undefined }
+  | { readonly op: "agents.claim"; readonly claims: readonly { readonly agentId: AgentId; readonly epoch: number }[] }
+  | { readonly op: "agent.release"; readonly released: boolean }
+  | { readonly op: "prune"; readonly removed: number; readonly next: string | undefined };
+
+export interface Posted {
+  readonly agentId: AgentId;
+  /** The sequence given now, or the one the same message got before. */
+  readonly seq: number;
+  readonly duplicate: boolean;
+  /** Whether this message made the agent. */
+  readonly created: boolean;
+  /** Who holds the recipient after this commit, if anybody does. */
+  readonly holder?: { readonly node: number; readonly epoch: number };
+}
+
+/** Why a change was not applied. Expected, so returned and not thrown. */
+export type Refusal =
+  /** Another node, or a later claim, holds the agent. */
+  | "fenced"
+  /** A marker came after the session this change belongs to. */
+  | "session"
+  /** The run bears an abort mark. */
+  | "aborted"
+  /** The run has ended or is at another step. */
+  | "run"
+  /** The agent or one of its ancestors was stopped (M20). */
+  | "stopped"
+  /** There is no such agent, run or delivery. */
+  | "missing"
+  /** Something else changed in between: a delivery's state, a position. */
+  | "conflict";
+
+export type CommitResult =
+  | { readonly ok: true; readonly results: readonly (OpResult | undefined)[] }
+  | { readonly ok: false; readonly refused: Refusal; readonly detail: string };

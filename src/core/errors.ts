@@ -1,0 +1,127 @@
+/**
+ * Typed errors. A class per decision a caller can take; each has a stable code, says whether trying again makes sense,
+ * keeps its cause and tells the reader what to do next. Expected outcomes are returned, not thrown.
+ */
+
+export interface ErrorOptions {
+  readonly cause?: unknown;
+  /** What the person who reads this can do. Shown after the message. */
+  readonly hint?: string;
+}
+
+export abstract class RookeryError extends Error {
+  abstract readonly code: string;
+  /** Whether the same call may succeed later without anything being changed by a person. */
+  abstract readonly retryable: boolean;
+  readonly hint: string | undefined;
+
+  constructor(message: string, options: ErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = new.target.name;
+    this.hint = options.hint;
+  }
+}
+
+/** Something handed in from outside does not have the form it should have. */
+export class InvalidInputError extends RookeryError {
+  readonly code = "invalid_input";
+  readonly retryable = false;
+}
+
+/** The configuration file cannot be used as it is; the message names file and line. */
+export class ConfigError extends RookeryError {
+  readonly code = "config";
+  readonly retryable = false;
+}
+
+/** A command line that cannot be understood. */
+export class UsageError extends RookeryError {
+  readonly code = "usage";
+  readonly retryable = false;
+}
+
+/** What was asked for does not exist. */
+export class NotFoundError extends RookeryError {
+  readonly code = "not_found";
+  readonly retryable = false;
+}
+
+/** Another process holds this home. */
+export class HomeLockedError extends RookeryError {
+  readonly code = "home_locked";
+  readonly retryable = true;
+}
+
+/** The database cannot be read. Nothing was touched; `rookery repair` is the way on. */
+export class StoreUnreadableError extends RookeryError {
+  readonly code = "store_unreadable";
+  readonly retryable = false;
+}
+
+/** The database was written by a newer version of the program. */
+export class StoreNewerError extends RookeryError {
+  readonly code = "store_newer";
+  readonly retryable = false;
+}
+
+/** A migration failed; the database is as it was before. */
+export class MigrationError extends RookeryError {
+  readonly code = "migration";
+  readonly retryable = false;
+}
+
+/** The disk is full, read-only or forbidden. Nothing of this change was kept; it may be tried again later. */
+export class StoreFullError extends RookeryError {
+  readonly code = "store_full";
+  readonly retryable = true;
+}
+
+/** The store is being closed or was closed. */
+export class StoreClosedError extends RookeryError {
+  readonly code = "store_closed";
+  readonly retryable = false;
+}
+
+/**
+ * A commit of which nobody knows whether it was applied. The caller throws away what it has in memory and asks the
+ * store for the change's outcome before it goes on (M2).
+ */
+export class CommitUnknownError extends RookeryError {
+  readonly code = "commit_unknown";
+  readonly retryable = true;
+}
+
+/** Stored data has a form this program does not accept (a bad descriptor, a broken line). Kept as it is. */
+export class CorruptDataError extends RookeryError {
+  readonly code = "corrupt_data";
+  readonly retryable = false;
+}
+
+/** A wait that reached its limit before what it waited for happened. */
+export class TimeoutError extends RookeryError {
+  readonly code = "timeout";
+  readonly retryable = true;
+}
+
+/** Waiting here would close a circle of agents that wait for each other. */
+export class WaitCycleError extends RookeryError {
+  readonly code = "wait_cycle";
+  readonly retryable = false;
+}
+
+/** The program's own rules were broken: a bug. */
+export class InvariantError extends RookeryError {
+  readonly code = "invariant";
+  readonly retryable = false;
+}
+
+/** What any thrown thing says, for logs and for people. */
+export function errorText(error: unknown): string {
+  if (error instanceof RookeryError && error.hint) return `${error.message} ${error.hint}`;
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Ends an exhaustive switch: the compiler proves it is never reached, data from outside may still prove it wrong. */
+export function unreachable(value: never, what: string): never {
+  throw new InvariantError(`Unexpected ${what}: ${JSON.stringify(value)}`);
+}

@@ -1,0 +1,13 @@
+/** A file that came with a message or was made by a tool: where it lies in the file store and what it is. */
+import { z } from "zod";
+
+export const fileReferenceSchema = z
+  .object({
+    id: z.string().min(1),
+    name: z.string().min(1),
+    mimeType: z.string().min(1),
+    size: z.number().int().nonnegative(),
+    path: z.string().min(1),
+  })
+  .readonly();
+export type FileReference = z.infer<typeof fileReferenceSchema>;

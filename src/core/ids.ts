@@ -1,0 +1,69 @@
+/**
+ * Identifiers. Every id is a branded string, so that one kind cannot be handed in where another is wanted, and each
+ * says where it comes from: agents are cuid2, sessions and runs are uuids, messages and entries carry their position.
+ */
+import { z } from "zod";
+
+declare const brand: unique symbol;
+type Brand<Name extends string> = string & { readonly [brand]: Name };
+
+export type AgentId = Brand<"AgentId">;
+export type SessionId = Brand<"SessionId">;
+export type SessionKey = Brand<"SessionKey">;
+export type RunId = Brand<"RunId">;
+export type EntryId = Brand<"EntryId">;
+export type ChangeId = Brand<"ChangeId">;
+export type DeliveryId = Brand<"DeliveryId">;
+export type MessageId = Brand<"MessageId">;
+
+/** The shape of a cuid2 as daycare checked it: lower case letters and digits, 24 to 32 of them. */
+const AGENT_ID = /^[a-z0-9]{24,32}$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+export const agentIdSchema = z
+  .string()
+  .regex(AGENT_ID, "Agent id must be a cuid2 value.")
+  .transform((id) => id as AgentId);
+export const sessionIdSchema = z
+  .string()
+  .regex(UUID, "Session id must be a uuid.")
+  .transform((id) => id as SessionId);
+export const sessionKeySchema = z
+  .string()
+  .min(1)
+  .transform((key) => key as SessionKey);
+
+export const isAgentId = (text: string): text is AgentId => AGENT_ID.test(text);
+
+/** The world's source of fresh ids. Seeded in the simulation, random otherwise. */
+export interface Ids {
+  agent(): AgentId;
+  /** A uuid (version 7: it begins with the time, so indexes over it append), for sessions, runs and the like. */
+  uuid(): string;
+  /** Grows with every call within one process, so that the store appends instead of inserting in the middle. */
+  change(): ChangeId;
+}
+
+/** A message's id is its place: the agent it was sent to and its sequence there. */
+export const messageId = (agentId: AgentId, seq: number): MessageId => `${agentId}/${seq}` as MessageId;
+
+/** Takes a message id apart, or gives undefined where the text is no such id. */
+export function parseMessageId(text: string): { agentId: AgentId; seq: number } | undefined {
+  const match = /^([a-z0-9]{24,32})\/([1-9][0-9]{0,15})$/.exec(text);
+  if (!match) return undefined;
+  return { agentId: match[1] as AgentId, seq: Number(match[2]) };
+}
+
+/**
+ * An entry's id is a uuid (version 8) whose first eight digits are its position in the agent's history, so that an entry
+ * can be found without an index over ids.
+ */
+export function entryId(position: number, uuid: string): EntryId {
+  const place = position.toString(16).padStart(8, "0");
+  return `${place}-${uuid.slice(9, 13)}-8${uuid.slice(15)}` as EntryId;
+}
+
+/** The position an entry id carries, or undefined where the id was made elsewhere (imported histories). */
+export function positionOf(id: EntryId): number | undefined {
+  return UUID.test(id) && id[14] === "8" ? Number.parseInt(id.slice(0, 8), 16) : undefined;
+}

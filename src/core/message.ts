@@ -1,0 +1,126 @@
+/**
+ * A message is an item in an agent's inbox, of any origin. Once accepted it is settled exactly once (L1): taken by a
+ * named run, merged into a named prompt, or dropped by a named policy that left its trace.
+ */
+import { z } from "zod";
+import { deliveryContextSchema } from "./delivery.ts";
+import { fileReferenceSchema } from "./file-reference.ts";
+import { type AgentId, agentIdSchema, type MessageId, type RunId } from "./ids.ts";
+
+const runId = z
+  .string()
+  .min(1)
+  .transform((id) => id as RunId);
+
+export const queueModeSchema = z.enum(["steer", "followup", "collect", "steer-backlog", "queue", "interrupt"]);
+export type QueueMode = z.infer<typeof queueModeSchema>;
+
+/** What a message says. One form per kind. */
+export const messageBodySchema = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("user"),
+    text: z.string(),
+    files: z.array(fileReferenceSchema).optional(),
+    /** The channel's id of the message this one answers. */
+    replyToId: z.string().optional(),
+    sender: z.object({ id: z.string(), name: z.string().optional() }).optional(),
+    /** Said for this message only; wins over every other queue setting. */
+    queueMode: queueModeSchema.optional(),
+  }),
+  z.object({
+    kind: z.literal("system"),
+    text: z.string(),
+    /** The agent it comes from, set by the engine and never read from text. Absent: the system itself. */
+    origin: z.string().optional(),
+    silent: z.boolean().optional(),
+  }),
+  z.object({
+    kind: z.literal("trigger"),
+    text: z.string(),
+    trigger: z.object({ type: z.enum(["cron", "heartbeat", "webhook"]), id: z.string(), slot: z.string().optional() }),
+  }),
+  z.object({
+    kind: z.literal("report"),
+    text: z.string(),
+    childId: agentIdSchema,
+    childRunId: runId,
+  }),
+  z.object({
+    kind: z.literal("reset"),
+    text: z.string().optional(),
+    by: z.enum(["person", "daily", "idle", "system"]),
+  }),
+  z.object({ kind: z.literal("restore") }),
+  z.object({ kind: z.literal("compact"), instructions: z.string().optional() }),
+  z.object({
+    kind: z.literal("permission"),
+    runId,
+    callId: z.string(),
+    approved: z.boolean(),
+    by: z.string().optional(),
+  }),
+]);
+export type MessageBody = z.infer<typeof messageBodySchema>;
+export type MessageKind = MessageBody["kind"];
+
+/** Where a message came from, as the channel names it. Ids are the channel's immutable ones, never display names. */
+export const sourceSchema = z
+  .object({
+    connector: z.string().min(1),
+    accountId: z.string().optional(),
+    channelId: z.string().optional(),
+    messageId: z.string().optional(),
+    /** An edited message keeps its id and carries a revision (M5). */
+    revision: z.number().int().optional(),
+    sentAt: z.number().int().optional(),
+  })
+  .readonly();
+export type Source = z.infer<typeof sourceSchema>;
+
+/** `waiting → taken →` one of the ends (M4). */
+export const messageStateSchema = z.enum([
+  "waiting",
+  "taken",
+  "answered",
+  "recorded",
+  "merged",
+  "dropped",
+  "failed",
+  "aborted",
+  "discarded",
+  "removed",
+]);
+export type MessageState = z.infer<typeof messageStateSchema>;
+
+export const newMessageSchema = z
+  .object({
+    body: messageBodySchema,
+    source: sourceSchema.optional(),
+    /** Where the answer goes. Absent: nobody outside is answered. */
+    delivery: deliveryContextSchema.optional(),
+    acceptedAt: z.number().int(),
+  })
+  .readonly();
+export type NewMessage = z.infer<typeof newMessageSchema>;
+
+export interface Message extends NewMessage {
+  readonly id: MessageId;
+  readonly agentId: AgentId;
+  readonly seq: number;
+  readonly state: MessageState;
+  /** The run that took it, or into whose prompt it was merged. */
+  readonly runId?: RunId;
+  /** Why it ended as it did, where the state alone does not say: the drop policy, an error. */
+  readonly reason?: string;
+  readonly settledAt?: number;
+}
+
+/** Kinds that overtake what waits: a reset (M10) and a decision about a call that is waiting for it (M11). */
+export const isUrgent = (body: MessageBody): boolean => body.kind === "reset" || body.kind === "permission";
+
+/** Silent messages are recorded and wake nobody (M4). */
+export const isSilent = (body: MessageBody): boolean => body.kind === "system" && body.silent === true;
+
+/** Whether a message counts towards the queue's cap: people's and ordinary system messages do, the rest are exempt (M1). */
+export const countsTowardsCap = (body: MessageBody): boolean =>
+  body.kind === "user" || (body.kind === "system" && !body.silent);

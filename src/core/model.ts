@@ -1,0 +1,65 @@
+/**
+ * The model's port: a request in, events out, a complete result at the end. It never throws; failures are one of the
+ * classes, and each class has its rule in the loop (DESIGN §4).
+ */
+import type { Block, StopReason, Usage } from "./entry.ts";
+
+export interface ModelMessage {
+  readonly role: "user" | "assistant" | "tool";
+  readonly content: readonly Block[];
+  /** Role `tool`: which call this answers. */
+  readonly toolCallId?: string;
+  readonly toolName?: string;
+  readonly isError?: boolean;
+  /** Role `assistant`: who wrote it, for handing over between providers. */
+  readonly api?: string;
+  readonly provider?: string;
+  readonly model?: string;
+  readonly stopReason?: StopReason;
+  readonly timestamp?: number;
+}
+
+export interface ModelTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+export interface ModelRequest {
+  readonly model: string;
+  readonly system: string;
+  readonly messages: readonly ModelMessage[];
+  readonly tools: readonly ModelTool[];
+  readonly sessionId: string;
+  readonly thinking?: string;
+}
+
+export type ModelEvent =
+  | { readonly type: "text"; readonly delta: string }
+  | { readonly type: "thinking"; readonly delta: string }
+  | { readonly type: "toolCall"; readonly id: string; readonly name: string };
+
+export type ModelErrorClass = "overflow" | "rate" | "transient" | "auth" | "request" | "aborted";
+
+export interface ModelError {
+  readonly class: ModelErrorClass;
+  readonly message: string;
+  readonly retryAfterMs?: number;
+}
+
+/** What a call gave. On an error, `content` holds whatever had arrived. */
+export interface ModelResult {
+  readonly content: readonly Block[];
+  readonly stopReason: StopReason;
+  readonly api: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly usage?: Usage;
+  readonly error?: ModelError;
+}
+
+export interface Model {
+  /** Must not throw and must settle when the signal aborts. `onEvent` is told of deltas as they come. */
+  call(request: ModelRequest, signal: AbortSignal, onEvent: (event: ModelEvent) => void): Promise<ModelResult>;
+}

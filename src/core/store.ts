@@ -1,0 +1,81 @@
+/**
+ * The store's port. It exists so that the same engine runs on an embedded SQLite file, on a shared PostgreSQL and inside
+ * the simulation. Writing is one function; everything else reads. Reads see every commit that has resolved.
+ */
+import type { AgentRecord } from "./agent.ts";
+import type { Change, CommitResult } from "./change.ts";
+import type { Delivery, DeliveryState } from "./delivery.ts";
+import type { AgentFetchStrategy } from "./descriptor.ts";
+import type { AgentId, ChangeId, DeliveryId, RunId, SessionKey } from "./ids.ts";
+import type { CronJob } from "./job.ts";
+import type { Message, MessageState } from "./message.ts";
+import type { RunRecord } from "./run.ts";
+import type { SubagentRunRecord } from "./subagent-run.ts";
+
+export interface Store extends StoreReader {
+  /**
+   * Applies a change whole or not at all; durable when it resolves. Rejects with `CommitUnknownError` where nobody knows,
+   * with `StoreFullError` where nothing was kept for want of room, with `StoreClosedError` after `close`.
+   */
+  commit(change: Change): Promise<CommitResult>;
+  /** What became of a change, or undefined where it was not applied (M2). */
+  outcome(id: ChangeId): Promise<CommitResult | undefined>;
+  /** Calls back with agents that another node posted to: a hint, may be late or missing (M24). Returns how to stop. */
+  onHint(listener: (agentId: AgentId) => void): () => void;
+  close(): Promise<void>;
+}
+
+export interface Page {
+  readonly limit: number;
+}
+
+export interface StoreReader {
+  agent(id: AgentId): Promise<AgentRecord | undefined>;
+  agentByKey(key: SessionKey): Promise<AgentRecord | undefined>;
+  agentFor(strategy: AgentFetchStrategy): Promise<AgentRecord | undefined>;
+  /** Agents in the order they were made, for listings. */
+  agents(page: Page & { readonly after?: AgentId }): Promise<readonly AgentRecord[]>;
+
+  /** Messages that wait, oldest first. `urgent` gives only those that overtake. */
+  waiting(
+    agentId: AgentId,
+    page: Page & { readonly afterSeq?: number; readonly urgent?: boolean },
+  ): Promise<readonly Message[]>;
+  message(agentId: AgentId, seq: number): Promise<Message | undefined>;
+  messages(
+    agentId: AgentId,
+    page: Page & { readonly beforeSeq?: number; readonly states?: readonly MessageState[] },
+  ): Promise<readonly Message[]>;
+
+  /** Lines of history with a position below `before`, newest first. */
+  linesBack(agentId: AgentId, page: Page & { readonly before?: number }): Promise<readonly Line[]>;
+
+  run(id: RunId): Promise<RunRecord | undefined>;
+  /** Newest first. */
+  runs(agentId: AgentId, page: Page): Promise<readonly RunRecord[]>;
+
+  delivery(id: DeliveryId): Promise<Delivery | undefined>;
+  /** In the store's order. Without `states`: those that have not ended. */
+  deliveries(
+    page: Page & { readonly afterN?: number; readonly states?: readonly DeliveryState[]; readonly agentId?: AgentId },
+  ): Promise<readonly Delivery[]>;
+
+  job(id: string): Promise<CronJob | undefined>;
+  jobs(): Promise<readonly CronJob[]>;
+  subagentRun(runId: string): Promise<SubagentRunRecord | undefined>;
+  subagentRuns(filter?: { readonly requesterSessionKey?: string }): Promise<readonly SubagentRunRecord[]>;
+  fact(key: string): Promise<string | undefined>;
+  nodes(): Promise<readonly NodeRecord[]>;
+}
+
+export interface Line {
+  readonly position: number;
+  readonly line: string;
+}
+
+export interface NodeRecord {
+  readonly node: number;
+  readonly name: string;
+  readonly leaseUntil: number;
+  readonly left: boolean;
+}
