@@ -119,6 +119,8 @@ export type Prunable = "messages" | "deliveries" | "dedupe" | "runs" | "changes"
 
 export interface Settlement {
   readonly seq: number;
+  /** The state it leaves; another state refuses the change. */
+  readonly from: "waiting" | "taken";
   readonly state: Exclude<MessageState, "waiting" | "taken">;
   readonly runId?: RunId;
   readonly reason?: string;

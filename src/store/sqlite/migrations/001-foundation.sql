@@ -4,11 +4,11 @@
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 -- Every applied change: its id (so that a lost answer can be looked up) and whom it touched (so that the plain files can
--- follow). `touched` lists agent numbers and the words `jobs` and `subagents`, separated by blanks.
+-- follow). No index over ids: one is looked up only after a commit went wrong, and then it is among the newest rows.
+-- `touched` lists agent numbers and the words `jobs` and `subagents`, separated by blanks.
 CREATE TABLE changes (n INTEGER PRIMARY KEY, id TEXT NOT NULL, at INTEGER NOT NULL, touched TEXT NOT NULL, result TEXT);
-CREATE UNIQUE INDEX changes_id ON changes (id);
 
-CREATE TABLE nodes (node INTEGER PRIMARY KEY, name TEXT NOT NULL, lease_until INTEGER NOT NULL, left INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE nodes (node INTEGER PRIMARY KEY, name TEXT NOT NULL, lease_until INTEGER NOT NULL, gone INTEGER NOT NULL DEFAULT 0);
 
 CREATE TABLE agents (
   no INTEGER PRIMARY KEY,

@@ -1,0 +1,97 @@
+/** Ops that make, claim, release and stop agents. */
+import type { AgentSeed } from "../../core/agent.ts";
+import type { Op, OpResult } from "../../core/change.ts";
+import type { AgentDraft } from "./agent-draft.ts";
+import { type Applying, ownerOf, stoppedBy, touch } from "./apply-change.ts";
+import { RefusedChange } from "./refused.ts";
+
+type OpOf<Name extends Op["op"]> = Extract<Op, { op: Name }>;
+
+/** Makes an agent unless its session key is taken: then the one that has it is the answer (races make one). */
+export function createAgent(applying: Applying, seed: AgentSeed): OpResult {
+  const { drafts } = applying;
+  const taken = drafts.byKey(seed.sessionKey);
+  if (taken) return { op: "agent.create", agentId: taken.id, created: false };
+  return { op: "agent.create", agentId: insertAgent(applying, seed).id, created: true };
+}
+
+/** Writes a new agent with the lines its history begins with. A stopped ancestor refuses (M20). */
+export function insertAgent(applying: Applying, seed: AgentSeed): AgentDraft {
+  const { db, drafts } = applying;
+  const { descriptor } = seed;
+  const parent = descriptor.type === "subagent" ? descriptor.parentAgentId : null;
+  if (parent !== null) {
+    const stopped = stoppedBy(db, { id: seed.id, parent, stopped: null });
+    if (stopped) throw new RefusedChange("stopped", `Agent ${stopped} was stopped.`);
+  }
+  const { lastInsertRowid } = db
+    .statement("insert-agent")
+    .run(
+      seed.id,
+      seed.sessionKey,
+      seed.profile,
+      descriptor.type,
+      parent,
+      JSON.stringify(descriptor),
+      seed.createdAt,
+      seed.sessionId,
+      seed.lines.length,
+      seed.leaf,
+      JSON.stringify(seed.state),
+    );
+  const no = Number(lastInsertRowid);
+  db.statement("insert-session-key").run(seed.sessionKey, no);
+  seed.lines.forEach((line, position) => {
+    db.statement("insert-entry").run(no, position, line);
+  });
+  const draft = drafts.get(seed.id);
+  touch(applying, draft, "inbox");
+  return draft;
+}
+
+/** Whether a node lives: it has not left and its lease runs at the change's time. */
+export function livingNode({ db, change }: Applying, node: number): boolean {
+  return db.statement("select-living-node").get(node, change.at) !== undefined;
+}
+
+/** Gives an agent to a node if nobody living holds it; each hand-over raises the epoch. */
+export function claim(applying: Applying, draft: AgentDraft, node: number): boolean {
+  if (draft.node === node) return true;
+  if (draft.node !== null && livingNode(applying, draft.node)) return false;
+  draft.node = node;
+  draft.epoch += 1;
+  touch(applying, draft, "inbox");
+  return true;
+}
+
+export function claimAgent(applying: Applying, op: OpOf<"agent.claim">): OpResult {
+  const draft = applying.drafts.get(op.agentId);
+  return { op: "agent.claim", epoch: claim(applying, draft, op.node) ? draft.epoch : undefined };
+}
+
+export function claimAgents(applying: Applying, op: OpOf<"agents.claim">): OpResult {
+  const rows = applying.db.statement("claimable-agents").all(applying.change.at, op.limit);
+  const claims = rows.map((row) => {
+    const draft = applying.drafts.byNumber(Number(row.no));
+    claim(applying, draft, op.node);
+    return { agentId: draft.id, epoch: draft.epoch };
+  });
+  return { op: "agents.claim", claims };
+}
+
+/** Compares the counters in the releasing statement itself: a message that came in between refuses the release (M3). */
+export function releaseAgent(applying: Applying): OpResult {
+  const draft = ownerOf(applying);
+  const idle = draft.waiting === 0 && draft.run_id === null;
+  if (idle) {
+    draft.node = null;
+    touch(applying, draft, "inbox");
+  }
+  return { op: "agent.release", released: idle };
+}
+
+export function stopAgent(applying: Applying, op: OpOf<"agent.stop">): undefined {
+  const draft = applying.drafts.get(op.agentId);
+  draft.stopped = op.mark === null ? null : JSON.stringify(op.mark);
+  touch(applying, draft, "all");
+}

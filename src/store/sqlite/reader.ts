@@ -1,0 +1,161 @@
+/** The store's reads on SQLite: rows in, records out. Nothing here writes, and nothing here scans a table that grows. */
+import type { AgentRecord } from "../../core/agent.ts";
+import type { CommitResult } from "../../core/change.ts";
+import type { Delivery } from "../../core/delivery.ts";
+import type { AgentId, ChangeId } from "../../core/ids.ts";
+import { messageId } from "../../core/ids.ts";
+import type { Message } from "../../core/message.ts";
+import type { RunRecord } from "../../core/run.ts";
+import type { StoreReader } from "../../core/store.ts";
+import type { Database } from "./database.ts";
+
+type Row = Record<string, unknown>;
+
+const json = <T>(text: unknown): T => JSON.parse(text as string) as T;
+const opt = <T>(value: unknown): T | undefined => (value === null || value === undefined ? undefined : (value as T));
+
+export function agentOf(row: Row): AgentRecord {
+  return {
+    id: row.id as AgentRecord["id"],
+    sessionKey: row.session_key as AgentRecord["sessionKey"],
+    profile: row.profile as string,
+    descriptor: json(row.descriptor),
+    state: json(row.state),
+    sessionId: row.session_id as AgentRecord["sessionId"],
+    nextSeq: row.next_seq as number,
+    cursor: row.cursor as number,
+    waiting: row.waiting as number,
+    nextPos: row.next_pos as number,
+    leaf: row.leaf as AgentRecord["leaf"],
+    runId: opt(row.run_id),
+    node: opt(row.node),
+    epoch: row.epoch as number,
+    lastHumanAt: opt(row.last_human_at),
+    stopped: row.stopped === null ? undefined : json(row.stopped),
+    createdAt: row.created_at as number,
+  };
+}
+
+export function messageOf(agentId: AgentId, row: Row): Message {
+  const seq = row.seq as number;
+  return {
+    ...json<Message>(row.message),
+    id: messageId(agentId, seq),
+    agentId,
+    seq,
+    state: row.state as Message["state"],
+    runId: opt(row.run_id),
+    reason: opt(row.reason),
+    settledAt: opt(row.settled_at),
+  };
+}
+
+export function runOf(row: Row): RunRecord {
+  return {
+    id: row.id as RunRecord["id"],
+    agentId: row.agent_id as AgentId,
+    sessionId: row.session_id as RunRecord["sessionId"],
+    state: row.state as RunRecord["state"],
+    attempt: row.attempt as number,
+    step: row.step as number,
+    startedAt: row.started_at as number,
+    endedAt: opt(row.ended_at),
+    outcome: opt(row.outcome),
+    abort: row.abort === null ? undefined : json(row.abort),
+    body: json(row.body),
+  };
+}
+
+export function deliveryOf(row: Row): Delivery {
+  return {
+    n: row.n as number,
+    id: row.id as Delivery["id"],
+    agentId: row.agent_id as AgentId,
+    runId: opt(row.run_id),
+    target: json(row.target),
+    payload: json(row.payload),
+    state: row.state as Delivery["state"],
+    attempts: row.attempts as number,
+    nextAt: row.next_at as number,
+    createdAt: row.created_at as number,
+    endedAt: opt(row.ended_at),
+    reason: opt(row.reason),
+    receipt: opt(row.receipt),
+  };
+}
+
+/** What became of a change, or undefined where it was not applied. */
+export function outcomeOf(db: Database, id: ChangeId): CommitResult | undefined {
+  const row = db.statement("select-change").get(id);
+  if (!row) return undefined;
+  return { ok: true, results: row.result === null ? [] : json(row.result) };
+}
+
+export function readerOf(db: Database): StoreReader {
+  const one = <T>(row: Row | undefined, of: (row: Row) => T): T | undefined => (row ? of(row) : undefined);
+  const records = <T>(rows: Row[], column: string): T[] => rows.map((row) => json<T>(row[column]));
+  const FAR = Number.MAX_SAFE_INTEGER;
+  return {
+    agent: async (id) => one(db.statement("select-agent").get(id), agentOf),
+    agentByKey: async (key) => one(db.statement("select-agent-by-key").get(key), agentOf),
+    agentFor: async (strategy) =>
+      one(
+        db.statement(strategy === "heartbeat" ? "select-most-recent-heartbeat" : "select-most-recent-foreground").get(),
+        agentOf,
+      ),
+    agents: async ({ after, limit }) =>
+      db
+        .statement("select-agents")
+        .all(after ?? null, limit)
+        .map(agentOf),
+    waiting: async (agentId, { afterSeq = 0, limit, urgent }) =>
+      db
+        .statement(urgent ? "select-waiting-urgent" : "select-waiting")
+        .all(agentId, afterSeq, limit)
+        .map((row) => messageOf(agentId, row)),
+    message: async (agentId, seq) =>
+      one(db.statement("select-message").get(agentId, seq), (row) => messageOf(agentId, row)),
+    messages: async (agentId, { beforeSeq = FAR, limit, states }) => {
+      const filter = states ? JSON.stringify(states) : null;
+      return db
+        .statement("select-messages")
+        .all(agentId, beforeSeq, filter, filter, limit)
+        .map((row) => messageOf(agentId, row));
+    },
+    linesBack: async (agentId, { before = FAR, limit }) =>
+      db
+        .statement("select-lines-back")
+        .all(agentId, before, limit)
+        .map((row) => ({ position: row.pos as number, line: row.line as string })),
+    run: async (id) => one(db.statement("select-run").get(id), runOf),
+    runs: async (agentId, { limit }) => db.statement("select-runs").all(agentId, limit).map(runOf),
+    delivery: async (id) => one(db.statement("select-delivery").get(id), deliveryOf),
+    deliveries: async ({ afterN = 0, limit, states, agentId }) => {
+      const filter = JSON.stringify(states ?? ["pending", "sending"]);
+      if (agentId) return db.statement("select-deliveries-of").all(agentId, afterN, filter, limit).map(deliveryOf);
+      if (states) return db.statement("select-deliveries-in").all(afterN, filter, limit).map(deliveryOf);
+      return db.statement("select-open-deliveries").all(afterN, limit).map(deliveryOf);
+    },
+    job: async (id) => one(db.statement("select-job").get(id), (row) => json(row.job)),
+    jobs: async () => records(db.statement("select-jobs").all(), "job"),
+    subagentRun: async (runId) => one(db.statement("select-subagent-run").get(runId), (row) => json(row.record)),
+    subagentRuns: async (filter) =>
+      records(
+        filter?.requesterSessionKey === undefined
+          ? db.statement("select-subagent-runs").all()
+          : db.statement("select-subagent-runs-of").all(filter.requesterSessionKey),
+        "record",
+      ),
+    fact: async (key) => opt<string>(db.statement("select-fact").get(key)?.value),
+    nodes: async () =>
+      db
+        .statement("select-nodes")
+        .all()
+        .map((row) => ({
+          node: row.node as number,
+          name: row.name as string,
+          leaseUntil: row.lease_until as number,
+          left: row.gone === 1,
+        })),
+  };
+}

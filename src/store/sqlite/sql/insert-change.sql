@@ -1,0 +1,1 @@
+INSERT INTO changes (id, at, touched, result) VALUES (?, ?, ?, ?)

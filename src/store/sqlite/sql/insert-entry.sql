@@ -1,0 +1,1 @@
+INSERT INTO entries (agent, pos, line) VALUES (?, ?, ?)

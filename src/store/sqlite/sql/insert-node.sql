@@ -1,0 +1,1 @@
+INSERT INTO nodes (name, lease_until, gone) VALUES (?, ?, 0)

@@ -1,0 +1,1 @@
+INSERT INTO session_keys (key, agent) VALUES (?, ?)

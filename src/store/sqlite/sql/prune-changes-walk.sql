@@ -1,0 +1,1 @@
+SELECT n, at AS ended_at FROM changes WHERE n > ? ORDER BY n LIMIT ?

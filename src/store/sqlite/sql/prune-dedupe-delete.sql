@@ -1,0 +1,1 @@
+DELETE FROM dedupe WHERE key = ?

@@ -1,0 +1,1 @@
+SELECT n, ended_at FROM runs WHERE n > ? ORDER BY n LIMIT ?

@@ -1,0 +1,1 @@
+DELETE FROM subagent_runs WHERE run_id = ?

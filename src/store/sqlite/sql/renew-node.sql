@@ -1,0 +1,1 @@
+UPDATE nodes SET lease_until = ? WHERE node = ? AND gone = 0

@@ -1,0 +1,1 @@
+SELECT n, agent, state, attempts FROM deliveries WHERE id = ?

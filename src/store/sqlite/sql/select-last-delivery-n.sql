@@ -1,0 +1,1 @@
+SELECT max(n) AS n FROM deliveries

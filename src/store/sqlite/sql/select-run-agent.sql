@@ -1,0 +1,1 @@
+SELECT agent FROM runs WHERE id = ?

@@ -1,0 +1,1 @@
+SELECT state, step, abort FROM runs WHERE id = ?

@@ -1,0 +1,1 @@
+SELECT parent, stopped FROM agents WHERE id = ?
