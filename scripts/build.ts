@@ -1,0 +1,34 @@
+/** `npm run build`: what a published package ships. JavaScript and types from tsc, SQL files beside them, in `dist/`. */
+import { spawnSync } from "node:child_process";
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+const root = join(import.meta.dirname, "..");
+const source = join(root, "src");
+const target = join(root, "dist");
+
+/** Ends the process with the compiler's code where it fails. */
+function compile(): void {
+  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+  const { status, error } = spawnSync(process.execPath, [tsc, "--project", join(root, "tsconfig.build.json")], {
+    stdio: "inherit",
+  });
+  if (error) console.error(error.message);
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+/** Files the sources read at run time stand in `dist` where they stand in `src`. */
+function copySql(): number {
+  const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".sql"));
+  for (const file of files) {
+    mkdirSync(dirname(join(target, file)), { recursive: true });
+    copyFileSync(join(source, file), join(target, file));
+  }
+  return files.length;
+}
+
+rmSync(target, { recursive: true, force: true });
+compile();
+const copied = copySql();
+chmodSync(join(target, "main.js"), 0o755);
+console.log(`built dist/ with ${copied} SQL files`);

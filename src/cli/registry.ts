@@ -1,0 +1,34 @@
+/**
+ * The commands there are, in the order the help shows them. To add one: write `commands/<name>.ts`, add its line here.
+ * Only the line is loaded at start; the file is when its command is called.
+ */
+import type { Command } from "./command.ts";
+
+export interface Registration {
+  readonly summary: string;
+  readonly load: () => Promise<Command>;
+}
+
+export type Registry = Readonly<Record<string, Registration>>;
+
+export const REGISTRY: Registry = {
+  config: {
+    summary: "see, check and start the configuration",
+    load: async () => (await import("./commands/config.ts")).configCommand,
+  },
+  home: {
+    summary: "show where everything is kept",
+    load: async () => (await import("./commands/home.ts")).homeCommand,
+  },
+  version: {
+    summary: "show the version",
+    load: async () => (await import("./commands/version.ts")).versionCommand,
+  },
+  help: {
+    summary: "show help, also for one command",
+    load: async () => (await import("./commands/help.ts")).helpCommand,
+  },
+};
+
+/** What `rookery` alone means, if there is such a command: with text piped into it, and at a terminal. */
+export const WITHOUT_ARGUMENTS = { piped: "run", terminal: "chat" } as const;

@@ -1,0 +1,44 @@
+/** The whole configuration, put together from its sections. A new section is a file in `sections/` and a line here. */
+import type { z } from "zod";
+import { gatewayDefaults, gatewaySchema } from "./sections/gateway.ts";
+import { laneDefaults, lanesSchema } from "./sections/lanes.ts";
+import { logDefaults, logSchema } from "./sections/log.ts";
+import { modelDefaults, modelsSchema } from "./sections/models.ts";
+import { outboxDefaults, outboxSchema } from "./sections/outbox.ts";
+import { profilesSchema } from "./sections/profiles.ts";
+import { queueDefaults, queueSchema } from "./sections/queue.ts";
+import { retentionDefaults, retentionSchema } from "./sections/retention.ts";
+import { runDefaults, runsSchema } from "./sections/runs.ts";
+import { storeDefaults, storeSchema } from "./sections/store.ts";
+import { section, text } from "./values.ts";
+
+export const configSchema = section({
+  /** For editors; the program does not read it. */
+  $schema: text("the address of a schema").optional(),
+  gateway: gatewaySchema,
+  models: modelsSchema,
+  profiles: profilesSchema,
+  queue: queueSchema,
+  lanes: lanesSchema,
+  runs: runsSchema,
+  outbox: outboxSchema,
+  store: storeSchema,
+  retention: retentionSchema,
+  log: logSchema,
+});
+
+export type Config = z.output<typeof configSchema>;
+
+/** Every default, as data. */
+export const configDefaults = {
+  gateway: gatewayDefaults,
+  /** Of each model of a provider. */
+  model: modelDefaults,
+  queue: queueDefaults,
+  lanes: laneDefaults,
+  runs: runDefaults,
+  outbox: outboxDefaults,
+  store: storeDefaults,
+  retention: retentionDefaults,
+  log: logDefaults,
+} as const;

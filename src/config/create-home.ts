@@ -1,0 +1,30 @@
+/**
+ * Makes a home and the directories in it, each for its owner only. A directory that is already there keeps its mode:
+ * whoever made it may share it on purpose, so it is reported and not changed.
+ */
+import { mkdir, stat } from "node:fs/promises";
+import { ConfigError } from "../core/errors.ts";
+import { DIRECTORY_MODE, type HomePaths, homeDirectories } from "./paths.ts";
+
+export interface CreatedHome {
+  readonly created: readonly string[];
+  /** Directories that others than their owner can enter. */
+  readonly open: readonly string[];
+}
+
+export async function createHome(paths: HomePaths): Promise<CreatedHome> {
+  const created: string[] = [];
+  const open: string[] = [];
+  for (const directory of homeDirectories(paths)) {
+    try {
+      if (await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE })) created.push(directory);
+      else if (((await stat(directory)).mode & 0o077) !== 0) open.push(directory);
+    } catch (cause) {
+      throw new ConfigError(`The directory ${directory} cannot be made: ${(cause as Error).message}.`, {
+        cause,
+        hint: "Choose another home with --home or ROOKERY_HOME, or make it writable for this user.",
+      });
+    }
+  }
+  return { created, open };
+}

@@ -1,0 +1,28 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { configDefaults, configSchema } from "./config-schema.ts";
+import { keyPaths, schemaTree } from "./schema-tree.ts";
+
+const page = readFileSync(new URL("../../docs/configuration.md", import.meta.url), "utf8");
+const documented = new Map(
+  [...page.matchAll(/^\| `([^`]+)` +\| (.*?) +\|/gm)]
+    .map(([, key, value]) => [key ?? "", value ?? ""] as const)
+    .filter(([key]) => /^\$schema$|^[a-z]+\./.test(key) && key !== "rookery.json5" && key !== "rookery.db"),
+);
+
+describe("docs/configuration.md", () => {
+  it("has every key of the schema in its table, and no other", () => {
+    expect([...documented.keys()].sort()).toEqual([...keyPaths(schemaTree(configSchema))].sort());
+  });
+
+  it("says the defaults that are true", () => {
+    const { model, ...sections } = configDefaults;
+    const leaves = (value: unknown, path: string): readonly (readonly [string, unknown])[] =>
+      typeof value === "object" && value !== null
+        ? Object.entries(value).flatMap(([key, child]) => leaves(child, path === "" ? key : `${path}.${key}`))
+        : [[path, value]];
+    const defaults = [...leaves(sections, ""), ...leaves(model, "models.providers.<name>.models[]")];
+    expect(defaults.length).toBeGreaterThan(25);
+    for (const [key, value] of defaults) expect(documented.get(key), key).toBe(`\`${JSON.stringify(value)}\``);
+  });
+});

@@ -1,0 +1,47 @@
+/** The thin adaptor between the configuration and the disk: reads the file of a home, and the files secrets refer to. */
+import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { ConfigError } from "../core/errors.ts";
+import { type CheckedConfig, checkConfig, type Environment, type ParsedConfig, parseConfig } from "./parse-config.ts";
+import { type HomePaths, resolvePath } from "./paths.ts";
+import type { SecretWorld } from "./secret.ts";
+
+export interface LoadedConfig extends ParsedConfig {
+  readonly file: string;
+  /** A file that is not there is an empty configuration. */
+  readonly exists: boolean;
+}
+
+/** Throws a `ConfigError` where the file cannot be read or used. */
+export async function loadConfig(paths: HomePaths, env: Environment): Promise<LoadedConfig> {
+  const text = await readConfigText(paths.config);
+  const parsed = parseConfig({ text: text ?? "", file: paths.config, env });
+  return { ...parsed, file: paths.config, exists: text !== undefined };
+}
+
+/** As `loadConfig`, but says what is wrong instead of throwing it. */
+export async function inspectConfig(
+  paths: HomePaths,
+  env: Environment,
+): Promise<CheckedConfig & { readonly exists: boolean }> {
+  const text = await readConfigText(paths.config);
+  return { ...checkConfig({ text: text ?? "", file: paths.config, env }), exists: text !== undefined };
+}
+
+/** What secrets are revealed with: the environment, and files with paths as the configuration writes them. */
+export const secretWorld = (home: string, env: Environment): SecretWorld => ({
+  env,
+  readFile: (path) => readFileSync(resolvePath(path, home), "utf8"),
+});
+
+async function readConfigText(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new ConfigError(`The configuration ${file} cannot be read: ${(cause as Error).message}.`, {
+      cause,
+      hint: "Make the file readable for this user.",
+    });
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * From the text of a configuration file to a configuration, without touching the world. Bad values are errors, unknown
+ * keys are warnings; both name file, line and column.
+ */
+import JSON5 from "json5";
+import type { z } from "zod";
+import { ConfigError } from "../core/errors.ts";
+import { closestWord } from "./closest-word.ts";
+import { type Config, configSchema } from "./config-schema.ts";
+import { tokenise } from "./json5-tokens.ts";
+import { type Locator, locateNearest, locatorFor, type Path } from "./locate.ts";
+import { schemaTree } from "./schema-tree.ts";
+import { Secret } from "./secret.ts";
+import { NAME_EXPECTED } from "./values.ts";
+import { type Warning, warningsOf } from "./warnings.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface ConfigText {
+  readonly text: string;
+  /** How the file is called in messages. */
+  readonly file: string;
+  readonly env: Environment;
+}
+
+/** One thing to say about the file. */
+export interface ConfigNote {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  /** The key path, as people write it; empty for the file as a whole. */
+  readonly key: string;
+  readonly message: string;
+}
+
+export interface CheckedConfig {
+  /** Absent where there are errors. */
+  readonly config?: Config;
+  readonly errors: readonly ConfigNote[];
+  readonly warnings: readonly ConfigNote[];
+}
+
+export interface ParsedConfig {
+  readonly config: Config;
+  readonly warnings: readonly ConfigNote[];
+}
+
+/** Everything there is to say about a text. Never throws. */
+export function checkConfig({ text, file, env }: ConfigText): CheckedConfig {
+  const read = readJson5(text, file);
+  if ("error" in read) return { errors: [read.error], warnings: [] };
+
+  const locate = locatorFor(text);
+  const warnings = warningsOf(schemaTree(configSchema), read.value).map((warning) => noteOf(warning, locate, file));
+  const result = configSchema.safeParse(read.value);
+  if (result.success) return { config: withEnvironment(result.data, env), errors: [], warnings };
+
+  const errors = result.error.issues.map((issue) =>
+    noteOf(
+      { path: issue.path, atKey: issue.code === "invalid_key", message: explain(issue, read.value) },
+      locate,
+      file,
+    ),
+  );
+  return { errors, warnings };
+}
+
+/** Throws a `ConfigError` that names every bad value. */
+export function parseConfig(source: ConfigText): ParsedConfig {
+  const { config, errors, warnings } = checkConfig(source);
+  if (config) return { config, warnings };
+  throw new ConfigError(errors.map(formatNote).join("\n"), {
+    hint: "Correct the file; `rookery config check` says whether it is right.",
+  });
+}
+
+export function formatNote(note: ConfigNote): string {
+  const about = note.key === "" ? "" : `${note.key}: `;
+  return `${note.file}:${note.line}:${note.column}: ${about}${note.message}`;
+}
+
+/** A file that holds nothing but space and comments is an empty configuration. */
+function readJson5(text: string, file: string): { readonly value: unknown } | { readonly error: ConfigNote } {
+  if (tokenise(text).length === 0) return { value: {} };
+  try {
+    return { value: JSON5.parse<unknown>(text) };
+  } catch (error) {
+    const { lineNumber = 1, columnNumber = 1, message } = error as Partial<Json5Error>;
+    const what = (message ?? String(error)).replace(/^JSON5: /, "").replace(/ at \d+:\d+$/, "");
+    return { error: { file, line: lineNumber, column: columnNumber, key: "", message: `not valid JSON5: ${what}` } };
+  }
+}
+
+interface Json5Error {
+  readonly message: string;
+  readonly lineNumber: number;
+  readonly columnNumber: number;
+}
+
+/** The environment wins over the file where both say where the store is. */
+function withEnvironment(config: Config, env: Environment): Config {
+  if (!env.ROOKERY_STORE) return config;
+  return { ...config, store: { ...config.store, url: new Secret({ env: "ROOKERY_STORE" }) } };
+}
+
+function noteOf(warning: Warning, locate: Locator, file: string): ConfigNote {
+  const found = locateNearest(locate, warning.path);
+  const place = (warning.atKey ? found?.key : undefined) ?? found?.value;
+  return {
+    file,
+    line: place?.line ?? 1,
+    column: place?.column ?? 1,
+    key: keyOf(warning.path),
+    message: warning.message,
+  };
+}
+
+function keyOf(path: Path): string {
+  return path.reduce<string>((key, segment) => {
+    if (typeof segment === "number") return `${key}[${segment}]`;
+    return key === "" ? String(segment) : `${key}.${String(segment)}`;
+  }, "");
+}
+
+/** What was expected and what stands there. Texts are never quoted: one of them might be a secret in the wrong place. */
+function explain(issue: z.core.$ZodIssue, document: unknown): string {
+  if (issue.code === "invalid_key") return NAME_EXPECTED;
+  const value = valueAt(document, issue.path);
+  if (issue.code === "invalid_value" && typeof value === "string") {
+    const meant = closestWord(value, issue.values.map(String));
+    if (meant) return `${issue.message}; did you mean "${meant}"?`;
+  }
+  return `${issue.message}, ${described(value)}`;
+}
+
+function described(value: unknown): string {
+  if (value === undefined) return "but it is missing";
+  if (typeof value === "string") return value === "" ? "not an empty text" : "not this text";
+  if (Array.isArray(value)) return "not a list";
+  if (typeof value === "object" && value !== null) return "not this object";
+  return `not ${String(value)}`;
+}
+
+function valueAt(document: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (value, segment) =>
+      typeof value === "object" && value !== null && Object.hasOwn(value, segment)
+        ? (value as Record<PropertyKey, unknown>)[segment]
+        : undefined,
+    document,
+  );
+}

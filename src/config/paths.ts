@@ -1,0 +1,60 @@
+/** Where everything lives below `$ROOKERY_HOME`. Only names here; nothing is read or made. */
+import { homedir } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
+
+export interface HomePaths {
+  readonly home: string;
+  readonly config: string;
+  readonly database: string;
+  readonly agents: string;
+  readonly files: string;
+  readonly workspace: string;
+  readonly logs: string;
+  readonly subagents: string;
+  readonly cron: string;
+}
+
+export const DIRECTORY_MODE = 0o700;
+export const FILE_MODE = 0o600;
+
+/** The directories of a home, itself first. */
+export const homeDirectories = (paths: HomePaths): readonly string[] => [
+  paths.home,
+  paths.agents,
+  paths.files,
+  paths.workspace,
+  paths.logs,
+  paths.subagents,
+  paths.cron,
+];
+
+export const homePaths = (home: string): HomePaths => ({
+  home,
+  config: join(home, "rookery.json5"),
+  database: join(home, "rookery.db"),
+  agents: join(home, "agents"),
+  files: join(home, "files"),
+  workspace: join(home, "workspace"),
+  logs: join(home, "logs"),
+  subagents: join(home, "subagents"),
+  cron: join(home, "cron"),
+});
+
+/** The home: what the command line says, else the environment, else `~/.rookery`. */
+export function resolveHome(
+  said: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+  userHome: string = homedir(),
+): string {
+  const written = said ?? (env.ROOKERY_HOME || "~/.rookery");
+  return resolve(expandUser(written, userHome));
+}
+
+/** A path as the configuration writes it: `~` is the user's home, a relative path starts at the Rookery home. */
+export function resolvePath(written: string, home: string, userHome: string = homedir()): string {
+  const path = expandUser(written, userHome);
+  return isAbsolute(path) ? path : resolve(home, path);
+}
+
+const expandUser = (path: string, userHome: string): string =>
+  path === "~" || path.startsWith("~/") ? join(userHome, path.slice(1)) : path;

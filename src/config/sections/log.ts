@@ -1,0 +1,9 @@
+/** How much the program says. */
+import type { LogLevel } from "../../core/log.ts";
+import { oneOf, section } from "../values.ts";
+
+export const logDefaults = { level: "info" } as const;
+
+const LEVELS = ["debug", "info", "warn", "error"] as const satisfies readonly LogLevel[];
+
+export const logSchema = section({ level: oneOf(LEVELS).default(logDefaults.level) }).prefault({});

@@ -1,0 +1,50 @@
+/** What is wrong with a configuration without stopping it: keys nobody knows, and secrets written openly. */
+import { closestWord } from "./closest-word.ts";
+import type { Path } from "./locate.ts";
+import type { SchemaTree } from "./schema-tree.ts";
+
+export interface Warning {
+  readonly path: Path;
+  readonly message: string;
+  /** Whether the key is meant, and not the value behind it. */
+  readonly atKey: boolean;
+}
+
+/** What other systems call our sections. */
+const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
+  ["agents", "profiles"],
+  ["sessions", "profiles"],
+  ["server", "gateway"],
+  ["logging", "log"],
+  ["database", "store"],
+  ["providers", "models.providers"],
+]);
+
+export function warningsOf(tree: SchemaTree, value: unknown, path: Path = []): readonly Warning[] {
+  switch (tree.kind) {
+    case "section":
+      return members(value).flatMap(([key, child]) => {
+        const known = tree.keys.get(key);
+        return known ? warningsOf(known, child, [...path, key]) : [unknownKey(key, tree.keys.keys(), path)];
+      });
+    case "named":
+      return members(value).flatMap(([name, child]) => warningsOf(tree.value, child, [...path, name]));
+    case "list":
+      return Array.isArray(value) ? value.flatMap((item, index) => warningsOf(tree.item, item, [...path, index])) : [];
+    case "secret":
+      return typeof value === "string"
+        ? [{ path, atKey: false, message: 'a secret written openly; better { env: "NAME" } or { file: "path" }' }]
+        : [];
+    case "value":
+      return [];
+  }
+}
+
+const members = (value: unknown): readonly (readonly [string, unknown])[] =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
+
+function unknownKey(key: string, known: Iterable<string>, path: Path): Warning {
+  const meant = closestWord(key, known) ?? (path.length === 0 ? OTHER_WORDS.get(key) : undefined);
+  const message = meant ? `unknown key, ignored; did you mean "${meant}"?` : "unknown key, ignored";
+  return { path: [...path, key], atKey: true, message };
+}

@@ -1,0 +1,18 @@
+#!/usr/bin/env node
+/** The `rookery` command: hands the process's outside to the router and its answer to the shell. */
+import { enableCompileCache } from "node:module";
+
+enableCompileCache();
+
+// A reader that went away (`rookery … | head`) is no error of ours.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+});
+
+const { runCli } = await import("./cli/router.ts");
+process.exitCode = await runCli(process.argv.slice(2), {
+  env: process.env,
+  stdin: () => process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+});
