@@ -97,7 +97,9 @@ export type Op =
       readonly nextAt?: number;
       readonly reason?: string;
       readonly receipt?: string;
-      /** Gives it a new place behind all others (a person's retry, M17). */
+      /** Who is sending it; while that node lives, nobody else takes it up. */
+      readonly node?: number;
+      /** Owes it anew from now on, behind all others (a person's retry, M17). */
       readonly toTail?: boolean;
     }
   | { readonly op: "job.put"; readonly job: CronJob }

@@ -54,6 +54,8 @@ export interface Delivery extends NewDelivery {
   readonly n: number;
   readonly state: DeliveryState;
   readonly attempts: number;
+  /** The node that last began to send it. */
+  readonly node?: number;
   /** Not before this time. */
   readonly nextAt: number;
   readonly endedAt?: number;

@@ -1,0 +1,324 @@
+/**
+ * The agents of one node: what is posted is accepted, agents are made on their first message, woken, worked and put to
+ * sleep. Connectors are started last and stopped first, so that whatever they hand in finds everybody at work.
+ */
+import { type AgentRecord, DEFAULT_PROFILE } from "../core/agent.ts";
+import type { Op, Recipient } from "../core/change.ts";
+import { type Connector, type ConnectorHost, DEFAULT_REPLAY_HORIZON_MS } from "../core/connector.ts";
+import type { DeliveryContext } from "../core/delivery.ts";
+import type { AgentDescriptor, AgentFetchStrategy } from "../core/descriptor.ts";
+import { errorText, InvariantError, NotFoundError } from "../core/errors.ts";
+import { type AgentId, messageId, type RunId } from "../core/ids.ts";
+import type { MessageBody, NewMessage, Source } from "../core/message.ts";
+import type { Ports } from "../core/ports.ts";
+import type { RunResult } from "../core/run.ts";
+import { type AcceptResult, accept, recipientOf } from "../inbox/accept.ts";
+import { DEFAULT_OUTBOX, Outbox } from "../outbox/outbox.ts";
+import { RunEvents } from "../runs/events.ts";
+import { type LaneSizes, Lanes } from "../runs/lanes.ts";
+import { DEFAULT_RUN_SETTINGS, type RunPorts, type RunSettings, type Voice } from "../runs/run-ports.ts";
+import { Actor, type ActorHost } from "./actor.ts";
+import { hostFor } from "./connector-host.ts";
+import { Membership } from "./membership.ts";
+import { OneAtATime } from "./one-at-a-time.ts";
+import { seedAgent } from "./seed-agent.ts";
+import { Waits } from "./waits.ts";
+
+export interface AgentSystemOptions {
+  readonly nodeName: string;
+  /** Absent: alone on this store. */
+  readonly leaseMs?: number;
+  readonly pollMs?: number;
+  readonly restore?: "resume" | "discard";
+  readonly lanes?: LaneSizes;
+  readonly runs?: Partial<RunSettings>;
+  readonly outbox?: Partial<{ maxAgeMs: number; sendTimeoutMs: number; concurrency: number }>;
+  /** Agents kept in memory while they rest. */
+  readonly warm?: number;
+  readonly voice: (agent: AgentRecord) => Voice;
+}
+
+/** Whom a message is for: an agent by id, by what it is (made if there is none), or by how it is found. */
+export type Address =
+  | { agentId: AgentId }
+  | { descriptor: AgentDescriptor; profile?: string }
+  | { strategy: AgentFetchStrategy };
+
+export interface Posting {
+  readonly to: Address;
+  readonly body: MessageBody;
+  readonly delivery?: DeliveryContext;
+  readonly source?: Source;
+  /** Makes a repeated posting the same message. */
+  readonly key?: string;
+  readonly replayHorizonMs?: number;
+  readonly also?: readonly Op[];
+}
+
+/** What waiting for a message's end gives. Without a run where none was needed (a reset, a silent message). */
+export interface Answer {
+  readonly result: RunResult | undefined;
+}
+
+const DEFAULT_WARM = 1_000;
+const POLL_ALONE_MS = 30_000;
+const POLL_SHARED_MS = 1_000;
+export const DEFAULT_WAIT_MS = 30_000;
+
+export class AgentSystem {
+  readonly #ports: Ports;
+  readonly #options: AgentSystemOptions;
+  readonly #actors = new Map<AgentId, Actor>();
+  readonly #degraded = new Map<AgentId, string>();
+  readonly #waits: Waits<Answer>;
+  readonly #suspects = new OneAtATime();
+  readonly #membership: Membership;
+  readonly events: RunEvents;
+  readonly lanes: Lanes;
+  #outbox: Outbox | undefined;
+  #host: ActorHost | undefined;
+  #stopHints: (() => void) | undefined;
+  #phase: "new" | "loaded" | "started" | "draining" | "stopped" = "new";
+
+  constructor(ports: Ports, options: AgentSystemOptions) {
+    this.#ports = ports;
+    this.#options = options;
+    this.#waits = new Waits(ports.clock);
+    this.events = new RunEvents(ports.log);
+    this.lanes = new Lanes(options.lanes);
+    const { nodeName: name, leaseMs } = options;
+    const pollMs = options.pollMs ?? (leaseMs === undefined ? POLL_ALONE_MS : POLL_SHARED_MS);
+    this.#membership = new Membership(
+      ports,
+      { name, leaseMs, pollMs },
+      { claimed: (agentId, epoch) => this.#wake(agentId, epoch), lost: () => void this.#lost() },
+    );
+  }
+
+  get node(): number {
+    return this.#membership.node;
+  }
+  get outbox(): Outbox {
+    if (!this.#outbox) throw new InvariantError("AgentSystem must load before starting");
+    return this.#outbox;
+  }
+  /** Agents that could not be restored, and why. */
+  get degraded(): ReadonlyMap<AgentId, string> {
+    return this.#degraded;
+  }
+  /** How many agents are in memory. */
+  get loaded(): number {
+    return this.#actors.size;
+  }
+
+  /** Joins the store. From here on messages can be accepted; nobody works yet. */
+  async load(): Promise<void> {
+    const node = await this.#membership.join();
+    const { clock, store, ids, log, connectors } = this.#ports;
+    const outbox = new Outbox(
+      { clock, store, ids, log, connectors },
+      { ...DEFAULT_OUTBOX, ...this.#options.outbox, node },
+    );
+    this.#outbox = outbox;
+    const runPorts: RunPorts = {
+      ...this.#ports,
+      settings: { ...DEFAULT_RUN_SETTINGS, ...this.#options.runs },
+      events: this.events,
+      voice: this.#options.voice,
+      owed: (deliveries) => outbox.offer(deliveries),
+    };
+    this.#host = {
+      ports: runPorts,
+      lanes: this.lanes,
+      node,
+      restore: this.#options.restore ?? "resume",
+      startedAt: clock.now(),
+      suspects: this.#suspects,
+      draining: () => this.#phase === "draining" || this.#phase === "stopped",
+      settled: (messages, result) => {
+        for (const { agentId, seq } of messages) this.#waits.settle(messageId(agentId, seq), { result });
+        this.#forgetIdle();
+      },
+      degraded: (agentId, reason) => {
+        this.#degraded.set(agentId, reason);
+        log.error("an agent cannot be restored and is left as it is", { agent: agentId, reason });
+      },
+    };
+    this.#phase = "loaded";
+  }
+
+  /** Takes up what a crash left, then lets the connectors in. */
+  async start(): Promise<void> {
+    if (this.#phase !== "loaded") throw new InvariantError("AgentSystem must load before starting");
+    this.#phase = "started";
+    this.#stopHints = this.#ports.store.onHint((agentId) => this.#hinted(agentId));
+    await this.outbox.scan();
+    await this.#membership.start();
+    for (const connector of this.#ports.connectors.values()) await connector.start(this.connectorHost(connector));
+  }
+
+  /** What a connector may call. */
+  connectorHost(connector: Pick<Connector, "name" | "replayHorizonMs">): ConnectorHost {
+    return hostFor(connector, (posting) => this.post(posting));
+  }
+
+  /** Durable when it resolves. */
+  async post(posting: Posting): Promise<AcceptResult> {
+    const { clock } = this.#ports;
+    const { body, source, delivery } = posting;
+    const message: NewMessage = { body, source, delivery, acceptedAt: clock.now() };
+    const result = await accept(this.#ports, {
+      to: await this.#recipient(posting.to),
+      message,
+      replayHorizonMs: posting.replayHorizonMs ?? DEFAULT_REPLAY_HORIZON_MS,
+      claimFor: this.#phase === "started" ? this.node : undefined,
+      key: posting.key,
+      also: posting.also,
+    });
+    if (result.status === "accepted" && result.holder?.node === this.node)
+      this.#wake(result.agentId, result.holder.epoch);
+    return result;
+  }
+
+  /** Posts and waits for the end of the run that takes the message. `from`: the agent that waits, for the check of circles. */
+  async postAndAwait(posting: Posting, options: { timeoutMs?: number; from?: AgentId } = {}): Promise<Answer> {
+    const posted = await this.post(posting);
+    if (posted.status === "stale") throw new NotFoundError("The message is older than its channel may deliver.");
+    const { agentId, seq } = posted;
+    const key = messageId(agentId, seq);
+    const waiting = this.#waits.wait(key, {
+      timeoutMs: options.timeoutMs ?? DEFAULT_WAIT_MS,
+      from: options.from,
+      on: agentId,
+    });
+    // It may have ended before we began to wait, or on another node.
+    void this.#lookUp(agentId, seq);
+    return waiting;
+  }
+
+  /** The agent a strategy finds, also just after a restart and with nothing loaded. */
+  async agentFor(strategy: AgentFetchStrategy): Promise<AgentId | undefined> {
+    return (await this.#ports.store.agentFor(strategy))?.id;
+  }
+
+  /** Marks a run to end, wherever it runs. False where it had ended already or nobody knows it. */
+  async abort(runId: RunId, reason: "person" | "stop" = "person"): Promise<boolean> {
+    const { ids, clock, store } = this.#ports;
+    const at = clock.now();
+    const result = await store.commit({
+      id: ids.change(),
+      site: "abort",
+      at,
+      ops: [{ op: "run.abort", runId, mark: { reason, at } }],
+    });
+    const [marked] = result.ok ? result.results : [];
+    const done = marked?.op === "run.abort" && marked.marked;
+    if (done) for (const actor of this.#actors.values()) if (actor.run?.id === runId) actor.run.end(reason);
+    return done;
+  }
+
+  /** The live run of an agent on this node, if any. */
+  liveRun(agentId: AgentId) {
+    return this.#actors.get(agentId)?.run;
+  }
+
+  /** Resolves when nobody works here and nothing is left to send now. */
+  async settled(): Promise<void> {
+    for (;;) {
+      const working = [...this.#actors.values()].flatMap((actor) => actor.working ?? []);
+      if (working.length > 0) await Promise.allSettled(working);
+      await this.outbox.idle();
+      const busy = [...this.#actors.values()].some((actor) => !actor.idle);
+      if (!busy) return;
+    }
+  }
+
+  /** Stops taking things in, sets runs aside at their next step, sends what is under way, and leaves. */
+  async drain(): Promise<void> {
+    if (this.#phase === "draining" || this.#phase === "stopped") return;
+    const wasStarted = this.#phase === "started";
+    this.#phase = "draining";
+    this.#stopHints?.();
+    if (wasStarted) {
+      for (const connector of this.#ports.connectors.values()) {
+        await connector
+          .stop()
+          .catch((error) => this.#ports.log.warn("a connector did not stop", { error: errorText(error) }));
+      }
+    }
+    this.#membership.stop();
+    for (const actor of this.#actors.values()) actor.drain();
+    await Promise.allSettled([...this.#actors.values()].flatMap((actor) => actor.working ?? []));
+    await this.#outbox?.stop();
+    await this.#membership.leave();
+    this.#phase = "stopped";
+  }
+
+  async #lost(): Promise<void> {
+    // Whatever is under way here can no longer be committed; the process starts over as a new node.
+    for (const actor of this.#actors.values()) actor.run?.end("drain");
+    this.#actors.clear();
+    await this.#membership
+      .join()
+      .catch((error) => this.#ports.log.error("could not join again", { error: errorText(error) }));
+  }
+
+  #wake(agentId: AgentId, epoch: number): void {
+    if (!this.#host || this.#phase !== "started") return;
+    let actor = this.#actors.get(agentId);
+    if (!actor) {
+      actor = new Actor(this.#host, agentId, epoch);
+      this.#actors.set(agentId, actor);
+    } else {
+      // The most recently woken stand last, so that the first idle ones are the coldest.
+      this.#actors.delete(agentId);
+      this.#actors.set(agentId, actor);
+    }
+    actor.wake(epoch);
+  }
+
+  #hinted(agentId: AgentId): void {
+    const actor = this.#actors.get(agentId);
+    if (actor) actor.wake(0);
+    else {
+      void this.#membership
+        .claimOne(agentId)
+        .catch((error) => this.#ports.log.warn("could not follow a hint", { agent: agentId, error: errorText(error) }));
+    }
+  }
+
+  /** Idle agents leave memory when there are more than enough; they come back on their next message. */
+  #forgetIdle(): void {
+    const limit = this.#options.warm ?? DEFAULT_WARM;
+    if (this.#actors.size <= limit) return;
+    for (const [agentId, actor] of this.#actors) {
+      if (this.#actors.size <= limit) return;
+      if (actor.idle) this.#actors.delete(agentId);
+    }
+  }
+
+  async #recipient(to: Address): Promise<Recipient> {
+    if ("agentId" in to) return to;
+    if ("descriptor" in to) {
+      return recipientOf(
+        seedAgent(this.#ports.ids, to.descriptor, this.#ports.clock.now(), to.profile ?? DEFAULT_PROFILE),
+      );
+    }
+    const agentId = await this.agentFor(to.strategy);
+    if (!agentId)
+      throw new NotFoundError("No recent foreground agent found.", { hint: "Somebody must write to an agent first." });
+    return { agentId };
+  }
+
+  async #lookUp(agentId: AgentId, seq: number): Promise<void> {
+    const key = messageId(agentId, seq);
+    while (this.#waits.has(key)) {
+      const message = await this.#ports.store.message(agentId, seq).catch(() => undefined);
+      if (message && message.state !== "waiting" && message.state !== "taken") {
+        this.#waits.settle(key, { result: undefined });
+        return;
+      }
+      await new Promise<void>((resolve) => this.#ports.clock.after(1_000, resolve));
+    }
+  }
+}

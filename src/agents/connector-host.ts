@@ -1,0 +1,71 @@
+/** What connectors call: a person's message or command becomes a posting to the agent of that conversation. */
+import type { Accepted, Connector, ConnectorHost, IncomingMessage } from "../core/connector.ts";
+import type { AgentDescriptor } from "../core/descriptor.ts";
+import { messageId } from "../core/ids.ts";
+import type { Source } from "../core/message.ts";
+import type { AcceptResult } from "../inbox/accept.ts";
+import type { Posting } from "./agent-system.ts";
+
+type Post = (posting: Posting) => Promise<AcceptResult>;
+
+export function hostFor(connector: Pick<Connector, "name" | "replayHorizonMs">, post: Post): ConnectorHost {
+  const common = (incoming: Omit<IncomingMessage, "text">) => ({
+    to: { descriptor: descriptorOf(incoming) },
+    delivery: incoming.delivery,
+    source: sourceOf(incoming),
+    replayHorizonMs: connector.replayHorizonMs,
+  });
+  return {
+    async accept(incoming) {
+      const { text, files, replyToId, userId, senderName } = incoming;
+      return told(
+        await post({
+          ...common(incoming),
+          body: {
+            kind: "user",
+            text,
+            sender: { id: userId, ...(senderName ? { name: senderName } : {}) },
+            ...(files ? { files: [...files] } : {}),
+            ...(replyToId ? { replyToId } : {}),
+          },
+        }),
+      );
+    },
+    async command(incoming) {
+      const text = incoming.command.name === "reset" ? incoming.command.text : undefined;
+      return told(
+        await post({ ...common(incoming), body: { kind: "reset", by: "person", ...(text ? { text } : {}) } }),
+      );
+    },
+  };
+}
+
+function told(result: AcceptResult): Accepted {
+  if (result.status === "stale") return result;
+  return { status: result.status, agentId: result.agentId, messageId: messageId(result.agentId, result.seq) };
+}
+
+function descriptorOf(incoming: Omit<IncomingMessage, "text">): AgentDescriptor {
+  const { connector, userId, channelId, accountId, peerKind, threadId } = incoming;
+  return {
+    type: "user",
+    connector,
+    userId,
+    channelId,
+    ...(accountId ? { accountId } : {}),
+    ...(peerKind ? { peerKind } : {}),
+    ...(threadId === undefined ? {} : { threadId }),
+  };
+}
+
+function sourceOf(incoming: Omit<IncomingMessage, "text">): Source {
+  const { connector, accountId, channelId, messageId: id, revision, sentAt } = incoming;
+  return {
+    connector,
+    channelId,
+    messageId: id,
+    ...(accountId ? { accountId } : {}),
+    ...(revision === undefined ? {} : { revision }),
+    ...(sentAt === undefined ? {} : { sentAt }),
+  };
+}

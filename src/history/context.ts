@@ -1,0 +1,115 @@
+/**
+ * The context a model is sent, built from history: the path from the leaf back to the last marker, with the last
+ * compaction on it. The same history always builds the same bytes, before a restart and after it.
+ */
+import type { Entry } from "../core/entry.ts";
+import { type ReadEntry, readEntry } from "../core/entry.ts";
+import type { AgentId, EntryId } from "../core/ids.ts";
+import type { ModelMessage } from "../core/model.ts";
+import type { StoreReader } from "../core/store.ts";
+import { resetText } from "./entries.ts";
+import { repairPairs } from "./repair-pairs.ts";
+
+export interface HistoryContext {
+  readonly messages: readonly ModelMessage[];
+  /** Lines that were kept and skipped, with the reason. */
+  readonly skipped: readonly { readonly position: number; readonly reason: string }[];
+}
+
+const PAGE = 200;
+
+/**
+ * Reads the path of the current session, oldest first. Reads backwards in pages and stops at the last boundary, so that
+ * its cost is that of what is kept, however long the history is.
+ */
+export async function readPath(
+  store: StoreReader,
+  agentId: AgentId,
+  leaf: EntryId,
+): Promise<{ path: readonly Entry[]; skipped: HistoryContext["skipped"] }> {
+  const path: Entry[] = [];
+  const skipped: { position: number; reason: string }[] = [];
+  let wanted: EntryId | null | undefined = leaf;
+  let keptFrom: EntryId | undefined;
+  let before: number | undefined;
+  while (wanted) {
+    const lines = await store.linesBack(agentId, { before, limit: PAGE });
+    if (lines.length === 0) break;
+    for (const { position, line } of lines) {
+      before = position;
+      const read: ReadEntry = readEntry(line);
+      if (read.kind === "broken") {
+        skipped.push({ position, reason: read.reason });
+        continue;
+      }
+      if (read.kind === "unknown") {
+        if (read.id !== wanted) continue;
+        skipped.push({ position, reason: `unknown type ${read.type}` });
+        wanted = read.parentId;
+        continue;
+      }
+      const { entry } = read;
+      if (entry.type === "session" || entry.id !== wanted) continue;
+      path.push(entry);
+      if (entry.type === "start" || entry.type === "reset" || entry.id === keptFrom) return done(path, skipped);
+      // Only the last compaction counts: what it kept is the last thing to read.
+      if (entry.type === "compaction" && keptFrom === undefined) keptFrom = entry.firstKeptEntryId;
+      wanted = entry.parentId;
+    }
+  }
+  return done(path, skipped);
+}
+
+function done(path: Entry[], skipped: { position: number; reason: string }[]) {
+  return { path: path.reverse(), skipped: skipped.reverse() };
+}
+
+/** Expands history into the messages a model is sent. */
+export async function buildHistoryContext(
+  store: StoreReader,
+  agentId: AgentId,
+  leaf: EntryId,
+): Promise<HistoryContext> {
+  const { path, skipped } = await readPath(store, agentId, leaf);
+  return { messages: repairPairs(modelMessages(agentId, path)), skipped };
+}
+
+/** Pure: a path in, messages out. */
+export function modelMessages(agentId: AgentId, path: readonly Entry[]): ModelMessage[] {
+  const last = path.findLastIndex((entry) => entry.type === "compaction");
+  const compaction = path[last];
+  if (compaction?.type !== "compaction") return path.flatMap((entry) => modelMessage(agentId, entry));
+  const summary = `The conversation history before this point was compacted into the following summary:\n\n<summary>\n${compaction.summary}\n</summary>`;
+  const first = path.findIndex((entry) => entry.type !== "session" && entry.id === compaction.firstKeptEntryId);
+  const kept = first === -1 ? [] : path.slice(first, last);
+  return [
+    { role: "user", content: [{ type: "text", text: summary }] },
+    ...kept.flatMap((entry) => modelMessage(agentId, entry)),
+    ...path.slice(last + 1).flatMap((entry) => modelMessage(agentId, entry)),
+  ];
+}
+
+/** What one entry adds to the context: nothing, or one message. */
+export function modelMessage(agentId: AgentId, entry: Entry): ModelMessage[] {
+  switch (entry.type) {
+    case "message": {
+      const { role, content, toolCallId, toolName, isError, api, provider, model, stopReason, timestamp } = entry;
+      if (role === "user") return [{ role, content, timestamp }];
+      if (role === "tool") return [{ role, content, toolCallId, toolName, isError, timestamp }];
+      // An assistant that failed or was cut off before it said anything adds nothing.
+      return content.length === 0 ? [] : [{ role, content, api, provider, model, stopReason, timestamp }];
+    }
+    case "custom_message":
+      return [{ role: "user", content: entry.content }];
+    case "reset":
+      return entry.message
+        ? [{ role: "user", content: [{ type: "text", text: resetText(agentId, entry.message) }] }]
+        : [];
+    case "branch_summary": {
+      const text = `The following is a summary of a branch that this conversation came back from:\n\n<summary>\n${entry.summary}</summary>`;
+      return entry.summary === "" ? [] : [{ role: "user", content: [{ type: "text", text }] }];
+    }
+    default:
+      return [];
+  }
+}

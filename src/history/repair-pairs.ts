@@ -1,0 +1,54 @@
+/**
+ * Keeps a context acceptable to every provider: each tool call is followed at once by its one result. History is never
+ * changed for it. The journal already gives every call its result; this is the net below.
+ */
+import type { ModelMessage } from "../core/model.ts";
+
+export const NO_RESULT = "No result was recorded for this call.";
+
+/** Gives the same array back where nothing needs mending. */
+export function repairPairs(messages: readonly ModelMessage[]): readonly ModelMessage[] {
+  if (isPaired(messages)) return messages;
+  const results = new Map<string, ModelMessage>();
+  for (const message of messages) {
+    if (message.role === "tool" && message.toolCallId !== undefined && !results.has(message.toolCallId)) {
+      results.set(message.toolCallId, message);
+    }
+  }
+  const repaired: ModelMessage[] = [];
+  for (const message of messages) {
+    if (message.role === "tool") continue;
+    repaired.push(message);
+    for (const call of callsOf(message)) {
+      repaired.push(results.get(call.id) ?? missing(call));
+      results.delete(call.id);
+    }
+  }
+  return repaired;
+}
+
+const callsOf = (message: ModelMessage) =>
+  message.role === "assistant" ? message.content.filter((block) => block.type === "toolCall") : [];
+
+function isPaired(messages: readonly ModelMessage[]): boolean {
+  let open: string[] = [];
+  for (const message of messages) {
+    if (message.role === "tool") {
+      const place = open.indexOf(message.toolCallId ?? "");
+      if (place === -1) return false;
+      open.splice(place, 1);
+    } else {
+      if (open.length > 0) return false;
+      open = callsOf(message).map((call) => call.id);
+    }
+  }
+  return open.length === 0;
+}
+
+const missing = (call: { id: string; name: string }): ModelMessage => ({
+  role: "tool",
+  content: [{ type: "text", text: NO_RESULT }],
+  toolCallId: call.id,
+  toolName: call.name,
+  isError: true,
+});

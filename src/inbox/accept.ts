@@ -1,0 +1,84 @@
+/**
+ * Takes a message into an agent's inbox. When the promise resolves the message is durable, and one that was accepted
+ * before (same origin, same id) is recognised and not taken twice (L1). Who acknowledges to a channel does it after this.
+ */
+import type { AgentSeed } from "../core/agent.ts";
+import type { Change, Op, Posted, Recipient } from "../core/change.ts";
+import { CommitUnknownError, InvariantError, NotFoundError } from "../core/errors.ts";
+import { type NewMessage, newMessageSchema } from "../core/message.ts";
+import type { Ports } from "../core/ports.ts";
+import { dedupeKey } from "./dedupe-key.ts";
+
+export type AcceptPorts = Pick<Ports, "store" | "ids" | "clock">;
+
+export interface Accepting {
+  readonly to: Recipient;
+  readonly message: NewMessage;
+  /** How long the channel may send the same message again. */
+  readonly replayHorizonMs: number;
+  /** The node that wants the agent if nobody holds it. */
+  readonly claimFor?: number;
+  /** A key of the caller's own, where the message has no channel's id (a tool's call, an HTTP request). */
+  readonly key?: string;
+  /** What must become durable together with the message: a channel's offset. */
+  readonly also?: readonly Op[];
+}
+
+export type AcceptResult = ({ readonly status: "accepted" | "duplicate" } & Posted) | { readonly status: "stale" };
+
+export async function accept(ports: AcceptPorts, accepting: Accepting): Promise<AcceptResult> {
+  const { store, ids, clock } = ports;
+  const message = newMessageSchema.parse(accepting.message);
+  const now = clock.now();
+  const { source } = message;
+  if (source?.sentAt !== undefined && source.sentAt < now - accepting.replayHorizonMs) {
+    await traceStale(ports, message);
+    return { status: "stale" };
+  }
+  const key = accepting.key ?? (source && dedupeKey(source));
+  const post: Op = {
+    op: "message.post",
+    to: accepting.to,
+    message,
+    ...(key === undefined ? {} : { dedupe: { key, keepUntil: now + accepting.replayHorizonMs } }),
+    ...(accepting.claimFor === undefined ? {} : { claimFor: accepting.claimFor }),
+  };
+  const change: Change = { id: ids.change(), site: "accept", at: now, ops: [post, ...(accepting.also ?? [])] };
+  const result = await commitKnown(store, change);
+  if (!result.ok) {
+    throw new NotFoundError(`The message was not accepted: ${result.detail}`, {
+      hint: "Nothing was kept; check the address.",
+    });
+  }
+  const posted = result.results[0];
+  if (posted?.op !== "message.post") throw new InvariantError("The store did not say where it put the message.");
+  return { ...posted, status: posted.duplicate ? "duplicate" : "accepted" };
+}
+
+/** A commit whose answer was lost is looked up before anybody is told anything (M2). */
+async function commitKnown(store: AcceptPorts["store"], change: Change) {
+  try {
+    return await store.commit(change);
+  } catch (error) {
+    if (!(error instanceof CommitUnknownError)) throw error;
+    const outcome = await store.outcome(change.id);
+    if (outcome) return outcome;
+    throw error;
+  }
+}
+
+/** A message older than its channel may redeliver is refused, and leaves a trace (M5). */
+async function traceStale({ store, ids, clock }: AcceptPorts, { source }: NewMessage): Promise<void> {
+  if (!source) return;
+  const key = `stale:${dedupeKey(source) ?? ids.uuid()}`;
+  const value = JSON.stringify({ source, refusedAt: clock.now() });
+  await store.commit({
+    id: ids.change(),
+    site: "accept.stale",
+    at: clock.now(),
+    ops: [{ op: "fact.put", key, value }],
+  });
+}
+
+/** The seed of an agent as a recipient: the one that has the key, or this one. */
+export const recipientOf = (seed: AgentSeed): Recipient => ({ sessionKey: seed.sessionKey, create: seed });

@@ -1,0 +1,17 @@
+/** How long to wait before the next try: doubling, bounded, and spread so that many do not come back at once. */
+
+export const BACKOFF_BASE_MS = 1_000;
+export const BACKOFF_MAX_MS = 5 * 60_000;
+
+/** Spread by a hash of what is retried instead of by chance, so that the same try always waits the same time. */
+export function backoffMs(key: string, attempts: number): number {
+  const full = Math.min(BACKOFF_MAX_MS, BACKOFF_BASE_MS * 2 ** Math.max(0, attempts - 1));
+  return Math.round(full * (0.75 + 0.5 * spread(`${key}:${attempts}`)));
+}
+
+/** Evenly between 0 and 1 (FNV-1a). */
+function spread(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return (hash >>> 0) / 2 ** 32;
+}

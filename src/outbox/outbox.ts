@@ -1,0 +1,273 @@
+/**
+ * Sends what is owed. A send is an intent (M16): the delivery is committed as `sending` before the channel is called, so
+ * that after a crash it is sent again under the same id, looked up, or listed as unconfirmed, by what the channel can
+ * tell (L5, L12). Order per target; a failing head blocks only its own target (M17).
+ */
+import type { Change, CommitResult, Op } from "../core/change.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Connector, SendResult } from "../core/connector.ts";
+import { type Delivery, type NewDelivery, targetKey } from "../core/delivery.ts";
+import { errorText } from "../core/errors.ts";
+import type { DeliveryId, Ids } from "../core/ids.ts";
+import type { Log } from "../core/log.ts";
+import type { Store } from "../core/store.ts";
+import { backoffMs } from "./backoff.ts";
+
+export interface OutboxPorts {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly store: Store;
+  readonly log: Log;
+  readonly connectors: ReadonlyMap<string, Connector>;
+}
+
+export interface OutboxOptions {
+  readonly node: number;
+  /** A delivery older than this fails instead of being tried again. */
+  readonly maxAgeMs: number;
+  /** How long one send may take before its outcome counts as unknown. */
+  readonly sendTimeoutMs: number;
+  /** Sends under way at once. */
+  readonly concurrency: number;
+}
+
+export const DEFAULT_OUTBOX = { maxAgeMs: 24 * 3600_000, sendTimeoutMs: 60_000, concurrency: 64 } as const;
+
+type Move = Extract<Op, { op: "delivery.move" }>;
+/** How one turn at the head of a queue ended: it has left, it must wait, or somebody else has it. */
+type Turn = { readonly next: "left" } | { readonly next: "wait"; readonly ms: number };
+
+export class Outbox {
+  readonly #ports: OutboxPorts;
+  readonly #options: OutboxOptions;
+  readonly #queues = new Map<string, Queue>();
+  readonly #known = new Set<DeliveryId>();
+  readonly #ready: Queue[] = [];
+  readonly #stop = new AbortController();
+  #active = 0;
+  #whenIdle: (() => void)[] = [];
+
+  constructor(ports: OutboxPorts, options: OutboxOptions) {
+    this.#ports = ports;
+    this.#options = options;
+  }
+
+  /** Takes up deliveries that were just committed, in the order of their commits. */
+  offer(deliveries: readonly NewDelivery[]): void {
+    for (const delivery of deliveries) if (!delivery.ended) this.#enqueue(delivery.id, targetKey(delivery.target));
+  }
+
+  /** Takes up everything in the store that has not ended: at the start, and now and then for what another node left. */
+  async scan(): Promise<void> {
+    let afterN = 0;
+    for (;;) {
+      const page = await this.#ports.store.deliveries({ afterN, limit: 500 });
+      for (const delivery of page) this.#enqueue(delivery.id, targetKey(delivery.target));
+      const last = page.at(-1);
+      if (!last || page.length < 500) return;
+      afterN = last.n;
+    }
+  }
+
+  /** How many deliveries wait or are under way here. */
+  get size(): number {
+    return this.#known.size;
+  }
+
+  /** Resolves when nothing is left to send here, or what is left waits for a later time. */
+  idle(): Promise<void> {
+    if (this.#active === 0 && this.#ready.length === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#whenIdle.push(resolve));
+  }
+
+  /** Begins no more sends; those under way may finish. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    for (const queue of this.#queues.values()) queue.cancelTimer?.();
+    this.#ready.length = 0;
+    if (this.#active > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
+  }
+
+  #enqueue(id: DeliveryId, key: string): void {
+    if (this.#known.has(id) || this.#stop.signal.aborted) return;
+    this.#known.add(id);
+    let queue = this.#queues.get(key);
+    if (!queue) {
+      queue = { key, ids: [], state: "idle" };
+      this.#queues.set(key, queue);
+    }
+    queue.ids.push(id);
+    if (queue.state === "idle") this.#makeReady(queue);
+  }
+
+  #makeReady(queue: Queue): void {
+    queue.state = "ready";
+    this.#ready.push(queue);
+    this.#pump();
+  }
+
+  #pump(): void {
+    while (this.#active < this.#options.concurrency) {
+      const queue = this.#ready.shift();
+      if (!queue) break;
+      queue.state = "active";
+      this.#active += 1;
+      void this.#serve(queue);
+    }
+  }
+
+  async #serve(queue: Queue): Promise<void> {
+    const id = queue.ids[0];
+    let turn: Turn = { next: "left" };
+    try {
+      if (id !== undefined) turn = await this.#attempt(id);
+    } catch (error) {
+      this.#ports.log.warn("a delivery could not be handled now", { id, error: errorText(error) });
+      turn = { next: "wait", ms: 1_000 };
+    }
+    this.#active -= 1;
+    if (turn.next === "left" && id !== undefined) {
+      queue.ids.shift();
+      this.#known.delete(id);
+    }
+    if (this.#stop.signal.aborted) queue.state = "idle";
+    else if (turn.next === "wait") {
+      queue.state = "waiting";
+      queue.cancelTimer = this.#ports.clock.after(turn.ms, () => this.#makeReady(queue));
+    } else if (queue.ids.length > 0) this.#makeReady(queue);
+    else this.#queues.delete(queue.key);
+    this.#pump();
+    if (this.#active === 0 && this.#ready.length === 0) {
+      for (const resolve of this.#whenIdle.splice(0)) resolve();
+    }
+  }
+
+  /** One turn of a queue's head: reads where it stands and takes it one step further. */
+  async #attempt(id: DeliveryId): Promise<Turn> {
+    const { store, clock, connectors } = this.#ports;
+    const delivery = await store.delivery(id);
+    if (!delivery) return { next: "left" };
+    const connector = connectors.get(delivery.target.channel ?? "");
+    if (delivery.state === "sending") {
+      if (await this.#sentByOther(delivery)) return { next: "wait", ms: 2_000 };
+      return this.#settleUnknown(delivery, connector, "the program stopped while it was being sent");
+    }
+    if (delivery.state !== "pending") return { next: "left" };
+    const now = clock.now();
+    if (now - delivery.createdAt > this.#options.maxAgeMs) {
+      const reason = delivery.reason ? `too old; last: ${delivery.reason}` : "too old";
+      return this.#end(delivery, { to: "failed", reason });
+    }
+    if (delivery.nextAt > now) return { next: "wait", ms: delivery.nextAt - now };
+    if (!connector) return { next: "wait", ms: 30_000 };
+    const sending = await this.#move(delivery, { to: "sending" });
+    if (!sending) return { next: "wait", ms: 50 };
+    return this.#finish(sending, connector, await this.#send(sending, connector));
+  }
+
+  /** Whether the node that began to send it still lives and is not this one. */
+  async #sentByOther(delivery: Delivery): Promise<boolean> {
+    if (delivery.node === undefined || delivery.node === this.#options.node) return false;
+    const now = this.#ports.clock.now();
+    const nodes = await this.#ports.store.nodes();
+    return nodes.some((node) => node.node === delivery.node && !node.left && node.leaseUntil > now);
+  }
+
+  async #send(delivery: Delivery, connector: Connector): Promise<SendResult> {
+    const { id, target, payload } = delivery;
+    const timeout = new AbortController();
+    const cancel = this.#ports.clock.after(this.#options.sendTimeoutMs, () => timeout.abort());
+    try {
+      const gaveUp = new Promise<SendResult>((resolve) => {
+        timeout.signal.addEventListener("abort", () => resolve({ status: "unknown", reason: "timed out" }), {
+          once: true,
+        });
+      });
+      return await Promise.race([connector.send({ id, target, payload }, timeout.signal), gaveUp]);
+    } catch (error) {
+      return { status: "unknown", reason: errorText(error) };
+    } finally {
+      cancel();
+    }
+  }
+
+  async #finish(delivery: Delivery, connector: Connector, result: SendResult): Promise<Turn> {
+    switch (result.status) {
+      case "sent":
+        return this.#end(delivery, { to: "sent", receipt: result.receipt });
+      case "refused":
+        return this.#end(delivery, { to: "failed", reason: result.reason });
+      case "retry":
+        return this.#retry(delivery, result.reason, result.afterMs);
+      case "unknown":
+        return this.#settleUnknown(delivery, connector, result.reason);
+    }
+  }
+
+  /** Nobody knows whether the channel has it: by what the channel can tell, send again, ask, or list it (M16). */
+  async #settleUnknown(delivery: Delivery, connector: Connector | undefined, reason: string): Promise<Turn> {
+    if (!connector) return { next: "wait", ms: 30_000 };
+    if (connector.sendingClass === "idempotent") return this.#retry(delivery, reason);
+    if (connector.sendingClass === "reconcilable" && connector.lookup) {
+      const { id, target, payload } = delivery;
+      const found = await connector.lookup({ id, target, payload }).catch(() => "unknown" as const);
+      if (found === "arrived") return this.#end(delivery, { to: "sent" });
+      if (found === "absent") return this.#retry(delivery, reason);
+      if (this.#ports.clock.now() - delivery.createdAt <= this.#options.maxAgeMs) {
+        return { next: "wait", ms: backoffMs(delivery.id, delivery.attempts) };
+      }
+    }
+    return this.#end(delivery, { to: "unconfirmed", reason });
+  }
+
+  async #retry(delivery: Delivery, reason: string, afterMs?: number): Promise<Turn> {
+    const wait = Math.max(afterMs ?? 0, backoffMs(delivery.id, delivery.attempts));
+    await this.#move(delivery, { to: "pending", reason, nextAt: this.#ports.clock.now() + wait });
+    return { next: "wait", ms: wait };
+  }
+
+  async #end(delivery: Delivery, move: Pick<Move, "to" | "reason" | "receipt">): Promise<Turn> {
+    // Not moved: somebody else did, or the store has no room. Either way the next turn reads where it stands.
+    return (await this.#move(delivery, move)) ? { next: "left" } : { next: "wait", ms: 50 };
+  }
+
+  /** Moves a delivery on from where this turn found it; undefined where that is no longer true. */
+  async #move(delivery: Delivery, move: Partial<Move> & Pick<Move, "to">): Promise<Delivery | undefined> {
+    const { ids, clock, store } = this.#ports;
+    const { node } = this.#options;
+    const op: Move = {
+      op: "delivery.move",
+      id: delivery.id,
+      from: delivery.state,
+      attempts: delivery.attempts,
+      ...(move.to === "sending" ? { node } : {}),
+      ...move,
+    };
+    const change: Change = { id: ids.change(), site: `outbox.${move.to}`, at: clock.now(), ops: [op] };
+    const result = await this.#commit(store, change);
+    if (!result.ok) return undefined;
+    return { ...delivery, state: move.to, attempts: move.to === "sending" ? delivery.attempts + 1 : delivery.attempts };
+  }
+
+  /** Commits until it is known whether the change was applied: what was sent must not be forgotten for a full disk. */
+  async #commit(store: Store, change: Change): Promise<CommitResult> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await store.commit(change);
+      } catch (error) {
+        if (this.#stop.signal.aborted) throw error;
+        this.#ports.log.warn("a commit of the outbox failed", { site: change.site, error: errorText(error) });
+        await new Promise<void>((resolve) => this.#ports.clock.after(Math.min(100 * 2 ** tries, 10_000), resolve));
+        const outcome = await store.outcome(change.id).catch(() => undefined);
+        if (outcome) return outcome;
+      }
+    }
+  }
+}
+
+interface Queue {
+  readonly key: string;
+  readonly ids: DeliveryId[];
+  state: "idle" | "ready" | "active" | "waiting";
+  cancelTimer?: () => void;
+}

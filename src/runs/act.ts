@@ -1,0 +1,139 @@
+/**
+ * Executes the tool calls of one turn, batch by batch. The intent is committed before a call starts and its result with
+ * everything it changes in the store, in one commit (L4, M12).
+ */
+import type { Op } from "../core/change.ts";
+import type { NewDelivery } from "../core/delivery.ts";
+import type { CallRecord, RunBody } from "../core/run.ts";
+import type { ToolOutput } from "../core/tool.ts";
+import { chain, type ToolResult, toolEntry } from "../history/entries.ts";
+import { owe } from "../outbox/owe.ts";
+import { callTool, textOutput } from "./call-tool.ts";
+import { type Holding, LostHolding } from "./holding.ts";
+import type { LiveRun } from "./live-run.ts";
+import type { RunPorts } from "./run-ports.ts";
+
+export const openCalls = (body: RunBody): readonly CallRecord[] => body.calls.filter((call) => call.state !== "done");
+
+/** Marks what may start now: the next call, or all next ones that may run side by side. */
+export function intendNext(ports: RunPorts, run: Pick<LiveRun, "agentId">, calls: readonly CallRecord[]): CallRecord[] {
+  if (calls.some((call) => call.state === "intended")) return [...calls];
+  const parallel = (call: CallRecord): boolean => ports.tools.find(run.agentId, call.name)?.parallel ?? true;
+  const first = calls.findIndex((call) => call.state === "asked");
+  if (first === -1) return [...calls];
+  let end = first + 1;
+  if (calls[first] && parallel(calls[first])) {
+    while (calls[end]?.state === "asked" && parallel(calls[end] as CallRecord)) end += 1;
+  }
+  return calls.map((call, index) => (index >= first && index < end ? { ...call, state: "intended" } : call));
+}
+
+/** Executes every intended call and commits the results, with the intents of the next batch. False where the run is to end. */
+export async function act(ports: RunPorts, holding: Holding, run: LiveRun): Promise<boolean> {
+  const batch = run.body.calls.filter((call) => call.state === "intended");
+  const outputs = await executeAll(ports, run, batch);
+  if (!outputs) return false;
+  try {
+    await commitResults(ports, holding, run, batch, outputs);
+  } catch (error) {
+    const retry = error instanceof LostHolding && (error.refused === "missing" || error.refused === "conflict");
+    if (!retry || !outputs.some((output) => output.ops?.length)) throw error;
+    // What a tool wanted to change cannot be changed any more: the model is told so.
+    const told = outputs.map((output) => (output.ops?.length ? textOutput((error as Error).message, true) : output));
+    await commitResults(ports, holding, run, batch, told);
+  }
+  return true;
+}
+
+/** All outputs, or undefined where the run was asked to end before the tools did. */
+async function executeAll(
+  ports: RunPorts,
+  run: LiveRun,
+  batch: readonly CallRecord[],
+): Promise<readonly ToolOutput[] | undefined> {
+  const about = { agentId: run.agentId, runId: run.id, attempt: run.attempt, step: run.step };
+  const execution = Promise.all(
+    batch.map(async (call) => {
+      ports.events.emit(about, { type: "tool_start", callId: call.callId, name: call.name });
+      const context = {
+        agentId: run.agentId,
+        runId: run.id,
+        callId: call.callId,
+        signal: run.signal,
+        progress: (text: string) => ports.events.emit(about, { type: "tool_update", callId: call.callId, text }),
+      };
+      const output = await callTool(ports.tools.find(run.agentId, call.name), call, context, ports.files);
+      const isError = output.isError ?? false;
+      ports.events.emit(about, { type: "tool_end", callId: call.callId, name: call.name, isError });
+      return output;
+    }),
+  );
+  if (run.endReason === "drain") return execution;
+  return Promise.race([execution, graceAfterAbort(ports, run)]);
+}
+
+/** Resolves some time after the run was asked to end; tools that obey their signal are faster. */
+function graceAfterAbort(ports: RunPorts, run: LiveRun): Promise<undefined> {
+  return new Promise((resolve) => {
+    const wait = (): void => {
+      // A drain lets tools finish; only a real end has a limit.
+      if (run.endReason !== "drain") ports.clock.after(ports.settings.abortGraceMs, () => resolve(undefined));
+    };
+    if (run.signal.aborted) wait();
+    else run.signal.addEventListener("abort", wait, { once: true });
+  });
+}
+
+export const resultOf = (call: CallRecord, output: ToolOutput): ToolResult => ({
+  callId: call.callId,
+  name: call.name,
+  content: output.content,
+  isError: output.isError ?? false,
+});
+
+async function commitResults(
+  ports: RunPorts,
+  holding: Holding,
+  run: LiveRun,
+  batch: readonly CallRecord[],
+  outputs: readonly ToolOutput[],
+): Promise<void> {
+  const at = ports.clock.now();
+  const done = new Set(batch.map((call) => call.callId));
+  const calls = run.body.calls.map((call): CallRecord => (done.has(call.callId) ? { ...call, state: "done" } : call));
+  const deliveries = owedByTools(ports, run, outputs, at);
+  const rest = calls.some((call) => call.state !== "done") ? intendNext(ports, run, calls) : [];
+  const body: RunBody = {
+    ...run.body,
+    calls: rest,
+    deliveries: run.body.deliveries + deliveries.length,
+    sentTexts: [...(run.body.sentTexts ?? []), ...deliveries.flatMap(({ payload }) => payload.text ?? [])],
+    sentTargets: [...(run.body.sentTargets ?? []), ...deliveries.map(({ target }) => target)],
+  };
+  const entries = batch.map((call, index) =>
+    toolEntry(resultOf(call, outputs[index] ?? textOutput("", true)), at, run.id),
+  );
+  const ops: Op[] = outputs.flatMap((output) => output.ops ?? []);
+  for (const delivery of deliveries) ops.push({ op: "delivery.add", delivery });
+  ops.push({ op: "run.step", runId: run.id, body });
+  await holding.commit({ site: "result", ops, append: chain(ports.ids, holding, entries), run: run.guard() });
+  run.step += 1;
+  run.attempt = 1;
+  run.body = body;
+  ports.owed(deliveries);
+}
+
+function owedByTools(
+  ports: RunPorts,
+  run: LiveRun,
+  outputs: readonly ToolOutput[],
+  at: number,
+): readonly NewDelivery[] {
+  const owed: NewDelivery[] = [];
+  for (const { target, payload } of outputs.flatMap((output) => output.deliveries ?? [])) {
+    const ordinal = run.body.deliveries + owed.length;
+    const { agentId, id: runId } = run;
+    owed.push(...owe({ agentId, runId, ordinal, at, target, connectors: ports.connectors }, payload));
+  }
+  return owed;
+}

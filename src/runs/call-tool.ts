@@ -1,0 +1,59 @@
+/**
+ * Executes one tool call: input validated, failures turned into results the model sees, output bounded with a note and a
+ * file that holds the rest. Never throws.
+ */
+import { z } from "zod";
+import type { Block } from "../core/entry.ts";
+import { errorText } from "../core/errors.ts";
+import type { FileStore } from "../core/ports.ts";
+import type { CallRecord } from "../core/run.ts";
+import type { Tool, ToolContext, ToolOutput } from "../core/tool.ts";
+
+export const UNKNOWN_OUTCOME = "Outcome unknown: the process stopped before it was recorded.";
+export const NOT_STARTED = "Not started: the run ended before this call.";
+
+export const textOutput = (text: string, isError = false): ToolOutput => ({
+  content: [{ type: "text", text }],
+  isError,
+});
+
+export async function callTool(
+  tool: Tool | undefined,
+  call: CallRecord,
+  context: ToolContext,
+  files: FileStore,
+): Promise<ToolOutput> {
+  if (!tool) return textOutput(`Unknown tool: ${call.name}`, true);
+  const input = tool.input.safeParse(call.arguments);
+  if (!input.success) {
+    return textOutput(`Invalid arguments for ${call.name}: ${z.prettifyError(input.error)}`, true);
+  }
+  try {
+    const output = await tool.execute(input.data, context);
+    return { ...output, content: await bounded(output.content, tool.maxOutput, context, files) };
+  } catch (error) {
+    return textOutput(errorText(error), true);
+  }
+}
+
+/** Cuts what is too long for the model and says where all of it is. */
+async function bounded(
+  content: readonly Block[],
+  maxOutput: number,
+  { runId, callId }: ToolContext,
+  files: FileStore,
+): Promise<readonly Block[]> {
+  const total = content.reduce((sum, block) => sum + (block.type === "text" ? block.text.length : 0), 0);
+  if (total <= maxOutput) return content;
+  const all = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+  const safeId = callId.replace(/[^\w-]/gu, "_").slice(0, 64);
+  let note: string;
+  try {
+    const path = await files.write(`${runId}-${safeId}.txt`, all);
+    note = `\n\nCommand output was truncated: ${maxOutput} of ${all.length} characters shown, all of it is in ${path}`;
+  } catch (error) {
+    note = `\n\nCommand output was truncated: ${maxOutput} of ${all.length} characters shown (the rest could not be kept: ${errorText(error)})`;
+  }
+  const text = `${all.slice(0, maxOutput)}${note}`;
+  return [{ type: "text", text }, ...content.filter((block) => block.type !== "text")];
+}

@@ -1,0 +1,61 @@
+/**
+ * What happens inside runs, told to whoever listens. Numbered per run, not durable (M24): a new attempt says `restart`,
+ * which voids what was streamed and not committed. A listener that throws or is slow harms nobody.
+ */
+import { errorText } from "../core/errors.ts";
+import type { AgentId, RunId } from "../core/ids.ts";
+import type { Log } from "../core/log.ts";
+import type { RunResult } from "../core/run.ts";
+
+export type RunEventBody =
+  | { readonly type: "start" }
+  | { readonly type: "restart"; readonly attempt: number }
+  | { readonly type: "delta"; readonly stream: "text" | "thinking"; readonly text: string }
+  | { readonly type: "tool_start"; readonly callId: string; readonly name: string }
+  | { readonly type: "tool_update"; readonly callId: string; readonly text: string }
+  | { readonly type: "tool_end"; readonly callId: string; readonly name: string; readonly isError: boolean }
+  | { readonly type: "step" }
+  | { readonly type: "end"; readonly result: RunResult }
+  | { readonly type: "error"; readonly message: string };
+
+export type RunEvent = RunEventBody & {
+  readonly agentId: AgentId;
+  readonly runId: RunId;
+  /** Grows by one with each event of the run within one attempt's process. */
+  readonly seq: number;
+  readonly attempt: number;
+  readonly step: number;
+};
+
+export type RunListener = (event: RunEvent) => void;
+
+export class RunEvents {
+  readonly #log: Log;
+  readonly #listeners = new Set<RunListener>();
+  readonly #seqs = new Map<RunId, number>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** Returns how to stop listening. */
+  listen(listener: RunListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  emit(about: { agentId: AgentId; runId: RunId; attempt: number; step: number }, body: RunEventBody): void {
+    const seq = (this.#seqs.get(about.runId) ?? 0) + 1;
+    if (body.type === "end" || body.type === "error") this.#seqs.delete(about.runId);
+    else this.#seqs.set(about.runId, seq);
+    if (this.#listeners.size === 0) return;
+    const event = { ...body, ...about, seq } as RunEvent;
+    for (const listener of this.#listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        this.#log.warn("a listener of run events failed", { error: errorText(error) });
+      }
+    }
+  }
+}

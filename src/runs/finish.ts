@@ -1,0 +1,135 @@
+/**
+ * Ends a run in one commit: the last entries, what is owed, the messages settled, the run's outcome, the agent's state, and
+ * the agent given back where nothing waits. Before this commit the run goes on after a crash; after it, it never does.
+ */
+import type { Op, Settlement } from "../core/change.ts";
+import type { NewDelivery, Payload } from "../core/delivery.ts";
+import type { RunBody, RunErrorKind, RunOutcome, RunResult } from "../core/run.ts";
+import type { AgentState } from "../core/state.ts";
+import { chain, toolEntry } from "../history/entries.ts";
+import { owe, oweReply } from "../outbox/owe.ts";
+import { openCalls, resultOf } from "./act.ts";
+import { NOT_STARTED, textOutput, UNKNOWN_OUTCOME } from "./call-tool.ts";
+import type { Holding } from "./holding.ts";
+import type { LiveRun } from "./live-run.ts";
+import type { RunPorts } from "./run-ports.ts";
+
+type BareEntries = Parameters<typeof chain>[2];
+
+export interface Ending {
+  readonly site: string;
+  readonly outcome: RunOutcome;
+  readonly entries: BareEntries;
+  readonly state?: AgentState;
+  /** The answer, or the error a person is told. Absent: nobody is told anything. */
+  readonly payload?: Payload;
+  readonly error?: { readonly kind: RunErrorKind; readonly message: string };
+  readonly stopReason?: string;
+  readonly meta?: { readonly provider: string; readonly model: string };
+}
+
+const SETTLED: Readonly<Record<RunOutcome, Settlement["state"]>> = {
+  ok: "answered",
+  error: "failed",
+  timeout: "failed",
+  lost: "failed",
+  aborted: "aborted",
+};
+
+export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, ending: Ending): Promise<RunResult> {
+  const at = ports.clock.now();
+  const pending = openCalls(run.body);
+  // Every open call gets a result, so that history stays acceptable to providers (M9).
+  const orphans = pending.map((call) => {
+    const text = call.state === "intended" ? UNKNOWN_OUTCOME : NOT_STARTED;
+    return toolEntry(resultOf(call, textOutput(text, true)), at, run.id);
+  });
+  const deliveries = repliesOf(ports, run, ending, at);
+  const body: RunBody = {
+    ...run.body,
+    calls: [],
+    deliveries: run.body.deliveries + deliveries.length,
+    ...(ending.error ? { error: ending.error } : {}),
+    ...(ending.stopReason ? { stopReason: ending.stopReason } : {}),
+  };
+  const reason = ending.error?.message;
+  const settlements = run.body.seqs.map((seq): Settlement => {
+    return { seq, from: "taken", state: SETTLED[ending.outcome], runId: run.id, ...(reason ? { reason } : {}) };
+  });
+  const ops: Op[] = [
+    ...deliveries.map((delivery): Op => ({ op: "delivery.add", delivery })),
+    { op: "message.settle", settlements },
+    { op: "run.end", runId: run.id, body, outcome: ending.outcome },
+    { op: "agent.release" },
+  ];
+  const state: AgentState = {
+    ...(ending.state ?? holding.state),
+    updatedAt: at,
+    abortedLastRun: ending.outcome === "aborted",
+    ...(run.body.delivery ? { deliveryContext: run.body.delivery } : {}),
+  };
+  const append = chain(ports.ids, holding, [...orphans, ...ending.entries]);
+  const evenAborted = ending.outcome !== "ok";
+  const { results } = await holding.commit({ site: ending.site, ops, append, state, run: run.guard(evenAborted) });
+  const release = results[ops.length - 1];
+  holding.released = release?.op === "agent.release" && release.released;
+  holding.runId = undefined;
+  run.state = "ended";
+  ports.owed(deliveries);
+  return resultOfRun(run, body, ending, holding, at, pending);
+}
+
+function repliesOf(ports: RunPorts, run: LiveRun, ending: Ending, at: number): readonly NewDelivery[] {
+  const { body, agentId, id: runId } = run;
+  if (!body.delivery || !ending.payload) return [];
+  const payload = body.replyToId ? { ...ending.payload, replyToId: body.replyToId } : ending.payload;
+  const owing = { agentId, runId, ordinal: body.deliveries, at, target: body.delivery, connectors: ports.connectors };
+  if (payload.isError) return owe(owing, payload);
+  return oweReply(owing, payload, { texts: body.sentTexts ?? [], targets: body.sentTargets ?? [] });
+}
+
+function resultOfRun(
+  run: LiveRun,
+  body: RunBody,
+  ending: Ending,
+  holding: Holding,
+  at: number,
+  pending: ReturnType<typeof openCalls>,
+): RunResult {
+  const { usage } = body;
+  return {
+    runId: run.id,
+    agentId: run.agentId,
+    outcome: ending.outcome,
+    payloads: ending.payload ? [ending.payload] : [],
+    meta: {
+      durationMs: at - run.startedAt,
+      aborted: ending.outcome === "aborted",
+      ...(ending.meta
+        ? {
+            agentMeta: {
+              sessionId: holding.sessionId,
+              ...ending.meta,
+              ...(usage
+                ? {
+                    usage: {
+                      input: usage.input,
+                      output: usage.output,
+                      cacheRead: usage.cacheRead,
+                      cacheWrite: usage.cacheWrite,
+                      total: usage.totalTokens,
+                    },
+                  }
+                : {}),
+            },
+          }
+        : {}),
+      ...(ending.error ? { error: ending.error } : {}),
+      ...(ending.stopReason ? { stopReason: ending.stopReason } : {}),
+      pendingToolCalls: pending.map(({ callId, name, arguments: args }) => ({ id: callId, name, arguments: args })),
+    },
+    didSendViaMessagingTool: (body.sentTexts ?? []).length > 0,
+    messagingToolSentTexts: body.sentTexts ?? [],
+    messagingToolSentTargets: body.sentTargets ?? [],
+  };
+}

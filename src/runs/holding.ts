@@ -1,0 +1,132 @@
+/**
+ * What a node holds of an agent it owns. Commits go through here, so that memory moves only when the store has moved; after
+ * any doubt the holding is thrown away and read anew (M2).
+ */
+import type { AgentRecord } from "../core/agent.ts";
+import type { Change, CommitResult, Op, Owner, Refusal } from "../core/change.ts";
+import { type Entry, entryLine } from "../core/entry.ts";
+import type { AgentId, EntryId, RunId, SessionId } from "../core/ids.ts";
+import type { ModelMessage } from "../core/model.ts";
+import type { Ports } from "../core/ports.ts";
+import type { AgentState } from "../core/state.ts";
+import { buildHistoryContext, modelMessage } from "../history/context.ts";
+import type { Appending } from "../history/entries.ts";
+import { repairPairs } from "../history/repair-pairs.ts";
+
+export type HoldingPorts = Pick<Ports, "store" | "ids" | "clock" | "log">;
+
+/** The store would not take a change: what is in memory is no longer true. */
+export class LostHolding extends Error {
+  readonly refused: Refusal | "unknown";
+  constructor(refused: Refusal | "unknown", detail: string) {
+    super(detail);
+    this.name = "LostHolding";
+    this.refused = refused;
+  }
+}
+
+export interface Committing {
+  readonly site: string;
+  readonly ops: readonly Op[];
+  readonly append?: Appending;
+  readonly state?: AgentState;
+  readonly run?: Owner["run"];
+  /** The session this change begins, if it does. */
+  readonly begins?: SessionId;
+}
+
+export class Holding {
+  readonly #ports: HoldingPorts;
+  readonly #record: AgentRecord;
+  readonly node: number;
+  readonly epoch: number;
+  state: AgentState;
+  sessionId: SessionId;
+  leaf: EntryId;
+  nextPos: number;
+  runId: RunId | undefined;
+  /** Whether the last commit gave the agent back: nothing waits, nobody holds it. */
+  released = false;
+  #context: ModelMessage[] | undefined;
+
+  constructor(ports: HoldingPorts, record: AgentRecord, claim: { node: number; epoch: number }) {
+    this.#ports = ports;
+    this.#record = record;
+    this.node = claim.node;
+    this.epoch = claim.epoch;
+    this.state = record.state;
+    this.sessionId = record.sessionId;
+    this.leaf = record.leaf;
+    this.nextPos = record.nextPos;
+    this.runId = record.runId;
+  }
+
+  get agentId(): AgentId {
+    return this.#record.id;
+  }
+  get record(): AgentRecord {
+    return this.#record;
+  }
+
+  /** The same agent claimed again with nobody in between: what is in memory still holds. */
+  renewed(claim: { node: number; epoch: number }): Holding {
+    const { state, sessionId, leaf, nextPos, runId } = this;
+    const renewed = new Holding(this.#ports, { ...this.#record, state, sessionId, leaf, nextPos, runId }, claim);
+    renewed.#context = this.#context;
+    return renewed;
+  }
+
+  /** The messages of the current session; read from history once, then kept in step with it. */
+  async context(): Promise<readonly ModelMessage[]> {
+    if (!this.#context) {
+      const { messages, skipped } = await buildHistoryContext(this.#ports.store, this.agentId, this.leaf);
+      for (const { position, reason } of skipped) {
+        this.#ports.log.warn("a line of history was kept and skipped", { agent: this.agentId, position, reason });
+      }
+      this.#context = [...messages];
+    }
+    return repairPairs(this.#context);
+  }
+
+  /** Commits as the owner. Resolves only if it was applied; throws `LostHolding` otherwise, and memory is as before. */
+  async commit(committing: Committing): Promise<Extract<CommitResult, { ok: true }>> {
+    const { ids, clock, store } = this.#ports;
+    const { append, state, begins } = committing;
+    const ops: Op[] = [...committing.ops];
+    if (append && append.entries.length > 0) {
+      const lines = append.entries.map(entryLine);
+      ops.push({ op: "entries.append", position: append.position, lines, leaf: append.leaf });
+    }
+    if (begins) ops.push({ op: "session.begin", sessionId: begins });
+    if (state) ops.push({ op: "state.put", state });
+    const { agentId, node, epoch, sessionId } = this;
+    const change: Change = {
+      id: ids.change(),
+      site: committing.site,
+      at: clock.now(),
+      owner: { agentId, node, epoch, sessionId, run: committing.run },
+      ops,
+    };
+    let result: CommitResult;
+    try {
+      result = await store.commit(change);
+    } catch (error) {
+      throw new LostHolding("unknown", (error as Error).message);
+    }
+    if (!result.ok) throw new LostHolding(result.refused, result.detail);
+    if (begins) {
+      this.sessionId = begins;
+      this.#context = [];
+    }
+    if (append) this.#appended(append);
+    if (state) this.state = state;
+    return result;
+  }
+
+  #appended({ entries, leaf }: Appending): void {
+    this.nextPos += entries.length;
+    this.leaf = leaf;
+    if (!this.#context) return;
+    for (const entry of entries as readonly Entry[]) this.#context.push(...modelMessage(this.agentId, entry));
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * The loop: think, act, think again, until the agent rests. Every step is one commit, so that whatever dies, the run goes
+ * on from the last one (DESIGN §4). This file is the whole of it; what a phase does in detail is in the file of its name.
+ */
+import type { ToolCallBlock } from "../core/entry.ts";
+import { errorText } from "../core/errors.ts";
+import type { ModelError, ModelResult } from "../core/model.ts";
+import type { CallRecord, RunBody, RunErrorKind } from "../core/run.ts";
+import { assistantEntry, chain, toolEntry } from "../history/entries.ts";
+import { act, intendNext, openCalls, resultOf } from "./act.ts";
+import { textOutput } from "./call-tool.ts";
+import { type Ending, finish } from "./finish.ts";
+import { type Holding, LostHolding } from "./holding.ts";
+import type { LiveRun, RunExit } from "./live-run.ts";
+import type { RunPorts } from "./run-ports.ts";
+import { think } from "./think.ts";
+import { addUsage, countUsage } from "./usage.ts";
+
+export const TOOL_LIMIT_TEXT = "Tool execution limit reached.";
+export const OVERFLOW_TEXT =
+  "Context overflow: prompt too large for the model. Try again with less input or a larger-context model.";
+const CUT_OFF_TEXT = "Not executed: the answer was cut off at its length limit, so the arguments may be incomplete.";
+
+/**
+ * Works on a run until it ends or is set aside. Throws `LostHolding` where the agent is no longer ours or nobody knows;
+ * the caller then throws everything in memory away and reads it anew.
+ */
+export async function runLoop(ports: RunPorts, holding: Holding, run: LiveRun): Promise<RunExit> {
+  const timer = ports.clock.after(ports.settings.timeoutMs, () => run.end("timeout"));
+  try {
+    return await steps(ports, holding, run);
+  } catch (error) {
+    // A mark that came between two steps: the run ends as the mark says (M9).
+    if (!(error instanceof LostHolding) || (error.refused !== "aborted" && error.refused !== "stopped")) throw error;
+    run.end(error.refused === "stopped" ? "stop" : "person");
+    return await endAsAsked(ports, holding, run);
+  } finally {
+    timer();
+  }
+}
+
+async function steps(ports: RunPorts, holding: Holding, run: LiveRun): Promise<RunExit> {
+  for (;;) {
+    // Between steps: whoever wants the run to end is heard here.
+    if (run.signal.aborted) return endAsAsked(ports, holding, run);
+
+    // Act: the calls of the last thought, also those a crash interrupted.
+    if (openCalls(run.body).length > 0) {
+      if (!(await act(ports, holding, run))) return endAsAsked(ports, holding, run);
+      continue;
+    }
+
+    // Think.
+    if (run.body.iterations >= ports.settings.maxIterations) {
+      return failed(ports, holding, run, { kind: "tool_limit", message: TOOL_LIMIT_TEXT });
+    }
+    const result = await think(ports, holding, run);
+    if (run.signal.aborted) return endAsAsked(ports, holding, run, result);
+    if (result.error) return failed(ports, holding, run, explain(result.error), result);
+    const calls = result.content.filter((block) => block.type === "toolCall");
+    if (calls.length > 0) {
+      await commitThought(ports, holding, run, result, calls);
+      continue;
+    }
+
+    // Rest.
+    return rest(ports, holding, run, result);
+  }
+}
+
+/** The assistant's entry with the calls it asks for; the first that may start are intended in the same commit. */
+async function commitThought(
+  ports: RunPorts,
+  holding: Holding,
+  run: LiveRun,
+  result: ModelResult,
+  blocks: readonly ToolCallBlock[],
+): Promise<void> {
+  const at = ports.clock.now();
+  const cutOff = result.stopReason === "length";
+  const calls = blocks.map(
+    (block): CallRecord => ({
+      callId: block.id,
+      name: block.name,
+      arguments: block.arguments,
+      replay: ports.tools.find(run.agentId, block.name)?.replay ?? "safe",
+      state: "asked",
+    }),
+  );
+  const entries = [assistantEntry(result, at, run.id)];
+  if (cutOff) {
+    for (const call of calls) entries.push(toolEntry(resultOf(call, textOutput(CUT_OFF_TEXT, true)), at, run.id));
+  }
+  const body: RunBody = {
+    ...run.body,
+    calls: cutOff ? [] : intendNext(ports, run, calls),
+    iterations: run.body.iterations + 1,
+    usage: addUsage(run.body.usage, result.usage),
+  };
+  await holding.commit({
+    site: "think",
+    ops: [{ op: "run.step", runId: run.id, body }],
+    append: chain(ports.ids, holding, entries),
+    state: countUsage(holding.state, result),
+    run: run.guard(),
+  });
+  run.step += 1;
+  run.attempt = 1;
+  run.body = body;
+  ports.events.emit(aboutOf(run), { type: "step" });
+}
+
+async function rest(ports: RunPorts, holding: Holding, run: LiveRun, result: ModelResult): Promise<RunExit> {
+  run.body = {
+    ...run.body,
+    iterations: run.body.iterations + 1,
+    usage: addUsage(run.body.usage, result.usage),
+  };
+  const text = result.content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");
+  return ended(ports, holding, run, {
+    site: "rest",
+    outcome: "ok",
+    entries: [assistantEntry(result, ports.clock.now(), run.id)],
+    state: countUsage(holding.state, result),
+    payload: { text },
+    stopReason: result.stopReason,
+    meta: { provider: result.provider, model: result.model },
+  });
+}
+
+/** Ends a run that was asked to end. What the model had said is kept and marked; a drain only sets the run aside. */
+async function endAsAsked(ports: RunPorts, holding: Holding, run: LiveRun, partial?: ModelResult): Promise<RunExit> {
+  if (run.endReason === "drain") {
+    // Nothing is under way between steps: what was intended has not started.
+    const calls = run.body.calls.map(
+      (call): CallRecord => (call.state === "intended" ? { ...call, state: "asked" } : call),
+    );
+    const body: RunBody = { ...run.body, calls, paused: true };
+    const step = { op: "run.step", runId: run.id, body, attempt: run.attempt } as const;
+    await holding.commit({ site: "pause", ops: [step], run: run.guard() });
+    return { kind: "paused" };
+  }
+  // Calls the model had begun to ask for never start.
+  const content = partial?.content.filter((block) => block.type !== "toolCall") ?? [];
+  const said = partial && content.length > 0;
+  const entries = said
+    ? [assistantEntry({ ...partial, content, stopReason: "aborted" }, ports.clock.now(), run.id)]
+    : [];
+  if (run.endReason === "timeout") {
+    const seconds = Math.round(ports.settings.timeoutMs / 1000);
+    const message = `The run took longer than ${seconds} seconds and was ended.`;
+    const payload = { text: message, isError: true };
+    return ended(ports, holding, run, {
+      site: "end.timeout",
+      outcome: "timeout",
+      entries,
+      payload,
+      error: { kind: "timeout", message },
+    });
+  }
+  return ended(ports, holding, run, { site: "end.aborted", outcome: "aborted", entries, stopReason: "aborted" });
+}
+
+/** Ends a run that cannot go on; the person is told. */
+export async function failed(
+  ports: RunPorts,
+  holding: Holding,
+  run: LiveRun,
+  error: { kind: RunErrorKind; message: string },
+  result?: ModelResult,
+): Promise<RunExit> {
+  const content = result?.content.filter((block) => block.type !== "toolCall") ?? [];
+  const said = result && content.length > 0;
+  const entries = said ? [assistantEntry({ ...result, content, stopReason: "error" }, ports.clock.now(), run.id)] : [];
+  return ended(ports, holding, run, {
+    site: "end.failed",
+    outcome: "error",
+    entries,
+    payload: { text: error.message, isError: true },
+    error,
+    stopReason: "error",
+  });
+}
+
+async function ended(ports: RunPorts, holding: Holding, run: LiveRun, ending: Ending): Promise<RunExit> {
+  const result = await finish(ports, holding, run, ending);
+  ports.events.emit(aboutOf(run), { type: "end", result });
+  return { kind: "ended", result };
+}
+
+const aboutOf = (run: LiveRun) => ({ agentId: run.agentId, runId: run.id, attempt: run.attempt, step: run.step });
+
+function explain(error: ModelError): { kind: RunErrorKind; message: string } {
+  if (error.class === "overflow") return { kind: "context_overflow", message: OVERFLOW_TEXT };
+  return { kind: "model", message: `Inference failed. ${errorText(error.message)}` };
+}

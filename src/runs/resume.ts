@@ -1,0 +1,41 @@
+/**
+ * Goes on with a run that has no end: reads its record, counts the attempt (M13) and settles what a crash left open, in
+ * one commit. Calls that must not be repeated get the result "outcome unknown"; the others are made again (L4).
+ */
+import type { CallRecord, RunBody, RunRecord } from "../core/run.ts";
+import { chain, toolEntry } from "../history/entries.ts";
+import { intendNext, resultOf } from "./act.ts";
+import { textOutput, UNKNOWN_OUTCOME } from "./call-tool.ts";
+import type { Holding } from "./holding.ts";
+import { LiveRun } from "./live-run.ts";
+import type { RunPorts } from "./run-ports.ts";
+
+/** The run as it goes on. `counted` says whether this start is one that a crash made necessary. */
+export async function resumeRun(
+  ports: RunPorts,
+  holding: Holding,
+  record: RunRecord,
+  options: { readonly counted: boolean },
+): Promise<LiveRun> {
+  const { paused, ...rest } = record.body;
+  const attempt = options.counted && !paused ? record.attempt + 1 : record.attempt;
+  const at = ports.clock.now();
+  const unknown = (call: CallRecord): boolean => call.state === "intended" && call.replay === "never";
+  const orphans = rest.calls.filter(unknown);
+  const settled = rest.calls.map((call): CallRecord => (unknown(call) ? { ...call, state: "done" } : call));
+  const open = settled.some((call) => call.state !== "done");
+  const body = { ...rest, calls: open ? intendNext(ports, { agentId: record.agentId }, settled) : [] } as RunBody;
+  const run = new LiveRun({ ...record, attempt, body });
+  const entries = orphans.map((call) => toolEntry(resultOf(call, textOutput(UNKNOWN_OUTCOME, true)), at, record.id));
+  await holding.commit({
+    site: "resume",
+    ops: [{ op: "run.step", runId: record.id, body, attempt }],
+    append: chain(ports.ids, holding, entries),
+    // A run that bears an abort mark is resumed too: its end is written by the loop.
+    run: run.guard(true),
+  });
+  run.step += 1;
+  if (record.abort) run.end(record.abort.reason);
+  ports.events.emit({ agentId: run.agentId, runId: run.id, attempt, step: run.step }, { type: "restart", attempt });
+  return run;
+}

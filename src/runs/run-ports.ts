@@ -1,0 +1,36 @@
+/** What the loop is given: the world, the settings of this node, and who listens. */
+import type { AgentRecord } from "../core/agent.ts";
+import type { NewDelivery } from "../core/delivery.ts";
+import type { Ports } from "../core/ports.ts";
+import type { RunEvents } from "./events.ts";
+
+export interface RunSettings {
+  readonly timeoutMs: number;
+  readonly maxIterations: number;
+  /** How long tools may take to stop after an abort. */
+  readonly abortGraceMs: number;
+  /** Starts without progress before a run fails visibly (M13). */
+  readonly maxAttempts: number;
+}
+
+export const DEFAULT_RUN_SETTINGS: RunSettings = {
+  timeoutMs: 600_000,
+  maxIterations: 500,
+  abortGraceMs: 5_000,
+  maxAttempts: 3,
+};
+
+/** How an agent speaks: which model, and what it is told about itself. */
+export interface Voice {
+  readonly model: string;
+  readonly system: string;
+  readonly thinking?: string;
+}
+
+export interface RunPorts extends Ports {
+  readonly settings: RunSettings;
+  readonly events: RunEvents;
+  voice(agent: AgentRecord): Voice;
+  /** Told of deliveries that have just been committed. */
+  owed(deliveries: readonly NewDelivery[]): void;
+}
