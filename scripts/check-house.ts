@@ -13,13 +13,13 @@ import { maskSource } from "./mask-source.ts";
  * The main road, connectors → inbox → runs → history → outbox → connectors, is a circle for messages and must not be
  * one for imports. It is opened in two places: what a connector hands in goes through `ConnectorHost` and what the
  * outbox sends goes through `Connector`, both contracts of `core`; and the folders of the law (inbox, history, outbox,
- * runs, agents, triggers) see world, store, models and tools only as ports. Whoever puts a process together, `gateway` and
- * `cli`, brings the real ones.
+ * runs, agents, triggers) see world, store, models and tools only as ports. `node`, which puts a
+ * process together, brings the real ones.
  */
 const LAW = ["core", "config"] as const;
 const ROAD = [...LAW, "inbox", "history", "outbox"] as const;
 const HEART = [...ROAD, "runs", "agents", "triggers"] as const;
-const ALL_BELOW_GATEWAY = [...HEART, "world", "store", "models", "tools", "connectors"] as const;
+const ALL_BELOW_NODE = [...HEART, "world", "store", "models", "tools", "connectors"] as const;
 
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: [],
@@ -36,10 +36,12 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   agents: [...ROAD, "runs"],
   triggers: [...LAW, "inbox", "agents"],
   connectors: [...LAW, "inbox"],
-  gateway: ALL_BELOW_GATEWAY,
-  cli: [...ALL_BELOW_GATEWAY, "gateway"],
+  /** Puts one engine process together from a configuration. */
+  node: ALL_BELOW_NODE,
+  gateway: [...ALL_BELOW_NODE, "node"],
+  cli: [...ALL_BELOW_NODE, "node", "gateway"],
   /** src/main.ts and src/index.ts. */
-  "": [...ALL_BELOW_GATEWAY, "gateway", "cli"],
+  "": [...ALL_BELOW_NODE, "node", "gateway", "cli"],
 };
 
 /** Folders that know the world only through ports. */

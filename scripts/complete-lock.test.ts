@@ -11,7 +11,11 @@ test("a platform's package says by its name where it belongs", () => {
     optional: true,
     os: ["linux"],
   });
-  expect(platformEntry("@x/binding-wasm32-wasi", "1.0.0", false)).toEqual({ version: "1.0.0", cpu: ["wasm32"], optional: true });
+  expect(platformEntry("@x/binding-wasm32-wasi", "1.0.0", false)).toEqual({
+    version: "1.0.0",
+    cpu: ["wasm32"],
+    optional: true,
+  });
 });
 
 test("the lock file names every optional package, so that a clean install works", () => {

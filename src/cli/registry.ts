@@ -12,6 +12,10 @@ export interface Registration {
 export type Registry = Readonly<Record<string, Registration>>;
 
 export const REGISTRY: Registry = {
+  run: {
+    summary: "answer what is piped in, then end",
+    load: async () => (await import("./commands/run.ts")).runCommand,
+  },
   config: {
     summary: "see, check and start the configuration",
     load: async () => (await import("./commands/config.ts")).configCommand,

@@ -74,7 +74,7 @@ export class AgentDrafts {
     this.#dirty.add(draft);
   }
 
-  /** Writes every changed row, once. */
+  /** Writes every changed row, once: at a group's end, and before a statement that looks at many rows. */
   write(): void {
     for (const draft of this.#dirty) {
       writeDraft(this.#db, draft);
@@ -82,6 +82,10 @@ export class AgentDrafts {
       draft.state = undefined;
     }
     this.#dirty.clear();
+  }
+
+  /** Lets go of what is remembered when it is too much. Only between groups: a change at work holds drafts. */
+  trim(): void {
     if (this.#byId.size > REMEMBERED) this.forget();
   }
 

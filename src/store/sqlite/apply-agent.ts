@@ -70,6 +70,8 @@ export function claimAgent(applying: Applying, op: OpOf<"agent.claim">): OpResul
 }
 
 export function claimAgents(applying: Applying, op: OpOf<"agents.claim">): OpResult {
+  // The statement looks at rows: those that changes of the same group have changed must be there first.
+  applying.drafts.write();
   const rows = applying.db.statement("claimable-agents").all(applying.change.at, op.limit);
   const claims = rows.map((row) => {
     const draft = applying.drafts.byNumber(Number(row.no));

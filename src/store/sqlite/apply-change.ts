@@ -4,6 +4,7 @@
  */
 import type { Change, CommitResult, Op, OpResult, Owner } from "../../core/change.ts";
 import { unreachable } from "../../core/errors.ts";
+import type { AgentId } from "../../core/ids.ts";
 import type { AgentDraft, AgentDrafts } from "./agent-draft.ts";
 import { claimAgent, claimAgents, createAgent, livingNode, releaseAgent, stopAgent } from "./apply-agent.ts";
 import { addDelivery, moveDelivery } from "./apply-delivery.ts";
@@ -11,6 +12,7 @@ import { postMessage, settleMessages, takeMessages } from "./apply-message.ts";
 import { prune } from "./apply-prune.ts";
 import { abortRun, endRun, openRun, stepRun } from "./apply-run.ts";
 import type { Database } from "./database.ts";
+import { isDiskError } from "./disk-error.ts";
 import { RefusedChange } from "./refused.ts";
 
 /** What the ops of one change share. */
@@ -35,19 +37,35 @@ export function applyGroup(db: Database, changes: readonly Change[]): (CommitRes
     const results = changes.map((change) => applyChange(db, change));
     drafts.write();
     sql.exec("COMMIT");
+    drafts.trim();
     return results;
   } catch (error) {
     rollback(db);
     drafts.forget();
-    if (changes.length === 1) {
-      if (error instanceof RefusedChange) return [{ ok: false, refused: error.refused, detail: error.message }];
-      if (isDiskError(error)) throw error;
-      return [error as Error];
-    }
     if (isDiskError(error)) throw error;
-    // Somewhere in the group one change cannot stand. Each gets a transaction of its own.
-    return changes.map((change) => applyGroup(db, [change])[0] as CommitResult | Error);
+    if (changes.length > 1) return applyOneByOne(db, changes);
+    if (error instanceof RefusedChange) return [refusal(error.refused, error.message)];
+    // An id that is there already: the change was made before, or somebody else came first.
+    if (isConstraint(error)) return [refusal("conflict", (error as Error).message)];
+    return [error as Error];
   }
+}
+
+/**
+ * Somewhere in the group one change cannot stand, so each gets a transaction of its own. The disk may fail on the way:
+ * what was committed before stays and says so, the rest bears the disk's error.
+ */
+function applyOneByOne(db: Database, changes: readonly Change[]): (CommitResult | Error)[] {
+  let sick: Error | undefined;
+  return changes.map((change) => {
+    if (sick) return sick;
+    try {
+      return applyGroup(db, [change])[0] as CommitResult | Error;
+    } catch (error) {
+      sick = error as Error;
+      return sick;
+    }
+  });
 }
 
 function rollback(db: Database): void {
@@ -58,15 +76,7 @@ function rollback(db: Database): void {
   }
 }
 
-const DISK_CODES = new Set([
-  8 /* READONLY */, 10 /* IOERR */, 11 /* CORRUPT */, 13 /* FULL */, 14 /* CANTOPEN */, 26 /* NOTADB */,
-]);
-
-/** Whether an error speaks of the disk and not of one change. */
-export function isDiskError(error: unknown): boolean {
-  const code = (error as { errcode?: unknown } | undefined)?.errcode;
-  return typeof code === "number" && DISK_CODES.has(code & 0xff);
-}
+const isConstraint = (error: unknown): boolean => (Number((error as { errcode?: unknown }).errcode ?? 0) & 0xff) === 19;
 
 /** Applies one change inside an open transaction. Throws `RefusedChange` where something was written before the refusal. */
 function applyChange(db: Database, change: Change): CommitResult {
@@ -121,10 +131,11 @@ export function stoppedBy(db: Database, draft: Pick<AgentDraft, "id" | "parent" 
   if (draft.stopped !== null) return draft.id;
   let parent = draft.parent;
   for (let depth = 0; parent !== null && depth < 64; depth++) {
-    const row = db.statement("select-stopped").get(parent);
-    if (!row) return undefined;
-    if (row.stopped !== null) return parent;
-    parent = row.parent as string | null;
+    // Through the drafts: a stop of the same group is not in the row yet.
+    const ancestor = db.drafts.find(parent as AgentId);
+    if (!ancestor) return undefined;
+    if (ancestor.stopped !== null) return parent;
+    parent = ancestor.parent;
   }
   return undefined;
 }

@@ -1,6 +1,7 @@
 /**
  * Retention: removes one bounded portion of what has outlived its limit, walking a table from where the last portion
- * ended. What has not ended is kept, whatever its age; history is never touched.
+ * ended. What has not ended is kept, whatever its age; history is never touched. The newest change and the newest
+ * delivery stay, so that their numbers go on upwards.
  */
 import type { Op, OpResult } from "../../core/change.ts";
 import type { Database } from "./database.ts";

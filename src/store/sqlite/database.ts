@@ -2,8 +2,9 @@
  * A SQLite database with the store's schema: opened, migrated, and with each statement prepared once from its own file.
  * The same code serves the file on disk, the database in memory and the simulation.
  */
-import { readFileSync } from "node:fs";
+import { chmodSync, readFileSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { StoreClosedError } from "../../core/errors.ts";
 import { AgentDrafts } from "./agent-draft.ts";
 import { migrate } from "./migrate.ts";
 
@@ -26,6 +27,8 @@ export interface DatabaseOptions {
 export function openDatabase(path: string, options: DatabaseOptions = {}): Database {
   const sql = new DatabaseSync(path, { readOnly: options.readOnly ?? false, timeout: 5_000 });
   try {
+    // Log and index are made with the rights of the database.
+    if (!options.readOnly && path !== ":memory:") chmodSync(path, 0o600);
     if (!options.readOnly) {
       sql.exec("PRAGMA journal_mode = WAL");
       sql.exec(`PRAGMA synchronous = ${options.synchronous ?? "full"}`);
@@ -47,6 +50,7 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
 export function databaseOf(sql: DatabaseSync): Database {
   const prepared = new Map<string, StatementSync>();
   let drafts: AgentDrafts | undefined;
+  let closed = false;
   const db: Database = {
     sql,
     get drafts() {
@@ -54,6 +58,7 @@ export function databaseOf(sql: DatabaseSync): Database {
       return drafts;
     },
     statement(name) {
+      if (closed) throw new StoreClosedError("The store is closed.");
       let statement = prepared.get(name);
       if (!statement) {
         statement = sql.prepare(sqlText(name));
@@ -61,7 +66,10 @@ export function databaseOf(sql: DatabaseSync): Database {
       }
       return statement;
     },
-    close: () => sql.close(),
+    close() {
+      closed = true;
+      sql.close();
+    },
   };
   return db;
 }

@@ -3,9 +3,10 @@
  * does not cost a flush per message. Batches are bounded, because a synchronous commit holds the event loop meanwhile.
  */
 import type { Change, CommitResult } from "../../core/change.ts";
-import { StoreClosedError, StoreFullError, StoreUnreadableError } from "../../core/errors.ts";
+import { StoreClosedError } from "../../core/errors.ts";
 import { applyGroup } from "./apply-change.ts";
 import type { Database } from "./database.ts";
+import { explainDiskError, isDiskError } from "./disk-error.ts";
 import type { LogFlush } from "./log-flush.ts";
 
 /** Small enough that one batch is applied while the one before it is being flushed. */
@@ -42,12 +43,18 @@ export function groupCommit(db: Database, options: GroupCommitOptions): GroupCom
   let whenFlushed: (() => void) | undefined;
 
   const answer = (batch: readonly Queued[], results: readonly (CommitResult | Error)[]): void => {
+    const sick: Queued[] = [];
+    let diskError: Error | undefined;
     batch.forEach((queued, index) => {
       const result = results[index];
-      if (result === undefined || result instanceof Error) queued.reject(result);
-      else queued.resolve(result);
+      if (result !== undefined && !(result instanceof Error)) queued.resolve(result);
+      else if (isDiskError(result)) {
+        sick.push(queued);
+        diskError = result;
+      } else queued.reject(result);
     });
     options.onCommitted?.();
+    if (diskError) fail(sick, diskError);
   };
   const fail = (batch: readonly Queued[], error: unknown): void => {
     const { told, fatal } = explainDiskError(error);
@@ -101,29 +108,5 @@ export function groupCommit(db: Database, options: GroupCommitOptions): GroupCom
       while (queue.length > 0) commitBatch();
       if (unflushed > 0) await new Promise<void>((resolve) => (whenFlushed = resolve));
     },
-  };
-}
-
-/** Turns SQLite's word for a sick disk into ours, and says whether the process can go on. */
-function explainDiskError(error: unknown): { told: Error; fatal: boolean } {
-  const code = Number((error as { errcode?: unknown }).errcode ?? 0);
-  const text = (error as Error).message;
-  const primary = code & 0xff;
-  if (primary === 13 || primary === 8 || primary === 14) {
-    const what = primary === 13 ? "The disk is full" : "The disk cannot be written";
-    return {
-      told: new StoreFullError(`${what}: ${text}. Nothing of this change was kept.`, {
-        cause: error,
-        hint: "Make room or restore the rights to the home; work goes on by itself.",
-      }),
-      fatal: false,
-    };
-  }
-  return {
-    told: new StoreUnreadableError(`The database failed: ${text}.`, {
-      cause: error,
-      hint: "Stop the program and run `rookery repair`; it keeps the broken file.",
-    }),
-    fatal: true,
   };
 }

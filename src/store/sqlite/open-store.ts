@@ -15,6 +15,8 @@ export interface SqliteStoreOptions {
    */
   readonly synchronous?: "full" | "normal" | "off";
   readonly maxBatch?: number;
+  /** Called with the home locked, before the database is opened: to look at it, or to rebuild it. */
+  readonly beforeOpen?: (path: string) => void;
   readonly onCommitted?: () => void;
   readonly onFatal?: (error: unknown) => void;
 }
@@ -25,6 +27,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   const lock = lockHome(options.home);
   try {
     const path = join(options.home, DATABASE_FILE);
+    options.beforeOpen?.(path);
     const mode = options.synchronous ?? "full";
     const db = openDatabase(path, { synchronous: mode === "off" ? "off" : "normal" });
     // The lock says that no other node of this home lives, whatever their leases say.
@@ -59,13 +62,17 @@ export function openMemoryStore(): Store {
 }
 
 function storeOn(db: Database, group: GroupCommit, close: () => Promise<void>): Store {
+  let closing: Promise<void> | undefined;
   return {
     ...readerOf(db),
     commit: group.commit,
     outcome: async (id) => outcomeOf(db, id),
     // The only node there is wakes its agents by what its own commits say.
     onHint: () => () => {},
-    close,
+    close() {
+      closing ??= close();
+      return closing;
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 /** The store's reads on SQLite: rows in, records out. Nothing here writes, and nothing here scans a table that grows. */
 import type { AgentRecord } from "../../core/agent.ts";
-import type { CommitResult } from "../../core/change.ts";
+import type { CommitResult, OpResult } from "../../core/change.ts";
 import type { Delivery } from "../../core/delivery.ts";
 import type { AgentId, ChangeId } from "../../core/ids.ts";
 import { messageId } from "../../core/ids.ts";
@@ -76,6 +76,7 @@ export function deliveryOf(row: Row): Delivery {
     payload: json(row.payload),
     state: row.state as Delivery["state"],
     attempts: row.attempts as number,
+    node: opt(row.node),
     nextAt: row.next_at as number,
     createdAt: row.created_at as number,
     endedAt: opt(row.ended_at),
@@ -88,7 +89,8 @@ export function deliveryOf(row: Row): Delivery {
 export function outcomeOf(db: Database, id: ChangeId): CommitResult | undefined {
   const row = db.statement("select-change").get(id);
   if (!row) return undefined;
-  return { ok: true, results: row.result === null ? [] : json(row.result) };
+  const results = row.result === null ? [] : json<(OpResult | null)[]>(row.result);
+  return { ok: true, results: results.map((result) => result ?? undefined) };
 }
 
 export function readerOf(db: Database): StoreReader {

@@ -83,6 +83,7 @@ CREATE TABLE deliveries (
   run_id TEXT,
   state TEXT NOT NULL,
   attempts INTEGER NOT NULL,
+  node INTEGER,
   next_at INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   ended_at INTEGER,

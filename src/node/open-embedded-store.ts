@@ -1,0 +1,59 @@
+/**
+ * Opens the store of a home: looked at before it is touched, rebuilt from the plain files where it is missing, refused
+ * where it cannot be read (L11), and followed by the plain files from then on.
+ */
+import type { HomePaths } from "../config/paths.ts";
+import type { Ids } from "../core/ids.ts";
+import type { Log } from "../core/log.ts";
+import type { Store } from "../core/store.ts";
+import { refuseUnreadable } from "../store/plain-files/inspect.ts";
+import { type RebuildReport, rebuild, rebuildNeeded } from "../store/plain-files/rebuild.ts";
+import { type MirrorHandle, startMirror } from "../store/plain-files/start-mirror.ts";
+import { openSqliteStore } from "../store/sqlite/open-store.ts";
+
+export interface EmbeddedStore {
+  readonly store: Store;
+  readonly mirror: MirrorHandle;
+  /** Set where the database was missing and was built from the plain files. */
+  readonly rebuilt: RebuildReport | undefined;
+  /** Complete plain files, then the database closed and the home free. */
+  close(): Promise<void>;
+}
+
+export interface EmbeddedStoreOptions {
+  readonly paths: HomePaths;
+  readonly synchronous: "full" | "normal";
+  readonly ids: Ids;
+  readonly now: number;
+  readonly log: Log;
+  readonly onFatal: (error: unknown) => void;
+}
+
+export function openEmbeddedStore(options: EmbeddedStoreOptions): EmbeddedStore {
+  const { paths, synchronous, ids, now, log, onFatal } = options;
+  const { home } = paths;
+  let rebuilt: RebuildReport | undefined;
+  let mirror: MirrorHandle | undefined;
+  const store = openSqliteStore({
+    home,
+    synchronous,
+    onFatal,
+    onCommitted: () => mirror?.nudge(),
+    beforeOpen(databasePath) {
+      refuseUnreadable(databasePath);
+      if (rebuildNeeded(home, databasePath)) rebuilt = rebuild({ home, databasePath, ids, now });
+    },
+  });
+  const following = startMirror({ home, databasePath: paths.database, log });
+  mirror = following;
+  following.nudge();
+  return {
+    store,
+    mirror: following,
+    rebuilt,
+    async close() {
+      await following.stop().catch((error) => log.error("the plain files are not complete", { error: String(error) }));
+      await store.close();
+    },
+  };
+}

@@ -1,1 +1,0 @@
-SELECT parent, stopped FROM agents WHERE id = ?
