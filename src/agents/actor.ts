@@ -3,11 +3,13 @@
  * the store lets only the owner commit, so an agent has one live run on any number of nodes (L2, L3).
  */
 import type { Op, Settlement } from "../core/change.ts";
-import type { DeliveryContext, NewDelivery } from "../core/delivery.ts";
+import type { NewDelivery } from "../core/delivery.ts";
+import { parseDescriptor } from "../core/descriptor.ts";
 import { CorruptDataError, errorText } from "../core/errors.ts";
 import type { AgentId, RunId, SessionId } from "../core/ids.ts";
 import type { Message } from "../core/message.ts";
 import type { Lane, RunBody, RunResult } from "../core/run.ts";
+import { parseState } from "../core/state.ts";
 import { chain, messageEntries, resetMarker } from "../history/entries.ts";
 import { choose } from "../inbox/choose.ts";
 import { owe } from "../outbox/owe.ts";
@@ -26,10 +28,14 @@ export interface ActorHost {
   readonly lanes: Lanes;
   readonly node: number;
   readonly restore: "resume" | "discard";
+  /** Whether the agents that are claimed now are those an earlier process left. */
+  restoring(): boolean;
   readonly startedAt: number;
   /** Serialises the resumption of runs that were already resumed once without progress (M13). */
   readonly suspects: { enter(): Promise<() => void> };
   draining(): boolean;
+  /** Something may have been committed that nobody here knows of: the outbox looks for itself. */
+  rescan(): void;
   /** A run, or a message without one, has ended. */
   settled(messages: readonly { agentId: AgentId; seq: number }[], result: RunResult | undefined): void;
   /** The agent cannot be restored; the others go on. */
@@ -44,14 +50,17 @@ export class Actor {
   #run: LiveRun | undefined;
   #working: Promise<void> | undefined;
   #again = false;
-  /** True until the first run found at loading was taken up: only that one may have been cut off by a crash. */
+  /** True where a run that is found may have been cut off by a crash: at loading, and after a fault of our own. */
   #fresh = true;
+  /** Whether what is found waiting or under way is given up (`restore: "discard"`). */
+  #discards: boolean;
   #failures = 0;
 
   constructor(host: ActorHost, agentId: AgentId, epoch: number) {
     this.#host = host;
     this.agentId = agentId;
     this.#epoch = epoch;
+    this.#discards = host.restore === "discard" && host.restoring();
   }
 
   get run(): LiveRun | undefined {
@@ -81,11 +90,15 @@ export class Actor {
     this.#run?.end("drain");
   }
 
-  /** A person's reset ends the active run; daily and idle ones wait for its end (M10). */
+  /** A stop ends the run that works on what came before it; so does a person's reset, daily and idle ones wait (M10). */
   async #lookForUrgent(run: LiveRun): Promise<void> {
     try {
       const urgent = await this.#host.ports.store.waiting(this.agentId, { limit: 8, urgent: true });
-      if (urgent.some(({ body }) => body.kind === "reset" && body.by === "person")) run.end("reset");
+      const last = Math.max(...run.body.seqs);
+      for (const { body, seq } of urgent) {
+        if (body.kind === "stop" && seq > last) run.end("person");
+        if (body.kind === "reset" && body.by === "person") run.end("reset");
+      }
     } catch (error) {
       this.#host.ports.log.warn("could not look for urgent messages", { agent: this.agentId, error: errorText(error) });
     }
@@ -102,11 +115,16 @@ export class Actor {
         this.#run = undefined;
         // Not ours, or claimed anew since: if somebody woke us meanwhile, the next look tells which.
         if (error instanceof LostHolding && error.refused === "fenced") continue;
-        if (error instanceof CorruptDataError) {
+        // What the store keeps as JSON and is none is as corrupt as what has the wrong shape.
+        if (error instanceof CorruptDataError || error instanceof SyntaxError) {
           this.#host.degraded(this.agentId, errorText(error));
           return;
         }
+        // What was committed without our knowing may owe something.
+        this.#host.rescan();
         if (!(error instanceof LostHolding)) {
+          // A fault that would come back for ever counts as a crash does (M13).
+          this.#fresh = true;
           ports.log.error("an agent stumbled and is read anew", { agent: this.agentId, error: errorText(error) });
         }
         this.#failures += 1;
@@ -131,6 +149,8 @@ export class Actor {
     const record = await ports.store.agent(this.agentId);
     if (record?.node !== node)
       throw new LostHolding("fenced", `Agent ${this.agentId} is held by node ${record?.node}.`);
+    parseDescriptor(record.descriptor, `agent ${this.agentId}`);
+    parseState(record.state, `agent ${this.agentId}`);
     this.#epoch = record.epoch;
     this.#holding = new Holding(ports, record, { node, epoch: record.epoch });
     return this.#holding;
@@ -146,7 +166,8 @@ export class Actor {
     this.#fresh = false;
     const urgent = await store.waiting(this.agentId, { limit: 1, urgent: true });
     const waiting = await store.waiting(this.agentId, { limit: LOOK_AHEAD });
-    if (this.#host.restore === "discard" && (await this.#discard(holding, waiting))) return true;
+    if (this.#discards && (await this.#discard(holding, waiting))) return true;
+    this.#discards = false;
     const choice = choose(urgent, waiting);
     switch (choice.act) {
       case "rest":
@@ -156,6 +177,9 @@ export class Actor {
         return true;
       case "record":
         await this.#record(holding, choice.messages);
+        return true;
+      case "stop":
+        await this.#stopped(holding, choice.message);
         return true;
       case "settle":
         await this.#settle(holding, choice.message, choice.reason);
@@ -231,7 +255,7 @@ export class Actor {
 
   /** A run without an end: goes on from its last step, fails visibly after too many crashes, or is discarded. */
   async #resume(holding: Holding, runId: RunId): Promise<void> {
-    const { ports, lanes, restore, suspects } = this.#host;
+    const { ports, lanes, suspects } = this.#host;
     const record = await ports.store.run(runId);
     if (!record) throw new CorruptDataError(`Agent ${this.agentId} names the run ${runId}, which is not there.`);
     const counted = this.#fresh;
@@ -240,7 +264,7 @@ export class Actor {
     const slot = await lanes.enter(record.body.lane);
     try {
       const run = await resumeRun(ports, holding, record, { counted });
-      if (restore === "discard" && counted) {
+      if (this.#discards && counted) {
         const message = "The program was restarted; unfinished work is not taken up again (restore: discard).";
         await failed(ports, holding, run, { kind: "internal", message });
         return;
@@ -255,6 +279,8 @@ export class Actor {
         );
         return;
       }
+      // A reset or a stop may have been accepted before the crash.
+      void this.#lookForUrgent(run);
       // The suspect is cleared by its first new step, or by its end.
       const stop =
         leave &&
@@ -278,7 +304,7 @@ export class Actor {
     if (message.body.kind !== "reset") return;
     const at = ports.clock.now();
     const begins = ports.ids.uuid() as SessionId;
-    const told = resetNotice(ports, holding, message, at);
+    const told = notice(ports, holding, message, at, RESET_TEXT);
     const ops: Op[] = [
       ...told.map((delivery): Op => ({ op: "delivery.add", delivery })),
       { op: "message.settle", settlements: [settlement(message, "recorded", "reset")] },
@@ -294,10 +320,27 @@ export class Actor {
     this.#host.settled([message], undefined);
   }
 
+  /** Settles a stop: the run it ended is there, or there was none. */
+  async #stopped(holding: Holding, message: Message): Promise<void> {
+    const { ports } = this.#host;
+    const [run] = await ports.store.runs(this.agentId, { limit: 1 });
+    const ended = run?.outcome === "aborted" && (run.endedAt ?? 0) >= message.acceptedAt;
+    const at = ports.clock.now();
+    const told = notice(ports, holding, message, at, ended ? STOPPED_TEXT : NOTHING_TO_STOP_TEXT);
+    const reason = ended ? `stopped run ${run.id}` : "no run to stop";
+    const ops: Op[] = [
+      ...told.map((delivery): Op => ({ op: "delivery.add", delivery })),
+      { op: "message.settle", settlements: [settlement(message, "recorded", reason)] },
+    ];
+    await holding.commit({ site: "stop", ops });
+    ports.owed(told);
+    this.#host.settled([message], undefined);
+  }
+
   async #record(holding: Holding, messages: readonly Message[]): Promise<void> {
     const { ports } = this.#host;
     const entries = messageEntries(messages);
-    const settlements = messages.map((message) => settlement(message, "recorded"));
+    const settlements = messages.map((message) => settlement(message, "recorded", "silent"));
     const append = chain(ports.ids, holding, entries);
     await holding.commit({ site: "record", ops: [{ op: "message.settle", settlements }], append });
     this.#host.settled(messages, undefined);
@@ -340,14 +383,14 @@ function laneOf({ record }: Holding): Lane {
 }
 
 export const RESET_TEXT = "Session reset.";
+export const STOPPED_TEXT = "⚙️ Agent was aborted.";
+export const NOTHING_TO_STOP_TEXT = "No active inference to stop.";
 
-function resetNotice(ports: RunPorts, holding: Holding, message: Message, at: number): readonly NewDelivery[] {
+/** What a command owes to whoever gave it. */
+function notice(ports: RunPorts, holding: Holding, message: Message, at: number, text: string): readonly NewDelivery[] {
   if (!message.delivery) return [];
-  const target: DeliveryContext = message.delivery;
-  // The reset is no run; its message's place makes the id of what it owes.
-  const runId = `reset-${holding.agentId}-${message.seq}` as RunId;
-  return owe(
-    { agentId: holding.agentId, runId, ordinal: 0, at, target, connectors: ports.connectors },
-    { text: RESET_TEXT },
-  );
+  const { agentId } = holding;
+  // A command is no run; its message's place makes the id of what it owes.
+  const runId = `command-${agentId}-${message.seq}` as RunId;
+  return owe({ agentId, runId, ordinal: 0, at, target: message.delivery, connectors: ports.connectors }, { text });
 }

@@ -78,6 +78,7 @@ export class AgentSystem {
   #outbox: Outbox | undefined;
   #host: ActorHost | undefined;
   #stopHints: (() => void) | undefined;
+  #restoring = false;
   #phase: "new" | "loaded" | "started" | "draining" | "stopped" = "new";
 
   constructor(ports: Ports, options: AgentSystemOptions) {
@@ -91,7 +92,11 @@ export class AgentSystem {
     this.#membership = new Membership(
       ports,
       { name, leaseMs, pollMs },
-      { claimed: (agentId, epoch) => this.#wake(agentId, epoch), lost: () => void this.#lost() },
+      {
+        claimed: (agentId, epoch) => this.#wake(agentId, epoch),
+        polled: () => this.#rescan(),
+        lost: () => this.#lost(),
+      },
     );
   }
 
@@ -113,6 +118,12 @@ export class AgentSystem {
 
   /** Joins the store. From here on messages can be accepted; nobody works yet. */
   async load(): Promise<void> {
+    await this.#join();
+    this.#phase = "loaded";
+  }
+
+  /** Takes a number among the nodes and sets up everything that acts under it. */
+  async #join(): Promise<void> {
     const node = await this.#membership.join();
     const { clock, store, ids, log, connectors } = this.#ports;
     const outbox = new Outbox(
@@ -132,8 +143,10 @@ export class AgentSystem {
       lanes: this.lanes,
       node,
       restore: this.#options.restore ?? "resume",
+      restoring: () => this.#restoring,
       startedAt: clock.now(),
       suspects: this.#suspects,
+      rescan: () => void this.#rescan(),
       draining: () => this.#phase === "draining" || this.#phase === "stopped",
       settled: (messages, result) => {
         for (const { agentId, seq } of messages) this.#waits.settle(messageId(agentId, seq), { result });
@@ -144,7 +157,6 @@ export class AgentSystem {
         log.error("an agent cannot be restored and is left as it is", { agent: agentId, reason });
       },
     };
-    this.#phase = "loaded";
   }
 
   /** Takes up what a crash left, then lets the connectors in. */
@@ -152,8 +164,10 @@ export class AgentSystem {
     if (this.#phase !== "loaded") throw new InvariantError("AgentSystem must load before starting");
     this.#phase = "started";
     this.#stopHints = this.#ports.store.onHint((agentId) => this.#hinted(agentId));
-    await this.outbox.scan();
+    await this.#rescan();
+    this.#restoring = true;
     await this.#membership.start();
+    this.#restoring = false;
     for (const connector of this.#ports.connectors.values()) await connector.start(this.connectorHost(connector));
   }
 
@@ -167,13 +181,18 @@ export class AgentSystem {
     const { clock } = this.#ports;
     const { body, source, delivery } = posting;
     const message: NewMessage = { body, source, delivery, acceptedAt: clock.now() };
+    const to = await this.#recipient(posting.to);
     const result = await accept(this.#ports, {
-      to: await this.#recipient(posting.to),
+      to,
       message,
       replayHorizonMs: posting.replayHorizonMs ?? DEFAULT_REPLAY_HORIZON_MS,
-      claimFor: this.#phase === "started" ? this.node : undefined,
+      claimFor: this.#phase === "started" && this.#host ? this.node : undefined,
       key: posting.key,
       also: posting.also,
+    }).catch((error) => {
+      // It may have been applied, and the agent claimed for us, without our learning of it.
+      this.#membership.doubt();
+      throw error;
     });
     if (result.status === "accepted" && result.holder?.node === this.node)
       this.#wake(result.agentId, result.holder.epoch);
@@ -250,17 +269,30 @@ export class AgentSystem {
     for (const actor of this.#actors.values()) actor.drain();
     await Promise.allSettled([...this.#actors.values()].flatMap((actor) => actor.working ?? []));
     await this.#outbox?.stop();
-    await this.#membership.leave();
+    await this.#membership
+      .leave()
+      .catch((error) => this.#ports.log.warn("could not say goodbye", { error: errorText(error) }));
     this.#phase = "stopped";
   }
 
+  /**
+   * The lease has ended: nothing of ours can be committed any more. Model calls and tools are told to stop, what is in
+   * memory is thrown away, and this process goes on as a new node.
+   */
   async #lost(): Promise<void> {
-    // Whatever is under way here can no longer be committed; the process starts over as a new node.
-    for (const actor of this.#actors.values()) actor.run?.end("drain");
+    this.#host = undefined;
+    for (const actor of this.#actors.values()) actor.drain();
     this.#actors.clear();
-    await this.#membership
-      .join()
-      .catch((error) => this.#ports.log.error("could not join again", { error: errorText(error) }));
+    void this.#outbox?.stop();
+    await this.#join();
+    await this.#rescan();
+    await this.#membership.claimAll();
+  }
+
+  async #rescan(): Promise<void> {
+    await this.#outbox
+      ?.scan()
+      .catch((error) => this.#ports.log.warn("the outbox could not be read", { error: errorText(error) }));
   }
 
   #wake(agentId: AgentId, epoch: number): void {
@@ -279,7 +311,7 @@ export class AgentSystem {
 
   #hinted(agentId: AgentId): void {
     const actor = this.#actors.get(agentId);
-    if (actor) actor.wake(0);
+    if (actor && !actor.idle) actor.wake(0);
     else {
       void this.#membership
         .claimOne(agentId)

@@ -32,7 +32,9 @@ export function hostFor(connector: Pick<Connector, "name" | "replayHorizonMs">, 
       );
     },
     async command(incoming) {
-      const text = incoming.command.name === "reset" ? incoming.command.text : undefined;
+      const { command } = incoming;
+      if (command.name === "stop") return told(await post({ ...common(incoming), body: { kind: "stop" } }));
+      const { text } = command;
       return told(
         await post({ ...common(incoming), body: { kind: "reset", by: "person", ...(text ? { text } : {}) } }),
       );

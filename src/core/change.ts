@@ -63,8 +63,17 @@ export type Op =
   | { readonly op: "node.renew"; readonly node: number; readonly leaseUntil: number }
   | { readonly op: "node.leave"; readonly node: number }
   | { readonly op: "agent.claim"; readonly agentId: AgentId; readonly node: number }
-  /** Claims up to `limit` agents that have work and no living owner. */
-  | { readonly op: "agents.claim"; readonly node: number; readonly limit: number }
+  /**
+   * Claims up to `limit` agents that have work and no living owner. `own`: names also those the node holds already, for
+   * a node that may have claimed without learning of it. `after` goes on where an earlier portion ended.
+   */
+  | {
+      readonly op: "agents.claim";
+      readonly node: number;
+      readonly limit: number;
+      readonly own?: boolean;
+      readonly after?: AgentId;
+    }
   // Owner only.
   /** Gives the agent back if nothing waits and no run is open; compares counters in the releasing statement (M3). */
   | { readonly op: "agent.release" }

@@ -64,14 +64,12 @@ export interface Delivery extends NewDelivery {
   readonly receipt?: string;
 }
 
-/** Deliveries to one key are sent one after the other; a failing head blocks only its own key (M17). */
-export function targetKey(target: DeliveryContext): string {
-  return JSON.stringify([
-    target.channel ?? "",
-    target.accountId ?? "",
-    target.to ?? "",
-    target.threadId === undefined ? "" : String(target.threadId),
-  ]);
+/**
+ * An address as text, the same for the same address: what the store keeps, and what orders deliveries. Those to one key
+ * are sent one after the other; a failing head blocks only its own key (M17).
+ */
+export function targetKey({ channel, accountId, to, threadId }: DeliveryContext): string {
+  return JSON.stringify({ channel, accountId, to, threadId: threadId === undefined ? undefined : String(threadId) });
 }
 
 /** A delivery's id: the run that owes it and its place among that run's deliveries, so that a retried step makes no second one. */

@@ -50,6 +50,8 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     text: z.string().optional(),
     by: z.enum(["person", "daily", "idle", "system"]),
   }),
+  /** Ends the run that works on what came before this message. */
+  z.object({ kind: z.literal("stop") }),
   z.object({ kind: z.literal("restore") }),
   z.object({ kind: z.literal("compact"), instructions: z.string().optional() }),
   z.object({
@@ -115,8 +117,9 @@ export interface Message extends NewMessage {
   readonly settledAt?: number;
 }
 
-/** Kinds that overtake what waits: a reset (M10) and a decision about a call that is waiting for it (M11). */
-export const isUrgent = (body: MessageBody): boolean => body.kind === "reset" || body.kind === "permission";
+/** Kinds that overtake what waits: a stop (M9), a reset (M10), a decision about a call that is waiting for it (M11). */
+export const isUrgent = ({ kind }: MessageBody): boolean =>
+  kind === "stop" || kind === "reset" || kind === "permission";
 
 /** Silent messages are recorded and wake nobody (M4). */
 export const isSilent = (body: MessageBody): boolean => body.kind === "system" && body.silent === true;

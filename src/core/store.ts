@@ -55,6 +55,8 @@ export interface StoreReader {
   runs(agentId: AgentId, page: Page): Promise<readonly RunRecord[]>;
 
   delivery(id: DeliveryId): Promise<Delivery | undefined>;
+  /** The oldest delivery to this target (a `targetKey`) that has not ended: the next to be sent (M17). */
+  deliveryHead(target: string): Promise<Delivery | undefined>;
   /** In the store's order. Without `states`: those that have not ended. */
   deliveries(
     page: Page & { readonly afterN?: number; readonly states?: readonly DeliveryState[]; readonly agentId?: AgentId },

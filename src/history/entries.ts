@@ -67,6 +67,7 @@ export function messageEntry(message: Message, runId?: RunId): Bare | undefined 
       return { type: "message", role: "user", content: text(wrapSystemMessage(body.text, origin)), runId, ...common };
     }
     case "reset":
+    case "stop":
     case "restore":
     case "compact":
     case "permission":

@@ -10,12 +10,16 @@ export type Choice =
   | { readonly act: "reset"; readonly message: Message }
   /** Silent messages are recorded in a step of their own and wake nobody (M4). */
   | { readonly act: "record"; readonly messages: readonly Message[] }
+  /** The run a stop speaks of has ended; the person is told how. */
+  | { readonly act: "stop"; readonly message: Message }
   /** A command to the engine that needs no run. */
   | { readonly act: "settle"; readonly message: Message; readonly reason: string }
   | { readonly act: "run"; readonly messages: readonly Message[] };
 
 /** `urgent` are the waiting messages that overtake; `waiting` the oldest ones, in order. */
 export function choose(urgent: readonly Message[], waiting: readonly Message[]): Choice {
+  const stop = urgent.find((message) => message.body.kind === "stop");
+  if (stop) return { act: "stop", message: stop };
   const reset = urgent.find((message) => message.body.kind === "reset");
   if (reset) return { act: "reset", message: reset };
   const first = waiting[0];
@@ -33,6 +37,8 @@ export function choose(urgent: readonly Message[], waiting: readonly Message[]):
       return { act: "settle", message: first, reason: "nothing to compact" };
     case "reset":
       return { act: "reset", message: first };
+    case "stop":
+      return { act: "stop", message: first };
     default:
       return { act: "run", messages: [first] };
   }

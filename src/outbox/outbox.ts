@@ -34,15 +34,15 @@ export interface OutboxOptions {
 export const DEFAULT_OUTBOX = { maxAgeMs: 24 * 3600_000, sendTimeoutMs: 60_000, concurrency: 64 } as const;
 
 type Move = Extract<Op, { op: "delivery.move" }>;
-/** How one turn at the head of a queue ended: it has left, it must wait, or somebody else has it. */
-type Turn = { readonly next: "left" } | { readonly next: "wait"; readonly ms: number };
+/** How one turn at a target ended: its head has left, it must wait, or nothing is owed there. */
+type Turn = { readonly next: "left" | "none" } | { readonly next: "wait"; readonly ms: number };
 
 export class Outbox {
   readonly #ports: OutboxPorts;
   readonly #options: OutboxOptions;
-  readonly #queues = new Map<string, Queue>();
-  readonly #known = new Set<DeliveryId>();
-  readonly #ready: Queue[] = [];
+  /** The targets something is owed to. What is owed is read from the store, oldest first, at each turn. */
+  readonly #targets = new Map<string, Target>();
+  readonly #ready: Target[] = [];
   readonly #stop = new AbortController();
   #active = 0;
   #whenIdle: (() => void)[] = [];
@@ -52,9 +52,9 @@ export class Outbox {
     this.#options = options;
   }
 
-  /** Takes up deliveries that were just committed, in the order of their commits. */
+  /** Takes up deliveries that were just committed. */
   offer(deliveries: readonly NewDelivery[]): void {
-    for (const delivery of deliveries) if (!delivery.ended) this.#enqueue(delivery.id, targetKey(delivery.target));
+    for (const delivery of deliveries) if (!delivery.ended) this.#serveTarget(targetKey(delivery.target));
   }
 
   /** Takes up everything in the store that has not ended: at the start, and now and then for what another node left. */
@@ -62,16 +62,16 @@ export class Outbox {
     let afterN = 0;
     for (;;) {
       const page = await this.#ports.store.deliveries({ afterN, limit: 500 });
-      for (const delivery of page) this.#enqueue(delivery.id, targetKey(delivery.target));
+      for (const delivery of page) this.#serveTarget(targetKey(delivery.target));
       const last = page.at(-1);
       if (!last || page.length < 500) return;
       afterN = last.n;
     }
   }
 
-  /** How many deliveries wait or are under way here. */
+  /** How many targets something is owed to. */
   get size(): number {
-    return this.#known.size;
+    return this.#targets.size;
   }
 
   /** Resolves when nothing is left to send here, or what is left waits for a later time. */
@@ -83,94 +83,102 @@ export class Outbox {
   /** Begins no more sends; those under way may finish. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    for (const queue of this.#queues.values()) queue.cancelTimer?.();
+    for (const target of this.#targets.values()) target.cancelTimer?.();
     this.#ready.length = 0;
     if (this.#active > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
   }
 
-  #enqueue(id: DeliveryId, key: string): void {
-    if (this.#known.has(id) || this.#stop.signal.aborted) return;
-    this.#known.add(id);
-    let queue = this.#queues.get(key);
-    if (!queue) {
-      queue = { key, ids: [], state: "idle" };
-      this.#queues.set(key, queue);
+  #serveTarget(key: string): void {
+    if (this.#stop.signal.aborted) return;
+    const known = this.#targets.get(key);
+    if (known) {
+      known.again = true;
+      return;
     }
-    queue.ids.push(id);
-    if (queue.state === "idle") this.#makeReady(queue);
+    const target: Target = { key, again: false };
+    this.#targets.set(key, target);
+    this.#makeReady(target);
   }
 
-  #makeReady(queue: Queue): void {
-    queue.state = "ready";
-    this.#ready.push(queue);
+  #makeReady(target: Target): void {
+    this.#ready.push(target);
     this.#pump();
   }
 
   #pump(): void {
     while (this.#active < this.#options.concurrency) {
-      const queue = this.#ready.shift();
-      if (!queue) break;
-      queue.state = "active";
+      const target = this.#ready.shift();
+      if (!target) break;
       this.#active += 1;
-      void this.#serve(queue);
+      void this.#turn(target);
     }
   }
 
-  async #serve(queue: Queue): Promise<void> {
-    const id = queue.ids[0];
-    let turn: Turn = { next: "left" };
+  async #turn(target: Target): Promise<void> {
+    target.again = false;
+    let turn: Turn;
     try {
-      if (id !== undefined) turn = await this.#attempt(id);
+      turn = await this.#attempt(target);
     } catch (error) {
-      this.#ports.log.warn("a delivery could not be handled now", { id, error: errorText(error) });
+      this.#ports.log.warn("a delivery could not be handled now", { target: target.key, error: errorText(error) });
       turn = { next: "wait", ms: 1_000 };
     }
     this.#active -= 1;
-    if (turn.next === "left" && id !== undefined) {
-      queue.ids.shift();
-      this.#known.delete(id);
+    if (turn.next === "none" && !target.again) this.#targets.delete(target.key);
+    else if (!this.#stop.signal.aborted) {
+      if (turn.next === "wait") target.cancelTimer = this.#ports.clock.after(turn.ms, () => this.#makeReady(target));
+      else this.#makeReady(target);
     }
-    if (this.#stop.signal.aborted) queue.state = "idle";
-    else if (turn.next === "wait") {
-      queue.state = "waiting";
-      queue.cancelTimer = this.#ports.clock.after(turn.ms, () => this.#makeReady(queue));
-    } else if (queue.ids.length > 0) this.#makeReady(queue);
-    else this.#queues.delete(queue.key);
     this.#pump();
     if (this.#active === 0 && this.#ready.length === 0) {
       for (const resolve of this.#whenIdle.splice(0)) resolve();
     }
   }
 
-  /** One turn of a queue's head: reads where it stands and takes it one step further. */
-  async #attempt(id: DeliveryId): Promise<Turn> {
+  /** One turn of a target: reads its oldest delivery and takes it one step further. */
+  async #attempt(target: Target): Promise<Turn> {
     const { store, clock, connectors } = this.#ports;
-    const delivery = await store.delivery(id);
-    if (!delivery) return { next: "left" };
+    const delivery = await store.deliveryHead(target.key);
+    if (!delivery) return { next: "none" };
     const connector = connectors.get(delivery.target.channel ?? "");
     if (delivery.state === "sending") {
-      if (await this.#sentByOther(delivery)) return { next: "wait", ms: 2_000 };
+      const onceOnly = connector?.sendingClass !== "idempotent";
+      if (await this.#mayBeUnderWay(target, delivery, onceOnly)) return { next: "wait", ms: 2_000 };
       return this.#settleUnknown(delivery, connector, "the program stopped while it was being sent");
     }
-    if (delivery.state !== "pending") return { next: "left" };
     const now = clock.now();
     if (now - delivery.createdAt > this.#options.maxAgeMs) {
       const reason = delivery.reason ? `too old; last: ${delivery.reason}` : "too old";
       return this.#end(delivery, { to: "failed", reason });
     }
-    if (delivery.nextAt > now) return { next: "wait", ms: delivery.nextAt - now };
+    const wait = this.#timeToWait(target, delivery, now);
+    if (wait > 0) return { next: "wait", ms: wait };
     if (!connector) return { next: "wait", ms: 30_000 };
     const sending = await this.#move(delivery, { to: "sending" });
     if (!sending) return { next: "wait", ms: 50 };
-    return this.#finish(sending, connector, await this.#send(sending, connector));
+    return this.#finish(target, sending, connector, await this.#send(sending, connector));
   }
 
-  /** Whether the node that began to send it still lives and is not this one. */
-  async #sentByOther(delivery: Delivery): Promise<boolean> {
-    if (delivery.node === undefined || delivery.node === this.#options.node) return false;
-    const now = this.#ports.clock.now();
-    const nodes = await this.#ports.store.nodes();
-    return nodes.some((node) => node.node === delivery.node && !node.left && node.leaseUntil > now);
+  /** A wait that was sat out here is over, whatever the wall clock says; one from before a restart is never longer than it was. */
+  #timeToWait(target: Target, delivery: Delivery, now: number): number {
+    if (target.waited === delivery.id) return 0;
+    return Math.min(delivery.nextAt - now, 2 * backoffMs(delivery.id, Math.max(1, delivery.attempts)));
+  }
+
+  /**
+   * Whether another node may be sending it right now. One that has left is not; one whose lease has ended may only be
+   * paused, or our clocks may differ, so its send is given the time a send can take, by the clock that never jumps.
+   */
+  async #mayBeUnderWay(target: Target, { id, attempts, node }: Delivery, onceOnly: boolean): Promise<boolean> {
+    if (node === undefined || node === this.#options.node) return false;
+    const { clock, store } = this.#ports;
+    const sender = (await store.nodes()).find((other) => other.node === node);
+    if (!sender || sender.left) return false;
+    if (sender.leaseUntil > clock.now()) return true;
+    if (!onceOnly) return false;
+    const now = clock.monotonic();
+    if (target.silent?.id !== id || target.silent.attempts !== attempts) target.silent = { id, attempts, since: now };
+    return now - target.silent.since <= this.#options.sendTimeoutMs;
   }
 
   async #send(delivery: Delivery, connector: Connector): Promise<SendResult> {
@@ -191,13 +199,14 @@ export class Outbox {
     }
   }
 
-  async #finish(delivery: Delivery, connector: Connector, result: SendResult): Promise<Turn> {
+  async #finish(target: Target, delivery: Delivery, connector: Connector, result: SendResult): Promise<Turn> {
     switch (result.status) {
       case "sent":
         return this.#end(delivery, { to: "sent", receipt: result.receipt });
       case "refused":
         return this.#end(delivery, { to: "failed", reason: result.reason });
       case "retry":
+        target.waited = delivery.id;
         return this.#retry(delivery, result.reason, result.afterMs);
       case "unknown":
         return this.#settleUnknown(delivery, connector, result.reason);
@@ -265,9 +274,13 @@ export class Outbox {
   }
 }
 
-interface Queue {
+interface Target {
   readonly key: string;
-  readonly ids: DeliveryId[];
-  state: "idle" | "ready" | "active" | "waiting";
+  /** Something more was owed while its turn was under way. */
+  again: boolean;
+  /** A send of another node that does not answer, and since when. */
+  silent?: { readonly id: DeliveryId; readonly attempts: number; readonly since: number };
+  /** The delivery whose wait is being, or was, sat out here. */
+  waited?: DeliveryId;
   cancelTimer?: () => void;
 }

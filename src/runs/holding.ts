@@ -5,6 +5,7 @@
 import type { AgentRecord } from "../core/agent.ts";
 import type { Change, CommitResult, Op, Owner, Refusal } from "../core/change.ts";
 import { type Entry, entryLine } from "../core/entry.ts";
+import { CommitUnknownError, StoreClosedError, StoreFullError } from "../core/errors.ts";
 import type { AgentId, EntryId, RunId, SessionId } from "../core/ids.ts";
 import type { ModelMessage } from "../core/model.ts";
 import type { Ports } from "../core/ports.ts";
@@ -24,6 +25,10 @@ export class LostHolding extends Error {
     this.refused = refused;
   }
 }
+
+/** The store's own troubles, which pass. Anything else is a fault in what was to be committed and would come back. */
+const isOfTheStore = (error: unknown): error is Error =>
+  error instanceof CommitUnknownError || error instanceof StoreFullError || error instanceof StoreClosedError;
 
 export interface Committing {
   readonly site: string;
@@ -111,7 +116,10 @@ export class Holding {
     try {
       result = await store.commit(change);
     } catch (error) {
-      throw new LostHolding("unknown", (error as Error).message);
+      // Nobody knows whether it was applied: the id is read back. What cannot be learned is read anew from the store (M2).
+      const outcome = await store.outcome(change.id).catch(() => undefined);
+      if (!outcome) throw isOfTheStore(error) ? new LostHolding("unknown", error.message) : error;
+      result = outcome;
     }
     if (!result.ok) throw new LostHolding(result.refused, result.detail);
     if (begins) {

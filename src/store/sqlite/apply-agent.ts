@@ -72,7 +72,9 @@ export function claimAgent(applying: Applying, op: OpOf<"agent.claim">): OpResul
 export function claimAgents(applying: Applying, op: OpOf<"agents.claim">): OpResult {
   // The statement looks at rows: those that changes of the same group have changed must be there first.
   applying.drafts.write();
-  const rows = applying.db.statement("claimable-agents").all(applying.change.at, op.limit);
+  const after = op.after === undefined ? 0 : (applying.drafts.find(op.after)?.no ?? 0);
+  const own = op.own ? op.node : -1;
+  const rows = applying.db.statement("claimable-agents").all(after, own, applying.change.at, op.limit);
   const claims = rows.map((row) => {
     const draft = applying.drafts.byNumber(Number(row.no));
     claim(applying, draft, op.node);

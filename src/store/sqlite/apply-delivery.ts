@@ -1,6 +1,6 @@
 /** Ops on the outbox. Every move names the state it starts from, so that two senders cannot both win (L12). */
 import type { Op } from "../../core/change.ts";
-import type { DeliveryState, NewDelivery } from "../../core/delivery.ts";
+import { type DeliveryState, type NewDelivery, targetKey } from "../../core/delivery.ts";
 import { type Applying, ownerOf } from "./apply-change.ts";
 import { RefusedChange } from "./refused.ts";
 
@@ -21,7 +21,7 @@ export function addDelivery(applying: Applying, delivery: NewDelivery): undefine
       delivery.createdAt,
       delivery.ended ? applying.change.at : null,
       delivery.ended?.reason ?? null,
-      JSON.stringify(delivery.target),
+      targetKey(delivery.target),
       JSON.stringify(delivery.payload),
     );
   applying.touched.add(owner.no);

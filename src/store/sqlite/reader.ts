@@ -132,6 +132,7 @@ export function readerOf(db: Database): StoreReader {
     run: async (id) => one(db.statement("select-run").get(id), runOf),
     runs: async (agentId, { limit }) => db.statement("select-runs").all(agentId, limit).map(runOf),
     delivery: async (id) => one(db.statement("select-delivery").get(id), deliveryOf),
+    deliveryHead: async (target) => one(db.statement("select-delivery-head").get(target), deliveryOf),
     deliveries: async ({ afterN = 0, limit, states, agentId }) => {
       const filter = JSON.stringify(states ?? ["pending", "sending"]);
       if (agentId) return db.statement("select-deliveries-of").all(agentId, afterN, filter, limit).map(deliveryOf);

@@ -95,6 +95,7 @@ CREATE TABLE deliveries (
 CREATE UNIQUE INDEX deliveries_id ON deliveries (id);
 CREATE INDEX deliveries_agent ON deliveries (agent);
 CREATE INDEX deliveries_open ON deliveries (n) WHERE state IN ('pending', 'sending');
+CREATE INDEX deliveries_head ON deliveries (target, n) WHERE state IN ('pending', 'sending');
 CREATE INDEX deliveries_dead ON deliveries (n) WHERE state IN ('failed', 'unconfirmed');
 
 CREATE TABLE jobs (id TEXT PRIMARY KEY, next_at INTEGER, job TEXT NOT NULL) WITHOUT ROWID;

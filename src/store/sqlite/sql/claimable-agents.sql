@@ -1,4 +1,5 @@
 SELECT no FROM agents
 WHERE (waiting > 0 OR run_id IS NOT NULL)
-  AND (node IS NULL OR node NOT IN (SELECT node FROM nodes WHERE gone = 0 AND lease_until > ?))
+  AND no > ?
+  AND (node IS NULL OR node = ? OR node NOT IN (SELECT node FROM nodes WHERE gone = 0 AND lease_until > ?))
 ORDER BY no LIMIT ?
