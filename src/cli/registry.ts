@@ -24,6 +24,18 @@ export const REGISTRY: Registry = {
     summary: "show where everything is kept",
     load: async () => (await import("./commands/home.ts")).homeCommand,
   },
+  inbox: {
+    summary: "list an agent's messages and how each ended",
+    load: async () => (await import("./commands/inbox.ts")).inboxCommand,
+  },
+  outbox: {
+    summary: "list, retry and drop deliveries",
+    load: async () => (await import("./commands/outbox.ts")).outboxCommand,
+  },
+  repair: {
+    summary: "rebuild a database that cannot be read, keeping the broken one",
+    load: async () => (await import("./commands/repair.ts")).repairCommand,
+  },
   version: {
     summary: "show the version",
     load: async () => (await import("./commands/version.ts")).versionCommand,

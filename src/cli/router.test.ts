@@ -194,8 +194,9 @@ describe("the router", () => {
     [true, "run"],
     [false, "chat"],
   ])("without arguments (piped: %s) starts %s where there is such a command", async (piped, name) => {
+    const { run: _run, chat: _chat, ...others } = REGISTRY;
     const registry: Registry = {
-      ...REGISTRY,
+      ...others,
       [name]: {
         summary: "talks",
         load: async () =>

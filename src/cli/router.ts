@@ -66,7 +66,9 @@ interface Chosen {
 function chooseAction(name: string, command: Command, argv: readonly string[]): Chosen {
   if (!("actions" in command)) return { name, action: command, rest: argv };
   const options = Object.assign({}, ...Object.values(command.actions).map((action) => action.options ?? {}));
-  const { word = command.fallback, rest } = takeWord(argv, { ...options, ...GLOBAL_OPTIONS });
+  const { word: named, rest } = takeWord(argv, { ...options, ...GLOBAL_OPTIONS });
+  // Help without an action is help about them all, not about the one that would run.
+  const word = named ?? (rest.some((arg) => arg === "--help" || arg === "-h") ? undefined : command.fallback);
   if (word === undefined) return { name, rest };
   const action = Object.hasOwn(command.actions, word) ? command.actions[word] : undefined;
   if (action) return { name: `${name} ${word}`, action, rest };

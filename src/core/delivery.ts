@@ -69,7 +69,7 @@ export interface Delivery extends NewDelivery {
  * are sent one after the other; a failing head blocks only its own key (M17).
  */
 export function targetKey({ channel, accountId, to, threadId }: DeliveryContext): string {
-  return JSON.stringify({ channel, accountId, to, threadId: threadId === undefined ? undefined : String(threadId) });
+  return JSON.stringify({ channel, accountId, to, threadId });
 }
 
 /** A delivery's id: the run that owes it and its place among that run's deliveries, so that a retried step makes no second one. */

@@ -98,6 +98,8 @@ export const newMessageSchema = z
   .object({
     body: messageBodySchema,
     source: sourceSchema.optional(),
+    /** A key of the caller's own that makes a repeated message the same one, where no channel gives an id. */
+    key: z.string().min(1).optional(),
     /** Where the answer goes. Absent: nobody outside is answered. */
     delivery: deliveryContextSchema.optional(),
     acceptedAt: z.number().int(),

@@ -4,10 +4,10 @@
  */
 import type { AgentSeed } from "../core/agent.ts";
 import type { Change, Op, Posted, Recipient } from "../core/change.ts";
+import { dedupeKey } from "../core/dedupe-key.ts";
 import { CommitUnknownError, InvariantError, NotFoundError } from "../core/errors.ts";
 import { type NewMessage, newMessageSchema } from "../core/message.ts";
 import type { Ports } from "../core/ports.ts";
-import { dedupeKey } from "./dedupe-key.ts";
 
 export type AcceptPorts = Pick<Ports, "store" | "ids" | "clock">;
 
@@ -28,14 +28,15 @@ export type AcceptResult = ({ readonly status: "accepted" | "duplicate" } & Post
 
 export async function accept(ports: AcceptPorts, accepting: Accepting): Promise<AcceptResult> {
   const { store, ids, clock } = ports;
-  const message = newMessageSchema.parse(accepting.message);
+  const { key: own } = accepting;
+  const message = newMessageSchema.parse(own === undefined ? accepting.message : { ...accepting.message, key: own });
   const now = clock.now();
   const { source } = message;
   if (source?.sentAt !== undefined && source.sentAt < now - accepting.replayHorizonMs) {
     await traceStale(ports, message);
     return { status: "stale" };
   }
-  const key = accepting.key ?? (source && dedupeKey(source));
+  const key = dedupeKey(message);
   const post: Op = {
     op: "message.post",
     to: accepting.to,
@@ -68,10 +69,9 @@ async function commitKnown(store: AcceptPorts["store"], change: Change) {
 }
 
 /** A message older than its channel may redeliver is refused, and leaves a trace (M5). */
-async function traceStale({ store, ids, clock }: AcceptPorts, { source }: NewMessage): Promise<void> {
-  if (!source) return;
-  const key = `stale:${dedupeKey(source) ?? ids.uuid()}`;
-  const value = JSON.stringify({ source, refusedAt: clock.now() });
+async function traceStale({ store, ids, clock }: AcceptPorts, message: NewMessage): Promise<void> {
+  const key = `stale:${dedupeKey(message) ?? ids.uuid()}`;
+  const value = JSON.stringify({ source: message.source, refusedAt: clock.now() });
   await store.commit({
     id: ids.change(),
     site: "accept.stale",

@@ -6,8 +6,11 @@ import type { HomePaths } from "../config/paths.ts";
 import type { Ids } from "../core/ids.ts";
 import type { Log } from "../core/log.ts";
 import type { Store } from "../core/store.ts";
+import { diskFiles } from "../store/plain-files/disk-files.ts";
 import { refuseUnreadable } from "../store/plain-files/inspect.ts";
+import type { LostWork } from "../store/plain-files/lose-open-work.ts";
 import { type RebuildReport, rebuild, rebuildNeeded } from "../store/plain-files/rebuild.ts";
+import { afterRestoredBackup } from "../store/plain-files/restored-backup.ts";
 import { type MirrorHandle, startMirror } from "../store/plain-files/start-mirror.ts";
 import { openSqliteStore } from "../store/sqlite/open-store.ts";
 
@@ -16,6 +19,8 @@ export interface EmbeddedStore {
   readonly mirror: MirrorHandle;
   /** Set where the database was missing and was built from the plain files. */
   readonly rebuilt: RebuildReport | undefined;
+  /** Set where the database is older than its plain files (a restored backup): what was ended because of it. */
+  readonly lost: LostWork | undefined;
   /** Complete plain files, then the database closed and the home free. */
   close(): Promise<void>;
 }
@@ -33,6 +38,7 @@ export function openEmbeddedStore(options: EmbeddedStoreOptions): EmbeddedStore 
   const { paths, synchronous, ids, now, log, onFatal } = options;
   const { home } = paths;
   let rebuilt: RebuildReport | undefined;
+  let lost: LostWork | undefined;
   let mirror: MirrorHandle | undefined;
   const store = openSqliteStore({
     home,
@@ -43,6 +49,9 @@ export function openEmbeddedStore(options: EmbeddedStoreOptions): EmbeddedStore 
       refuseUnreadable(databasePath);
       if (rebuildNeeded(home, databasePath)) rebuilt = rebuild({ home, databasePath, ids, now });
     },
+    afterOpen(db) {
+      lost = afterRestoredBackup(db, diskFiles(home), { ids, now });
+    },
   });
   const following = startMirror({ home, databasePath: paths.database, log });
   mirror = following;
@@ -51,6 +60,7 @@ export function openEmbeddedStore(options: EmbeddedStoreOptions): EmbeddedStore 
     store,
     mirror: following,
     rebuilt,
+    lost,
     async close() {
       await following.stop().catch((error) => log.error("the plain files are not complete", { error: String(error) }));
       await store.close();

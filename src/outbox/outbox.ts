@@ -144,7 +144,7 @@ export class Outbox {
     if (delivery.state === "sending") {
       const onceOnly = connector?.sendingClass !== "idempotent";
       if (await this.#mayBeUnderWay(target, delivery, onceOnly)) return { next: "wait", ms: 2_000 };
-      return this.#settleUnknown(delivery, connector, "the program stopped while it was being sent");
+      return this.#settleUnknown(target, delivery, connector, "the program stopped while it was being sent");
     }
     const now = clock.now();
     if (now - delivery.createdAt > this.#options.maxAgeMs) {
@@ -183,17 +183,23 @@ export class Outbox {
 
   async #send(delivery: Delivery, connector: Connector): Promise<SendResult> {
     const { id, target, payload } = delivery;
-    const timeout = new AbortController();
-    const cancel = this.#ports.clock.after(this.#options.sendTimeoutMs, () => timeout.abort());
+    const late: SendResult = { status: "unknown", reason: "timed out" };
     try {
-      const gaveUp = new Promise<SendResult>((resolve) => {
-        timeout.signal.addEventListener("abort", () => resolve({ status: "unknown", reason: "timed out" }), {
-          once: true,
-        });
-      });
-      return await Promise.race([connector.send({ id, target, payload }, timeout.signal), gaveUp]);
+      return await this.#inTime((signal) => connector.send({ id, target, payload }, signal), late);
     } catch (error) {
       return { status: "unknown", reason: errorText(error) };
+    }
+  }
+
+  /** What a call of the channel gives, or `late` where it takes too long. */
+  async #inTime<T>(call: (signal: AbortSignal) => Promise<T>, late: T): Promise<T> {
+    const timeout = new AbortController();
+    const cancel = this.#ports.clock.after(this.#options.sendTimeoutMs, () => timeout.abort());
+    const gaveUp = new Promise<T>((resolve) => {
+      timeout.signal.addEventListener("abort", () => resolve(late), { once: true });
+    });
+    try {
+      return await Promise.race([call(timeout.signal), gaveUp]);
     } finally {
       cancel();
     }
@@ -209,29 +215,40 @@ export class Outbox {
         target.waited = delivery.id;
         return this.#retry(delivery, result.reason, result.afterMs);
       case "unknown":
-        return this.#settleUnknown(delivery, connector, result.reason);
+        return this.#settleUnknown(target, delivery, connector, result.reason);
+      default:
+        return this.#settleUnknown(target, delivery, connector, "the channel gave no known answer");
     }
   }
 
   /** Nobody knows whether the channel has it: by what the channel can tell, send again, ask, or list it (M16). */
-  async #settleUnknown(delivery: Delivery, connector: Connector | undefined, reason: string): Promise<Turn> {
-    if (!connector) return { next: "wait", ms: 30_000 };
-    if (connector.sendingClass === "idempotent") return this.#retry(delivery, reason);
-    if (connector.sendingClass === "reconcilable" && connector.lookup) {
-      const { id, target, payload } = delivery;
-      const found = await connector.lookup({ id, target, payload }).catch(() => "unknown" as const);
+  async #settleUnknown(
+    target: Target,
+    delivery: Delivery,
+    connector: Connector | undefined,
+    reason: string,
+  ): Promise<Turn> {
+    const tooOld = this.#ports.clock.now() - delivery.createdAt > this.#options.maxAgeMs;
+    if (!connector && !tooOld) return { next: "wait", ms: 30_000 };
+    if (connector?.sendingClass === "idempotent") return this.#retry(delivery, reason);
+    if (connector?.sendingClass === "reconcilable" && connector.lookup) {
+      const { id, payload } = delivery;
+      const lookup = async () => connector.lookup?.({ id, target: delivery.target, payload });
+      const found = await this.#inTime(lookup, undefined).catch(() => undefined);
       if (found === "arrived") return this.#end(delivery, { to: "sent" });
       if (found === "absent") return this.#retry(delivery, reason);
-      if (this.#ports.clock.now() - delivery.createdAt <= this.#options.maxAgeMs) {
-        return { next: "wait", ms: backoffMs(delivery.id, delivery.attempts) };
-      }
+      target.asked = { id, times: target.asked?.id === id ? target.asked.times + 1 : 1 };
+      if (!tooOld) return { next: "wait", ms: backoffMs(id, target.asked.times) };
     }
     return this.#end(delivery, { to: "unconfirmed", reason });
   }
 
   async #retry(delivery: Delivery, reason: string, afterMs?: number): Promise<Turn> {
-    const wait = Math.max(afterMs ?? 0, backoffMs(delivery.id, delivery.attempts));
-    await this.#move(delivery, { to: "pending", reason, nextAt: this.#ports.clock.now() + wait });
+    const now = this.#ports.clock.now();
+    // However long a channel wants to be left alone, its target is blocked no longer than a delivery may get old (M17).
+    const left = Math.max(0, delivery.createdAt + this.#options.maxAgeMs - now) + 1;
+    const wait = Math.min(left, Math.max(afterMs ?? 0, backoffMs(delivery.id, delivery.attempts)));
+    await this.#move(delivery, { to: "pending", reason, nextAt: now + wait });
     return { next: "wait", ms: wait };
   }
 
@@ -282,5 +299,7 @@ interface Target {
   silent?: { readonly id: DeliveryId; readonly attempts: number; readonly since: number };
   /** The delivery whose wait is being, or was, sat out here. */
   waited?: DeliveryId;
+  /** The delivery the channel was asked about, and how often it did not know. */
+  asked?: { readonly id: DeliveryId; readonly times: number };
   cancelTimer?: () => void;
 }

@@ -17,6 +17,8 @@ export interface SqliteStoreOptions {
   readonly maxBatch?: number;
   /** Called with the home locked, before the database is opened: to look at it, or to rebuild it. */
   readonly beforeOpen?: (path: string) => void;
+  /** Called with the database open, before anything is committed. */
+  readonly afterOpen?: (db: Database) => void;
   readonly onCommitted?: () => void;
   readonly onFatal?: (error: unknown) => void;
 }
@@ -30,6 +32,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     options.beforeOpen?.(path);
     const mode = options.synchronous ?? "full";
     const db = openDatabase(path, { synchronous: mode === "off" ? "off" : "normal" });
+    options.afterOpen?.(db);
     // The lock says that no other node of this home lives, whatever their leases say.
     db.statement("retire-nodes").run();
     const log = mode === "full" ? openLogFlush(path) : undefined;

@@ -1,0 +1,63 @@
+/** Reads a file of lines in portions, from either end, by bytes: a long history never stands in memory whole. */
+import type { MirrorFiles } from "./mirror-files.ts";
+
+const NEWLINE = 0x0a;
+const PORTION = 1 << 20;
+
+export interface FileLine {
+  readonly text: string;
+  /** Where the line begins, in bytes. */
+  readonly offset: number;
+  /** Whether its line end is there. Only the last line may lack it. */
+  readonly complete: boolean;
+}
+
+export function* fileLines(files: MirrorFiles, path: string): Generator<FileLine> {
+  const size = files.size(path) ?? 0;
+  let rest: Buffer = Buffer.alloc(0);
+  let start = 0;
+  for (let at = 0; at < size; at += PORTION) {
+    const portion = files.readAt(path, at, PORTION);
+    rest = rest.length === 0 ? portion : Buffer.concat([rest, portion]);
+    let from = 0;
+    for (let end = rest.indexOf(NEWLINE); end >= 0; end = rest.indexOf(NEWLINE, from)) {
+      yield { text: rest.toString("utf8", from, end), offset: start + from, complete: true };
+      from = end + 1;
+    }
+    rest = rest.subarray(from);
+    start += from;
+  }
+  if (rest.length > 0) yield { text: rest.toString("utf8"), offset: start, complete: false };
+}
+
+/** Where the bytes after the last line end begin: the size of the file if it ends in order, 0 if no line is complete. */
+export function endOfLastLine(files: MirrorFiles, path: string, size: number): number {
+  for (let end = size; end > 0; ) {
+    const from = Math.max(0, end - PORTION);
+    const found = files.readAt(path, from, end - from).lastIndexOf(NEWLINE);
+    if (found >= 0) return from + found + 1;
+    end = from;
+  }
+  return 0;
+}
+
+/**
+ * The last complete lines before `end`: at least one if there is any, and as many as fit into `bytes`. `whole` says that
+ * nothing stands before them.
+ */
+export function lastLines(
+  files: MirrorFiles,
+  path: string,
+  end: number,
+  bytes: number,
+): { readonly lines: readonly string[]; readonly whole: boolean } {
+  for (let want = bytes; ; want *= 8) {
+    const from = Math.max(0, end - want);
+    const window = files.readAt(path, from, end - from);
+    const first = from === 0 ? 0 : window.indexOf(NEWLINE) + 1;
+    if (first < window.length && (from === 0 || first > 0)) {
+      return { lines: window.toString("utf8", first, window.length - 1).split("\n"), whole: from === 0 };
+    }
+    if (from === 0) return { lines: [], whole: true };
+  }
+}

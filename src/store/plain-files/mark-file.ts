@@ -1,0 +1,50 @@
+/**
+ * `mirror.json`: up to which change the plain files are on the disk. It is written only after the files themselves were
+ * brought to the disk, so that it never promises too much (M6).
+ */
+import { z } from "zod";
+import { jsonText, MARK_FILE } from "./layout.ts";
+import type { MirrorFiles } from "./mirror-files.ts";
+import type { MirrorSource } from "./mirror-source.ts";
+
+const markSchema = z.object({
+  version: z.literal(1),
+  /** The last change whose files are on the disk, and its id: another database has another id there. */
+  synced: z.number().int().nonnegative(),
+  change: z.string().nullable(),
+  at: z.number().int(),
+  /** Whether nothing was written after it: the program ended in order. */
+  clean: z.boolean(),
+});
+export type Mark = z.infer<typeof markSchema>;
+
+/** Undefined where there is none or it cannot be read: then every agent is looked at again. */
+export function readMark(files: MirrorFiles): Mark | undefined {
+  const text = files.read(MARK_FILE)?.toString();
+  if (text === undefined) return undefined;
+  try {
+    return markSchema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Whether the files a mark speaks of were written from this database: the `same`, `other` (a restored backup, say), or
+ * `unknown` where the change was pruned from the log.
+ */
+export function compareMark(
+  source: Pick<MirrorSource, "bounds" | "changeId">,
+  mark: Mark,
+): "same" | "other" | "unknown" {
+  const there = source.changeId(mark.synced);
+  if (there === undefined && mark.synced === 0 && mark.change === null) return "same";
+  if (there !== undefined) return there === mark.change ? "same" : "other";
+  return mark.synced < source.bounds().first ? "unknown" : "other";
+}
+
+export function writeMark(files: MirrorFiles, mark: Mark): void {
+  files.replace(MARK_FILE, jsonText(mark));
+  files.sync(MARK_FILE);
+  files.sync(".");
+}

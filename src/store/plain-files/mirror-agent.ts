@@ -1,0 +1,133 @@
+/**
+ * Brings one agent's four files in step with the database: history appended, state and pending rewritten if they
+ * changed, the descriptor written once. Running it again after a crash at any call ends in the same files.
+ */
+import { hash } from "node:crypto";
+import { appendHistory, type HistoryEnd, settleHistory } from "./history-file.ts";
+import { AGENTS_DIR, agentPaths, jsonText } from "./layout.ts";
+import type { MirrorFiles } from "./mirror-files.ts";
+import type { MirrorNotice } from "./mirror-notice.ts";
+import type { AgentRow, DedupeRow, MirrorSource } from "./mirror-source.ts";
+import { DEDUPE_KEYS, dedupeKeysIn, pendingText } from "./pending-file.ts";
+import { stateText } from "./state-file.ts";
+
+/** What is remembered of an agent's files, so that nothing is read or written without need. */
+export interface KnownAgent {
+  readonly history: HistoryEnd;
+  readonly state: string;
+  readonly pending: string;
+  readonly dedupe: { readonly upTo: number; readonly keys: readonly DedupeRow[] };
+}
+
+export interface MirroringAgent {
+  readonly source: MirrorSource;
+  readonly files: MirrorFiles;
+  readonly report: (notice: MirrorNotice) => void;
+  readonly last: number;
+  readonly closely: boolean;
+  /** Told of every path that was written and is not yet known to be on the disk. */
+  readonly wrote: (path: string) => void;
+}
+
+/** Undefined where the database has no such agent or its row cannot be written as files (reported). */
+export function mirrorAgent(mirroring: MirroringAgent, no: number, known?: KnownAgent): KnownAgent | undefined {
+  const { source, report } = mirroring;
+  return source.consistently(() => {
+    const agent = source.agent(no);
+    if (!agent) return undefined;
+    let texts: Texts;
+    try {
+      texts = textsOf(source, mirroring.files, agent, known);
+    } catch (error) {
+      // Nothing of this agent was written yet, and the others must not wait for it.
+      if (!(error instanceof SyntaxError)) throw error;
+      report({ kind: "unwritable-agent", agent: agent.id, reason: error.message });
+      return undefined;
+    }
+    return writeAgent(mirroring, agent, texts, known);
+  });
+}
+
+export interface Texts {
+  readonly descriptor: string;
+  readonly state: string;
+  readonly pending: string;
+  readonly dedupe: KnownAgent["dedupe"];
+}
+
+/** The contents of the files that are written whole. Throws `SyntaxError` where a row holds no JSON. */
+export function textsOf(source: MirrorSource, files: MirrorFiles, agent: AgentRow, known?: KnownAgent): Texts {
+  const run = agent.run_id === null ? undefined : source.openRun(agent.run_id);
+  const seqs = run ? (JSON.parse(run.body) as { seqs?: readonly number[] }).seqs : undefined;
+  const firstSeq = Math.min(agent.cursor + 1, ...(seqs ?? []));
+  const dedupe = dedupeOf(source, agent, known?.dedupe, () => dedupeKeysIn(files.read(agentPaths(agent.id).pending)));
+  return {
+    descriptor: jsonText(JSON.parse(agent.descriptor)),
+    state: stateText(agent),
+    pending: pendingText({
+      agent,
+      run,
+      messages: source.unsettled(agent.no, firstSeq),
+      deliveries: source.openDeliveries(agent.no),
+      dedupe: dedupe.keys,
+    }),
+    dedupe,
+  };
+}
+
+/**
+ * The newest keys: those of new messages, behind those that are known or, at first sight, stand in the file. Messages are
+ * pruned long before their keys, so the file may know more than the inbox does.
+ */
+function dedupeOf(
+  source: MirrorSource,
+  agent: AgentRow,
+  known: KnownAgent["dedupe"] | undefined,
+  inFile: () => readonly string[],
+): KnownAgent["dedupe"] {
+  const upTo = agent.next_seq - 1;
+  if (known && known.upTo === upTo) return known;
+  const fresh = source.dedupeKeys(agent.no, known?.upTo ?? 0, DEDUPE_KEYS);
+  if (known) return { upTo, keys: [...known.keys, ...fresh].slice(-DEDUPE_KEYS) };
+  const byKey = new Map(fresh.map((row) => [row[0], row]));
+  for (const key of inFile()) {
+    const row = byKey.has(key) ? undefined : source.dedupeKey(agent.no, key);
+    if (row) byKey.set(key, row);
+  }
+  return { upTo, keys: [...byKey.values()].sort((a, b) => a[1] - b[1]).slice(-DEDUPE_KEYS) };
+}
+
+function writeAgent(mirroring: MirroringAgent, agent: AgentRow, texts: Texts, known?: KnownAgent): KnownAgent {
+  const { files, source, wrote } = mirroring;
+  const paths = agentPaths(agent.id);
+  if (!known && files.list(paths.dir).length === 0) {
+    files.makeDir(paths.dir);
+    wrote(".");
+    wrote(AGENTS_DIR);
+    wrote(paths.dir);
+  }
+  // History before pending: whoever rebuilds finds a message in both rather than in neither, and can tell.
+  const before =
+    known && files.size(paths.history) === known.history.size
+      ? known.history
+      : settleHistory(mirroring, paths.history, agent.no);
+  const history = appendHistory(files, source, paths.history, agent.no, before);
+  if (history.size !== before.size) wrote(paths.history);
+  if (!known) replaceIfOther(mirroring, paths.dir, paths.descriptor, texts.descriptor);
+  const state = replaceIfOther(mirroring, paths.dir, paths.state, texts.state, known?.state);
+  const pending = replaceIfOther(mirroring, paths.dir, paths.pending, texts.pending, known?.pending);
+  return { history, state, pending, dedupe: texts.dedupe };
+}
+
+/** Rewrites a file whose content differs from what is known, or else from what is there. Returns the content's print. */
+function replaceIfOther(mirroring: MirroringAgent, dir: string, path: string, text: string, known?: string): string {
+  const { files, wrote } = mirroring;
+  const print = hash("sha1", text, "base64");
+  const same = known === undefined ? files.read(path)?.toString() === text : known === print;
+  if (!same) {
+    files.replace(path, text);
+    wrote(path);
+    wrote(dir);
+  }
+  return print;
+}

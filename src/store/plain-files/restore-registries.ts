@@ -1,0 +1,61 @@
+/** Brings cron jobs and subagent runs back from their files. An item that is not valid is reported and kept in a copy. */
+import type { z } from "zod";
+import { RookeryError } from "../../core/errors.ts";
+import { cronJobSchema } from "../../core/job.ts";
+import { subagentRunRecordSchema } from "../../core/subagent-run.ts";
+import { JOBS_FILE, SUBAGENTS_FILE } from "./layout.ts";
+import type { Restoring } from "./restoring.ts";
+import { parseJson } from "./state-file.ts";
+
+export function restoreJobs(restoring: Restoring): number {
+  const jobs = itemsOf(restoring, JOBS_FILE, cronJobSchema, (file) => (file as { jobs?: unknown }).jobs);
+  for (const job of jobs) {
+    const nextAt = job.enabled ? (job.state.nextRunAtMs ?? null) : null;
+    restoring.db.statement("put-job").run(job.id, nextAt, JSON.stringify(job));
+  }
+  return jobs.length;
+}
+
+export function restoreSubagentRuns(restoring: Restoring): number {
+  const runs = itemsOf(restoring, SUBAGENTS_FILE, subagentRunRecordSchema, (file) =>
+    Object.values((file as { runs?: object }).runs ?? {}),
+  );
+  for (const run of runs) {
+    restoring.db.statement("put-subagent-run").run(run.runId, run.requesterSessionKey, JSON.stringify(run));
+  }
+  return runs.length;
+}
+
+function itemsOf<Schema extends z.ZodType>(
+  { files, report, keep }: Restoring,
+  path: string,
+  schema: Schema,
+  pick: (file: object) => unknown,
+): readonly z.infer<Schema>[] {
+  const text = files.read(path)?.toString();
+  if (text === undefined) return [];
+  let whole = true;
+  const items: z.infer<Schema>[] = [];
+  try {
+    const listed = pick(parseJson(text, path));
+    for (const [index, item] of (Array.isArray(listed) ? listed : []).entries()) {
+      const parsed = schema.safeParse(item);
+      if (parsed.success) items.push(parsed.data);
+      else {
+        whole = false;
+        report({
+          file: path,
+          reason: `Item ${index + 1} is not valid.`,
+          consequence: "item-skipped",
+          code: "corrupt_data",
+        });
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof RookeryError)) throw error;
+    whole = false;
+    report({ file: path, reason: error.message, consequence: "file-skipped", code: error.code });
+  }
+  if (!whole) keep(path);
+  return items;
+}

@@ -1,0 +1,1 @@
+SELECT no FROM agents WHERE no > ? ORDER BY no LIMIT ?

@@ -1,0 +1,1 @@
+SELECT n, at, touched FROM changes WHERE n > ? ORDER BY n LIMIT ?

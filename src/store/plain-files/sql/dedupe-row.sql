@@ -1,0 +1,1 @@
+SELECT seq, keep_until FROM dedupe WHERE key = ? AND agent = ?

@@ -1,0 +1,1 @@
+INSERT INTO changes (n, id, at, touched, result) VALUES (?, ?, ?, '', NULL)

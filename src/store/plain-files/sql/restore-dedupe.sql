@@ -1,0 +1,1 @@
+INSERT OR IGNORE INTO dedupe (key, agent, seq, keep_until) VALUES (?, ?, ?, ?)

@@ -1,0 +1,57 @@
+/**
+ * Opens a database for reading without touching it: neither its bytes nor its log nor its index are written. SQLite writes
+ * an index beside a database even to read it, so the files are linked into a directory of their own and opened there.
+ */
+import { copyFileSync, existsSync, linkSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+export interface UntouchedCopy {
+  readonly sql: DatabaseSync;
+  close(): void;
+}
+
+/** Throws what SQLite throws where the file is no database. */
+export function openUntouched(path: string): UntouchedCopy {
+  const dir = stage(path);
+  const remove = (): void => rmSync(dir, { recursive: true, force: true });
+  try {
+    const sql = new DatabaseSync(join(dir, basename(path)), { readOnly: true });
+    return {
+      sql,
+      close() {
+        sql.close();
+        remove();
+      },
+    };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+/** Hard links beside the original; copies elsewhere where the disk takes no links or no writes at all. */
+function stage(path: string): string {
+  const parts = ["", "-wal"].filter((suffix) => existsSync(path + suffix));
+  try {
+    return filled(dirname(path), (dir) => {
+      for (const suffix of parts) linkSync(path + suffix, join(dir, basename(path) + suffix));
+    });
+  } catch {
+    return filled(tmpdir(), (dir) => {
+      for (const suffix of parts) copyFileSync(path + suffix, join(dir, basename(path) + suffix));
+    });
+  }
+}
+
+function filled(parent: string, fill: (dir: string) => void): string {
+  const dir = mkdtempSync(join(parent, ".rookery-look-"));
+  try {
+    fill(dir);
+    return dir;
+  } catch (error) {
+    rmSync(dir, { recursive: true, force: true });
+    throw error;
+  }
+}
