@@ -7,7 +7,7 @@ import type { NewDelivery } from "../core/delivery.ts";
 import { parseDescriptor } from "../core/descriptor.ts";
 import { CorruptDataError, errorText } from "../core/errors.ts";
 import type { AgentId, RunId, SessionId } from "../core/ids.ts";
-import type { Message } from "../core/message.ts";
+import { isUrgent, type Message } from "../core/message.ts";
 import type { Lane, RunBody, RunResult } from "../core/run.ts";
 import { parseState } from "../core/state.ts";
 import { chain, messageEntries, resetMarker } from "../history/entries.ts";
@@ -164,8 +164,12 @@ export class Actor {
       return !holding.released;
     }
     this.#fresh = false;
-    const urgent = await store.waiting(this.agentId, { limit: 1, urgent: true });
     const waiting = await store.waiting(this.agentId, { limit: LOOK_AHEAD });
+    // Only where more waits than was looked at may something urgent stand behind it.
+    const urgent =
+      waiting.length < LOOK_AHEAD
+        ? waiting.filter((message) => isUrgent(message.body))
+        : await store.waiting(this.agentId, { limit: 1, urgent: true });
     if (this.#discards && (await this.#discard(holding, waiting))) return true;
     this.#discards = false;
     const choice = choose(urgent, waiting);

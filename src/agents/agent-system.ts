@@ -8,10 +8,11 @@ import { type Connector, type ConnectorHost, DEFAULT_REPLAY_HORIZON_MS } from ".
 import type { DeliveryContext } from "../core/delivery.ts";
 import type { AgentDescriptor, AgentFetchStrategy } from "../core/descriptor.ts";
 import { errorText, InvariantError, NotFoundError } from "../core/errors.ts";
-import { type AgentId, messageId, type RunId } from "../core/ids.ts";
+import { type AgentId, messageId, type RunId, type SessionKey } from "../core/ids.ts";
 import type { MessageBody, NewMessage, Source } from "../core/message.ts";
 import type { Ports } from "../core/ports.ts";
 import type { RunResult } from "../core/run.ts";
+import { sessionKeyOf } from "../core/session-key.ts";
 import { type AcceptResult, accept, recipientOf } from "../inbox/accept.ts";
 import { DEFAULT_OUTBOX, Outbox } from "../outbox/outbox.ts";
 import { RunEvents } from "../runs/events.ts";
@@ -61,6 +62,7 @@ export interface Answer {
 }
 
 const DEFAULT_WARM = 1_000;
+const KNOWN_KEYS = 20_000;
 const POLL_ALONE_MS = 30_000;
 const POLL_SHARED_MS = 1_000;
 export const DEFAULT_WAIT_MS = 30_000;
@@ -70,6 +72,8 @@ export class AgentSystem {
   readonly #options: AgentSystemOptions;
   readonly #actors = new Map<AgentId, Actor>();
   readonly #degraded = new Map<AgentId, string>();
+  /** Keys of agents that are there: agents are not unmade, so what was seen once need not be looked up again. */
+  readonly #knownKeys = new Set<SessionKey>();
   readonly #waits: Waits<Answer>;
   readonly #suspects = new OneAtATime();
   readonly #membership: Membership;
@@ -331,15 +335,25 @@ export class AgentSystem {
 
   async #recipient(to: Address): Promise<Recipient> {
     if ("agentId" in to) return to;
-    if ("descriptor" in to) {
-      return recipientOf(
-        seedAgent(this.#ports.ids, to.descriptor, this.#ports.clock.now(), to.profile ?? DEFAULT_PROFILE),
-      );
-    }
+    if ("descriptor" in to) return this.#recipientOf(to.descriptor, to.profile ?? DEFAULT_PROFILE);
     const agentId = await this.agentFor(to.strategy);
-    if (!agentId)
+    if (!agentId) {
       throw new NotFoundError("No recent foreground agent found.", { hint: "Somebody must write to an agent first." });
+    }
     return { agentId };
+  }
+
+  /** What it takes to make an agent is prepared only where there may be none; who comes first is decided by the commit. */
+  async #recipientOf(descriptor: AgentDescriptor, profile: string): Promise<Recipient> {
+    const { store, ids, clock } = this.#ports;
+    const sessionKey = sessionKeyOf(descriptor, profile);
+    if (this.#knownKeys.has(sessionKey)) return { sessionKey };
+    if (await store.agentByKey(sessionKey)) {
+      if (this.#knownKeys.size >= KNOWN_KEYS) this.#knownKeys.clear();
+      this.#knownKeys.add(sessionKey);
+      return { sessionKey };
+    }
+    return recipientOf(seedAgent(ids, descriptor, clock.now(), profile));
   }
 
   async #lookUp(agentId: AgentId, seq: number): Promise<void> {

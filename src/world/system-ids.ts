@@ -15,6 +15,22 @@ export function systemIds(): Ids {
   };
 }
 
+/** Randomness is fetched for many ids at once: asking the system costs more than the rest of an id. */
+const POOL_BYTES = 8_192;
+let pool = "";
+let used = 0;
+
+/** Sixteen hex digits, of which the first says that this is a uuid. */
+function randomHex(): string {
+  if (used + 16 > pool.length) {
+    pool = randomBytes(POOL_BYTES).toString("hex");
+    used = 0;
+  }
+  const digits = pool.slice(used, used + 16);
+  used += 16;
+  return `${"89ab"[Number.parseInt(digits[0] ?? "0", 16) & 3]}${digits.slice(1)}`;
+}
+
 let lastMs = 0;
 let within = 0;
 
@@ -28,10 +44,8 @@ function uuidV7(): string {
     within = (within + 1) & 0xfff;
     if (within === 0) lastMs += 1;
   }
-  const bytes = randomBytes(8);
-  bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x80;
   const time = lastMs.toString(16).padStart(12, "0");
-  const rest = bytes.toString("hex");
+  const rest = randomHex();
   const counter = within.toString(16).padStart(3, "0");
   return `${time.slice(0, 8)}-${time.slice(8)}-7${counter}-${rest.slice(0, 4)}-${rest.slice(4)}`;
 }

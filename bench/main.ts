@@ -1,0 +1,27 @@
+/** `npm run bench -- NAME [--json] [--gate]`: measures one part of the system and holds it against its goals. */
+import { type Bench, missed, printReport } from "./report.ts";
+
+const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
+  store: async () => (await import("./store.ts")).storeBench,
+  engine: async () => (await import("./engine.ts")).engineBench,
+};
+
+const args = process.argv.slice(2);
+const name = args.find((arg) => !arg.startsWith("--"));
+const load = name === undefined ? undefined : BENCHES[name];
+
+if (!load) {
+  if (name !== undefined) console.error(`There is no bench named ${name}.`);
+  console.log("Usage: npm run bench -- NAME [--json] [--gate]\n\nBenches:");
+  for (const [known, loadKnown] of Object.entries(BENCHES)) console.log(`  ${known}  ${(await loadKnown()).about}`);
+  process.exitCode = name === undefined ? 0 : 2;
+} else {
+  const json = args.includes("--json");
+  const bench = await load();
+  const report = await bench.run((text) => {
+    if (!json) console.log(text);
+  });
+  if (json) console.log(JSON.stringify(report, null, 2));
+  else printReport(report);
+  if (args.includes("--gate") && missed(report).length > 0) process.exitCode = 1;
+}

@@ -1,0 +1,46 @@
+/** What the auditor is given: what the outside saw, and what the public listing says. Types only; no engine code. */
+import type { AgentRecord } from "../../src/core/agent.ts";
+import type { Delivery } from "../../src/core/delivery.ts";
+import type { Message } from "../../src/core/message.ts";
+import type { RunRecord } from "../../src/core/run.ts";
+import type { StoreReader } from "../../src/core/store.ts";
+import type { Channel } from "./channel.ts";
+import type { Scenario } from "./scenarios.ts";
+import type { ModelCall } from "./scripted-model.ts";
+import type { Execution } from "./sim-tools.ts";
+import type { Workload } from "./workload.ts";
+
+export interface Evidence {
+  readonly scenario: Scenario;
+  readonly workload: Workload;
+  readonly channels: readonly Channel[];
+  readonly calls: readonly ModelCall[];
+  readonly executions: readonly Execution[];
+  readonly listed: readonly ListedAgent[];
+}
+
+/** One agent as the public listing shows it, everything oldest first. */
+export interface ListedAgent {
+  readonly agent: AgentRecord;
+  readonly messages: readonly Message[];
+  readonly runs: readonly RunRecord[];
+  readonly deliveries: readonly Delivery[];
+  readonly lines: readonly string[];
+}
+
+const ALL = 100_000;
+const STATES = ["pending", "sending", "sent", "suppressed", "failed", "unconfirmed"] as const;
+
+export async function listAgents(reader: StoreReader): Promise<readonly ListedAgent[]> {
+  const listed: ListedAgent[] = [];
+  for (const agent of await reader.agents({ limit: ALL })) {
+    listed.push({
+      agent,
+      messages: (await reader.messages(agent.id, { limit: ALL })).toReversed(),
+      runs: (await reader.runs(agent.id, { limit: ALL })).toReversed(),
+      deliveries: await reader.deliveries({ limit: ALL, states: STATES, agentId: agent.id }),
+      lines: (await reader.linesBack(agent.id, { limit: ALL })).map(({ line }) => line).toReversed(),
+    });
+  }
+  return listed;
+}

@@ -1,0 +1,129 @@
+/**
+ * `npm run sim -- --seeds N --seed S [--scenario NAME] [--subject NAME] [--crash before:SITE] [--jobs N] [--verbose]`
+ * Runs worlds, prints what they add up to, and ends with 1 where a law was broken or a crash place never hit.
+ */
+import { fork } from "node:child_process";
+import { availableParallelism } from "node:os";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { coverageTable, holesIn, jobsForHoles } from "./coverage.ts";
+import { emptyReport, type Failure, type Job, merge, type Report, replayCommand, runJobs } from "./report.ts";
+import { SCENARIOS, scenariosFor } from "./scenarios.ts";
+import { subjectNamed } from "./subjects.ts";
+
+/** From here on a crash place that was never hit is a failure. */
+const SEEDS_FOR_COVERAGE = 200;
+const HOLE_ROUNDS = 12;
+const PORTION = 10;
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: "string" },
+    seed: { type: "string" },
+    scenario: { type: "string" },
+    subject: { type: "string" },
+    crash: { type: "string" },
+    jobs: { type: "string" },
+    verbose: { type: "boolean", default: false },
+  },
+});
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const subject = subjectNamed(values.subject);
+  const first = Number(values.seed ?? 1);
+  const seeds = Number(values.seeds ?? (values.seed === undefined ? 100 : 1));
+  const scenarios = values.scenario
+    ? SCENARIOS.filter(({ name }) => name === values.scenario)
+    : scenariosFor(subject.features);
+  if (scenarios.length === 0) {
+    console.error(`There is no scenario ${values.scenario}. Known: ${SCENARIOS.map(({ name }) => name).join(", ")}`);
+    return 2;
+  }
+  const [moment, site] = values.crash?.split(":") ?? [];
+  const aim =
+    site === undefined ? undefined : { site, moment: moment === "after" ? ("after" as const) : ("before" as const) };
+  const jobs = Array.from({ length: seeds }, (_, index): Job => {
+    const seed = first + index;
+    const scenario = scenarios[seed % scenarios.length] ?? scenarios[0];
+    return { seed, scenario: scenario?.name ?? "", subject: subject.name, ...(aim ? { aim } : {}) };
+  });
+
+  const began = performance.now();
+  const report = emptyReport();
+  if (seeds <= PORTION) merge(report, await runJobs(jobs, values.verbose ? (line) => console.log(line) : undefined));
+  else await runParallel(report, jobs, seeds);
+  const planned = report.runs;
+  const seconds = (performance.now() - began) / 1000;
+
+  const demanding = seeds >= SEEDS_FOR_COVERAGE;
+  for (let round = 0; demanding && round < HOLE_ROUNDS && holesIn(report).length > 0; round++) {
+    await runParallel(report, jobsForHoles(report, subject.name, round, first + seeds), 0);
+  }
+  const holes = demanding ? holesIn(report) : [];
+  return summary(
+    report,
+    planned,
+    seconds,
+    holes.map(({ scenario, site: at, moment: when }) => `${scenario}: ${when} ${at}`),
+  );
+}
+
+/** Hands portions to worker processes until all are done. */
+async function runParallel(report: Report, jobs: readonly Job[], announced: number): Promise<void> {
+  const portions: (readonly Job[])[] = [];
+  for (let at = 0; at < jobs.length; at += PORTION) portions.push(jobs.slice(at, at + PORTION));
+  const workers = Math.min(Number(values.jobs ?? Math.min(2, availableParallelism())), portions.length);
+  const began = performance.now();
+  let told = began;
+  const path = fileURLToPath(new URL("./worker.ts", import.meta.url));
+  await Promise.all(
+    Array.from({ length: workers }, () => {
+      const worker = fork(path);
+      return new Promise<void>((resolve, reject) => {
+        const next = (): void => {
+          const portion = portions.shift();
+          if (portion) worker.send(portion as Job[]);
+          else worker.disconnect();
+        };
+        worker.on("message", (part: Report) => {
+          for (const failure of part.failures) tell(failure);
+          merge(report, part);
+          if (announced > 0 && performance.now() - told > 5_000) {
+            told = performance.now();
+            const rate = report.runs / ((told - began) / 1000);
+            console.log(
+              `  ${report.runs} of ${announced} seeds, ${report.failures.length} failed, ${rate.toFixed(1)} seeds/s`,
+            );
+          }
+          next();
+        });
+        worker.on("exit", (code) => (code === 0 ? resolve() : reject(new Error(`A worker ended with ${code}.`))));
+        next();
+      });
+    }),
+  );
+}
+
+function tell({ job, violations, lines }: Failure): void {
+  console.log(`\n${job.scenario}, seed ${job.seed}: ${violations.length} violations. Replay: ${replayCommand(job)}`);
+  for (const { law, what } of violations.slice(0, 10)) console.log(`  ${law}: ${what}`);
+  if (values.verbose) for (const line of lines) console.log(line);
+}
+
+function summary(report: Report, planned: number, seconds: number, holes: readonly string[]): number {
+  if (planned <= PORTION) for (const failure of report.failures) tell(failure);
+  console.log(`\n${coverageTable(report)}\n`);
+  for (const [what, count] of Object.entries(report.counts).sort()) console.log(`  ${what.padEnd(22)} ${count}`);
+  console.log(
+    `\n${planned} seeds in ${seconds.toFixed(1)} s (${(planned / seconds).toFixed(1)} seeds/s), ${report.runs - planned} more for coverage`,
+  );
+  for (const hole of holes) console.log(`never crashed: ${hole}`);
+  for (const { job } of report.failures) console.log(`failed: ${replayCommand(job)}`);
+  console.log(
+    `${report.runs - report.failures.length} passed, ${report.failures.length} failed, ${holes.length} places never hit`,
+  );
+  return report.failures.length > 0 || holes.length > 0 ? 1 : 0;
+}

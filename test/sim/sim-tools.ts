@@ -1,0 +1,126 @@
+/** Tools that record every execution outside, so that a repeated one is seen whatever the program's own tables say (L4). */
+import { z } from "zod";
+import type { DeliveryContext } from "../../src/core/delivery.ts";
+import type { ReplayPolicy } from "../../src/core/run.ts";
+import type { Tool, ToolHost, ToolOutput } from "../../src/core/tool.ts";
+import type { EventLog } from "./event-log.ts";
+import type { SimProcess } from "./process.ts";
+import type { Random } from "./random.ts";
+import type { Scheduler } from "./scheduler.ts";
+import { tokenText } from "./tokens.ts";
+
+export interface Execution {
+  readonly tool: string;
+  readonly replay: ReplayPolicy;
+  readonly runId: string;
+  readonly callId: string;
+  readonly token: string;
+  readonly process: string;
+  readonly startedAt: number;
+}
+
+export interface SimTools {
+  readonly executions: readonly Execution[];
+  port(process: SimProcess): ToolHost;
+}
+
+export interface ToolsWorld {
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly log: EventLog;
+  /** Where the conversation of a token is answered. */
+  routeOf(token: string): DeliveryContext | undefined;
+}
+
+const input = z.object({ token: z.string() });
+type Input = z.infer<typeof input>;
+
+interface Kind {
+  readonly name: string;
+  readonly replay: ReplayPolicy;
+  readonly parallel: boolean;
+  readonly ms: readonly [number, number];
+  output(given: Input): ToolOutput;
+}
+
+const said = (text: string): ToolOutput => ({ content: [{ type: "text", text }] });
+
+export function makeSimTools({ scheduler, random, log, routeOf }: ToolsWorld): SimTools {
+  const executions: Execution[] = [];
+  const kinds: readonly Kind[] = [
+    { name: "sim_safe", replay: "safe", parallel: true, ms: [5, 60], output: () => said("done") },
+    { name: "sim_never", replay: "never", parallel: false, ms: [5, 60], output: () => said("done once") },
+    { name: "sim_slow", replay: "never", parallel: true, ms: [1_000, 6_000], output: () => said("done at last") },
+    {
+      name: "sim_throw",
+      replay: "safe",
+      parallel: true,
+      ms: [5, 30],
+      output: () => {
+        throw new Error("the tool failed");
+      },
+    },
+    { name: "sim_big", replay: "safe", parallel: true, ms: [5, 30], output: () => said("word ".repeat(3_000)) },
+    {
+      name: "sim_send",
+      replay: "never",
+      parallel: false,
+      ms: [5, 30],
+      output: ({ token }) => {
+        const target = routeOf(token);
+        return {
+          ...said("owed"),
+          deliveries: target ? [{ target, payload: { text: `sends ${tokenText(token)}` } }] : [],
+        };
+      },
+    },
+  ];
+
+  const toolOf = (process: SimProcess, kind: Kind): Tool<Input> => ({
+    name: kind.name,
+    description: "A simulated tool.",
+    input,
+    rights: [],
+    replay: kind.replay,
+    parallel: kind.parallel,
+    maxOutput: 4_000,
+    execute: (given, context) =>
+      process.call<ToolOutput>("exec", kind.name, (answer) => {
+        const { runId, callId } = context;
+        executions.push({
+          tool: kind.name,
+          replay: kind.replay,
+          runId,
+          callId,
+          token: given.token,
+          process: process.name,
+          startedAt: scheduler.time,
+        });
+        log.write(process.name, `executes ${kind.name} ${callId} for ${given.token}`);
+        const ms = random.int(...kind.ms);
+        let open = true;
+        const end = (outcome: () => ToolOutput): void => {
+          if (!open) return;
+          open = false;
+          try {
+            answer({ value: outcome() });
+          } catch (error) {
+            answer({ error: error as Error });
+          }
+        };
+        scheduler.after(ms / 2, () => process.enter(() => open && context.progress("half way")));
+        scheduler.after(ms, () => end(() => kind.output(given)));
+        context.signal.addEventListener("abort", () => {
+          scheduler.after(1, () => end(() => ({ ...said("aborted"), isError: true })));
+        });
+      }),
+  });
+
+  return {
+    executions,
+    port(process) {
+      const tools = new Map(kinds.map((kind) => [kind.name, toolOf(process, kind) as Tool]));
+      return { list: () => [...tools.values()], find: (_agentId, name) => tools.get(name) };
+    },
+  };
+}

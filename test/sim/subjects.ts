@@ -1,0 +1,12 @@
+/** The programs that can be put into the simulated world, by name. The first is the one `npm run sim` takes. */
+import { engine } from "./engine-subject.ts";
+import { minimalActor } from "./minimal-actor.ts";
+import type { SubjectUnderTest } from "./subject.ts";
+
+export const SUBJECTS: readonly SubjectUnderTest[] = [engine, minimalActor()];
+
+export function subjectNamed(name: string | undefined): SubjectUnderTest {
+  const subject = SUBJECTS.find((one) => name === undefined || one.name === name);
+  if (!subject) throw new Error(`There is no subject ${name}. Known: ${SUBJECTS.map((one) => one.name).join(", ")}`);
+  return subject;
+}

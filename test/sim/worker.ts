@@ -1,0 +1,13 @@
+/** A process that runs portions of worlds for `main.ts` and sends back what they add up to. */
+import process from "node:process";
+import { type Job, runJobs } from "./report.ts";
+
+process.on("message", (jobs: readonly Job[]) => {
+  runJobs(jobs).then(
+    (report) => process.send?.(report),
+    (error: unknown) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+});

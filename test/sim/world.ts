@@ -1,0 +1,300 @@
+/**
+ * One world: a seed, a scenario, a subject. People write, nodes run the subject, things go wrong; then the faults end,
+ * everything must come to rest within a bounded time, and the auditor judges. The same three always give the same bytes.
+ */
+import type { Change } from "../../src/core/change.ts";
+import type { ChangeId } from "../../src/core/ids.ts";
+import { silentLog } from "../../src/core/log.ts";
+import type { Ports } from "../../src/core/ports.ts";
+import type { Database } from "../../src/store/sqlite/database.ts";
+import { audit, lawfulState, type Violation } from "./auditor.ts";
+import { type Channel, makeChannel } from "./channel.ts";
+import { type Coverage, type CrashAim, makeCrashPlan } from "./crash-plan.ts";
+import { backendOf, emptyDatabase, reopen } from "./database.ts";
+import { makeEventLog } from "./event-log.ts";
+import { listAgents } from "./evidence.ts";
+import type { Faults } from "./faults.ts";
+import { type SimProcess, startProcess } from "./process.ts";
+import { randomOf } from "./random.ts";
+import type { Scenario } from "./scenarios.ts";
+import { makeScheduler } from "./scheduler.ts";
+import { makeScriptedModel } from "./scripted-model.ts";
+import { seededIds } from "./seeded-ids.ts";
+import { makeSimFiles } from "./sim-files.ts";
+import { type Backend, makeSimStore } from "./sim-store.ts";
+import { makeSimTools } from "./sim-tools.ts";
+import type { Subject, SubjectUnderTest } from "./subject.ts";
+import { tokenText } from "./tokens.ts";
+import { makeWorkload, type WorkItem } from "./workload.ts";
+
+export interface WorldOptions {
+  readonly seed: number;
+  readonly scenario: Scenario;
+  readonly subject: SubjectUnderTest;
+  /** A crash that must happen beside those the seed plans. */
+  readonly aim?: CrashAim;
+  /** A broken store, for the mutations. */
+  readonly mutateStore?: (backend: Backend, db: Database) => Backend;
+}
+
+export interface WorldResult {
+  readonly violations: readonly Violation[];
+  readonly coverage: Coverage;
+  readonly digest: string;
+  readonly lines: readonly string[];
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+const LEASE_MS = 5_000;
+/** How long everything may take to come to rest once the faults have ended: leases, back-offs and jumped clocks. */
+const REST_MS = 180_000;
+/** How far a wall clock may be off; whatever waits for a wall time waits at most twice as long. */
+const MAX_SKEW_MS = 60_000;
+const WALL_START = 1_800_000_000_000;
+
+export async function runWorld(options: WorldOptions): Promise<WorldResult> {
+  const { seed, scenario, subject } = options;
+  const random = randomOf(`${scenario.name}/${seed}`);
+  const violations: Violation[] = [];
+  const failed = (what: string, error: unknown): void => {
+    violations.push({
+      law: "program",
+      what: `${what}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    });
+  };
+  const scheduler = makeScheduler((error) => failed("thrown out of a call-back", error));
+  const log = makeEventLog(() => scheduler.time);
+  const faults: Faults = {
+    active: true,
+    outage: false,
+    diskFull: false,
+    store: scenario.store,
+    channel: scenario.channel,
+  };
+  const db = emptyDatabase();
+  const backend = (options.mutateStore ?? ((sound) => sound))(backendOf(db), db);
+  const parts = { scheduler, log, faults };
+  const channels = scenario.classes.map((kind) =>
+    makeChannel({ ...parts, random: random.fork(kind) }, kind.slice(0, 5), kind),
+  );
+  const workload = makeWorkload(
+    random.fork("workload"),
+    scenario.workload,
+    channels.map(({ name }) => name),
+  );
+  const routes = new Map(
+    workload.items.flatMap((item) => (item.kind === "command" ? [] : [[item.token, item.conversation.route]])),
+  );
+  const model = makeScriptedModel({ ...parts, random: random.fork("model") });
+  const tools = makeSimTools({ ...parts, random: random.fork("tools"), routeOf: (token) => routes.get(token) });
+  const files = makeSimFiles(scheduler);
+  const plan = makeCrashPlan(random.fork("crashes"), random.int(...scenario.crashes), options.aim);
+  const names = ["a", "b", "c"].slice(0, random.int(...scenario.nodes));
+  const embedded = names.length === 1;
+  const store = makeSimStore({
+    ...parts,
+    random: random.fork("store"),
+    backend,
+    embedded,
+    onBatchDeath(process, sites) {
+      plan.countBatchDeath(sites);
+      process.kill("inside a batch");
+    },
+  });
+
+  // Nodes and their lives.
+  const fate = random.fork("nodes");
+  const wallOffset = new Map<string, number>();
+  const lives = new Map<string, { process: SimProcess; subject: Subject | undefined; life: number }>();
+  let ending = false;
+
+  const processWorld = {
+    scheduler,
+    log,
+    wall: (node: string) => WALL_START + scheduler.time + (wallOffset.get(node) ?? 0),
+    fateAt: plan.at,
+    onPause(process: SimProcess) {
+      // Short ones keep the lease, long ones outlive it and whoever waits for it.
+      const leases = fate.chance(0.35) ? 0.2 + fate.next() : 1.7 + fate.next() * 1.5;
+      scheduler.after(Math.round(LEASE_MS * leases), () => process.resume());
+    },
+    onDeath({ node }: SimProcess) {
+      if (ending) return;
+      const quick = !faults.active || fate.chance(0.7);
+      scheduler.after(quick ? fate.int(150, 1_500) : fate.int(3_000, 12_000), () => void startNode(node, false));
+    },
+  };
+
+  async function startNode(node: string, first: boolean): Promise<void> {
+    const life = (lives.get(node)?.life ?? 0) + 1;
+    const duringFaults = faults.active;
+    const process = startProcess(processWorld, node, life);
+    lives.set(node, { process, subject: undefined, life });
+    if (!first) plan.onRestart();
+    log.write(process.name, "starts");
+    for (const of of await listAgents(backend.reader)) violations.push(...lawfulState(of));
+    if (embedded) reopen(db);
+    const ports: Ports = {
+      clock: process.clock,
+      ids: seededIds(random.fork(`ids/${process.name}`), process.name),
+      store: store.view(process),
+      model: model.port(process),
+      tools: tools.port(process),
+      files: files.port(process),
+      log: silentLog,
+      connectors: new Map(channels.map((channel) => [channel.name, channel.connector(process)])),
+    };
+    try {
+      const running = await subject.start(ports, { name: node, leaseMs: LEASE_MS });
+      lives.set(node, { process, subject: running, life });
+    } catch (error) {
+      if (!duringFaults) failed(`${process.name} does not start`, error);
+      process.kill("because it cannot start");
+    }
+  }
+
+  function drain(node: string): void {
+    const current = lives.get(node);
+    if (!current?.subject || current.process.state !== "up") return;
+    const { process, subject: running } = current;
+    log.write(process.name, "is asked to end");
+    scheduler.after(30_000, () => process.kill("because it does not end"));
+    process.enter(() => {
+      running.drain().then(
+        () => process.kill("in peace"),
+        (error: unknown) => failed("drain", error),
+      );
+    });
+  }
+
+  // What people write, and what goes wrong, laid out over time.
+  for (const item of workload.items) scheduler.after(item.at, () => enterWork(item));
+  const faultsEnd = workload.endsAt + fate.int(0, 3_000);
+  const someTime = (): number => fate.int(500, faultsEnd);
+  const times = (range: readonly [number, number], what: () => void): void => {
+    for (let n = fate.int(...range); n > 0; n--) scheduler.after(someTime(), () => faults.active && what());
+  };
+  times(scenario.pauses, plan.armPause);
+  times(scenario.outages, () => {
+    faults.outage = true;
+    log.write("store", "is away");
+    scheduler.after(fate.int(300, 8_000), () => {
+      faults.outage = false;
+    });
+  });
+  times(scenario.fullDisks, () => {
+    faults.diskFull = true;
+    log.write("store", "is full");
+    scheduler.after(fate.int(300, 5_000), () => {
+      faults.diskFull = false;
+    });
+  });
+  times(scenario.clockJumps, () => {
+    const ms = fate.int(1_000, 2 * MAX_SKEW_MS) * (fate.chance(0.5) ? 1 : -1);
+    const whose = fate.chance(0.5) ? names : [fate.pick(names)];
+    for (const node of whose) {
+      const skew = (wallOffset.get(node) ?? 0) + ms;
+      wallOffset.set(node, Math.max(-MAX_SKEW_MS, Math.min(MAX_SKEW_MS, skew)));
+    }
+    log.write("clock", `of ${whose.join(" ")} jumps by ${ms}`);
+  });
+  times(scenario.drains, () => drain(fate.pick(names)));
+  scheduler.after(faultsEnd, () => {
+    log.write("world", "the faults end");
+    faults.active = false;
+    plan.stop();
+  });
+
+  function enterWork(item: WorkItem): void {
+    if (item.kind === "system") return void postSystem(item);
+    const channel = channels.find(({ name }) => name === item.conversation.channel) as Channel;
+    channel.write(item.message, item.kind === "message" ? item.token : undefined);
+  }
+
+  /** A message from another program on the same store: no connector brings it, nobody outside is answered. */
+  async function postSystem(item: Extract<WorkItem, { kind: "system" }>): Promise<void> {
+    const { user, channel } = item.conversation;
+    const agent = (await backend.reader.agents({ limit: 1_000 })).find(
+      ({ descriptor }) => descriptor.type === "user" && descriptor.connector === channel && descriptor.userId === user,
+    );
+    if (!agent) return void scheduler.after(500, () => void postSystem(item));
+    const at = processWorld.wall("a");
+    const body = { kind: "system", text: tokenText(item.token), silent: item.silent } as const;
+    const change: Change = {
+      id: `world-${item.token}` as ChangeId,
+      site: "world.post",
+      at,
+      ops: [{ op: "message.post", to: { agentId: agent.id }, message: { body, acceptedAt: at } }],
+    };
+    backend.apply([change]);
+    log.write("world", `posts ${item.token}`);
+  }
+
+  /** Everybody is up, nothing waits, runs or is owed, and everything written was acknowledged. */
+  async function isQuiet(): Promise<boolean> {
+    if ([...lives.values()].some(({ process, subject: running }) => process.state !== "up" || !running)) return false;
+    if (channels.some(({ inbound }) => inbound.some(({ acknowledgedAt }) => acknowledgedAt === undefined)))
+      return false;
+    if ((await backend.reader.deliveries({ limit: 1 })).length > 0) return false;
+    const agents = await backend.reader.agents({ limit: 1_000 });
+    return agents.every(({ waiting, runId }) => waiting === 0 && runId === undefined);
+  }
+
+  const onRejection = (error: unknown): void => failed("nobody catches", error);
+  process.on("unhandledRejection", onRejection);
+  try {
+    for (const node of names) void startNode(node, true);
+    await scheduler.run(faultsEnd);
+    let quiet = false;
+    for (let waited = 0; !quiet && waited < REST_MS; waited += 500) {
+      await scheduler.run(scheduler.time + 500);
+      quiet = await isQuiet();
+    }
+    if (!quiet) violations.push({ law: "liveness", what: `not at rest ${REST_MS} ms after the faults ended` });
+    const restedAt = scheduler.time;
+    // Late redeliveries and zombies get their chance to do harm.
+    await scheduler.run(scheduler.time + 2 * LEASE_MS + 2_000);
+    ending = true;
+    for (const node of names) drain(node);
+    await scheduler.run(scheduler.time + 20_000, () =>
+      [...lives.values()].every(({ process }) => process.state === "dead"),
+    );
+    for (const { process } of lives.values()) {
+      if (process.state !== "dead") violations.push({ law: "liveness", what: `${process.name} does not end` });
+    }
+    for (const channel of channels) {
+      for (const { token, acknowledgedAt, message } of channel.inbound) {
+        if (acknowledgedAt === undefined)
+          violations.push({ law: "liveness", what: `${token ?? message.messageId} was never acknowledged` });
+      }
+    }
+    const listed = await listAgents(backend.reader);
+    const evidence = { scenario, workload, channels, calls: model.calls, executions: tools.executions, listed };
+    violations.push(...audit(evidence));
+    const states: Record<string, number> = {};
+    for (const { state } of listed.flatMap(({ messages }) => messages)) states[state] = (states[state] ?? 0) + 1;
+    for (const { state } of listed.flatMap(({ deliveries }) => deliveries)) {
+      states[`delivery ${state}`] = (states[`delivery ${state}`] ?? 0) + 1;
+    }
+    return {
+      violations,
+      coverage: plan.coverage,
+      digest: log.digest(),
+      lines: log.lines,
+      counts: {
+        ...states,
+        crashes: plan.crashes,
+        commits: store.commits,
+        "model calls": model.calls.length,
+        "tool executions": tools.executions.length,
+        events: scheduler.events,
+        "virtual ms": scheduler.time,
+        "ms to rest": restedAt - faultsEnd,
+      },
+    };
+  } finally {
+    ending = true;
+    for (const { process } of lives.values()) process.kill("with its world");
+    process.off("unhandledRejection", onRejection);
+  }
+}
