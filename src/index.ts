@@ -94,7 +94,6 @@ export type {
   MessageKind,
   MessageState,
   NewMessage,
-  QueueMode,
   Source,
 } from "./core/message.ts";
 export type {
@@ -108,6 +107,7 @@ export type {
   ModelTool,
 } from "./core/model.ts";
 export type { FileStore, Ports } from "./core/ports.ts";
+export type { QueueDedupeMode, QueueDropPolicy, QueueMode, QueueSettings } from "./core/queue.ts";
 export type {
   AbortMark,
   AgentMeta,
@@ -124,3 +124,5 @@ export { type AgentState, parseState, STATE_VERSION } from "./core/state.ts";
 export type { Line, NodeRecord, Page, Store, StoreReader } from "./core/store.ts";
 export type { PersistedSubagentRegistry, SubagentRunOutcome, SubagentRunRecord } from "./core/subagent-run.ts";
 export type { Right, Tool, ToolContext, ToolHost, ToolOutput } from "./core/tool.ts";
+export { parseQueueDirective } from "./inbox/queue-directive.ts";
+export { normalizeQueueDropPolicy, normalizeQueueMode, resolveQueueSettings } from "./inbox/queue-settings.ts";

@@ -2,23 +2,24 @@
  * One agent at work on this node: takes what waits, runs, and rests. At most one of these lives per agent and node, and
  * the store lets only the owner commit, so an agent has one live run on any number of nodes (L2, L3).
  */
-import type { Op, Settlement } from "../core/change.ts";
-import type { NewDelivery } from "../core/delivery.ts";
+
+import { targetKey } from "../core/delivery.ts";
 import { parseDescriptor } from "../core/descriptor.ts";
 import { CorruptDataError, errorText } from "../core/errors.ts";
-import type { AgentId, RunId, SessionId } from "../core/ids.ts";
+import type { AgentId, RunId } from "../core/ids.ts";
 import { isUrgent, type Message } from "../core/message.ts";
-import type { Lane, RunBody, RunResult } from "../core/run.ts";
-import { parseState } from "../core/state.ts";
-import { chain, messageEntries, resetMarker } from "../history/entries.ts";
-import { choose } from "../inbox/choose.ts";
-import { owe } from "../outbox/owe.ts";
+import type { QueueDedupeMode, QueueSettings } from "../core/queue.ts";
+import type { RunResult } from "../core/run.ts";
+import { type AgentState, parseState } from "../core/state.ts";
+import { choose, onArrival, type Waiting } from "../inbox/decide.ts";
 import { Holding, LostHolding } from "../runs/holding.ts";
 import type { Lanes } from "../runs/lanes.ts";
-import { LiveRun } from "../runs/live-run.ts";
+import type { LiveRun } from "../runs/live-run.ts";
 import { failed, runLoop } from "../runs/loop.ts";
 import { resumeRun } from "../runs/resume.ts";
 import type { RunPorts } from "../runs/run-ports.ts";
+import { changeSettings, recordSilent, resetSession, settle, settleStop } from "./inbox-steps.ts";
+import { laneOf, type RunChoice, steerInto, takeRun } from "./take.ts";
 
 /** How many waiting messages are looked at for one decision. */
 const LOOK_AHEAD = 64;
@@ -31,6 +32,9 @@ export interface ActorHost {
   /** Whether the agents that are claimed now are those an earlier process left. */
   restoring(): boolean;
   readonly startedAt: number;
+  /** The settings that hold for a message now. */
+  queueSettings(message: Message, state: AgentState): Required<QueueSettings>;
+  readonly dedupe: QueueDedupeMode;
   /** Serialises the resumption of runs that were already resumed once without progress (M13). */
   readonly suspects: { enter(): Promise<() => void> };
   draining(): boolean;
@@ -48,6 +52,7 @@ export class Actor {
   #epoch: number;
   #holding: Holding | undefined;
   #run: LiveRun | undefined;
+  #queued: { readonly runId: RunId; abort(): void } | undefined;
   #working: Promise<void> | undefined;
   #again = false;
   /** True where a run that is found may have been cut off by a crash: at loading, and after a fault of our own. */
@@ -55,6 +60,12 @@ export class Actor {
   /** Whether what is found waiting or under way is given up (`restore: "discard"`). */
   #discards: boolean;
   #failures = 0;
+  /** When the last run ended here; what had come before that had to wait for it. */
+  #busyUntil: number | undefined;
+  #cancelTimer: (() => void) | undefined;
+  /** Messages that may enter the active run at its next step, as was decided when they arrived. */
+  #steerable = new Set<number>();
+  #seen = 0;
 
   constructor(host: ActorHost, agentId: AgentId, epoch: number) {
     this.#host = host;
@@ -66,6 +77,10 @@ export class Actor {
   get run(): LiveRun | undefined {
     return this.#run;
   }
+  /** A run that still waits for a lane. */
+  get queued(): { readonly runId: RunId; abort(): void } | undefined {
+    return this.#queued;
+  }
   get idle(): boolean {
     return this.#working === undefined;
   }
@@ -75,9 +90,10 @@ export class Actor {
 
   /** Something was posted, or the agent was claimed (again). */
   wake(epoch: number): void {
+    this.#cancelTimer?.();
     this.#epoch = Math.max(this.#epoch, epoch);
     this.#again = true;
-    if (this.#run) void this.#lookForUrgent(this.#run);
+    if (this.#run) void this.#lookAtArrivals(this.#run);
     if (this.#working) return;
     this.#working = this.#work().finally(() => {
       this.#working = undefined;
@@ -90,18 +106,64 @@ export class Actor {
     this.#run?.end("drain");
   }
 
-  /** A stop ends the run that works on what came before it; so does a person's reset, daily and idle ones wait (M10). */
-  async #lookForUrgent(run: LiveRun): Promise<void> {
+  /** The agent is no longer ours: the model and the tools are told to stop, nothing is committed. */
+  lose(): void {
+    this.#run?.end("lost");
+  }
+
+  /** Looks at what arrived while a run is active: some of it ends the run, some may enter it at its next step. */
+  async #lookAtArrivals(run: LiveRun): Promise<void> {
     try {
-      const urgent = await this.#host.ports.store.waiting(this.agentId, { limit: 8, urgent: true });
-      const last = Math.max(...run.body.seqs);
-      for (const { body, seq } of urgent) {
-        if (body.kind === "stop" && seq > last) run.end("person");
-        if (body.kind === "reset" && body.by === "person") run.end("reset");
+      for (const waiting of await this.#arrivals(run)) {
+        const { message } = waiting;
+        const { state, body } = run;
+        const streaming = state === "streaming";
+        const compacting = state === "compacting";
+        const route = targetKey(body.delivery ?? {});
+        switch (onArrival(waiting, { streaming, compacting, route, lastSeq: Math.max(...body.seqs) })) {
+          case "end-stop":
+            run.end("person");
+            break;
+          case "end-reset":
+            run.end("reset");
+            break;
+          case "end-interrupt":
+            run.end("interrupt");
+            break;
+          case "steer":
+            this.#steerable.add(message.seq);
+            break;
+          case "wait":
+            break;
+        }
       }
     } catch (error) {
-      this.#host.ports.log.warn("could not look for urgent messages", { agent: this.agentId, error: errorText(error) });
+      this.#host.ports.log.warn("could not look at what arrived", { agent: this.agentId, error: errorText(error) });
     }
+  }
+
+  /** What waits and was not looked at before in this run, and everything urgent. */
+  async #arrivals(run: LiveRun): Promise<readonly Waiting[]> {
+    const { store } = this.#host.ports;
+    const afterSeq = Math.max(this.#seen, ...run.body.seqs);
+    const fresh = await store.waiting(this.agentId, { limit: LOOK_AHEAD, afterSeq });
+    const urgent = await store.waiting(this.agentId, { limit: 8, urgent: true });
+    this.#seen = Math.max(this.#seen, fresh.at(-1)?.seq ?? 0);
+    return [...urgent, ...fresh].map((message) => this.#withSettings(message));
+  }
+
+  #withSettings(message: Message): Waiting {
+    const state = this.#holding?.state;
+    return { message, settings: this.#host.queueSettings(message, state as AgentState) };
+  }
+
+  /** Between two steps: what may be steered is taken into the run. */
+  async #steer(holding: Holding, run: LiveRun): Promise<void> {
+    if (this.#steerable.size === 0) return;
+    const waiting = await this.#host.ports.store.waiting(this.agentId, { limit: LOOK_AHEAD });
+    const messages = waiting.filter(({ seq }) => this.#steerable.has(seq));
+    this.#steerable.clear();
+    if (messages.length > 0) await steerInto(this.#host.ports, holding, run, messages);
   }
 
   async #work(): Promise<void> {
@@ -158,39 +220,62 @@ export class Actor {
 
   /** Does one thing. False where there is nothing left to do and the agent was given back. */
   async #next(holding: Holding): Promise<boolean> {
-    const { store } = this.#host.ports;
+    const { ports } = this.#host;
     if (holding.runId) {
       await this.#resume(holding, holding.runId);
       return !holding.released;
     }
     this.#fresh = false;
-    const waiting = await store.waiting(this.agentId, { limit: LOOK_AHEAD });
-    // Only where more waits than was looked at may something urgent stand behind it.
-    const urgent =
-      waiting.length < LOOK_AHEAD
-        ? waiting.filter((message) => isUrgent(message.body))
-        : await store.waiting(this.agentId, { limit: 1, urgent: true });
-    if (this.#discards && (await this.#discard(holding, waiting))) return true;
+    const { messages, urgent } = await this.#waiting(holding);
+    if (this.#discards && (await this.#discard(holding, messages))) return true;
     this.#discards = false;
-    const choice = choose(urgent, waiting);
+    const waiting = messages.map((message) => this.#withSettings(message));
+    const now = ports.clock.now();
+    const choice = choose({ now, waiting, urgent, busyUntil: this.#busyUntil, dedupe: this.#host.dedupe });
     switch (choice.act) {
       case "rest":
         return this.#release(holding);
+      case "wait":
+        this.#cancelTimer = ports.clock.after(choice.until - now, () => this.wake(this.#epoch));
+        return false;
       case "reset":
-        await this.#reset(holding, choice.message);
-        return true;
+        await resetSession(ports, holding, choice.message);
+        return this.#settled([choice.message]);
       case "record":
-        await this.#record(holding, choice.messages);
-        return true;
+        await recordSilent(ports, holding, choice.messages);
+        return this.#settled(choice.messages);
       case "stop":
-        await this.#stopped(holding, choice.message);
-        return true;
+        await settleStop(ports, holding, choice.message);
+        return this.#settled([choice.message]);
       case "settle":
-        await this.#settle(holding, choice.message, choice.reason);
-        return true;
+        if (choice.message.body.kind === "setting") await changeSettings(ports, holding, choice.message);
+        else await settle(holding, "settle", [choice.message], "recorded", choice.reason);
+        return this.#settled([choice.message]);
       case "run":
-        return this.#take(holding, choice.messages);
+        return this.#take(holding, choice);
     }
+  }
+
+  #settled(messages: readonly Message[]): true {
+    this.#host.settled(messages, undefined);
+    return true;
+  }
+
+  /** What waits: its beginning, and all of it only where the cap may be exceeded. */
+  async #waiting(holding: Holding): Promise<{ messages: readonly Message[]; urgent: readonly Message[] }> {
+    const { store } = this.#host.ports;
+    const page = await store.waiting(this.agentId, { limit: LOOK_AHEAD });
+    if (page.length < LOOK_AHEAD) return { messages: page, urgent: page.filter(({ body }) => isUrgent(body)) };
+    const urgent = await store.waiting(this.agentId, { limit: 1, urgent: true });
+    const newest = page.at(-1) as Message;
+    const { cap } = this.#host.queueSettings(newest, holding.state);
+    const count = (await store.agent(this.agentId))?.waiting ?? 0;
+    if (count <= cap) return { messages: page, urgent };
+    const messages = [...page];
+    for (let more = page; more.length === LOOK_AHEAD; messages.push(...more)) {
+      more = await store.waiting(this.agentId, { limit: LOOK_AHEAD, afterSeq: messages.at(-1)?.seq });
+    }
+    return { messages, urgent };
   }
 
   /** Gives the agent back. Refused where a message came in between: then there is more to do (M3). */
@@ -201,36 +286,22 @@ export class Actor {
     return !holding.released;
   }
 
-  async #take(holding: Holding, messages: readonly Message[]): Promise<boolean> {
+  async #take(holding: Holding, choice: RunChoice): Promise<boolean> {
     const { ports, lanes } = this.#host;
-    const slot = await lanes.enter(laneOf(holding));
+    const runId = ports.ids.uuid() as RunId;
+    const queued = new AbortController();
+    this.#queued = { runId, abort: () => queued.abort() };
+    const slot = await lanes.enter(laneOf(holding), queued.signal);
+    this.#queued = undefined;
     try {
-      if (!slot || this.#host.draining()) return false;
-      const first = messages[0] as Message;
-      const last = messages.at(-1) as Message;
-      const runId = ports.ids.uuid() as RunId;
-      const seqs = messages.map((message) => message.seq);
-      const body: RunBody = {
-        lane: laneOf(holding),
-        seqs,
-        delivery: last.delivery,
-        replyToId: last.source?.messageId,
-        calls: [],
-        iterations: 0,
-        deliveries: 0,
-      };
-      const entries = messageEntries(messages, runId);
-      const ops: Op[] = [
-        { op: "message.take", runId, seqs },
-        { op: "run.open", runId, body },
-      ];
-      await holding.commit({ site: "take", ops, append: chain(ports.ids, holding, entries) });
-      holding.runId = runId;
-      const { agentId, sessionId } = holding;
-      const startedAt = ports.clock.now();
-      const run = new LiveRun({ id: runId, agentId, sessionId, startedAt, step: 1, attempt: 1, body });
-      ports.events.emit({ agentId, runId, attempt: 1, step: 1 }, { type: "start" });
-      ports.log.debug("run", { agent: agentId, run: runId, first: first.seq, last: last.seq });
+      if (this.#host.draining()) return false;
+      if (!slot) {
+        // Aborted while it waited for a lane: its messages never run.
+        await settle(holding, "abort.queued", choice.messages, "aborted", `run ${runId} was aborted before it began`);
+        return this.#settled(choice.messages);
+      }
+      const run = await takeRun(ports, holding, runId, choice);
+      if (choice.dropped.length > 0) this.#settled(choice.dropped.map(({ message }) => message));
       await this.#drive(holding, run);
       return !holding.released;
     } finally {
@@ -241,10 +312,11 @@ export class Actor {
   async #drive(holding: Holding, run: LiveRun): Promise<void> {
     this.#run = run;
     // What came while the run was being opened is looked at once more, now that the run can be ended.
-    if (this.#again) void this.#lookForUrgent(run);
+    if (this.#again) void this.#lookAtArrivals(run);
     if (this.#host.draining()) run.end("drain");
     try {
-      const exit = await runLoop(this.#host.ports, holding, run);
+      const exit = await runLoop(this.#host.ports, holding, run, () => this.#steer(holding, run));
+      this.#busyUntil = this.#host.ports.clock.now();
       if (exit.kind === "ended") {
         const { agentId } = this;
         this.#host.settled(
@@ -254,6 +326,7 @@ export class Actor {
       }
     } finally {
       this.#run = undefined;
+      this.#steerable.clear();
     }
   }
 
@@ -284,7 +357,7 @@ export class Actor {
         return;
       }
       // A reset or a stop may have been accepted before the crash.
-      void this.#lookForUrgent(run);
+      void this.#lookAtArrivals(run);
       // The suspect is cleared by its first new step, or by its end.
       const stop =
         leave &&
@@ -302,99 +375,11 @@ export class Actor {
     }
   }
 
-  /** A new session: the marker, the state that belongs to the old one cleared, the person told. */
-  async #reset(holding: Holding, message: Message): Promise<void> {
-    const { ports } = this.#host;
-    if (message.body.kind !== "reset") return;
-    const at = ports.clock.now();
-    const begins = ports.ids.uuid() as SessionId;
-    const told = notice(ports, holding, message, at, RESET_TEXT);
-    const ops: Op[] = [
-      ...told.map((delivery): Op => ({ op: "delivery.add", delivery })),
-      { op: "message.settle", settlements: [settlement(message, "recorded", "reset")] },
-    ];
-    await holding.commit({
-      site: "reset",
-      ops,
-      append: chain(ports.ids, holding, [resetMarker(begins, at, message.body.text)]),
-      state: { ...holding.state, tokens: null, updatedAt: at },
-      begins,
-    });
-    ports.owed(told);
-    this.#host.settled([message], undefined);
-  }
-
-  /** Settles a stop: the run it ended is there, or there was none. */
-  async #stopped(holding: Holding, message: Message): Promise<void> {
-    const { ports } = this.#host;
-    const [run] = await ports.store.runs(this.agentId, { limit: 1 });
-    const ended = run?.outcome === "aborted" && (run.endedAt ?? 0) >= message.acceptedAt;
-    const at = ports.clock.now();
-    const told = notice(ports, holding, message, at, ended ? STOPPED_TEXT : NOTHING_TO_STOP_TEXT);
-    const reason = ended ? `stopped run ${run.id}` : "no run to stop";
-    const ops: Op[] = [
-      ...told.map((delivery): Op => ({ op: "delivery.add", delivery })),
-      { op: "message.settle", settlements: [settlement(message, "recorded", reason)] },
-    ];
-    await holding.commit({ site: "stop", ops });
-    ports.owed(told);
-    this.#host.settled([message], undefined);
-  }
-
-  async #record(holding: Holding, messages: readonly Message[]): Promise<void> {
-    const { ports } = this.#host;
-    const entries = messageEntries(messages);
-    const settlements = messages.map((message) => settlement(message, "recorded", "silent"));
-    const append = chain(ports.ids, holding, entries);
-    await holding.commit({ site: "record", ops: [{ op: "message.settle", settlements }], append });
-    this.#host.settled(messages, undefined);
-  }
-
   /** `restore: "discard"`: what waited when the program started is not taken up; it leaves a trace. */
   async #discard(holding: Holding, waiting: readonly Message[]): Promise<boolean> {
     const old = waiting.filter((message) => message.acceptedAt < this.#host.startedAt);
     if (old.length === 0) return false;
-    const settlements = old.map((message) => settlement(message, "discarded", "restore: discard"));
-    await holding.commit({ site: "discard", ops: [{ op: "message.settle", settlements }] });
-    this.#host.settled(old, undefined);
-    return true;
+    await settle(holding, "discard", old, "discarded", "restore: discard");
+    return this.#settled(old);
   }
-
-  async #settle(holding: Holding, message: Message, reason: string): Promise<void> {
-    const settlements = [settlement(message, "recorded", reason)];
-    await holding.commit({ site: "settle", ops: [{ op: "message.settle", settlements }] });
-    this.#host.settled([message], undefined);
-  }
-}
-
-const settlement = ({ seq }: Message, state: Settlement["state"], reason?: string): Settlement => ({
-  seq,
-  from: "waiting",
-  state,
-  ...(reason ? { reason } : {}),
-});
-
-function laneOf({ record }: Holding): Lane {
-  switch (record.descriptor.type) {
-    case "subagent":
-      return "subagent";
-    case "cron":
-    case "heartbeat":
-      return "cron";
-    default:
-      return "main";
-  }
-}
-
-export const RESET_TEXT = "Session reset.";
-export const STOPPED_TEXT = "⚙️ Agent was aborted.";
-export const NOTHING_TO_STOP_TEXT = "No active inference to stop.";
-
-/** What a command owes to whoever gave it. */
-function notice(ports: RunPorts, holding: Holding, message: Message, at: number, text: string): readonly NewDelivery[] {
-  if (!message.delivery) return [];
-  const { agentId } = holding;
-  // A command is no run; its message's place makes the id of what it owes.
-  const runId = `command-${agentId}-${message.seq}` as RunId;
-  return owe({ agentId, runId, ordinal: 0, at, target: message.delivery, connectors: ports.connectors }, { text });
 }

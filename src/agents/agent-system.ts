@@ -2,18 +2,22 @@
  * The agents of one node: what is posted is accepted, agents are made on their first message, woken, worked and put to
  * sleep. Connectors are started last and stopped first, so that whatever they hand in finds everybody at work.
  */
+import type { Config } from "../config/config-schema.ts";
 import { type AgentRecord, DEFAULT_PROFILE } from "../core/agent.ts";
-import type { Op, Recipient } from "../core/change.ts";
+import type { Op, Posted, Recipient } from "../core/change.ts";
 import { type Connector, type ConnectorHost, DEFAULT_REPLAY_HORIZON_MS } from "../core/connector.ts";
 import type { DeliveryContext } from "../core/delivery.ts";
 import type { AgentDescriptor, AgentFetchStrategy } from "../core/descriptor.ts";
 import { errorText, InvariantError, NotFoundError } from "../core/errors.ts";
 import { type AgentId, messageId, type RunId, type SessionKey } from "../core/ids.ts";
-import type { MessageBody, NewMessage, Source } from "../core/message.ts";
+import type { Message, MessageBody, NewMessage, Source } from "../core/message.ts";
 import type { Ports } from "../core/ports.ts";
+import type { QueueSettings } from "../core/queue.ts";
 import type { RunResult } from "../core/run.ts";
 import { sessionKeyOf } from "../core/session-key.ts";
+import type { AgentState } from "../core/state.ts";
 import { type AcceptResult, accept, recipientOf } from "../inbox/accept.ts";
+import { resolveQueueSettings } from "../inbox/queue-settings.ts";
 import { DEFAULT_OUTBOX, Outbox } from "../outbox/outbox.ts";
 import { RunEvents } from "../runs/events.ts";
 import { type LaneSizes, Lanes } from "../runs/lanes.ts";
@@ -37,6 +41,8 @@ export interface AgentSystemOptions {
   /** Agents kept in memory while they rest. */
   readonly warm?: number;
   readonly voice: (agent: AgentRecord) => Voice;
+  /** How messages are treated that arrive while a run is active. Default: one run each, in order. */
+  readonly queue?: Config["queue"];
 }
 
 /** Whom a message is for: an agent by id, by what it is (made if there is none), or by how it is found. */
@@ -61,6 +67,14 @@ export interface Answer {
   readonly result: RunResult | undefined;
 }
 
+/** Without a configuration every message gets a run of its own, at once and in order; nothing is ever dropped. */
+const PLAIN_QUEUE: Config["queue"] = {
+  mode: "queue",
+  debounceMs: 0,
+  cap: Number.MAX_SAFE_INTEGER,
+  drop: "old",
+  byChannel: {},
+};
 const DEFAULT_WARM = 1_000;
 const KNOWN_KEYS = 20_000;
 const POLL_ALONE_MS = 30_000;
@@ -141,6 +155,9 @@ export class AgentSystem {
       events: this.events,
       voice: this.#options.voice,
       owed: (deliveries) => outbox.offer(deliveries),
+      posted: (posted) => {
+        for (const one of posted) this.#wakeIfOurs(one);
+      },
     };
     this.#host = {
       ports: runPorts,
@@ -149,6 +166,8 @@ export class AgentSystem {
       restore: this.#options.restore ?? "resume",
       restoring: () => this.#restoring,
       startedAt: clock.now(),
+      queueSettings: (message, state) => this.#queueSettings(message, state),
+      dedupe: "message-id",
       suspects: this.#suspects,
       rescan: () => void this.#rescan(),
       draining: () => this.#phase === "draining" || this.#phase === "stopped",
@@ -198,8 +217,7 @@ export class AgentSystem {
       this.#membership.doubt();
       throw error;
     });
-    if (result.status === "accepted" && result.holder?.node === this.node)
-      this.#wake(result.agentId, result.holder.epoch);
+    if (result.status !== "stale") this.#wakeIfOurs(result);
     return result;
   }
 
@@ -227,6 +245,11 @@ export class AgentSystem {
   /** Marks a run to end, wherever it runs. False where it had ended already or nobody knows it. */
   async abort(runId: RunId, reason: "person" | "stop" = "person"): Promise<boolean> {
     const { ids, clock, store } = this.#ports;
+    for (const { queued } of this.#actors.values()) {
+      if (queued?.runId !== runId) continue;
+      queued.abort();
+      return true;
+    }
     const at = clock.now();
     const result = await store.commit({
       id: ids.change(),
@@ -285,7 +308,7 @@ export class AgentSystem {
    */
   async #lost(): Promise<void> {
     this.#host = undefined;
-    for (const actor of this.#actors.values()) actor.drain();
+    for (const actor of this.#actors.values()) actor.lose();
     this.#actors.clear();
     void this.#outbox?.stop();
     await this.#join();
@@ -293,10 +316,25 @@ export class AgentSystem {
     await this.#membership.claimAll();
   }
 
+  #queueSettings(message: Message, state: AgentState): Required<QueueSettings> {
+    const { body, source, delivery } = message;
+    return resolveQueueSettings({
+      cfg: { queue: this.#options.queue ?? PLAIN_QUEUE },
+      channel: source?.connector ?? delivery?.channel,
+      sessionEntry: state,
+      inlineOptions: body.kind === "user" ? body.queue : undefined,
+    });
+  }
+
   async #rescan(): Promise<void> {
     await this.#outbox
       ?.scan()
       .catch((error) => this.#ports.log.warn("the outbox could not be read", { error: errorText(error) }));
+  }
+
+  /** What was posted is worked on here where the agent is ours. */
+  #wakeIfOurs({ agentId, duplicate, holder }: Posted): void {
+    if (!duplicate && holder?.node === this.node) this.#wake(agentId, holder.epoch);
   }
 
   #wake(agentId: AgentId, epoch: number): void {

@@ -26,6 +26,9 @@ export interface IncomingMessage {
   readonly channelId: string;
   readonly peerKind?: "dm" | "group" | "channel";
   readonly threadId?: string | number;
+  /** Where a channel groups its conversations further (Discord's guild, Slack's team): bindings may name them. */
+  readonly guildId?: string;
+  readonly teamId?: string;
   readonly messageId: string;
   /** Raised by each edit of the same message. */
   readonly revision?: number;

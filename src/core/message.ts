@@ -6,14 +6,12 @@ import { z } from "zod";
 import { deliveryContextSchema } from "./delivery.ts";
 import { fileReferenceSchema } from "./file-reference.ts";
 import { type AgentId, agentIdSchema, type MessageId, type RunId } from "./ids.ts";
+import { queueSettingsSchema } from "./queue.ts";
 
 const runId = z
   .string()
   .min(1)
   .transform((id) => id as RunId);
-
-export const queueModeSchema = z.enum(["steer", "followup", "collect", "steer-backlog", "queue", "interrupt"]);
-export type QueueMode = z.infer<typeof queueModeSchema>;
 
 /** What a message says. One form per kind. */
 export const messageBodySchema = z.discriminatedUnion("kind", [
@@ -25,7 +23,7 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     replyToId: z.string().optional(),
     sender: z.object({ id: z.string(), name: z.string().optional() }).optional(),
     /** Said for this message only; wins over every other queue setting. */
-    queueMode: queueModeSchema.optional(),
+    queue: queueSettingsSchema.partial().optional(),
   }),
   z.object({
     kind: z.literal("system"),
@@ -50,6 +48,8 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     text: z.string().optional(),
     by: z.enum(["person", "daily", "idle", "system"]),
   }),
+  /** Tells the agent how to treat what arrives while it is busy; `null` takes that back. */
+  z.object({ kind: z.literal("setting"), queue: queueSettingsSchema.partial().nullable() }),
   /** Ends the run that works on what came before this message. */
   z.object({ kind: z.literal("stop") }),
   z.object({ kind: z.literal("restore") }),

@@ -26,16 +26,32 @@ export interface ModelTool {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-export interface ModelRequest {
+/** Who is asked, and how hard it is to think. */
+export interface ModelChoice {
+  /** `provider/id`, or `auto` where nothing was said. */
   readonly model: string;
+  /** Tried in order, within the same call, when the one before cannot answer. */
+  readonly fallbacks?: readonly string[];
+  /** The key to use first, by its profile's name; `only`: no other one is tried. */
+  readonly authProfile?: { readonly name: string; readonly only: boolean };
+  readonly thinking?: string;
+}
+
+export interface ModelRequest extends ModelChoice {
   readonly system: string;
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ModelTool[];
   readonly sessionId: string;
-  readonly thinking?: string;
+  /** The how-manieth time this very request is made, from 1; tells when a model has had its chances. */
+  readonly tries?: number;
 }
 
+/** How often the loop makes the same call, by the class of its error. Waiting and repeating is the loop's alone. */
+export const MODEL_TRIES = { transient: 3, rate: 5 } as const;
+
+/** `restart`: what was told before within this call is void, another try begins. */
 export type ModelEvent =
+  | { readonly type: "restart" }
   | { readonly type: "text"; readonly delta: string }
   | { readonly type: "thinking"; readonly delta: string }
   | { readonly type: "toolCall"; readonly id: string; readonly name: string };

@@ -44,6 +44,8 @@ export const runBodySchema = z.looseObject({
   lane: laneSchema,
   /** Sequences of the messages it took, in order. */
   seqs: z.array(z.number().int()),
+  /** Those of them that became part of another's prompt. */
+  merged: z.array(z.number().int()).optional(),
   /** Where its answer goes: the delivery context of the message that caused it, whole. */
   delivery: deliveryContextSchema.optional(),
   replyToId: z.string().optional(),

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { deliveryContextSchema } from "./delivery.ts";
 import { CorruptDataError } from "./errors.ts";
-import { queueModeSchema } from "./message.ts";
+import { queueDropPolicySchema, queueModeSchema } from "./queue.ts";
 
 export const STATE_VERSION = 1;
 
@@ -41,7 +41,7 @@ export const agentStateSchema = z.looseObject({
   queueMode: queueModeSchema.optional(),
   queueDebounceMs: z.number().optional(),
   queueCap: z.number().optional(),
-  queueDrop: z.enum(["old", "new", "summarize"]).optional(),
+  queueDrop: queueDropPolicySchema.optional(),
   label: z.string().optional(),
 });
 export type AgentState = z.infer<typeof agentStateSchema>;

@@ -68,6 +68,7 @@ export function messageEntry(message: Message, runId?: RunId): Bare | undefined 
     }
     case "reset":
     case "stop":
+    case "setting":
     case "restore":
     case "compact":
     case "permission":

@@ -71,6 +71,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
         maxAgeMs: config.outbox.maxAgeHours * 3600_000,
         sendTimeoutMs: config.outbox.sendTimeoutSeconds * 1000,
       },
+      queue: config.queue,
       voice: (agent) => voiceOf(config, agent),
     });
     const { retention } = config;

@@ -33,7 +33,7 @@ export function owe(owing: Owing, payload: Payload): readonly NewDelivery[] {
   }));
 }
 
-/** What the run has already sent by a tool. */
+/** What the run has already sent by a tool: each text stands beside its target. */
 export interface AlreadySent {
   readonly texts: readonly string[];
   readonly targets: readonly DeliveryContext[];
@@ -52,7 +52,7 @@ function whySuppressed(target: DeliveryContext, payload: Payload, sent: AlreadyS
   const text = payload.text?.trim() ?? "";
   if (text === "" && !payload.mediaUrl && !payload.mediaUrls?.length) return "empty answer";
   if (isSilentReply(text)) return "silent reply";
-  const there = sent.targets.some((other) => targetKey(other) === targetKey(target));
-  if (there && sent.texts.some((other) => other.trim() === text)) return "already sent by a tool";
-  return undefined;
+  const here = targetKey(target);
+  const said = sent.targets.some((other, at) => targetKey(other) === here && sent.texts[at]?.trim() === text);
+  return said ? "already sent by a tool" : undefined;
 }

@@ -9,6 +9,7 @@ import type { ToolOutput } from "../core/tool.ts";
 import { chain, type ToolResult, toolEntry } from "../history/entries.ts";
 import { owe } from "../outbox/owe.ts";
 import { callTool, textOutput } from "./call-tool.ts";
+import { graceAfter } from "./grace.ts";
 import { type Holding, LostHolding } from "./holding.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { RunPorts } from "./run-ports.ts";
@@ -59,7 +60,7 @@ async function executeAll(
         agentId: run.agentId,
         runId: run.id,
         callId: call.callId,
-        signal: run.signal,
+        signal: run.toolSignal,
         progress: (text: string) => ports.events.emit(about, { type: "tool_update", callId: call.callId, text }),
       };
       const output = await callTool(ports.tools.find(run.agentId, call.name), call, context, ports.files);
@@ -68,20 +69,9 @@ async function executeAll(
       return output;
     }),
   );
-  if (run.endReason === "drain") return execution;
-  return Promise.race([execution, graceAfterAbort(ports, run)]);
-}
-
-/** Resolves some time after the run was asked to end; tools that obey their signal are faster. */
-function graceAfterAbort(ports: RunPorts, run: LiveRun): Promise<undefined> {
-  return new Promise((resolve) => {
-    const wait = (): void => {
-      // A drain lets tools finish; only a real end has a limit.
-      if (run.endReason !== "drain") ports.clock.after(ports.settings.abortGraceMs, () => resolve(undefined));
-    };
-    if (run.signal.aborted) wait();
-    else run.signal.addEventListener("abort", wait, { once: true });
-  });
+  // A drain lets tools finish; only a real end has a limit.
+  const grace = graceAfter(ports.clock, ports.settings.abortGraceMs, run.toolSignal);
+  return Promise.race([execution, grace.over]).finally(grace.cancel);
 }
 
 export const resultOf = (call: CallRecord, output: ToolOutput): ToolResult => ({
@@ -99,29 +89,38 @@ async function commitResults(
   outputs: readonly ToolOutput[],
 ): Promise<void> {
   const at = ports.clock.now();
-  const done = new Set(batch.map((call) => call.callId));
-  const calls = run.body.calls.map((call): CallRecord => (done.has(call.callId) ? { ...call, state: "done" } : call));
+  // By their state and not by their ids: a model may use one twice.
+  const calls = run.body.calls.map(
+    (call): CallRecord => (call.state === "intended" ? { ...call, state: "done" } : call),
+  );
   const deliveries = owedByTools(ports, run, outputs, at);
+  const sent = outputs.flatMap((output) => output.deliveries ?? []);
   const rest = calls.some((call) => call.state !== "done") ? intendNext(ports, run, calls) : [];
   const body: RunBody = {
     ...run.body,
     calls: rest,
     deliveries: run.body.deliveries + deliveries.length,
-    sentTexts: [...(run.body.sentTexts ?? []), ...deliveries.flatMap(({ payload }) => payload.text ?? [])],
-    sentTargets: [...(run.body.sentTargets ?? []), ...deliveries.map(({ target }) => target)],
+    // Side by side, as they were before they were split: what was said, and to whom.
+    sentTexts: [...(run.body.sentTexts ?? []), ...sent.map(({ payload }) => payload.text ?? "")],
+    sentTargets: [...(run.body.sentTargets ?? []), ...sent.map(({ target }) => target)],
   };
   const entries = batch.map((call, index) =>
     toolEntry(resultOf(call, outputs[index] ?? textOutput("", true)), at, run.id),
   );
-  const ops: Op[] = outputs.flatMap((output) => output.ops ?? []);
+  const ops: Op[] = outputs.flatMap((output) => output.ops ?? []).map((op) => claiming(op, holding.node));
   for (const delivery of deliveries) ops.push({ op: "delivery.add", delivery });
   ops.push({ op: "run.step", runId: run.id, body });
-  await holding.commit({ site: "result", ops, append: chain(ports.ids, holding, entries), run: run.guard() });
-  run.step += 1;
-  run.attempt = 1;
-  run.body = body;
+  const append = chain(ports.ids, holding, entries);
+  const { results } = await holding.commit({ site: "result", ops, append, run: run.guard() });
+  run.stepped(body);
   ports.owed(deliveries);
+  ports.posted(results.flatMap((result) => (result?.op === "message.post" ? [result] : [])));
+  ports.events.emit({ agentId: run.agentId, runId: run.id, attempt: 1, step: run.step }, { type: "step" });
 }
+
+/** A message a tool posts is claimed for this node, so that its agent is woken at once and not by the next poll. */
+const claiming = (op: Op, node: number): Op =>
+  op.op === "message.post" && op.claimFor === undefined ? { ...op, claimFor: node } : op;
 
 function owedByTools(
   ports: RunPorts,

@@ -2,8 +2,9 @@
  * Executes one tool call: input validated, failures turned into results the model sees, output bounded with a note and a
  * file that holds the rest. Never throws.
  */
+import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { Block } from "../core/entry.ts";
+import { type Block, blockSchema } from "../core/entry.ts";
 import { errorText } from "../core/errors.ts";
 import type { FileStore } from "../core/ports.ts";
 import type { CallRecord } from "../core/run.ts";
@@ -16,6 +17,8 @@ export const textOutput = (text: string, isError = false): ToolOutput => ({
   content: [{ type: "text", text }],
   isError,
 });
+
+const blocksSchema = z.array(blockSchema);
 
 export async function callTool(
   tool: Tool | undefined,
@@ -30,7 +33,10 @@ export async function callTool(
   }
   try {
     const output = await tool.execute(input.data, context);
-    return { ...output, content: await bounded(output.content, tool.maxOutput, context, files) };
+    // What could not be read back from history must not get into it.
+    const content = blocksSchema.safeParse(output.content);
+    if (!content.success) return textOutput(`The result of ${call.name} has a form that cannot be kept.`, true);
+    return { ...output, content: await bounded(content.data, tool.maxOutput, context, files) };
   } catch (error) {
     return textOutput(errorText(error), true);
   }
@@ -46,10 +52,12 @@ async function bounded(
   const total = content.reduce((sum, block) => sum + (block.type === "text" ? block.text.length : 0), 0);
   if (total <= maxOutput) return content;
   const all = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+  // A model may use the same call id again in a later turn: what the file holds is part of its name.
   const safeId = callId.replace(/[^\w-]/gu, "_").slice(0, 64);
+  const digest = createHash("sha256").update(all).digest("hex").slice(0, 12);
   let note: string;
   try {
-    const path = await files.write(`${runId}-${safeId}.txt`, all);
+    const path = await files.write(`${runId}-${safeId}-${digest}.txt`, all);
     note = `\n\nCommand output was truncated: ${maxOutput} of ${all.length} characters shown, all of it is in ${path}`;
   } catch (error) {
     note = `\n\nCommand output was truncated: ${maxOutput} of ${all.length} characters shown (the rest could not be kept: ${errorText(error)})`;

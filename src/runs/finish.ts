@@ -44,7 +44,9 @@ export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, en
     const text = call.state === "intended" ? UNKNOWN_OUTCOME : NOT_STARTED;
     return toolEntry(resultOf(call, textOutput(text, true)), at, run.id);
   });
-  const deliveries = repliesOf(ports, run, ending, at);
+  const { replyToId } = run.body;
+  const payload = ending.payload && (replyToId ? { ...ending.payload, replyToId } : ending.payload);
+  const deliveries = repliesOf(ports, run, payload, at);
   const body: RunBody = {
     ...run.body,
     calls: [],
@@ -54,7 +56,9 @@ export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, en
   };
   const reason = ending.error?.message;
   const settlements = run.body.seqs.map((seq): Settlement => {
-    return { seq, from: "taken", state: SETTLED[ending.outcome], runId: run.id, ...(reason ? { reason } : {}) };
+    const merged = ending.outcome === "ok" && run.body.merged?.includes(seq);
+    const state = merged ? "merged" : SETTLED[ending.outcome];
+    return { seq, from: "taken", state, runId: run.id, ...(reason ? { reason } : {}) };
   });
   const ops: Op[] = [
     ...deliveries.map((delivery): Op => ({ op: "delivery.add", delivery })),
@@ -76,13 +80,12 @@ export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, en
   holding.runId = undefined;
   run.state = "ended";
   ports.owed(deliveries);
-  return resultOfRun(run, body, ending, holding, at, pending);
+  return resultOfRun(run, body, { ...ending, payload }, holding, at, pending);
 }
 
-function repliesOf(ports: RunPorts, run: LiveRun, ending: Ending, at: number): readonly NewDelivery[] {
+function repliesOf(ports: RunPorts, run: LiveRun, payload: Payload | undefined, at: number): readonly NewDelivery[] {
   const { body, agentId, id: runId } = run;
-  if (!body.delivery || !ending.payload) return [];
-  const payload = body.replyToId ? { ...ending.payload, replyToId: body.replyToId } : ending.payload;
+  if (!body.delivery || !payload) return [];
   const owing = { agentId, runId, ordinal: body.deliveries, at, target: body.delivery, connectors: ports.connectors };
   if (payload.isError) return owe(owing, payload);
   return oweReply(owing, payload, { texts: body.sentTexts ?? [], targets: body.sentTargets ?? [] });
@@ -128,8 +131,8 @@ function resultOfRun(
       ...(ending.stopReason ? { stopReason: ending.stopReason } : {}),
       pendingToolCalls: pending.map(({ callId, name, arguments: args }) => ({ id: callId, name, arguments: args })),
     },
-    didSendViaMessagingTool: (body.sentTexts ?? []).length > 0,
-    messagingToolSentTexts: body.sentTexts ?? [],
+    didSendViaMessagingTool: (body.sentTargets ?? []).length > 0,
+    messagingToolSentTexts: (body.sentTexts ?? []).filter((text) => text !== ""),
     messagingToolSentTargets: body.sentTargets ?? [],
   };
 }

@@ -5,8 +5,11 @@ import type { AbortMark, RunBody, RunRecord, RunResult } from "../core/run.ts";
 
 export type RunState = "queued" | "active" | "streaming" | "compacting" | "ended";
 
-/** Why a live run is being ended from outside. `drain` only pauses it: it goes on after the restart. */
-export type EndReason = AbortMark["reason"] | "drain";
+/**
+ * Why a live run is being ended from outside. `drain` only pauses it: it goes on after the restart. `lost`: the agent is no
+ * longer ours, nothing may be committed any more.
+ */
+export type EndReason = AbortMark["reason"] | "drain" | "lost";
 
 export class LiveRun {
   readonly id: RunId;
@@ -19,6 +22,7 @@ export class LiveRun {
   body: RunBody;
   state: RunState = "active";
   readonly #end = new AbortController();
+  readonly #stop = new AbortController();
   #reason: EndReason | undefined;
 
   constructor(record: Pick<RunRecord, "id" | "agentId" | "sessionId" | "startedAt" | "step" | "attempt" | "body">) {
@@ -34,6 +38,10 @@ export class LiveRun {
   get signal(): AbortSignal {
     return this.#end.signal;
   }
+  /** For tools: as `signal`, except that a drain lets them finish. */
+  get toolSignal(): AbortSignal {
+    return this.#stop.signal;
+  }
   get endReason(): EndReason | undefined {
     return this.#reason;
   }
@@ -42,6 +50,14 @@ export class LiveRun {
   end(reason: EndReason): void {
     if (this.#reason === undefined || this.#reason === "drain") this.#reason = reason;
     this.#end.abort();
+    if (reason !== "drain") this.#stop.abort();
+  }
+
+  /** A step was committed: progress, so the attempts start anew (M13). */
+  stepped(body: RunBody): void {
+    this.step += 1;
+    this.attempt = 1;
+    this.body = body;
   }
 
   /** What every commit of this run says of itself. */

@@ -21,14 +21,22 @@ export const OVERFLOW_TEXT =
   "Context overflow: prompt too large for the model. Try again with less input or a larger-context model.";
 const CUT_OFF_TEXT = "Not executed: the answer was cut off at its length limit, so the arguments may be incomplete.";
 
+/** What the owner does between two steps of its run: takes steered messages into it. */
+export type BetweenSteps = (run: LiveRun) => Promise<void>;
+
 /**
  * Works on a run until it ends or is set aside. Throws `LostHolding` where the agent is no longer ours or nobody knows;
  * the caller then throws everything in memory away and reads it anew.
  */
-export async function runLoop(ports: RunPorts, holding: Holding, run: LiveRun): Promise<RunExit> {
+export async function runLoop(
+  ports: RunPorts,
+  holding: Holding,
+  run: LiveRun,
+  between: BetweenSteps = async () => {},
+): Promise<RunExit> {
   const timer = ports.clock.after(ports.settings.timeoutMs, () => run.end("timeout"));
   try {
-    return await steps(ports, holding, run);
+    return await steps(ports, holding, run, between);
   } catch (error) {
     // A mark that came between two steps: the run ends as the mark says (M9).
     if (!(error instanceof LostHolding) || (error.refused !== "aborted" && error.refused !== "stopped")) throw error;
@@ -39,7 +47,7 @@ export async function runLoop(ports: RunPorts, holding: Holding, run: LiveRun): 
   }
 }
 
-async function steps(ports: RunPorts, holding: Holding, run: LiveRun): Promise<RunExit> {
+async function steps(ports: RunPorts, holding: Holding, run: LiveRun, between: BetweenSteps): Promise<RunExit> {
   for (;;) {
     // Between steps: whoever wants the run to end is heard here.
     if (run.signal.aborted) return endAsAsked(ports, holding, run);
@@ -49,6 +57,10 @@ async function steps(ports: RunPorts, holding: Holding, run: LiveRun): Promise<R
       if (!(await act(ports, holding, run))) return endAsAsked(ports, holding, run);
       continue;
     }
+
+    // Steered messages enter here, before the next thought.
+    if (run.body.iterations > 0) await between(run);
+    if (run.signal.aborted) continue;
 
     // Think.
     if (run.body.iterations >= ports.settings.maxIterations) {
@@ -104,9 +116,7 @@ async function commitThought(
     state: countUsage(holding.state, result),
     run: run.guard(),
   });
-  run.step += 1;
-  run.attempt = 1;
-  run.body = body;
+  run.stepped(body);
   ports.events.emit(aboutOf(run), { type: "step" });
 }
 
@@ -130,6 +140,7 @@ async function rest(ports: RunPorts, holding: Holding, run: LiveRun, result: Mod
 
 /** Ends a run that was asked to end. What the model had said is kept and marked; a drain only sets the run aside. */
 async function endAsAsked(ports: RunPorts, holding: Holding, run: LiveRun, partial?: ModelResult): Promise<RunExit> {
+  if (run.endReason === "lost") throw new LostHolding("fenced", `The agent ${run.agentId} is no longer held here.`);
   if (run.endReason === "drain") {
     // Nothing is under way between steps: what was intended has not started.
     const calls = run.body.calls.map(

@@ -1,6 +1,8 @@
 /** What the loop is given: the world, the settings of this node, and who listens. */
 import type { AgentRecord } from "../core/agent.ts";
+import type { Posted } from "../core/change.ts";
 import type { NewDelivery } from "../core/delivery.ts";
+import type { ModelChoice } from "../core/model.ts";
 import type { Ports } from "../core/ports.ts";
 import type { RunEvents } from "./events.ts";
 
@@ -21,10 +23,8 @@ export const DEFAULT_RUN_SETTINGS: RunSettings = {
 };
 
 /** How an agent speaks: which model, and what it is told about itself. */
-export interface Voice {
-  readonly model: string;
+export interface Voice extends ModelChoice {
   readonly system: string;
-  readonly thinking?: string;
 }
 
 export interface RunPorts extends Ports {
@@ -33,4 +33,6 @@ export interface RunPorts extends Ports {
   voice(agent: AgentRecord): Voice;
   /** Told of deliveries that have just been committed. */
   owed(deliveries: readonly NewDelivery[]): void;
+  /** Told of messages to agents that a tool's step has just committed. */
+  posted(posted: readonly Posted[]): void;
 }

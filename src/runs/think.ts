@@ -6,30 +6,27 @@
 import { z } from "zod";
 import { sleep } from "../core/clock.ts";
 import { errorText } from "../core/errors.ts";
-import type { ModelEvent, ModelRequest, ModelResult, ModelTool } from "../core/model.ts";
+import { MODEL_TRIES, type ModelEvent, type ModelRequest, type ModelResult, type ModelTool } from "../core/model.ts";
 import type { Tool } from "../core/tool.ts";
+import { graceAfter } from "./grace.ts";
 import type { Holding } from "./holding.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { RunPorts } from "./run-ports.ts";
 
-const TRANSIENT_BASE_MS = 2_000;
-const TRANSIENT_TRIES = 3;
-const RATE_TRIES = 5;
+const BACKOFF_BASE_MS = 2_000;
 
 export async function think(ports: RunPorts, holding: Holding, run: LiveRun): Promise<ModelResult> {
-  const { model: name, system, thinking } = ports.voice(holding.record);
   const request: ModelRequest = {
-    model: name,
-    system,
+    ...ports.voice(holding.record),
     messages: await holding.context(),
     tools: ports.tools.list(holding.agentId).map(modelTool),
     sessionId: holding.sessionId,
-    ...(thinking === undefined ? {} : { thinking }),
   };
   for (let tries = 1; ; tries++) {
-    const result = await call(ports, run, request);
+    const result = await call(ports, run, { ...request, tries });
     const wait = waitBefore(result, tries);
-    if (wait === undefined) return result;
+    // A wait the run would not survive helps nobody: the person is told at once.
+    if (wait === undefined || wait > ports.settings.timeoutMs) return result;
     ports.log.info("the model will be called again", { run: run.id, class: result.error?.class, tries, wait });
     if ((await sleep(ports.clock, wait, run.signal)) === "aborted") {
       return { ...result, stopReason: "aborted", error: { class: "aborted", message: "aborted" } };
@@ -38,33 +35,43 @@ export async function think(ports: RunPorts, holding: Holding, run: LiveRun): Pr
 }
 
 async function call(ports: RunPorts, run: LiveRun, request: ModelRequest): Promise<ModelResult> {
+  const grace = graceAfter(ports.clock, ports.settings.abortGraceMs, run.signal);
+  let over = false;
   const about = { agentId: run.agentId, runId: run.id, attempt: run.attempt, step: run.step };
   const onEvent = (event: ModelEvent): void => {
-    if (event.type !== "toolCall") ports.events.emit(about, { type: "delta", stream: event.type, text: event.delta });
+    if (over) return;
+    if (event.type === "restart") ports.events.emit(about, { type: "restart", attempt: run.attempt });
+    else if (event.type !== "toolCall") {
+      ports.events.emit(about, { type: "delta", stream: event.type, text: event.delta });
+    }
   };
   run.state = "streaming";
   try {
-    return await ports.model.call(request, run.signal, onEvent);
+    const result = await Promise.race([ports.model.call(request, run.signal, onEvent), grace.over]);
+    return result ?? nothing(request, "aborted", "The model did not stop when it was told to.");
   } catch (error) {
-    const message = errorText(error);
-    return {
-      content: [],
-      stopReason: "error",
-      api: "",
-      provider: "",
-      model: request.model,
-      error: { class: "transient", message },
-    };
+    return nothing(request, "transient", errorText(error));
   } finally {
+    over = true;
+    grace.cancel();
     run.state = "active";
   }
 }
 
+const nothing = (request: ModelRequest, errorClass: "aborted" | "transient", message: string): ModelResult => ({
+  content: [],
+  stopReason: errorClass === "aborted" ? "aborted" : "error",
+  api: "",
+  provider: "",
+  model: request.model,
+  error: { class: errorClass, message },
+});
+
 /** How long to wait before the same call is made again; undefined where the loop must decide. */
 function waitBefore({ error }: ModelResult, tries: number): number | undefined {
-  if (error?.class === "transient" && tries < TRANSIENT_TRIES) return TRANSIENT_BASE_MS * 2 ** (tries - 1);
-  if (error?.class === "rate" && tries < RATE_TRIES) return error.retryAfterMs ?? TRANSIENT_BASE_MS * 2 ** (tries - 1);
-  return undefined;
+  if (error?.class !== "transient" && error?.class !== "rate") return undefined;
+  if (tries >= MODEL_TRIES[error.class]) return undefined;
+  return error.retryAfterMs ?? BACKOFF_BASE_MS * 2 ** (tries - 1);
 }
 
 const schemas = new WeakMap<Tool, ModelTool>();

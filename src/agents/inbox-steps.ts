@@ -1,0 +1,115 @@
+/**
+ * What an agent at rest does with its inbox beside running: each function is one commit. The messages it settles leave the
+ * waiting state in it, with the reason as their trace (L1, M4).
+ */
+import type { Op, Settlement } from "../core/change.ts";
+import type { NewDelivery } from "../core/delivery.ts";
+import type { RunId, SessionId } from "../core/ids.ts";
+import type { Message } from "../core/message.ts";
+import { chain, messageEntries, resetMarker } from "../history/entries.ts";
+import { owe } from "../outbox/owe.ts";
+import type { Holding } from "../runs/holding.ts";
+import type { RunPorts } from "../runs/run-ports.ts";
+
+export const RESET_TEXT = "Session reset.";
+export const STOPPED_TEXT = "⚙️ Agent was aborted.";
+export const NOTHING_TO_STOP_TEXT = "No active inference to stop.";
+
+export const settlement = ({ seq }: Message, state: Settlement["state"], reason?: string): Settlement => ({
+  seq,
+  from: "waiting",
+  state,
+  ...(reason ? { reason } : {}),
+});
+
+/** Settles messages that need no run. */
+export async function settle(
+  holding: Holding,
+  site: string,
+  messages: readonly Message[],
+  state: Settlement["state"],
+  reason: string,
+): Promise<void> {
+  const settlements = messages.map((message) => settlement(message, state, reason));
+  await holding.commit({ site, ops: [{ op: "message.settle", settlements }] });
+}
+
+/** Silent messages enter history; nobody is woken by them. */
+export async function recordSilent(ports: RunPorts, holding: Holding, messages: readonly Message[]): Promise<void> {
+  const settlements = messages.map((message) => settlement(message, "recorded", "silent"));
+  const append = chain(ports.ids, holding, messageEntries(messages));
+  await holding.commit({ site: "record", ops: [{ op: "message.settle", settlements }], append });
+}
+
+/** A new session: the marker, the state that belongs to the old one cleared, the person told. */
+export async function resetSession(ports: RunPorts, holding: Holding, message: Message): Promise<void> {
+  if (message.body.kind !== "reset") return;
+  const at = ports.clock.now();
+  const begins = ports.ids.uuid() as SessionId;
+  const append = chain(ports.ids, holding, [resetMarker(begins, at, message.body.text)]);
+  const state = { ...holding.state, tokens: null, updatedAt: at };
+  await command(
+    ports,
+    holding,
+    message,
+    { site: "reset", reason: "reset", text: RESET_TEXT },
+    { append, state, begins },
+  );
+}
+
+/** A stop: the run it ended is there, or there was none. */
+export async function settleStop(ports: RunPorts, holding: Holding, message: Message): Promise<void> {
+  const [run] = await ports.store.runs(holding.agentId, { limit: 1 });
+  const ended = run?.outcome === "aborted" && (run.endedAt ?? 0) >= message.acceptedAt;
+  const reason = ended ? `stopped run ${run.id}` : "no run to stop";
+  await command(ports, holding, message, { site: "stop", reason, text: ended ? STOPPED_TEXT : NOTHING_TO_STOP_TEXT });
+}
+
+/** How the agent is to treat what arrives while it is busy, from now on. */
+export async function changeSettings(ports: RunPorts, holding: Holding, message: Message): Promise<void> {
+  if (message.body.kind !== "setting") return;
+  const { queueMode: _mode, queueDebounceMs: _debounce, queueCap: _cap, queueDrop: _drop, ...cleared } = holding.state;
+  const { queue } = message.body;
+  const { mode, debounceMs, cap, dropPolicy } = queue ?? {};
+  const state = {
+    ...(queue ? holding.state : cleared),
+    ...(mode === undefined ? {} : { queueMode: mode }),
+    ...(debounceMs === undefined ? {} : { queueDebounceMs: debounceMs }),
+    ...(cap === undefined ? {} : { queueCap: cap }),
+    ...(dropPolicy === undefined ? {} : { queueDrop: dropPolicy }),
+    updatedAt: ports.clock.now(),
+  } as Holding["state"];
+  const said = Object.entries(queue ?? {})
+    .map(([name, value]) => `${name} ${value}`)
+    .join(", ");
+  const text = queue ? `⚙️ Queue: ${said || "unchanged"}.` : "⚙️ Queue: back to the default.";
+  await command(ports, holding, message, { site: "setting", reason: "settings changed", text }, { state });
+}
+
+type Beside = Pick<Parameters<Holding["commit"]>[0], "append" | "state" | "begins">;
+
+/** Settles a person's command and owes them a word about it, in one commit. */
+async function command(
+  ports: RunPorts,
+  holding: Holding,
+  message: Message,
+  { site, reason, text }: { site: string; reason: string; text: string },
+  beside: Beside = {},
+): Promise<void> {
+  const told = notice(ports, holding, message, text);
+  const ops: Op[] = [
+    ...told.map((delivery): Op => ({ op: "delivery.add", delivery })),
+    { op: "message.settle", settlements: [settlement(message, "recorded", reason)] },
+  ];
+  await holding.commit({ site, ops, ...beside });
+  ports.owed(told);
+}
+
+function notice(ports: RunPorts, holding: Holding, message: Message, text: string): readonly NewDelivery[] {
+  if (!message.delivery) return [];
+  const { agentId } = holding;
+  // A command is no run; its message's place makes the id of what it owes.
+  const runId = `command-${agentId}-${message.seq}` as RunId;
+  const at = ports.clock.now();
+  return owe({ agentId, runId, ordinal: 0, at, target: message.delivery, connectors: ports.connectors }, { text });
+}

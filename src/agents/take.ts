@@ -1,0 +1,109 @@
+/**
+ * Takes messages out of the inbox into a run, in one commit with the run's opening and what the queue dropped on the way
+ * (M1, M8). A dropped message's line stands in the very prompt that this commit writes.
+ */
+import type { Op } from "../core/change.ts";
+import type { RunId } from "../core/ids.ts";
+import type { Message } from "../core/message.ts";
+import type { Lane, RunBody } from "../core/run.ts";
+import { type Bare, chain, messageEntries, promptEntry } from "../history/entries.ts";
+import {
+  buildCollectPrompt,
+  buildQueueSummaryPrompt,
+  COLLECT_REPORTS_TITLE,
+  COLLECT_TITLE,
+} from "../inbox/collect-prompt.ts";
+import type { Choice } from "../inbox/decide.ts";
+import type { Holding } from "../runs/holding.ts";
+import { LiveRun } from "../runs/live-run.ts";
+import type { RunPorts } from "../runs/run-ports.ts";
+import { settlement } from "./inbox-steps.ts";
+
+export type RunChoice = Extract<Choice, { act: "run" }>;
+
+export async function takeRun(ports: RunPorts, holding: Holding, runId: RunId, choice: RunChoice): Promise<LiveRun> {
+  const { messages, dropped } = choice;
+  const at = ports.clock.now();
+  const last = messages.at(-1) as Message;
+  const seqs = messages.map((message) => message.seq);
+  const body: RunBody = {
+    lane: laneOf(holding),
+    seqs,
+    ...(seqs.length > 1 ? { merged: seqs.slice(0, -1) } : {}),
+    // The run speaks where its last message came from; the address is taken whole.
+    delivery: last.delivery,
+    replyToId: last.source?.messageId,
+    calls: [],
+    iterations: 0,
+    deliveries: 0,
+  };
+  const ops: Op[] = [
+    {
+      op: "message.settle",
+      settlements: dropped.map(({ message, policy }) => ({ ...settlement(message, "dropped", policy), runId })),
+    },
+    { op: "message.take", runId, seqs },
+    { op: "run.open", runId, body },
+  ];
+  await holding.commit({ site: "take", ops, append: chain(ports.ids, holding, entriesOf(choice, at, runId)) });
+  holding.runId = runId;
+  const { agentId, sessionId } = holding;
+  ports.events.emit({ agentId, runId, attempt: 1, step: 1 }, { type: "start" });
+  return new LiveRun({ id: runId, agentId, sessionId, startedAt: at, step: 1, attempt: 1, body });
+}
+
+function entriesOf({ messages, collected, summarize, cap }: RunChoice, at: number, runId: RunId): readonly Bare[] {
+  const summary = buildQueueSummaryPrompt(summarize, cap);
+  if (collected) {
+    const texts = messageEntries(messages).map(textOf);
+    const title = messages.every(({ body }) => body.kind === "report") ? COLLECT_REPORTS_TITLE : COLLECT_TITLE;
+    return [promptEntry(buildCollectPrompt({ title, texts, summary }), messages, at, runId)];
+  }
+  // The summary is an extra item: it never takes a message's place.
+  return [...(summary ? [promptEntry(summary, [], at, runId)] : []), ...messageEntries(messages, runId)];
+}
+
+/** What the model would read of a message alone. */
+function textOf(entry: Bare): string {
+  const { content } = entry as { content?: readonly { type: string; text?: string }[] };
+  return (content ?? [])
+    .flatMap((block) => (block.type === "text" && block.text !== undefined ? [block.text] : []))
+    .join("\n");
+}
+
+/** Steering is a take: entry and taken mark are committed before the next model call is built (M8). */
+export async function steerInto(
+  ports: RunPorts,
+  holding: Holding,
+  run: LiveRun,
+  messages: readonly Message[],
+): Promise<void> {
+  const seqs = messages.map((message) => message.seq);
+  const body: RunBody = { ...run.body, seqs: [...run.body.seqs, ...seqs] };
+  const ops: Op[] = [
+    { op: "message.take", runId: run.id, seqs },
+    { op: "run.step", runId: run.id, body },
+  ];
+  const append = chain(ports.ids, holding, messageEntries(messages.map(withId), run.id));
+  await holding.commit({ site: "steer", ops, append, run: run.guard() });
+  run.stepped(body);
+}
+
+/** A steered text names its message, so that the model can tell it from what it is working on. */
+function withId(message: Message): Message {
+  const id = message.source?.messageId;
+  if (message.body.kind !== "user" || !id) return message;
+  return { ...message, body: { ...message.body, text: `${message.body.text}\n[message_id: ${id}]` } };
+}
+
+export function laneOf({ record }: Holding): Lane {
+  switch (record.descriptor.type) {
+    case "subagent":
+      return "subagent";
+    case "cron":
+    case "heartbeat":
+      return "cron";
+    default:
+      return "main";
+  }
+}
