@@ -3,17 +3,16 @@
  * the store lets only the owner commit, so an agent has one live run on any number of nodes (L2, L3).
  */
 
-import { targetKey } from "../core/delivery.ts";
 import { parseDescriptor } from "../core/descriptor.ts";
 import { CorruptDataError, errorText } from "../core/errors.ts";
 import type { AgentId, RunId } from "../core/ids.ts";
 import { isUrgent, type Message } from "../core/message.ts";
 import type { QueueDedupeMode, QueueSettings } from "../core/queue.ts";
-import type { RunResult } from "../core/run.ts";
+import type { Lane, RunResult } from "../core/run.ts";
 import { type AgentState, parseState } from "../core/state.ts";
-import { choose, onArrival, type Waiting } from "../inbox/decide.ts";
+import { choose, onArrival, routeKey, type Waiting } from "../inbox/decide.ts";
 import { Holding, LostHolding } from "../runs/holding.ts";
-import type { Lanes } from "../runs/lanes.ts";
+import { type Lanes, Place } from "../runs/lanes.ts";
 import type { LiveRun } from "../runs/live-run.ts";
 import { failed, runLoop } from "../runs/loop.ts";
 import { resumeRun } from "../runs/resume.ts";
@@ -62,7 +61,9 @@ export class Actor {
   #failures = 0;
   /** When the last run ended here; what had come before that had to wait for it. */
   #busyUntil: number | undefined;
-  #cancelTimer: (() => void) | undefined;
+  /** Ends the wait for quiet. */
+  #stir: (() => void) | undefined;
+  #place: Place | undefined;
   /** Messages that may enter the active run at its next step, as was decided when they arrived. */
   #steerable = new Set<number>();
   #seen = 0;
@@ -90,7 +91,7 @@ export class Actor {
 
   /** Something was posted, or the agent was claimed (again). */
   wake(epoch: number): void {
-    this.#cancelTimer?.();
+    this.#stir?.();
     this.#epoch = Math.max(this.#epoch, epoch);
     this.#again = true;
     if (this.#run) void this.#lookAtArrivals(this.#run);
@@ -103,11 +104,18 @@ export class Actor {
 
   /** Sets the current run aside at its next step. */
   drain(): void {
+    this.#stir?.();
     this.#run?.end("drain");
+  }
+
+  /** Waits for another agent without holding a place that agent may need (M11). */
+  outsideLane<T>(wait: Promise<T>): Promise<T> {
+    return this.#place ? this.#place.without(wait) : wait;
   }
 
   /** The agent is no longer ours: the model and the tools are told to stop, nothing is committed. */
   lose(): void {
+    this.#stir?.();
     this.#run?.end("lost");
   }
 
@@ -119,7 +127,7 @@ export class Actor {
         const { state, body } = run;
         const streaming = state === "streaming";
         const compacting = state === "compacting";
-        const route = targetKey(body.delivery ?? {});
+        const route = routeKey(body.delivery);
         switch (onArrival(waiting, { streaming, compacting, route, lastSeq: Math.max(...body.seqs) })) {
           case "end-stop":
             run.end("person");
@@ -236,8 +244,8 @@ export class Actor {
       case "rest":
         return this.#release(holding);
       case "wait":
-        this.#cancelTimer = ports.clock.after(choice.until - now, () => this.wake(this.#epoch));
-        return false;
+        await this.#quiet(choice.until - now);
+        return true;
       case "reset":
         await resetSession(ports, holding, choice.message);
         return this.#settled([choice.message]);
@@ -256,6 +264,18 @@ export class Actor {
     }
   }
 
+  /** Waits as part of the work, so that nobody takes the agent for idle: for a time, or until something stirs. */
+  async #quiet(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const cancel = this.#host.ports.clock.after(ms, resolve);
+      this.#stir = () => {
+        cancel();
+        resolve();
+      };
+    });
+    this.#stir = undefined;
+  }
+
   #settled(messages: readonly Message[]): true {
     this.#host.settled(messages, undefined);
     return true;
@@ -266,7 +286,8 @@ export class Actor {
     const { store } = this.#host.ports;
     const page = await store.waiting(this.agentId, { limit: LOOK_AHEAD });
     if (page.length < LOOK_AHEAD) return { messages: page, urgent: page.filter(({ body }) => isUrgent(body)) };
-    const urgent = await store.waiting(this.agentId, { limit: 1, urgent: true });
+    // Not only the first: a stop or a reset must not hide behind a decision nobody waits for.
+    const urgent = await store.waiting(this.agentId, { limit: LOOK_AHEAD, urgent: true });
     const newest = page.at(-1) as Message;
     const { cap } = this.#host.queueSettings(newest, holding.state);
     const count = (await store.agent(this.agentId))?.waiting ?? 0;
@@ -287,15 +308,17 @@ export class Actor {
   }
 
   async #take(holding: Holding, choice: RunChoice): Promise<boolean> {
-    const { ports, lanes } = this.#host;
+    const { ports } = this.#host;
     const runId = ports.ids.uuid() as RunId;
     const queued = new AbortController();
     this.#queued = { runId, abort: () => queued.abort() };
-    const slot = await lanes.enter(laneOf(holding), queued.signal);
+    const place = await this.#enter(laneOf(holding), queued.signal);
     this.#queued = undefined;
     try {
       if (this.#host.draining()) return false;
-      if (!slot) {
+      // What came while we waited for the place may go before what was chosen (M10).
+      if (this.#again && (await this.#overtaken())) return true;
+      if (!place) {
         // Aborted while it waited for a lane: its messages never run.
         await settle(holding, "abort.queued", choice.messages, "aborted", `run ${runId} was aborted before it began`);
         return this.#settled(choice.messages);
@@ -305,8 +328,21 @@ export class Actor {
       await this.#drive(holding, run);
       return !holding.released;
     } finally {
-      slot?.release();
+      place?.leave();
     }
+  }
+
+  /** Whether a command has come that goes before every message. */
+  async #overtaken(): Promise<boolean> {
+    const urgent = await this.#host.ports.store.waiting(this.agentId, { limit: LOOK_AHEAD, urgent: true });
+    return urgent.some(({ body }) => body.kind === "reset" || body.kind === "stop");
+  }
+
+  async #enter(lane: Lane, signal?: AbortSignal): Promise<Place | undefined> {
+    const { lanes } = this.#host;
+    const slot = await lanes.enter(lane, signal);
+    this.#place = slot && new Place(lanes, lane, slot);
+    return this.#place;
   }
 
   async #drive(holding: Holding, run: LiveRun): Promise<void> {
@@ -332,13 +368,13 @@ export class Actor {
 
   /** A run without an end: goes on from its last step, fails visibly after too many crashes, or is discarded. */
   async #resume(holding: Holding, runId: RunId): Promise<void> {
-    const { ports, lanes, suspects } = this.#host;
+    const { ports, suspects } = this.#host;
     const record = await ports.store.run(runId);
     if (!record) throw new CorruptDataError(`Agent ${this.agentId} names the run ${runId}, which is not there.`);
     const counted = this.#fresh;
     this.#fresh = false;
     const leave = counted && record.attempt > 1 ? await suspects.enter() : undefined;
-    const slot = await lanes.enter(record.body.lane);
+    const place = await this.#enter(record.body.lane);
     try {
       const run = await resumeRun(ports, holding, record, { counted });
       if (this.#discards && counted) {
@@ -370,7 +406,7 @@ export class Actor {
         stop?.();
       }
     } finally {
-      slot?.release();
+      place?.leave();
       leave?.();
     }
   }

@@ -2,7 +2,7 @@
  * The queue's decisions: pure functions from settings, waiting messages and the run's state to what is done. Only the owner
  * decides, at take and between steps, never at accept (M1); a dropped message leaves its trace (L1).
  */
-import { targetKey } from "../core/delivery.ts";
+import { type DeliveryContext, targetKey } from "../core/delivery.ts";
 import { countsTowardsCap, isSilent, type Message } from "../core/message.ts";
 import { messageText } from "../core/message-text.ts";
 import type { QueueDedupeMode, QueueSettings } from "../core/queue.ts";
@@ -133,7 +133,11 @@ const isCollectable = ({ message, settings }: Waiting): boolean =>
   settings.mode === "collect" && message.body.kind !== "trigger";
 
 /** Where an answer goes, as text; string and numeric thread ids alike. Nowhere is a route too. */
-export const routeOf = (message: Message): string => targetKey(message.delivery ?? {});
+export const routeOf = (message: Message): string => routeKey(message.delivery);
+
+export function routeKey({ threadId, ...address }: DeliveryContext = {}): string {
+  return targetKey({ ...address, ...(threadId === undefined ? {} : { threadId: String(threadId) }) });
+}
 
 /** Ready when it was quiet for the debounce, and at the latest after ten of them (M14). */
 function readyAt(group: readonly Waiting[]): number {

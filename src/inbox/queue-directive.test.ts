@@ -1,0 +1,60 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { isAbortText } from "./abort-words.ts";
+import { parseDuration, parseQueueDirective } from "./queue-directive.ts";
+
+test.each([
+  ["/queue", { rest: "", reset: false, settings: {}, invalid: [] }],
+  ["/queue collect", { settings: { mode: "collect" }, rest: "" }],
+  [
+    "/queue: steer+backlog debounce:2s cap:5 drop:old",
+    { settings: { mode: "steer-backlog", debounceMs: 2000, cap: 5, dropPolicy: "old" } },
+  ],
+  ["/queue debounce=250 cap=3 drop=summary", { settings: { debounceMs: 250, cap: 3, dropPolicy: "summarize" } }],
+  ["/QUEUE Interrupt", { settings: { mode: "interrupt" } }],
+  ["/queue default", { reset: true, settings: {} }],
+  ["/queue clear", { reset: true }],
+  ["/queue steer do this now", { settings: { mode: "steer" }, rest: "do this now" }],
+  ["please /queue queue hurry", { settings: { mode: "queue" }, rest: "please hurry" }],
+  ["/queue cap:0", { settings: {}, invalid: ["cap:0"] }],
+  ["/queue debounce:soon", { settings: {}, invalid: ["debounce:soon"] }],
+  ["/queue drop:all steer", { settings: { mode: "steer" }, invalid: ["drop:all"] }],
+])("%j is read as it is meant", (text, expected) => {
+  expect(parseQueueDirective(text)).toMatchObject(expected);
+});
+
+test.each(["hello", "/queues collect", "a/queue steer", "queue collect"])("%j holds no directive", (text) => {
+  expect(parseQueueDirective(text)).toBeUndefined();
+});
+
+test.each([
+  ["250", 250],
+  ["2s", 2_000],
+  ["1.5m", 90_000],
+  ["1h", 3_600_000],
+  ["soon", undefined],
+  ["-1s", undefined],
+])("the duration %j is %j milliseconds", (text, ms) => {
+  expect(parseDuration(text)).toBe(ms);
+});
+
+test("whatever is typed, reading it never throws and loses no word that is not the directive's", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom("/queue", "collect", "cap:5", "cap:x", "hello", ":", "drop:old"), { maxLength: 6 }),
+      (words) => {
+        const read = parseQueueDirective(words.join(" "));
+        const said = words.filter((word) => word === "hello").length;
+        expect((read?.rest ?? words.join(" ")).split(" ").filter((word) => word === "hello")).toHaveLength(said);
+      },
+    ),
+  );
+});
+
+test.each(["stop", " Stop ", "ESC", "abort", "wait", "exit", "interrupt", "/stop"])("%j stops a run", (text) => {
+  expect(isAbortText(text)).toBe(true);
+});
+
+test.each(["stop it", "please stop", "/stopp", "", "waiting"])("%j is a message like any other", (text) => {
+  expect(isAbortText(text)).toBe(false);
+});
