@@ -10,7 +10,7 @@ import { isUrgent, type Message } from "../core/message.ts";
 import type { QueueDedupeMode, QueueSettings } from "../core/queue.ts";
 import type { Lane, RunResult } from "../core/run.ts";
 import { type AgentState, parseState } from "../core/state.ts";
-import { choose, onArrival, routeKey, type Waiting } from "../inbox/decide.ts";
+import { type Choice, choose, onArrival, routeKey, type Waiting } from "../inbox/decide.ts";
 import { Holding, LostHolding } from "../runs/holding.ts";
 import { type Lanes, Place } from "../runs/lanes.ts";
 import type { LiveRun } from "../runs/live-run.ts";
@@ -77,6 +77,10 @@ export class Actor {
 
   get run(): LiveRun | undefined {
     return this.#run;
+  }
+  /** When the last run ended here. */
+  get busyUntil(): number | undefined {
+    return this.#busyUntil;
   }
   /** A run that still waits for a lane. */
   get queued(): { readonly runId: RunId; abort(): void } | undefined {
@@ -234,12 +238,9 @@ export class Actor {
       return !holding.released;
     }
     this.#fresh = false;
-    const { messages, urgent } = await this.#waiting(holding);
+    const { choice, messages, now } = await this.#choose(holding);
     if (this.#discards && (await this.#discard(holding, messages))) return true;
     this.#discards = false;
-    const waiting = messages.map((message) => this.#withSettings(message));
-    const now = ports.clock.now();
-    const choice = choose({ now, waiting, urgent, busyUntil: this.#busyUntil, dedupe: this.#host.dedupe });
     switch (choice.act) {
       case "rest":
         return this.#release(holding);
@@ -276,6 +277,14 @@ export class Actor {
     this.#stir = undefined;
   }
 
+  async #choose(holding: Holding): Promise<{ choice: Choice; messages: readonly Message[]; now: number }> {
+    const { messages, urgent } = await this.#waiting(holding);
+    const waiting = messages.map((message) => this.#withSettings(message));
+    const now = this.#host.ports.clock.now();
+    const choice = choose({ now, waiting, urgent, busyUntil: this.#busyUntil, dedupe: this.#host.dedupe });
+    return { choice, messages, now };
+  }
+
   #settled(messages: readonly Message[]): true {
     this.#host.settled(messages, undefined);
     return true;
@@ -307,6 +316,14 @@ export class Actor {
     return !holding.released;
   }
 
+  /** A place in a lane; a wait for another agent gives it back for as long as it lasts (M11). */
+  async #enter(lane: Lane, signal?: AbortSignal): Promise<Place | undefined> {
+    const { lanes } = this.#host;
+    const slot = await lanes.enter(lane, signal);
+    this.#place = slot && new Place(lanes, lane, slot);
+    return this.#place;
+  }
+
   async #take(holding: Holding, choice: RunChoice): Promise<boolean> {
     const { ports } = this.#host;
     const runId = ports.ids.uuid() as RunId;
@@ -316,33 +333,21 @@ export class Actor {
     this.#queued = undefined;
     try {
       if (this.#host.draining()) return false;
-      // What came while we waited for the place may go before what was chosen (M10).
-      if (this.#again && (await this.#overtaken())) return true;
       if (!place) {
         // Aborted while it waited for a lane: its messages never run.
         await settle(holding, "abort.queued", choice.messages, "aborted", `run ${runId} was aborted before it began`);
         return this.#settled(choice.messages);
       }
-      const run = await takeRun(ports, holding, runId, choice);
-      if (choice.dropped.length > 0) this.#settled(choice.dropped.map(({ message }) => message));
+      // More came while it waited for a lane: what is taken is decided anew, a reset may go first.
+      const { choice: now } = this.#again ? await this.#choose(holding) : { choice };
+      if (now.act !== "run") return true;
+      const run = await takeRun(ports, holding, runId, now);
+      if (now.dropped.length > 0) this.#settled(now.dropped.map(({ message }) => message));
       await this.#drive(holding, run);
       return !holding.released;
     } finally {
       place?.leave();
     }
-  }
-
-  /** Whether a command has come that goes before every message. */
-  async #overtaken(): Promise<boolean> {
-    const urgent = await this.#host.ports.store.waiting(this.agentId, { limit: LOOK_AHEAD, urgent: true });
-    return urgent.some(({ body }) => body.kind === "reset" || body.kind === "stop");
-  }
-
-  async #enter(lane: Lane, signal?: AbortSignal): Promise<Place | undefined> {
-    const { lanes } = this.#host;
-    const slot = await lanes.enter(lane, signal);
-    this.#place = slot && new Place(lanes, lane, slot);
-    return this.#place;
   }
 
   async #drive(holding: Holding, run: LiveRun): Promise<void> {

@@ -99,6 +99,65 @@ describe("idle agents", () => {
   });
 });
 
+describe("an agent that waits for quiet before it goes on", () => {
+  const queue = {
+    mode: "collect",
+    debounceMs: 1_000,
+    cap: 20,
+    drop: "summarize",
+    dedupe: "message-id",
+    byChannel: {},
+  } as const;
+  const waiting = async () => {
+    const hold = gate<Reply>();
+    const nest = await Nest.open({
+      script: (call) => (call.n === 1 ? stall(call, hold.promise) : "fine"),
+      system: { warm: 1, queue },
+    });
+    await nest.tell("one");
+    await nest.tell("two");
+    hold.open("first");
+    await nest.settle();
+    expect(await nest.states()).toEqual(["answered", "waiting"]);
+    return nest;
+  };
+
+  it("is not taken for idle: it is not forgotten, and what comes meanwhile finds the same one at work", async () => {
+    const nest = await waiting();
+    for (let n = 0; n < 5; n++) await nest.tell("hello", { name: `p${n}` });
+    await nest.advance(500);
+    await nest.tell("three");
+    await nest.advance(5_000);
+    expect(await nest.states()).toEqual(["answered", expect.any(String), expect.any(String)]);
+    expect((await nest.runs()).map(({ outcome, attempt }) => [outcome, attempt])).toEqual([
+      ["ok", 1],
+      ["ok", 1],
+    ]);
+  });
+
+  it("is waited for by whoever wants to know that all is done", async () => {
+    const nest = await waiting();
+    let done = false;
+    const settled = nest.system.settled().then(() => {
+      done = true;
+    });
+    await nest.advance(500);
+    expect(done).toBe(false);
+    await nest.advance(1_000);
+    await settled;
+    expect(nest.shown()).toEqual(["first", "fine"]);
+  });
+
+  it("does not hold up a drain", async () => {
+    const nest = await waiting();
+    await nest.drain();
+    expect(await nest.states()).toEqual(["answered", "waiting"]);
+    await nest.restart();
+    await nest.advance(5_000);
+    expect(nest.shown()).toEqual(["first", "fine"]);
+  });
+});
+
 describe("a message that comes as the agent is given back", () => {
   // Every place the message can fall between the last run's end and the next claim.
   for (let delay = 0; delay < 12; delay++) {

@@ -2,17 +2,19 @@
  * The agents of one node: what is posted is accepted, agents are made on their first message, woken, worked and put to
  * sleep. Connectors are started last and stopped first, so that whatever they hand in finds everybody at work.
  */
+
+import { z } from "zod";
 import type { Config } from "../config/config-schema.ts";
 import { type AgentRecord, DEFAULT_PROFILE } from "../core/agent.ts";
 import type { Op, Posted, Recipient } from "../core/change.ts";
 import { type Connector, type ConnectorHost, DEFAULT_REPLAY_HORIZON_MS } from "../core/connector.ts";
 import type { DeliveryContext } from "../core/delivery.ts";
-import type { AgentDescriptor, AgentFetchStrategy } from "../core/descriptor.ts";
-import { errorText, InvariantError, NotFoundError } from "../core/errors.ts";
+import { type AgentDescriptor, type AgentFetchStrategy, agentDescriptorSchema } from "../core/descriptor.ts";
+import { errorText, InvalidInputError, InvariantError, NotFoundError } from "../core/errors.ts";
 import { type AgentId, messageId, type RunId, type SessionKey } from "../core/ids.ts";
 import type { Message, MessageBody, NewMessage, Source } from "../core/message.ts";
 import type { Ports } from "../core/ports.ts";
-import type { QueueSettings } from "../core/queue.ts";
+import type { QueueDedupeMode, QueueSettings } from "../core/queue.ts";
 import type { RunResult } from "../core/run.ts";
 import { sessionKeyOf } from "../core/session-key.ts";
 import type { AgentState } from "../core/state.ts";
@@ -21,13 +23,16 @@ import { resolveQueueSettings } from "../inbox/queue-settings.ts";
 import { DEFAULT_OUTBOX, Outbox } from "../outbox/outbox.ts";
 import { RunEvents } from "../runs/events.ts";
 import { type LaneSizes, Lanes } from "../runs/lanes.ts";
+import type { RunState } from "../runs/live-run.ts";
 import { DEFAULT_RUN_SETTINGS, type RunPorts, type RunSettings, type Voice } from "../runs/run-ports.ts";
 import { Actor, type ActorHost } from "./actor.ts";
 import { hostFor } from "./connector-host.ts";
 import { Membership } from "./membership.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
+import { type LiveRuns, type RunEnd, runState, type WhatWaits, waitForRun } from "./run-tracking.ts";
 import { seedAgent } from "./seed-agent.ts";
 import { Waits } from "./waits.ts";
+import { whatWaits } from "./what-waits.ts";
 
 export interface AgentSystemOptions {
   readonly nodeName: string;
@@ -73,6 +78,7 @@ const PLAIN_QUEUE: Config["queue"] = {
   debounceMs: 0,
   cap: Number.MAX_SAFE_INTEGER,
   drop: "old",
+  dedupe: "message-id",
   byChannel: {},
 };
 const DEFAULT_WARM = 1_000;
@@ -97,6 +103,7 @@ export class AgentSystem {
   #host: ActorHost | undefined;
   #stopHints: (() => void) | undefined;
   #restoring = false;
+  #drained: Promise<void> | undefined;
   #phase: "new" | "loaded" | "started" | "draining" | "stopped" = "new";
 
   constructor(ports: Ports, options: AgentSystemOptions) {
@@ -159,7 +166,7 @@ export class AgentSystem {
         for (const one of posted) this.#wakeIfOurs(one);
       },
     };
-    this.#host = {
+    const host: ActorHost = {
       ports: runPorts,
       lanes: this.lanes,
       node,
@@ -167,10 +174,11 @@ export class AgentSystem {
       restoring: () => this.#restoring,
       startedAt: clock.now(),
       queueSettings: (message, state) => this.#queueSettings(message, state),
-      dedupe: "message-id",
+      dedupe: this.#dedupe,
       suspects: this.#suspects,
       rescan: () => void this.#rescan(),
-      draining: () => this.#phase === "draining" || this.#phase === "stopped",
+      // Actors of a membership that was lost have nothing left to do, whatever they were about to.
+      draining: () => this.#host !== host || this.#phase === "draining" || this.#phase === "stopped",
       settled: (messages, result) => {
         for (const { agentId, seq } of messages) this.#waits.settle(messageId(agentId, seq), { result });
         this.#forgetIdle();
@@ -180,6 +188,7 @@ export class AgentSystem {
         log.error("an agent cannot be restored and is left as it is", { agent: agentId, reason });
       },
     };
+    this.#host = host;
   }
 
   /** Takes up what a crash left, then lets the connectors in. */
@@ -223,18 +232,30 @@ export class AgentSystem {
 
   /** Posts and waits for the end of the run that takes the message. `from`: the agent that waits, for the check of circles. */
   async postAndAwait(posting: Posting, options: { timeoutMs?: number; from?: AgentId } = {}): Promise<Answer> {
-    const posted = await this.post(posting);
-    if (posted.status === "stale") throw new NotFoundError("The message is older than its channel may deliver.");
-    const { agentId, seq } = posted;
-    const key = messageId(agentId, seq);
-    const waiting = this.#waits.wait(key, {
-      timeoutMs: options.timeoutMs ?? DEFAULT_WAIT_MS,
-      from: options.from,
-      on: agentId,
-    });
-    // It may have ended before we began to wait, or on another node.
-    void this.#lookUp(agentId, seq);
-    return waiting;
+    const { from, timeoutMs = DEFAULT_WAIT_MS } = options;
+    // A circle is refused before anything is posted.
+    const known = from && (await this.#known(posting.to));
+    let release = from && known ? this.#waits.hold(from, known) : undefined;
+    try {
+      const posted = await this.post(posting);
+      if (posted.status === "stale") throw new NotFoundError("The message is older than its channel may deliver.");
+      const { agentId, seq } = posted;
+      if (from) release ??= this.#waits.hold(from, agentId);
+      const waiting = this.#waits.wait(messageId(agentId, seq), timeoutMs);
+      // It may have ended before we began to wait, or on another node.
+      void this.#lookUp(agentId, seq);
+      const actor = from && this.#actors.get(from);
+      return await (actor ? actor.outsideLane(waiting) : waiting);
+    } finally {
+      release?.();
+    }
+  }
+
+  /** The agent an address means, if there is one yet. */
+  async #known(to: Address): Promise<AgentId | undefined> {
+    const recipient = await this.#recipient(to);
+    if ("agentId" in recipient) return recipient.agentId;
+    return (await this.#ports.store.agentByKey(recipient.sessionKey))?.id;
   }
 
   /** The agent a strategy finds, also just after a restart and with nothing loaded. */
@@ -263,6 +284,53 @@ export class AgentSystem {
     return done;
   }
 
+  /** Where a run stands, on whichever node. */
+  runState(runId: RunId): Promise<RunState | "unknown"> {
+    return runState(this.#ports, this.#liveRuns, runId);
+  }
+
+  /** Waits for a run's end; always settles. */
+  waitForRun(runId: RunId, timeoutMs?: number): Promise<RunEnd> {
+    return waitForRun(this.#ports, this.events, this.#liveRuns, runId, timeoutMs);
+  }
+
+  /**
+   * Says something into an active run: durable when it resolves, and taken at the run's next step. False, and nothing is
+   * posted, where the run is not streaming here or is compacting.
+   */
+  async steer(runId: RunId, text: string): Promise<boolean> {
+    const actor = [...this.#actors.values()].find(({ run }) => run?.id === runId);
+    if (actor?.run?.state !== "streaming") return false;
+    const body = { kind: "user", text, queue: { mode: "steer" } } as const;
+    await this.post({ to: { agentId: actor.agentId }, body, delivery: actor.run.body.delivery });
+    return true;
+  }
+
+  /** What waits at an agent, what each message will do, and what was dropped. */
+  async whatWaits(agentId: AgentId): Promise<WhatWaits> {
+    const record = await this.#ports.store.agent(agentId);
+    if (!record) throw new NotFoundError(`There is no agent ${agentId}.`);
+    const actor = this.#actors.get(agentId);
+    const live = { run: actor?.run, busyUntil: actor?.busyUntil };
+    return whatWaits(this.#ports, agentId, live, (message) => this.#queueSettings(message, record.state), this.#dedupe);
+  }
+
+  get #liveRuns(): LiveRuns {
+    return {
+      stateOf: (runId) => {
+        for (const { run, queued } of this.#actors.values()) {
+          if (run?.id === runId) return run.state;
+          if (queued?.runId === runId) return "queued";
+        }
+        return undefined;
+      },
+    };
+  }
+
+  get #dedupe(): QueueDedupeMode {
+    return this.#options.queue?.dedupe ?? "message-id";
+  }
+
   /** The live run of an agent on this node, if any. */
   liveRun(agentId: AgentId) {
     return this.#actors.get(agentId)?.run;
@@ -280,8 +348,12 @@ export class AgentSystem {
   }
 
   /** Stops taking things in, sets runs aside at their next step, sends what is under way, and leaves. */
-  async drain(): Promise<void> {
-    if (this.#phase === "draining" || this.#phase === "stopped") return;
+  drain(): Promise<void> {
+    this.#drained ??= this.#drain();
+    return this.#drained;
+  }
+
+  async #drain(): Promise<void> {
     const wasStarted = this.#phase === "started";
     this.#phase = "draining";
     this.#stopHints?.();
@@ -386,6 +458,8 @@ export class AgentSystem {
     const { store, ids, clock } = this.#ports;
     const sessionKey = sessionKeyOf(descriptor, profile);
     if (this.#knownKeys.has(sessionKey)) return { sessionKey };
+    const valid = agentDescriptorSchema.safeParse(descriptor);
+    if (!valid.success) throw new InvalidInputError(`That cannot be an agent: ${z.prettifyError(valid.error)}`);
     if (await store.agentByKey(sessionKey)) {
       if (this.#knownKeys.size >= KNOWN_KEYS) this.#knownKeys.clear();
       this.#knownKeys.add(sessionKey);
@@ -397,10 +471,15 @@ export class AgentSystem {
   async #lookUp(agentId: AgentId, seq: number): Promise<void> {
     const key = messageId(agentId, seq);
     while (this.#waits.has(key)) {
-      const message = await this.#ports.store.message(agentId, seq).catch(() => undefined);
-      if (message && message.state !== "waiting" && message.state !== "taken") {
-        this.#waits.settle(key, { result: undefined });
-        return;
+      try {
+        const message = await this.#ports.store.message(agentId, seq);
+        // One that is no longer there was settled and has been pruned since.
+        if (!message || (message.state !== "waiting" && message.state !== "taken")) {
+          this.#waits.settle(key, { result: undefined });
+          return;
+        }
+      } catch (error) {
+        this.#ports.log.warn("could not look a message up", { message: key, error: errorText(error) });
       }
       await new Promise<void>((resolve) => this.#ports.clock.after(1_000, resolve));
     }

@@ -16,19 +16,23 @@ export class Waits<Result> {
     this.#clock = clock;
   }
 
-  /** Waits for a key to be settled. `from` is the agent that waits, `on` the one it waits for. */
-  wait(key: string, options: { timeoutMs: number; from?: AgentId; on: AgentId }): Promise<Result> {
-    const { from, on, timeoutMs } = options;
-    if (from !== undefined) {
-      if (this.#reaches(on, from)) {
-        return Promise.reject(
-          new WaitCycleError(`Agent ${from} cannot wait for ${on}: ${on} is waiting for it.`, {
-            hint: "Send the message without waiting for its answer.",
-          }),
-        );
-      }
-      this.#count(from, on, 1);
+  /** Says that one agent waits for another, until the returned function is called. Throws where that closes a circle. */
+  hold(from: AgentId, on: AgentId): () => void {
+    if (this.#reaches(on, from)) {
+      throw new WaitCycleError(`Agent ${from} cannot wait for ${on}: ${on} is waiting for it.`, {
+        hint: "Send the message without waiting for its answer.",
+      });
     }
+    this.#count(from, on, 1);
+    let held = true;
+    return () => {
+      if (held) this.#count(from, on, -1);
+      held = false;
+    };
+  }
+
+  /** Waits for a key to be settled. */
+  wait(key: string, timeoutMs: number): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       const waiters = this.#waiters.get(key) ?? new Set();
       this.#waiters.set(key, waiters);
@@ -36,7 +40,6 @@ export class Waits<Result> {
         cancel();
         waiters.delete(settle);
         if (waiters.size === 0) this.#waiters.delete(key);
-        if (from !== undefined) this.#count(from, on, -1);
       };
       const settle = (result: Result): void => {
         leave();

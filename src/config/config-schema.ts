@@ -1,9 +1,10 @@
 /** The whole configuration, put together from its sections. A new section is a file in `sections/` and a line here. */
 import type { z } from "zod";
+import { budgetsSchema } from "./sections/budgets.ts";
 import { gatewayDefaults, gatewaySchema } from "./sections/gateway.ts";
 import { laneDefaults, lanesSchema } from "./sections/lanes.ts";
 import { logDefaults, logSchema } from "./sections/log.ts";
-import { modelDefaults, modelsSchema } from "./sections/models.ts";
+import { modelDefaults, modelsSchema, providerDefaults } from "./sections/models.ts";
 import { outboxDefaults, outboxSchema } from "./sections/outbox.ts";
 import { profilesSchema } from "./sections/profiles.ts";
 import { queueDefaults, queueSchema } from "./sections/queue.ts";
@@ -18,6 +19,7 @@ export const configSchema = section({
   gateway: gatewaySchema,
   models: modelsSchema,
   profiles: profilesSchema,
+  budgets: budgetsSchema,
   queue: queueSchema,
   lanes: lanesSchema,
   runs: runsSchema,
@@ -32,7 +34,8 @@ export type Config = z.output<typeof configSchema>;
 /** Every default, as data. */
 export const configDefaults = {
   gateway: gatewayDefaults,
-  /** Of each model of a provider. */
+  /** Of each provider, and of each model of one. */
+  provider: providerDefaults,
   model: modelDefaults,
   queue: queueDefaults,
   lanes: laneDefaults,

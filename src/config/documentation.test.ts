@@ -7,7 +7,7 @@ const page = readFileSync(new URL("../../docs/configuration.md", import.meta.url
 const documented = new Map(
   [...page.matchAll(/^\| `([^`]+)` +\| (.*?) +\|/gm)]
     .map(([, key, value]) => [key ?? "", value ?? ""] as const)
-    .filter(([key]) => /^\$schema$|^[a-z]+\./.test(key) && key !== "rookery.json5" && key !== "rookery.db"),
+    .filter(([key]) => /^\$schema$|^[a-z]+\./.test(key) && !["rookery.json5", "rookery.db", "auth.json"].includes(key)),
 );
 
 describe("docs/configuration.md", () => {
@@ -16,12 +16,16 @@ describe("docs/configuration.md", () => {
   });
 
   it("says the defaults that are true", () => {
-    const { model, ...sections } = configDefaults;
+    const { provider, model, ...sections } = configDefaults;
     const leaves = (value: unknown, path: string): readonly (readonly [string, unknown])[] =>
       typeof value === "object" && value !== null
         ? Object.entries(value).flatMap(([key, child]) => leaves(child, path === "" ? key : `${path}.${key}`))
         : [[path, value]];
-    const defaults = [...leaves(sections, ""), ...leaves(model, "models.providers.<name>.models[]")];
+    const defaults = [
+      ...leaves(sections, ""),
+      ...leaves(provider, "models.providers.<name>"),
+      ...leaves(model, "models.providers.<name>.models[]"),
+    ];
     expect(defaults.length).toBeGreaterThan(25);
     for (const [key, value] of defaults) expect(documented.get(key), key).toBe(`\`${JSON.stringify(value)}\``);
   });

@@ -6,6 +6,8 @@ export interface HomePaths {
   readonly home: string;
   readonly config: string;
   readonly database: string;
+  /** Keys set with `rookery auth`. */
+  readonly auth: string;
   readonly agents: string;
   readonly files: string;
   readonly workspace: string;
@@ -32,6 +34,7 @@ export const homePaths = (home: string): HomePaths => ({
   home,
   config: join(home, "rookery.json5"),
   database: join(home, "rookery.db"),
+  auth: join(home, "auth.json"),
   agents: join(home, "agents"),
   files: join(home, "files"),
   workspace: join(home, "workspace"),

@@ -24,6 +24,41 @@ export interface Slot {
   release(): void;
 }
 
+/** A place in a lane that can be given back for a while, as long as the run waits for somebody who needs one too (M11). */
+export class Place {
+  readonly #lanes: Lanes;
+  readonly #lane: Lane;
+  #slot: Slot | undefined;
+  #outside = 0;
+  #left = false;
+
+  constructor(lanes: Lanes, lane: Lane, slot: Slot) {
+    this.#lanes = lanes;
+    this.#lane = lane;
+    this.#slot = slot;
+  }
+
+  /** Waits without the place; has one again when it resolves or rejects, unless others still wait without. */
+  async without<T>(wait: Promise<T>): Promise<T> {
+    this.#outside += 1;
+    this.#slot?.release();
+    try {
+      return await wait;
+    } finally {
+      this.#outside -= 1;
+      if (this.#outside === 0 && !this.#left) {
+        this.#slot = await this.#lanes.enter(this.#lane);
+        if (this.#left || this.#outside > 0) this.#slot?.release();
+      }
+    }
+  }
+
+  leave(): void {
+    this.#left = true;
+    this.#slot?.release();
+  }
+}
+
 export class Lanes {
   readonly #lanes: Record<Lane, LaneState>;
 

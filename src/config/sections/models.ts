@@ -1,6 +1,8 @@
 /** Which models there are and which one is used. A model is named `provider/id`. */
+import { z } from "zod";
+import { knownProvider } from "../known-providers.ts";
 import { secretSchema } from "../secret.ts";
-import { amount, httpUrl, list, named, section, text, wholeNumber } from "../values.ts";
+import { amount, httpUrl, list, named, oneOf, section, text, wholeNumber } from "../values.ts";
 
 export const modelDefaults = {
   contextWindow: 200_000,
@@ -9,8 +11,16 @@ export const modelDefaults = {
   cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
 } as const;
 
-const modelName = () =>
-  text('a model as "provider/id"').regex(/^[A-Za-z0-9][A-Za-z0-9._-]*\/\S+$/, 'expected a model as "provider/id"');
+/** Of each provider; put in place where a provider is used. */
+export const providerDefaults = { maxConcurrent: 64, stallSeconds: 180 } as const;
+
+const MODEL = 'a model as "provider/id"';
+
+/** `offline` is the model that needs nothing. */
+export const modelNameSchema = () =>
+  text(MODEL).regex(/^(?:[A-Za-z0-9][A-Za-z0-9._-]*\/\S+|offline)$/, `expected ${MODEL}`);
+
+export const thinkingSchema = () => oneOf(["off", "minimal", "low", "medium", "high", "xhigh"]);
 
 const costSchema = section({
   input: amount().default(modelDefaults.cost.input),
@@ -24,17 +34,37 @@ const modelSchema = section({
   contextWindow: wholeNumber(1, 100_000_000).default(modelDefaults.contextWindow),
   maxTokens: wholeNumber(1, 100_000_000).default(modelDefaults.maxTokens),
   cost: costSchema,
+  thinking: list(thinkingSchema()).optional(),
+  images: z.boolean({ error: "expected true or false" }).optional(),
 });
 
+const API = 'the name of an API, such as "openai-completions"';
+
 const providerSchema = section({
-  api: text('the name of an API, such as "openai-completions"'),
-  baseUrl: httpUrl(),
+  api: text(API).optional(),
+  baseUrl: httpUrl().optional(),
   apiKey: secretSchema.optional(),
+  /** More keys, each under the name of its auth profile, in the order they are used. */
+  apiKeys: named(secretSchema).optional(),
+  maxConcurrent: wholeNumber(1, 100_000).optional(),
+  stallSeconds: wholeNumber(1, 86_400).optional(),
   models: list(modelSchema).prefault([]),
 });
 
+const providersSchema = named(providerSchema).superRefine((providers, context) => {
+  for (const [name, { api, baseUrl }] of Object.entries(providers)) {
+    if (knownProvider(name)) continue;
+    const missing = (key: string, what: string): void =>
+      context.addIssue({ code: "custom", path: [name, key], message: `expected ${what}` });
+    if (api === undefined) missing("api", API);
+    if (baseUrl === undefined) missing("baseUrl", "an address that begins with http:// or https://");
+  }
+});
+
 export const modelsSchema = section({
-  default: modelName().optional(),
-  fallbacks: list(modelName()).prefault([]),
-  providers: named(providerSchema).prefault({}),
+  default: modelNameSchema().optional(),
+  fallbacks: list(modelNameSchema()).prefault([]),
+  thinking: thinkingSchema().optional(),
+  detect: z.boolean({ error: "expected true or false" }).optional(),
+  providers: providersSchema.prefault({}),
 }).prefault({});

@@ -3,7 +3,13 @@ import { z } from "zod";
 import { queueModeSchema } from "../../core/queue.ts";
 import { named, oneOf, section, wholeNumber } from "../values.ts";
 
-export const queueDefaults = { mode: "collect", debounceMs: 1_000, cap: 20, drop: "summarize" } as const;
+export const queueDefaults = {
+  mode: "collect",
+  debounceMs: 1_000,
+  cap: 20,
+  drop: "summarize",
+  dedupe: "message-id",
+} as const;
 
 const mode = () => oneOf(queueModeSchema.options as [QueueModes[0], ...QueueModes]);
 const debounceMs = () => wholeNumber(0, 3_600_000);
@@ -27,5 +33,6 @@ export const queueSchema = section({
   debounceMs: debounceMs().default(queueDefaults.debounceMs),
   cap: cap().default(queueDefaults.cap),
   drop: drop().default(queueDefaults.drop),
+  dedupe: oneOf(["message-id", "prompt", "none"]).default(queueDefaults.dedupe),
   byChannel: named(channelOrMode).prefault({}),
 }).prefault({});
