@@ -17,7 +17,7 @@ export function hostFor(connector: Pick<Connector, "name" | "replayHorizonMs">, 
   });
   return {
     async accept(incoming) {
-      const { text, files, replyToId, userId, senderName } = incoming;
+      const { text, files, replyToId, userId, senderName, queue } = incoming;
       return told(
         await post({
           ...common(incoming),
@@ -27,6 +27,7 @@ export function hostFor(connector: Pick<Connector, "name" | "replayHorizonMs">, 
             sender: { id: userId, ...(senderName ? { name: senderName } : {}) },
             ...(files ? { files: [...files] } : {}),
             ...(replyToId ? { replyToId } : {}),
+            ...(queue ? { queue } : {}),
           },
         }),
       );
@@ -34,6 +35,9 @@ export function hostFor(connector: Pick<Connector, "name" | "replayHorizonMs">, 
     async command(incoming) {
       const { command } = incoming;
       if (command.name === "stop") return told(await post({ ...common(incoming), body: { kind: "stop" } }));
+      if (command.name === "queue") {
+        return told(await post({ ...common(incoming), body: { kind: "setting", queue: command.settings } }));
+      }
       const { text } = command;
       return told(
         await post({ ...common(incoming), body: { kind: "reset", by: "person", ...(text ? { text } : {}) } }),

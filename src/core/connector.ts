@@ -5,6 +5,7 @@
 import type { DeliveryContext, Payload, SendingClass } from "./delivery.ts";
 import type { FileReference } from "./file-reference.ts";
 import type { AgentId, DeliveryId, MessageId } from "./ids.ts";
+import type { QueueSettings } from "./queue.ts";
 
 export interface ConnectorCapabilities {
   readonly sendText: boolean;
@@ -37,13 +38,19 @@ export interface IncomingMessage {
   readonly files?: readonly FileReference[];
   readonly replyToId?: string;
   readonly senderName?: string;
+  /** Said with this message, for it only. */
+  readonly queue?: Partial<QueueSettings>;
   /** Where the answer goes. */
   readonly delivery: DeliveryContext;
 }
 
 /** A command the connector recognised (the engine never reads slash commands out of text). */
 export type IncomingCommand = Omit<IncomingMessage, "text" | "files"> & {
-  readonly command: { readonly name: "reset"; readonly text?: string } | { readonly name: "stop" };
+  readonly command:
+    | { readonly name: "reset"; readonly text?: string }
+    | { readonly name: "stop" }
+    /** How to treat what arrives while the agent is busy; `null`: back to the default. */
+    | { readonly name: "queue"; readonly settings: Partial<QueueSettings> | null };
 };
 
 /** What accepting says. `stale`: older than the channel's replay horizon, refused with a trace (M5). */

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Connector, ConnectorHost, OutgoingDelivery, SendResult } from "../../core/connector.ts";
+import { readTyped } from "../../inbox/read-command.ts";
 
 export const STDIN_CHANNEL = "terminal";
 
@@ -41,9 +42,12 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
         delivery: { channel: STDIN_CHANNEL, to: user },
       };
       const messageId = randomUUID();
-      const reset = /^\/(?:reset|new)(?:\s+(?<text>[\s\S]*))?$/iu.exec(text.trim());
-      if (reset) await host.command({ ...target, messageId, command: { name: "reset", text: reset.groups?.text } });
-      else await host.accept({ ...target, messageId, text });
+      const typed = readTyped(text);
+      if (typed.kind === "message") await host.accept({ ...target, messageId, text: typed.text, queue: typed.queue });
+      else if (typed.kind === "stop") await host.command({ ...target, messageId, command: { name: "stop" } });
+      else if (typed.kind === "reset")
+        await host.command({ ...target, messageId, command: { name: "reset", text: typed.text } });
+      else await host.command({ ...target, messageId, command: { name: "queue", settings: typed.settings } });
       accepted += 1;
     }
     return accepted;

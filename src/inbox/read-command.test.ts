@@ -1,0 +1,16 @@
+import { expect, test } from "vitest";
+import { readTyped } from "./read-command.ts";
+
+test.each([
+  ["hello", { kind: "message", text: "hello" }],
+  ["STOP", { kind: "stop" }],
+  ["/reset", { kind: "reset" }],
+  ["/New", { kind: "reset" }],
+  ["/reset Begin With This", { kind: "reset", text: "Begin With This" }],
+  ["/resets", { kind: "message", text: "/resets" }],
+  ["/queue steer", { kind: "queue", settings: { mode: "steer" } }],
+  ["/queue default", { kind: "queue", settings: null }],
+  ["/queue interrupt leave that", { kind: "message", text: "leave that", queue: { mode: "interrupt" } }],
+])("%j is read as %j", (text, typed) => {
+  expect(readTyped(text)).toEqual(typed);
+});

@@ -1,0 +1,27 @@
+/**
+ * Reads what a person typed on the connector's side: a stop, a reset, a queue setting, or a message. The engine itself
+ * never looks for commands in text.
+ */
+import type { QueueSettings } from "../core/queue.ts";
+import { isAbortText } from "./abort-words.ts";
+import { parseQueueDirective } from "./queue-directive.ts";
+
+export type Typed =
+  | { readonly kind: "stop" }
+  /** `text` is what follows the command: the first message of the new session. */
+  | { readonly kind: "reset"; readonly text?: string }
+  /** `null`: back to the default. */
+  | { readonly kind: "queue"; readonly settings: Partial<QueueSettings> | null }
+  /** `queue` holds for this message only. */
+  | { readonly kind: "message"; readonly text: string; readonly queue?: Partial<QueueSettings> };
+
+export function readTyped(text: string): Typed {
+  if (isAbortText(text)) return { kind: "stop" };
+  const reset = /^\/(?:new|reset)(?:\s+(?<rest>\S[\s\S]*))?$/iu.exec(text.trim());
+  if (reset) return { kind: "reset", ...(reset.groups?.rest ? { text: reset.groups.rest } : {}) };
+  const directive = parseQueueDirective(text);
+  if (!directive) return { kind: "message", text };
+  const { rest, settings, reset: clear } = directive;
+  if (rest === "") return { kind: "queue", settings: clear ? null : settings };
+  return { kind: "message", text: rest, ...(clear ? {} : { queue: settings }) };
+}
