@@ -7,6 +7,7 @@ import type { Connector, ConnectorHost, OutgoingDelivery, SendResult } from "../
 import { readTyped } from "../../inbox/read-command.ts";
 
 export const STDIN_CHANNEL = "terminal";
+const LINE_BY_LINE = { mode: "queue" } as const;
 
 export interface StdinOptions {
   readonly input: AsyncIterable<string | Uint8Array>;
@@ -43,7 +44,9 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
       };
       const messageId = randomUUID();
       const typed = readTyped(text);
-      if (typed.kind === "message") await host.accept({ ...target, messageId, text: typed.text, queue: typed.queue });
+      // Lines are answered one by one unless they say otherwise.
+      const queue = typed.kind === "message" ? (typed.queue ?? (options.lines ? LINE_BY_LINE : undefined)) : undefined;
+      if (typed.kind === "message") await host.accept({ ...target, messageId, text: typed.text, queue });
       else if (typed.kind === "stop") await host.command({ ...target, messageId, command: { name: "stop" } });
       else if (typed.kind === "reset")
         await host.command({ ...target, messageId, command: { name: "reset", text: typed.text } });
