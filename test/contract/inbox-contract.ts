@@ -1,0 +1,207 @@
+/** The inbox: sequences, session keys, dedupe, states of a message, and who was written to last (M3, M4, M5). */
+import { expect } from "vitest";
+import type { Posted } from "../../src/core/change.ts";
+import type { RunId } from "../../src/core/ids.ts";
+import type { MessageState } from "../../src/core/message.ts";
+import {
+  idOf,
+  keyOf,
+  type Opener,
+  postedIn,
+  postOp,
+  reopened,
+  resetBody,
+  START,
+  storeTest,
+  userBody,
+  type World,
+} from "./fixture.ts";
+
+const ENDS = ["answered", "recorded", "merged", "dropped", "failed", "aborted", "discarded", "removed"] as const;
+
+export function inboxContract(open: Opener): void {
+  storeTest("sequences are dense and ordered per agent, whoever posts at the same time", open, async (world) => {
+    const agents = [await world.agent("a"), await world.agent("b"), await world.agent("c")];
+    const posts = Array.from({ length: 120 }, (_, i) => {
+      const agent = agents[i % 3];
+      if (!agent) throw new Error("No agent.");
+      return world.post(agent.id, userBody(`${i}`));
+    });
+    await Promise.all(posts);
+    for (const [index, agent] of agents.entries()) {
+      const waiting = await world.store.waiting(agent.id, { limit: 100 });
+      expect(waiting.map((message) => message.seq)).toEqual(Array.from({ length: 40 }, (_, i) => i + 1));
+      expect(waiting.map((message) => message.body)).toEqual(
+        Array.from({ length: 40 }, (_, i) => userBody(`${3 * i + index}`)),
+      );
+    }
+  });
+
+  storeTest("two first messages under one session key make one agent", open, async (world) => {
+    const first = await postFirst(world, "first");
+    const second = await postFirst(world, "second");
+    expect(first).toMatchObject({ seq: 1, created: true, agentId: idOf("first") });
+    expect(second).toMatchObject({ seq: 2, created: false, agentId: idOf("first") });
+    expect(await world.store.agent(idOf("second"))).toBeUndefined();
+  });
+
+  storeTest("two hundred first messages at once make one agent with dense sequences", open, async (world) => {
+    const posted = await Promise.all(Array.from({ length: 200 }, (_, i) => postFirst(world, `n${i}`)));
+    expect(new Set(posted.map((one) => one.agentId)).size).toBe(1);
+    expect(posted.filter((one) => one.created)).toHaveLength(1);
+    expect(posted.map((one) => one.seq).sort((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, i) => i + 1));
+    expect(await world.store.agents({ limit: 10 })).toHaveLength(1);
+    expect(await world.store.agentByKey(keyOf("shared"))).toMatchObject({ nextSeq: 201, waiting: 200 });
+  });
+
+  storeTest("making an agent whose session key is taken gives the one that has it", open, async (world) => {
+    const seed = world.seed("a");
+    const [made] = await world.done([{ op: "agent.create", seed }]);
+    expect(made).toEqual({ op: "agent.create", agentId: seed.id, created: true });
+    const [again] = await world.done([{ op: "agent.create", seed: { ...seed, id: idOf("other") } }]);
+    expect(again).toEqual({ op: "agent.create", agentId: seed.id, created: false });
+    expect(await world.store.agents({ limit: 10 })).toHaveLength(1);
+  });
+
+  storeTest("a message seen before is told as a duplicate, with the first one's place", open, async (world) => {
+    const dedupe = (key: string) => ({ dedupe: { key, keepUntil: START * 2 } });
+    const post = async (name: string, key: string) =>
+      postedIn(
+        await world.done([
+          postOp({ sessionKey: keyOf(name), create: world.seed(name) }, userBody(key), world.now, dedupe(key)),
+        ]),
+      );
+    const first = await post("a", "m1");
+    expect(first).toMatchObject({ agentId: idOf("a"), seq: 1, duplicate: false, created: true });
+    expect(await post("a", "m1")).toMatchObject({ agentId: idOf("a"), seq: 1, duplicate: true, created: false });
+    expect(await post("a", "m1/revision 2")).toMatchObject({ seq: 2, duplicate: false });
+    // The same message under another address is still the same message, and makes nobody.
+    expect(await post("b", "m1")).toMatchObject({ agentId: idOf("a"), seq: 1, duplicate: true, created: false });
+    expect(await world.store.agent(idOf("b"))).toBeUndefined();
+    expect(await world.store.agent(idOf("a"))).toMatchObject({ nextSeq: 3, waiting: 2 });
+  });
+
+  storeTest("of many redeliveries at the same moment one is taken in", open, async (world) => {
+    const a = await world.agent("a");
+    const posted = await Promise.all(
+      Array.from({ length: 50 }, async () =>
+        postedIn(
+          await world.done([
+            postOp({ agentId: a.id }, userBody("x"), world.now, { dedupe: { key: "k", keepUntil: START * 2 } }),
+          ]),
+        ),
+      ),
+    );
+    expect(posted.filter((one) => !one.duplicate)).toHaveLength(1);
+    expect(posted.every((one) => one.seq === 1 && one.agentId === a.id)).toBe(true);
+    expect(await world.store.agent(a.id)).toMatchObject({ nextSeq: 2, waiting: 1 });
+  });
+
+  storeTest("a message goes from waiting to taken to any end, once, and says by whom and why", open, async (world) => {
+    const a = await world.agent("a");
+    for (const end of ENDS) {
+      const { seq } = await world.post(a.id);
+      await world.done([{ op: "message.take", runId: `run-${end}` as RunId, seqs: [seq] }], a.owner);
+      expect(await world.store.message(a.id, seq)).toMatchObject({ state: "taken", runId: `run-${end}` });
+      expect(await world.refused([{ op: "message.take", runId: "z" as RunId, seqs: [seq] }], a.owner)).toBe("conflict");
+      expect(await settle(world, a, seq, "waiting", end)).toBe("conflict");
+      expect(await settle(world, a, seq, "taken", end, "because")).toBe("ok");
+      expect(await settle(world, a, seq, "taken", end)).toBe("conflict");
+      const message = await world.store.message(a.id, seq);
+      expect(message).toMatchObject({ state: end, runId: `run-${end}`, reason: "because" });
+      expect(message?.settledAt).toBeGreaterThanOrEqual(START);
+    }
+    expect(await world.store.agent(a.id)).toMatchObject({ waiting: 0, cursor: ENDS.length });
+  });
+
+  storeTest("a waiting message can be settled without having been taken", open, async (world) => {
+    const a = await world.agent("a");
+    for (const end of ENDS) {
+      const { seq } = await world.post(a.id);
+      expect(await settle(world, a, seq, "waiting", end)).toBe("ok");
+      expect(await world.store.message(a.id, seq)).toMatchObject({ state: end });
+      expect(await settle(world, a, seq, "waiting", end)).toBe("conflict");
+    }
+    expect(await world.store.agent(a.id)).toMatchObject({ waiting: 0, cursor: ENDS.length });
+  });
+
+  storeTest("urgent messages are listed apart and overtake without moving the cursor", open, async (world) => {
+    const a = await world.agent("a");
+    for (const body of [userBody("1"), userBody("2"), resetBody, userBody("4")]) await world.post(a.id, body);
+    const urgent = await world.store.waiting(a.id, { limit: 10, urgent: true });
+    expect(urgent.map((message) => message.seq)).toEqual([3]);
+    await world.done([{ op: "message.take", runId: "r" as RunId, seqs: [3] }], a.owner);
+    expect(await world.store.agent(a.id)).toMatchObject({ cursor: 0, waiting: 3 });
+    expect(await world.store.waiting(a.id, { limit: 10, urgent: true })).toEqual([]);
+    await world.done([{ op: "message.take", runId: "r" as RunId, seqs: [1, 2] }], a.owner);
+    expect(await world.store.agent(a.id)).toMatchObject({ cursor: 3, waiting: 1 });
+    expect((await world.store.waiting(a.id, { limit: 10 })).map((message) => message.seq)).toEqual([4]);
+  });
+
+  storeTest("messages are listed newest first, by state and in pages", open, async (world) => {
+    const a = await world.agent("a");
+    for (let i = 1; i <= 6; i++) await world.post(a.id, userBody(`${i}`));
+    await settle(world, a, 2, "waiting", "dropped");
+    await settle(world, a, 4, "waiting", "answered");
+    const seqs = async (page: { limit: number; beforeSeq?: number; states?: MessageState[] }) =>
+      (await world.store.messages(a.id, page)).map((message) => message.seq);
+    expect(await seqs({ limit: 4 })).toEqual([6, 5, 4, 3]);
+    expect(await seqs({ limit: 4, beforeSeq: 3 })).toEqual([2, 1]);
+    expect(await seqs({ limit: 4, states: ["dropped", "answered"] })).toEqual([4, 2]);
+    const after = await world.store.waiting(a.id, { limit: 2, afterSeq: 1 });
+    expect(after.map((message) => message.seq)).toEqual([3, 5]);
+  });
+
+  storeTest(
+    "the most recent foreground is moved by people and by nobody else, also after reopening",
+    open,
+    async (world, opened, context) => {
+      const a = await world.agent("a");
+      const b = await world.agent("b");
+      const cron = await world.agent("c", { type: "cron", id: "job" });
+      const foreground = async () => (await world.store.agentFor("most-recent-foreground"))?.id;
+      expect(await foreground()).toBeUndefined();
+      await world.post(a.id);
+      expect(await foreground()).toBe(a.id);
+      await world.post(b.id);
+      expect(await foreground()).toBe(b.id);
+      await world.post(a.id, { kind: "system", text: "s" });
+      await world.post(a.id, { kind: "system", text: "s", silent: true });
+      await world.post(a.id, { kind: "trigger", text: "t", trigger: { type: "cron", id: "j" } });
+      await world.post(a.id, resetBody);
+      await world.post(cron.id);
+      expect(await foreground()).toBe(b.id);
+      expect((await world.store.agent(cron.id))?.lastHumanAt).toBeUndefined();
+      await reopened(world, opened, context);
+      expect(await foreground()).toBe(b.id);
+      await world.post(a.id);
+      expect(await foreground()).toBe(a.id);
+    },
+  );
+
+  storeTest("the heartbeat strategy gives the newest heartbeat agent", open, async (world) => {
+    expect(await world.store.agentFor("heartbeat")).toBeUndefined();
+    await world.agent("h", { type: "heartbeat" });
+    expect(await world.store.agentFor("heartbeat")).toMatchObject({ id: idOf("h") });
+  });
+}
+
+async function postFirst(world: World, name: string): Promise<Posted> {
+  const create = { ...world.seed(name), sessionKey: keyOf("shared") };
+  return postedIn(await world.done([postOp({ sessionKey: keyOf("shared"), create }, userBody(name), world.now)]));
+}
+
+async function settle(
+  world: World,
+  held: { owner: Parameters<World["commit"]>[1] },
+  seq: number,
+  from: "waiting" | "taken",
+  state: (typeof ENDS)[number],
+  reason?: string,
+): Promise<string> {
+  const result = await world.commit(
+    [{ op: "message.settle", settlements: [{ seq, from, state, ...(reason ? { reason } : {}) }] }],
+    held.owner,
+  );
+  return result.ok ? "ok" : result.refused;
+}

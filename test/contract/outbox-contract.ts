@@ -1,0 +1,129 @@
+/** Deliveries: owed in the owner's change, moved by compare-and-set, listed in the store's order (L5, L12, M16, M17). */
+import { expect } from "vitest";
+import type { Op } from "../../src/core/change.ts";
+import type { DeliveryState, NewDelivery } from "../../src/core/delivery.ts";
+import type { AgentId, DeliveryId, RunId } from "../../src/core/ids.ts";
+import { idOf, type Opener, START, storeTest, type World } from "./fixture.ts";
+
+const delivery = (agentId: AgentId, id: string, rest: Partial<NewDelivery> = {}): NewDelivery => ({
+  id: id as DeliveryId,
+  agentId,
+  runId: "r" as RunId,
+  target: { channel: "test", to: "somebody", threadId: 7 },
+  payload: { text: `text of ${id}`, replyToId: "m1" },
+  createdAt: START,
+  ...rest,
+});
+const add = (one: NewDelivery): Op => ({ op: "delivery.add", delivery: one });
+const move = (id: string, from: DeliveryState, attempts: number, to: DeliveryState, rest: object = {}): Op => ({
+  op: "delivery.move",
+  id: id as DeliveryId,
+  from,
+  attempts,
+  to,
+  ...rest,
+});
+const get = (world: World, id: string) => world.store.delivery(id as DeliveryId);
+
+export function outboxContract(open: Opener): void {
+  storeTest("a delivery is owed by the owner's change and kept whole", open, async (world) => {
+    const a = await world.agent("a");
+    const owed = delivery(a.id, "d1");
+    await world.done([add(owed)], a.owner);
+    expect(await get(world, "d1")).toEqual({
+      ...owed,
+      n: expect.any(Number),
+      state: "pending",
+      attempts: 0,
+      nextAt: START,
+      endedAt: undefined,
+      reason: undefined,
+      receipt: undefined,
+    });
+    expect(await world.refused([add(delivery(a.id, "d2"))])).toBe("fenced");
+    expect(await get(world, "d2")).toBeUndefined();
+  });
+
+  storeTest("the same delivery is not owed twice", open, async (world) => {
+    const a = await world.agent("a");
+    await world.done([add(delivery(a.id, "d1"))], a.owner);
+    expect(await world.refused([{ op: "fact.put", key: "f", value: "1" }, add(delivery(a.id, "d1"))], a.owner)).toBe(
+      "conflict",
+    );
+    expect(await world.store.fact("f")).toBeUndefined();
+    expect(await world.store.deliveries({ limit: 10 })).toHaveLength(1);
+  });
+
+  storeTest("a delivery that ends at once never becomes open", open, async (world) => {
+    const a = await world.agent("a");
+    await world.done([add(delivery(a.id, "d1", { ended: { state: "suppressed", reason: "silent reply" } }))], a.owner);
+    const ended = await get(world, "d1");
+    expect(ended).toMatchObject({ state: "suppressed", reason: "silent reply" });
+    expect(ended?.endedAt).toBeGreaterThanOrEqual(START);
+    expect(await world.store.deliveries({ limit: 10 })).toEqual([]);
+  });
+
+  storeTest("a move names the state and attempts it starts from, and of two only one wins", open, async (world) => {
+    const a = await world.agent("a");
+    await world.done([add(delivery(a.id, "d1"))], a.owner);
+    const [one, two] = await Promise.all([
+      world.commit([move("d1", "pending", 0, "sending")]),
+      world.commit([move("d1", "pending", 0, "sending")]),
+    ]);
+    expect(one).toMatchObject({ ok: true });
+    expect(two).toMatchObject({ ok: false, refused: "conflict" });
+    expect(await get(world, "d1")).toMatchObject({ state: "sending", attempts: 1 });
+    expect(await world.refused([move("d1", "sending", 0, "sent")])).toBe("conflict");
+    expect(await world.refused([move("d1", "pending", 1, "sent")])).toBe("conflict");
+    expect(await world.refused([move("none", "pending", 0, "sending")])).toBe("missing");
+    await world.done([move("d1", "sending", 1, "pending", { nextAt: START + 500, reason: "busy" })]);
+    expect(await get(world, "d1")).toMatchObject({
+      state: "pending",
+      attempts: 1,
+      nextAt: START + 500,
+      reason: "busy",
+    });
+    await world.done([move("d1", "pending", 1, "sending")]);
+    await world.done([move("d1", "sending", 2, "sent", { receipt: "their-id" })]);
+    const sent = await get(world, "d1");
+    expect(sent).toMatchObject({ state: "sent", attempts: 2, receipt: "their-id" });
+    expect(sent?.endedAt).toBeGreaterThanOrEqual(START);
+  });
+
+  storeTest("a person's retry opens an ended delivery again behind all others", open, async (world) => {
+    const a = await world.agent("a");
+    for (const id of ["d1", "d2", "d3"]) await world.done([add(delivery(a.id, id))], a.owner);
+    await world.done([move("d1", "pending", 0, "failed", { reason: "refused for good" })]);
+    expect(await order(world)).toEqual(["d2", "d3"]);
+    await world.done([move("d1", "failed", 0, "pending", { toTail: true })]);
+    expect(await order(world)).toEqual(["d2", "d3", "d1"]);
+    expect((await get(world, "d1"))?.endedAt).toBeUndefined();
+    await world.done([add(delivery(a.id, "d4"))], a.owner);
+    expect(await order(world)).toEqual(["d2", "d3", "d1", "d4"]);
+  });
+
+  storeTest("deliveries are listed in order, by state, by agent and in pages", open, async (world) => {
+    const a = await world.agent("a");
+    const b = await world.agent("b");
+    for (let i = 1; i <= 6; i++) {
+      const held = i % 2 ? a : b;
+      await world.done([add(delivery(held.id, `d${i}`))], held.owner);
+    }
+    await world.done([move("d2", "pending", 0, "sending")]);
+    await world.done([move("d3", "pending", 0, "failed")]);
+    await world.done([move("d4", "pending", 0, "unconfirmed")]);
+    expect(await order(world)).toEqual(["d1", "d2", "d5", "d6"]);
+    const page = await world.store.deliveries({ limit: 2 });
+    expect(page.map((one) => one.id)).toEqual(["d1", "d2"]);
+    const next = await world.store.deliveries({ limit: 2, afterN: page.at(-1)?.n ?? 0 });
+    expect(next.map((one) => one.id)).toEqual(["d5", "d6"]);
+    expect(await order(world, { states: ["failed", "unconfirmed"] })).toEqual(["d3", "d4"]);
+    expect(await order(world, { agentId: a.id })).toEqual(["d1", "d5"]);
+    expect(await order(world, { agentId: b.id, states: ["unconfirmed", "pending"] })).toEqual(["d4", "d6"]);
+    expect(await order(world, { agentId: idOf("nobody") })).toEqual([]);
+  });
+}
+
+async function order(world: World, filter: { states?: DeliveryState[]; agentId?: AgentId } = {}): Promise<string[]> {
+  return (await world.store.deliveries({ limit: 100, ...filter })).map((one) => one.id);
+}

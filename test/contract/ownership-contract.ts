@@ -1,0 +1,228 @@
+/** Who holds an agent: claims, leases, releases and stops (M3, M7, M20, M23). */
+import { expect } from "vitest";
+import type { AgentId, RunId } from "../../src/core/ids.ts";
+import {
+  childOf,
+  type Held,
+  idOf,
+  keyOf,
+  LEASE_MS,
+  type Opener,
+  postedIn,
+  postOp,
+  runBody,
+  storeTest,
+  userBody,
+  type World,
+} from "./fixture.ts";
+
+export function ownershipContract(open: Opener): void {
+  storeTest("an agent nobody holds can be claimed, and each hand-over raises the epoch", open, async (world) => {
+    await world.done([{ op: "agent.create", seed: world.seed("a") }]);
+    const id = idOf("a");
+    expect(await world.store.agent(id)).toMatchObject({ epoch: 0 });
+    expect((await world.store.agent(id))?.node).toBeUndefined();
+    expect(await claim(world, id, world.node)).toBe(1);
+    expect(await claim(world, id, world.node)).toBe(1);
+    expect(await world.store.agent(id)).toMatchObject({ node: world.node, epoch: 1 });
+    await world.done([{ op: "agent.release" }], { agentId: id, node: world.node, epoch: 1 });
+    expect(await claim(world, id, world.node)).toBe(2);
+  });
+
+  storeTest("an agent of a living node is refused to others until that node leaves", open, async (world) => {
+    const a = await world.agent("a");
+    const other = await world.join("other");
+    expect(await claim(world, a.id, other)).toBeUndefined();
+    expect(await world.store.agent(a.id)).toMatchObject({ node: world.node, epoch: a.owner.epoch });
+    await world.done([{ op: "node.leave", node: world.node }]);
+    expect(await claim(world, a.id, other)).toBe(a.owner.epoch + 1);
+    expect(await world.refused([{ op: "message.settle", settlements: [] }], a.owner)).toBe("fenced");
+  });
+
+  storeTest(
+    "an agent of a node whose lease has ended can be claimed, and not a moment earlier",
+    open,
+    async (world) => {
+      await world.done([{ op: "agent.create", seed: world.seed("a") }]);
+      const id = idOf("a");
+      const leaseUntil = world.now + LEASE_MS;
+      const weak = await world.join("weak", leaseUntil);
+      expect(await claim(world, id, weak)).toBe(1);
+      world.now = leaseUntil - 1;
+      expect(await claim(world, id, world.node)).toBeUndefined();
+      world.now = leaseUntil;
+      expect(await claim(world, id, world.node)).toBe(2);
+    },
+  );
+
+  storeTest(
+    "a lease can be renewed while it runs, and not after it has ended or the node has left",
+    open,
+    async (world) => {
+      const leaseUntil = world.now + LEASE_MS;
+      const node = await world.join("node", leaseUntil);
+      await world.done([{ op: "node.renew", node, leaseUntil: leaseUntil + LEASE_MS }]);
+      expect((await world.store.nodes()).find((one) => one.node === node)).toEqual({
+        node,
+        name: "node",
+        leaseUntil: leaseUntil + LEASE_MS,
+        left: false,
+      });
+      world.now = leaseUntil + LEASE_MS;
+      expect(await world.refused([{ op: "node.renew", node, leaseUntil: world.now + LEASE_MS }])).toBe("fenced");
+      const second = await world.join("second");
+      await world.done([{ op: "node.leave", node: second }]);
+      expect((await world.store.nodes()).find((one) => one.node === second)).toMatchObject({ left: true });
+      expect(await world.refused([{ op: "node.renew", node: second, leaseUntil: world.now + LEASE_MS }])).toBe(
+        "fenced",
+      );
+    },
+  );
+
+  storeTest("posting can claim the recipient in the same commit and tells who holds it", open, async (world) => {
+    const other = await world.join("other", world.now + 10 * LEASE_MS);
+    const post = async (claimFor?: number) =>
+      postedIn(
+        await world.done([
+          postOp({ sessionKey: keyOf("a"), create: world.seed("a") }, userBody("x"), world.now, { claimFor }),
+        ]),
+      );
+    expect((await post()).holder).toBeUndefined();
+    expect((await post(other)).holder).toEqual({ node: other, epoch: 1 });
+    expect((await post(world.node)).holder).toEqual({ node: other, epoch: 1 });
+    expect((await post()).holder).toEqual({ node: other, epoch: 1 });
+    await world.done([{ op: "node.leave", node: other }]);
+    expect((await post()).holder).toBeUndefined();
+    expect((await post(world.node)).holder).toEqual({ node: world.node, epoch: 2 });
+  });
+
+  storeTest("claiming many takes only busy agents without a living holder, up to the limit", open, async (world) => {
+    const other = await world.join("other", world.now + 10 * LEASE_MS);
+    for (const name of ["idle", "w1", "w2", "w3", "held", "ran"]) {
+      await world.done([{ op: "agent.create", seed: world.seed(name) }]);
+    }
+    for (const name of ["w1", "w2", "w3", "held"]) await world.post(idOf(name));
+    await claim(world, idOf("held"), other);
+    const epoch = await claim(world, idOf("ran"), other);
+    await world.openRun({ id: idOf("ran"), owner: { agentId: idOf("ran"), node: other, epoch: epoch ?? 0 } }, "r");
+    expect(await claimMany(world, 2)).toEqual([idOf("w1"), idOf("w2")]);
+    expect(await claimMany(world, 10)).toEqual([idOf("w3")]);
+    expect(await claimMany(world, 10)).toEqual([]);
+    // The other node dies: what it held becomes claimable, also where only a run is open.
+    await world.done([{ op: "node.leave", node: other }]);
+    expect(await claimMany(world, 10)).toEqual([idOf("held"), idOf("ran")]);
+  });
+
+  storeTest("claiming many in one group with other claims gives no agent to two nodes", open, async (world) => {
+    const other = await world.join("other", world.now + 10 * LEASE_MS);
+    const names = ["a", "b", "c", "d"];
+    for (const name of names) await world.done([{ op: "agent.create", seed: world.seed(name) }]);
+    for (const name of names.slice(0, 3)) await world.post(idOf(name));
+    const [one, , two] = await Promise.all([
+      world.commit([{ op: "agent.claim", agentId: idOf("a"), node: other }]),
+      world.commit([postOp({ agentId: idOf("d") }, userBody("x"), world.now)]),
+      world.commit([{ op: "agents.claim", node: world.node, limit: 10 }]),
+    ]);
+    expect(one).toMatchObject({ ok: true, results: [{ epoch: 1 }] });
+    const claims = names.slice(1).map((name) => ({ agentId: idOf(name), epoch: 1 }));
+    expect(two).toMatchObject({ ok: true, results: [{ claims }] });
+    expect(await world.store.agent(idOf("a"))).toMatchObject({ node: other });
+  });
+
+  storeTest("an idle agent is released, one with a message or an open run is not", open, async (world) => {
+    const a = await world.agent("a");
+    const { seq } = await world.post(a.id);
+    expect(await release(world, a)).toBe(false);
+    await world.openRun(a, "r", [seq]);
+    expect(await release(world, a)).toBe(false);
+    await world.done([{ op: "run.end", runId: "r" as RunId, body: runBody(), outcome: "ok" }], a.owner);
+    expect(await release(world, a)).toBe(true);
+    expect((await world.store.agent(a.id))?.node).toBeUndefined();
+  });
+
+  storeTest("a message that comes between looking and releasing refuses the release", open, async (world) => {
+    const a = await world.agent("a");
+    // Stepped by hand: the owner sees an empty inbox, a message is committed, the owner lets go.
+    const seen = await world.store.agent(a.id);
+    expect(seen).toMatchObject({ waiting: 0, nextSeq: 1 });
+    await world.post(a.id);
+    expect(await release(world, a)).toBe(false);
+    expect(await world.store.agent(a.id)).toMatchObject({ node: world.node, waiting: 1 });
+    // The same within one group, where nothing has been answered yet.
+    const b = await world.agent("b");
+    const [, released] = await Promise.all([
+      world.commit([postOp({ agentId: b.id }, userBody("x"), 1)]),
+      world.commit([{ op: "agent.release" }], b.owner),
+    ]);
+    expect(released).toMatchObject({ ok: true, results: [{ released: false }] });
+  });
+
+  storeTest("a stopped agent opens no run and makes no step, but can end the one it has", open, async (world) => {
+    const a = await world.agent("a");
+    await world.openRun(a, "r");
+    await world.done([{ op: "agent.stop", agentId: a.id, mark: { at: 5, reason: "enough" } }]);
+    expect(await world.store.agent(a.id)).toMatchObject({ stopped: { at: 5, reason: "enough" } });
+    const run = { id: "r" as RunId, step: 1 };
+    expect(await world.refused([{ op: "run.step", runId: run.id, body: runBody() }], { ...a.owner, run })).toBe(
+      "stopped",
+    );
+    await world.done([{ op: "run.end", runId: run.id, body: runBody(), outcome: "aborted" }], {
+      ...a.owner,
+      run: { ...run, evenAborted: true },
+    });
+    expect(await world.refused([{ op: "run.open", runId: "s" as RunId, body: runBody() }], a.owner)).toBe("stopped");
+    await world.done([{ op: "agent.stop", agentId: a.id, mark: null }]);
+    await world.openRun(a, "s");
+  });
+
+  storeTest("a stop holds for all descendants: no step, no run and no new child", open, async (world) => {
+    const root = await world.agent("root");
+    const child = await world.agent("child", childOf(root.id, "child"));
+    const grandchild = await world.agent("grandchild", childOf(child.id, "grandchild"));
+    await world.openRun(grandchild, "r");
+    await world.done([{ op: "agent.stop", agentId: root.id, mark: { at: 1, reason: "stop" } }]);
+    const run = { id: "r" as RunId, step: 1 };
+    const step = { op: "run.step" as const, runId: run.id, body: runBody() };
+    expect(await world.refused([step], { ...grandchild.owner, run })).toBe("stopped");
+    expect(await world.refused([{ op: "run.open", runId: "s" as RunId, body: runBody() }], child.owner)).toBe(
+      "stopped",
+    );
+    const seed = world.seed("late", childOf(grandchild.id, "late"));
+    expect(await world.refused([{ op: "agent.create", seed }])).toBe("stopped");
+    const to = { sessionKey: seed.sessionKey, create: seed };
+    expect(await world.refused([postOp(to, userBody("x"), 1)])).toBe("stopped");
+  });
+
+  storeTest("a stop in the same group as a descendant's start comes first and refuses it", open, async (world) => {
+    const root = await world.agent("root");
+    const child = await world.agent("child", childOf(root.id, "child"));
+    const [, opened, made] = await Promise.all([
+      world.commit([{ op: "agent.stop", agentId: root.id, mark: { at: 1, reason: "stop" } }]),
+      world.commit([{ op: "run.open", runId: "r" as RunId, body: runBody() }], child.owner),
+      world.commit([{ op: "agent.create", seed: world.seed("late", childOf(child.id, "late")) }]),
+    ]);
+    expect(opened).toMatchObject({ ok: false, refused: "stopped" });
+    expect(made).toMatchObject({ ok: false, refused: "stopped" });
+  });
+}
+
+async function claim(world: World, agentId: AgentId, node: number): Promise<number | undefined> {
+  const [claimed] = await world.done([{ op: "agent.claim", agentId, node }]);
+  if (claimed?.op !== "agent.claim") throw new Error("No answer.");
+  return claimed.epoch;
+}
+
+async function claimMany(world: World, limit: number): Promise<AgentId[]> {
+  const [claimed] = await world.done([{ op: "agents.claim", node: world.node, limit }]);
+  if (claimed?.op !== "agents.claim") throw new Error("No answer.");
+  for (const { agentId, epoch } of claimed.claims) {
+    expect(await world.store.agent(agentId)).toMatchObject({ node: world.node, epoch });
+  }
+  return claimed.claims.map((one) => one.agentId);
+}
+
+async function release(world: World, held: Held): Promise<boolean> {
+  const [released] = await world.done([{ op: "agent.release" }], held.owner);
+  if (released?.op !== "agent.release") throw new Error("No answer.");
+  return released.released;
+}

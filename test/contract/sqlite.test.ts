@@ -1,0 +1,17 @@
+/** The contract on SQLite: in memory, and on a file in a home of its own. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openMemoryStore, openSqliteStore } from "../../src/store/sqlite/open-store.ts";
+import { storeContract } from "./store-contract.ts";
+
+storeContract("SQLite in memory", async () => ({ store: openMemoryStore() }));
+
+storeContract("an SQLite file", async () => {
+  const home = mkdtempSync(join(tmpdir(), "rookery-contract-"));
+  return {
+    store: openSqliteStore({ home }),
+    reopen: async () => openSqliteStore({ home }),
+    dispose: async () => rmSync(home, { recursive: true, force: true }),
+  };
+});

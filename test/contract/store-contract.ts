@@ -1,0 +1,31 @@
+/**
+ * What any store must do, whatever it is built on. It knows nothing but the port, so that PostgreSQL passes the very same
+ * tests as SQLite on a file and in memory.
+ */
+import { describe } from "vitest";
+import { commitContract } from "./commit-contract.ts";
+import type { Opener } from "./fixture.ts";
+import { historyContract } from "./history-contract.ts";
+import { inboxContract } from "./inbox-contract.ts";
+import { inboxModelContract } from "./inbox-model-contract.ts";
+import { lifetimeContract } from "./lifetime-contract.ts";
+import { outboxContract } from "./outbox-contract.ts";
+import { ownershipContract } from "./ownership-contract.ts";
+import { recordsContract } from "./records-contract.ts";
+import { retentionContract } from "./retention-contract.ts";
+import { runContract } from "./run-contract.ts";
+
+export function storeContract(name: string, open: Opener): void {
+  describe(`the store on ${name}`, () => {
+    commitContract(open);
+    inboxContract(open);
+    inboxModelContract(open);
+    ownershipContract(open);
+    historyContract(open);
+    runContract(open);
+    outboxContract(open);
+    recordsContract(open);
+    retentionContract(open);
+    lifetimeContract(open);
+  });
+}

@@ -1,0 +1,90 @@
+/** Judges by what the outside saw and by the public listing: nothing accepted is lost, nothing is answered twice (L1, L4, L12). */
+import type { Delivery } from "../../../src/core/delivery.ts";
+import type { Message } from "../../../src/core/message.ts";
+import type { StoreReader } from "../../../src/core/store.ts";
+import type { Outside } from "./outside.ts";
+
+export interface Audit {
+  readonly problems: readonly string[];
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+const tokenOf = (text: string): string | undefined => /⟦(\w+)⟧/u.exec(text)?.[1];
+
+export async function audit(store: StoreReader, outside: Outside): Promise<Audit> {
+  const problems: string[] = [];
+  const { messages, deliveries } = await listed(store);
+  const byToken = new Map<string, Message[]>();
+  for (const message of messages) {
+    const token = tokenOf("text" in message.body ? (message.body.text ?? "") : "") ?? "";
+    byToken.set(token, [...(byToken.get(token) ?? []), message]);
+  }
+  const states: Record<string, number> = {};
+  for (const { id, acknowledged } of outside.written) {
+    const found = byToken.get(`t${id}`) ?? [];
+    if (acknowledged && found.length === 0) problems.push(`t${id} was acknowledged and is lost`);
+    if (found.length > 1) problems.push(`t${id} was accepted ${found.length} times`);
+    for (const message of found) {
+      states[message.state] = (states[message.state] ?? 0) + 1;
+      if (message.state === "waiting" || message.state === "taken") problems.push(`t${id} is still ${message.state}`);
+      else problems.push(...answeredOnce(`t${id}`, message, deliveries, outside));
+    }
+  }
+  for (const [callId, times] of outside.executed) {
+    if (times > 1) problems.push(`${callId} must not be repeated and was executed ${times} times`);
+  }
+  problems.push(...inOrder(outside));
+  for (const { id, state } of deliveries) {
+    if (state === "pending" || state === "sending") problems.push(`delivery ${id} is still ${state}`);
+  }
+  const unconfirmed = deliveries.filter(({ state }) => state === "unconfirmed").length;
+  return {
+    problems,
+    counts: {
+      "messages written": outside.written.length,
+      ...states,
+      "answers shown": outside.shown.length,
+      unconfirmed,
+      "tools executed": outside.executed.size,
+    },
+  };
+}
+
+/** An answer is shown once: to a channel that knows ids, under one id; to a blind one, once or listed as unconfirmed. */
+function answeredOnce(token: string, message: Message, deliveries: readonly Delivery[], outside: Outside): string[] {
+  const owed = deliveries.filter(({ runId }) => runId !== undefined && runId === message.runId);
+  if (owed.length === 0) return [`${token} ended ${message.state} and nobody is told`];
+  if (owed.length > 1) return [`${token} is answered by ${owed.length} deliveries`];
+  const [delivery] = owed;
+  const shown = outside.shown.filter(({ id }) => id === delivery?.id);
+  const repeated = shown.length > 1 && shown[0]?.channel === "blind";
+  if (repeated) return [`${token} was shown ${shown.length} times on a channel that cannot tell`];
+  if (shown.length === 0 && delivery?.state === "sent") return [`${token} counts as sent and was never shown`];
+  if (shown.length === 0 && delivery?.state !== "unconfirmed")
+    return [`${token} was not shown and is ${delivery?.state}`];
+  return [];
+}
+
+/** Each person is answered in the order they wrote. */
+function* inOrder(outside: Outside): Iterable<string> {
+  const last = new Map<string, number>();
+  const seen = new Set<string>();
+  for (const { id, person, text } of outside.shown) {
+    const place = Number(tokenOf(text)?.slice(1) ?? 0);
+    if (seen.has(id) || place === 0) continue;
+    seen.add(id);
+    if ((last.get(person) ?? 0) > place) yield `${person} was answered t${last.get(person)} before t${place}`;
+    last.set(person, place);
+  }
+}
+
+async function listed(store: StoreReader): Promise<{ messages: Message[]; deliveries: Delivery[] }> {
+  const messages: Message[] = [];
+  const deliveries: Delivery[] = [];
+  for (const { id } of await store.agents({ limit: 10_000 })) {
+    messages.push(...(await store.messages(id, { limit: 1_000_000 })));
+    const states = ["pending", "sending", "sent", "suppressed", "failed", "unconfirmed"] as const;
+    deliveries.push(...(await store.deliveries({ limit: 1_000_000, agentId: id, states })));
+  }
+  return { messages, deliveries };
+}

@@ -1,0 +1,31 @@
+/** The words between the outside world (the parent) and the program that will be killed (the child): a line of JSON each. */
+
+export type ToChild =
+  | {
+      readonly say: "in";
+      readonly channel: string;
+      readonly person: string;
+      readonly id: string;
+      readonly text: string;
+    }
+  /** Tell me when enough is under way that a kill means something. */
+  | { readonly say: "when"; readonly what: "runs" | "tool" }
+  | { readonly say: "end" };
+
+export type FromChild =
+  | { readonly say: "up" }
+  | { readonly say: "ack"; readonly id: string }
+  | {
+      readonly say: "show";
+      readonly channel: string;
+      readonly id: string;
+      readonly person: string;
+      readonly text: string;
+    }
+  | { readonly say: "exec"; readonly callId: string }
+  | { readonly say: "now"; readonly runs: number; readonly tools: number }
+  | { readonly say: "quiet" };
+
+/** One channel that recognises a delivery it has shown before, and one that cannot. */
+export const CHANNELS = ["knowing", "blind"] as const;
+export const ENOUGH_RUNS = 20;

@@ -1,0 +1,33 @@
+/** `npm run crash -- --kills N [--seed S] [--target engine|store]`: kills a working process again and again and audits what is left. */
+import { parseArgs } from "node:util";
+import { engineTarget } from "./engine/target.ts";
+import { storeTarget } from "./store/target.ts";
+import type { CrashTarget } from "./target.ts";
+
+const TARGETS: readonly CrashTarget[] = [engineTarget, storeTarget];
+
+const { values } = parseArgs({
+  options: {
+    kills: { type: "string", default: "50" },
+    seed: { type: "string", default: "1" },
+    target: { type: "string", default: "engine" },
+  },
+});
+const target = TARGETS.find((one) => one.name === values.target);
+const kills = Number(values.kills);
+if (!target || !Number.isInteger(kills) || kills < 1) {
+  console.error("Usage: npm run crash -- --kills N [--seed S] [--target NAME]");
+  console.error(`Targets: ${TARGETS.map((one) => one.name).join(", ")}`);
+  process.exit(2);
+}
+
+const report = await target.run({ kills, seed: values.seed, say: (text) => console.log(text) });
+console.log();
+for (const [what, count] of Object.entries(report.counts)) console.log(`${what}: ${count.toLocaleString("en")}`);
+if (report.problems.length > 0) {
+  console.error(`\n${report.problems.length} problems:`);
+  for (const problem of report.problems.slice(0, 20)) console.error(`- ${problem}`);
+  console.error(`\nAgain: npm run crash -- --target ${target.name} --kills ${kills} --seed ${values.seed}`);
+  process.exit(1);
+}
+console.log(`\nNothing acknowledged is missing after ${kills} kills.`);

@@ -1,0 +1,37 @@
+/**
+ * Power loss is not `kill -9`: after a kill the page cache survives, so a store that never flushes would pass every kill
+ * test. Here the writes and flushes of a working process are recorded, and disks are rebuilt on which what was not flushed
+ * is lost, kept or torn.
+ */
+import { describe, expect, test } from "vitest";
+import { losePower } from "./power-loss/lose-power.ts";
+import { cannotRecord } from "./power-loss/record.ts";
+
+const reason = cannotRecord();
+
+describe.skipIf(reason !== undefined)(`power loss${reason ? ` (skipped: ${reason})` : ""}`, () => {
+  test("everything acknowledged is there, whatever became of writes that were not flushed", async () => {
+    const report = await losePower({ synchronous: "full", seed: "full", promises: 400, images: 120 });
+    expect(report.problems).toEqual([]);
+    expect(report.promises).toBeGreaterThan(350);
+    expect(report.flushes).toBeGreaterThan(10);
+    expect(report.logBegun).toBeGreaterThan(2);
+  });
+
+  test("the plain files come into step again on every disk that may be found", async () => {
+    const report = await losePower({ synchronous: "full", seed: "files", promises: 300, images: 16, plainFiles: true });
+    expect(report.problems).toEqual([]);
+  });
+
+  test("a store that does not flush is found out", async () => {
+    const report = await losePower({ synchronous: "off", seed: "off", promises: 300, images: 30 });
+    expect(report.problems.join("\n")).toMatch(/was acknowledged and is missing|cannot be opened/);
+  });
+
+  test("`normal` may lose the last moments, but what is left is whole", async () => {
+    const report = await losePower({ synchronous: "normal", seed: "normal", promises: 300, images: 40 });
+    const lost = /was acknowledged and is missing|was told as answered/;
+    expect(report.problems.some((problem) => lost.test(problem))).toBe(true);
+    expect(report.problems.filter((problem) => !lost.test(problem))).toEqual([]);
+  });
+});

@@ -1,0 +1,42 @@
+/** What the people and the agents of the killed process share, and how their promises read on the pipe. */
+import type { Change, Op, OpResult, Owner } from "../../../src/core/change.ts";
+import type { AgentId, Ids } from "../../../src/core/ids.ts";
+import type { Store } from "../../../src/core/store.ts";
+import type { Random } from "../../sim/random.ts";
+
+export interface Crowd {
+  readonly store: Store;
+  readonly ids: Ids;
+  readonly node: number;
+  /** Which life of the home this is; tokens of different lives differ. */
+  readonly round: string;
+  readonly random: Random;
+  readonly agents: number;
+  readonly say: (line: string) => void;
+  /** Wakes an agent that waits for messages; an agent nobody answers yet is not in it. */
+  readonly wake: Map<AgentId, () => void>;
+  /** Calls back when somebody wrote to an agent that nobody answers yet. */
+  onNewAgent(callback: () => void): void;
+  newAgent(): void;
+  /** The mutation that must be found: promises are given before the commit. */
+  readonly ackEarly: boolean;
+}
+
+/** Commits; a refusal is a bug of this program and ends it. */
+export async function commit(
+  { store, ids }: Crowd,
+  site: string,
+  ops: readonly Op[],
+  owner?: Owner,
+): Promise<readonly (OpResult | undefined)[]> {
+  const change: Change = { id: ids.change(), site, at: Date.now(), ops, ...(owner ? { owner } : {}) };
+  const result = await store.commit(change);
+  if (!result.ok) throw new Error(`${site} was refused as ${result.refused}: ${result.detail}`);
+  return result.results;
+}
+
+/** The promises: a message was accepted, or answered. */
+export const acceptedLine = (agentId: AgentId, seq: number, token: string): string =>
+  `accepted ${agentId} ${seq} ${token}`;
+export const answeredLine = (agentId: AgentId, seq: number, token: string): string =>
+  `answered ${agentId} ${seq} ${token}`;
