@@ -4,6 +4,8 @@ import { type Bench, missed, printReport } from "./report.ts";
 const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   store: async () => (await import("./store.ts")).storeBench,
   engine: async () => (await import("./engine.ts")).engineBench,
+  queue: async () => (await import("./queue.ts")).queueBench,
+  model: async () => (await import("./model.ts")).modelBench,
 };
 
 const args = process.argv.slice(2);

@@ -4,7 +4,7 @@
  */
 
 import { parseDescriptor } from "../core/descriptor.ts";
-import { CorruptDataError, errorText } from "../core/errors.ts";
+import { CorruptDataError, errorText, RookeryError } from "../core/errors.ts";
 import type { AgentId, RunId } from "../core/ids.ts";
 import { isUrgent, type Message } from "../core/message.ts";
 import type { QueueDedupeMode, QueueSettings } from "../core/queue.ts";
@@ -20,8 +20,9 @@ import type { RunPorts } from "../runs/run-ports.ts";
 import { changeSettings, recordSilent, resetSession, settle, settleStop } from "./inbox-steps.ts";
 import { laneOf, type RunChoice, steerInto, takeRun } from "./take.ts";
 
-/** How many waiting messages are looked at for one decision. */
-const LOOK_AHEAD = 64;
+/** How many waiting messages are looked at first, and in each portion where all must be. */
+const FIRST_LOOK = 8;
+const LOOK_AHEAD = 256;
 
 export interface ActorHost {
   readonly ports: RunPorts;
@@ -67,6 +68,8 @@ export class Actor {
   /** Messages that may enter the active run at its next step, as was decided when they arrived. */
   #steerable = new Set<number>();
   #seen = 0;
+  /** Something that interrupts waits, perhaps behind much else. */
+  #interrupted = false;
 
   constructor(host: ActorHost, agentId: AgentId, epoch: number) {
     this.#host = host;
@@ -140,6 +143,7 @@ export class Actor {
             run.end("reset");
             break;
           case "end-interrupt":
+            this.#interrupted = true;
             run.end("interrupt");
             break;
           case "steer":
@@ -197,8 +201,8 @@ export class Actor {
         // What was committed without our knowing may owe something.
         this.#host.rescan();
         if (!(error instanceof LostHolding)) {
-          // A fault that would come back for ever counts as a crash does (M13).
-          this.#fresh = true;
+          // A fault that would come back for ever counts as a crash does (M13); one that passes by itself does not.
+          if (!(error instanceof RookeryError && error.retryable)) this.#fresh = true;
           ports.log.error("an agent stumbled and is read anew", { agent: this.agentId, error: errorText(error) });
         }
         this.#failures += 1;
@@ -290,22 +294,23 @@ export class Actor {
     return true;
   }
 
-  /** What waits: its beginning, and all of it only where the cap may be exceeded. */
+  /** What waits: its beginning where the first runs alone and nothing is dropped, otherwise all of it. */
   async #waiting(holding: Holding): Promise<{ messages: readonly Message[]; urgent: readonly Message[] }> {
     const { store } = this.#host.ports;
-    const page = await store.waiting(this.agentId, { limit: LOOK_AHEAD });
-    if (page.length < LOOK_AHEAD) return { messages: page, urgent: page.filter(({ body }) => isUrgent(body)) };
-    // Not only the first: a stop or a reset must not hide behind a decision nobody waits for.
-    const urgent = await store.waiting(this.agentId, { limit: LOOK_AHEAD, urgent: true });
-    const newest = page.at(-1) as Message;
-    const { cap } = this.#host.queueSettings(newest, holding.state);
-    const count = (await store.agent(this.agentId))?.waiting ?? 0;
-    if (count <= cap) return { messages: page, urgent };
+    const page = await store.waiting(this.agentId, { limit: FIRST_LOOK });
+    const first = page[0];
+    if (!first || page.length < FIRST_LOOK)
+      return { messages: page, urgent: page.filter(({ body }) => isUrgent(body)) };
+    const urgent = await store.waiting(this.agentId, { limit: FIRST_LOOK, urgent: true });
+    const { mode, cap } = this.#host.queueSettings(first, holding.state);
+    const alone =
+      (mode === "queue" || mode === "steer") && !this.#interrupted && urgent.every(({ body }) => body.kind !== "user");
+    if (alone && ((await store.agent(this.agentId))?.waiting ?? 0) <= cap) return { messages: page, urgent };
     const messages = [...page];
-    for (let more = page; more.length === LOOK_AHEAD; messages.push(...more)) {
+    for (let more = page as readonly Message[]; ; messages.push(...more)) {
       more = await store.waiting(this.agentId, { limit: LOOK_AHEAD, afterSeq: messages.at(-1)?.seq });
+      if (more.length === 0) return { messages, urgent };
     }
-    return { messages, urgent };
   }
 
   /** Gives the agent back. Refused where a message came in between: then there is more to do (M3). */
@@ -342,6 +347,7 @@ export class Actor {
       const { choice: now } = this.#again ? await this.#choose(holding) : { choice };
       if (now.act !== "run") return true;
       const run = await takeRun(ports, holding, runId, now);
+      this.#interrupted = false;
       if (now.dropped.length > 0) this.#settled(now.dropped.map(({ message }) => message));
       await this.#drive(holding, run);
       return !holding.released;

@@ -119,9 +119,15 @@ export interface Message extends NewMessage {
   readonly settledAt?: number;
 }
 
-/** Kinds that overtake what waits: a stop (M9), a reset (M10), a decision about a call that is waiting for it (M11). */
-export const isUrgent = ({ kind }: MessageBody): boolean =>
-  kind === "stop" || kind === "reset" || kind === "permission";
+/**
+ * What overtakes what waits: a stop (M9), a reset (M10), a decision about a call that is waiting for it (M11), a message
+ * that says of itself that it interrupts.
+ */
+export const isUrgent = (body: MessageBody): boolean =>
+  body.kind === "stop" ||
+  body.kind === "reset" ||
+  body.kind === "permission" ||
+  (body.kind === "user" && body.queue?.mode === "interrupt");
 
 /** Silent messages are recorded and wake nobody (M4). */
 export const isSilent = (body: MessageBody): boolean => body.kind === "system" && body.silent === true;

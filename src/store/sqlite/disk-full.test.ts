@@ -109,7 +109,7 @@ describe("a full disk", () => {
     applyGroup(db, [change(create)]);
     const pages = Number(db.sql.prepare("PRAGMA page_count").get()?.page_count);
     db.sql.exec(`PRAGMA max_page_count = ${pages + 2}`);
-    expect(() => applyGroup(db, [change(post("x".repeat(100_000)))])).toThrow(/full/);
+    expect(() => applyGroup(db, [change(post("counted"), post("x".repeat(100_000)))])).toThrow(/full/);
     expect(applyGroup(db, [change(post("small"))])).toMatchObject([{ ok: true, results: [{ seq: 1 }] }]);
     db.close();
   });

@@ -1,0 +1,29 @@
+/** The other side of the writer-thread experiment: commits what arrives through the store's own group commit. */
+import { parentPort, workerData } from "node:worker_threads";
+import type { Change, CommitResult } from "../../src/core/change.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open-store.ts";
+
+const { home } = workerData as { home: string };
+const store = openSqliteStore({ home });
+let answers: { n: number; result: CommitResult }[] = [];
+
+parentPort?.on("message", (incoming: "close" | { n: number; change: Change }[]) => {
+  if (incoming === "close") {
+    void store.close().then(() => process.exit(0));
+    return;
+  }
+  for (const { n, change } of incoming) {
+    void store.commit(change).then((result) => {
+      // Answers of one flush come together and travel together.
+      if (answers.length === 0) {
+        queueMicrotask(() =>
+          setImmediate(() => {
+            parentPort?.postMessage(answers);
+            answers = [];
+          }),
+        );
+      }
+      answers.push({ n, result });
+    });
+  }
+});

@@ -1,0 +1,180 @@
+/**
+ * Run in a process of its own: the same conversations against the same server, in one of several ways. Prints what a turn
+ * cost in CPU time, all that the process did included.
+ */
+
+import { AgentSystem } from "../../src/agents/agent-system.ts";
+import { parseConfig } from "../../src/config/parse-config.ts";
+import { homePaths } from "../../src/config/paths.ts";
+import type { Connector, ConnectorHost } from "../../src/core/connector.ts";
+import { silentLog } from "../../src/core/log.ts";
+import type { Model, ModelMessage } from "../../src/core/model.ts";
+import { callPiAi } from "../../src/models/pi-ai/pi-ai-call.ts";
+import { openModels } from "../../src/node/open-models.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open-store.ts";
+import { systemClock } from "../../src/world/system-clock.ts";
+import { systemIds } from "../../src/world/system-ids.ts";
+
+export type Way = "fetch" | "port" | "engine" | "library-completions" | "port-anthropic";
+
+const [way = "port", port = "", home = "", people = "10", turns = "40"] = process.argv.slice(2);
+const PEOPLE = Number(people);
+const TURNS = Number(turns);
+const WARM_UP = 8;
+const SYSTEM = "You are measured.";
+
+const provider = (api: string, path: string) =>
+  `{ api: "${api}", baseUrl: "http://127.0.0.1:${port}${path}", models: [{ id: "m" }] }`;
+const { config } = parseConfig({
+  text: `{ models: { default: "c/m", providers: { c: ${provider("openai-completions", "/v1")}, a: ${provider("anthropic-messages", "")} } } }`,
+  file: "bench",
+  env: {},
+});
+const models = openModels({ config, paths: homePaths(home), clock: systemClock, log: silentLog });
+
+/** One turn: a word is said, the answer is heard to its end. */
+type Turn = (person: number, n: number) => Promise<void>;
+
+const said = (text: string): ModelMessage => ({ role: "user", content: [{ type: "text", text }] });
+
+function throughModel(model: Model, name: string): Turn {
+  const histories = Array.from({ length: PEOPLE }, (): ModelMessage[] => []);
+  return async (person, n) => {
+    const history = histories[person] ?? [];
+    history.push(said(`word ${n} of ${person}`));
+    let heard = 0;
+    const result = await model.call(
+      { model: name, system: SYSTEM, messages: history, tools: [], sessionId: `s${person}`, tries: 1 },
+      new AbortController().signal,
+      () => {
+        heard += 1;
+      },
+    );
+    if (result.error || heard === 0) throw new TypeError(result.error?.message ?? "nothing was heard");
+    history.push({
+      role: "assistant",
+      content: result.content,
+      stopReason: "stop",
+      api: result.api,
+      provider: result.provider,
+      model: result.model,
+    });
+  };
+}
+
+/** The least a program has to do: send the conversation, read the stream, parse every event. */
+function throughFetch(): Turn {
+  const histories = Array.from({ length: PEOPLE }, (): object[] => [{ role: "system", content: SYSTEM }]);
+  return async (person, n) => {
+    const history = histories[person] ?? [];
+    history.push({ role: "user", content: `word ${n} of ${person}` });
+    const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ model: "m", stream: true, messages: history }),
+    });
+    const decoder = new TextDecoder();
+    let rest = "";
+    let text = "";
+    for await (const part of response.body ?? []) {
+      rest += decoder.decode(part, { stream: true });
+      const events = rest.split("\n\n");
+      rest = events.pop() ?? "";
+      for (const event of events) {
+        if (event === "data: [DONE]") continue;
+        text += JSON.parse(event.slice(6)).choices[0]?.delta.content ?? "";
+      }
+    }
+    history.push({ role: "assistant", content: text });
+  };
+}
+
+/** The library alone for the protocol the port speaks by itself. */
+function throughLibrary(): Turn {
+  const model: Model = {
+    async call(request, signal, onEvent) {
+      const known = await models.providers.model("c/m");
+      if (!known) throw new TypeError("no model");
+      return await callPiAi(
+        { clock: systemClock, fetch, userAgent: "rookery/bench" },
+        { model: known, request, key: undefined, stallMs: 60_000, signal, onEvent },
+      );
+    },
+  };
+  return throughModel(model, "c/m");
+}
+
+async function throughEngine(): Promise<Turn> {
+  const answered = new Map<string, () => void>();
+  let host: ConnectorHost | undefined;
+  const connector: Connector = {
+    name: "bench",
+    capabilities: { sendText: true },
+    sendingClass: "idempotent",
+    start: async (given) => {
+      host = given;
+    },
+    stop: async () => {},
+    health: () => ({ ok: true, detail: "" }),
+    send: async ({ target }) => {
+      answered.get(target.to ?? "")?.();
+      return { status: "sent" };
+    },
+  };
+  const system = new AgentSystem(
+    {
+      clock: systemClock,
+      ids: systemIds(),
+      log: silentLog,
+      store: openSqliteStore({ home }),
+      model: models.model,
+      tools: { list: () => [], find: () => undefined },
+      files: { write: async (name) => name, read: async () => undefined },
+      connectors: new Map([[connector.name, connector]]),
+    },
+    { nodeName: "bench", voice: (agent) => ({ ...models.choose(agent), system: SYSTEM }) },
+  );
+  await system.load();
+  await system.start();
+  return async (person, n) => {
+    const id = String(person);
+    const answer = new Promise<void>((resolve) => answered.set(id, resolve));
+    await host?.accept({
+      connector: "bench",
+      userId: id,
+      channelId: id,
+      messageId: String(n),
+      text: `word ${n} of ${person}`,
+      delivery: { channel: "bench", to: id },
+      queue: { mode: "queue" },
+    });
+    await answer;
+  };
+}
+
+const WAYS: Readonly<Record<string, () => Turn | Promise<Turn>>> = {
+  fetch: throughFetch,
+  port: () => throughModel(models.model, "c/m"),
+  "port-anthropic": () => throughModel(models.model, "a/m"),
+  "library-completions": throughLibrary,
+  engine: throughEngine,
+};
+
+const turn = await (WAYS[way] ?? throughFetch)();
+const converse = (from: number, until: number): Promise<unknown> =>
+  Promise.all(
+    Array.from({ length: PEOPLE }, async (_, person) => {
+      for (let n = from; n < until; n++) await turn(person, n);
+    }),
+  );
+await converse(0, WARM_UP);
+const before = process.cpuUsage();
+await converse(WARM_UP, WARM_UP + TURNS);
+const { user, system } = process.cpuUsage(before);
+console.log(
+  JSON.stringify({
+    cpuMs: (user + system) / 1000 / (PEOPLE * TURNS),
+    residentMb: process.memoryUsage.rss() / 1_048_576,
+  }),
+);
+process.exit(0);
