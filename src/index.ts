@@ -6,7 +6,15 @@ export { type LoadedConfig, loadConfig, secretWorld } from "./config/load-config
 export { type ConfigNote, parseConfig } from "./config/parse-config.ts";
 export { type HomePaths, homePaths, resolveHome } from "./config/paths.ts";
 export { Secret, type SecretSource, type SecretWorld } from "./config/secret.ts";
+export { type AddressConfig, type Addressed, addressFor, type Conversation } from "./core/address.ts";
 export { type AgentRecord, type AgentSeed, DEFAULT_PROFILE, type StopMark } from "./core/agent.ts";
+export {
+  type Binding,
+  type BindingOrigin,
+  type MatchedBy,
+  type ResolvedBinding,
+  resolveBinding,
+} from "./core/binding.ts";
 export type {
   Change,
   CommitResult,
@@ -56,6 +64,7 @@ export {
   CommitUnknownError,
   ConfigError,
   CorruptDataError,
+  DeniedError,
   type ErrorOptions,
   errorText,
   HomeLockedError,
@@ -73,6 +82,7 @@ export {
   WaitCycleError,
 } from "./core/errors.ts";
 export type { FileReference } from "./core/file-reference.ts";
+export type { IdentityLinks } from "./core/identity-links.ts";
 export {
   type AgentId,
   type ChangeId,
@@ -87,6 +97,7 @@ export {
   type SessionKey,
 } from "./core/ids.ts";
 export type { CronJob, CronPayload, CronSchedule } from "./core/job.ts";
+export { type KeyShape, readSessionKey, sessionKeyCandidates } from "./core/key-shape.ts";
 export { type Log, type LogFields, type LogLevel, silentLog } from "./core/log.ts";
 export type {
   Message,
@@ -106,8 +117,10 @@ export type {
   ModelResult,
   ModelTool,
 } from "./core/model.ts";
+export { isSettable, patchState, type SettableField, type StatePatch } from "./core/patch-state.ts";
 export type { FileStore, Ports } from "./core/ports.ts";
 export type { QueueDedupeMode, QueueDropPolicy, QueueMode, QueueSettings } from "./core/queue.ts";
+export { DEFAULT_RESET_TRIGGERS, parseResetCommand, type ResetCommand } from "./core/reset-command.ts";
 export type {
   AbortMark,
   AgentMeta,
@@ -120,9 +133,52 @@ export type {
   RunRecord,
   RunResult,
 } from "./core/run.ts";
+export {
+  resolveSendPolicy,
+  SEND_BLOCKED,
+  type SendDecision,
+  type SendPolicy,
+  type SendQuestion,
+  type SendRule,
+} from "./core/send-policy.ts";
+export type { SessionChatType } from "./core/session-entry.ts";
+export {
+  type ChatKind,
+  chatKindOf,
+  isStale,
+  type ResetConfig,
+  type ResetMode,
+  type ResetPolicy,
+  type ResetSettings,
+  resetPolicyFor,
+  staleBy,
+} from "./core/session-freshness.ts";
+export {
+  buildAgentMainSessionKey,
+  buildAgentPeerSessionKey,
+  DM_SCOPES,
+  type DmScope,
+  isSubagentSessionKey,
+  type KeyScoping,
+  type ParsedAgentSessionKey,
+  type PeerKind,
+  type PeerSessionKeyParams,
+  parseAgentSessionKey,
+  resolveThreadParentSessionKey,
+  sessionKeyOf,
+} from "./core/session-key.ts";
 export { type AgentState, parseState, STATE_VERSION } from "./core/state.ts";
+export { stateAfterReset } from "./core/state-after-reset.ts";
 export type { Line, NodeRecord, Page, Store, StoreReader } from "./core/store.ts";
 export type { PersistedSubagentRegistry, SubagentRunOutcome, SubagentRunRecord } from "./core/subagent-run.ts";
+export type { SystemPromptReport } from "./core/system-prompt-report.ts";
 export type { Right, Tool, ToolContext, ToolHost, ToolOutput } from "./core/tool.ts";
+export {
+  readTranscript,
+  type SessionHeader,
+  type Transcript,
+  type TranscriptEntry,
+} from "./history/transcript/read-transcript.ts";
+export { transcriptFileName, writeTranscript } from "./history/transcript/write-transcript.ts";
 export { parseQueueDirective } from "./inbox/queue-directive.ts";
 export { normalizeQueueDropPolicy, normalizeQueueMode, resolveQueueSettings } from "./inbox/queue-settings.ts";

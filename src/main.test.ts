@@ -1,4 +1,7 @@
 import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 
 const rookery = (...argv: readonly string[]) =>
@@ -20,5 +23,23 @@ describe("the rookery command", () => {
       env: { ...process.env, NODE_DEBUG: "esm,module" },
     });
     expect(stderr).not.toMatch(/node_modules\/(zod|json5)/);
+  });
+
+  it("does not load the model library to answer offline", () => {
+    const home = mkdtempSync(join(tmpdir(), "rookery-main-"));
+    try {
+      writeFileSync(join(home, "rookery.json5"), '{ models: { default: "offline" } }');
+      const { stdout, stderr } = spawnSync(process.execPath, ["src/main.ts", "run", "--home", home], {
+        encoding: "utf8",
+        input: "hello",
+        maxBuffer: 1 << 28,
+        env: { ...process.env, NODE_DEBUG: "esm,module" },
+      });
+      expect(stdout).toContain("not an LLM");
+      expect(stderr).toMatch(/node_modules\/zod/);
+      expect(stderr).not.toMatch(/node_modules\/(@earendil-works|openai|@anthropic-ai|@google)/);
+    } finally {
+      rmSync(home, { recursive: true });
+    }
   });
 });

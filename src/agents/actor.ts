@@ -3,6 +3,7 @@
  * the store lets only the owner commit, so an agent has one live run on any number of nodes (L2, L3).
  */
 
+import type { AgentRecord } from "../core/agent.ts";
 import { parseDescriptor } from "../core/descriptor.ts";
 import { CorruptDataError, errorText, RookeryError } from "../core/errors.ts";
 import type { AgentId, RunId } from "../core/ids.ts";
@@ -17,7 +18,7 @@ import type { LiveRun } from "../runs/live-run.ts";
 import { failed, runLoop } from "../runs/loop.ts";
 import { resumeRun } from "../runs/resume.ts";
 import type { RunPorts } from "../runs/run-ports.ts";
-import { changeSettings, recordSilent, resetSession, settle, settleStop } from "./inbox-steps.ts";
+import { beginFresh, changeSettings, recordSilent, resetSession, settle, settleStop } from "./inbox-steps.ts";
 import { laneOf, type RunChoice, steerInto, takeRun } from "./take.ts";
 
 /** How many waiting messages are looked at first, and in each portion where all must be. */
@@ -32,6 +33,8 @@ export interface ActorHost {
   /** Whether the agents that are claimed now are those an earlier process left. */
   restoring(): boolean;
   readonly startedAt: number;
+  /** Whether a session in which a person was last answered then is to end by itself (M10). */
+  isStale(agent: AgentRecord, lastInteractionAt: number, now: number): boolean;
   /** The settings that hold for a message now. */
   queueSettings(message: Message, state: AgentState): Required<QueueSettings>;
   readonly dedupe: QueueDedupeMode;
@@ -56,7 +59,7 @@ export class Actor {
   #working: Promise<void> | undefined;
   #again = false;
   /** True where a run that is found may have been cut off by a crash: at loading, and after a fault of our own. */
-  #fresh = true;
+  #fresh: boolean;
   /** Whether what is found waiting or under way is given up (`restore: "discard"`). */
   #discards: boolean;
   #failures = 0;
@@ -71,7 +74,9 @@ export class Actor {
   /** Something that interrupts waits, perhaps behind much else. */
   #interrupted = false;
 
-  constructor(host: ActorHost, agentId: AgentId, epoch: number) {
+  /** `fresh`: whether a run that is found may have been cut off by a crash. One that a lost lease cut off was not (M13). */
+  constructor(host: ActorHost, agentId: AgentId, epoch: number, fresh = true) {
+    this.#fresh = fresh;
     this.#host = host;
     this.agentId = agentId;
     this.#epoch = epoch;
@@ -265,6 +270,10 @@ export class Actor {
         else await settle(holding, "settle", [choice.message], "recorded", choice.reason);
         return this.#settled([choice.message]);
       case "run":
+        if (this.#isStale(holding, choice.messages, now)) {
+          await beginFresh(ports, holding);
+          return true;
+        }
         return this.#take(holding, choice);
     }
   }
@@ -287,6 +296,13 @@ export class Actor {
     const now = this.#host.ports.clock.now();
     const choice = choose({ now, waiting, urgent, busyUntil: this.#busyUntil, dedupe: this.#host.dedupe });
     return { choice, messages, now };
+  }
+
+  /** Whether a person's message finds a session that should have ended by itself meanwhile. */
+  #isStale({ record, state }: Holding, messages: readonly Message[], now: number): boolean {
+    const last = state.lastInteractionAt;
+    if (last === undefined || !messages.some(({ body }) => body.kind === "user")) return false;
+    return this.#host.isStale({ ...record, state }, last, now);
   }
 
   #settled(messages: readonly Message[]): true {

@@ -26,7 +26,7 @@ import { type LaneSizes, Lanes } from "../runs/lanes.ts";
 import type { RunState } from "../runs/live-run.ts";
 import { DEFAULT_RUN_SETTINGS, type RunPorts, type RunSettings, type Voice } from "../runs/run-ports.ts";
 import { Actor, type ActorHost } from "./actor.ts";
-import { hostFor } from "./connector-host.ts";
+import { type AddressOf, hostFor } from "./connector-host.ts";
 import { Membership } from "./membership.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 import { type LiveRuns, type RunEnd, runState, type WhatWaits, waitForRun } from "./run-tracking.ts";
@@ -46,6 +46,10 @@ export interface AgentSystemOptions {
   /** Agents kept in memory while they rest. */
   readonly warm?: number;
   readonly voice: (agent: AgentRecord) => Voice;
+  /** Which conversation a connector's message belongs to. Absent: one per person or group and channel, profile `main`. */
+  readonly address?: AddressOf;
+  /** Whether a session is to end by itself before the next message. Default: never. */
+  readonly isStale?: (agent: AgentRecord, lastInteractionAt: number, now: number) => boolean;
   /** How messages are treated that arrive while a run is active. Default: one run each, in order. */
   readonly queue?: Config["queue"];
 }
@@ -53,7 +57,7 @@ export interface AgentSystemOptions {
 /** Whom a message is for: an agent by id, by what it is (made if there is none), or by how it is found. */
 export type Address =
   | { agentId: AgentId }
-  | { descriptor: AgentDescriptor; profile?: string }
+  | { descriptor: AgentDescriptor; profile?: string; sessionKey?: SessionKey }
   | { strategy: AgentFetchStrategy };
 
 export interface Posting {
@@ -102,6 +106,8 @@ export class AgentSystem {
   #outbox: Outbox | undefined;
   #host: ActorHost | undefined;
   #stopHints: (() => void) | undefined;
+  /** Agents that were at work here when the lease was lost. */
+  readonly #lostAgents = new Set<AgentId>();
   #restoring = false;
   #drained: Promise<void> | undefined;
   #phase: "new" | "loaded" | "started" | "draining" | "stopped" = "new";
@@ -174,6 +180,7 @@ export class AgentSystem {
       restoring: () => this.#restoring,
       startedAt: clock.now(),
       queueSettings: (message, state) => this.#queueSettings(message, state),
+      isStale: (agent, last, now) => this.#options.isStale?.(agent, last, now) ?? false,
       dedupe: this.#dedupe,
       suspects: this.#suspects,
       rescan: () => void this.#rescan(),
@@ -205,7 +212,7 @@ export class AgentSystem {
 
   /** What a connector may call. */
   connectorHost(connector: Pick<Connector, "name" | "replayHorizonMs">): ConnectorHost {
-    return hostFor(connector, (posting) => this.post(posting));
+    return hostFor(connector, (posting) => this.post(posting), this.#options.address);
   }
 
   /** Durable when it resolves. */
@@ -380,7 +387,10 @@ export class AgentSystem {
    */
   async #lost(): Promise<void> {
     this.#host = undefined;
-    for (const actor of this.#actors.values()) actor.lose();
+    for (const [agentId, actor] of this.#actors) {
+      actor.lose();
+      this.#lostAgents.add(agentId);
+    }
     this.#actors.clear();
     void this.#outbox?.stop();
     await this.#join();
@@ -413,7 +423,7 @@ export class AgentSystem {
     if (!this.#host || this.#phase !== "started") return;
     let actor = this.#actors.get(agentId);
     if (!actor) {
-      actor = new Actor(this.#host, agentId, epoch);
+      actor = new Actor(this.#host, agentId, epoch, !this.#lostAgents.delete(agentId));
       this.#actors.set(agentId, actor);
     } else {
       // The most recently woken stand last, so that the first idle ones are the coldest.
@@ -445,7 +455,7 @@ export class AgentSystem {
 
   async #recipient(to: Address): Promise<Recipient> {
     if ("agentId" in to) return to;
-    if ("descriptor" in to) return this.#recipientOf(to.descriptor, to.profile ?? DEFAULT_PROFILE);
+    if ("descriptor" in to) return this.#recipientOf(to);
     const agentId = await this.agentFor(to.strategy);
     if (!agentId) {
       throw new NotFoundError("No recent foreground agent found.", { hint: "Somebody must write to an agent first." });
@@ -454,9 +464,9 @@ export class AgentSystem {
   }
 
   /** What it takes to make an agent is prepared only where there may be none; who comes first is decided by the commit. */
-  async #recipientOf(descriptor: AgentDescriptor, profile: string): Promise<Recipient> {
+  async #recipientOf(to: Extract<Address, { descriptor: unknown }>): Promise<Recipient> {
     const { store, ids, clock } = this.#ports;
-    const sessionKey = sessionKeyOf(descriptor, profile);
+    const { descriptor, profile = DEFAULT_PROFILE, sessionKey = sessionKeyOf(descriptor, profile) } = to;
     if (this.#knownKeys.has(sessionKey)) return { sessionKey };
     const valid = agentDescriptorSchema.safeParse(descriptor);
     if (!valid.success) throw new InvalidInputError(`That cannot be an agent: ${z.prettifyError(valid.error)}`);
@@ -465,7 +475,7 @@ export class AgentSystem {
       this.#knownKeys.add(sessionKey);
       return { sessionKey };
     }
-    return recipientOf(seedAgent(ids, descriptor, clock.now(), profile));
+    return recipientOf(seedAgent(ids, descriptor, clock.now(), profile, sessionKey));
   }
 
   async #lookUp(agentId: AgentId, seq: number): Promise<void> {
@@ -479,7 +489,7 @@ export class AgentSystem {
           return;
         }
       } catch (error) {
-        this.#ports.log.warn("could not look a message up", { message: key, error: errorText(error) });
+        this.#ports.log.warn("could not look a message up", { id: key, error: errorText(error) });
       }
       await new Promise<void>((resolve) => this.#ports.clock.after(1_000, resolve));
     }

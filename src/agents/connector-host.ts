@@ -1,6 +1,6 @@
 /** What connectors call: a person's message or command becomes a posting to the agent of that conversation. */
+import { type Addressed, type Conversation, userDescriptor } from "../core/address.ts";
 import type { Accepted, Connector, ConnectorHost, IncomingMessage } from "../core/connector.ts";
-import type { AgentDescriptor } from "../core/descriptor.ts";
 import { messageId } from "../core/ids.ts";
 import type { Source } from "../core/message.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
@@ -8,9 +8,18 @@ import type { Posting } from "./agent-system.ts";
 
 type Post = (posting: Posting) => Promise<AcceptResult>;
 
-export function hostFor(connector: Pick<Connector, "name" | "replayHorizonMs">, post: Post): ConnectorHost {
+/** Whose conversation a message belongs to. */
+export type AddressOf = (incoming: Conversation) => Pick<Addressed, "descriptor"> & Partial<Addressed>;
+
+const byDescriptor: AddressOf = (incoming) => ({ descriptor: userDescriptor(incoming) });
+
+export function hostFor(
+  connector: Pick<Connector, "name" | "replayHorizonMs">,
+  post: Post,
+  addressOf: AddressOf = byDescriptor,
+): ConnectorHost {
   const common = (incoming: Omit<IncomingMessage, "text">) => ({
-    to: { descriptor: descriptorOf(incoming) },
+    to: addressOf(incoming),
     delivery: incoming.delivery,
     source: sourceOf(incoming),
     replayHorizonMs: connector.replayHorizonMs,
@@ -49,19 +58,6 @@ export function hostFor(connector: Pick<Connector, "name" | "replayHorizonMs">, 
 function told(result: AcceptResult): Accepted {
   if (result.status === "stale") return result;
   return { status: result.status, agentId: result.agentId, messageId: messageId(result.agentId, result.seq) };
-}
-
-function descriptorOf(incoming: Omit<IncomingMessage, "text">): AgentDescriptor {
-  const { connector, userId, channelId, accountId, peerKind, threadId } = incoming;
-  return {
-    type: "user",
-    connector,
-    userId,
-    channelId,
-    ...(accountId ? { accountId } : {}),
-    ...(peerKind ? { peerKind } : {}),
-    ...(threadId === undefined ? {} : { threadId }),
-  };
 }
 
 function sourceOf(incoming: Omit<IncomingMessage, "text">): Source {

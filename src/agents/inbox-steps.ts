@@ -6,6 +6,7 @@ import type { Op, Settlement } from "../core/change.ts";
 import type { NewDelivery } from "../core/delivery.ts";
 import type { RunId, SessionId } from "../core/ids.ts";
 import type { Message } from "../core/message.ts";
+import { stateAfterReset } from "../core/state-after-reset.ts";
 import { chain, messageEntries, resetMarker } from "../history/entries.ts";
 import { owe } from "../outbox/owe.ts";
 import type { Holding } from "../runs/holding.ts";
@@ -47,7 +48,7 @@ export async function resetSession(ports: RunPorts, holding: Holding, message: M
   const at = ports.clock.now();
   const begins = ports.ids.uuid() as SessionId;
   const append = chain(ports.ids, holding, [resetMarker(begins, at, message.body.text)]);
-  const state = { ...holding.state, tokens: null, updatedAt: at };
+  const state = stateAfterReset(holding.state, at);
   await command(
     ports,
     holding,
@@ -55,6 +56,14 @@ export async function resetSession(ports: RunPorts, holding: Holding, message: M
     { site: "reset", reason: "reset", text: RESET_TEXT },
     { append, state, begins },
   );
+}
+
+/** A new session because the old one has gone stale: at rest, before a person's next message is taken (M10). */
+export async function beginFresh(ports: RunPorts, holding: Holding): Promise<void> {
+  const at = ports.clock.now();
+  const begins = ports.ids.uuid() as SessionId;
+  const append = chain(ports.ids, holding, [resetMarker(begins, at)]);
+  await holding.commit({ site: "reset.stale", ops: [], append, state: stateAfterReset(holding.state, at), begins });
 }
 
 /** A stop: the run it ended is there, or there was none. */

@@ -3,6 +3,7 @@
  * On an embedded store it is alone, its lease never ends, and nothing here runs while nothing happens.
  */
 import type { Change, Op, OpResult } from "../core/change.ts";
+import { sleep } from "../core/clock.ts";
 import { errorText, InvariantError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { Ports } from "../core/ports.ts";
@@ -19,6 +20,8 @@ export interface MembershipOptions {
 
 const CLAIM_BATCH = 100;
 const DOUBT_MS = 1_000;
+/** Every so manieth look names our own agents too: a claim may be applied long after we gave its commit up. */
+const LOOKS_PER_CHECK = 10;
 
 export class Membership {
   readonly #ports: MembershipPorts;
@@ -30,6 +33,12 @@ export class Membership {
   #left = false;
   #doubt = false;
   #looking = false;
+  #looks = 0;
+  #started = false;
+  /** Whether the lease is known to have ended; only joining again ends that. */
+  #lost = false;
+  #losing = false;
+  #unwatch: (() => void) | undefined;
   /** When the lease was last known to run, on the clock that never jumps (M23). */
   #renewedAt = 0;
   node = 0;
@@ -48,19 +57,29 @@ export class Membership {
 
   /** Takes a number among the nodes; again after the lease was lost, and then a new one. */
   async join(): Promise<number> {
-    const { name } = this.#options;
-    const askedAt = this.#ports.clock.monotonic();
-    const [joined] = await this.#commit("node.join", [{ op: "node.join", name, leaseUntil: this.#leaseUntil() }]);
-    if (joined?.op !== "node.join") throw new InvariantError("The store did not say which node this is.");
-    this.node = joined.node;
-    // Only now: a join that failed is tried again by the next renewal, which finds the lease lost.
-    this.#renewedAt = askedAt;
-    return this.node;
+    const { name, leaseMs = Number.POSITIVE_INFINITY } = this.#options;
+    for (;;) {
+      const askedAt = this.#ports.clock.monotonic();
+      const [joined] = await this.#commit("node.join", [{ op: "node.join", name, leaseUntil: this.#leaseUntil() }]);
+      if (joined?.op !== "node.join") throw new InvariantError("The store did not say which node this is.");
+      // Answered so late that the lease is all but over: what it gave is worth nothing.
+      if (this.#ports.clock.monotonic() - askedAt >= leaseMs / 2) continue;
+      this.node = joined.node;
+      // Only now: a join that failed is tried again by the next renewal, which finds the lease lost.
+      this.#lost = false;
+      this.#renewed(askedAt);
+      return this.node;
+    }
   }
 
   /** Takes up everything that waits for an owner, now and from time to time. */
   async start(): Promise<void> {
     const { log } = this.#ports;
+    const { leaseMs } = this.#options;
+    // First of all: claiming may take its time, and the lease does not wait for it.
+    this.#started = true;
+    this.#renewed(this.#renewedAt);
+    if (leaseMs !== undefined) this.#every(leaseMs / 4, () => this.#renew(leaseMs));
     await this.claimAll().catch((error) =>
       log.warn("agents will be claimed a little later", { error: errorText(error) }),
     );
@@ -68,12 +87,11 @@ export class Membership {
       await this.claimAll();
       await this.#onPolled();
     });
-    const { leaseMs } = this.#options;
-    if (leaseMs !== undefined) this.#every(leaseMs / 4, () => this.#renew(leaseMs));
   }
 
   async claimAll(): Promise<void> {
-    const own = this.#doubt;
+    this.#looks += 1;
+    const own = this.#doubt || this.#looks % LOOKS_PER_CHECK === 0;
     this.#doubt = false;
     try {
       for (let after: AgentId | undefined; ; ) {
@@ -127,20 +145,58 @@ export class Membership {
 
   /** Renews the lease. A node that cannot must stop before the others may take its agents up. */
   async #renew(leaseMs: number): Promise<void> {
-    const { clock, store, log } = this.#ports;
+    const { clock, store } = this.#ports;
+    const { node } = this;
     const askedAt = clock.monotonic();
     // Paused for longer than the lease: whatever the store says now, others may hold our agents.
-    const overslept = askedAt - this.#renewedAt > leaseMs;
-    const change = this.#change("node.renew", [{ op: "node.renew", node: this.node, leaseUntil: this.#leaseUntil() }]);
-    const result = overslept ? undefined : await store.commit(change).catch(() => undefined);
-    if (result?.ok) {
-      this.#renewedAt = askedAt;
-      return;
+    if (this.#lost || askedAt - this.#renewedAt > leaseMs) return this.#lose();
+    const change = this.#change("node.renew", [{ op: "node.renew", node, leaseUntil: this.#leaseUntil() }]);
+    const result = await this.#inTime(store.commit(change), leaseMs / 2);
+    if (this.#left || this.#lost || this.node !== node || !result) return;
+    if (result.ok) this.#renewed(askedAt);
+    else await this.#lose();
+  }
+
+  /** The lease runs from here on; nobody waits for an answer to learn that it has not been renewed in time. */
+  #renewed(askedAt: number): void {
+    const { clock, log } = this.#ports;
+    const { leaseMs } = this.#options;
+    this.#renewedAt = askedAt;
+    this.#unwatch?.();
+    if (leaseMs === undefined || !this.#started) return;
+    const left = askedAt + (leaseMs * 3) / 4 - clock.monotonic();
+    const cancel = clock.after(Math.max(0, left), () => {
+      this.#cancels.delete(cancel);
+      this.#lose().catch((error) => log.warn("could not join again yet", { error: errorText(error) }));
+    });
+    this.#cancels.add(cancel);
+    this.#unwatch = () => {
+      cancel();
+      this.#cancels.delete(cancel);
+    };
+  }
+
+  async #lose(): Promise<void> {
+    if (this.#left || this.#losing) return;
+    this.#lost = true;
+    this.#losing = true;
+    this.#ports.log.warn("the lease of this node has ended; it joins again under a new number", { node: this.node });
+    try {
+      await this.#onLost();
+    } finally {
+      this.#losing = false;
     }
-    const late = clock.monotonic() - this.#renewedAt > (leaseMs * 3) / 4;
-    if (this.#left || (result === undefined && !overslept && !late)) return;
-    log.warn("the lease of this node has ended; it joins again under a new number", { node: this.node });
-    await this.#onLost();
+  }
+
+  /** The answer, or nothing where it failed or takes too long: the lease does not wait for it. */
+  async #inTime<T>(answer: Promise<T>, ms: number): Promise<T | undefined> {
+    const answered = new AbortController();
+    const late = sleep(this.#ports.clock, ms, answered.signal).then(() => undefined);
+    try {
+      return await Promise.race([answer.catch(() => undefined), late]);
+    } finally {
+      answered.abort();
+    }
   }
 
   #every(ms: number, work: () => Promise<void>): void {

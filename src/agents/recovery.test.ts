@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { TimeoutError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { ReplayPolicy } from "../core/run.ts";
 import { NOT_STARTED, UNKNOWN_OUTCOME } from "../runs/call-tool.ts";
@@ -248,6 +249,40 @@ describe("attempts", () => {
     expect(await nest.states()).toEqual(["failed"]);
     expect(nest.shown()).toHaveLength(1);
     expect(nest.logged("error").length).toBeGreaterThan(0);
+  });
+
+  it("do not count a lost lease", async () => {
+    const nest = await Nest.open({
+      script: (call) => stall(call, new Promise(() => {})),
+      system: { leaseMs: 8_000 },
+    });
+    await nest.tell("long work");
+    for (let times = 1; times <= 4; times++) {
+      const { node } = nest.system;
+      nest.fate = (change) => (change.site === "node.renew" ? "full" : "go");
+      await nest.advance(12_000);
+      nest.fate = () => "go";
+      await nest.advance(5_000);
+      expect(nest.system.node).toBeGreaterThan(node);
+      expect(await nest.runs()).toMatchObject([{ state: "open", attempt: 1 }]);
+    }
+    nest.script = () => "at last";
+    await nest.restart();
+    expect(nest.shown()).toEqual(["at last"]);
+  });
+
+  it("do not count a store that cannot be read for a while", async () => {
+    const nest = await Nest.open();
+    const { linesBack } = nest.store;
+    let sick = 10;
+    (nest.store as { linesBack: typeof linesBack }).linesBack = async (id, page) => {
+      if (sick-- > 0) throw new TimeoutError("The store does not answer.");
+      return linesBack(id, page);
+    };
+    await nest.tell("hello");
+    await nest.advance(10 * 60_000);
+    expect(nest.shown()).toEqual(["answer to hello"]);
+    expect(await nest.runs()).toMatchObject([{ outcome: "ok", attempt: 1 }]);
   });
 
   it("do not count what the store alone is to blame for", async () => {

@@ -6,11 +6,17 @@ import { sessionKeyOf } from "../core/session-key.ts";
 import { freshState } from "../core/state.ts";
 import { firstLines } from "../history/entries.ts";
 
-export function seedAgent(ids: Ids, descriptor: AgentDescriptor, at: number, profile = DEFAULT_PROFILE): AgentSeed {
+export function seedAgent(
+  ids: Ids,
+  descriptor: AgentDescriptor,
+  at: number,
+  profile = DEFAULT_PROFILE,
+  sessionKey = sessionKeyOf(descriptor, profile),
+): AgentSeed {
   const sessionId = ids.uuid() as SessionId;
   return {
     id: ids.agent(),
-    sessionKey: sessionKeyOf(descriptor, profile),
+    sessionKey,
     profile,
     descriptor,
     state: freshState(at),

@@ -30,6 +30,7 @@ export async function takeRun(ports: RunPorts, holding: Holding, runId: RunId, c
     lane: laneOf(holding),
     seqs,
     ...(seqs.length > 1 ? { merged: seqs.slice(0, -1) } : {}),
+    ...humanTime(messages),
     // The run speaks where its last message came from; the address is taken whole.
     delivery: last.delivery,
     replyToId: last.source?.messageId,
@@ -61,6 +62,12 @@ function entriesOf({ messages, collected, summarize, cap }: RunChoice, at: numbe
   }
   // The summary is an extra item: it never takes a message's place.
   return [...(summary ? [promptEntry(summary, [], at, runId)] : []), ...messageEntries(messages, runId)];
+}
+
+/** Only people's messages are activity: triggers, heartbeats and system messages are not. */
+function humanTime(messages: readonly Message[]): Pick<RunBody, "humanAt"> {
+  const times = messages.filter(({ body }) => body.kind === "user").map(({ acceptedAt }) => acceptedAt);
+  return times.length === 0 ? {} : { humanAt: Math.max(...times) };
 }
 
 /** What the model would read of a message alone. */

@@ -16,6 +16,14 @@ export const REGISTRY: Registry = {
     summary: "answer what is piped in, then end",
     load: async () => (await import("./commands/run.ts")).runCommand,
   },
+  models: {
+    summary: "show which models there are, which one is used and why",
+    load: async () => (await import("./commands/models.ts")).modelsCommand,
+  },
+  auth: {
+    summary: "set, list and remove keys of model providers",
+    load: async () => (await import("./commands/auth.ts")).authCommand,
+  },
   config: {
     summary: "see, check and start the configuration",
     load: async () => (await import("./commands/config.ts")).configCommand,
@@ -23,6 +31,14 @@ export const REGISTRY: Registry = {
   home: {
     summary: "show where everything is kept",
     load: async () => (await import("./commands/home.ts")).homeCommand,
+  },
+  agents: {
+    summary: "list agents, and show one",
+    load: async () => (await import("./commands/agents.ts")).agentsCommand,
+  },
+  history: {
+    summary: "show what was said to an agent and by it",
+    load: async () => (await import("./commands/history.ts")).historyCommand,
   },
   inbox: {
     summary: "list an agent's messages and how each ended",

@@ -130,7 +130,7 @@ async function helpText(
 }
 
 async function versionText(json: boolean): Promise<string> {
-  const { readVersion } = await import("./version.ts");
+  const { readVersion } = await import("../world/version.ts");
   return json ? `${JSON.stringify({ version: readVersion() })}\n` : `${readVersion()}\n`;
 }
 

@@ -1,15 +1,18 @@
 /** The whole configuration, put together from its sections. A new section is a file in `sections/` and a line here. */
 import type { z } from "zod";
+import { bindingsSchema } from "./sections/bindings.ts";
 import { budgetsSchema } from "./sections/budgets.ts";
 import { gatewayDefaults, gatewaySchema } from "./sections/gateway.ts";
 import { laneDefaults, lanesSchema } from "./sections/lanes.ts";
 import { logDefaults, logSchema } from "./sections/log.ts";
 import { modelDefaults, modelsSchema, providerDefaults } from "./sections/models.ts";
 import { outboxDefaults, outboxSchema } from "./sections/outbox.ts";
+import { ownerSchema } from "./sections/owner.ts";
 import { profilesSchema } from "./sections/profiles.ts";
 import { queueDefaults, queueSchema } from "./sections/queue.ts";
 import { retentionDefaults, retentionSchema } from "./sections/retention.ts";
 import { runDefaults, runsSchema } from "./sections/runs.ts";
+import { sessionDefaults, sessionSchema } from "./sections/session.ts";
 import { storeDefaults, storeSchema } from "./sections/store.ts";
 import { section, text } from "./values.ts";
 
@@ -19,6 +22,9 @@ export const configSchema = section({
   gateway: gatewaySchema,
   models: modelsSchema,
   profiles: profilesSchema,
+  bindings: bindingsSchema,
+  owner: ownerSchema,
+  session: sessionSchema,
   budgets: budgetsSchema,
   queue: queueSchema,
   lanes: lanesSchema,
@@ -37,6 +43,7 @@ export const configDefaults = {
   /** Of each provider, and of each model of one. */
   provider: providerDefaults,
   model: modelDefaults,
+  session: sessionDefaults,
   queue: queueDefaults,
   lanes: laneDefaults,
   runs: runDefaults,

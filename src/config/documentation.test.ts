@@ -7,7 +7,10 @@ const page = readFileSync(new URL("../../docs/configuration.md", import.meta.url
 const documented = new Map(
   [...page.matchAll(/^\| `([^`]+)` +\| (.*?) +\|/gm)]
     .map(([, key, value]) => [key ?? "", value ?? ""] as const)
-    .filter(([key]) => /^\$schema$|^[a-z]+\./.test(key) && !["rookery.json5", "rookery.db", "auth.json"].includes(key)),
+    .filter(
+      ([key]) =>
+        /^\$schema$|^[a-z]+(?:\[\])?\./.test(key) && !["rookery.json5", "rookery.db", "auth.json"].includes(key),
+    ),
 );
 
 describe("docs/configuration.md", () => {

@@ -9,6 +9,8 @@ export interface KnownProvider {
   readonly model?: string;
   /** Servers on this machine want none. */
   readonly keyless?: true;
+  /** What fits where nobody says otherwise and a server would cut without a word. */
+  readonly contextWindow?: number;
 }
 
 export const KNOWN_PROVIDERS: Readonly<Record<string, KnownProvider>> = {
@@ -36,7 +38,13 @@ export const KNOWN_PROVIDERS: Readonly<Record<string, KnownProvider>> = {
     env: ["OPENROUTER_API_KEY"],
     model: "openrouter/auto",
   },
-  ollama: { api: "openai-completions", baseUrl: "http://127.0.0.1:11434/v1", env: [], keyless: true },
+  ollama: {
+    api: "openai-completions",
+    baseUrl: "http://127.0.0.1:11434/v1",
+    env: [],
+    keyless: true,
+    contextWindow: 4_096,
+  },
   lmstudio: { api: "openai-completions", baseUrl: "http://127.0.0.1:1234/v1", env: [], keyless: true },
   llamacpp: { api: "openai-completions", baseUrl: "http://127.0.0.1:8080/v1", env: [], keyless: true },
 };

@@ -164,7 +164,9 @@ export function readEntry(line: string): ReadEntry {
   }
   const parsed = entrySchema.safeParse(record);
   return parsed.success
-    ? { kind: "entry", entry: parsed.data }
+    ? // The line's own value, not the schema's copy of it: a copy has its keys in another order, and a history must always
+      // build the same bytes (L11).
+      { kind: "entry", entry: record as unknown as Entry }
     : { kind: "broken", reason: z.prettifyError(parsed.error).replaceAll("\n", "; ") };
 }
 

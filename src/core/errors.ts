@@ -46,6 +46,12 @@ export class NotFoundError extends RookeryError {
   readonly retryable = false;
 }
 
+/** What was asked for is not allowed to whoever asked. */
+export class DeniedError extends RookeryError {
+  readonly code = "denied";
+  readonly retryable = false;
+}
+
 /** Another process holds this home. */
 export class HomeLockedError extends RookeryError {
   readonly code = "home_locked";

@@ -46,6 +46,8 @@ export const runBodySchema = z.looseObject({
   seqs: z.array(z.number().int()),
   /** Those of them that became part of another's prompt. */
   merged: z.array(z.number().int()).optional(),
+  /** When a person last wrote what this run works on; absent where no person did. */
+  humanAt: z.number().int().optional(),
   /** Where its answer goes: the delivery context of the message that caused it, whole. */
   delivery: deliveryContextSchema.optional(),
   replyToId: z.string().optional(),

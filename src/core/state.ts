@@ -3,9 +3,8 @@
  * rebuilt from a list of fields, so that what this program does not know is kept.
  */
 import { z } from "zod";
-import { deliveryContextSchema } from "./delivery.ts";
 import { CorruptDataError } from "./errors.ts";
-import { queueDropPolicySchema, queueModeSchema } from "./queue.ts";
+import { sessionEntryFields } from "./session-entry.ts";
 
 export const STATE_VERSION = 1;
 
@@ -22,6 +21,8 @@ export const agentStateSchema = z.looseObject({
   version: z.literal(STATE_VERSION),
   createdAt: z.number().int(),
   updatedAt: z.number().int(),
+  /** When a person's message was last answered in this session: what daily and idle resets look at. */
+  lastInteractionAt: z.number().int().optional(),
   /** The last inference, as the provider counted it. */
   tokens: z.looseObject({ provider: z.string(), model: z.string(), size: tokenSizeSchema }).nullable(),
   /** Counted up over the agent's life: provider → model → numbers the provider reported, never estimates. */
@@ -35,14 +36,7 @@ export const agentStateSchema = z.looseObject({
       network: z.boolean().optional(),
     })
     .optional(),
-  /** Where the last message came from: data for people; a reply follows the message it answers. */
-  deliveryContext: deliveryContextSchema.optional(),
-  abortedLastRun: z.boolean().optional(),
-  queueMode: queueModeSchema.optional(),
-  queueDebounceMs: z.number().optional(),
-  queueCap: z.number().optional(),
-  queueDrop: queueDropPolicySchema.optional(),
-  label: z.string().optional(),
+  ...sessionEntryFields,
 });
 export type AgentState = z.infer<typeof agentStateSchema>;
 

@@ -4,7 +4,7 @@
  */
 import type { Entry } from "../core/entry.ts";
 import { type ReadEntry, readEntry } from "../core/entry.ts";
-import type { AgentId, EntryId } from "../core/ids.ts";
+import { type AgentId, type EntryId, positionOf } from "../core/ids.ts";
 import type { ModelMessage } from "../core/model.ts";
 import type { StoreReader } from "../core/store.ts";
 import { resetText } from "./entries.ts";
@@ -16,7 +16,9 @@ export interface HistoryContext {
   readonly skipped: readonly { readonly position: number; readonly reason: string }[];
 }
 
-const PAGE = 200;
+/** Grows, so that a short session is read in one small page and a long one in few large ones. */
+const FIRST_PAGE = 64;
+const LARGEST_PAGE = 1_024;
 
 /**
  * Reads the path of the current session, oldest first. Reads backwards in pages and stops at the last boundary, so that
@@ -32,11 +34,19 @@ export async function readPath(
   let wanted: EntryId | null | undefined = leaf;
   let keptFrom: EntryId | undefined;
   let before: number | undefined;
+  let limit = FIRST_PAGE;
   while (wanted) {
-    const lines = await store.linesBack(agentId, { before, limit: PAGE });
+    const lines = await store.linesBack(agentId, { before, limit });
+    limit = Math.min(limit * 2, LARGEST_PAGE);
     if (lines.length === 0) break;
     for (const { position, line } of lines) {
       before = position;
+      // An id carries its position: what is not there is not looked for through the whole history.
+      const place: number | undefined = wanted ? positionOf(wanted) : undefined;
+      if (place !== undefined && position < place) {
+        if (!skipped.some((one) => one.position === place)) skipped.push({ position: place, reason: "not there" });
+        return done(path, skipped);
+      }
       const read: ReadEntry = readEntry(line);
       if (read.kind === "broken") {
         skipped.push({ position, reason: read.reason });

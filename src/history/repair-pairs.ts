@@ -9,22 +9,27 @@ export const NO_RESULT = "No result was recorded for this call.";
 /** Gives the same array back where nothing needs mending. */
 export function repairPairs(messages: readonly ModelMessage[]): readonly ModelMessage[] {
   if (isPaired(messages)) return messages;
-  const results = new Map<string, ModelMessage>();
-  for (const message of messages) {
-    if (message.role === "tool" && message.toolCallId !== undefined && !results.has(message.toolCallId)) {
-      results.set(message.toolCallId, message);
-    }
-  }
   const repaired: ModelMessage[] = [];
-  for (const message of messages) {
-    if (message.role === "tool") continue;
+  const used = new Set<ModelMessage>();
+  messages.forEach((message, place) => {
+    if (message.role === "tool") return;
     repaired.push(message);
     for (const call of callsOf(message)) {
-      repaired.push(results.get(call.id) ?? missing(call));
-      results.delete(call.id);
+      const result = resultOf(call.id, messages, place, used);
+      if (result) used.add(result);
+      repaired.push(result ?? missing(call));
     }
-  }
+  });
   return repaired;
+}
+
+/** The first result of this id behind the call and before a later turn uses the id again. */
+function resultOf(id: string, messages: readonly ModelMessage[], place: number, used: ReadonlySet<ModelMessage>) {
+  for (const message of messages.slice(place + 1)) {
+    if (message.role === "tool" && message.toolCallId === id && !used.has(message)) return message;
+    if (callsOf(message).some((call) => call.id === id)) return undefined;
+  }
+  return undefined;
 }
 
 const callsOf = (message: ModelMessage) =>

@@ -16,8 +16,11 @@ export function wrapSystemMessage(text: string, origin?: string): string {
   return `<system_message${from}>${escapeTags(text)}</system_message>`;
 }
 
+/** Names and types come from outside too; a line break in one would pass for another line. */
+const onOneLine = (text: string): string => escapeTags(text.replace(/[\r\n\u2028\u2029]+/gu, " "));
+
 export const fileLine = (file: FileReference): string =>
-  `File received: ${escapeTags(file.name)} (${file.mimeType}, ${file.size} bytes)`;
+  `File received: ${onOneLine(file.name)} (${onOneLine(file.mimeType)}, ${file.size} bytes)`;
 
 /** What a person wrote, with a line for each file. */
 export function wrapUserMessage(text: string, files: readonly FileReference[] = []): string {

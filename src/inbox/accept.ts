@@ -2,10 +2,11 @@
  * Takes a message into an agent's inbox. When the promise resolves the message is durable, and one that was accepted
  * before (same origin, same id) is recognised and not taken twice (L1). Who acknowledges to a channel does it after this.
  */
+import { z } from "zod";
 import type { AgentSeed } from "../core/agent.ts";
 import type { Change, Op, Posted, Recipient } from "../core/change.ts";
 import { dedupeKey } from "../core/dedupe-key.ts";
-import { CommitUnknownError, InvariantError, NotFoundError } from "../core/errors.ts";
+import { CommitUnknownError, InvalidInputError, InvariantError, NotFoundError } from "../core/errors.ts";
 import { type NewMessage, newMessageSchema } from "../core/message.ts";
 import type { Ports } from "../core/ports.ts";
 
@@ -29,7 +30,11 @@ export type AcceptResult = ({ readonly status: "accepted" | "duplicate" } & Post
 export async function accept(ports: AcceptPorts, accepting: Accepting): Promise<AcceptResult> {
   const { store, ids, clock } = ports;
   const { key: own } = accepting;
-  const message = newMessageSchema.parse(own === undefined ? accepting.message : { ...accepting.message, key: own });
+  const parsed = newMessageSchema.safeParse(own === undefined ? accepting.message : { ...accepting.message, key: own });
+  if (!parsed.success) {
+    throw new InvalidInputError(`That is no message: ${z.prettifyError(parsed.error)}`, { cause: parsed.error });
+  }
+  const message = parsed.data;
   const now = clock.now();
   const { source } = message;
   if (source?.sentAt !== undefined && source.sentAt < now - accepting.replayHorizonMs) {

@@ -3,6 +3,7 @@
  * never looks for commands in text.
  */
 import type { QueueSettings } from "../core/queue.ts";
+import { parseResetCommand } from "../core/reset-command.ts";
 import { isAbortText } from "./abort-words.ts";
 import { parseQueueDirective } from "./queue-directive.ts";
 
@@ -15,10 +16,10 @@ export type Typed =
   /** `queue` holds for this message only. */
   | { readonly kind: "message"; readonly text: string; readonly queue?: Partial<QueueSettings> };
 
-export function readTyped(text: string): Typed {
+export function readTyped(text: string, triggers?: readonly string[]): Typed {
   if (isAbortText(text)) return { kind: "stop" };
-  const reset = /^\/(?:new|reset)(?:\s+(?<rest>\S[\s\S]*))?$/iu.exec(text.trim());
-  if (reset) return { kind: "reset", ...(reset.groups?.rest ? { text: reset.groups.rest } : {}) };
+  const reset = parseResetCommand(text, triggers);
+  if (reset) return { kind: "reset", ...(reset.text ? { text: reset.text } : {}) };
   const directive = parseQueueDirective(text);
   if (!directive) return { kind: "message", text };
   const { rest, settings, reset: clear } = directive;

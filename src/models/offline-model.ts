@@ -2,34 +2,77 @@
  * The model that is there when no other is: no network, no weights, the same answer to the same words. It says plainly
  * that it is not a language model, and shows that everything around it works.
  */
+import type { Block } from "../core/entry.ts";
 import type { Model, ModelMessage, ModelRequest, ModelResult } from "../core/model.ts";
+import { OFFLINE_PHRASES, phraseIn } from "./offline-phrases.ts";
 
 export const OFFLINE_LABEL = "[offline model, not an LLM]";
 
 export const offlineModel: Model = {
   async call(request, signal, onEvent) {
     if (signal.aborted) return answer(request, [], { class: "aborted", message: "aborted" });
-    const text = `${OFFLINE_LABEL} ${replyTo(lastWords(request.messages))}`;
+    const call = toolCallFor(request);
+    if (call) {
+      onEvent({ type: "toolCall", id: call.id, name: call.name });
+      return answer(request, [call]);
+    }
+    const text = `${OFFLINE_LABEL} ${fromResults(request.messages) ?? replyTo(lastWords(request.messages), request)}`;
     for (const word of text.split(/(?<=\s)/u)) onEvent({ type: "text", delta: word });
     return answer(request, [{ type: "text", text }]);
   },
 };
 
-function replyTo(words: string): string {
+type ToolCall = Extract<Block, { type: "toolCall" }>;
+
+/** A call for the newest request, unless one was made for it already. The id is new within its conversation. */
+function toolCallFor({ messages, tools }: ModelRequest): ToolCall | undefined {
+  if (messages.at(-1)?.role !== "user") return undefined;
+  const names = tools.map(({ name }) => name);
+  const found = phraseIn(lastWords(messages), names);
+  return (
+    found && { type: "toolCall", id: `offline_${messages.length}`, name: found.phrase.tool, arguments: found.given }
+  );
+}
+
+/** The answer to a request whose tool has given its result. */
+function fromResults(messages: readonly ModelMessage[]): string | undefined {
+  const result = messages.at(-1);
+  if (result?.role !== "tool") return undefined;
+  const text = textOf(result);
+  if (result.isError) return `${result.toolName} could not do it: ${text}`;
+  const call = messages
+    .flatMap(({ content }) => content)
+    .findLast((block) => block.type === "toolCall" && block.id === result.toolCallId);
+  const given = call?.type === "toolCall" ? call.arguments : {};
+  const phrase = OFFLINE_PHRASES.find(({ tool }) => tool === result.toolName);
+  return phrase?.answer(text, given) ?? `${result.toolName} says: ${text}`;
+}
+
+function replyTo(words: string, { tools }: ModelRequest): string {
   if (words === "") return "I was sent no words.";
   if (/^(hi|hello|hey|good (morning|day|evening))\b/iu.test(words)) {
-    return "Hello. No model is configured yet, so I can only repeat what I am told; your messages are kept all the same.";
+    return `Hello. No model is configured yet, so I can only repeat what I am told; your messages are kept all the same.${able(tools)}`;
   }
+  if (/^help\b/iu.test(words)) return `No model is configured; \`rookery models\` says how to get one.${able(tools)}`;
   return `You said: ${words}`;
 }
+
+/** The requests there are tools for, as a hint. */
+function able(tools: ModelRequest["tools"]): string {
+  const examples = OFFLINE_PHRASES.filter(({ tool }) => tools.some(({ name }) => name === tool));
+  return examples.length === 0 ? "" : ` Try: ${examples.map(({ example }) => `"${example}"`).join(", ")}.`;
+}
+
+const textOf = ({ content }: ModelMessage): string =>
+  content
+    .flatMap((block) => (block.type === "text" ? [block.text] : []))
+    .join("\n")
+    .trim();
 
 /** What the newest message says, as the model would read it. */
 function lastWords(messages: readonly ModelMessage[]): string {
   const last = messages.findLast((message) => message.role === "user");
-  return (last?.content ?? [])
-    .flatMap((block) => (block.type === "text" ? [block.text] : []))
-    .join("\n")
-    .trim();
+  return last ? textOf(last) : "";
 }
 
 function answer(request: ModelRequest, content: ModelResult["content"], error?: ModelResult["error"]): ModelResult {
@@ -39,9 +82,10 @@ function answer(request: ModelRequest, content: ModelResult["content"], error?: 
     size(request.system),
   );
   const output = content.reduce((sum, block) => sum + (block.type === "text" ? size(block.text) : 0), 0);
+  const asks = content.some((block) => block.type === "toolCall");
   return {
     content,
-    stopReason: error ? "aborted" : "stop",
+    stopReason: error ? "aborted" : asks ? "tool_calls" : "stop",
     api: "offline",
     provider: "offline",
     model: "offline",

@@ -4,26 +4,30 @@ import { AgentSystem } from "../agents/agent-system.ts";
 import type { Config } from "../config/config-schema.ts";
 import { createHome } from "../config/create-home.ts";
 import type { HomePaths } from "../config/paths.ts";
-import type { AgentRecord } from "../core/agent.ts";
+import { addressFor } from "../core/address.ts";
 import type { Connector } from "../core/connector.ts";
 import type { Log } from "../core/log.ts";
 import type { Model } from "../core/model.ts";
 import type { Ports } from "../core/ports.ts";
+import { isStale, resetPolicyFor } from "../core/session-freshness.ts";
 import type { ToolHost } from "../core/tool.ts";
-import { offlineModel } from "../models/offline-model.ts";
 import { diskFileStore } from "../world/disk-file-store.ts";
 import { jsonLog } from "../world/json-log.ts";
 import { systemClock } from "../world/system-clock.ts";
 import { systemIds } from "../world/system-ids.ts";
 import { type EmbeddedStore, openEmbeddedStore } from "./open-embedded-store.ts";
+import { openHands } from "./open-hands.ts";
+import { openModels } from "./open-models.ts";
 import { startRetention } from "./retention.ts";
 
 export interface NodeOptions {
   readonly paths: HomePaths;
   readonly config: Config;
   readonly connectors: readonly Connector[];
-  /** Default: the offline model. */
+  /** Default: what the configuration says, else what is found on this machine, else the offline model. */
   readonly model?: Model;
+  /** Where keys are looked up; without it no model is looked for. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   readonly tools?: ToolHost;
   readonly log?: Log;
   /** Where warnings are also shown. */
@@ -40,8 +44,6 @@ export interface RookeryNode {
 }
 
 const DAY_MS = 24 * 3600_000;
-const noTools: ToolHost = { list: () => [], find: () => undefined };
-const DEFAULT_PROMPT = "You are a helpful assistant. Answer briefly and truthfully.";
 
 export async function openNode(options: NodeOptions): Promise<RookeryNode> {
   const { paths, config, errors } = options;
@@ -49,20 +51,25 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
   const log = options.log ?? jsonLog({ file: join(paths.logs, "rookery.log"), level: config.log.level, errors });
   const clock = systemClock;
   const ids = systemIds();
+  const models = openModels({ config, paths, clock, log, env: options.env });
   const { synchronous } = config.store;
   const embedded = openEmbeddedStore({ paths, synchronous, ids, now: clock.now(), log, onFatal: options.onFatal });
+  let stopRetention = (): void => {};
+  let agents: AgentSystem | undefined;
   try {
+    const hands = openHands({ config, paths, clock, store: embedded.store, tools: options.tools });
     const ports: Ports = {
       clock,
       ids,
       log,
-      store: embedded.store,
-      model: options.model ?? offlineModel,
-      tools: options.tools ?? noTools,
+      store: hands.store,
+      model: options.model ?? models.model,
+      tools: hands.tools,
       files: diskFileStore(paths.files),
       connectors: new Map(options.connectors.map((connector) => [connector.name, connector])),
     };
-    const agents = new AgentSystem(ports, {
+    const timeZone = config.session.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const system = new AgentSystem(ports, {
       nodeName: `pid ${process.pid}`,
       restore: config.runs.restore,
       lanes: config.lanes,
@@ -72,35 +79,35 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
         sendTimeoutMs: config.outbox.sendTimeoutSeconds * 1000,
       },
       queue: config.queue,
-      voice: (agent) => voiceOf(config, agent),
+      voice: (agent) => ({ ...models.choose(agent), system: hands.promptOf(agent).text }),
+      address: (incoming) => addressFor(incoming, config),
+      isStale: (agent, last, now) => isStale(resetPolicyFor(agent, config.session.reset), last, now, timeZone),
     });
     const { retention } = config;
-    const stopRetention = startRetention(ports, {
+    stopRetention = startRetention(ports, {
       messagesMs: retention.messagesDays * DAY_MS,
       deliveriesMs: retention.deliveriesDays * DAY_MS,
       runsMs: retention.runsDays * DAY_MS,
       changesMs: retention.changesHours * 3600_000,
     });
-    await agents.load();
-    await agents.start();
+    agents = system;
+    await system.load();
+    await system.start();
     return {
-      agents,
+      agents: system,
       ports,
       rebuilt: embedded.rebuilt,
       async close() {
         stopRetention();
-        await agents.drain();
+        await system.drain();
         await embedded.close();
       },
     };
   } catch (error) {
+    // Whatever began already must not keep the process alive, nor work on a store that is closed.
+    stopRetention();
+    await agents?.drain();
     await embedded.close();
     throw error;
   }
-}
-
-function voiceOf(config: Config, agent: AgentRecord): { model: string; system: string } {
-  const profile = config.profiles[agent.profile];
-  const system = agent.descriptor.type === "permanent" ? agent.descriptor.systemPrompt : profile?.prompt;
-  return { model: profile?.model ?? config.models.default ?? "offline", system: system ?? DEFAULT_PROMPT };
 }

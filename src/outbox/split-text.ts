@@ -1,5 +1,7 @@
 /** Cuts a text into parts a channel can carry, at a blank line, a line end or a space where there is one. */
-export function splitText(text: string, maxLength = Number.POSITIVE_INFINITY): readonly string[] {
+export function splitText(text: string, limit = Number.POSITIVE_INFINITY): readonly string[] {
+  // A part holds at least one character, which may take two units: otherwise nothing would ever get shorter.
+  const maxLength = Math.max(2, limit);
   const parts: string[] = [];
   let rest = text;
   while (rest.length > maxLength) {
@@ -19,5 +21,5 @@ function cutPlace(text: string, maxLength: number): number {
   }
   // Never between the two halves of one character.
   const code = text.charCodeAt(maxLength - 1);
-  return code >= 0xd800 && code <= 0xdbff && maxLength > 1 ? maxLength - 1 : maxLength;
+  return code >= 0xd800 && code <= 0xdbff ? maxLength - 1 : maxLength;
 }

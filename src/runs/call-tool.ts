@@ -27,11 +27,11 @@ export async function callTool(
   files: FileStore,
 ): Promise<ToolOutput> {
   if (!tool) return textOutput(`Unknown tool: ${call.name}`, true);
-  const input = tool.input.safeParse(call.arguments);
-  if (!input.success) {
-    return textOutput(`Invalid arguments for ${call.name}: ${z.prettifyError(input.error)}`, true);
-  }
   try {
+    const input = await tool.input.safeParseAsync(call.arguments);
+    if (!input.success) {
+      return textOutput(`Invalid arguments for ${call.name}: ${z.prettifyError(input.error)}`, true);
+    }
     const output = await tool.execute(input.data, context);
     // What could not be read back from history must not get into it.
     const content = blocksSchema.safeParse(output.content);
@@ -62,6 +62,6 @@ async function bounded(
   } catch (error) {
     note = `\n\nCommand output was truncated: ${maxOutput} of ${all.length} characters shown (the rest could not be kept: ${errorText(error)})`;
   }
-  const text = `${all.slice(0, maxOutput)}${note}`;
+  const text = `${all.slice(0, maxOutput).toWellFormed()}${note}`;
   return [{ type: "text", text }, ...content.filter((block) => block.type !== "text")];
 }

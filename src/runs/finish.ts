@@ -69,6 +69,7 @@ export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, en
   const state: AgentState = {
     ...(ending.state ?? holding.state),
     updatedAt: at,
+    ...(run.body.humanAt === undefined ? {} : { lastInteractionAt: run.body.humanAt }),
     abortedLastRun: ending.outcome === "aborted",
     ...(run.body.delivery ? { deliveryContext: run.body.delivery } : {}),
   };

@@ -98,7 +98,8 @@ export class Holding {
     const { ids, clock, store } = this.#ports;
     const { append, state, begins } = committing;
     const ops: Op[] = [...committing.ops];
-    if (append && append.entries.length > 0) {
+    // Also where nothing is added: what was read of the history must still be all of it.
+    if (append) {
       const lines = append.entries.map(entryLine);
       ops.push({ op: "entries.append", position: append.position, lines, leaf: append.leaf });
     }

@@ -372,6 +372,16 @@ describe("what tools send", () => {
     ]);
   });
 
+  it("never hides an error of the run, whatever its words", async () => {
+    const nest = await Nest.open({
+      script: () => ({ call: [{ name: "send" }] }),
+      tools: { send: sender([TOOL_LIMIT_TEXT]) },
+      system: { runs: { maxIterations: 1 } },
+    });
+    await nest.tell("go");
+    expect(nest.shown()).toEqual([TOOL_LIMIT_TEXT, TOOL_LIMIT_TEXT]);
+  });
+
   it("is recognised where it had to be split", async () => {
     const one = channel("test");
     one.maxTextLength = 10;

@@ -17,7 +17,7 @@ const BACKOFF_BASE_MS = 2_000;
 
 export async function think(ports: RunPorts, holding: Holding, run: LiveRun): Promise<ModelResult> {
   const request: ModelRequest = {
-    ...ports.voice(holding.record),
+    ...ports.voice({ ...holding.record, state: holding.state }),
     messages: await holding.context(),
     tools: ports.tools.list(holding.agentId).map(modelTool),
     sessionId: holding.sessionId,

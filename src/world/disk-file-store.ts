@@ -1,14 +1,14 @@
 /** Files on the disk of this machine: written beside their place, flushed, then moved there, so that none is half there. */
 import { randomBytes } from "node:crypto";
 import { mkdir, open, readFile, rename } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { InvalidInputError } from "../core/errors.ts";
 import type { FileStore } from "../core/ports.ts";
 
 export function diskFileStore(directory: string): FileStore {
   return {
     async write(name, content) {
-      if (name === "" || basename(name) !== name || name.startsWith(".")) {
+      if (name === "" || basename(name) !== name || name.startsWith(".") || name.includes("\0")) {
         throw new InvalidInputError(`"${name}" is not a file name.`);
       }
       const path = join(directory, name);
@@ -25,6 +25,10 @@ export function diskFileStore(directory: string): FileStore {
       return path;
     },
     async read(path) {
+      // Paths come with messages from outside too: nothing but what lies here is read.
+      if (dirname(resolve(path)) !== resolve(directory)) {
+        throw new InvalidInputError(`"${path}" is not in the file store.`);
+      }
       try {
         return await readFile(path);
       } catch (error) {

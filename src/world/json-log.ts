@@ -16,7 +16,11 @@ export function jsonLog({ file, level, errors }: JsonLogOptions): Log {
   try {
     fd = openSync(file, "a", 0o600);
   } catch {
-    errors?.write(`The log ${file} cannot be written.\n`);
+    try {
+      errors?.write(`The log ${file} cannot be written.\n`);
+    } catch {
+      // Nobody is left to be told.
+    }
   }
   const write = (at: LogLevel, message: string, fields: LogFields = {}): void => {
     if (ORDER.indexOf(at) < ORDER.indexOf(level)) return;

@@ -1,10 +1,9 @@
 /** `rookery inbox`: what reached an agent and what became of it. */
 
-import { InvalidInputError, NotFoundError } from "../../core/errors.ts";
-import { isAgentId, type SessionKey } from "../../core/ids.ts";
+import { InvalidInputError } from "../../core/errors.ts";
 import { type Message, type MessageState, messageStateSchema } from "../../core/message.ts";
-import type { StoreReader } from "../../core/store.ts";
 import { defineAction } from "../command.ts";
+import { findAgent } from "../find-agent.ts";
 import { readHome } from "../read-home.ts";
 
 const LIMIT = 50;
@@ -31,12 +30,6 @@ export const inboxCommand = defineAction({
     return undefined;
   },
 });
-
-export async function findAgent(store: StoreReader, who: string) {
-  const agent = isAgentId(who) ? await store.agent(who) : await store.agentByKey(who as SessionKey);
-  if (agent) return agent;
-  throw new NotFoundError(`There is no agent "${who}".`, { hint: "`rookery agents` lists them." });
-}
 
 function stateOf(text: string): MessageState {
   const parsed = messageStateSchema.safeParse(text);

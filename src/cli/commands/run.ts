@@ -12,7 +12,7 @@ export const runCommand = defineAction({
     lines: { type: "boolean", description: "each line is a message of its own" },
     user: { type: "string", value: "NAME", description: "who is speaking (default: owner)" },
   },
-  async run({ flags, stdin, stdout, stderr, paths, loadConfig }) {
+  async run({ flags, env, stdin, stdout, stderr, paths, loadConfig }) {
     const { config } = await loadConfig();
     const connector = stdinConnector({
       input: stdin(),
@@ -24,6 +24,7 @@ export const runCommand = defineAction({
     const node = await openNode({
       paths,
       config,
+      env,
       connectors: [connector],
       errors: stderr,
       onFatal(error) {

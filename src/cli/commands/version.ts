@@ -1,6 +1,6 @@
 /** `rookery version`: the same as `--version`, and in JSON the Node it runs on. */
+import { readVersion } from "../../world/version.ts";
 import { defineAction } from "../command.ts";
-import { readVersion } from "../version.ts";
 
 export const versionCommand = defineAction({
   summary: "show the version",

@@ -47,7 +47,8 @@ const providerSchema = section({
   /** More keys, each under the name of its auth profile, in the order they are used. */
   apiKeys: named(secretSchema).optional(),
   maxConcurrent: wholeNumber(1, 100_000).optional(),
-  stallSeconds: wholeNumber(1, 86_400).optional(),
+  /** The platform's own HTTP client gives up after 300. */
+  stallSeconds: wholeNumber(1, 300).optional(),
   models: list(modelSchema).prefault([]),
 });
 

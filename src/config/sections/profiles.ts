@@ -1,6 +1,22 @@
 /** Who an agent speaks as. The profile `main` is there even if nobody writes it down. */
-import { list, named, section, text } from "../values.ts";
+import { normalizeAgentId } from "../../core/key-part.ts";
+import { list, named, section, text, wholeNumber } from "../values.ts";
 import { modelNameSchema, thinkingSchema } from "./models.ts";
+
+const tools = () => list(text('the name of a tool, or a beginning with "*" behind it'));
+
+/** Which tools its agents have; what is denied is denied whatever allows it. */
+const toolsSchema = section({
+  allow: tools().optional(),
+  deny: tools().optional(),
+  /** Its subagents lose more tools by default; here they are given back, or more are taken. */
+  subagents: section({ allow: tools().optional(), deny: tools().optional() }).optional(),
+});
+
+const limitsSchema = section({
+  timeoutSeconds: wholeNumber(1, 604_800).optional(),
+  maxIterations: wholeNumber(1, 1_000_000).optional(),
+});
 
 const profileSchema = section({
   model: modelNameSchema().optional(),
@@ -9,6 +25,24 @@ const profileSchema = section({
   authProfile: text("the name of an auth profile").optional(),
   prompt: text("the text of a prompt").optional(),
   workspace: text("the path of a directory").optional(),
+  tools: toolsSchema.optional(),
+  limits: limitsSchema.optional(),
 });
 
-export const profilesSchema = named(profileSchema).prefault({});
+/** A profile's name is part of its agents' addresses: two that read alike there would share them. */
+export const profilesSchema = named(profileSchema)
+  .superRefine((profiles, context) => {
+    const seen = new Map<string, string>();
+    for (const name of Object.keys(profiles)) {
+      const id = normalizeAgentId(name);
+      const other = seen.get(id);
+      if (other === undefined) seen.set(id, name);
+      else
+        context.addIssue({
+          code: "custom",
+          path: [name],
+          message: `expected another name than "${other}", which reads alike in addresses`,
+        });
+    }
+  })
+  .prefault({});

@@ -63,10 +63,12 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
     finished,
     failures: () => failures,
     async start(host) {
-      void read(host).then(resolve, reject);
+      void read(host).then(resolve, (error) => (stopped ? resolve(0) : reject(error)));
     },
     async stop() {
       stopped = true;
+      // A pipe that stays open must not keep the program from ending.
+      (input as { destroy?: () => void }).destroy?.();
     },
     health: () => ({ ok: !stopped, detail: stopped ? "stopped" : "reading" }),
     async send({ payload }: OutgoingDelivery): Promise<SendResult> {

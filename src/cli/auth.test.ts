@@ -1,0 +1,119 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { EXIT } from "./exit-code.ts";
+import { runCli } from "./router.ts";
+
+const KEY = "sk-planted-0123456789-abcdef-wxyz";
+
+let home: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "rookery-cli-auth-"));
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+async function run(
+  argv: readonly string[],
+  { env = {}, input = "" }: { env?: Record<string, string>; input?: string } = {},
+) {
+  let out = "";
+  let err = "";
+  const code = await runCli([...argv, "--home", home], {
+    env,
+    stdin: () => ({
+      async *[Symbol.asyncIterator]() {
+        yield input;
+      },
+    }),
+    stdout: { write: (text) => (out += text) },
+    stderr: { write: (text) => (err += text) },
+  });
+  return { code, out, err };
+}
+
+describe("rookery auth", () => {
+  it("stores a key from standard input, lists it masked, and removes it", async () => {
+    expect(await run(["auth", "set", "anthropic"], { input: `${KEY}\n` })).toMatchObject({ code: EXIT.ok, err: "" });
+    expect(statSync(join(home, "auth.json")).mode & 0o777).toBe(0o600);
+    expect(readFileSync(join(home, "auth.json"), "utf8")).toContain(KEY);
+    const list = await run(["auth", "list"]);
+    expect(list.out).toMatch(/^anthropic {2}default {2}\*\*\*wxyz {2}/);
+    expect(list.out).not.toContain("planted");
+    expect(await run(["auth", "remove", "anthropic"])).toMatchObject({ code: EXIT.ok });
+    expect((await run(["auth", "list"])).out).toContain("There are no keys");
+    expect((await run(["auth", "remove", "anthropic"])).code).toBe(EXIT.failure);
+  });
+
+  it("keeps keys of several profiles and lists those of configuration and environment", async () => {
+    writeFileSync(
+      join(home, "rookery.json5"),
+      '{ models: { providers: { local: { api: "x", baseUrl: "http://h", apiKey: { env: "K" } } } } }',
+    );
+    await run(["auth", "set", "anthropic", "--profile", "work"], { input: KEY });
+    const { out } = await run(["auth", "list", "--json"], { env: { OPENAI_API_KEY: KEY } });
+    const { keys } = JSON.parse(out) as { keys: { provider: string; profile: string; key?: string }[] };
+    expect(keys.map(({ provider, profile, key }) => [provider, profile, key])).toEqual([
+      ["local", "default", undefined],
+      ["anthropic", "work", "***wxyz"],
+      ["openai", "default", "***wxyz"],
+    ]);
+  });
+
+  it("refuses an empty key and a key in place of a name", async () => {
+    expect((await run(["auth", "set", "anthropic"])).code).toBe(EXIT.usage);
+    const wrong = await run(["auth", "set", `=${KEY}`]);
+    expect(wrong.code).toBe(EXIT.failure);
+    expect(wrong.err).not.toContain("planted");
+  });
+
+  it("warns about a provider nobody described", async () => {
+    expect((await run(["auth", "set", "antropic"], { input: KEY })).err).toContain('there is no provider "antropic"');
+  });
+});
+
+describe("rookery models", () => {
+  it("says which model is used and why, for people and programs", async () => {
+    const configured = {
+      models: {
+        default: "local/fake",
+        providers: {
+          local: {
+            api: "openai-completions",
+            baseUrl: "http://127.0.0.1:9/v1",
+            apiKey: { env: "K" },
+            models: [{ id: "fake" }],
+          },
+        },
+      },
+    };
+    writeFileSync(join(home, "rookery.json5"), JSON.stringify(configured));
+    const { out, code } = await run(["models"], { env: { K: KEY } });
+    expect(code).toBe(EXIT.ok);
+    expect(out).toContain("In use: local/fake, because models.default says so.");
+    expect(out).toContain("key default: the environment variable K");
+    const json = JSON.parse((await run(["models", "--json"])).out) as {
+      using: object;
+      providers: { keys: object[]; models: object[] }[];
+    };
+    expect(json.using).toEqual({ model: "local/fake", why: "models.default says so", fallbacks: [] });
+    expect(json.providers[0]).toMatchObject({
+      keys: [{ found: false }],
+      models: [{ id: "fake", contextWindow: 200_000 }],
+    });
+    expect(out).not.toContain("planted");
+  });
+
+  it("says that the offline model is no LLM, and what a key in the environment brings", async () => {
+    writeFileSync(join(home, "rookery.json5"), "{ models: { detect: false } }");
+    expect((await run(["models"])).out).toContain("not an LLM");
+    writeFileSync(join(home, "rookery.json5"), "{}");
+    const found = await run(["models"], { env: { ANTHROPIC_API_KEY: KEY } });
+    expect(found.out).toContain("because the environment variable ANTHROPIC_API_KEY is set");
+  });
+
+  it("lists what is known of one provider, and knows a name nobody has", async () => {
+    expect((await run(["models", "google"])).out).toContain("google/gemini-3.5-flash");
+    expect((await run(["models", "nowhere"])).code).toBe(EXIT.failure);
+  });
+});

@@ -1,0 +1,129 @@
+/** `rookery history`: what was said to an agent and by it, the newest part in the order it happened. Only reads. */
+import { type Block, readEntry } from "../../core/entry.ts";
+import { InvalidInputError } from "../../core/errors.ts";
+import type { AgentId } from "../../core/ids.ts";
+import type { Line, StoreReader } from "../../core/store.ts";
+import { sessionLines, writeTranscript } from "../../history/transcript/write-transcript.ts";
+import { defineAction } from "../command.ts";
+import { findAgent } from "../find-agent.ts";
+import { oneLine, printable, timeText, wholeNumberFlag } from "../plain-text.ts";
+import { readHome } from "../read-home.ts";
+
+const LIMIT = 20;
+const MAX = 1_000;
+const MAX_LINE = 500;
+const PAGE = 500;
+
+export const historyCommand = defineAction({
+  summary: "show what was said to an agent and by it",
+  usage: "<agent id or session key>",
+  description:
+    "The last entries, oldest first; long texts are cut unless --full is given. With --transcript the current session is printed as a session file of that version instead.",
+  arguments: { min: 1, max: 1 },
+  options: {
+    limit: { type: "string", value: "N", description: `how many entries at most (default: ${LIMIT})` },
+    full: { type: "boolean", description: "texts as long as they are" },
+    transcript: { type: "string", value: "VERSION", description: "print the current session as a file: 2 or 3" },
+  },
+  async run({ args: [who = ""], flags, paths, json, stdout, stderr, loadConfig }) {
+    const limit = wholeNumberFlag(flags.limit, LIMIT, MAX);
+    if (limit === undefined) throw new InvalidInputError(`--limit takes a whole number from 1 to ${MAX}.`);
+    const version = versionOf(flags.transcript);
+    const { config } = await loadConfig();
+    await readHome(paths, async (store) => {
+      const agent = await findAgent(store, who, config.session.mainKey);
+      if (version !== undefined) {
+        const { id: agentId, sessionId, leaf } = agent;
+        const lines = sessionLines(await allLines(store, agentId), sessionId);
+        const { text, skipped } = writeTranscript({ agentId, sessionId, leaf, lines }, version);
+        for (const { line, reason } of skipped) stderr.write(`rookery: warning: line ${line} left out: ${reason}\n`);
+        stdout.write(text);
+        return;
+      }
+      const lines = [...(await store.linesBack(agent.id, { limit }))].reverse();
+      if (json)
+        stdout.write(`${JSON.stringify(lines.map(({ position, line }) => ({ position, ...recordOf(line) })))}\n`);
+      else
+        stdout.write(
+          lines.length === 0
+            ? "Nothing yet.\n"
+            : `${lines.map((line) => entryText(line, flags.full ?? false)).join("\n")}\n`,
+        );
+    });
+    return undefined;
+  },
+});
+
+function versionOf(text: string | undefined): 2 | 3 | undefined {
+  if (text === undefined) return undefined;
+  if (text === "2") return 2;
+  if (text === "3") return 3;
+  throw new InvalidInputError("--transcript takes 2 or 3.");
+}
+
+/** In portions: a history may be long, and its writer goes on meanwhile. */
+async function allLines(store: StoreReader, agentId: AgentId): Promise<readonly string[]> {
+  const lines: string[] = [];
+  for (let before: number | undefined; ; ) {
+    const page = await store.linesBack(agentId, { before, limit: PAGE });
+    for (const { line } of page) lines.push(line);
+    before = page.at(-1)?.position;
+    if (page.length < PAGE) return lines.reverse();
+  }
+}
+
+function recordOf(line: string): Record<string, unknown> {
+  try {
+    return { entry: JSON.parse(line) as unknown };
+  } catch {
+    return { broken: line };
+  }
+}
+
+function entryText({ position, line }: Line, isFull: boolean): string {
+  const show = (text: string): string => (isFull ? printable(text) : oneLine(text, MAX_LINE));
+  const row = (at: number | undefined, what: string, text: string): string =>
+    `${String(position).padStart(6)}  ${timeText(at).padEnd(19)}  ${what.padEnd(10)} ${show(text)}`.trimEnd();
+  const read = readEntry(line);
+  if (read.kind === "broken") return row(undefined, "broken", read.reason);
+  if (read.kind === "unknown") return row(undefined, read.type, "(unknown type, kept)");
+  const { entry } = read;
+  switch (entry.type) {
+    case "session":
+      return row(Date.parse(entry.timestamp) || undefined, "session", entry.id);
+    case "start":
+      return row(entry.timestamp, "start", `session ${entry.sessionId}`);
+    case "reset":
+      return row(entry.timestamp, "reset", [`session ${entry.sessionId}`, entry.message].filter(Boolean).join(": "));
+    case "message": {
+      const failed = entry.errorMessage === undefined ? "" : ` [error: ${entry.errorMessage}]`;
+      return row(entry.timestamp, entry.role, `${blocksText(entry.content)}${failed}`);
+    }
+    case "custom_message":
+      return row(entry.timestamp, entry.hidden ? "(hidden)" : "note", blocksText(entry.content));
+    case "custom":
+      return row(entry.timestamp, "custom", `${entry.name} ${JSON.stringify(entry.data) ?? ""}`);
+    case "compaction":
+      return row(entry.timestamp, "compaction", `${entry.tokensBefore} tokens → ${entry.summary}`);
+    case "branch_summary":
+      return row(entry.timestamp, "branch", entry.summary);
+  }
+}
+
+function blocksText(blocks: readonly Block[]): string {
+  const texts = blocks.map((block) => {
+    switch (block.type) {
+      case "text":
+        return block.text;
+      case "thinking":
+        return `(thinking) ${block.thinking}`;
+      case "image":
+        return "<image>";
+      case "toolCall":
+        return `→ ${block.name}(${JSON.stringify(block.arguments)})`;
+      default:
+        return "";
+    }
+  });
+  return texts.join("\n");
+}

@@ -1,0 +1,8 @@
+/** Which accounts are the owner's own. Their direct messages share the main conversation; the terminal's always do. */
+import { list, section, text } from "../values.ts";
+
+const ACCOUNT = 'an account as "channel:id"';
+
+export const ownerSchema = section({
+  accounts: list(text(ACCOUNT).regex(/^[^:\s]+:\s*\S.*$/u, `expected ${ACCOUNT}`)).prefault([]),
+}).prefault({});

@@ -1,0 +1,73 @@
+/** How conversations are kept apart, when they begin anew, and whether they may send. */
+import { DEFAULT_RESET_TRIGGERS } from "../../core/reset-command.ts";
+import { DEFAULT_RESET_HOUR, RESET_MODES } from "../../core/session-freshness.ts";
+import { DEFAULT_DM_SCOPE, DEFAULT_MAIN_KEY, DM_SCOPES } from "../../core/session-key.ts";
+import { zonedFields } from "../../core/zoned-time.ts";
+import { list, named, oneOf, section, text, wholeNumber } from "../values.ts";
+
+export const sessionDefaults = {
+  dmScope: DEFAULT_DM_SCOPE,
+  mainKey: DEFAULT_MAIN_KEY,
+  reset: { mode: "daily", atHour: DEFAULT_RESET_HOUR },
+  sendPolicy: { default: "allow" },
+} as const;
+
+const mode = () => oneOf(RESET_MODES);
+const atHour = () => wholeNumber(0, 23);
+const idleMinutes = () => wholeNumber(1, 525_600);
+
+const partSchema = section({
+  mode: mode().optional(),
+  atHour: atHour().optional(),
+  idleMinutes: idleMinutes().optional(),
+});
+
+const resetSchema = section({
+  mode: mode().default(sessionDefaults.reset.mode),
+  atHour: atHour().default(sessionDefaults.reset.atHour),
+  idleMinutes: idleMinutes().optional(),
+  byType: section({ dm: partSchema.optional(), group: partSchema.optional(), thread: partSchema.optional() }).prefault(
+    {},
+  ),
+  byChannel: named(partSchema).prefault({}),
+}).prefault({});
+
+const action = () => oneOf(["allow", "deny"]);
+
+const ruleSchema = section({
+  action: action(),
+  match: section({
+    channel: text("the name of a channel").optional(),
+    chatType: oneOf(["direct", "group", "room"]).optional(),
+    keyPrefix: text("the beginning of a session key").optional(),
+  }).optional(),
+});
+
+const isZone = (zone: string): boolean => {
+  try {
+    zonedFields(0, zone);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const ZONE = 'the name of a time zone, such as "Europe/Berlin"';
+const KEY = "a word of letters, digits, dashes and underscores";
+
+export const sessionSchema = section({
+  dmScope: oneOf(DM_SCOPES).default(sessionDefaults.dmScope),
+  mainKey: text(KEY)
+    .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, `expected ${KEY}`)
+    .default(sessionDefaults.mainKey),
+  identityLinks: named(list(text('an id, or "channel:id"'))).prefault({}),
+  timeZone: text(ZONE)
+    .refine(isZone, { error: `expected ${ZONE}` })
+    .optional(),
+  resetTriggers: list(text("a word that begins a new session")).prefault([...DEFAULT_RESET_TRIGGERS]),
+  reset: resetSchema,
+  sendPolicy: section({
+    default: action().default(sessionDefaults.sendPolicy.default),
+    rules: list(ruleSchema).prefault([]),
+  }).prefault({}),
+}).prefault({});

@@ -1,0 +1,68 @@
+/** What the library knows of the models of the big providers: windows, prices, levels of thinking. Loaded per provider. */
+import type { ProviderModel } from "./provider-model.ts";
+import { THINKING_LEVELS, type ThinkingLevel } from "./thinking.ts";
+
+/** The part of the library's description that we read; all of it is handed back as it is. */
+interface Described {
+  readonly id: string;
+  readonly api: string;
+  readonly baseUrl: string;
+  readonly reasoning: boolean;
+  readonly thinkingLevelMap?: Readonly<Record<string, string | null | undefined>>;
+  readonly input: readonly string[];
+  readonly cost: ProviderModel["cost"];
+  readonly contextWindow: number;
+  readonly maxTokens: number;
+}
+
+type Models = Readonly<Record<string, Described>>;
+
+const LOADERS: Readonly<Record<string, () => Promise<Models>>> = {
+  anthropic: async () => (await import("@earendil-works/pi-ai/providers/anthropic.models")).ANTHROPIC_MODELS as Models,
+  openai: async () => (await import("@earendil-works/pi-ai/providers/openai.models")).OPENAI_MODELS as Models,
+  google: async () => (await import("@earendil-works/pi-ai/providers/google.models")).GOOGLE_MODELS as Models,
+  openrouter: async () =>
+    (await import("@earendil-works/pi-ai/providers/openrouter.models")).OPENROUTER_MODELS as Models,
+};
+
+/** Every model of a provider the catalogue has, or none. */
+export async function catalogueOf(provider: string): Promise<readonly ProviderModel[]> {
+  const models = await load(provider);
+  return Object.values(models).map((described) => providerModel(provider, described));
+}
+
+export async function inCatalogue(provider: string, id: string): Promise<ProviderModel | undefined> {
+  const models = await load(provider);
+  // The router of models is called by a name the catalogue shortens.
+  const key = provider === "openrouter" && id === "openrouter/auto" ? "auto" : id;
+  const described = Object.hasOwn(models, key) ? models[key] : undefined;
+  return described && providerModel(provider, { ...described, id });
+}
+
+async function load(provider: string): Promise<Models> {
+  return Object.hasOwn(LOADERS, provider) ? ((await LOADERS[provider]?.()) ?? {}) : {};
+}
+
+function providerModel(provider: string, described: Described): ProviderModel {
+  const { id, api, baseUrl, contextWindow, maxTokens, cost, input } = described;
+  return {
+    provider,
+    id,
+    api,
+    baseUrl,
+    contextWindow,
+    maxTokens,
+    cost: { input: cost.input, output: cost.output, cacheRead: cost.cacheRead, cacheWrite: cost.cacheWrite },
+    thinking: levelsOf(described),
+    images: input.includes("image"),
+    catalogue: described,
+  };
+}
+
+/** A level that maps to null is not possible; the highest must be named to be. */
+function levelsOf({ reasoning, thinkingLevelMap = {} }: Described): readonly ThinkingLevel[] {
+  if (!reasoning) return ["off"];
+  return THINKING_LEVELS.filter((level) =>
+    level === "xhigh" ? typeof thinkingLevelMap.xhigh === "string" : thinkingLevelMap[level] !== null,
+  );
+}

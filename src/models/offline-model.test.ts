@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import type { ModelEvent, ModelMessage, ModelRequest, ModelResult } from "../core/model.ts";
+import { OFFLINE_LABEL, offlineModel } from "./offline-model.ts";
+import { OFFLINE_PHRASES, phraseIn } from "./offline-phrases.ts";
+
+const TOOLS = [...new Set(OFFLINE_PHRASES.map(({ tool }) => tool))];
+const say = (text: string): ModelMessage => ({ role: "user", content: [{ type: "text", text }] });
+
+const requestOf = (messages: readonly ModelMessage[], tools: readonly string[] = TOOLS): ModelRequest => ({
+  model: "offline",
+  system: "You are under test.",
+  messages,
+  tools: tools.map((name) => ({ name, description: "", parameters: {} })),
+  sessionId: "s",
+});
+
+const ask = (
+  messages: readonly ModelMessage[],
+  tools?: readonly string[],
+  events: ModelEvent[] = [],
+): Promise<ModelResult> =>
+  offlineModel.call(requestOf(messages, tools), new AbortController().signal, (event) => events.push(event));
+
+const textOf = ({ content }: ModelResult): string =>
+  content.map((block) => (block.type === "text" ? block.text : "")).join("");
+
+describe("the offline model", () => {
+  it("says what it is in every answer, streams it, and gives the same answer to the same words", async () => {
+    const events: ModelEvent[] = [];
+    const first = await ask([say("tell me a story")], [], events);
+    expect(textOf(first)).toBe(`${OFFLINE_LABEL} You said: tell me a story`);
+    expect(events.map((event) => (event.type === "text" ? event.delta : "")).join("")).toBe(textOf(first));
+    expect(await ask([say("tell me a story")], [])).toEqual(first);
+    expect(first).toMatchObject({ provider: "offline", stopReason: "stop", usage: { cacheRead: 0 } });
+  });
+
+  it("tells a newcomer what can be tried, of what there are tools for", async () => {
+    expect(textOf(await ask([say("hello")]))).toContain('"read notes.txt"');
+    expect(textOf(await ask([say("hello")], []))).not.toContain("Try:");
+    expect(textOf(await ask([say("help")], ["read"]))).toContain("rookery models");
+  });
+
+  it.each<[string, string, object]>([
+    ["what time is it", "current_time", {}],
+    ["What time is it?", "current_time", {}],
+    ["what's the date today?", "current_time", {}],
+    ["list files", "list", {}],
+    ["please list the files in notes", "list", { path: "notes" }],
+    ["show me all files", "list", {}],
+    ["read notes.txt", "read", { path: "notes.txt" }],
+    ["Read the file docs/a.md.", "read", { path: "docs/a.md" }],
+    ["write buy milk to notes.txt", "write", { path: "notes.txt", content: "buy milk" }],
+    ['write "a to b" to notes.txt', "write", { path: "notes.txt", content: "a to b" }],
+    ["write line one\nline two to notes.txt", "write", { path: "notes.txt", content: "line one\nline two" }],
+  ])("understands %j", async (words, tool, given) => {
+    const events: ModelEvent[] = [];
+    const result = await ask([say(words)], TOOLS, events);
+    expect(result.stopReason).toBe("tool_calls");
+    expect(result.content).toEqual([expect.objectContaining({ type: "toolCall", name: tool, arguments: given })]);
+    expect(events).toEqual([expect.objectContaining({ type: "toolCall", name: tool })]);
+    expect(textOf(await ask([say(words)], []))).toContain("You said:");
+  });
+
+  it.each(["read", "I read a book", "what is the meaning of time", "list", "write me a poem", "files"])(
+    "does not take %j for a request",
+    (words) => expect(phraseIn(words, TOOLS)).toBeUndefined(),
+  );
+
+  it("understands its own examples", () => {
+    for (const { example, tool } of OFFLINE_PHRASES) expect(phraseIn(example, TOOLS)?.phrase.tool).toBe(tool);
+  });
+
+  it("answers from what a tool gave, and says when it failed", async () => {
+    const asked = await ask([say("read notes.txt")]);
+    const call = asked.content[0];
+    if (call?.type !== "toolCall") throw new TypeError("no call");
+    const history = (isError: boolean, text: string): ModelMessage[] => [
+      say("read notes.txt"),
+      { role: "assistant", content: asked.content, stopReason: "tool_calls" },
+      { role: "tool", toolCallId: call.id, toolName: "read", content: [{ type: "text", text }], isError },
+    ];
+    expect(textOf(await ask(history(false, "buy milk")))).toBe(`${OFFLINE_LABEL} notes.txt says:\nbuy milk`);
+    expect(textOf(await ask(history(true, "no such file")))).toBe(
+      `${OFFLINE_LABEL} read could not do it: no such file`,
+    );
+    const again = await ask([
+      ...history(false, "buy milk"),
+      { role: "assistant", content: [{ type: "text", text: "x" }] },
+      say("read notes.txt"),
+    ]);
+    expect(again.content[0]).toMatchObject({ type: "toolCall" });
+    expect(again.content[0]).not.toMatchObject({ id: call.id });
+  });
+
+  it("ends when it is aborted", async () => {
+    const result = await offlineModel.call(requestOf([say("hello")]), AbortSignal.abort(), () => {});
+    expect(result).toMatchObject({ stopReason: "aborted", error: { class: "aborted" } });
+  });
+});

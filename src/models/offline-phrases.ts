@@ -1,0 +1,60 @@
+/**
+ * What the offline model understands beyond repeating: plain requests that call a tool, if the agent has it. A tool that
+ * comes later adds its rows here; the first row that fits counts.
+ */
+
+export interface Phrase {
+  /** How a person says it, as the help shows it. */
+  readonly example: string;
+  readonly tool: string;
+  readonly pattern: RegExp;
+  readonly arguments: (found: Readonly<Record<string, string>>) => Record<string, unknown>;
+  /** What is said of a result that is no error. */
+  readonly answer: (result: string, given: Readonly<Record<string, unknown>>) => string;
+}
+
+export const OFFLINE_PHRASES: readonly Phrase[] = [
+  {
+    example: "what time is it",
+    tool: "current_time",
+    pattern: /^(?:what(?:'s| is) the (?:time|date)|what time is it|what day is it)\b.*$/iu,
+    arguments: () => ({}),
+    answer: (result) => `It is ${result}.`,
+  },
+  {
+    example: "list files in notes",
+    tool: "list",
+    pattern: /^(?:list|show)(?: me)?(?: the| all| my)* files(?: (?:in|of) (?<path>\S+?))?[.!?]?$/iu,
+    arguments: ({ path }) => (path ? { path } : {}),
+    answer: (result, { path }) => `In ${typeof path === "string" ? path : "the workspace"} there is:\n${result}`,
+  },
+  {
+    example: "read notes.txt",
+    tool: "read",
+    pattern: /^(?:read|show|open)(?: me)?(?: the file)? (?<path>[^\s?!]+\.[\w-]+)[.!?]?$/iu,
+    arguments: ({ path }) => ({ path }),
+    answer: (result, { path }) => `${String(path)} says:\n${result}`,
+  },
+  {
+    example: "write buy milk to notes.txt",
+    tool: "write",
+    pattern: /^(?:write|save|note) (?<content>.+) (?:to|in|into)(?: the file)? (?<path>[^\s?!]+\.[\w-]+)[.!?]?$/isu,
+    arguments: ({ path, content }) => ({ path, content: unquoted(content ?? "") }),
+    answer: (_, { path }) => `I wrote it to ${String(path)}.`,
+  },
+];
+
+/** The first request a text makes for which there is a tool. */
+export function phraseIn(
+  text: string,
+  tools: readonly string[],
+): { readonly phrase: Phrase; readonly given: Record<string, unknown> } | undefined {
+  const words = text.trim().replace(/^(?:please|can you|could you)\s+/iu, "");
+  for (const phrase of OFFLINE_PHRASES) {
+    const match = tools.includes(phrase.tool) ? phrase.pattern.exec(words) : null;
+    if (match) return { phrase, given: phrase.arguments({ ...match.groups }) };
+  }
+  return undefined;
+}
+
+const unquoted = (text: string): string => text.replace(/^(["'“])(.*)["'”]$/su, "$2");

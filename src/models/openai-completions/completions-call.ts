@@ -1,0 +1,44 @@
+/**
+ * Calls any server that speaks the chat completions protocol, without a library in between: the local servers, where
+ * the cost of a call is ours alone. Servers with ways of their own go through the library.
+ */
+import { type Frame, frameCall, type Told } from "../call-frame.ts";
+import type { ProviderApi, ProviderCall } from "../provider-call.ts";
+import { readEvents } from "../sse.ts";
+import { AnswerCollector } from "./collect-answer.ts";
+import { payloadOf } from "./payload.ts";
+
+/** Hosts whose dialect of the protocol the library knows. */
+const DIALECTS =
+  /\b(?:openai\.com|openrouter\.ai|deepseek\.com|z\.ai|bigmodel\.cn|together\.(?:ai|xyz)|api\.moonshot\.\w+|x\.ai|nvidia\.com|cerebras\.ai|chutes\.ai|opencode\.ai|cloudflare\.com|ant-ling\.com)$/;
+
+export function speaksPlainly(baseUrl: string): boolean {
+  return !DIALECTS.test(URL.parse(baseUrl)?.hostname ?? "");
+}
+
+export const callCompletions: ProviderApi = (world, call) => frameCall(world, call, (frame) => converse(call, frame));
+
+async function converse(call: ProviderCall, { exchange, signal, draft, say }: Frame): Promise<Told | undefined> {
+  const response = await exchange.open(`${call.model.baseUrl.replace(/\/+$/, "")}/chat/completions`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "text/event-stream",
+      ...(call.key === undefined ? {} : { authorization: `Bearer ${call.key}` }),
+    },
+    body: JSON.stringify(payloadOf(call)),
+    signal,
+  });
+  if (!response.ok) return {};
+  const collector = new AnswerCollector(call.model.cost, say);
+  draft.look = () => collector.look();
+  if (response.headers.get("content-type")?.startsWith("application/json")) collector.take(await response.text());
+  else if (response.body)
+    await readEvents(
+      response.body,
+      () => exchange.heard(),
+      (data) => collector.take(data),
+    );
+  collector.finish();
+  return collector.error ? { error: collector.error } : undefined;
+}

@@ -1,0 +1,53 @@
+/** Loads the library's part for one API, on first use and no more of it than that API. */
+import type {
+  Api,
+  AssistantMessageEventStream,
+  Context,
+  Model,
+  SimpleStreamOptions,
+  TranscriptContext,
+} from "@earendil-works/pi-ai";
+
+export interface PiApi {
+  stream(model: Model<Api>, context: Context, options: SimpleStreamOptions): AssistantMessageEventStream;
+}
+
+interface Streams {
+  readonly streamSimple: (
+    model: never,
+    context: TranscriptContext,
+    options?: SimpleStreamOptions,
+  ) => AssistantMessageEventStream;
+}
+
+const LOADERS = {
+  "anthropic-messages": (): Promise<Streams> => import("@earendil-works/pi-ai/api/anthropic-messages"),
+  "openai-completions": (): Promise<Streams> => import("@earendil-works/pi-ai/api/openai-completions"),
+  "openai-responses": (): Promise<Streams> => import("@earendil-works/pi-ai/api/openai-responses"),
+  "google-generative-ai": (): Promise<Streams> => import("@earendil-works/pi-ai/api/google-generative-ai"),
+} as const;
+
+export type PiApiName = keyof typeof LOADERS;
+export const PI_APIS = Object.keys(LOADERS) as readonly PiApiName[];
+export const isPiApi = (name: string): name is PiApiName => Object.hasOwn(LOADERS, name);
+
+const loaded = new Map<PiApiName, Promise<PiApi>>();
+
+export function loadApi(name: PiApiName): Promise<PiApi> {
+  let api = loaded.get(name);
+  if (!api) {
+    api = load(name);
+    loaded.set(name, api);
+  }
+  return api;
+}
+
+async function load(name: PiApiName): Promise<PiApi> {
+  // The vendor's client prints what it cannot parse, which may be a part of a conversation.
+  process.env.OPENAI_LOG ??= "off";
+  const [{ streamSimple }, { normalizeContext }] = await Promise.all([
+    LOADERS[name](),
+    import("@earendil-works/pi-ai/utils/transcript"),
+  ]);
+  return { stream: (model, context, options) => streamSimple(model as never, normalizeContext(context), options) };
+}

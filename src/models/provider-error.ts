@@ -1,0 +1,72 @@
+/** Reads a provider's error out of a body or an event, in the shapes the APIs use. Knows nothing of conversations. */
+
+export interface ProviderError {
+  readonly code?: string;
+  readonly text: string;
+}
+
+const LONGEST_TEXT = 1_000;
+
+/** The error in the body of an answer that was not a success. */
+export function errorInBody(status: number, body: string): ProviderError {
+  const trimmed = body.trim();
+  if (trimmed === "") return { text: `${status} (no body)` };
+  return (
+    errorInJson(parse(trimmed)) ?? {
+      text: cut(
+        trimmed
+          .replace(/<[^>]*>/g, " ")
+          .replace(/\s+/g, " ")
+          .trim(),
+      ),
+    }
+  );
+}
+
+/** The error in the last whole event of a stream that broke off, or undefined where the provider said nothing. */
+export function errorInStream(tail: string): ProviderError | undefined {
+  for (const line of tail.split(/\r?\n/).reverse()) {
+    const [, data] = /^data:\s?(.*)$/.exec(line) ?? [];
+    if (data === undefined || data === "" || data === "[DONE]") continue;
+    return errorInJson(parse(data));
+  }
+  return undefined;
+}
+
+/** `{error: {type, code, message}}`, `{type: "error", …}`, `{type: "response.failed", response: {error}}`, `[{error}]`. */
+export function errorInJson(value: unknown): ProviderError | undefined {
+  const root = record(Array.isArray(value) ? value[0] : value);
+  if (!root) return undefined;
+  if (root.type === "response.failed") return fields(record(record(root.response)?.error) ?? {}, "The answer failed.");
+  const inner = record(root.error);
+  if (inner) return fields(inner, "The provider gave no reason.");
+  if (typeof root.error === "string") return fields({ ...root, message: root.error }, root.error);
+  if (root.type === "error" || root.object === "error") return fields(root, "The provider gave no reason.");
+  const told = text(root.message) ?? text(root.detail);
+  return told === undefined ? undefined : fields(root, told);
+}
+
+function fields(error: Readonly<Record<string, unknown>>, otherwise: string): ProviderError {
+  const raw = text(record(error.metadata)?.raw);
+  const message = text(error.message) ?? otherwise;
+  const code = [error.type, error.code, error.status].flatMap((part) => (typeof part === "string" ? [part] : []));
+  return {
+    ...(code.length > 0 ? { code: code.join(" ") } : {}),
+    text: cut(raw && !message.includes(raw) ? `${message} ${raw}` : message),
+  };
+}
+
+export function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
+
+const record = (value: unknown): Readonly<Record<string, unknown>> | undefined =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+
+const cut = (words: string): string => (words.length > LONGEST_TEXT ? `${words.slice(0, LONGEST_TEXT)}…` : words);

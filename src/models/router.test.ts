@@ -1,0 +1,290 @@
+import { describe, expect, it } from "vitest";
+import { testRouter } from "./router.test-kit.ts";
+
+const HOUSE = `house: { api: "openai-completions", baseUrl: "http://127.0.0.1:9/v1", apiKey: "key-one", apiKeys: { work: "key-two" }, models: [{ id: "m", thinking: ["off", "low", "high"] }, { id: "n" }] }`;
+const SPARE = `spare: { api: "openai-completions", baseUrl: "http://127.0.0.1:8/v1", apiKey: "key-spare" }`;
+const ONE = `{ providers: { ${HOUSE} } }`;
+const BOTH = `{ providers: { ${HOUSE}, ${SPARE} } }`;
+const WITH_SPARE = { fallbacks: ["spare/s"] };
+
+describe("keys", () => {
+  it("are used in their order", async () => {
+    const router = testRouter(ONE, () => undefined);
+    expect((await router.ask()).error).toBeUndefined();
+    expect(router.asked).toEqual(["house/m key-one"]);
+  });
+
+  it("rotate at a rate limit, and the first returns when it has cooled down", async () => {
+    const router = testRouter(ONE, (_, n) => (n === 1 ? { class: "rate", retryAfterMs: 5_000 } : undefined));
+    expect((await router.ask()).error).toBeUndefined();
+    await router.ask();
+    router.clock.advance(5_000);
+    await router.ask();
+    expect(router.asked).toEqual(["house/m key-one", "house/m key-two", "house/m key-two", "house/m key-one"]);
+  });
+
+  it("all at their limit say how long until the first is free, and nobody is asked meanwhile", async () => {
+    const router = testRouter(ONE, (_, n) => ({ class: "rate", retryAfterMs: n === 1 ? 9_000 : 4_000 }));
+    expect((await router.ask()).error).toMatchObject({ class: "rate", retryAfterMs: 4_000 });
+    router.clock.advance(1_000);
+    expect((await router.ask()).error).toMatchObject({ class: "rate", retryAfterMs: 3_000 });
+    expect(router.asked).toHaveLength(2);
+  });
+
+  it("cool down longer each time they meet a limit that does not say how long", async () => {
+    const router = testRouter(`{ providers: { ${SPARE} } }`, () => ({ class: "rate" }));
+    const waits: (number | undefined)[] = [];
+    for (let round = 0; round < 3; round++) {
+      const { error } = await router.ask({ model: "spare/s" });
+      waits.push(error?.retryAfterMs);
+      router.clock.advance(error?.retryAfterMs ?? 0);
+    }
+    expect(waits).toEqual([2_000, 4_000, 8_000]);
+  });
+
+  it("that are refused are not used again until they are others", async () => {
+    const router = testRouter(
+      `{ providers: { house: { api: "x", baseUrl: "http://h", apiKey: { env: "K" }, models: [{ id: "m" }] } } }`,
+      ({ key }) =>
+        key === "good" ? undefined : { error: { class: "auth", message: "house answered 401: bad" }, status: 401 },
+    );
+    router.env.K = "bad";
+    const first = await router.ask();
+    expect(first.error).toMatchObject({ class: "auth" });
+    expect(first.error?.message).toContain("the environment variable K");
+    expect(first.error?.message).toContain("rookery auth set house");
+    await router.ask();
+    router.clock.advance(3600_000);
+    await router.ask();
+    expect(router.asked).toEqual(["house/m bad"]);
+    router.env.K = "good";
+    expect((await router.ask()).error).toBeUndefined();
+  });
+
+  it("that may not use one model may use another", async () => {
+    const router = testRouter(
+      `{ providers: { house: { api: "x", baseUrl: "http://h", apiKey: "k" } } }`,
+      ({ model }) => (model.id === "m" ? { error: { class: "auth", message: "no" }, status: 403 } : undefined),
+    );
+    expect((await router.ask()).error?.class).toBe("auth");
+    expect((await router.ask({ model: "house/n" })).error).toBeUndefined();
+    await router.ask();
+    expect(router.asked).toEqual(["house/m k", "house/n k"]);
+  });
+
+  it("that are set while the program runs are used by the next call", async () => {
+    const router = testRouter("{ }", () => undefined);
+    const without = await router.ask({ model: "anthropic/claude-sonnet-5" });
+    expect(without.error).toMatchObject({
+      class: "auth",
+      message: expect.stringContaining("There is no key for anthropic."),
+    });
+    router.stored.anthropic = { default: "stored-key" };
+    expect((await router.ask({ model: "anthropic/claude-sonnet-5" })).error).toBeUndefined();
+    expect(router.asked).toEqual(["anthropic/claude-sonnet-5 stored-key"]);
+  });
+
+  it("come from the environment only where none is configured or stored", async () => {
+    const router = testRouter("{ }", () => undefined);
+    router.env.GOOGLE_API_KEY = "env-key";
+    await router.ask({ model: "google/gemini-3.5-flash" });
+    router.stored.google = { default: "stored-key" };
+    await router.ask({ model: "google/gemini-3.5-flash" });
+    expect(router.asked.map((one) => one.split(" ")[1])).toEqual(["env-key", "stored-key"]);
+  });
+
+  it("are not needed by a server that has none configured", async () => {
+    const router = testRouter(`{ providers: { local: { api: "x", baseUrl: "http://h" } } }`, () => undefined);
+    expect((await router.ask({ model: "local/any" })).error).toBeUndefined();
+    expect(router.asked).toEqual(["local/any -"]);
+  });
+
+  it("of a profile a person chose are the only ones used", async () => {
+    const router = testRouter(ONE, () => ({ class: "rate", retryAfterMs: 1_000 }));
+    await router.ask({ authProfile: { name: "house:work", only: true } });
+    expect(router.asked).toEqual(["house/m key-two"]);
+  });
+
+  it("of a preferred profile are used first", async () => {
+    const router = testRouter(ONE, (_, n) => (n === 1 ? { class: "rate" } : undefined));
+    await router.ask({ authProfile: { name: "work", only: false } });
+    expect(router.asked).toEqual(["house/m key-two", "house/m key-one"]);
+  });
+
+  it("of a profile nobody knows are passed over with a warning", async () => {
+    const router = testRouter(ONE, () => undefined);
+    await router.ask({ authProfile: { name: "gone", only: true } });
+    expect(router.asked).toEqual(["house/m key-one"]);
+    expect(router.logged.join()).toContain("auth profile is not known");
+  });
+
+  it("that are another program's subscription are refused without a call", async () => {
+    const router = testRouter(`{ providers: { anthropic: { apiKey: "sk-ant-oat01-borrowed" } } }`, () => undefined);
+    const { error } = await router.ask({ model: "anthropic/claude-sonnet-5" });
+    expect(error).toMatchObject({ class: "auth" });
+    expect(router.asked).toEqual([]);
+    expect(JSON.stringify(error)).not.toContain("oat01");
+  });
+});
+
+describe("fallbacks", () => {
+  it("answer at once when every key is refused or limited", async () => {
+    for (const kind of ["auth", "rate"] as const) {
+      const router = testRouter(BOTH, ({ model }) => (model.provider === "house" ? { class: kind } : undefined));
+      expect(await router.ask(WITH_SPARE)).toMatchObject({ provider: "spare", stopReason: "stop" });
+      expect(router.asked).toEqual(["house/m key-one", "house/m key-two", "spare/s key-spare"]);
+    }
+  });
+
+  it("wait until the loop has made all its tries, when the trouble passes by itself", async () => {
+    const router = testRouter(BOTH, ({ model }) => (model.provider === "house" ? { class: "transient" } : undefined));
+    expect((await router.ask({ ...WITH_SPARE, tries: 1 })).error?.class).toBe("transient");
+    expect((await router.ask({ ...WITH_SPARE, tries: 2 })).error?.class).toBe("transient");
+    expect((await router.ask({ ...WITH_SPARE, tries: 3 })).provider).toBe("spare");
+  });
+
+  it("stand in for a while for a model that failed to the end, and then it is asked again", async () => {
+    let down = true;
+    const router = testRouter(BOTH, ({ model }) =>
+      model.provider === "house" && down ? { class: "transient" } : undefined,
+    );
+    await router.ask({ ...WITH_SPARE, tries: 3 });
+    expect((await router.ask(WITH_SPARE)).provider).toBe("spare");
+    down = false;
+    router.clock.advance(60_000);
+    expect((await router.ask(WITH_SPARE)).provider).toBe("house");
+  });
+
+  it("are not needed for a model that failed and has none: it is asked again", async () => {
+    const router = testRouter(ONE, (_, n) => (n === 1 ? { class: "transient" } : undefined));
+    await router.ask({ tries: 3 });
+    expect((await router.ask()).error).toBeUndefined();
+  });
+
+  it.each(["request", "overflow", "aborted"] as const)("do not answer for %s", async (kind) => {
+    const router = testRouter(BOTH, () => ({ class: kind }));
+    expect((await router.ask({ ...WITH_SPARE, tries: 3 })).error?.class).toBe(kind);
+    expect(router.asked).toHaveLength(1);
+  });
+
+  it("that cannot answer either leave the error that waiting may mend", async () => {
+    const router = testRouter(BOTH, ({ model }) =>
+      model.provider === "house"
+        ? { class: "rate", retryAfterMs: 3_000, message: "slow down" }
+        : { class: "auth", message: "bad key" },
+    );
+    const { error } = await router.ask(WITH_SPARE);
+    expect(error).toMatchObject({ class: "rate", retryAfterMs: 3_000 });
+    expect(error?.message).toContain("slow down");
+    expect(error?.message).toContain("bad key");
+  });
+
+  it("do what they can of the thinking that was asked for", async () => {
+    const router = testRouter(BOTH, ({ model }) => (model.provider === "house" ? { class: "auth" } : undefined));
+    expect((await router.ask({ ...WITH_SPARE, thinking: "high" })).error).toBeUndefined();
+    expect(router.calls.map(({ thinking }) => thinking)).toEqual(["high", "high", "off"]);
+  });
+});
+
+describe("thinking", () => {
+  it("that the model cannot do is an error that lists what it can", async () => {
+    const router = testRouter(ONE, () => undefined);
+    const { error } = await router.ask({ thinking: "xhigh" });
+    expect(error?.class).toBe("request");
+    expect(error?.message).toContain("Possible are: off, low, high.");
+    expect(router.asked).toEqual([]);
+  });
+
+  it("comes from the catalogue for models that are known there", async () => {
+    const router = testRouter(`{ providers: { openai: { apiKey: "k" } } }`, () => undefined);
+    const { error } = await router.ask({ model: "openai/gpt-5", thinking: "off" });
+    expect(error?.message).toContain("Possible are: minimal, low, medium, high.");
+  });
+});
+
+describe("a model", () => {
+  it("nobody knows is an error that says where models are listed", async () => {
+    const router = testRouter(ONE, () => undefined);
+    for (const model of ["house/other", "nowhere/m", "nonsense"]) {
+      expect((await router.ask({ model })).error).toMatchObject({
+        class: "request",
+        message: expect.stringContaining("rookery models"),
+      });
+    }
+  });
+
+  it("with an API nobody speaks is an error that lists those that are spoken", async () => {
+    const router = testRouter(`{ providers: { odd: { api: "unheard-of", baseUrl: "http://h" } } }`, () => undefined);
+    expect((await router.ask({ model: "odd/m" })).error?.message).toContain("openai-responses");
+  });
+
+  it("is looked for where none is configured", async () => {
+    expect(await testRouter("{ }", () => undefined).ask({ model: "auto" })).toMatchObject({ provider: "offline" });
+    const router = testRouter("{ }", () => undefined, "ollama/llama");
+    expect(await router.ask({ model: "auto" })).toMatchObject({ provider: "ollama", model: "llama" });
+    expect(router.calls[0]?.model.contextWindow).toBe(4_096);
+  });
+
+  it("of a known provider has the catalogue's prices, and the configuration's where it has some", async () => {
+    const text = `{ providers: { anthropic: { apiKey: "k", models: [{ id: "claude-sonnet-5", maxTokens: 1000 }] } } }`;
+    const router = testRouter(text, () => undefined);
+    await router.ask({ model: "anthropic/claude-sonnet-5" });
+    expect(router.calls[0]?.model).toMatchObject({ maxTokens: 1_000, contextWindow: 1_000_000, cost: { output: 10 } });
+  });
+});
+
+describe("a try that follows another", () => {
+  it("voids what was heard before", async () => {
+    const router = testRouter(ONE, ({ onEvent }, n) => {
+      onEvent({ type: "text", delta: n === 1 ? "half" : "whole" });
+      return n === 1 ? { class: "rate" } : undefined;
+    });
+    await router.ask();
+    expect(router.events).toEqual([
+      { type: "text", delta: "half" },
+      { type: "restart" },
+      { type: "text", delta: "whole" },
+    ]);
+  });
+
+  it("says nothing where nothing was heard, and says so where the loop asks again", async () => {
+    const router = testRouter(ONE, () => undefined);
+    await router.ask();
+    expect(router.events).toEqual([]);
+    await router.ask({ tries: 2 });
+    expect(router.events).toEqual([{ type: "restart" }]);
+  });
+});
+
+describe("calls of one provider", () => {
+  it("are limited in number, in order, and those that wait can be aborted", async () => {
+    const gates: (() => void)[] = [];
+    const router = testRouter(
+      `{ providers: { house: { api: "x", baseUrl: "http://h", maxConcurrent: 2, models: [{ id: "m" }] } } }`,
+      () => new Promise((resolve) => gates.push(() => resolve(undefined))),
+    );
+    const stop = new AbortController();
+    const calls = [router.ask(), router.ask(), router.ask({}, stop.signal), router.ask()];
+    const settle = () => new Promise((resolve) => setImmediate(resolve));
+    await settle();
+    expect(router.asked).toHaveLength(2);
+    stop.abort();
+    expect((await calls[2])?.error?.class).toBe("aborted");
+    gates[0]?.();
+    await calls[0];
+    await settle();
+    expect(router.asked).toHaveLength(3);
+    gates[1]?.();
+    gates[2]?.();
+    expect((await Promise.all(calls)).map(({ stopReason }) => stopReason)).toEqual(["stop", "stop", "aborted", "stop"]);
+  });
+});
+
+describe("secrets", () => {
+  it("are in nothing the router logs or answers", async () => {
+    const router = testRouter(BOTH, ({ key }) => ({ class: "auth", message: `refused`, ...(key ? {} : {}) }));
+    const result = await router.ask(WITH_SPARE);
+    const everything = JSON.stringify([result, router.logged, router.events]);
+    for (const key of ["key-one", "key-two", "key-spare"]) expect(everything).not.toContain(key);
+  });
+});

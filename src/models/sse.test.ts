@@ -1,0 +1,51 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { readEvents } from "./sse.ts";
+
+async function read(chunks: readonly Uint8Array[]): Promise<readonly string[]> {
+  const events: string[] = [];
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(chunk);
+      controller.close();
+    },
+  });
+  await readEvents(
+    body,
+    () => {},
+    (data) => events.push(data),
+  );
+  return events;
+}
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+describe("readEvents", () => {
+  it.each<[string, readonly string[]]>([
+    ["data: a\n\ndata: b\n\n", ["a", "b"]],
+    ["event: x\ndata:a\n\n", ["a"]],
+    [": comment\n\ndata: a\r\n\r\n", ["a"]],
+    ["data: a\ndata: b\n\n", ["a\nb"]],
+    ["data: a", ["a"]],
+    ["id: 1\nretry: 5\n\n", []],
+    ["", []],
+  ])("reads %j", async (text, events) => {
+    expect(await read([bytes(text)])).toEqual(events);
+  });
+
+  it("gives the same events however the bytes are cut", async () => {
+    const data = fc.array(
+      fc.string({ unit: "grapheme", minLength: 1 }).map((text) => text.replace(/[\r\n]/g, "·")),
+      { maxLength: 8 },
+    );
+    await fc.assert(
+      fc.asyncProperty(data, fc.array(fc.nat(400), { maxLength: 12 }), fc.boolean(), async (events, cuts, crlf) => {
+        const end = crlf ? "\r\n" : "\n";
+        const whole = bytes(events.map((event) => `data: ${event}${end}${end}`).join(""));
+        const places = [...new Set(cuts.map((cut) => Math.min(cut, whole.length)))].sort((a, b) => a - b);
+        const chunks = [0, ...places].map((from, index) => whole.slice(from, places[index] ?? whole.length));
+        expect(await read(chunks)).toEqual(events);
+      }),
+    );
+  });
+});

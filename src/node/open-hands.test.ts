@@ -1,0 +1,113 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { seedAgent } from "../agents/seed-agent.ts";
+import { createHome } from "../config/create-home.ts";
+import { parseConfig } from "../config/parse-config.ts";
+import { type HomePaths, homePaths } from "../config/paths.ts";
+import type { AgentRecord } from "../core/agent.ts";
+import type { AgentDescriptor } from "../core/descriptor.ts";
+import type { AgentId, ChangeId, RunId } from "../core/ids.ts";
+import type { Store } from "../core/store.ts";
+import { openMemoryStore } from "../store/sqlite/open-store.ts";
+import { systemClock } from "../world/system-clock.ts";
+import { systemIds } from "../world/system-ids.ts";
+import { KnownAgents } from "./known-agents.ts";
+import { openHands } from "./open-hands.ts";
+
+const ids = systemIds();
+let paths: HomePaths;
+let store: Store;
+
+beforeEach(async () => {
+  paths = homePaths(mkdtempSync(join(tmpdir(), "rookery-hands-")));
+  await createHome(paths);
+  store = openMemoryStore();
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(paths.home, { recursive: true, force: true });
+});
+
+const user: AgentDescriptor = { type: "user", connector: "terminal", userId: "o", channelId: "o" };
+const child: AgentDescriptor = { type: "subagent", id: "s", parentAgentId: "p", name: "dig" };
+
+async function make(descriptor: AgentDescriptor, profile = "main"): Promise<AgentId> {
+  const seed = seedAgent(ids, descriptor, 1, profile);
+  await store.commit({ id: ids.change() as ChangeId, site: "t", at: 1, ops: [{ op: "agent.create", seed }] });
+  return seed.id;
+}
+
+const open = (text = "{}") => {
+  const { config } = parseConfig({ text, file: "rookery.json5", env: {} });
+  return openHands({ config, paths, clock: systemClock, store });
+};
+
+describe("the hands of a node", () => {
+  it("gives an agent that was read its tools, and one nobody knows none", async () => {
+    const hands = open();
+    const id = await make(user);
+    expect(hands.tools.list(id)).toEqual([]);
+    await hands.store.agent(id);
+    expect(hands.tools.list(id).map(({ name }) => name)).toEqual(["current_time", "edit", "list", "read", "write"]);
+  });
+
+  it("follows the profile's lists and the kind of agent", async () => {
+    const hands = open(`{ profiles: { main: { tools: { deny: ["write"], subagents: { deny: ["edit"] } } } } }`);
+    const [mine, childs] = [await make(user), await make(child)];
+    await Promise.all([hands.store.agent(mine), hands.store.agent(childs)]);
+    expect(hands.tools.list(mine).map(({ name }) => name)).toEqual(["current_time", "edit", "list", "read"]);
+    expect(hands.tools.list(childs).map(({ name }) => name)).toEqual(["current_time", "list", "read"]);
+  });
+
+  it("works in the workspace of the home, of the profile, or of the permanent agent", async () => {
+    const hands = open(`{ profiles: { work: { workspace: "desk" } } }`);
+    const permanent = { type: "permanent", id: "x", description: "d", systemPrompt: "p" } as const;
+    const table: readonly [AgentId, string][] = [
+      [await make(user), paths.workspace],
+      [await make({ ...user, connector: "x" }, "work"), join(paths.home, "desk")],
+      [await make({ ...permanent, name: "in", workspaceDir: "own" }), join(paths.workspace, "own")],
+      [await make({ ...permanent, name: "out", workspaceDir: "../../etc" }), paths.workspace],
+    ];
+    mkdirSync(join(paths.workspace, "own"));
+    for (const [id, directory] of table) {
+      await hands.store.agent(id);
+      const write = hands.tools.find(id, "write");
+      const context = { agentId: id, runId: "r" as RunId, callId: "c", signal: AbortSignal.abort(), progress() {} };
+      await write?.execute({ path: "note.txt", content: "x" }, context);
+      expect(existsSync(join(directory, "note.txt"))).toBe(true);
+      rmSync(join(directory, "note.txt"));
+    }
+  });
+
+  it("tells an agent what its profile and its workspace say, never through a link", async () => {
+    const hands = open(`{ profiles: { main: { prompt: "You are Rook." } } }`);
+    writeFileSync(join(paths.workspace, "AGENTS.md"), "Be kind.");
+    writeFileSync(join(paths.home, "secret"), "the secret");
+    symlinkSync(join(paths.home, "secret"), join(paths.workspace, "USER.md"));
+    mkdirSync(join(paths.workspace, "SOUL.md"));
+    const record = (await store.agent(await make(user))) as AgentRecord;
+    const { text, report } = hands.promptOf({ ...record, state: { ...record.state, extraSystemPrompt: "More." } });
+    expect(text).toMatch(/^You are Rook\.\n\n# Tools\n- current_time: .*\n\n# AGENTS\.md\nBe kind\.\n\nMore\.$/s);
+    expect(report.missing).toEqual(["SOUL.md", "TOOLS.md", "USER.md", "MEMORY.md"]);
+    expect(hands.promptOf(record).text).toBe(hands.promptOf(record).text);
+  });
+});
+
+describe("known agents", () => {
+  it("keeps those who are asked for, and forgets the others", async () => {
+    const known = new KnownAgents(2);
+    const records = await Promise.all(
+      [user, child, { type: "heartbeat" } as const].map(
+        async (one) => (await store.agent(await make(one))) as AgentRecord,
+      ),
+    );
+    const [a, b, c] = records as [AgentRecord, AgentRecord, AgentRecord];
+    known.remember(a);
+    known.remember(b);
+    known.get(a.id);
+    known.remember(c);
+    expect([a, b, c].map(({ id }) => known.get(id)?.descriptor.type)).toEqual(["user", undefined, "heartbeat"]);
+  });
+});

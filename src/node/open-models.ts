@@ -1,0 +1,100 @@
+/** Puts the models of a node together: providers and keys from the configuration and the home, the router over them. */
+import type { Config } from "../config/config-schema.ts";
+import { secretWorld } from "../config/load-config.ts";
+import type { HomePaths } from "../config/paths.ts";
+import type { AgentRecord } from "../core/agent.ts";
+import type { Clock } from "../core/clock.ts";
+import { errorText } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import type { Model, ModelChoice } from "../core/model.ts";
+import { apiFor } from "../models/api-for.ts";
+import { storedKeysIn } from "../models/auth-file.ts";
+import { chooseModel } from "../models/choose-model.ts";
+import { type Detected, detectModel, listensOn } from "../models/detect.ts";
+import { offlineModel } from "../models/offline-model.ts";
+import { Providers } from "../models/providers.ts";
+import { ModelRouter } from "../models/router.ts";
+import { readVersion } from "../world/version.ts";
+
+export interface ModelsOptions {
+  readonly config: Config;
+  readonly paths: HomePaths;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Where keys are looked up. Without it nothing is looked for: only what is configured is used. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly fetch?: typeof fetch;
+}
+
+export interface OpenModels {
+  readonly model: Model;
+  readonly providers: Providers;
+  /** Which model an agent is answered by. What cannot be followed is logged once. */
+  choose(agent: Pick<AgentRecord, "profile" | "state">): ModelChoice;
+  /** What is used where nothing is configured, and why. */
+  detect(): Promise<Detected>;
+}
+
+/** While nothing was found, how long until it is worth looking again. */
+const LOOK_AGAIN_MS = 30_000;
+const MOST_WARNINGS = 1_000;
+
+export function openModels(options: ModelsOptions): OpenModels {
+  const { config, paths, clock, log, env } = options;
+  const storedKeys = storedKeysIn(paths.auth, (error) => log.warn(errorText(error)));
+  const secrets = secretWorld(paths.home, env ?? {});
+  const providers = new Providers(config.models, { clock, secrets, storedKeys });
+  // Looked up per call: a program that replaces the global one is heard.
+  const ask: typeof fetch = options.fetch ?? ((input, init) => fetch(input, init));
+  const detect = detection(options, ask, storedKeys, providers);
+  const warned = new Set<string>();
+  return {
+    providers,
+    detect,
+    model: new ModelRouter({
+      world: { clock, fetch: ask, userAgent: `rookery/${readVersion()}` },
+      log,
+      providers,
+      apiFor,
+      detect: async () => (await detect()).model,
+      offline: offlineModel,
+    }),
+    choose({ profile, state }) {
+      const { warnings, ...choice } = chooseModel(config, profile, state);
+      for (const warning of warnings) {
+        if (warned.has(warning) || warned.size >= MOST_WARNINGS) continue;
+        warned.add(warning);
+        log.warn(warning);
+      }
+      return choice;
+    },
+  };
+}
+
+function detection(
+  { config, clock, log, env }: ModelsOptions,
+  ask: typeof fetch,
+  storedKeys: ReturnType<typeof storedKeysIn>,
+  providers: Providers,
+): () => Promise<Detected> {
+  if (env === undefined || config.models.detect === false) {
+    const off: Detected = { model: "offline", why: "nothing is configured, and looking for a model is switched off" };
+    return async () => off;
+  }
+  const hasKey = (provider: string): boolean => Object.hasOwn(storedKeys(), provider);
+  let found: Promise<Detected> | undefined;
+  let lookedAt = 0;
+  const look = async (): Promise<Detected> => {
+    lookedAt = clock.monotonic();
+    const detected = await detectModel({ clock, fetch: ask, env, listens: listensOn, hasKey });
+    if (detected.server) providers.learn(detected.server);
+    log.info("no model is configured", { using: detected.model, because: detected.why });
+    return detected;
+  };
+  return async () => {
+    found ??= look();
+    const detected = await found;
+    if (detected.model === "offline" && clock.monotonic() - lookedAt >= LOOK_AGAIN_MS) found = look();
+    return await found;
+  };
+}

@@ -1,0 +1,32 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { BACKOFF_BASE_MS, BACKOFF_MAX_MS, backoffMs } from "./backoff.ts";
+
+describe("backoff", () => {
+  it("doubles from the base to the bound, spread by a quarter either way", () => {
+    fc.assert(
+      fc.property(fc.string(), fc.integer({ min: 1, max: 10_000 }), (key, attempts) => {
+        const full = Math.min(BACKOFF_MAX_MS, BACKOFF_BASE_MS * 2 ** (attempts - 1));
+        expect(backoffMs(key, attempts)).toBeGreaterThanOrEqual(Math.floor(full * 0.75));
+        expect(backoffMs(key, attempts)).toBeLessThanOrEqual(Math.ceil(full * 1.25));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("is the same for the same try, and different for different ones", () => {
+    expect(backoffMs("a", 3)).toBe(backoffMs("a", 3));
+    const waits = new Set(Array.from({ length: 200 }, (_, n) => backoffMs(`delivery-${n}`, 8)));
+    expect(waits.size).toBeGreaterThan(150);
+  });
+
+  it("spreads over the whole range", () => {
+    const shares = Array.from({ length: 1_000 }, (_, n) => backoffMs(`k${n}`, 9) / (BACKOFF_BASE_MS * 256));
+    expect(Math.min(...shares)).toBeLessThan(0.8);
+    expect(Math.max(...shares)).toBeGreaterThan(1.2);
+  });
+
+  it("of no attempt yet is that of the first", () => {
+    expect(backoffMs("a", 0)).toBeLessThanOrEqual(BACKOFF_BASE_MS * 1.25);
+  });
+});

@@ -1,0 +1,62 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { splitText } from "./split-text.ts";
+
+const squeezed = (text: string): string => text.replace(/\s/gu, "");
+
+describe("splitText", () => {
+  it("gives parts that fit, none of them empty, and loses nothing but the space between them", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.oneof(fc.constantFrom(" ", "\n", "\n\n", "😀"), fc.string({ unit: "grapheme" })), {
+          maxLength: 20,
+        }),
+        fc.integer({ min: 2, max: 12 }),
+        (pieces, limit) => {
+          const text = pieces.join("");
+          const parts = splitText(text, limit);
+          for (const part of parts) expect(part.length).toBeLessThanOrEqual(limit);
+          if (text.trim() !== "") for (const part of parts) expect(part).not.toBe("");
+          expect(squeezed(parts.join(""))).toBe(squeezed(text));
+          expect(parts.length).toBeGreaterThan(0);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  it("never cuts a character in two", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom("😀", "a", " "), { maxLength: 30 }),
+        fc.integer({ min: 2, max: 9 }),
+        (pieces, limit) => {
+          for (const part of splitText(pieces.join(""), limit)) expect(part.isWellFormed()).toBe(true);
+        },
+      ),
+    );
+  });
+
+  for (const [text, limit, parts] of [
+    ["short", 10, ["short"]],
+    ["", 10, [""]],
+    ["one two three", 8, ["one two", "three"]],
+    ["para one\n\npara two", 12, ["para one", "para two"]],
+    ["line one\nline two", 12, ["line one", "line two"]],
+    ["abcdefghij", 4, ["abcd", "efgh", "ij"]],
+    ["exactly ten", 11, ["exactly ten"]],
+  ] as const) {
+    it(`${JSON.stringify(text)} at ${limit} is ${JSON.stringify(parts)}`, () => {
+      expect(splitText(text, limit)).toEqual(parts);
+    });
+  }
+
+  it("ends, whatever limit a channel states", () => {
+    for (const limit of [0, -1, 1, Number.NaN]) expect(splitText("a😀 b", limit).join("").length).toBeGreaterThan(0);
+  });
+
+  it("without a limit splits nothing", () => {
+    const text = "x".repeat(100_000);
+    expect(splitText(text)).toEqual([text]);
+  });
+});

@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import type { CallRecord } from "../core/run.ts";
+import { intendNext } from "./act.ts";
+import type { RunPorts } from "./run-ports.ts";
+
+const ports = {
+  tools: {
+    list: () => [],
+    // Lower case may run side by side, upper case may not, anything else nobody knows.
+    find: (_agent: unknown, name: string) => (/\w/.test(name) ? { parallel: name === name.toLowerCase() } : undefined),
+  },
+} as unknown as RunPorts;
+
+/** `a` asked, `a*` intended, `a.` done. */
+const calls = (text: string): CallRecord[] =>
+  text.split(" ").map((word, index) => ({
+    callId: String(index),
+    name: word[0] ?? "",
+    arguments: {},
+    replay: "safe",
+    state: word.endsWith("*") ? "intended" : word.endsWith(".") ? "done" : "asked",
+  }));
+const written = (records: readonly CallRecord[]): string =>
+  records.map(({ name, state }) => `${name}${state === "intended" ? "*" : state === "done" ? "." : ""}`).join(" ");
+
+describe("what may start next", () => {
+  for (const [before, after] of [
+    ["A", "A*"],
+    ["a", "a*"],
+    ["a b c", "a* b* c*"],
+    ["A b c", "A* b c"],
+    ["a b C d", "a* b* C d"],
+    ["a. b. C d", "a. b. C* d"],
+    ["A. b c", "A. b* c*"],
+    ["A* b c", "A* b c"],
+    ["a. b* c", "a. b* c"],
+    ["A B", "A* B"],
+    ["! a", "!* a*"],
+    ["a. b.", "a. b."],
+  ] as const) {
+    it(`${before} → ${after}`, () => {
+      expect(written(intendNext(ports, { agentId: "x" as never }, calls(before)))).toBe(after);
+    });
+  }
+});

@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import type { AgentId, RunId } from "../core/ids.ts";
+import { silentLog } from "../core/log.ts";
+import { type RunEvent, RunEvents } from "./events.ts";
+
+const about = (run: string) => ({ agentId: "a" as AgentId, runId: run as RunId, attempt: 1, step: 1 });
+
+describe("run events", () => {
+  it("are numbered per run from one, without gaps, also while nobody listens", () => {
+    const events = new RunEvents(silentLog);
+    events.emit(about("r1"), { type: "start" });
+    const seen: RunEvent[] = [];
+    events.listen((event) => seen.push(event));
+    events.emit(about("r1"), { type: "step" });
+    events.emit(about("r2"), { type: "start" });
+    events.emit(about("r1"), { type: "error", message: "no" });
+    expect(seen.map(({ runId, seq }) => `${runId} ${seq}`)).toEqual(["r1 2", "r2 1", "r1 3"]);
+  });
+
+  it("reach every listener, whatever another one does", () => {
+    const warnings: string[] = [];
+    const events = new RunEvents({ ...silentLog, warn: (message) => warnings.push(message) });
+    const seen: string[] = [];
+    events.listen(() => {
+      throw new TypeError("bad");
+    });
+    events.listen(({ type }) => seen.push(type));
+    events.emit(about("r1"), { type: "start" });
+    expect(seen).toEqual(["start"]);
+    expect(warnings).toHaveLength(1);
+  });
+
+  it("reach those who listened when it happened: a listener may leave or join meanwhile", () => {
+    const events = new RunEvents(silentLog);
+    const seen: string[] = [];
+    const leave = events.listen(() => {
+      leave();
+      seen.push("one");
+    });
+    events.listen(() => seen.push("two"));
+    events.emit(about("r1"), { type: "start" });
+    events.emit(about("r1"), { type: "step" });
+    expect(seen).toEqual(["one", "two", "two"]);
+  });
+});

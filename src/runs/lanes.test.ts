@@ -1,0 +1,158 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Lanes, Place, type Slot } from "./lanes.ts";
+
+const sizes = (main: number) => ({ main, subagent: 1, cron: 1, nested: 1 });
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("lanes", () => {
+  it("never let in more than their size, serve first come first, and lose nobody", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 4 }),
+        fc.array(fc.constantFrom("enter", "leave", "cancel", "grow", "shrink"), { maxLength: 40 }),
+        async (size, acts) => {
+          const lanes = new Lanes(sizes(size));
+          let width = size;
+          let tickets = 0;
+          const inside: Slot[] = [];
+          const admitted: number[] = [];
+          const cancelled = new Set<number>();
+          const waiting = new Map<number, AbortController>();
+          for (const act of acts) {
+            if (act === "enter") {
+              const ticket = ++tickets;
+              const controller = new AbortController();
+              waiting.set(ticket, controller);
+              void lanes.enter("main", controller.signal).then((slot) => {
+                waiting.delete(ticket);
+                if (!slot) return void cancelled.add(ticket);
+                admitted.push(ticket);
+                inside.push(slot);
+              });
+            } else if (act === "leave") inside.shift()?.release();
+            else if (act === "cancel") [...waiting.values()].at(-1)?.abort();
+            else {
+              width = Math.max(1, width + (act === "grow" ? 1 : -1));
+              lanes.resize({ main: width });
+            }
+            const before = inside.length;
+            await Promise.resolve().then(() => {});
+            await turn();
+            if (act === "enter" || act === "grow") expect(inside.length).toBeLessThanOrEqual(Math.max(width, before));
+            expect(lanes.counts().main.active).toBe(inside.length);
+          }
+          expect(admitted).toEqual([...admitted].sort((a, b) => a - b));
+          while (inside.length > 0 || waiting.size > 0) {
+            inside.shift()?.release();
+            await turn();
+          }
+          expect(admitted.length + cancelled.size).toBe(tickets);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it("are independent of each other", async () => {
+    const lanes = new Lanes(sizes(1));
+    await lanes.enter("main");
+    expect(await lanes.enter("cron")).toBeDefined();
+  });
+
+  it("settle a cancelled wait with nothing, and do not let in one that was cancelled before", async () => {
+    const lanes = new Lanes(sizes(1));
+    await lanes.enter("main");
+    const controller = new AbortController();
+    const waiting = lanes.enter("main", controller.signal);
+    controller.abort();
+    expect(await waiting).toBeUndefined();
+    expect(await lanes.enter("cron", controller.signal)).toBeUndefined();
+    expect(lanes.counts().main).toEqual({ size: 1, active: 1, waiting: 0 });
+  });
+
+  it("can be widened while runs wait", async () => {
+    const lanes = new Lanes(sizes(1));
+    await lanes.enter("main");
+    const waiting = lanes.enter("main");
+    lanes.resize({ main: 2 });
+    expect(await waiting).toBeDefined();
+  });
+
+  it("count a slot that is released twice once", async () => {
+    const lanes = new Lanes(sizes(2));
+    const slot = await lanes.enter("main");
+    await lanes.enter("main");
+    slot?.release();
+    slot?.release();
+    expect(lanes.counts().main.active).toBe(1);
+  });
+
+  it("hold at least one, whatever is configured", async () => {
+    expect(await new Lanes(sizes(0)).enter("main")).toBeDefined();
+  });
+});
+
+describe("a place", () => {
+  it("is given back while its run waits for another, and taken again before it goes on", async () => {
+    const lanes = new Lanes(sizes(1));
+    const place = new Place(lanes, "main", (await lanes.enter("main")) as Slot);
+    const other = Promise.withResolvers<string>();
+    const waiting = place.without(other.promise);
+    const guest = await lanes.enter("main");
+    other.resolve("answer");
+    await turn();
+    let back = false;
+    void waiting.then(() => {
+      back = true;
+    });
+    await turn();
+    expect(back).toBe(false);
+    guest?.release();
+    expect(await waiting).toBe("answer");
+    expect(lanes.counts().main.active).toBe(1);
+    place.leave();
+    expect(lanes.counts().main.active).toBe(0);
+  });
+
+  it("is one place however many calls of the run wait side by side, also where one fails", async () => {
+    const lanes = new Lanes(sizes(2));
+    const place = new Place(lanes, "main", (await lanes.enter("main")) as Slot);
+    const one = Promise.withResolvers<void>();
+    const two = Promise.withResolvers<void>();
+    const waits = Promise.allSettled([place.without(one.promise), place.without(two.promise)]);
+    expect(lanes.counts().main.active).toBe(0);
+    one.reject(new TypeError("no"));
+    await turn();
+    expect(lanes.counts().main.active).toBe(0);
+    two.resolve();
+    await waits;
+    expect(lanes.counts().main.active).toBe(1);
+    place.leave();
+    place.leave();
+    expect(lanes.counts().main.active).toBe(0);
+  });
+
+  it("that was left while it waited to be taken again is given back at once", async () => {
+    const lanes = new Lanes(sizes(1));
+    const place = new Place(lanes, "main", (await lanes.enter("main")) as Slot);
+    const waiting = place.without(Promise.resolve());
+    const guest = await lanes.enter("main");
+    await turn();
+    place.leave();
+    guest?.release();
+    await waiting;
+    expect(lanes.counts().main.active).toBe(0);
+  });
+
+  it("that was left is not taken again", async () => {
+    const lanes = new Lanes(sizes(1));
+    const place = new Place(lanes, "main", (await lanes.enter("main")) as Slot);
+    const other = Promise.withResolvers<void>();
+    const waiting = place.without(other.promise);
+    place.leave();
+    other.resolve();
+    await waiting;
+    expect(lanes.counts().main.active).toBe(0);
+  });
+});

@@ -1,0 +1,36 @@
+/** What the file tools need of the file system, so that a test can change the disk between two of its calls. */
+import type { Dirent, Stats } from "node:fs";
+import { constants } from "node:fs";
+import { type FileHandle, lstat, mkdir, open, readdir, readlink, realpath, rename, rm } from "node:fs/promises";
+
+export interface Disk {
+  realpath(path: string): Promise<string>;
+  readlink(path: string): Promise<string>;
+  lstat(path: string): Promise<Stats>;
+  open(path: string, flags: number, mode?: number): Promise<FileHandle>;
+  mkdir(path: string, mode: number): Promise<unknown>;
+  readdir(path: string): Promise<Dirent[]>;
+  rename(from: string, to: string): Promise<void>;
+  remove(path: string): Promise<void>;
+  /** Where the system shows open descriptors as paths; absent where it does not. */
+  readonly descriptors?: string;
+}
+
+export const realDisk: Disk = {
+  realpath: (path) => realpath(path),
+  readlink: (path) => readlink(path),
+  lstat: (path) => lstat(path),
+  open: (path, flags, mode) => open(path, flags, mode),
+  mkdir: (path, mode) => mkdir(path, { mode }),
+  readdir: (path) => readdir(path, { withFileTypes: true }),
+  rename: (from, to) => rename(from, to),
+  remove: (path) => rm(path, { force: true }),
+  ...(process.platform === "linux" ? { descriptors: "/proc/self/fd" } : {}),
+};
+
+/** Never follows a link in the last place, never waits for the other end of a pipe. */
+export const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+export const DIRECTORY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_DIRECTORY;
+export const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+export const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;

@@ -1,0 +1,46 @@
+/**
+ * Which tools an agent has. What a kind of agent may never do is taken away first, then the profile's lists are asked;
+ * deny wins over allow, wherever either stands.
+ */
+import type { AgentKind } from "../core/descriptor.ts";
+
+/** Lists of tool names; `*` stands for any ending (`cron_*`) and alone for every tool. */
+export interface ToolPolicy {
+  /** Absent: every tool. */
+  readonly allow?: readonly string[];
+  readonly deny?: readonly string[];
+  /** For subagents: `allow` gives back what children are denied by default, `deny` takes more away. */
+  readonly subagents?: { readonly allow?: readonly string[]; readonly deny?: readonly string[] };
+}
+
+/** What children are denied: reaching other sessions, starting agents of their own, the machine, the memory. */
+export const CHILD_DENY: readonly string[] = [
+  "sessions_list",
+  "sessions_history",
+  "sessions_send",
+  "sessions_spawn",
+  "gateway",
+  "agents_list",
+  "whatsapp_login",
+  "session_status",
+  "cron",
+  "memory_search",
+  "memory_get",
+];
+
+/** What only an agent with a person in front of it can do. */
+export const FOREGROUND_ONLY: readonly string[] = ["set_reaction", "send_file"];
+
+export function mayUse(tool: string, kind: AgentKind, policy: ToolPolicy = {}): boolean {
+  if (kind !== "user" && FOREGROUND_ONLY.includes(tool)) return false;
+  if (kind === "subagent") {
+    const { allow = [], deny = [] } = policy.subagents ?? {};
+    if (named(tool, deny)) return false;
+    if (CHILD_DENY.includes(tool) && !named(tool, allow)) return false;
+  }
+  if (named(tool, policy.deny ?? [])) return false;
+  return policy.allow === undefined || named(tool, policy.allow);
+}
+
+const named = (tool: string, patterns: readonly string[]): boolean =>
+  patterns.some((pattern) => (pattern.endsWith("*") ? tool.startsWith(pattern.slice(0, -1)) : tool === pattern));
