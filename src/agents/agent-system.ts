@@ -338,6 +338,11 @@ export class AgentSystem {
     return this.#options.queue?.dedupe ?? "message-id";
   }
 
+  /** The run of an agent that still waits for a lane on this node, if any. */
+  queuedRun(agentId: AgentId): RunId | undefined {
+    return this.#actors.get(agentId)?.queued?.runId;
+  }
+
   /** The live run of an agent on this node, if any. */
   liveRun(agentId: AgentId) {
     return this.#actors.get(agentId)?.run;

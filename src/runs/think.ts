@@ -18,7 +18,8 @@ const BACKOFF_BASE_MS = 2_000;
 export async function think(ports: RunPorts, holding: Holding, run: LiveRun): Promise<ModelResult> {
   const request: ModelRequest = {
     ...ports.voice({ ...holding.record, state: holding.state }),
-    messages: await holding.context(),
+    // A copy: what was sent stays what was sent while the context goes on.
+    messages: [...(await holding.context())],
     tools: ports.tools.list(holding.agentId).map(modelTool),
     sessionId: holding.sessionId,
   };

@@ -50,6 +50,7 @@ interface Counted {
 const THINKING_FIELDS = ["reasoning_content", "reasoning", "reasoning_text"] as const;
 
 interface Call {
+  readonly index: number | undefined;
   id: string;
   name: string;
   text: string;
@@ -128,9 +129,9 @@ export class AnswerCollector {
 
   /** Servers name a call by its index, by its id, or send each in one piece. */
   #callAt(index: number | undefined, id: string | null | undefined): Call {
-    const known = index === undefined ? this.#calls.find((call) => id && call.id === id) : this.#calls[index];
+    const known = this.#calls.find((call) => (index === undefined ? id && call.id === id : call.index === index));
     if (known) return known;
-    const call = { id: id || `call_${randomUUID()}`, name: "", text: "", told: false };
+    const call = { index, id: id || `call_${randomUUID()}`, name: "", text: "", told: false };
     this.#calls.push(call);
     return call;
   }
