@@ -15,7 +15,7 @@ import { type Choice, choose, onArrival, routeKey, type Waiting } from "../inbox
 import { Holding, LostHolding } from "../runs/holding.ts";
 import { type Lanes, Place } from "../runs/lanes.ts";
 import type { LiveRun } from "../runs/live-run.ts";
-import { failed, runLoop } from "../runs/loop.ts";
+import { failRun, runLoop } from "../runs/loop.ts";
 import { resumeRun } from "../runs/resume.ts";
 import type { RunPorts } from "../runs/run-ports.ts";
 import { beginFresh, changeSettings, recordSilent, resetSession, settle, settleStop } from "./inbox-steps.ts";
@@ -406,12 +406,12 @@ export class Actor {
       const run = await resumeRun(ports, holding, record, { counted });
       if (this.#discards && counted) {
         const message = "The program was restarted; unfinished work is not taken up again (restore: discard).";
-        await failed(ports, holding, run, { kind: "internal", message });
+        await failRun(ports, holding, run, { kind: "internal", message });
         return;
       }
       if (run.attempt > ports.settings.maxAttempts) {
         const message = `This could not be finished: the program stopped ${ports.settings.maxAttempts} times while working on it.`;
-        await failed(ports, holding, run, { kind: "attempts", message });
+        await failRun(ports, holding, run, { kind: "attempts", message });
         const { agentId } = this;
         this.#host.settled(
           run.body.seqs.map((seq) => ({ agentId, seq })),

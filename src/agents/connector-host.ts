@@ -47,10 +47,14 @@ export function hostFor(
       if (command.name === "queue") {
         return told(await post({ ...common(incoming), body: { kind: "setting", queue: command.settings } }));
       }
-      const { text } = command;
-      return told(
-        await post({ ...common(incoming), body: { kind: "reset", by: "person", ...(text ? { text } : {}) } }),
-      );
+      const reset = await post({ ...common(incoming), body: { kind: "reset", by: "person" } });
+      if (!command.text) return told(reset);
+      // What follows the command is a person's message like any other, the first of the new session. A hand-in that is
+      // cut off in between is repeated by the channel: the reset is then recognised, and the text is not lost.
+      const first = common(incoming);
+      const source = { ...first.source, messageId: `${incoming.messageId}#text` };
+      const body = { kind: "user", text: command.text, sender: { id: incoming.userId } } as const;
+      return told(await post({ ...first, source, body }));
     },
   };
 }

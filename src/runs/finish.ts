@@ -74,7 +74,8 @@ export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, en
     ...(run.body.delivery ? { deliveryContext: run.body.delivery } : {}),
   };
   const append = chain(ports.ids, holding, [...orphans, ...ending.entries]);
-  const evenAborted = ending.outcome !== "ok";
+  // Whoever was told that the run will end must see it end so, whatever else came in between (M9).
+  const evenAborted = ending.outcome === "aborted";
   const { results } = await holding.commit({ site: ending.site, ops, append, state, run: run.guard(evenAborted) });
   const release = results[ops.length - 1];
   holding.released = release?.op === "agent.release" && release.released;

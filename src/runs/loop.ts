@@ -36,14 +36,33 @@ export async function runLoop(
 ): Promise<RunExit> {
   const timer = ports.clock.after(ports.settings.timeoutMs, () => run.end("timeout"));
   try {
-    return await steps(ports, holding, run, between);
+    return await heedingMarks(ports, holding, run, () => steps(ports, holding, run, between));
+  } finally {
+    timer();
+  }
+}
+
+/** Ends a run that cannot be begun again; the person is told, unless a mark wanted it to end anyway. */
+export const failRun = (
+  ports: RunPorts,
+  holding: Holding,
+  run: LiveRun,
+  error: { kind: RunErrorKind; message: string },
+): Promise<RunExit> => heedingMarks(ports, holding, run, () => failed(ports, holding, run, error));
+
+/** A mark that came between two steps: the run ends as the mark says (M9). */
+async function heedingMarks(
+  ports: RunPorts,
+  holding: Holding,
+  run: LiveRun,
+  work: () => Promise<RunExit>,
+): Promise<RunExit> {
+  try {
+    return await work();
   } catch (error) {
-    // A mark that came between two steps: the run ends as the mark says (M9).
     if (!(error instanceof LostHolding) || (error.refused !== "aborted" && error.refused !== "stopped")) throw error;
     run.end(error.refused === "stopped" ? "stop" : "person");
     return await endAsAsked(ports, holding, run);
-  } finally {
-    timer();
   }
 }
 
@@ -173,7 +192,7 @@ async function endAsAsked(ports: RunPorts, holding: Holding, run: LiveRun, parti
 }
 
 /** Ends a run that cannot go on; the person is told. */
-export async function failed(
+async function failed(
   ports: RunPorts,
   holding: Holding,
   run: LiveRun,
