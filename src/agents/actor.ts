@@ -62,6 +62,8 @@ export class Actor {
   #fresh: boolean;
   /** Whether what is found waiting or under way is given up (`restore: "discard"`). */
   #discards: boolean;
+  /** The claim under which this object worked last. */
+  #worked: number | undefined;
   #failures = 0;
   /** When the last run ended here; what had come before that had to wait for it. */
   #busyUntil: number | undefined;
@@ -226,6 +228,7 @@ export class Actor {
     // Claimed again right after we gave it back: nobody was in between, so what is in memory still holds.
     if (held?.released && held.epoch + 1 === this.#epoch) {
       this.#holding = held.renewed({ node, epoch: this.#epoch });
+      this.#worked = this.#epoch;
       return this.#holding;
     }
     this.#holding = undefined;
@@ -235,6 +238,9 @@ export class Actor {
     parseDescriptor(record.descriptor, `agent ${this.agentId}`);
     parseState(record.state, `agent ${this.agentId}`);
     this.#epoch = record.epoch;
+    // Somebody else may have held it since, and died with it, however long this object has been in memory (M13).
+    if (this.#worked !== undefined && record.epoch !== this.#worked) this.#fresh = true;
+    this.#worked = record.epoch;
     this.#holding = new Holding(ports, record, { node, epoch: record.epoch });
     return this.#holding;
   }

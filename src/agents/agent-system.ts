@@ -399,8 +399,11 @@ export class AgentSystem {
     this.#actors.clear();
     void this.#outbox?.stop();
     await this.#join();
-    await this.#rescan();
-    await this.#membership.claimAll();
+    // Not waited for: however long that takes, the new lease has to be renewed meanwhile.
+    void this.#rescan();
+    this.#membership
+      .claimAll()
+      .catch((error) => this.#ports.log.warn("agents will be claimed a little later", { error: errorText(error) }));
   }
 
   #queueSettings(message: Message, state: AgentState): Required<QueueSettings> {

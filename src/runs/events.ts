@@ -46,7 +46,7 @@ export class RunEvents {
 
   emit(about: { agentId: AgentId; runId: RunId; attempt: number; step: number }, body: RunEventBody): void {
     const seq = (this.#seqs.get(about.runId) ?? 0) + 1;
-    if (body.type === "end" || body.type === "error") this.#seqs.delete(about.runId);
+    if (body.type === "end") this.#seqs.delete(about.runId);
     else this.#seqs.set(about.runId, seq);
     if (this.#listeners.size === 0) return;
     const event = { ...body, ...about, seq } as RunEvent;

@@ -6,6 +6,7 @@ import type { ToolCallBlock } from "../core/entry.ts";
 import { errorText } from "../core/errors.ts";
 import type { ModelError, ModelResult } from "../core/model.ts";
 import type { CallRecord, RunBody, RunErrorKind } from "../core/run.ts";
+import { alternateRoles, isRoleOrderError } from "../history/alternate-roles.ts";
 import { assistantEntry, chain, toolEntry } from "../history/entries.ts";
 import { act, intendNext, openCalls, resultOf } from "./act.ts";
 import { textOutput } from "./call-tool.ts";
@@ -19,6 +20,8 @@ import { addUsage, countUsage } from "./usage.ts";
 export const TOOL_LIMIT_TEXT = "Tool execution limit reached.";
 export const OVERFLOW_TEXT =
   "Context overflow: prompt too large for the model. Try again with less input or a larger-context model.";
+export const ROLE_ORDER_TEXT =
+  "The model refused the order of the messages; begin a new session with /new, or try another model.";
 const CUT_OFF_TEXT = "Not executed: the answer was cut off at its length limit, so the arguments may be incomplete.";
 
 /** What the owner does between two steps of its run: takes steered messages into it. */
@@ -85,7 +88,9 @@ async function steps(ports: RunPorts, holding: Holding, run: LiveRun, between: B
     if (run.body.iterations >= ports.settings.maxIterations) {
       return failed(ports, holding, run, { kind: "tool_limit", message: TOOL_LIMIT_TEXT });
     }
-    const result = await think(ports, holding, run);
+    let result = await think(ports, holding, run);
+    // A context refused for the order of its roles is sent once more in the strictest form.
+    if (result.error && isRoleOrderError(result.error)) result = await think(ports, holding, run, alternateRoles);
     if (run.signal.aborted) return endAsAsked(ports, holding, run, result);
     if (result.error) return failed(ports, holding, run, explain(result.error), result);
     const calls = result.content.filter((block) => block.type === "toolCall");
@@ -214,6 +219,7 @@ async function failed(
 
 async function ended(ports: RunPorts, holding: Holding, run: LiveRun, ending: Ending): Promise<RunExit> {
   const result = await finish(ports, holding, run, ending);
+  if (ending.error) ports.events.emit(aboutOf(run), { type: "error", message: ending.error.message });
   ports.events.emit(aboutOf(run), { type: "end", result });
   return { kind: "ended", result };
 }
@@ -222,5 +228,6 @@ const aboutOf = (run: LiveRun) => ({ agentId: run.agentId, runId: run.id, attemp
 
 function explain(error: ModelError): { kind: RunErrorKind; message: string } {
   if (error.class === "overflow") return { kind: "context_overflow", message: OVERFLOW_TEXT };
+  if (isRoleOrderError(error)) return { kind: "role_ordering", message: `${ROLE_ORDER_TEXT} ${error.message}` };
   return { kind: "model", message: `Inference failed. ${errorText(error.message)}` };
 }

@@ -6,7 +6,14 @@
 import { z } from "zod";
 import { sleep } from "../core/clock.ts";
 import { errorText } from "../core/errors.ts";
-import { MODEL_TRIES, type ModelEvent, type ModelRequest, type ModelResult, type ModelTool } from "../core/model.ts";
+import {
+  MODEL_TRIES,
+  type ModelEvent,
+  type ModelMessage,
+  type ModelRequest,
+  type ModelResult,
+  type ModelTool,
+} from "../core/model.ts";
 import type { Tool } from "../core/tool.ts";
 import { graceAfter } from "./grace.ts";
 import type { Holding } from "./holding.ts";
@@ -15,11 +22,16 @@ import type { RunPorts } from "./run-ports.ts";
 
 const BACKOFF_BASE_MS = 2_000;
 
-export async function think(ports: RunPorts, holding: Holding, run: LiveRun): Promise<ModelResult> {
+export async function think(
+  ports: RunPorts,
+  holding: Holding,
+  run: LiveRun,
+  shape: (messages: readonly ModelMessage[]) => readonly ModelMessage[] = (messages) => messages,
+): Promise<ModelResult> {
   const request: ModelRequest = {
     ...ports.voice({ ...holding.record, state: holding.state }),
     // A copy: what was sent stays what was sent while the context goes on.
-    messages: [...(await holding.context())],
+    messages: [...shape(await holding.context())],
     tools: ports.tools.list(holding.agentId).map(modelTool),
     sessionId: holding.sessionId,
   };
