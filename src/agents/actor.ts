@@ -11,7 +11,7 @@ import { isUrgent, type Message } from "../core/message.ts";
 import type { QueueDedupeMode, QueueSettings } from "../core/queue.ts";
 import type { Lane, RunResult } from "../core/run.ts";
 import { type AgentState, parseState } from "../core/state.ts";
-import { type Choice, choose, onArrival, routeKey, type Waiting } from "../inbox/decide.ts";
+import { type Choice, choose, onArrival, routeKey, steerableNow, type Waiting } from "../inbox/decide.ts";
 import { Holding, LostHolding } from "../runs/holding.ts";
 import { type Lanes, Place } from "../runs/lanes.ts";
 import type { LiveRun } from "../runs/live-run.ts";
@@ -136,7 +136,7 @@ export class Actor {
   /** Looks at what arrived while a run is active: some of it ends the run, some may enter it at its next step. */
   async #lookAtArrivals(run: LiveRun): Promise<void> {
     try {
-      for (const waiting of await this.#arrivals(run)) {
+      for (const waiting of await this.#arrivals()) {
         const { message } = waiting;
         const { state, body } = run;
         const streaming = state === "streaming";
@@ -166,10 +166,9 @@ export class Actor {
   }
 
   /** What waits and was not looked at before in this run, and everything urgent. */
-  async #arrivals(run: LiveRun): Promise<readonly Waiting[]> {
+  async #arrivals(): Promise<readonly Waiting[]> {
     const { store } = this.#host.ports;
-    const afterSeq = Math.max(this.#seen, ...run.body.seqs);
-    const fresh = await store.waiting(this.agentId, { limit: LOOK_AHEAD, afterSeq });
+    const fresh = await store.waiting(this.agentId, { limit: LOOK_AHEAD, afterSeq: this.#seen });
     const urgent = await store.waiting(this.agentId, { limit: 8, urgent: true });
     this.#seen = Math.max(this.#seen, fresh.at(-1)?.seq ?? 0);
     return [...urgent, ...fresh].map((message) => this.#withSettings(message));
@@ -184,8 +183,7 @@ export class Actor {
   async #steer(holding: Holding, run: LiveRun): Promise<void> {
     if (this.#steerable.size === 0) return;
     const waiting = await this.#host.ports.store.waiting(this.agentId, { limit: LOOK_AHEAD });
-    const messages = waiting.filter(({ seq }) => this.#steerable.has(seq));
-    this.#steerable.clear();
+    const messages = steerableNow(waiting, routeKey(run.body.delivery), this.#steerable);
     if (messages.length > 0) await steerInto(this.#host.ports, holding, run, messages);
   }
 
@@ -380,6 +378,7 @@ export class Actor {
 
   async #drive(holding: Holding, run: LiveRun): Promise<void> {
     this.#run = run;
+    this.#seen = 0;
     // What came while the run was being opened is looked at once more, now that the run can be ended.
     if (this.#again) void this.#lookAtArrivals(run);
     if (this.#host.draining()) run.end("drain");

@@ -5,7 +5,7 @@ import { type AgentId, messageId } from "../core/ids.ts";
 import type { Message, MessageBody } from "../core/message.ts";
 import { type QueueMode, type QueueSettings, queueModeSchema } from "../core/queue.ts";
 import { buildCollectPrompt, buildQueueSummaryPrompt, COLLECT_TITLE, summaryLine } from "./collect-prompt.ts";
-import { type BusyAgent, choose, onArrival, routeOf, type Waiting } from "./decide.ts";
+import { type BusyAgent, choose, onArrival, routeOf, steerableNow, type Waiting } from "./decide.ts";
 
 const agentId = "a".repeat(24) as AgentId;
 const HOME: DeliveryContext = { channel: "c", to: "home" };
@@ -216,6 +216,19 @@ describe("a message that arrives while a run is active", () => {
     expect(onArrival(said({ seq: 2, body: { kind: "reset", by: "person" } }), run)).toBe("end-reset");
     expect(onArrival(said({ seq: 2, body: { kind: "reset", by: "daily" } }), run)).toBe("wait");
   });
+});
+
+test("what is steered never overtakes an older message of its route", () => {
+  const waiting = [
+    said({ seq: 1 }),
+    said({ seq: 2, to: { channel: "c", to: "b" } }),
+    said({ seq: 3 }),
+    said({ seq: 4 }),
+  ].map((one) => one.message);
+  const route = routeOf(said({ seq: 1 }).message);
+  expect(steerableNow(waiting, route, new Set([1, 3])).map(({ seq }) => seq)).toEqual([1, 3]);
+  expect(steerableNow(waiting, route, new Set([1, 4])).map(({ seq }) => seq)).toEqual([1]);
+  expect(steerableNow(waiting, route, new Set([3, 4]))).toEqual([]);
 });
 
 describe("the queue's laws", () => {

@@ -186,6 +186,20 @@ function sameness(message: Message, dedupe: QueueDedupeMode): string | undefined
   return id ? undefined : JSON.stringify([routeOf(message), messageText(message.body)]);
 }
 
+/**
+ * Which of the waiting messages enter the run now: in order, up to the first of its route that must wait. A message never
+ * overtakes an older one of the same route (L2).
+ */
+export function steerableNow(
+  waiting: readonly Message[],
+  route: string,
+  steerable: ReadonlySet<number>,
+): readonly Message[] {
+  const ofRoute = waiting.filter((message) => isRunnable(message) && routeOf(message) === route);
+  const stop = ofRoute.findIndex(({ seq }) => !steerable.has(seq));
+  return stop === -1 ? ofRoute : ofRoute.slice(0, stop);
+}
+
 /** How the active run looks to a message that arrives. */
 export interface BusyAgent {
   readonly streaming: boolean;

@@ -4,17 +4,11 @@
  */
 import type { Delivery } from "../../src/core/delivery.ts";
 import type { Message } from "../../src/core/message.ts";
-import type { SendRecord } from "./channel.ts";
+import { context } from "./audit-context.ts";
+import { runs } from "./audit-runs.ts";
+import { broken, isAnswer, pairs, parsed, type Row, textOf, type View, type Violation, viewOf } from "./audit-view.ts";
 import type { Evidence, ListedAgent } from "./evidence.ts";
-import type { ModelCall } from "./scripted-model.ts";
 import { tokensIn, tokenText } from "./tokens.ts";
-
-export type Law = "L1" | "L2" | "L3" | "L4" | "L5" | "L11" | "L12" | "identity" | "liveness" | "program";
-
-export interface Violation {
-  readonly law: Law;
-  readonly what: string;
-}
 
 export function audit(evidence: Evidence): readonly Violation[] {
   const view = viewOf(evidence);
@@ -23,54 +17,14 @@ export function audit(evidence: Evidence): readonly Violation[] {
     ...everyMessageSettledOnce(view),
     ...takenInOrder(view),
     ...answersInOrder(view),
-    ...oneLiveRun(view),
-    ...noToolRepeated(view),
+    ...targetsInOrder(view),
+    ...runs(view),
     ...everyDeliveryEnds(view),
     ...shownAtMostOnce(view),
-    ...lawfulRequests(view),
+    ...context(view),
     ...evidence.listed.flatMap((one) => [...lawfulState(one)]),
   ];
 }
-
-interface Row {
-  readonly of: ListedAgent;
-  readonly message: Message;
-}
-
-interface View extends Evidence {
-  /** Where each token lies in the inboxes. Lawful: exactly one place. */
-  readonly rows: ReadonlyMap<string, readonly Row[]>;
-  readonly shown: ReadonlyMap<string, readonly SendRecord[]>;
-  readonly sends: ReadonlyMap<string, readonly SendRecord[]>;
-}
-
-function viewOf(evidence: Evidence): View {
-  const rows = new Map<string, Row[]>();
-  for (const of of evidence.listed) {
-    for (const message of of.messages) {
-      const text = "text" in message.body ? (message.body.text ?? "") : "";
-      for (const token of tokensIn(text, "t")) push(rows, token, { of, message });
-    }
-  }
-  const shown = new Map<string, SendRecord[]>();
-  const sends = new Map<string, SendRecord[]>();
-  for (const send of evidence.channels.flatMap((channel) => channel.sends)) {
-    push(sends, send.deliveryId, send);
-    if (send.shown) push(shown, send.deliveryId, send);
-  }
-  return { ...evidence, rows, shown, sends };
-}
-
-function push<T>(map: Map<string, T[]>, key: string, value: T): void {
-  const list = map.get(key);
-  if (list) list.push(value);
-  else map.set(key, [value]);
-}
-
-const broken = (law: Law, what: string): Violation => ({ law, what });
-const textOf = (delivery: Delivery): string => delivery.payload.text ?? "";
-/** Two of something where one is right. */
-const pairs = <T>(list: readonly T[]): [T, T][] => list.slice(1).map((item, index) => [list[index] as T, item]);
 
 /** A conversation has one agent, an agent one conversation (DESIGN §6, M3). */
 function* identity({ workload, rows }: View): Iterable<Violation> {
@@ -127,24 +81,26 @@ function* settled({ calls, scenario }: View, token: string, { of, message }: Row
 }
 
 const isAnswerTo = (delivery: Delivery, token: string): boolean =>
-  tokensIn(textOf(delivery), "r").length > 0 && textOf(delivery).includes(tokenText(token));
+  isAnswer(delivery) && textOf(delivery).includes(tokenText(token));
 
 /** L2: tokens reach the model in the order of the inbox, and the inbox keeps the order the outside can prove. */
-function* takenInOrder({ calls, rows, channels }: View): Iterable<Violation> {
+function* takenInOrder({ calls, rows, channels, scenario }: View): Iterable<Violation> {
+  const { order = "inbox" } = scenario;
   const last = new Map<string, { seq: number; token: string }>();
   const seen = new Set<string>();
   for (const token of calls.flatMap((call) => call.tokens)) {
     const row = rows.get(token)?.[0];
-    if (!row || seen.has(token) || isSilent(row.message)) continue;
+    if (!row || order === "none" || seen.has(token) || isSilent(row.message)) continue;
     seen.add(token);
-    const before = last.get(row.of.agent.id);
+    const lane = laneOf(row, order);
+    const before = last.get(lane);
     if (before && before.seq > row.message.seq) {
       yield broken(
         "L2",
         `${before.token} (seq ${before.seq}) reached the model before ${token} (seq ${row.message.seq})`,
       );
     }
-    last.set(row.of.agent.id, { seq: row.message.seq, token });
+    last.set(lane, { seq: row.message.seq, token });
   }
   const inbound = channels.flatMap((channel) => channel.inbound);
   for (const a of inbound) {
@@ -158,79 +114,52 @@ function* takenInOrder({ calls, rows, channels }: View): Iterable<Violation> {
   }
 }
 
+/** Within what messages keep their order: the inbox, or one route into it. */
+const laneOf = ({ of, message }: Row, order: string): string =>
+  order === "route" ? `${of.agent.id} ${JSON.stringify(message.delivery)}` : of.agent.id;
+
 const isSilent = ({ body }: Message): boolean => body.kind === "system" && body.silent === true;
 
 /** L2, outward: the answers shown to one person come in the order of what they answer. */
-function* answersInOrder({ channels, rows }: View): Iterable<Violation> {
+function* answersInOrder({ channels, rows, lost, scenario }: View): Iterable<Violation> {
+  const { order = "inbox" } = scenario;
+  if (order === "none") return;
   for (const channel of channels) {
     const last = new Map<string, { seq: number; text: string }>();
     const seen = new Set<string>();
-    for (const { deliveryId, shown, to, text } of channel.sends) {
-      if (!shown || seen.has(deliveryId) || tokensIn(text, "r").length === 0) continue;
+    for (const { deliveryId, shown, to, thread, text } of channel.sends) {
+      if (!shown || lost.has(deliveryId) || seen.has(deliveryId) || tokensIn(text, "r").length === 0) continue;
       seen.add(deliveryId);
-      const seq = Math.max(...tokensIn(text, "t").map((token) => rows.get(token)?.[0]?.message.seq ?? 0));
-      const before = last.get(to);
+      // An answer may speak of what was dropped elsewhere; it is for those who wrote from the place it is shown in.
+      const answered = tokensIn(text, "t")
+        .flatMap((token) => rows.get(token)?.[0] ?? [])
+        .filter(({ message }) => String(message.delivery?.threadId ?? "") === thread);
+      if (answered.length === 0) continue;
+      const seq = Math.max(...answered.map(({ message }) => message.seq));
+      const whose = `${answered[0]?.of.agent.id} ${thread}`;
+      const before = last.get(whose);
       if (before && before.seq > seq) yield broken("L2", `${to} was shown "${before.text}" before "${text}"`);
-      last.set(to, { seq, text });
+      last.set(whose, { seq, text });
     }
   }
 }
 
-/** L3, by commits: a result that was kept was thought up knowing every result kept before it. */
-function* oneLiveRun({ listed, calls, scenario }: View): Iterable<Violation> {
-  const forgetful = scenario.workload.resets[1] > 0 || scenario.workload.directives.overflow !== undefined;
-  const byMark = new Map<string, ModelCall>();
-  for (const call of calls) for (const mark of [call.answer ?? "", ...call.asked]) byMark.set(mark, call);
-  for (const { agent, lines, runs } of listed) {
-    const kept = lines.map(parsed).flatMap((line) => callOf(byMark, line));
-    for (const [a, b] of forgetful ? [] : pairs(kept)) {
-      const marks = a.answer === undefined ? a.asked : [a.answer];
-      if (marks.every((mark) => b.context.has(mark))) continue;
-      yield broken(
-        "L3",
-        `${agent.id}: model call ${b.n} (${b.process}) did not know what call ${a.n} (${a.process}) had said`,
-      );
+/** M17: what is owed to one place is sent there in the order it was owed, whoever owes it. */
+function* targetsInOrder({ listed, sends, lost }: View): Iterable<Violation> {
+  const byTarget = new Map<string, Delivery[]>();
+  for (const delivery of listed.flatMap(({ deliveries }) => deliveries)) {
+    const key = `${delivery.target.channel}/${delivery.target.to}/${delivery.target.threadId ?? ""}`;
+    byTarget.set(key, [...(byTarget.get(key) ?? []), delivery]);
+  }
+  for (const [target, owed] of byTarget) {
+    owed.sort((a, b) => a.n - b.n);
+    const first = owed.flatMap(({ id }) => (lost.has(id) ? [] : (sends.get(id)?.[0] ?? [])));
+    for (const [a, b] of pairs(first)) {
+      if (a.at > b.at)
+        yield broken("L2", `${target}: ${b.deliveryId} was sent before ${a.deliveryId}, which came first`);
     }
-    const open = runs.filter(({ state }) => state === "open");
-    if (open.length > 1) yield broken("L3", `${agent.id} has ${open.length} open runs`);
   }
 }
-
-/** The model call an assistant's line in history comes from. A silent answer bears no mark. */
-function callOf(byMark: ReadonlyMap<string, ModelCall>, { role, content }: Line): readonly ModelCall[] {
-  if (role !== "assistant") return [];
-  const marks = (content ?? []).flatMap((block) =>
-    block.type === "toolCall" ? [block.id ?? ""] : tokensIn(block.text ?? "", "r"),
-  );
-  const call = byMark.get(marks[0] ?? "-");
-  return call ? [call] : [];
-}
-
-/** L4: what must not be repeated started once, and every call that history knows has its outcome there. */
-function* noToolRepeated({ executions, listed }: View): Iterable<Violation> {
-  const started = new Map<string, number>();
-  for (const { replay, tool, token } of executions) {
-    if (replay === "never") started.set(`${tool} for ${token}`, (started.get(`${tool} for ${token}`) ?? 0) + 1);
-  }
-  for (const [what, times] of started) if (times > 1) yield broken("L4", `${what} was executed ${times} times`);
-  for (const { agent, lines } of listed) {
-    const asked = new Set<string>();
-    for (const entry of lines.map(parsed)) {
-      for (const block of entry.content ?? []) if (block.type === "toolCall" && block.id) asked.add(block.id);
-      if (entry.role === "tool" && entry.toolCallId) asked.delete(entry.toolCallId);
-    }
-    for (const id of asked) yield broken("L4", `${agent.id}: call ${id} has no outcome in history`);
-  }
-}
-
-interface Line {
-  readonly type?: string;
-  readonly id?: string;
-  readonly role?: string;
-  readonly toolCallId?: string;
-  readonly content?: readonly { readonly type?: string; readonly id?: string; readonly text?: string }[];
-}
-const parsed = (line: string): Line => JSON.parse(line) as Line;
 
 /** L5: every delivery has ended, and its end is true to what the channel saw. */
 function* everyDeliveryEnds({ listed, shown }: View): Iterable<Violation> {
@@ -273,15 +202,6 @@ function* shownAtMostOnce({ channels, listed, sends }: View): Iterable<Violation
         yield broken("L12", `${id} is unconfirmed on a channel that can tell`);
       }
     }
-  }
-}
-
-/** L11: whatever was restored, the model is asked only what a provider accepts, and no message stands twice in it. */
-function* lawfulRequests({ calls }: View): Iterable<Violation> {
-  for (const { n, process, unlawful, tokens } of calls) {
-    if (unlawful) yield broken("L11", `model call ${n} (${process}): ${unlawful}`);
-    const twice = tokens.find((token, index) => tokens.indexOf(token) !== index);
-    if (twice) yield broken("L11", `model call ${n} (${process}): ${twice} stands twice in the context`);
   }
 }
 

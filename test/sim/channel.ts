@@ -34,6 +34,8 @@ export interface SendRecord {
   readonly process: string;
   readonly deliveryId: string;
   readonly to: string;
+  /** The place within `to`, if the target names one. */
+  readonly thread: string;
   readonly text: string;
   readonly shown: boolean;
   readonly result: SendResult["status"];
@@ -62,7 +64,7 @@ interface Receiver {
   readonly host: ConnectorHost;
 }
 
-/** Longest time a request of a dead process may still be on its way; shorter than any restart takes. */
+/** Longest time a request of a dead process may still be on its way, unless it is a slow one; shorter than a restart. */
 const LATENCY = 120;
 
 export function makeChannel(world: ChannelWorld, name: string, sendingClass: SendingClass): Channel {
@@ -92,6 +94,7 @@ export function makeChannel(world: ChannelWorld, name: string, sendingClass: Sen
 
   function give({ process, host }: Receiver, item: Inbound): void {
     const { message } = item;
+    item.handedAt ??= scheduler.time;
     process.enter(() => {
       log.write(process.name, `hears ${name} ${message.messageId}`);
       const accepted = "command" in message ? host.command(message) : host.accept(message);
@@ -138,8 +141,18 @@ export function makeChannel(world: ChannelWorld, name: string, sendingClass: Sen
     const shown = shows && !(sendingClass === "idempotent" && shownIds.has(id));
     if (shown) shownIds.add(id);
     const to = target.to ?? "";
+    const thread = String(target.threadId ?? "");
     const text = payload.text ?? "";
-    sends.push({ at: scheduler.time, process: process.name, deliveryId: id, to, text, shown, result: result.status });
+    sends.push({
+      at: scheduler.time,
+      process: process.name,
+      deliveryId: id,
+      to,
+      thread,
+      text,
+      shown,
+      result: result.status,
+    });
     log.write(name, `gets ${id} from ${process.name}: ${result.status}${shown ? ", shown" : ""}`);
     return result;
   }
@@ -169,9 +182,17 @@ export function makeChannel(world: ChannelWorld, name: string, sendingClass: Sen
         async start(host) {
           receivers.push({ process, host });
         },
-        async stop() {
-          receivers = receivers.filter((receiver) => receiver.process !== process);
-        },
+        stop: () =>
+          new Promise((resolve) => {
+            // It takes a moment, and what was on its way in then still arrives, even afterwards.
+            scheduler.after(random.int(0, 60), () => {
+              const stopped = receivers.find((receiver) => receiver.process === process);
+              receivers = receivers.filter((receiver) => receiver.process !== process);
+              const late = inbound.find(({ acknowledgedAt }) => acknowledgedAt === undefined);
+              if (stopped && late) scheduler.after(random.int(0, 300), () => give(stopped, late));
+              process.enter(resolve);
+            });
+          }),
         health: () => ({ ok: true, detail: "simulated" }),
         send: (delivery, signal) =>
           process.call<SendResult>("send", name, (answer) => {
@@ -181,7 +202,8 @@ export function makeChannel(world: ChannelWorld, name: string, sendingClass: Sen
               open = false;
               scheduler.after(ms, () => answer({ value }));
             };
-            scheduler.after(random.int(5, LATENCY), () => {
+            const slow = faults.active && random.chance(faults.channel.slow);
+            scheduler.after(slow ? random.int(300, 4_000) : random.int(5, LATENCY), () => {
               const result = receive(process, delivery);
               tell(result, result.status === "unknown" ? random.int(500, 2_000) : random.int(5, 60));
             });

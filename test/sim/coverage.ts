@@ -19,14 +19,32 @@ export function holesIn(report: Report): readonly Hole[] {
   );
 }
 
-/** Worlds that die in the holes: seeds that are known to pass there first, then others. */
-export function jobsForHoles(report: Report, subject: string, round: number, freshSeed: number): readonly Job[] {
-  return holesIn(report).map(({ scenario, site, moment }) => ({
-    seed: report.witnesses[scenario]?.[site]?.[round] ?? freshSeed + round,
-    scenario,
-    subject,
-    aim: { site, moment },
-  }));
+/** How many worlds are tried for a place before it counts as never hit. */
+const TRIES = 12;
+
+/** Which worlds were already sent after which place. */
+export type Tried = Map<string, Set<string>>;
+
+/**
+ * Worlds that die in the holes: those that are known to pass there, each with the crashes that brought it there and one
+ * more; where all were tried, fresh ones. None for a place that was tried often enough.
+ */
+export function jobsForHoles(
+  report: Report,
+  like: Pick<Job, "subject" | "onFile">,
+  tried: Tried,
+  freshSeed: number,
+): readonly Job[] {
+  return holesIn(report).flatMap(({ scenario, site, moment }) => {
+    const hole = `${scenario}|${site}|${moment}`;
+    const before = tried.get(hole) ?? new Set();
+    if (before.size >= TRIES) return [];
+    const known = report.witnesses[scenario]?.[site] ?? [];
+    const fresh = { seed: freshSeed + before.size, aims: [] };
+    const { seed, aims } = known.find((witness) => !before.has(JSON.stringify(witness))) ?? fresh;
+    tried.set(hole, new Set([...before, JSON.stringify({ seed, aims })]));
+    return [{ seed, scenario, aims: [...aims, { site, moment }], ...like }];
+  });
 }
 
 export function coverageTable(report: Report): string {

@@ -34,13 +34,16 @@ interface Trigger {
   left: number;
 }
 
-/** `crashes`: at most so many. `aim`: die once, the first time this very place is passed. */
-export function makeCrashPlan(random: Random, crashes: number, aim?: CrashAim): CrashPlan {
+/**
+ * `crashes`: at most so many. `aims`: beside these, die once at each of these places, the first time it is passed. An aim
+ * outlives the faults' end: a place that was entered just before it can still be hit on the way out.
+ */
+export function makeCrashPlan(random: Random, crashes: number, aims: readonly CrashAim[] = []): CrashPlan {
   const coverage: Coverage = new Map();
   const passed = new Map<string, number>();
   let budget = crashes;
   let died = 0;
-  let aimed = aim;
+  let aimed = aims;
   let stopped = false;
   let trigger = nextTrigger(random);
   let pauses = 0;
@@ -49,11 +52,14 @@ export function makeCrashPlan(random: Random, crashes: number, aim?: CrashAim): 
     coverage.set(`${site}|${moment}`, (coverage.get(`${site}|${moment}`) ?? 0) + 1);
   };
 
+  function aimedAt(point: CrashPoint): boolean {
+    if (point.kind !== "commit") return false;
+    const aim = aimed.find(({ site, moment }) => site === point.site && moment === point.moment);
+    aimed = aimed.filter((one) => one !== aim);
+    return aim !== undefined;
+  }
+
   function due(point: CrashPoint): boolean {
-    if (aimed && point.kind === "commit" && aimed.site === point.site && aimed.moment === point.moment) {
-      aimed = undefined;
-      return true;
-    }
     if (budget <= 0) return false;
     trigger.left -= 1;
     if (trigger.left > 0) return false;
@@ -79,7 +85,8 @@ export function makeCrashPlan(random: Random, crashes: number, aim?: CrashAim): 
       pauses += 1;
     },
     at(point) {
-      if (stopped) return "go";
+      const strikes = aimedAt(point);
+      if (stopped && !strikes) return "go";
       const cell = `${point.site}|${point.moment}`;
       if (point.kind === "commit") {
         passed.set(cell, (passed.get(cell) ?? 0) + 1);
@@ -88,11 +95,12 @@ export function makeCrashPlan(random: Random, crashes: number, aim?: CrashAim): 
           if (!coverage.has(other)) coverage.set(other, 0);
         }
       }
-      if (!due(point)) return pauseDue(point) ? "pause" : "go";
+      if (!strikes && !due(point)) return pauseDue(point) ? "pause" : "go";
       died += 1;
-      budget -= 1;
+      // An aimed death is one more: those the seed plans come as they would have come.
+      if (!strikes) budget -= 1;
       if (point.kind === "commit") hit(point.site, point.moment);
-      trigger = nextTrigger(random);
+      if (!strikes) trigger = nextTrigger(random);
       return "die";
     },
     countBatchDeath(sites) {

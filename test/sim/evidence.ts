@@ -4,6 +4,7 @@ import type { Delivery } from "../../src/core/delivery.ts";
 import type { Message } from "../../src/core/message.ts";
 import type { RunRecord } from "../../src/core/run.ts";
 import type { StoreReader } from "../../src/core/store.ts";
+import type { AbortRecord } from "./aborts.ts";
 import type { Channel } from "./channel.ts";
 import type { Scenario } from "./scenarios.ts";
 import type { ModelCall } from "./scripted-model.ts";
@@ -17,6 +18,15 @@ export interface Evidence {
   readonly calls: readonly ModelCall[];
   readonly executions: readonly Execution[];
   readonly listed: readonly ListedAgent[];
+  readonly aborts: readonly AbortRecord[];
+  /** How often a process died otherwise than in peace. */
+  readonly deaths: number;
+  /** The processes that were paused, once for each time. */
+  readonly paused: readonly string[];
+  readonly nodes: number;
+  /** Process → when each of its leases began. */
+  readonly leases: ReadonlyMap<string, readonly number[]>;
+  readonly leaseMs: number;
 }
 
 /** One agent as the public listing shows it, everything oldest first. */

@@ -8,6 +8,8 @@ export interface StoreFaults {
   readonly unanswered: number;
   /** `CommitUnknownError` first, applied a moment later. */
   readonly late: number;
+  /** Applied in time, answered only after seconds. */
+  readonly hangs: number;
   /** Not applied, `StoreFullError`. */
   readonly full: number;
   /** A process of the batch dies between the commit and its answers. */
@@ -23,6 +25,8 @@ export interface ChannelFaults {
   /** Not shown, and the answer is `unknown`. */
   readonly hiddenUnknown: number;
   readonly lookupUnknown: number;
+  /** Under way for longer than a restart takes. */
+  readonly slow: number;
   readonly duplicate: number;
   /** Handed in again after the acknowledgement. */
   readonly redeliver: number;
@@ -37,13 +41,14 @@ export interface Faults {
   readonly channel: ChannelFaults;
 }
 
-export const CALM_STORE: StoreFaults = { lost: 0, unanswered: 0, late: 0, full: 0, batchDeath: 0.002 };
+export const CALM_STORE: StoreFaults = { lost: 0, unanswered: 0, late: 0, hangs: 0, full: 0, batchDeath: 0.002 };
 export const CALM_CHANNEL: ChannelFaults = {
   retry: 0,
   refuse: 0,
   shownUnknown: 0,
   hiddenUnknown: 0,
   lookupUnknown: 0,
+  slow: 0,
   duplicate: 0.1,
   redeliver: 0.05,
 };

@@ -1,8 +1,9 @@
 /** Looks for a mutation with the eyes of the auditor: seed after seed until its law is found broken. */
-import type { Law, Violation } from "./auditor.ts";
+import type { Law, Violation } from "./audit-view.ts";
 import { minimalActor } from "./minimal-actor.ts";
 import type { Mutation } from "./mutations.ts";
 import { SCENARIOS, type Scenario } from "./scenarios.ts";
+import type { SubjectUnderTest } from "./subject.ts";
 import { runWorld } from "./world.ts";
 
 export interface Catch {
@@ -13,17 +14,36 @@ export interface Catch {
   readonly first: Violation | undefined;
 }
 
-export async function hunt(mutation: Mutation): Promise<Catch> {
+/** Sick worlds need not be watched for as long as it takes to be sure of a sound one. */
+const HUNT_REST_MS = 60_000;
+
+/** `subject`: what the mutation is wrapped around; the minimal actor with its quirks where none is named. */
+export async function hunt(mutation: Mutation, subject = minimalActor(mutation.quirks)): Promise<Catch> {
   const laws = new Set<Law>();
+  const scenario = scenarioOf(mutation);
+  const { store: mutateStore, ports: mutatePorts } = mutation;
   for (let seed = 1; seed <= mutation.seeds; seed++) {
-    const subject = minimalActor(mutation.quirks);
-    const world = { seed, scenario: scenarioOf(mutation), subject, mutateStore: mutation.store };
+    const world = { seed, scenario, subject, mutateStore, mutatePorts, restMs: HUNT_REST_MS };
     const { violations } = await runWorld(world);
     for (const { law } of violations) laws.add(law);
     const first = violations.find(({ law }) => law === mutation.law);
     if (first) return { seed, laws: [...laws], first };
   }
   return { seed: undefined, laws: [...laws], first: undefined };
+}
+
+const sound = new Map<string, Promise<readonly Violation[]>>();
+
+/** What the sound program does in the world in which the mutation was found. Each such world is run once. */
+export function withoutMutation(mutation: Mutation, subject: SubjectUnderTest, seed: number) {
+  const key = `${subject.name}/${mutation.scenario}/${seed}`;
+  const known =
+    sound.get(key) ??
+    runWorld({ seed, scenario: scenarioOf(mutation), subject, restMs: HUNT_REST_MS }).then(
+      ({ violations }) => violations,
+    );
+  sound.set(key, known);
+  return known;
 }
 
 export function scenarioOf({ scenario }: Mutation): Scenario {

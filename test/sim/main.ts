@@ -1,5 +1,5 @@
 /**
- * `npm run sim -- --seeds N --seed S [--scenario NAME] [--subject NAME] [--crash before:SITE] [--jobs N] [--verbose]`
+ * `npm run sim -- --seeds N --seed S [--scenario NAME] [--subject NAME] [--crash before:SITE] [--file] [--jobs N] [--verbose]`
  * Runs worlds, prints what they add up to, and ends with 1 where a law was broken or a crash place never hit.
  */
 import { fork } from "node:child_process";
@@ -7,14 +7,14 @@ import { availableParallelism } from "node:os";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { coverageTable, holesIn, jobsForHoles } from "./coverage.ts";
+import { coverageTable, holesIn, jobsForHoles, type Tried } from "./coverage.ts";
+import type { CrashAim } from "./crash-plan.ts";
 import { emptyReport, type Failure, type Job, merge, type Report, replayCommand, runJobs } from "./report.ts";
 import { SCENARIOS, scenariosFor } from "./scenarios.ts";
 import { subjectNamed } from "./subjects.ts";
 
 /** From here on a crash place that was never hit is a failure. */
 const SEEDS_FOR_COVERAGE = 200;
-const HOLE_ROUNDS = 12;
 const PORTION = 10;
 
 const { values } = parseArgs({
@@ -23,7 +23,8 @@ const { values } = parseArgs({
     seed: { type: "string" },
     scenario: { type: "string" },
     subject: { type: "string" },
-    crash: { type: "string" },
+    crash: { type: "string", multiple: true },
+    file: { type: "boolean", default: false },
     jobs: { type: "string" },
     verbose: { type: "boolean", default: false },
   },
@@ -42,13 +43,15 @@ async function main(): Promise<number> {
     console.error(`There is no scenario ${values.scenario}. Known: ${SCENARIOS.map(({ name }) => name).join(", ")}`);
     return 2;
   }
-  const [moment, site] = values.crash?.split(":") ?? [];
-  const aim =
-    site === undefined ? undefined : { site, moment: moment === "after" ? ("after" as const) : ("before" as const) };
+  const aims = (values.crash ?? []).map((text): CrashAim => {
+    const [moment, site = ""] = text.split(":");
+    return { site, moment: moment === "after" ? "after" : "before" };
+  });
+  const like = { subject: subject.name, ...(values.file ? { onFile: true } : {}) };
   const jobs = Array.from({ length: seeds }, (_, index): Job => {
     const seed = first + index;
     const scenario = scenarios[seed % scenarios.length] ?? scenarios[0];
-    return { seed, scenario: scenario?.name ?? "", subject: subject.name, ...(aim ? { aim } : {}) };
+    return { seed, scenario: scenario?.name ?? "", ...like, ...(aims.length > 0 ? { aims } : {}) };
   });
 
   const began = performance.now();
@@ -59,8 +62,11 @@ async function main(): Promise<number> {
   const seconds = (performance.now() - began) / 1000;
 
   const demanding = seeds >= SEEDS_FOR_COVERAGE;
-  for (let round = 0; demanding && round < HOLE_ROUNDS && holesIn(report).length > 0; round++) {
-    await runParallel(report, jobsForHoles(report, subject.name, round, first + seeds), 0);
+  const tried: Tried = new Map();
+  for (let jobsLeft = demanding; jobsLeft; ) {
+    const more = jobsForHoles(report, like, tried, first + seeds);
+    await runParallel(report, more, 0);
+    jobsLeft = more.length > 0;
   }
   const holes = demanding ? holesIn(report) : [];
   return summary(

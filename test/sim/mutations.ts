@@ -4,8 +4,9 @@
  */
 import type { Change, CommitResult, OpResult } from "../../src/core/change.ts";
 import type { AgentId, SessionKey } from "../../src/core/ids.ts";
+import type { Ports } from "../../src/core/ports.ts";
 import type { Database } from "../../src/store/sqlite/database.ts";
-import type { Law } from "./auditor.ts";
+import type { Law } from "./audit-view.ts";
 import type { Quirks } from "./minimal-actor.ts";
 import type { Backend } from "./sim-store.ts";
 
@@ -18,6 +19,8 @@ export interface Mutation {
   readonly seeds: number;
   readonly quirks?: Quirks;
   readonly store?: (sound: Backend, db: Database) => Backend;
+  /** For a subject without quirks: what it sees of the world, broken. */
+  readonly ports?: (ports: Ports) => Ports;
 }
 
 export const MUTATIONS: readonly Mutation[] = [
@@ -50,7 +53,7 @@ export const MUTATIONS: readonly Mutation[] = [
     about: "a message that came in while the agent was given back wakes nobody",
     law: "liveness",
     scenario: "bursts",
-    seeds: 20,
+    seeds: 60,
     quirks: { ignoreRefusedRelease: true },
   },
   {
@@ -58,7 +61,7 @@ export const MUTATIONS: readonly Mutation[] = [
     about: "after an unanswered commit the step is tried anew without reading what became of it",
     law: "liveness",
     scenario: "unknown-commits",
-    seeds: 10,
+    seeds: 30,
     quirks: { retryBlindly: true },
   },
   {
@@ -169,7 +172,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: "key not unique",
     about: "a conversation's second message makes a second agent if it comes soon",
     law: "identity",
-    scenario: "bursts",
+    scenario: "first-contact",
     seeds: 10,
     store: (sound, db) => rewriting(sound, (change) => withYoungKey(db, change)),
   },

@@ -42,7 +42,7 @@ export interface ProcessWorld {
   /** What becomes of a process here. Asked once at every point. */
   fateAt(point: CrashPoint): "die" | "pause" | "go";
   onPause(process: SimProcess): void;
-  onDeath(process: SimProcess): void;
+  onDeath(process: SimProcess, why: string): void;
 }
 
 export function startProcess(world: ProcessWorld, node: string, life: number): SimProcess {
@@ -97,7 +97,7 @@ export function startProcess(world: ProcessWorld, node: string, life: number): S
       state = "dead";
       held = [];
       log.write(process.name, `dies ${why}`);
-      world.onDeath(process);
+      world.onDeath(process, why);
     },
     pause(why) {
       if (state !== "up") return;

@@ -1,5 +1,5 @@
 /** What many worlds add up to: failures with the command that replays each, coverage of crash places, counts. Plain data. */
-import type { Violation } from "./auditor.ts";
+import type { Violation } from "./audit-view.ts";
 import type { CrashAim } from "./crash-plan.ts";
 import { SCENARIOS } from "./scenarios.ts";
 import { SUBJECTS, subjectNamed } from "./subjects.ts";
@@ -10,7 +10,8 @@ export interface Job {
   readonly seed: number;
   readonly scenario: string;
   readonly subject: string;
-  readonly aim?: CrashAim;
+  readonly aims?: readonly CrashAim[];
+  readonly onFile?: boolean;
 }
 
 export interface Failure {
@@ -24,20 +25,27 @@ export interface Report {
   readonly failures: Failure[];
   /** scenario → `site|before` → how often a process died there. */
   readonly coverage: Record<string, Record<string, number>>;
-  /** scenario → site → some seeds that pass there. */
-  readonly witnesses: Record<string, Record<string, number[]>>;
+  /** scenario → site → some worlds that pass there: the seed, and the crashes that were aimed in it. */
+  readonly witnesses: Record<string, Record<string, Witness[]>>;
   readonly counts: Record<string, number>;
 }
 
-const WITNESSES = 6;
+/** A world is known by its seed and its aimed crashes: without them it may never come to the same place again. */
+export interface Witness {
+  readonly seed: number;
+  readonly aims: readonly CrashAim[];
+}
+
+const WITNESSES = 12;
 
 export const emptyReport = (): Report => ({ runs: 0, failures: [], coverage: {}, witnesses: {}, counts: {} });
 
 /** The one command that runs this very world again. */
-export function replayCommand({ seed, scenario, subject, aim }: Job): string {
+export function replayCommand({ seed, scenario, subject, aims = [], onFile }: Job): string {
   const other = subject === SUBJECTS[0]?.name ? "" : ` --subject ${subject}`;
-  const crash = aim ? ` --crash ${aim.moment}:${aim.site}` : "";
-  return `npm run sim -- --seed ${seed} --scenario ${scenario}${other}${crash}`;
+  const crash = aims.map(({ moment, site }) => ` --crash ${moment}:${site}`).join("");
+  const file = onFile ? " --file" : "";
+  return `npm run sim -- --seed ${seed} --scenario ${scenario}${other}${file}${crash}`;
 }
 
 export async function runJobs(jobs: readonly Job[], onLine?: (line: string) => void): Promise<Report> {
@@ -45,11 +53,12 @@ export async function runJobs(jobs: readonly Job[], onLine?: (line: string) => v
   for (const job of jobs) {
     const scenario = SCENARIOS.find(({ name }) => name === job.scenario);
     if (!scenario) throw new Error(`There is no scenario ${job.scenario}.`);
-    const world = { seed: job.seed, scenario, subject: subjectNamed(job.subject), aim: job.aim };
+    const world = { seed: job.seed, scenario, subject: subjectNamed(job.subject), aims: job.aims, onFile: job.onFile };
     const { violations, coverage, counts, lines } = await runWorld(world);
     for (const line of onLine ? lines : []) onLine?.(line);
-    const witnesses: Record<string, number[]> = {};
-    for (const cell of coverage.keys()) witnesses[cell.split("|")[0] ?? cell] = [job.seed];
+    const witnesses: Record<string, Witness[]> = {};
+    const witness = { seed: job.seed, aims: job.aims ?? [] };
+    for (const cell of coverage.keys()) witnesses[cell.split("|")[0] ?? cell] = [witness];
     merge(report, {
       runs: 1,
       failures: violations.length > 0 ? [{ job, violations, lines }] : [],
@@ -72,8 +81,10 @@ export function merge(into: Report, from: Report): void {
   for (const [scenario, sites] of Object.entries(from.witnesses)) {
     const known = into.witnesses[scenario] ?? {};
     into.witnesses[scenario] = known;
-    for (const [site, seeds] of Object.entries(sites)) {
-      known[site] = [...new Set([...(known[site] ?? []), ...seeds])].slice(0, WITNESSES);
+    for (const [site, worlds] of Object.entries(sites)) {
+      // Worlds without an aim first: they are the simplest to replay.
+      const all = [...(known[site] ?? []), ...worlds].sort((a, b) => a.aims.length - b.aims.length);
+      known[site] = all.slice(0, WITNESSES);
     }
   }
 }

@@ -1,5 +1,6 @@
 /** Scenarios are data: how many nodes, what may go wrong, what people write. A seed fills in the numbers. */
 
+import type { Config } from "../../src/config/config-schema.ts";
 import type { SendingClass } from "../../src/core/delivery.ts";
 import { CALM_CHANNEL, CALM_STORE, type ChannelFaults, type StoreFaults } from "./faults.ts";
 import type { Feature } from "./subject.ts";
@@ -25,21 +26,40 @@ export interface Scenario {
   readonly workload: WorkloadShape;
   /** What the subject must be able to do. */
   readonly needs: readonly Feature[];
+  /** How the subject treats messages that arrive while a run is active. */
+  readonly queue?: Partial<Config["queue"]>;
+  /** What the queue mode leaves of L2: order in the inbox, order within each route, or nothing that can be judged. */
+  readonly order?: "inbox" | "route" | "none";
   /** How messages may end here beside `answered` and `merged`. */
   readonly ends: readonly string[];
+  /** How often somebody asks by the program's own interface for a run to end. */
+  readonly aborts: Range;
+  readonly restore: "resume" | "discard";
+  /** Nobody fails but by his own fault, however often a poisonous message kills the node (M13). */
+  readonly innocentsLive?: boolean;
 }
 
 export interface WorkloadShape {
   readonly messages: Range;
   readonly conversations: Range;
+  /** Messages with which a person begins, all at once: they race to make the agent. */
+  readonly greeting: Range;
   /** Messages of one person within a moment. */
   readonly burst: Range;
   /** Milliseconds between bursts. */
   readonly pause: Range;
   /** Chance of each directive per message. */
   readonly directives: Partial<Record<Directive, number>>;
+  /** Directives that come in numbers, each on a message of its own. */
+  readonly exactly?: Partial<Record<Directive, Range>>;
+  /** The answers to all people of a channel go to one place. */
+  readonly sharedTarget?: boolean;
   /** System messages that arrive without a connector, and how many of them are silent. */
   readonly systemMessages: Range;
+  /** Threads each person writes in; each is a route of its own into the same agent. */
+  readonly threads?: number;
+  /** How often a person changes the queue mode. */
+  readonly modeChanges?: Range;
   readonly resets: Range;
   readonly stops: Range;
 }
@@ -58,6 +78,7 @@ const BASE: Omit<Scenario, "name" | "about"> = {
   workload: {
     messages: [50, 60],
     conversations: [5, 7],
+    greeting: [1, 1],
     burst: [1, 5],
     pause: [50, 1_500],
     directives: { silent: 0.05, "fail:transient": 0.05 },
@@ -67,6 +88,8 @@ const BASE: Omit<Scenario, "name" | "about"> = {
   },
   needs: [],
   ends: ["failed"],
+  aborts: [0, 0],
+  restore: "resume",
 };
 
 const scenario = (
@@ -81,16 +104,76 @@ const SICK_CHANNEL: ChannelFaults = {
   shownUnknown: 0.1,
   hiddenUnknown: 0.08,
   lookupUnknown: 0.3,
+  slow: 0,
   duplicate: 0.1,
   redeliver: 0.05,
 };
-const SICK_STORE: StoreFaults = { lost: 0.04, unanswered: 0.1, late: 0, full: 0.01, batchDeath: 0.002 };
+const SICK_STORE: StoreFaults = { lost: 0.04, unanswered: 0.1, late: 0, hangs: 0, full: 0.01, batchDeath: 0.002 };
+
+type Changes = Partial<Omit<Scenario, "workload">> & { readonly workload?: Partial<WorkloadShape> };
+
+const busy: Partial<WorkloadShape> = {
+  conversations: [5, 6],
+  burst: [2, 9],
+  pause: [200, 2_500],
+  threads: 2,
+  directives: { slow: 0.1, "tool:slow": 0.1, "tool:never": 0.1, "tool:safe": 0.1 },
+};
+const busyAgent = (queue: Partial<Config["queue"]>, order: Scenario["order"], ends: readonly string[]): Changes => ({
+  nodes: [1, 2],
+  crashes: [1, 4],
+  needs: ["queue-modes", "tools"],
+  queue: { debounceMs: 400, cap: 4, ...queue },
+  order,
+  ends: ["failed", "dropped", ...ends],
+  workload: busy,
+});
+
+/** Each queue mode under bursts past its cap, with two routes into each agent, on one node and on two. */
+const QUEUE_SCENARIOS: readonly (readonly [string, string, Changes])[] = [
+  ["collect", "what waits together becomes one prompt per route", busyAgent({ mode: "collect" }, "route", [])],
+  [
+    "followup",
+    "one run each after the debounce; the oldest are dropped",
+    busyAgent({ mode: "followup", drop: "old" }, "inbox", []),
+  ],
+  ["queue", "one run each at once; the newest are dropped", busyAgent({ mode: "queue", drop: "new" }, "inbox", [])],
+  [
+    "steer",
+    "messages enter the active run between its steps, also one that crashes before the next",
+    busyAgent({ mode: "steer" }, "route", []),
+  ],
+  [
+    "steer-backlog",
+    "messages enter the run while it streams, otherwise they wait",
+    busyAgent({ mode: "steer-backlog" }, "route", []),
+  ],
+  [
+    "interrupt",
+    "messages end the active run, during tools and during its last commit",
+    busyAgent({ mode: "interrupt" }, "none", ["aborted"]),
+  ],
+  [
+    "mode-changes",
+    "people who change the mode while messages wait",
+    {
+      ...busyAgent({ mode: "collect" }, "none", ["aborted", "recorded"]),
+      needs: ["queue-modes", "tools", "commands"],
+      workload: { ...busy, modeChanges: [6, 12] },
+    },
+  ],
+];
 
 export const SCENARIOS: readonly Scenario[] = [
   scenario("crashes", "one node that dies anywhere, also while it recovers", { crashes: [1, 6] }),
   scenario("bursts", "few people who write much at once", {
     crashes: [1, 4],
     workload: { conversations: [5, 5], burst: [4, 14], pause: [300, 4_000], directives: { slow: 0.03 } },
+  }),
+  scenario("first-contact", "several first messages of one person at once, on two nodes", {
+    nodes: [2, 2],
+    crashes: [0, 3],
+    workload: { conversations: [10, 14], greeting: [2, 4], pause: [10, 400] },
   }),
   scenario("duplicates", "channels that hand in everything again, before and after the acknowledgement", {
     crashes: [0, 3],
@@ -100,6 +183,14 @@ export const SCENARIOS: readonly Scenario[] = [
     crashes: [0, 2],
     store: SICK_STORE,
   }),
+  scenario("late-commits", "commits applied long after everybody gave them up, or answered only after seconds", {
+    nodes: [2, 2],
+    crashes: [0, 2],
+    needs: ["tools"],
+    outages: [0, 1],
+    store: { ...CALM_STORE, late: 0.05, hangs: 0.02 },
+    workload: { directives: { "tool:never": 0.1, "tool:safe": 0.1 } },
+  }),
   scenario("outages", "a store that is away or full for a while", {
     crashes: [0, 3],
     outages: [1, 2],
@@ -108,6 +199,12 @@ export const SCENARIOS: readonly Scenario[] = [
   scenario("sick-channels", "sends that time out before or after they were shown, fail, are refused", {
     crashes: [0, 4],
     channel: SICK_CHANNEL,
+  }),
+  scenario("slow-sends", "sends still under way when their node is back, on channels that cannot be asked", {
+    nodes: [1, 2],
+    crashes: [2, 6],
+    classes: ["idempotent", "ambiguous"],
+    channel: { ...CALM_CHANNEL, slow: 0.3 },
   }),
   scenario("tools", "tools that must not be repeated, throw, take long, send", {
     crashes: [1, 5],
@@ -175,11 +272,71 @@ export const SCENARIOS: readonly Scenario[] = [
     workload: { stops: [4, 8], directives: { slow: 0.1, "tool:never": 0.1 } },
     ends: ["failed", "aborted", "recorded"],
   }),
-  scenario("stalls", "a model that does not answer, is full, or refuses", {
+  scenario("stalls", "a model that does not answer: the run times out and the person is told", {
     crashes: [0, 2],
-    needs: ["timeouts", "compaction"],
-    workload: { directives: { stall: 0.02, overflow: 0.03, "fail:rate": 0.05, "fail:auth": 0.02 } },
+    needs: ["timeouts", "tools"],
+    workload: {
+      exactly: { stall: [1, 3] },
+      directives: { slow: 0.05, "tool:slow": 0.05, "tool:safe": 0.3, late: 0.5 },
+    },
   }),
+  scenario("model-errors", "every class of error, at the first call and behind a tool's result", {
+    crashes: [0, 2],
+    needs: ["model-errors", "tools"],
+    workload: {
+      exactly: { "fail:down": [1, 2], "fail:auth": [1, 3], "fail:request": [1, 3], overflow: [1, 3] },
+      directives: { "fail:rate": 0.08, "fail:transient": 0.06, "tool:safe": 0.3, late: 0.4 },
+    },
+  }),
+  scenario("trips", "tools that kill their node, once each", {
+    nodes: [1, 2],
+    crashes: [0, 1],
+    needs: ["tools", "attempts"],
+    workload: { exactly: { "tool:trip": [3, 7] }, directives: { "tool:never": 0.1, "tool:safe": 0.1 } },
+  }),
+  scenario("poison", "a run that kills its node each time: it fails visibly, those beside it do not", {
+    crashes: [0, 0],
+    needs: ["tools", "attempts"],
+    store: { ...CALM_STORE, batchDeath: 0 },
+    workload: {
+      burst: [3, 8],
+      pause: [20, 400],
+      exactly: { "tool:poison": [1, 1] },
+      directives: { slow: 0.1, "tool:safe": 0.2, "tool:never": 0.1, "tool:slow": 0.05 },
+    },
+    innocentsLive: true,
+  }),
+  scenario("aborts", "runs that are asked to end at every step, also the last", {
+    nodes: [1, 2],
+    crashes: [0, 3],
+    needs: ["tools", "abort", "model-errors", "attempts"],
+    aborts: [25, 50],
+    workload: {
+      exactly: { "fail:auth": [3, 6], "fail:down": [0, 2], "tool:poison": [0, 1] },
+      directives: { slow: 0.05, "tool:never": 0.15, "tool:safe": 0.15, "tool:slow": 0.05, "tool:send": 0.05 },
+    },
+    ends: ["failed", "aborted"],
+  }),
+  scenario("discard", "a node that gives up what an earlier life left behind", {
+    crashes: [2, 6],
+    needs: ["discard"],
+    restore: "discard",
+    ends: ["failed", "discarded"],
+  }),
+  scenario("hand-over", "nodes that leave in peace, one after the other, in the middle of runs", {
+    nodes: [2, 3],
+    crashes: [0, 1],
+    drains: [3, 7],
+    needs: ["tools"],
+    workload: { directives: { slow: 0.1, "tool:never": 0.15, "tool:slow": 0.08 } },
+  }),
+  scenario("shared-target", "several conversations answered in one place", {
+    nodes: [1, 2],
+    crashes: [0, 4],
+    channel: { ...SICK_CHANNEL, duplicate: 0.1 },
+    workload: { sharedTarget: true },
+  }),
+  ...QUEUE_SCENARIOS.map(([name, about, changed]) => scenario(name, about, changed)),
   scenario("big-outputs", "tools that say more than the model is shown", {
     needs: ["tools", "files"],
     workload: { directives: { "tool:big": 0.2, "tool:safe": 0.1 } },

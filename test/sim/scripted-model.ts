@@ -27,6 +27,9 @@ export interface ModelCall {
   silent: boolean;
   readonly asked: string[];
   error: string | undefined;
+  readonly sessionId: string;
+  /** Everything the model is told, as bytes: the instructions, then each message (L11). */
+  readonly bytes: readonly string[];
   /** Why a provider would refuse this request, or undefined. */
   readonly unlawful: string | undefined;
   readonly cost: number;
@@ -45,13 +48,18 @@ export interface ModelWorld {
 
 const NO_REPLY = "NO_REPLY";
 const STALL_MS = 10 * 60_000;
+/** How often each failure comes; those not named never end. */
+const TIMES: Partial<Record<Directive, number>> = { "fail:transient": 2, "fail:rate": 2, overflow: 1 };
 const FAILURES: Partial<Record<Directive, ModelError>> = {
   "fail:transient": { class: "transient", message: "overloaded" },
   "fail:rate": { class: "rate", message: "too many requests", retryAfterMs: 400 },
+  "fail:down": { class: "transient", message: "still overloaded" },
   "fail:auth": { class: "auth", message: "the key is not valid" },
+  "fail:request": { class: "request", message: "no provider would accept this" },
   overflow: { class: "overflow", message: "the prompt is too long" },
 };
 
+const NOBODY: ModelMessage = { role: "user", content: [] };
 const textOf = (message: ModelMessage): string =>
   message.content.map((block) => (block.type === "text" ? block.text : "")).join("");
 const callsOf = (message: ModelMessage): readonly ToolCallBlock[] =>
@@ -83,12 +91,16 @@ export function makeScriptedModel({ scheduler, random, log }: ModelWorld): Scrip
     for (const message of open) {
       if (message.role === "user") for (const [token, list] of directivesIn(textOf(message))) wanted.set(token, list);
     }
+    // Trouble comes for whom the call is made, not for those whose run it ended before.
+    const last = new Set(tokensIn(textOf(open.findLast(({ role }) => role === "user") ?? NOBODY), "t"));
+    const acted = open.some(({ role }) => role === "tool");
     let ms = random.int(30, 90);
     for (const [token, directives] of wanted) {
+      if (!last.has(token) || (directives.includes("late") && !acted)) continue;
       for (const directive of directives) {
         const error = FAILURES[directive];
-        const times = directive === "fail:auth" ? Number.POSITIVE_INFINITY : directive === "overflow" ? 1 : 2;
-        if (error && once(token, directive, times)) return { ms, result: failing(call, error) };
+        if (error && once(token, directive, TIMES[directive] ?? Number.POSITIVE_INFINITY))
+          return { ms, result: failing(call, error) };
         if (directive === "stall" && once(token, directive, 1)) {
           return { ms: STALL_MS, result: failing(call, { class: "transient", message: "no answer" }) };
         }
@@ -103,7 +115,14 @@ export function makeScriptedModel({ scheduler, random, log }: ModelWorld): Scrip
         if (name === undefined || asked.has(`${name} ${token}`)) continue;
         const id = `call_${call.n}_${tools.length + 1}`;
         call.asked.push(id);
-        tools.push({ type: "toolCall", id, name, arguments: { token } });
+        // In no order a schema would choose: what is kept and read again must still give the same bytes.
+        tools.push({
+          signature: `s${call.n}`,
+          arguments: { z: 1, token, a: { y: 2, b: 3 } },
+          name,
+          id,
+          type: "toolCall",
+        });
       }
     }
     if (tools.length > 0) return { ms, result: saying(tools, "tool_calls") };
@@ -111,7 +130,7 @@ export function makeScriptedModel({ scheduler, random, log }: ModelWorld): Scrip
     call.silent = wanted.size > 0 && [...wanted.values()].every((list) => list.includes("silent"));
     const told = [...wanted.keys()].map(tokenText).join(" ");
     const text = call.silent ? NO_REPLY : `${tokenText(call.answer)} answers ${told}`;
-    return { ms, result: saying([{ type: "text", text }], "stop") };
+    return { ms, result: saying([{ signature: `s${call.n}`, text, type: "text" }], "stop") };
   }
 
   function failing(call: ModelCall, error: ModelError): ModelResult {
@@ -138,6 +157,8 @@ export function makeScriptedModel({ scheduler, random, log }: ModelWorld): Scrip
             silent: false,
             asked: [],
             error: undefined,
+            sessionId: request.sessionId,
+            bytes: [request.system, ...request.messages.map((message) => JSON.stringify(message))],
             unlawful: unlawful(request.messages),
             cost: request.messages.length,
           };

@@ -42,6 +42,8 @@ export interface SimStore {
   /** The store as one process sees it. */
   view(process: SimProcess): Store;
   readonly commits: number;
+  /** Process → when each of its leases began, by the store. */
+  readonly leases: ReadonlyMap<string, readonly number[]>;
 }
 
 const READS = [
@@ -72,20 +74,7 @@ export function makeSimStore(world: SimStoreWorld): SimStore {
   let queue: Queued[] = [];
   let flushing = false;
   let commits = 0;
-
-  const applied = new Set<ChangeId>();
-
-  /** A change is applied once, however often it arrives: a shared store keeps ids unique (M2). */
-  function applyOnce(changes: readonly Change[]): (CommitResult | Error)[] {
-    const fresh = changes.filter(({ id }) => !applied.has(id));
-    const results = backend.apply(fresh);
-    fresh.forEach(({ id }, index) => {
-      const result = results[index];
-      if (result && !(result instanceof Error) && result.ok) applied.add(id);
-    });
-    const known = new Map(fresh.map(({ id }, index) => [id, results[index]]));
-    return changes.map(({ id }) => known.get(id) ?? new Error(`The change ${id} was applied before.`));
-  }
+  const leases = new Map<string, number[]>();
 
   /** A wire is quick, and sometimes not. */
   const wire = (): number => (random.chance(0.05) ? random.int(20, 300) : random.int(0, 4));
@@ -122,7 +111,12 @@ export function makeSimStore(world: SimStoreWorld): SimStore {
       return fail(new CommitUnknownError("The store does not answer."), "is lost", random.int(5, 800));
     }
     if (random.chance(faults.store.late)) {
-      scheduler.after(random.int(20, 400), () => applyOnce([change]));
+      // Mostly soon; sometimes when everybody has long stopped thinking of it.
+      const ms = random.chance(0.7) ? random.int(20, 400) : random.int(400, 4_000);
+      scheduler.after(ms, () => {
+        const [result] = backend.apply([change]);
+        if (result && !(result instanceof Error) && result.ok) noteLease(process, change);
+      });
       return fail(new CommitUnknownError("The connection broke."), "is applied late", random.int(0, 60));
     }
     return false;
@@ -130,7 +124,7 @@ export function makeSimStore(world: SimStoreWorld): SimStore {
 
   function applyBatch(batch: readonly Queued[]): void {
     if (batch.length === 0) return;
-    const results = applyOnce(batch.map(({ change }) => change));
+    const results = backend.apply(batch.map(({ change }) => change));
     commits += batch.length;
     if (faults.active && random.chance(faults.store.batchDeath)) {
       const { process } = random.pick(batch);
@@ -146,7 +140,10 @@ export function makeSimStore(world: SimStoreWorld): SimStore {
       if (result === undefined) return;
       const told = result instanceof Error ? result.message : result.ok ? "ok" : result.refused;
       log.write(process.name, `commit ${change.site} ${change.id} ${told}`);
-      if (!(result instanceof Error) && result.ok) hint(process, result);
+      if (!(result instanceof Error) && result.ok) {
+        hint(process, result);
+        noteLease(process, change);
+      }
       const lost = faults.active && (faults.outage || random.chance(faults.store.unanswered));
       const outcome: Outcome<CommitResult> =
         result instanceof Error
@@ -155,8 +152,14 @@ export function makeSimStore(world: SimStoreWorld): SimStore {
             ? { error: new CommitUnknownError("The connection broke after the commit was sent.") }
             : { value: result };
       if (lost) log.write(process.name, `commit ${change.site} ${change.id} is not answered`);
-      scheduler.after(wire(), () => answer(outcome));
+      const hangs = faults.active && random.chance(faults.store.hangs);
+      scheduler.after(hangs ? random.int(1_000, 12_000) : wire(), () => answer(outcome));
     });
+  }
+
+  function noteLease({ name }: SimProcess, { ops }: Change): void {
+    if (!ops.some(({ op }) => op === "node.join" || op === "node.renew")) return;
+    leases.set(name, [...(leases.get(name) ?? []), scheduler.time]);
   }
 
   /** Tells the other nodes whom a message was posted to: late, or not at all (M24). */
@@ -194,17 +197,19 @@ export function makeSimStore(world: SimStoreWorld): SimStore {
   }
 
   return {
+    leases,
     get commits() {
       return commits;
     },
     view(process) {
       const heard = new Set<(agentId: AgentId) => void>();
       listeners.set(process, heard);
-      const ask = backend.reader as unknown as Record<string, (...values: unknown[]) => Promise<unknown>>;
+      type Asking = Record<string, (...values: unknown[]) => Promise<unknown>>;
+      const ask = (): Asking => backend.reader as unknown as Asking;
       const reads = Object.fromEntries(
         READS.map((name) => [
           name,
-          (...values: unknown[]) => read(process, name, () => ask[name]?.(...values) ?? Promise.resolve(undefined)),
+          (...values: unknown[]) => read(process, name, () => ask()[name]?.(...values) ?? Promise.resolve(undefined)),
         ]),
       ) as unknown as StoreReader;
       return {

@@ -41,12 +41,15 @@ interface Kind {
   readonly parallel: boolean;
   readonly ms: readonly [number, number];
   output(given: Input): ToolOutput;
+  /** How often it kills its node per token. */
+  readonly kills?: number;
 }
 
 const said = (text: string): ToolOutput => ({ content: [{ type: "text", text }] });
 
 export function makeSimTools({ scheduler, random, log, routeOf }: ToolsWorld): SimTools {
   const executions: Execution[] = [];
+  const killed = new Map<string, number>();
   const kinds: readonly Kind[] = [
     { name: "sim_safe", replay: "safe", parallel: true, ms: [5, 60], output: () => said("done") },
     { name: "sim_never", replay: "never", parallel: false, ms: [5, 60], output: () => said("done once") },
@@ -61,6 +64,22 @@ export function makeSimTools({ scheduler, random, log, routeOf }: ToolsWorld): S
       },
     },
     { name: "sim_big", replay: "safe", parallel: true, ms: [5, 30], output: () => said("word ".repeat(3_000)) },
+    {
+      name: "sim_trip",
+      replay: "safe",
+      parallel: true,
+      ms: [5, 60],
+      output: () => said("done, the second time"),
+      kills: 1,
+    },
+    {
+      name: "sim_poison",
+      replay: "safe",
+      parallel: true,
+      ms: [5, 60],
+      output: () => said("survived"),
+      kills: Number.POSITIVE_INFINITY,
+    },
     {
       name: "sim_send",
       replay: "never",
@@ -99,6 +118,14 @@ export function makeSimTools({ scheduler, random, log, routeOf }: ToolsWorld): S
         log.write(process.name, `executes ${kind.name} ${callId} for ${given.token}`);
         const ms = random.int(...kind.ms);
         let open = true;
+        const deaths = killed.get(given.token) ?? 0;
+        if (deaths < (kind.kills ?? 0)) {
+          scheduler.after(ms / 2, () => {
+            if (!open || process.state === "dead") return;
+            killed.set(given.token, deaths + 1);
+            process.kill(`by ${kind.name}`);
+          });
+        }
         const end = (outcome: () => ToolOutput): void => {
           if (!open) return;
           open = false;

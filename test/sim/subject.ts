@@ -2,24 +2,44 @@
  * What is put into the simulated world: a program that starts on ports and can be drained. The world makes one instance
  * per life of a node; a crash abandons it, and only `drain` ends it in peace.
  */
+import type { Config } from "../../src/config/config-schema.ts";
+import type { RunId } from "../../src/core/ids.ts";
 import type { Ports } from "../../src/core/ports.ts";
 
 export interface Subject {
   /** Takes nothing new, ends what it has begun, gives its agents back. Resolves when the process may end. */
   drain(): Promise<void>;
+  /** Asks a run to end, wherever it runs. False where it had ended already or nobody knows it (M9). */
+  abort?(runId: RunId): Promise<boolean>;
 }
 
 export interface SubjectNode {
   /** The same over restarts; two living nodes never share one. */
   readonly name: string;
   readonly leaseMs: number;
+  /** The only node of its store: it may do without a lease. */
+  readonly alone: boolean;
+  /** What becomes of the work an earlier life left behind. */
+  readonly restore: "resume" | "discard";
+  /** How messages are treated that arrive while a run is active. Absent: one run each, in order. */
+  readonly queue?: Partial<Config["queue"]>;
 }
 
 /** Starts an instance, including the connectors in `ports.connectors`. May be called again after a crash at any point. */
 export type StartSubject = (ports: Ports, node: SubjectNode) => Promise<Subject>;
 
 /** What a scenario may ask of its subject beyond the main road. */
-export type Feature = "tools" | "files" | "timeouts" | "compaction" | "silent-messages" | "commands";
+export type Feature =
+  | "tools"
+  | "files"
+  | "timeouts"
+  | "model-errors"
+  | "silent-messages"
+  | "commands"
+  | "abort"
+  | "attempts"
+  | "discard"
+  | "queue-modes";
 
 export interface SubjectUnderTest {
   readonly name: string;

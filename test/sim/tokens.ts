@@ -15,10 +15,19 @@ export const DIRECTIVES = [
   "tool:send",
   "tool:big",
   "tool:unknown",
+  /** Kills its node while it executes, once. */
+  "tool:trip",
+  /** Kills its node whenever it executes. */
+  "tool:poison",
   "fail:transient",
   "fail:rate",
+  /** Transient, but without end. */
+  "fail:down",
   "fail:auth",
+  "fail:request",
   "stall",
+  /** Errors come after the first result of a tool, not at once. */
+  "late",
   "overflow",
   "slow",
   "silent",

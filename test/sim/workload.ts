@@ -2,7 +2,7 @@
 import type { IncomingCommand, IncomingMessage } from "../../src/core/connector.ts";
 import type { DeliveryContext } from "../../src/core/delivery.ts";
 import type { Random } from "./random.ts";
-import type { WorkloadShape } from "./scenarios.ts";
+import type { Range, WorkloadShape } from "./scenarios.ts";
 import { type Directive, tokenText } from "./tokens.ts";
 
 export interface Conversation {
@@ -46,11 +46,13 @@ export function makeWorkload(random: Random, shape: WorkloadShape, channels: rea
   const conversations = Array.from({ length: random.int(...shape.conversations) }, (_, index): Conversation => {
     const channel = channels[index % channels.length] as string;
     const user = `u${index + 1}`;
-    return { name: `${channel}/${user}`, channel, user, route: { channel, to: user } };
+    return { name: `${channel}/${user}`, channel, user, route: { channel, to: shape.sharedTarget ? "room" : user } };
   });
   const items: WorkItem[] = [];
+  const chosen = chosenTokens(random, shape);
   const total = random.int(...shape.messages);
   let tokens = 0;
+  let greeted = 0;
   let ids = 0;
   let at = 200;
 
@@ -60,22 +62,26 @@ export function makeWorkload(random: Random, shape: WorkloadShape, channels: rea
     channelId: user,
     peerKind: "dm",
     messageId: `m${++ids}`,
-    delivery: route,
+    delivery: shape.threads ? { ...route, threadId: thread(random.int(1, shape.threads)) } : route,
   });
+  // Threads are named by numbers and by words: both must be routes.
+  const thread = (n: number): number | string => (n % 2 === 0 ? n : `thread ${n}`);
 
   while (tokens < total) {
-    // Everybody writes once, then by chance.
-    const speaker = conversations[tokens] ?? random.pick(conversations);
-    const size = tokens < conversations.length ? 1 : Math.min(random.int(...shape.burst), total - tokens);
+    // Everybody greets first, then by chance.
+    const newcomer = conversations[greeted++];
+    const speaker = newcomer ?? random.pick(conversations);
+    const size = Math.min(random.int(...(newcomer ? shape.greeting : shape.burst)), total - tokens);
     for (let n = 0; n < size; n++) {
       const token = `t${++tokens}`;
       const directives = (Object.entries(shape.directives) as [Directive, number][])
         .filter(([, chance]) => random.chance(chance))
-        .map(([directive]) => directive);
+        .map(([directive]) => directive)
+        .concat(chosen.get(tokens) ?? []);
       const text = [tokenText(token), ...directives].join(" ");
       const message = { ...incoming(speaker), text };
       items.push({ kind: "message", at, conversation: speaker, token, directives, message });
-      at += random.int(0, 40);
+      at += random.int(0, newcomer ? 3 : 40);
     }
     at += random.int(...shape.pause);
   }
@@ -98,6 +104,23 @@ export function makeWorkload(random: Random, shape: WorkloadShape, channels: rea
       });
     }
   }
+  for (let n = shape.modeChanges ? random.int(...shape.modeChanges) : 0; n > 0; n--) {
+    const conversation = random.pick(conversations);
+    const settings = {
+      mode: random.pick(["steer", "followup", "collect", "steer-backlog", "queue", "interrupt"] as const),
+    };
+    const message: IncomingCommand = { ...incoming(conversation), command: { name: "queue", settings } };
+    items.push({ kind: "command", at: someTime(), conversation, message });
+  }
   items.sort((a, b) => a.at - b.at);
   return { conversations, items, endsAt: at };
+}
+
+/** Which of the first fifty messages bear the directives that come in numbers: by their place, one each. */
+function chosenTokens(random: Random, { exactly = {} }: WorkloadShape): ReadonlyMap<number, Directive> {
+  const chosen = new Map<number, Directive>();
+  for (const [directive, range] of Object.entries(exactly) as [Directive, Range][]) {
+    for (let n = random.int(...range); n > 0; n--) chosen.set(random.int(8, 50), directive);
+  }
+  return chosen;
 }

@@ -5,7 +5,7 @@ import { SCENARIOS, type Scenario, scenariosFor } from "./scenarios.ts";
 import { runWorld } from "./world.ts";
 
 const subject = minimalActor();
-const SEEDS = [1, 2, 3];
+const SEEDS = [1];
 
 const named = (name: string): Scenario => {
   const found = SCENARIOS.find((scenario) => scenario.name === name);
@@ -37,7 +37,7 @@ test.each(["crashes", "storm"])("a seed of %s replays byte for byte", async (nam
 
 test("an aimed crash happens where it was aimed", async () => {
   const aim = { site: "rest", moment: "after" } as const;
-  const { lines, violations } = await runWorld({ seed: 3, scenario: named("duplicates"), subject, aim });
+  const { lines, violations } = await runWorld({ seed: 3, scenario: named("duplicates"), subject, aims: [aim] });
   expect(lines.some((line) => line.includes("dies after commit rest"))).toBe(true);
   expect(violations).toEqual([]);
 });

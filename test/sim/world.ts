@@ -7,12 +7,14 @@ import type { ChangeId } from "../../src/core/ids.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Ports } from "../../src/core/ports.ts";
 import type { Database } from "../../src/store/sqlite/database.ts";
-import { audit, lawfulState, type Violation } from "./auditor.ts";
+import { makeAborts } from "./aborts.ts";
+import type { Violation } from "./audit-view.ts";
+import { audit, lawfulState } from "./auditor.ts";
 import { type Channel, makeChannel } from "./channel.ts";
 import { type Coverage, type CrashAim, makeCrashPlan } from "./crash-plan.ts";
-import { backendOf, emptyDatabase, reopen } from "./database.ts";
+import { fileDatabase, memoryDatabase } from "./database.ts";
 import { makeEventLog } from "./event-log.ts";
-import { listAgents } from "./evidence.ts";
+import { type Evidence, listAgents } from "./evidence.ts";
 import type { Faults } from "./faults.ts";
 import { type SimProcess, startProcess } from "./process.ts";
 import { randomOf } from "./random.ts";
@@ -31,10 +33,16 @@ export interface WorldOptions {
   readonly seed: number;
   readonly scenario: Scenario;
   readonly subject: SubjectUnderTest;
-  /** A crash that must happen beside those the seed plans. */
-  readonly aim?: CrashAim;
-  /** A broken store, for the mutations. */
+  /** Crashes that must happen beside those the seed plans. */
+  readonly aims?: readonly CrashAim[];
+  /** How long everything may take to come to rest once the faults have ended. */
+  readonly restMs?: number;
+  /** On a real file with its write-ahead log, not in memory. */
+  readonly onFile?: boolean;
+  /** A broken store, for the mutations of a store in memory. */
   readonly mutateStore?: (backend: Backend, db: Database) => Backend;
+  /** A broken world as the subject sees it, for the mutations. Asked for each life of a node. */
+  readonly mutatePorts?: (ports: Ports) => Ports;
 }
 
 export interface WorldResult {
@@ -50,10 +58,11 @@ const LEASE_MS = 5_000;
 const REST_MS = 180_000;
 /** How far a wall clock may be off; whatever waits for a wall time waits at most twice as long. */
 const MAX_SKEW_MS = 60_000;
+const PEACE = "in peace";
 const WALL_START = 1_800_000_000_000;
 
 export async function runWorld(options: WorldOptions): Promise<WorldResult> {
-  const { seed, scenario, subject } = options;
+  const { seed, scenario, subject, restMs = REST_MS } = options;
   const random = randomOf(`${scenario.name}/${seed}`);
   const violations: Violation[] = [];
   const failed = (what: string, error: unknown): void => {
@@ -71,8 +80,8 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     store: scenario.store,
     channel: scenario.channel,
   };
-  const db = emptyDatabase();
-  const backend = (options.mutateStore ?? ((sound) => sound))(backendOf(db), db);
+  const database = options.onFile ? fileDatabase() : memoryDatabase();
+  const backend = options.mutateStore?.(database.backend, database.db) ?? database.backend;
   const parts = { scheduler, log, faults };
   const channels = scenario.classes.map((kind) =>
     makeChannel({ ...parts, random: random.fork(kind) }, kind.slice(0, 5), kind),
@@ -88,9 +97,10 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
   const model = makeScriptedModel({ ...parts, random: random.fork("model") });
   const tools = makeSimTools({ ...parts, random: random.fork("tools"), routeOf: (token) => routes.get(token) });
   const files = makeSimFiles(scheduler);
-  const plan = makeCrashPlan(random.fork("crashes"), random.int(...scenario.crashes), options.aim);
+  const plan = makeCrashPlan(random.fork("crashes"), random.int(...scenario.crashes), options.aims);
   const names = ["a", "b", "c"].slice(0, random.int(...scenario.nodes));
   const embedded = names.length === 1;
+  const alone = embedded && random.fork("alone").chance(0.5);
   const store = makeSimStore({
     ...parts,
     random: random.fork("store"),
@@ -107,6 +117,8 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
   const wallOffset = new Map<string, number>();
   const lives = new Map<string, { process: SimProcess; subject: Subject | undefined; life: number }>();
   let ending = false;
+  let deaths = 0;
+  const paused: string[] = [];
 
   const processWorld = {
     scheduler,
@@ -114,11 +126,13 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     wall: (node: string) => WALL_START + scheduler.time + (wallOffset.get(node) ?? 0),
     fateAt: plan.at,
     onPause(process: SimProcess) {
+      paused.push(process.name);
       // Short ones keep the lease, long ones outlive it and whoever waits for it.
       const leases = fate.chance(0.35) ? 0.2 + fate.next() : 1.7 + fate.next() * 1.5;
       scheduler.after(Math.round(LEASE_MS * leases), () => process.resume());
     },
-    onDeath({ node }: SimProcess) {
+    onDeath({ node }: SimProcess, why: string) {
+      if (why !== PEACE) deaths += 1;
       if (ending) return;
       const quick = !faults.active || fate.chance(0.7);
       scheduler.after(quick ? fate.int(150, 1_500) : fate.int(3_000, 12_000), () => void startNode(node, false));
@@ -133,8 +147,8 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     if (!first) plan.onRestart();
     log.write(process.name, "starts");
     for (const of of await listAgents(backend.reader)) violations.push(...lawfulState(of));
-    if (embedded) reopen(db);
-    const ports: Ports = {
+    database.reopen(embedded);
+    const sound: Ports = {
       clock: process.clock,
       ids: seededIds(random.fork(`ids/${process.name}`), process.name),
       store: store.view(process),
@@ -144,8 +158,15 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
       log: silentLog,
       connectors: new Map(channels.map((channel) => [channel.name, channel.connector(process)])),
     };
+    const ports = options.mutatePorts?.(sound) ?? sound;
     try {
-      const running = await subject.start(ports, { name: node, leaseMs: LEASE_MS });
+      const running = await subject.start(ports, {
+        name: node,
+        leaseMs: LEASE_MS,
+        alone,
+        restore: scenario.restore,
+        queue: scenario.queue,
+      });
       lives.set(node, { process, subject: running, life });
     } catch (error) {
       if (!duringFaults) failed(`${process.name} does not start`, error);
@@ -161,7 +182,7 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     scheduler.after(30_000, () => process.kill("because it does not end"));
     process.enter(() => {
       running.drain().then(
-        () => process.kill("in peace"),
+        () => process.kill(PEACE),
         (error: unknown) => failed("drain", error),
       );
     });
@@ -199,6 +220,13 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     log.write("clock", `of ${whose.join(" ")} jumps by ${ms}`);
   });
   times(scenario.drains, () => drain(fate.pick(names)));
+  const aborts = makeAborts({
+    random: random.fork("aborts"),
+    log,
+    backend,
+    living: () => [...lives.values()],
+  });
+  times(scenario.aborts, () => void aborts.ask());
   scheduler.after(faultsEnd, () => {
     log.write("world", "the faults end");
     faults.active = false;
@@ -246,11 +274,11 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     for (const node of names) void startNode(node, true);
     await scheduler.run(faultsEnd);
     let quiet = false;
-    for (let waited = 0; !quiet && waited < REST_MS; waited += 500) {
+    for (let waited = 0; !quiet && waited < restMs; waited += 500) {
       await scheduler.run(scheduler.time + 500);
       quiet = await isQuiet();
     }
-    if (!quiet) violations.push({ law: "liveness", what: `not at rest ${REST_MS} ms after the faults ended` });
+    if (!quiet) violations.push({ law: "liveness", what: `not at rest ${restMs} ms after the faults ended` });
     const restedAt = scheduler.time;
     // Late redeliveries and zombies get their chance to do harm.
     await scheduler.run(scheduler.time + 2 * LEASE_MS + 2_000);
@@ -269,7 +297,20 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
       }
     }
     const listed = await listAgents(backend.reader);
-    const evidence = { scenario, workload, channels, calls: model.calls, executions: tools.executions, listed };
+    const evidence: Evidence = {
+      scenario,
+      workload,
+      channels,
+      calls: model.calls,
+      executions: tools.executions,
+      listed,
+      aborts: aborts.records,
+      deaths,
+      paused,
+      leases: alone ? new Map() : store.leases,
+      leaseMs: LEASE_MS,
+      nodes: names.length,
+    };
     violations.push(...audit(evidence));
     const states: Record<string, number> = {};
     for (const { state } of listed.flatMap(({ messages }) => messages)) states[state] = (states[state] ?? 0) + 1;
@@ -296,5 +337,6 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     ending = true;
     for (const { process } of lives.values()) process.kill("with its world");
     process.off("unhandledRejection", onRejection);
+    database.close();
   }
 }

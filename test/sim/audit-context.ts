@@ -1,0 +1,58 @@
+/**
+ * L11, from what the model was sent: every request is one a provider accepts, and a history builds the same bytes each
+ * time it is read, whoever reads it and whatever died before.
+ */
+import { broken, type View, type Violation } from "./audit-view.ts";
+import type { ModelCall } from "./scripted-model.ts";
+
+export function* context(view: View): Iterable<Violation> {
+  yield* lawfulRequests(view);
+  const sessions = new Map<string, ModelCall[]>();
+  for (const call of view.calls) {
+    const known = sessions.get(call.sessionId);
+    if (known) known.push(call);
+    else sessions.set(call.sessionId, [call]);
+  }
+  for (const calls of sessions.values()) yield* sameBytes(view, calls);
+}
+
+/** Whatever was restored, the model is asked only what a provider accepts, and no message stands twice in it. */
+function* lawfulRequests({ calls }: View): Iterable<Violation> {
+  for (const { n, process, unlawful, tokens } of calls) {
+    if (unlawful) yield broken("L11", `model call ${n} (${process}): ${unlawful}`);
+    const twice = tokens.find((token, index) => tokens.indexOf(token) !== index);
+    if (twice) yield broken("L11", `model call ${n} (${process}): ${twice} stands twice in the context`);
+  }
+}
+
+/**
+ * Within a session nothing the model was once told changes: each call begins with the very bytes of the one before. A call
+ * whose result was not kept (a crash, an error, a lost lease) is followed by one of exactly the same bytes.
+ */
+function* sameBytes({ calls: all, nodes }: View, calls: readonly ModelCall[]): Iterable<Violation> {
+  const kept = new Set(all.flatMap((call) => [...call.context]));
+  /** The calls that knew most so far: side by side where a node was left behind without knowing it. */
+  let most: ModelCall[] = [];
+  for (const call of calls) {
+    const [before] = most;
+    const known = before?.bytes ?? [];
+    const whom = `model call ${call.n} (${call.process}), after call ${before?.n} (${before?.process})`;
+    const shared = Math.min(known.length, call.bytes.length);
+    const at = call.bytes.findIndex((bytes, index) => index < shared && bytes !== known[index]);
+    if (at !== -1) return yield broken("L11", `${whom}: was "${known[at]}", is "${call.bytes[at]}"`);
+    if (call.bytes.length < known.length) {
+      // Only a node that was left behind may still ask what was asked before, and only beside another one.
+      const beside = nodes > 1 && most.every(({ process }) => process !== call.process);
+      if (!beside) yield broken("L11", `${whom}: knows less than was known before`);
+    } else if (call.bytes.length === known.length) {
+      most.push(call);
+    } else {
+      const same = before !== undefined && call.fresh.join() === before.fresh.join();
+      const nothing = !most.flatMap(marksOf).some((mark) => kept.has(mark));
+      if (same && nothing) yield broken("L11", `${whom}: is told more, though nothing was kept in between`);
+      most = [call];
+    }
+  }
+}
+
+const marksOf = ({ answer, asked }: ModelCall): readonly string[] => (answer === undefined ? asked : [answer]);

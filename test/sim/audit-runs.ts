@@ -1,0 +1,155 @@
+/** The laws of runs: one live run per agent (L3), tools (L4), ends that were asked for (M9), attempts (M13). */
+import { broken, FATAL, isAnswer, type Line, pairs, parsed, type View, type Violation } from "./audit-view.ts";
+import type { ModelCall } from "./scripted-model.ts";
+import { tokensIn } from "./tokens.ts";
+
+export function* runs(view: View): Iterable<Violation> {
+  yield* oneLiveRun(view);
+  yield* noToolRepeated(view);
+  yield* endsAsAsked(view);
+  yield* failuresHaveCauses(view);
+  yield* nothingWithoutLease(view);
+}
+
+/** L3, by commits: a result that was kept was thought up knowing every result kept before it in its session. */
+function* oneLiveRun({ listed, calls }: View): Iterable<Violation> {
+  const byMark = new Map<string, ModelCall>();
+  for (const call of calls) for (const mark of [call.answer ?? "", ...call.asked]) byMark.set(mark, call);
+  for (const { agent, lines, runs: all } of listed) {
+    for (const session of sessionsOf(lines.map(parsed))) {
+      const kept = session.flatMap((line) => callOf(byMark, line));
+      for (const [a, b] of pairs(kept)) {
+        if (marksOf(a).every((mark) => b.context.has(mark))) continue;
+        yield broken(
+          "L3",
+          `${agent.id}: model call ${b.n} (${b.process}) did not know what call ${a.n} (${a.process}) had said`,
+        );
+      }
+      const own = new Set(kept.flatMap(marksOf));
+      for (const { n, process, context } of kept) {
+        const stranger = [...context].find((mark) => !own.has(mark));
+        if (stranger)
+          yield broken("L3", `${agent.id}: model call ${n} (${process}) knew ${stranger} of another session`);
+      }
+    }
+    const open = all.filter(({ state }) => state === "open");
+    if (open.length > 1) yield broken("L3", `${agent.id} has ${open.length} open runs`);
+  }
+}
+
+const marksOf = ({ answer, asked }: ModelCall): readonly string[] => (answer === undefined ? asked : [answer]);
+
+/** The lines of each session: what stands between two markers. A compaction begins a context of its own too. */
+function sessionsOf(lines: readonly Line[]): readonly (readonly Line[])[] {
+  const sessions: Line[][] = [[]];
+  for (const line of lines) {
+    if (line.type === "start" || line.type === "reset" || line.type === "compaction") sessions.push([]);
+    sessions.at(-1)?.push(line);
+  }
+  return sessions;
+}
+
+/** The model call an assistant's line in history comes from. A silent answer bears no mark. */
+function callOf(byMark: ReadonlyMap<string, ModelCall>, { role, content }: Line): readonly ModelCall[] {
+  if (role !== "assistant") return [];
+  const marks = (content ?? []).flatMap((block) =>
+    block.type === "toolCall" ? [block.id ?? ""] : tokensIn(block.text ?? "", "r"),
+  );
+  const call = byMark.get(marks[0] ?? "-");
+  return call ? [call] : [];
+}
+
+/** L4: what must not be repeated started once, and every call that history knows has its outcome there. */
+function* noToolRepeated({ executions, listed }: View): Iterable<Violation> {
+  const started = new Map<string, number>();
+  for (const { replay, tool, token } of executions) {
+    if (replay === "never") started.set(`${tool} for ${token}`, (started.get(`${tool} for ${token}`) ?? 0) + 1);
+  }
+  for (const [what, times] of started) if (times > 1) yield broken("L4", `${what} was executed ${times} times`);
+  for (const { agent, lines } of listed) {
+    const asked = new Set<string>();
+    for (const entry of lines.map(parsed)) {
+      for (const block of entry.content ?? []) if (block.type === "toolCall" && block.id) asked.add(block.id);
+      if (entry.role === "tool" && entry.toolCallId) asked.delete(entry.toolCallId);
+    }
+    for (const id of asked) yield broken("L4", `${agent.id}: call ${id} has no outcome in history`);
+  }
+}
+
+/** M9: whoever was told that a run will end sees it end so and hears no answer; a "no" means that it was over. */
+function* endsAsAsked({ aborts, listed, workload, scenario }: View): Iterable<Violation> {
+  const runOf = new Map(
+    listed.flatMap(({ runs: all, deliveries }) => all.map((run) => [String(run.id), { run, deliveries }])),
+  );
+  for (const { runId, endedBefore, answer, overByThen } of aborts) {
+    const found = runOf.get(runId);
+    if (answer === true && endedBefore) yield broken("M9", `run ${runId} had ended, and yet was said to end now`);
+    if (answer === false && !overByThen) yield broken("M9", `run ${runId} was said to be over and was not`);
+    if (answer !== true || !found) continue;
+    if (found.run.outcome !== "aborted") yield broken("M9", `run ${runId} was to end and ended ${found.run.outcome}`);
+    const said = found.deliveries.filter((delivery) => delivery.runId === runId && isAnswer(delivery));
+    for (const { id } of said) yield broken("M9", `run ${runId} was to end, but answered with ${id}`);
+  }
+  // A command ends runs, and so does a message that interrupts.
+  const commanded = scenario.queue?.mode === "interrupt" || workload.items.some(({ kind }) => kind === "command");
+  const asked = new Set(aborts.map(({ runId }) => runId));
+  for (const { run } of commanded ? [] : runOf.values()) {
+    if (run.outcome === "aborted" && !asked.has(run.id)) yield broken("M9", `run ${run.id} was aborted, by nobody`);
+  }
+}
+
+/**
+ * M23: a node that cannot renew begins nothing any more once its lease has ended. One that was paused could not know; for
+ * it L3 and L4 speak.
+ */
+function* nothingWithoutLease({ calls, executions, leases, leaseMs, paused }: View): Iterable<Violation> {
+  const begun = [
+    ...calls.map(({ n, process, startedAt }) => ({ what: `model call ${n}`, process, startedAt })),
+    ...executions.map(({ tool, token, process, startedAt }) => ({ what: `${tool} for ${token}`, process, startedAt })),
+  ];
+  for (const { what, process, startedAt } of begun) {
+    const began = leases.get(process)?.findLast((at) => at <= startedAt);
+    if (began === undefined || paused.includes(process) || startedAt - began <= leaseMs) continue;
+    yield broken("M23", `${process} began ${what} ${startedAt - began - leaseMs} ms after its lease had ended`);
+  }
+}
+
+/** How often a run is begun again without progress before it fails: what the program promises (M13). */
+const ATTEMPTS = 3;
+
+/**
+ * M13: a run fails because of what its own message asked for, or because nodes died under it three times (or were away for
+ * longer than their lease, which looks the same to the others). What kills its node each time is tried three times and then fails.
+ */
+function* failuresHaveCauses({
+  listed,
+  rows,
+  directives,
+  executions,
+  deaths,
+  paused,
+  scenario,
+}: View): Iterable<Violation> {
+  // What one poisonous message did to its nodes is no excuse; where something else killed them too, it is.
+  const poison = executions.filter(({ tool }) => tool === "sim_poison");
+  const others = scenario.innocentsLive && deaths === poison.length ? 0 : deaths + paused.length;
+  const fails = (token: string): boolean => FATAL.some((fatal) => directives.get(token)?.includes(fatal));
+  for (const [token, found] of rows) {
+    for (const { message } of found) {
+      const excused = fails(token) || others >= (scenario.restore === "discard" ? 1 : ATTEMPTS);
+      if (message.state === "failed" && !excused) {
+        yield broken("M13", `${token} failed without a fault of its own: ${message.reason}`);
+      }
+      if (message.state === "answered" && directives.get(token)?.includes("tool:poison")) {
+        yield broken("M13", `${token} kills its node each time, and was answered`);
+      }
+    }
+  }
+  for (const { runs: all } of listed) {
+    for (const { id, outcome, body } of all) {
+      const times = poison.filter(({ runId }) => runId === id).length;
+      if (times > ATTEMPTS) yield broken("M13", `run ${id} was allowed to kill its node ${times} times`);
+      if (outcome === "error" && body.error === undefined) yield broken("M13", `run ${id} failed and says not why`);
+    }
+  }
+}

@@ -1,0 +1,100 @@
+/** What all laws look at: the evidence, arranged by token and by delivery. Types only; no code of the program. */
+import type { Delivery } from "../../src/core/delivery.ts";
+import type { Message } from "../../src/core/message.ts";
+import type { SendRecord } from "./channel.ts";
+import type { Evidence, ListedAgent } from "./evidence.ts";
+import { type Directive, tokensIn } from "./tokens.ts";
+
+export type Law =
+  | "L1"
+  | "L2"
+  | "L3"
+  | "L4"
+  | "L5"
+  | "L11"
+  | "L12"
+  | "M9"
+  | "M13"
+  | "M23"
+  | "identity"
+  | "liveness"
+  | "program";
+
+export interface Violation {
+  readonly law: Law;
+  readonly what: string;
+}
+
+export interface Row {
+  readonly of: ListedAgent;
+  readonly message: Message;
+}
+
+export interface View extends Evidence {
+  /** Where each token lies in the inboxes. Lawful: exactly one place. */
+  readonly rows: ReadonlyMap<string, readonly Row[]>;
+  readonly shown: ReadonlyMap<string, readonly SendRecord[]>;
+  readonly sends: ReadonlyMap<string, readonly SendRecord[]>;
+  /** Deliveries nobody could confirm: whether and when they arrive is the channel's affair. */
+  readonly lost: ReadonlySet<string>;
+  /** What the writer of each token told the model to do. */
+  readonly directives: ReadonlyMap<string, readonly Directive[]>;
+}
+
+export function viewOf(evidence: Evidence): View {
+  const rows = new Map<string, Row[]>();
+  for (const of of evidence.listed) {
+    for (const message of of.messages) {
+      const text = "text" in message.body ? (message.body.text ?? "") : "";
+      for (const token of tokensIn(text, "t")) push(rows, token, { of, message });
+    }
+  }
+  const shown = new Map<string, SendRecord[]>();
+  const sends = new Map<string, SendRecord[]>();
+  for (const send of evidence.channels.flatMap((channel) => channel.sends)) {
+    push(sends, send.deliveryId, send);
+    if (send.shown) push(shown, send.deliveryId, send);
+  }
+  const directives = new Map(
+    evidence.workload.items.flatMap((item) => (item.kind === "message" ? [[item.token, item.directives]] : [])),
+  );
+  const unconfirmed = evidence.listed
+    .flatMap(({ deliveries }) => deliveries)
+    .filter(({ state }) => state === "unconfirmed");
+  const lost = new Set(unconfirmed.map(({ id }) => String(id)));
+  return { ...evidence, rows, shown, sends, lost, directives };
+}
+
+export function push<T>(map: Map<string, T[]>, key: string, value: T): void {
+  const list = map.get(key);
+  if (list) list.push(value);
+  else map.set(key, [value]);
+}
+
+export const broken = (law: Law, what: string): Violation => ({ law, what });
+export const textOf = (delivery: Delivery): string => delivery.payload.text ?? "";
+/** Two of something where one is right. */
+export const pairs = <T>(list: readonly T[]): [T, T][] => list.slice(1).map((item, index) => [list[index] as T, item]);
+
+/** A line of history, as far as the laws look at it. */
+export interface Line {
+  readonly type?: string;
+  readonly id?: string;
+  readonly role?: string;
+  readonly toolCallId?: string;
+  readonly content?: readonly { readonly type?: string; readonly id?: string; readonly text?: string }[];
+}
+export const parsed = (line: string): Line => JSON.parse(line) as Line;
+
+/** Whether a delivery is the model's answer and not a notice or something a tool sent. */
+export const isAnswer = (delivery: Delivery): boolean => tokensIn(textOf(delivery), "r").length > 0;
+
+/** What a message can ask for that ends its run without an answer. */
+export const FATAL: readonly Directive[] = [
+  "tool:poison",
+  "fail:down",
+  "fail:auth",
+  "fail:request",
+  "overflow",
+  "stall",
+];

@@ -1,0 +1,40 @@
+import { describe, expect, test } from "vitest";
+import { engine } from "./engine-subject.ts";
+import { replayCommand } from "./report.ts";
+import { SCENARIOS, scenariosFor } from "./scenarios.ts";
+import { runWorld } from "./world.ts";
+
+const scenarios = scenariosFor(engine.features);
+
+describe("the engine keeps the laws", () => {
+  test.each(scenarios.map((scenario, index) => [scenario.name, scenario, index] as const))(
+    "in %s",
+    async (_, scenario, index) => {
+      const seed = index + 1;
+      const { violations } = await runWorld({ seed, scenario, subject: engine });
+      const replay = replayCommand({ seed, scenario: scenario.name, subject: engine.name });
+      expect(violations, `Replay: ${replay} --verbose`).toEqual([]);
+    },
+  );
+});
+
+test.each(["crashes", "tools", "storm"])("the engine keeps the laws on a real file, in %s", async (name) => {
+  for (const scenario of scenarios.filter((one) => one.name === name)) {
+    const { violations, counts } = await runWorld({ seed: 5, scenario, subject: engine, onFile: true });
+    expect(violations, `Replay: npm run sim -- --seed 5 --scenario ${name} --file --verbose`).toEqual([]);
+    expect(counts.commits).toBeGreaterThan(100);
+  }
+});
+
+test("a world on a file goes the same way as one in memory", async () => {
+  for (const scenario of scenarios.filter(({ name }) => name === "crashes")) {
+    const inMemory = await runWorld({ seed: 9, scenario, subject: engine });
+    const onFile = await runWorld({ seed: 9, scenario, subject: engine, onFile: true });
+    expect(onFile.lines).toEqual(inMemory.lines);
+  }
+});
+
+test("the engine can be asked to go through every scenario there is", () => {
+  expect(scenarios).toEqual(SCENARIOS);
+  expect(scenarios.length).toBeGreaterThanOrEqual(15);
+});
