@@ -38,6 +38,49 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     ports: owingLater,
   },
   {
+    name: "drop without a trace",
+    about: "what exceeds the cap is dropped and nobody can say by which policy",
+    law: "L1",
+    scenario: "collect",
+    seeds: 10,
+    ports: rewriting((op) =>
+      op.op === "message.settle"
+        ? {
+            ...op,
+            settlements: op.settlements.map(({ seq, from, state, ...trace }) =>
+              state === "dropped" ? { seq, from, state } : { seq, from, state, ...trace },
+            ),
+          }
+        : op,
+    ),
+  },
+  {
+    name: "drop at accept",
+    about: "a full queue refuses a message that was acknowledged",
+    law: "L1",
+    scenario: "queue",
+    seeds: 10,
+    ports: droppingAtAccept,
+  },
+  {
+    name: "uncommitted steer",
+    about: "a steered message enters the context, but not the store",
+    law: "L1",
+    scenario: "steer",
+    seeds: 30,
+    ports: forgettingSteers,
+  },
+  {
+    name: "steered out of order",
+    about: "the newest message enters the run first",
+    law: "L2",
+    scenario: "steer",
+    seeds: 20,
+    ports: reading((store) => ({
+      waiting: async (agentId, page) => (await store.waiting(agentId, page)).toReversed(),
+    })),
+  },
+  {
     name: "newest first",
     about: "what waits is read from its end",
     law: "L2",
@@ -298,4 +341,40 @@ function withoutLooking(change: Change): Change {
   const { owner } = change;
   if (!owner?.run) return change;
   return { ...change, owner: { ...owner, run: { ...owner.run, evenAborted: true } } };
+}
+
+/** Accepts nothing while more than three messages wait, and says that it did. */
+function droppingAtAccept(ports: Ports): Ports {
+  const { store } = ports;
+  const commit: Store["commit"] = async (change) => {
+    const [op] = change.ops;
+    if (op?.op !== "message.post" || !("sessionKey" in op.to)) return store.commit(change);
+    const agent = await store.agentByKey(op.to.sessionKey);
+    if (!agent || agent.waiting <= 3) return store.commit(change);
+    const posted = {
+      op: "message.post",
+      agentId: agent.id,
+      seq: agent.nextSeq,
+      duplicate: false,
+      created: false,
+    } as const;
+    return { ok: true, results: [posted] };
+  };
+  return { ...ports, store: { ...store, commit } };
+}
+
+/** A commit that steers writes the entry, but neither takes the message nor remembers it with the run. */
+function forgettingSteers(ports: Ports): Ports {
+  const { store } = ports;
+  const commit: Store["commit"] = (change) => {
+    if (change.site !== "steer") return store.commit(change);
+    const ops = change.ops.flatMap((op): Op[] => {
+      if (op.op === "message.take") return [];
+      if (op.op !== "run.step") return [op];
+      const taken = change.ops.flatMap((other) => (other.op === "message.take" ? other.seqs : []));
+      return [{ ...op, body: { ...op.body, seqs: op.body.seqs.filter((seq) => !taken.includes(seq)) } }];
+    });
+    return store.commit({ ...change, ops });
+  };
+  return { ...ports, store: { ...store, commit } };
 }
