@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DEFAULT_LANES } from "../src/runs/lanes.ts";
-import type { Turns } from "./engine/turns-child.ts";
+import type { Turns } from "./engine/turns.ts";
 import type { Bench } from "./report.ts";
 import { median } from "./statistics.ts";
 import { populate } from "./store/population.ts";

@@ -1,8 +1,10 @@
 #!/usr/bin/env node
 /** The `rookery` command: hands the process's outside to the router and its answer to the shell. */
 import { enableCompileCache } from "node:module";
+import { leanHeap } from "./world/lean-heap.ts";
 
 enableCompileCache();
+leanHeap();
 
 // A reader that went away (`rookery … | head`) is no error of ours.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {

@@ -1,4 +1,5 @@
 /** Fills a home: with many agents, or with agents of a long history. */
+import { closeSync, fsyncSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { openDatabase } from "../../src/store/sqlite/database.ts";
 import { DATABASE_FILE, openSqliteStore } from "../../src/store/sqlite/open-store.ts";
@@ -18,6 +19,14 @@ export async function populate(home: string, agents: number): Promise<void> {
     if (!result.ok) throw new Error(result.detail);
   }
   await store.close();
+  settleDisk(join(home, DATABASE_FILE));
+}
+
+/** What was written without waiting for the disk must not be paid for by whatever is measured next. */
+function settleDisk(path: string): void {
+  const file = openSync(path, "r+");
+  fsyncSync(file);
+  closeSync(file);
 }
 
 /** Gives every agent of a home that many entries, in the order they would have come: all agents take turns. */

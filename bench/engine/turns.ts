@@ -1,0 +1,127 @@
+/**
+ * The whole engine on a file, a model that answers at once, people who each say their next
+ * word when the last one was answered. Says how many turns a second it made, what they cost, and what the process weighs.
+ */
+import { AgentSystem } from "../../src/agents/agent-system.ts";
+import type { Connector, ConnectorHost } from "../../src/core/connector.ts";
+import { silentLog } from "../../src/core/log.ts";
+import type { Model } from "../../src/core/model.ts";
+import type { Store } from "../../src/core/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open-store.ts";
+import { systemClock } from "../../src/world/system-clock.ts";
+import { systemIds } from "../../src/world/system-ids.ts";
+
+export interface Turns {
+  readonly turnsPerSecond: number;
+  readonly cpuMsPerTurn: number;
+  readonly commitsPerTurn: number;
+  readonly answerMs: { readonly p50: number; readonly p99: number };
+  /** Resident megabytes after each tenth of the turns. */
+  readonly residentMb: readonly number[];
+  readonly lanes: unknown;
+}
+
+const [home = "", agents = "100", messages = "20", first = "0", step = "1"] = process.argv.slice(2);
+const people = Array.from({ length: Number(agents) }, (_, i) => String(Number(first) + i * Number(step)));
+const turns = people.length * Number(messages);
+
+const model: Model = {
+  async call(request) {
+    const usage = { input: 100, output: 10, cacheRead: 0, cacheWrite: 0, totalTokens: 110 };
+    const text = `answer ${request.messages.length}`;
+    return {
+      content: [{ type: "text", text }],
+      stopReason: "stop",
+      api: "scripted",
+      provider: "scripted",
+      model: "scripted",
+      usage,
+    };
+  },
+};
+
+/** Everybody waits for the answer before the next word. */
+const answered = new Map<string, () => void>();
+let host: ConnectorHost | undefined;
+const connector: Connector = {
+  name: "bench",
+  capabilities: { sendText: true },
+  sendingClass: "idempotent",
+  async start(given) {
+    host = given;
+  },
+  async stop() {},
+  health: () => ({ ok: true, detail: "" }),
+  async send({ target }) {
+    answered.get(target.to ?? "")?.();
+    return { status: "sent" };
+  },
+};
+
+let commits = 0;
+const file = openSqliteStore({ home });
+const store: Store = {
+  ...file,
+  commit(change) {
+    commits += 1;
+    return file.commit(change);
+  },
+};
+const system = new AgentSystem(
+  {
+    clock: systemClock,
+    ids: systemIds(),
+    log: silentLog,
+    store,
+    model,
+    tools: { list: () => [], find: () => undefined },
+    files: { write: async (name) => name, read: async () => undefined },
+    connectors: new Map([[connector.name, connector]]),
+  },
+  { nodeName: "bench", voice: () => ({ model: "scripted", system: "You are measured." }) },
+);
+await system.load();
+await system.start();
+
+const residentMb: number[] = [];
+const waits: number[] = [];
+let done = 0;
+commits = 0;
+const cpu = process.cpuUsage();
+const begun = performance.now();
+await Promise.all(
+  people.map(async (person) => {
+    for (let n = 0; n < Number(messages); n++) {
+      const said = performance.now();
+      const answer = new Promise<void>((resolve) => answered.set(person, resolve));
+      await host?.accept({
+        connector: "bench",
+        userId: person,
+        channelId: person,
+        messageId: `${process.pid}-${n}`,
+        text: `word ${n} of ${person}`,
+        delivery: { channel: "bench", to: person },
+      });
+      await answer;
+      waits.push(performance.now() - said);
+      done += 1;
+      if (done % Math.ceil(turns / 10) === 0) residentMb.push(Math.round(process.memoryUsage.rss() / 1_048_576));
+    }
+  }),
+);
+await system.settled();
+const ms = performance.now() - begun;
+const used = process.cpuUsage(cpu);
+waits.sort((a, b) => a - b);
+const at = (share: number): number => waits[Math.min(waits.length - 1, Math.floor(waits.length * share))] ?? 0;
+const report: Turns = {
+  turnsPerSecond: turns / (ms / 1000),
+  cpuMsPerTurn: (used.user + used.system) / 1000 / turns,
+  commitsPerTurn: commits / turns,
+  answerMs: { p50: at(0.5), p99: at(0.99) },
+  residentMb,
+  lanes: system.lanes.counts(),
+};
+await system.drain();
+await store.close();
+console.log(JSON.stringify(report));
