@@ -23,7 +23,7 @@ export async function populate(home: string, agents: number): Promise<void> {
 }
 
 /** What was written without waiting for the disk must not be paid for by whatever is measured next. */
-function settleDisk(path: string): void {
+export function settleDisk(path: string): void {
   const file = openSync(path, "r+");
   fsyncSync(file);
   closeSync(file);

@@ -35,6 +35,7 @@ function resultOf(id: string, messages: readonly ModelMessage[], place: number, 
 const callsOf = (message: ModelMessage) =>
   message.role === "assistant" ? message.content.filter((block) => block.type === "toolCall") : [];
 
+/** Looks at every message once and makes nothing for those without calls: it is asked before each thought. */
 function isPaired(messages: readonly ModelMessage[]): boolean {
   let open: string[] = [];
   for (const message of messages) {
@@ -42,13 +43,15 @@ function isPaired(messages: readonly ModelMessage[]): boolean {
       const place = open.indexOf(message.toolCallId ?? "");
       if (place === -1) return false;
       open.splice(place, 1);
-    } else {
-      if (open.length > 0) return false;
-      open = callsOf(message).map((call) => call.id);
+      continue;
     }
+    if (open.length > 0) return false;
+    if (message.role === "assistant" && message.content.some(isCall)) open = callsOf(message).map((call) => call.id);
   }
   return open.length === 0;
 }
+
+const isCall = (block: ModelMessage["content"][number]): boolean => block.type === "toolCall";
 
 const missing = (call: { id: string; name: string }): ModelMessage => ({
   role: "tool",
