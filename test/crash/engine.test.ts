@@ -10,7 +10,6 @@ test("an engine that is killed four times loses nothing and answers nothing twic
 });
 
 test.each([
-  ["ack-early", /was acknowledged and is lost/],
   ["tool-again", /must not be repeated and was executed/],
   ["send-again", /shown \d+ times on a channel that cannot tell/],
 ] as const)("the mutation %s is found", async (mutation, problem) => {

@@ -76,7 +76,8 @@ const connectors = CHANNELS.map(
     health: () => ({ ok: true, detail: "" }),
     async send({ id, target, payload }) {
       tell({ say: "show", channel: name, id, person: target.to ?? "", text: payload.text ?? "" });
-      await pass(5);
+      // The mutation is given time to be caught, so that its test does not hang on luck.
+      await pass(mutation === "send-again" ? 80 : 5);
       return { status: "sent" };
     },
   }),
@@ -108,23 +109,28 @@ for await (const line of createInterface({ input: process.stdin })) {
   const heard = JSON.parse(line) as ToChild;
   if (heard.say === "in") {
     const { channel, person, id, text } = heard;
-    if (mutation === "ack-early") tell({ say: "ack", id });
-    void hosts
-      .get(channel)
-      ?.accept({
-        connector: channel,
-        userId: person,
-        channelId: person,
-        messageId: id,
-        text,
-        delivery: { channel, to: person },
-      })
-      .then(() => tell({ say: "ack", id }));
+    const incoming = {
+      connector: channel,
+      userId: person,
+      channelId: person,
+      messageId: id,
+      text,
+      delivery: { channel, to: person },
+    };
+    const accept = async (): Promise<void> => {
+      await hosts.get(channel)?.accept(incoming);
+      tell({ say: "ack", id });
+    };
+    void accept();
   } else if (heard.say === "when") {
     wanted = heard.what;
     perhapsNow();
   } else {
-    await node.agents.settled();
+    // What waits to be tried again is part of the work too.
+    do {
+      await node.agents.settled();
+      await pass(50);
+    } while ((await node.ports.store.deliveries({ limit: 1 })).length > 0);
     tell({ say: "quiet" });
     await node.close();
     process.exit(0);

@@ -20,7 +20,7 @@ const KILLS_PER_HOME = 50;
 
 export interface EngineCrashOptions extends CrashOptions {
   /** A way to break a law that the audit must find. */
-  readonly mutation?: "ack-early" | "tool-again" | "send-again";
+  readonly mutation?: "tool-again" | "send-again";
 }
 
 export const engineTarget: CrashTarget = { name: "engine", run: crashEngine };
