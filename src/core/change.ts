@@ -1,6 +1,6 @@
 /**
  * A change is data: everything one step changes, applied whole or not at all, and only if the node still owns the agent
- * (DESIGN §8, M1). `commit(change)` is the only way to write.
+ * (M1). `commit(change)` is the only way to write.
  */
 import type { AgentSeed, StopMark } from "./agent.ts";
 import type { DeliveryState, NewDelivery } from "./delivery.ts";

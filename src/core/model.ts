@@ -1,6 +1,6 @@
 /**
  * The model's port: a request in, events out, a complete result at the end. It never throws; failures are one of the
- * classes, and each class has its rule in the loop (DESIGN §4).
+ * classes, and each class has its rule in the loop.
  */
 import type { Block, StopReason, Usage } from "./entry.ts";
 

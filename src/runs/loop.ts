@@ -1,6 +1,6 @@
 /**
  * The loop: think, act, think again, until the agent rests. Every step is one commit, so that whatever dies, the run goes
- * on from the last one (DESIGN §4). This file is the whole of it; what a phase does in detail is in the file of its name.
+ * on from the last one. This file is the whole of it; what a phase does in detail is in the file of its name.
  */
 import type { ToolCallBlock } from "../core/entry.ts";
 import { errorText } from "../core/errors.ts";

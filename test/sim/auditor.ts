@@ -1,5 +1,5 @@
 /**
- * The auditor. It knows the laws (DESIGN §3) and nothing of the engine: it judges by what channels, model and tools saw
+ * The auditor. It knows the laws and nothing of the engine: it judges by what channels, model and tools saw
  * outside, and by the traces of the public listing. Each function is one law and returns what breaks it.
  */
 import type { Delivery } from "../../src/core/delivery.ts";
@@ -26,7 +26,7 @@ export function audit(evidence: Evidence): readonly Violation[] {
   ];
 }
 
-/** A conversation has one agent, an agent one conversation (DESIGN §6, M3). */
+/** A conversation has one agent, an agent one conversation (M3). */
 function* identity({ workload, rows }: View): Iterable<Violation> {
   const agentOf = new Map<string, string>();
   const conversationOf = new Map<string, string>();

@@ -259,7 +259,7 @@ const newDelivery = (actor: Actor, { agent, run }: Progress, index: number): New
   createdAt: actor.ports.clock.now(),
 });
 
-/** Rest: last entry, delivery, messages settled and the run's end in one commit (DESIGN §4). */
+/** Rest: last entry, delivery, messages settled and the run's end in one commit. */
 async function end(
   actor: Actor,
   mine: Membership,
