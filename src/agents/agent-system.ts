@@ -24,7 +24,7 @@ import { DEFAULT_OUTBOX, Outbox } from "../outbox/outbox.ts";
 import { RunEvents } from "../runs/events.ts";
 import { type LaneSizes, Lanes } from "../runs/lanes.ts";
 import type { RunState } from "../runs/live-run.ts";
-import { DEFAULT_RUN_SETTINGS, type RunPorts, type RunSettings, type Voice } from "../runs/run-ports.ts";
+import { DEFAULT_RUN_SETTINGS, type RunPorts, type RunSettings } from "../runs/run-ports.ts";
 import { Actor, type ActorHost } from "./actor.ts";
 import { type AddressOf, hostFor } from "./connector-host.ts";
 import { Membership } from "./membership.ts";
@@ -45,7 +45,8 @@ export interface AgentSystemOptions {
   readonly outbox?: Partial<{ maxAgeMs: number; sendTimeoutMs: number; concurrency: number }>;
   /** Agents kept in memory while they rest. */
   readonly warm?: number;
-  readonly voice: (agent: AgentRecord) => Voice;
+  readonly voice: RunPorts["voice"];
+  readonly limits?: RunPorts["limits"];
   /** Which conversation a connector's message belongs to. Absent: one per person or group and channel, profile `main`. */
   readonly address?: AddressOf;
   /** Whether a session is to end by itself before the next message. Default: never. */
@@ -167,6 +168,7 @@ export class AgentSystem {
       settings: { ...DEFAULT_RUN_SETTINGS, ...this.#options.runs },
       events: this.events,
       voice: this.#options.voice,
+      limits: this.#options.limits,
       owed: (deliveries) => outbox.offer(deliveries),
       posted: (posted) => {
         for (const one of posted) this.#wakeIfOurs(one);

@@ -4,7 +4,7 @@
  */
 import type { Op } from "../core/change.ts";
 import type { RunId } from "../core/ids.ts";
-import type { Message } from "../core/message.ts";
+import { type Message, wishesOf } from "../core/message.ts";
 import type { Lane, RunBody } from "../core/run.ts";
 import { type Bare, chain, messageEntries, promptEntry } from "../history/entries.ts";
 import {
@@ -26,6 +26,7 @@ export async function takeRun(ports: RunPorts, holding: Holding, runId: RunId, c
   const at = ports.clock.now();
   const last = messages.at(-1) as Message;
   const seqs = messages.map((message) => message.seq);
+  const wishes = wishesOf(last.body);
   const body: RunBody = {
     lane: laneOf(holding),
     seqs,
@@ -34,6 +35,7 @@ export async function takeRun(ports: RunPorts, holding: Holding, runId: RunId, c
     // The run speaks where its last message came from; the address is taken whole.
     delivery: last.delivery,
     replyToId: last.source?.messageId,
+    ...(wishes ? { wishes } : {}),
     calls: [],
     iterations: 0,
     deliveries: 0,

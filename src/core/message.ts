@@ -7,6 +7,7 @@ import { deliveryContextSchema } from "./delivery.ts";
 import { fileReferenceSchema } from "./file-reference.ts";
 import { type AgentId, agentIdSchema, type MessageId, type RunId } from "./ids.ts";
 import { queueSettingsSchema } from "./queue.ts";
+import { type RunWishes, runWishesSchema } from "./run-wishes.ts";
 
 const runId = z
   .string()
@@ -24,6 +25,7 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     sender: z.object({ id: z.string(), name: z.string().optional() }).optional(),
     /** Said for this message only; wins over every other queue setting. */
     queue: queueSettingsSchema.partial().optional(),
+    wishes: runWishesSchema.optional(),
   }),
   z.object({
     kind: z.literal("system"),
@@ -36,6 +38,7 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     kind: z.literal("trigger"),
     text: z.string(),
     trigger: z.object({ type: z.enum(["cron", "heartbeat", "webhook"]), id: z.string(), slot: z.string().optional() }),
+    wishes: runWishesSchema.optional(),
   }),
   z.object({
     kind: z.literal("report"),
@@ -128,6 +131,10 @@ export const isUrgent = (body: MessageBody): boolean =>
   body.kind === "reset" ||
   body.kind === "permission" ||
   (body.kind === "user" && body.queue?.mode === "interrupt");
+
+/** What a message wants for its run. One that wants something runs alone, so that nobody else gets what it wished for. */
+export const wishesOf = (body: MessageBody): RunWishes | undefined =>
+  body.kind === "user" || body.kind === "trigger" ? body.wishes : undefined;
 
 /** Silent messages are recorded and wake nobody (M4). */
 export const isSilent = (body: MessageBody): boolean => body.kind === "system" && body.silent === true;

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { deliveryContextSchema, type Payload } from "./delivery.ts";
 import { usageSchema } from "./entry.ts";
 import type { AgentId, RunId, SessionId } from "./ids.ts";
+import { runWishesSchema } from "./run-wishes.ts";
 
 export const laneSchema = z.enum(["main", "subagent", "cron", "nested"]);
 export type Lane = z.infer<typeof laneSchema>;
@@ -51,6 +52,7 @@ export const runBodySchema = z.looseObject({
   /** Where its answer goes: the delivery context of the message that caused it, whole. */
   delivery: deliveryContextSchema.optional(),
   replyToId: z.string().optional(),
+  wishes: runWishesSchema.optional(),
   calls: z.array(callRecordSchema),
   /** Model calls made so far; bounded by the iteration limit. */
   iterations: z.number().int(),

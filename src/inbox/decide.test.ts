@@ -128,6 +128,12 @@ describe("an agent at rest", () => {
     });
   });
 
+  test("runs what wants something for its run alone, before and behind what is collected", () => {
+    const wishing = (seq: number) => said({ seq, body: { kind: "user", text: "w", wishes: { model: "m" } } });
+    expect(seqs(rest([wishing(1), said({ seq: 2 })], { busyUntil: 500 }))).toEqual([1]);
+    expect(seqs(rest([said({ seq: 1 }), wishing(2), said({ seq: 3 })], { busyUntil: 500 }))).toEqual([1, 3]);
+  });
+
   test("runs a trigger alone, also where it would collect", () => {
     const trigger = said({ seq: 1, body: { kind: "trigger", text: "tick", trigger: { type: "cron", id: "j" } } });
     expect(seqs(rest([trigger, said({ seq: 2 })], { busyUntil: 500 }))).toEqual([1]);

@@ -3,7 +3,7 @@
  * decides, at take and between steps, never at accept (M1); a dropped message leaves its trace (L1).
  */
 import { type DeliveryContext, targetKey } from "../core/delivery.ts";
-import { countsTowardsCap, isSilent, type Message } from "../core/message.ts";
+import { countsTowardsCap, isSilent, type Message, wishesOf } from "../core/message.ts";
 import { messageText } from "../core/message-text.ts";
 import type { QueueDedupeMode, QueueSettings } from "../core/queue.ts";
 
@@ -128,9 +128,10 @@ function withoutRun(waiting: readonly Waiting[]): Choice | undefined {
 const isRunnable = ({ body }: Message): boolean =>
   body.kind === "user" || body.kind === "report" || body.kind === "trigger" || (body.kind === "system" && !body.silent);
 
-/** A trigger runs alone: its slot is closed by its own run (M22). */
-const isCollectable = ({ message, settings }: Waiting): boolean =>
-  settings.mode === "collect" && message.body.kind !== "trigger";
+/** A trigger runs alone, its slot is closed by its own run (M22); so does what wants something for its run. */
+const runsAlone = ({ body }: Message): boolean => body.kind === "trigger" || wishesOf(body) !== undefined;
+
+const isCollectable = ({ message, settings }: Waiting): boolean => settings.mode === "collect" && !runsAlone(message);
 
 /** Where an answer goes, as text; string and numeric thread ids alike. Nowhere is a route too. */
 export const routeOf = (message: Message): string => routeKey(message.delivery);
@@ -219,7 +220,7 @@ export function onArrival({ message, settings }: Waiting, run: BusyAgent): Arriv
   if (body.kind === "reset") return body.by === "person" ? "end-reset" : "wait";
   if (!isRunnable(message)) return "wait";
   // An answer goes where its message came from, so only the run's own route can be steered into it.
-  const same = routeOf(message) === run.route && body.kind !== "trigger";
+  const same = routeOf(message) === run.route && !runsAlone(message);
   switch (settings.mode) {
     case "interrupt":
       return "end-interrupt";

@@ -7,6 +7,7 @@ import type { Clock } from "../core/clock.ts";
 import { errorText } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { Model, ModelChoice } from "../core/model.ts";
+import type { RunWishes } from "../core/run-wishes.ts";
 import { apiFor } from "../models/api-for.ts";
 import { storedKeysIn } from "../models/auth-file.ts";
 import { chooseModel } from "../models/choose-model.ts";
@@ -30,7 +31,7 @@ export interface OpenModels {
   readonly model: Model;
   readonly providers: Providers;
   /** Which model an agent is answered by. What cannot be followed is logged once. */
-  choose(agent: Pick<AgentRecord, "profile" | "state">): ModelChoice;
+  choose(agent: Pick<AgentRecord, "profile" | "state">, wishes?: RunWishes): ModelChoice;
   /** What is used where nothing is configured, and why. */
   detect(): Promise<Detected>;
 }
@@ -59,8 +60,13 @@ export function openModels(options: ModelsOptions): OpenModels {
       detect: async () => (await detect()).model,
       offline: offlineModel,
     }),
-    choose({ profile, state }) {
-      const { warnings, ...choice } = chooseModel(config, profile, state);
+    choose({ profile, state }, wishes = {}) {
+      const { model, thinking } = wishes;
+      const { warnings, ...choice } = chooseModel(config, profile, {
+        ...state,
+        ...(model === undefined ? {} : { modelOverride: model, providerOverride: undefined }),
+        ...(thinking === undefined ? {} : { thinkingLevel: thinking }),
+      });
       for (const warning of warnings) {
         if (warned.has(warning) || warned.size >= MOST_WARNINGS) continue;
         warned.add(warning);

@@ -11,6 +11,7 @@ import type { Model } from "../core/model.ts";
 import type { Ports } from "../core/ports.ts";
 import { isStale, resetPolicyFor } from "../core/session-freshness.ts";
 import type { ToolHost } from "../core/tool.ts";
+import type { RunLimits } from "../runs/run-ports.ts";
 import { diskFileStore } from "../world/disk-file-store.ts";
 import { jsonLog } from "../world/json-log.ts";
 import { systemClock } from "../world/system-clock.ts";
@@ -79,7 +80,11 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
         sendTimeoutMs: config.outbox.sendTimeoutSeconds * 1000,
       },
       queue: config.queue,
-      voice: (agent) => ({ ...models.choose(agent), system: hands.promptOf(agent).text }),
+      voice: (agent, wishes) => ({
+        ...models.choose(agent, wishes),
+        system: [hands.promptOf(agent).text, wishes?.extraSystemPrompt ?? []].flat().join("\n\n"),
+      }),
+      limits: ({ profile }) => limitsOf(config, profile),
       address: (incoming) => addressFor(incoming, config),
       isStale: (agent, last, now) => isStale(resetPolicyFor(agent, config.session.reset), last, now, timeZone),
     });
@@ -110,4 +115,13 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
     await embedded.close();
     throw error;
   }
+}
+
+/** What a profile sets for its agents' runs; the rest is as everywhere. */
+function limitsOf({ profiles }: Config, profile: string): RunLimits {
+  const { timeoutSeconds, maxIterations } = profiles[profile]?.limits ?? {};
+  return {
+    ...(timeoutSeconds === undefined ? {} : { timeoutMs: timeoutSeconds * 1000 }),
+    ...(maxIterations === undefined ? {} : { maxIterations }),
+  };
 }

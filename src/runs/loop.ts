@@ -12,6 +12,7 @@ import { act, intendNext, openCalls, resultOf } from "./act.ts";
 import { textOutput } from "./call-tool.ts";
 import { type Ending, finish } from "./finish.ts";
 import { type Holding, LostHolding } from "./holding.ts";
+import { limitsOf } from "./limits.ts";
 import type { LiveRun, RunExit } from "./live-run.ts";
 import type { RunPorts } from "./run-ports.ts";
 import { think } from "./think.ts";
@@ -37,7 +38,7 @@ export async function runLoop(
   run: LiveRun,
   between: BetweenSteps = async () => {},
 ): Promise<RunExit> {
-  const timer = ports.clock.after(ports.settings.timeoutMs, () => run.end("timeout"));
+  const timer = ports.clock.after(limitsOf(ports, holding, run).timeoutMs, () => run.end("timeout"));
   try {
     return await heedingMarks(ports, holding, run, () => steps(ports, holding, run, between));
   } finally {
@@ -85,7 +86,7 @@ async function steps(ports: RunPorts, holding: Holding, run: LiveRun, between: B
     if (run.signal.aborted) continue;
 
     // Think.
-    if (run.body.iterations >= ports.settings.maxIterations) {
+    if (run.body.iterations >= limitsOf(ports, holding, run).maxIterations) {
       return failed(ports, holding, run, { kind: "tool_limit", message: TOOL_LIMIT_TEXT });
     }
     let result = await think(ports, holding, run);
@@ -182,7 +183,7 @@ async function endAsAsked(ports: RunPorts, holding: Holding, run: LiveRun, parti
     ? [assistantEntry({ ...partial, content, stopReason: "aborted" }, ports.clock.now(), run.id)]
     : [];
   if (run.endReason === "timeout") {
-    const seconds = Math.round(ports.settings.timeoutMs / 1000);
+    const seconds = Math.round(limitsOf(ports, holding, run).timeoutMs / 1000);
     const message = `The run took longer than ${seconds} seconds and was ended.`;
     const payload = { text: message, isError: true };
     return ended(ports, holding, run, {

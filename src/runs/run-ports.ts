@@ -4,6 +4,7 @@ import type { Posted } from "../core/change.ts";
 import type { NewDelivery } from "../core/delivery.ts";
 import type { ModelChoice } from "../core/model.ts";
 import type { Ports } from "../core/ports.ts";
+import type { RunWishes } from "../core/run-wishes.ts";
 import type { RunEvents } from "./events.ts";
 
 export interface RunSettings {
@@ -14,6 +15,9 @@ export interface RunSettings {
   /** Starts without progress before a run fails visibly (M13). */
   readonly maxAttempts: number;
 }
+
+/** The limits of a run that its agent's profile may set. */
+export type RunLimits = Partial<Pick<RunSettings, "timeoutMs" | "maxIterations">>;
 
 export const DEFAULT_RUN_SETTINGS: RunSettings = {
   timeoutMs: 600_000,
@@ -30,7 +34,10 @@ export interface Voice extends ModelChoice {
 export interface RunPorts extends Ports {
   readonly settings: RunSettings;
   readonly events: RunEvents;
-  voice(agent: AgentRecord): Voice;
+  /** `wishes`: what the run's message wanted for this run only. */
+  voice(agent: AgentRecord, wishes?: RunWishes): Voice;
+  /** What holds for this agent's runs instead of the node's settings. */
+  limits?(agent: AgentRecord): RunLimits | undefined;
   /** Told of deliveries that have just been committed. */
   owed(deliveries: readonly NewDelivery[]): void;
   /** Told of messages to agents that a tool's step has just committed. */

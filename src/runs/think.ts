@@ -17,6 +17,7 @@ import {
 import type { Tool } from "../core/tool.ts";
 import { graceAfter } from "./grace.ts";
 import type { Holding } from "./holding.ts";
+import { limitsOf } from "./limits.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { RunPorts } from "./run-ports.ts";
 
@@ -29,7 +30,7 @@ export async function think(
   shape: (messages: readonly ModelMessage[]) => readonly ModelMessage[] = (messages) => messages,
 ): Promise<ModelResult> {
   const request: ModelRequest = {
-    ...ports.voice({ ...holding.record, state: holding.state }),
+    ...ports.voice({ ...holding.record, state: holding.state }, run.body.wishes),
     // A copy: what was sent stays what was sent while the context goes on.
     messages: [...shape(await holding.context())],
     tools: ports.tools.list(holding.agentId).map(modelTool),
@@ -39,7 +40,7 @@ export async function think(
     const result = await call(ports, run, { ...request, tries });
     const wait = waitBefore(result, tries);
     // A wait the run would not survive helps nobody: the person is told at once.
-    if (wait === undefined || wait > ports.settings.timeoutMs) return result;
+    if (wait === undefined || wait > limitsOf(ports, holding, run).timeoutMs) return result;
     ports.log.info("the model will be called again", { run: run.id, class: result.error?.class, tries, wait });
     if ((await sleep(ports.clock, wait, run.signal)) === "aborted") {
       return { ...result, stopReason: "aborted", error: { class: "aborted", message: "aborted" } };
