@@ -3,6 +3,7 @@
  * much it may say; the loop validates, bounds and records (L4).
  */
 import type { z } from "zod";
+import type { AgentRecord } from "./agent.ts";
 import type { Op } from "./change.ts";
 import type { NewDelivery } from "./delivery.ts";
 import type { Block } from "./entry.ts";
@@ -27,6 +28,8 @@ export interface Tool<Input = unknown> {
 }
 
 export interface ToolContext {
+  /** Whom the tool works for, as it is now. */
+  readonly agent: AgentRecord;
   readonly agentId: AgentId;
   readonly runId: RunId;
   /** Stable over retries of the same call: the key for whatever a tool does outside. */
@@ -47,8 +50,8 @@ export interface ToolOutput {
 
 /** The tools an agent has. `find` gives undefined for a name nobody knows. */
 export interface ToolHost {
-  list(agentId: AgentId): readonly Tool[];
-  find(agentId: AgentId, name: string): Tool | undefined;
+  list(agent: AgentRecord): readonly Tool[];
+  find(agent: AgentRecord, name: string): Tool | undefined;
 }
 
 export const DEFAULT_MAX_OUTPUT = 4_000;

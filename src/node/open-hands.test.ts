@@ -8,12 +8,11 @@ import { parseConfig } from "../config/parse-config.ts";
 import { type HomePaths, homePaths } from "../config/paths.ts";
 import type { AgentRecord } from "../core/agent.ts";
 import type { AgentDescriptor } from "../core/descriptor.ts";
-import type { AgentId, ChangeId, RunId } from "../core/ids.ts";
+import type { ChangeId, RunId } from "../core/ids.ts";
 import type { Store } from "../core/store.ts";
 import { openMemoryStore } from "../store/sqlite/open-store.ts";
 import { systemClock } from "../world/system-clock.ts";
 import { systemIds } from "../world/system-ids.ts";
-import { KnownAgents } from "./known-agents.ts";
 import { openHands } from "./open-hands.ts";
 
 const ids = systemIds();
@@ -33,30 +32,26 @@ afterEach(async () => {
 const user: AgentDescriptor = { type: "user", connector: "terminal", userId: "o", channelId: "o" };
 const child: AgentDescriptor = { type: "subagent", id: "s", parentAgentId: "p", name: "dig" };
 
-async function make(descriptor: AgentDescriptor, profile = "main"): Promise<AgentId> {
+async function make(descriptor: AgentDescriptor, profile = "main"): Promise<AgentRecord> {
   const seed = seedAgent(ids, descriptor, 1, profile);
   await store.commit({ id: ids.change() as ChangeId, site: "t", at: 1, ops: [{ op: "agent.create", seed }] });
-  return seed.id;
+  return (await store.agent(seed.id)) as AgentRecord;
 }
 
 const open = (text = "{}") => {
   const { config } = parseConfig({ text, file: "rookery.json5", env: {} });
-  return openHands({ config, paths, clock: systemClock, store });
+  return openHands({ config, paths, clock: systemClock });
 };
 
 describe("the hands of a node", () => {
-  it("gives an agent that was read its tools, and one nobody knows none", async () => {
-    const hands = open();
-    const id = await make(user);
-    expect(hands.tools.list(id)).toEqual([]);
-    await hands.store.agent(id);
-    expect(hands.tools.list(id).map(({ name }) => name)).toEqual(["current_time", "edit", "list", "read", "write"]);
+  it("gives an agent its tools", async () => {
+    const tools = open().tools.list(await make(user));
+    expect(tools.map(({ name }) => name)).toEqual(["current_time", "edit", "list", "read", "write"]);
   });
 
   it("follows the profile's lists and the kind of agent", async () => {
     const hands = open(`{ profiles: { main: { tools: { deny: ["write"], subagents: { deny: ["edit"] } } } } }`);
     const [mine, childs] = [await make(user), await make(child)];
-    await Promise.all([hands.store.agent(mine), hands.store.agent(childs)]);
     expect(hands.tools.list(mine).map(({ name }) => name)).toEqual(["current_time", "edit", "list", "read"]);
     expect(hands.tools.list(childs).map(({ name }) => name)).toEqual(["current_time", "list", "read"]);
   });
@@ -64,18 +59,17 @@ describe("the hands of a node", () => {
   it("works in the workspace of the home, of the profile, or of the permanent agent", async () => {
     const hands = open(`{ profiles: { work: { workspace: "desk" } } }`);
     const permanent = { type: "permanent", id: "x", description: "d", systemPrompt: "p" } as const;
-    const table: readonly [AgentId, string][] = [
+    const table: readonly [AgentRecord, string][] = [
       [await make(user), paths.workspace],
       [await make({ ...user, connector: "x" }, "work"), join(paths.home, "desk")],
       [await make({ ...permanent, name: "in", workspaceDir: "own" }), join(paths.workspace, "own")],
       [await make({ ...permanent, name: "out", workspaceDir: "../../etc" }), paths.workspace],
     ];
     mkdirSync(join(paths.workspace, "own"));
-    for (const [id, directory] of table) {
-      await hands.store.agent(id);
-      const write = hands.tools.find(id, "write");
-      const context = { agentId: id, runId: "r" as RunId, callId: "c", signal: AbortSignal.abort(), progress() {} };
-      await write?.execute({ path: "note.txt", content: "x" }, context);
+    const call = { runId: "r" as RunId, callId: "c", signal: AbortSignal.abort(), progress() {} };
+    for (const [agent, directory] of table) {
+      const write = hands.tools.find(agent, "write");
+      await write?.execute({ path: "note.txt", content: "x" }, { agent, agentId: agent.id, ...call });
       expect(existsSync(join(directory, "note.txt"))).toBe(true);
       rmSync(join(directory, "note.txt"));
     }
@@ -87,27 +81,10 @@ describe("the hands of a node", () => {
     writeFileSync(join(paths.home, "secret"), "the secret");
     symlinkSync(join(paths.home, "secret"), join(paths.workspace, "USER.md"));
     mkdirSync(join(paths.workspace, "SOUL.md"));
-    const record = (await store.agent(await make(user))) as AgentRecord;
+    const record = await make(user);
     const { text, report } = hands.promptOf({ ...record, state: { ...record.state, extraSystemPrompt: "More." } });
     expect(text).toMatch(/^You are Rook\.\n\n# Tools\n- current_time: .*\n\n# AGENTS\.md\nBe kind\.\n\nMore\.$/s);
     expect(report.missing).toEqual(["SOUL.md", "TOOLS.md", "USER.md", "MEMORY.md"]);
     expect(hands.promptOf(record).text).toBe(hands.promptOf(record).text);
-  });
-});
-
-describe("known agents", () => {
-  it("keeps those who are asked for, and forgets the others", async () => {
-    const known = new KnownAgents(2);
-    const records = await Promise.all(
-      [user, child, { type: "heartbeat" } as const].map(
-        async (one) => (await store.agent(await make(one))) as AgentRecord,
-      ),
-    );
-    const [a, b, c] = records as [AgentRecord, AgentRecord, AgentRecord];
-    known.remember(a);
-    known.remember(b);
-    known.get(a.id);
-    known.remember(c);
-    expect([a, b, c].map(({ id }) => known.get(id)?.descriptor.type)).toEqual(["user", undefined, "heartbeat"]);
   });
 });

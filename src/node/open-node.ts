@@ -58,12 +58,12 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
   let stopRetention = (): void => {};
   let agents: AgentSystem | undefined;
   try {
-    const hands = openHands({ config, paths, clock, store: embedded.store, tools: options.tools });
+    const hands = openHands({ config, paths, clock, tools: options.tools });
     const ports: Ports = {
       clock,
       ids,
       log,
-      store: hands.store,
+      store: embedded.store,
       model: options.model ?? models.model,
       tools: hands.tools,
       files: diskFileStore(paths.files),

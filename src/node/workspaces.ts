@@ -3,10 +3,10 @@ import { mkdirSync } from "node:fs";
 import { isAbsolute, join, resolve, sep } from "node:path";
 import type { Config } from "../config/config-schema.ts";
 import { DIRECTORY_MODE, type HomePaths, resolvePath } from "../config/paths.ts";
+import type { AgentRecord } from "../core/agent.ts";
 import { ConfigError } from "../core/errors.ts";
-import type { KnownAgent } from "./known-agents.ts";
 
-export type WorkspaceOf = (agent: Pick<KnownAgent, "profile" | "descriptor">) => string;
+export type WorkspaceOf = (agent: Pick<AgentRecord, "profile" | "descriptor">) => string;
 
 /** Makes the directories that profiles name. Throws `ConfigError` where one cannot be made. */
 export function openWorkspaces(config: Pick<Config, "profiles">, paths: HomePaths): WorkspaceOf {

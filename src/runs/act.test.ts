@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { AgentRecord } from "../core/agent.ts";
 import type { CallRecord } from "../core/run.ts";
 import { intendNext } from "./act.ts";
 import type { RunPorts } from "./run-ports.ts";
@@ -39,7 +40,7 @@ describe("what may start next", () => {
     ["a. b.", "a. b."],
   ] as const) {
     it(`${before} → ${after}`, () => {
-      expect(written(intendNext(ports, { agentId: "x" as never }, calls(before)))).toBe(after);
+      expect(written(intendNext(ports, {} as AgentRecord, calls(before)))).toBe(after);
     });
   }
 });

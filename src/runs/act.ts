@@ -2,6 +2,7 @@
  * Executes the tool calls of one turn, batch by batch. The intent is committed before a call starts and its result with
  * everything it changes in the store, in one commit (L4, M12).
  */
+import type { AgentRecord } from "../core/agent.ts";
 import type { Op } from "../core/change.ts";
 import type { NewDelivery } from "../core/delivery.ts";
 import type { CallRecord, RunBody } from "../core/run.ts";
@@ -17,9 +18,9 @@ import type { RunPorts } from "./run-ports.ts";
 export const openCalls = (body: RunBody): readonly CallRecord[] => body.calls.filter((call) => call.state !== "done");
 
 /** Marks what may start now: the next call, or all next ones that may run side by side. */
-export function intendNext(ports: RunPorts, run: Pick<LiveRun, "agentId">, calls: readonly CallRecord[]): CallRecord[] {
+export function intendNext(ports: RunPorts, agent: AgentRecord, calls: readonly CallRecord[]): CallRecord[] {
   if (calls.some((call) => call.state === "intended")) return [...calls];
-  const parallel = (call: CallRecord): boolean => ports.tools.find(run.agentId, call.name)?.parallel ?? true;
+  const parallel = (call: CallRecord): boolean => ports.tools.find(agent, call.name)?.parallel ?? true;
   const first = calls.findIndex((call) => call.state === "asked");
   if (first === -1) return [...calls];
   let end = first + 1;
@@ -32,7 +33,7 @@ export function intendNext(ports: RunPorts, run: Pick<LiveRun, "agentId">, calls
 /** Executes every intended call and commits the results, with the intents of the next batch. False where the run is to end. */
 export async function act(ports: RunPorts, holding: Holding, run: LiveRun): Promise<boolean> {
   const batch = run.body.calls.filter((call) => call.state === "intended");
-  const outputs = await executeAll(ports, run, batch);
+  const outputs = await executeAll(ports, holding.record, run, batch);
   if (!outputs) return false;
   try {
     await commitResults(ports, holding, run, batch, outputs);
@@ -49,6 +50,7 @@ export async function act(ports: RunPorts, holding: Holding, run: LiveRun): Prom
 /** All outputs, or undefined where the run was asked to end before the tools did. */
 async function executeAll(
   ports: RunPorts,
+  agent: AgentRecord,
   run: LiveRun,
   batch: readonly CallRecord[],
 ): Promise<readonly ToolOutput[] | undefined> {
@@ -57,13 +59,14 @@ async function executeAll(
     batch.map(async (call) => {
       ports.events.emit(about, { type: "tool_start", callId: call.callId, name: call.name });
       const context = {
+        agent,
         agentId: run.agentId,
         runId: run.id,
         callId: call.callId,
         signal: run.toolSignal,
         progress: (text: string) => ports.events.emit(about, { type: "tool_update", callId: call.callId, text }),
       };
-      const output = await callTool(ports.tools.find(run.agentId, call.name), call, context, ports.files);
+      const output = await callTool(ports.tools.find(agent, call.name), call, context, ports.files);
       const isError = output.isError ?? false;
       ports.events.emit(about, { type: "tool_end", callId: call.callId, name: call.name, isError });
       return output;
@@ -95,7 +98,7 @@ async function commitResults(
   );
   const deliveries = owedByTools(ports, run, outputs, at);
   const sent = outputs.flatMap((output) => output.deliveries ?? []);
-  const rest = calls.some((call) => call.state !== "done") ? intendNext(ports, run, calls) : [];
+  const rest = calls.some((call) => call.state !== "done") ? intendNext(ports, holding.record, calls) : [];
   const body: RunBody = {
     ...run.body,
     calls: rest,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import type { AgentRecord } from "../core/agent.ts";
 import type { AgentId, RunId } from "../core/ids.ts";
 import type { FileStore } from "../core/ports.ts";
 import type { CallRecord } from "../core/run.ts";
@@ -40,6 +41,7 @@ const call = (more: Partial<CallRecord> = {}): CallRecord => ({
 });
 
 const context = {
+  agent: { id: "a" } as AgentRecord,
   agentId: "a" as AgentId,
   runId: "r1" as RunId,
   callId: "c1",

@@ -42,7 +42,7 @@ export interface Committing {
 
 export class Holding {
   readonly #ports: HoldingPorts;
-  readonly #record: AgentRecord;
+  readonly #read: AgentRecord;
   readonly node: number;
   readonly epoch: number;
   state: AgentState;
@@ -56,7 +56,7 @@ export class Holding {
 
   constructor(ports: HoldingPorts, record: AgentRecord, claim: { node: number; epoch: number }) {
     this.#ports = ports;
-    this.#record = record;
+    this.#read = record;
     this.node = claim.node;
     this.epoch = claim.epoch;
     this.state = record.state;
@@ -67,16 +67,17 @@ export class Holding {
   }
 
   get agentId(): AgentId {
-    return this.#record.id;
+    return this.#read.id;
   }
+  /** The agent as it is now: what was read, and what was committed since. Counters of the inbox are as they were read. */
   get record(): AgentRecord {
-    return this.#record;
+    const { state, sessionId, leaf, nextPos, runId } = this;
+    return { ...this.#read, state, sessionId, leaf, nextPos, runId };
   }
 
   /** The same agent claimed again with nobody in between: what is in memory still holds. */
   renewed(claim: { node: number; epoch: number }): Holding {
-    const { state, sessionId, leaf, nextPos, runId } = this;
-    const renewed = new Holding(this.#ports, { ...this.#record, state, sessionId, leaf, nextPos, runId }, claim);
+    const renewed = new Holding(this.#ports, this.record, claim);
     renewed.#context = this.#context;
     return renewed;
   }

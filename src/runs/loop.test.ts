@@ -75,6 +75,26 @@ describe("the result of a run", () => {
 });
 
 describe("tool calls", () => {
+  it("know the agent they work for as it is at the time of the call", async () => {
+    const seen: unknown[] = [];
+    const nest = await Nest.open({
+      script: async ({ n }) => (n === 1 ? { call: [{ name: "look" }] } : "done"),
+      tools: {
+        look: {
+          execute: (_input, { agent, agentId, runId }) => {
+            seen.push([agent.id === agentId, agent.runId === runId, agent.descriptor.type, agent.state.stats]);
+            return "seen";
+          },
+        },
+      },
+    });
+    await nest.say("go");
+    await nest.settle();
+    expect(seen).toEqual([
+      [true, true, "user", { scripted: { "scripted-1": expect.objectContaining({ total: 15 }) } }],
+    ]);
+  });
+
   it("run side by side where the tools allow it, and their results stand in the order of the calls", async () => {
     const holds = { a: gate<string>(), b: gate<string>() };
     const nest = await Nest.open({

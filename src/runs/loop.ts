@@ -114,13 +114,14 @@ async function commitThought(
   blocks: readonly ToolCallBlock[],
 ): Promise<void> {
   const at = ports.clock.now();
+  const agent = holding.record;
   const cutOff = result.stopReason === "length";
   const calls = blocks.map(
     (block): CallRecord => ({
       callId: block.id,
       name: block.name,
       arguments: block.arguments,
-      replay: ports.tools.find(run.agentId, block.name)?.replay ?? "safe",
+      replay: ports.tools.find(agent, block.name)?.replay ?? "safe",
       state: "asked",
     }),
   );
@@ -130,7 +131,7 @@ async function commitThought(
   }
   const body: RunBody = {
     ...run.body,
-    calls: cutOff ? [] : intendNext(ports, run, calls),
+    calls: cutOff ? [] : intendNext(ports, agent, calls),
     iterations: run.body.iterations + 1,
     usage: addUsage(run.body.usage, result.usage),
   };

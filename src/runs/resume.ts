@@ -24,7 +24,7 @@ export async function resumeRun(
   const orphans = rest.calls.filter(unknown);
   const settled = rest.calls.map((call): CallRecord => (unknown(call) ? { ...call, state: "done" } : call));
   const open = settled.some((call) => call.state !== "done");
-  const body = { ...rest, calls: open ? intendNext(ports, { agentId: record.agentId }, settled) : [] } as RunBody;
+  const body = { ...rest, calls: open ? intendNext(ports, holding.record, settled) : [] } as RunBody;
   const run = new LiveRun({ ...record, attempt, body });
   const entries = orphans.map((call) => toolEntry(resultOf(call, textOutput(UNKNOWN_OUTCOME, true)), at, record.id));
   await holding.commit({

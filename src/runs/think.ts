@@ -29,11 +29,12 @@ export async function think(
   run: LiveRun,
   shape: (messages: readonly ModelMessage[]) => readonly ModelMessage[] = (messages) => messages,
 ): Promise<ModelResult> {
+  const agent = holding.record;
   const request: ModelRequest = {
-    ...ports.voice({ ...holding.record, state: holding.state }, run.body.wishes),
+    ...ports.voice(agent, run.body.wishes),
     // A copy: what was sent stays what was sent while the context goes on.
     messages: [...shape(await holding.context())],
-    tools: ports.tools.list(holding.agentId).map(modelTool),
+    tools: ports.tools.list(agent).map(modelTool),
     sessionId: holding.sessionId,
   };
   for (let tries = 1; ; tries++) {

@@ -105,9 +105,9 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     scenario: "tools",
     seeds: 30,
     ports: (ports) => {
-      const list: Ports["tools"]["list"] = (agentId) =>
-        ports.tools.list(agentId).map((tool) => ({ ...tool, replay: "safe" }));
-      return { ...ports, tools: { list, find: (agentId, name) => list(agentId).find((tool) => tool.name === name) } };
+      const list: Ports["tools"]["list"] = (agent) =>
+        ports.tools.list(agent).map((tool) => ({ ...tool, replay: "safe" }));
+      return { ...ports, tools: { list, find: (agent, name) => list(agent).find((tool) => tool.name === name) } };
     },
   },
   {

@@ -182,7 +182,7 @@ async function think(
       callId: call.id,
       name: call.name,
       arguments: call.arguments,
-      replay: tools.find(agent.id, call.name)?.replay ?? "safe",
+      replay: tools.find(agent, call.name)?.replay ?? "safe",
       state: "intended",
     }),
   );
@@ -203,7 +203,7 @@ async function act(
   for (const call of open) {
     if (!actor.holds(mine)) return undefined;
     const lost = recovered && call.replay === "never" && !actor.quirks.repeatTools;
-    outputs.push(lost ? failure(UNKNOWN) : await execute(actor, mine, agent.id, run.id, call));
+    outputs.push(lost ? failure(UNKNOWN) : await execute(actor, mine, agent, run.id, call));
   }
   const entries = open.map((call, index) => resultOf(run.id, call, outputs[index] ?? failure(UNKNOWN)));
   const owed = outputs.flatMap((output) => output.deliveries ?? []);
@@ -225,14 +225,15 @@ async function act(
 async function execute(
   actor: Actor,
   mine: Membership,
-  agentId: AgentId,
+  agent: AgentRecord,
   runId: RunId,
   call: CallRecord,
 ): Promise<ToolOutput> {
-  const tool = actor.ports.tools.find(agentId, call.name);
+  const tool = actor.ports.tools.find(agent, call.name);
   if (!tool) return failure(`There is no tool ${call.name}.`);
   try {
-    const context = { agentId, runId, callId: call.callId, signal: mine.ended.signal, progress: () => {} };
+    const { signal } = mine.ended;
+    const context = { agent, agentId: agent.id, runId, callId: call.callId, signal, progress: () => {} };
     return await tool.execute(tool.input.parse(call.arguments), context);
   } catch (error) {
     return failure(String(error));

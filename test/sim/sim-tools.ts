@@ -147,7 +147,7 @@ export function makeSimTools({ scheduler, random, log, routeOf }: ToolsWorld): S
     executions,
     port(process) {
       const tools = new Map(kinds.map((kind) => [kind.name, toolOf(process, kind) as Tool]));
-      return { list: () => [...tools.values()], find: (_agentId, name) => tools.get(name) };
+      return { list: () => [...tools.values()], find: (_agent, name) => tools.get(name) };
     },
   };
 }

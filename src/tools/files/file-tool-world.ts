@@ -1,9 +1,9 @@
 /** What the file tools are made with: where each agent may reach, and the disk it reaches. */
-import type { AgentId } from "../../core/ids.ts";
+import type { AgentRecord } from "../../core/agent.ts";
 import type { Places } from "./allowed-path.ts";
 import type { Disk } from "./disk.ts";
 
 export interface FileToolWorld {
   readonly disk: Disk;
-  placesOf(agentId: AgentId): Places;
+  placesOf(agent: AgentRecord): Places;
 }

@@ -18,6 +18,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { AgentRecord } from "../../core/agent.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import { isInside, type Places } from "./allowed-path.ts";
@@ -44,6 +45,7 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 const context = {
+  agent: { id: "a" } as AgentRecord,
   agentId: "a" as AgentId,
   runId: "r" as RunId,
   callId: "c",

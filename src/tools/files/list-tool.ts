@@ -20,8 +20,8 @@ export const listTool = ({ disk, placesOf }: FileToolWorld): Tool<z.infer<typeof
   replay: "safe",
   parallel: true,
   maxOutput: 40_000,
-  async execute({ path = "." }, { agentId }) {
-    const directory = await openDirectory(disk, placesOf(agentId), path);
+  async execute({ path = "." }, { agent }) {
+    const directory = await openDirectory(disk, placesOf(agent), path);
     try {
       const entries = await disk.readdir(directory.at("."));
       entries.sort((a, b) => (a.name < b.name ? -1 : 1));

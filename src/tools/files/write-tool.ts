@@ -20,9 +20,9 @@ export const writeTool = ({ disk, placesOf }: FileToolWorld): Tool<z.infer<typeo
   replay: "safe",
   parallel: false,
   maxOutput: 1_000,
-  async execute({ path, content }, { agentId }) {
+  async execute({ path, content }, { agent }) {
     checkSize(content, path);
-    const { created, bytes } = await writeInside(disk, placesOf(agentId), path, content);
+    const { created, bytes } = await writeInside(disk, placesOf(agent), path, content);
     return { content: [{ type: "text", text: `${created ? "Wrote" : "Replaced"} ${path} (${bytes} bytes).` }] };
   },
 });
