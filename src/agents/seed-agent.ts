@@ -2,6 +2,7 @@
 import { type AgentSeed, DEFAULT_PROFILE } from "../core/agent.ts";
 import type { AgentDescriptor } from "../core/descriptor.ts";
 import type { Ids, SessionId } from "../core/ids.ts";
+import { conversationFacts } from "../core/session-facts.ts";
 import { sessionKeyOf } from "../core/session-key.ts";
 import { freshState } from "../core/state.ts";
 import { firstLines } from "../history/entries.ts";
@@ -19,7 +20,7 @@ export function seedAgent(
     sessionKey,
     profile,
     descriptor,
-    state: freshState(at),
+    state: { ...freshState(at), ...conversationFacts(descriptor) },
     sessionId,
     ...firstLines(ids, { descriptor, sessionId, at }),
     createdAt: at,

@@ -5,7 +5,7 @@
 import type { AgentRecord } from "./agent.ts";
 import type { Change, CommitResult } from "./change.ts";
 import type { Delivery, DeliveryState } from "./delivery.ts";
-import type { AgentFetchStrategy } from "./descriptor.ts";
+import type { AgentFetchStrategy, AgentKind } from "./descriptor.ts";
 import type { AgentId, ChangeId, DeliveryId, RunId, SessionKey } from "./ids.ts";
 import type { CronJob } from "./job.ts";
 import type { Message, MessageState } from "./message.ts";
@@ -35,6 +35,9 @@ export interface StoreReader {
   agentFor(strategy: AgentFetchStrategy): Promise<AgentRecord | undefined>;
   /** Agents in the order they were made, for listings. */
   agents(page: Page & { readonly after?: AgentId }): Promise<readonly AgentRecord[]>;
+
+  /** Agents of one kind in the order they were made. Costs what it gives, however many others there are. */
+  agentsOfKind(kind: AgentKind, page: Page & { readonly after?: AgentId }): Promise<readonly AgentRecord[]>;
 
   /** Messages that wait, oldest first. `urgent` gives only those that overtake. */
   waiting(

@@ -13,7 +13,7 @@ import type { Store } from "../core/store.ts";
 import { openMemoryStore } from "../store/sqlite/open-store.ts";
 import { systemClock } from "../world/system-clock.ts";
 import { systemIds } from "../world/system-ids.ts";
-import { openHands } from "./open-hands.ts";
+import { type HandsOptions, openHands } from "./open-hands.ts";
 
 const ids = systemIds();
 let paths: HomePaths;
@@ -38,9 +38,9 @@ async function make(descriptor: AgentDescriptor, profile = "main"): Promise<Agen
   return (await store.agent(seed.id)) as AgentRecord;
 }
 
-const open = (text = "{}") => {
+const open = (text = "{}", rest: Partial<HandsOptions> = {}) => {
   const { config } = parseConfig({ text, file: "rookery.json5", env: {} });
-  return openHands({ config, paths, clock: systemClock });
+  return openHands({ config, paths, clock: systemClock, ...rest });
 };
 
 describe("the hands of a node", () => {
@@ -82,9 +82,20 @@ describe("the hands of a node", () => {
     symlinkSync(join(paths.home, "secret"), join(paths.workspace, "USER.md"));
     mkdirSync(join(paths.workspace, "SOUL.md"));
     const record = await make(user);
-    const { text, report } = hands.promptOf({ ...record, state: { ...record.state, extraSystemPrompt: "More." } });
+    const { text, report } = await hands.promptOf({
+      ...record,
+      state: { ...record.state, extraSystemPrompt: "More." },
+    });
     expect(text).toMatch(/^You are Rook\.\n\n# Tools\n- current_time: .*\n\n# AGENTS\.md\nBe kind\.\n\nMore\.$/s);
     expect(report.missing).toEqual(["SOUL.md", "TOOLS.md", "USER.md", "MEMORY.md"]);
-    expect(hands.promptOf(record).text).toBe(hands.promptOf(record).text);
+    expect(await hands.promptOf(record)).toEqual(await hands.promptOf(record));
+  });
+
+  it("tells everybody but children who the permanent agents are", async () => {
+    const permanentAgents = async () => [{ id: "p1", name: "archivist", description: "keeps what was said" }];
+    const hands = open("{}", { permanentAgents });
+    const list = "<permanent_agents>\n- archivist (p1): keeps what was said\n</permanent_agents>";
+    expect((await hands.promptOf(await make(user))).text).toContain(list);
+    expect((await hands.promptOf(await make(child))).text).not.toContain("archivist");
   });
 });

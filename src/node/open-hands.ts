@@ -8,23 +8,26 @@ import type { ToolHost } from "../core/tool.ts";
 import { currentTimeTool } from "../tools/current-time.ts";
 import { fileTools } from "../tools/files/file-tools.ts";
 import { toolHost } from "../tools/tool-host.ts";
+import type { PermanentAgents } from "./permanent-agents.ts";
 import { workspaceReader } from "./read-workspace-file.ts";
 import { openWorkspaces } from "./workspaces.ts";
 
 export interface Hands {
   readonly tools: ToolHost;
-  promptOf(agent: AgentRecord): SystemPrompt;
+  promptOf(agent: AgentRecord): Promise<SystemPrompt>;
 }
 
 export interface HandsOptions {
   readonly config: Config;
   readonly paths: HomePaths;
   readonly clock: Clock;
+  /** Those every prompt lists. Default: none. */
+  readonly permanentAgents?: PermanentAgents["list"];
   /** Instead of the ones made here. */
   readonly tools?: ToolHost;
 }
 
-export function openHands({ config, paths, clock, tools }: HandsOptions): Hands {
+export function openHands({ config, paths, clock, permanentAgents, tools }: HandsOptions): Hands {
   const workspaceOf = openWorkspaces(config, paths);
   const zone = config.session.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
   const ownTools = toolHost({
@@ -40,7 +43,7 @@ export function openHands({ config, paths, clock, tools }: HandsOptions): Hands 
   const host = tools ?? ownTools;
   return {
     tools: host,
-    promptOf(agent) {
+    async promptOf(agent) {
       const workspace = workspaceOf(agent);
       return buildSystemPrompt({
         descriptor: agent.descriptor,
@@ -48,6 +51,7 @@ export function openHands({ config, paths, clock, tools }: HandsOptions): Hands 
         tools: host.list(agent),
         workspace,
         readFile: workspaceReader(workspace),
+        permanentAgents: await permanentAgents?.(),
         extraSystemPrompt: agent.state.extraSystemPrompt,
       });
     },

@@ -19,6 +19,7 @@ import { systemIds } from "../world/system-ids.ts";
 import { type EmbeddedStore, openEmbeddedStore } from "./open-embedded-store.ts";
 import { openHands } from "./open-hands.ts";
 import { openModels } from "./open-models.ts";
+import { permanentAgentsOf } from "./permanent-agents.ts";
 import { startRetention } from "./retention.ts";
 
 export interface NodeOptions {
@@ -58,7 +59,8 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
   let stopRetention = (): void => {};
   let agents: AgentSystem | undefined;
   try {
-    const hands = openHands({ config, paths, clock, tools: options.tools });
+    const { list: permanentAgents } = permanentAgentsOf(embedded.store, clock);
+    const hands = openHands({ config, paths, clock, permanentAgents, tools: options.tools });
     const ports: Ports = {
       clock,
       ids,
@@ -80,10 +82,11 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
         sendTimeoutMs: config.outbox.sendTimeoutSeconds * 1000,
       },
       queue: config.queue,
-      voice: (agent, wishes) => ({
-        ...models.choose(agent, wishes),
-        system: [hands.promptOf(agent).text, wishes?.extraSystemPrompt ?? []].flat().join("\n\n"),
-      }),
+      voice: async (agent, wishes) => {
+        const { text, report } = await hands.promptOf(agent);
+        const system = [text, wishes?.extraSystemPrompt ?? []].flat().join("\n\n");
+        return { ...models.choose(agent, wishes), system, report };
+      },
       limits: ({ profile }) => limitsOf(config, profile),
       address: (incoming) => addressFor(incoming, config),
       isStale: (agent, last, now) => isStale(resetPolicyFor(agent, config.session.reset), last, now, timeZone),

@@ -5,6 +5,7 @@
 import type { Op, Settlement } from "../core/change.ts";
 import type { NewDelivery, Payload } from "../core/delivery.ts";
 import type { RunBody, RunErrorKind, RunOutcome, RunResult } from "../core/run.ts";
+import { routingFacts } from "../core/session-facts.ts";
 import type { AgentState } from "../core/state.ts";
 import { chain, toolEntry } from "../history/entries.ts";
 import { owe, oweReply } from "../outbox/owe.ts";
@@ -71,7 +72,7 @@ export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, en
     updatedAt: at,
     ...(run.body.humanAt === undefined ? {} : { lastInteractionAt: run.body.humanAt }),
     abortedLastRun: ending.outcome === "aborted",
-    ...(run.body.delivery ? { deliveryContext: run.body.delivery } : {}),
+    ...routingFacts(run.body.delivery),
   };
   const append = chain(ports.ids, holding, [...orphans, ...ending.entries]);
   // Whoever was told that the run will end must see it end so, whatever else came in between (M9).

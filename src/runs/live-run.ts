@@ -2,6 +2,7 @@
 
 import type { AgentId, RunId, SessionId } from "../core/ids.ts";
 import type { AbortMark, RunBody, RunRecord, RunResult } from "../core/run.ts";
+import type { SystemPromptReport } from "../core/system-prompt-report.ts";
 
 export type RunState = "queued" | "active" | "streaming" | "compacting" | "ended";
 
@@ -21,6 +22,8 @@ export class LiveRun {
   attempt: number;
   body: RunBody;
   state: RunState = "active";
+  /** What the system prompt of its last model call was made of. */
+  promptReport: SystemPromptReport | undefined;
   readonly #end = new AbortController();
   readonly #stop = new AbortController();
   #reason: EndReason | undefined;

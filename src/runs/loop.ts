@@ -15,8 +15,9 @@ import { type Holding, LostHolding } from "./holding.ts";
 import { limitsOf } from "./limits.ts";
 import type { LiveRun, RunExit } from "./live-run.ts";
 import type { RunPorts } from "./run-ports.ts";
+import { stateAfterCall } from "./state-after-call.ts";
 import { think } from "./think.ts";
-import { addUsage, countUsage } from "./usage.ts";
+import { addUsage } from "./usage.ts";
 
 export const TOOL_LIMIT_TEXT = "Tool execution limit reached.";
 export const OVERFLOW_TEXT =
@@ -139,7 +140,7 @@ async function commitThought(
     site: "think",
     ops: [{ op: "run.step", runId: run.id, body }],
     append: chain(ports.ids, holding, entries),
-    state: countUsage(holding.state, result),
+    state: stateAfterCall(holding.state, run, result),
     run: run.guard(),
   });
   run.stepped(body);
@@ -157,7 +158,7 @@ async function rest(ports: RunPorts, holding: Holding, run: LiveRun, result: Mod
     site: "rest",
     outcome: "ok",
     entries: [assistantEntry(result, ports.clock.now(), run.id)],
-    state: countUsage(holding.state, result),
+    state: stateAfterCall(holding.state, run, result),
     payload: { text },
     stopReason: result.stopReason,
     meta: { provider: result.provider, model: result.model },

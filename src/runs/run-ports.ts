@@ -5,6 +5,7 @@ import type { NewDelivery } from "../core/delivery.ts";
 import type { ModelChoice } from "../core/model.ts";
 import type { Ports } from "../core/ports.ts";
 import type { RunWishes } from "../core/run-wishes.ts";
+import type { SystemPromptReport } from "../core/system-prompt-report.ts";
 import type { RunEvents } from "./events.ts";
 
 export interface RunSettings {
@@ -29,13 +30,15 @@ export const DEFAULT_RUN_SETTINGS: RunSettings = {
 /** How an agent speaks: which model, and what it is told about itself. */
 export interface Voice extends ModelChoice {
   readonly system: string;
+  /** What `system` is made of; kept in the agent's state for whoever wonders what fills the context. */
+  readonly report?: SystemPromptReport;
 }
 
 export interface RunPorts extends Ports {
   readonly settings: RunSettings;
   readonly events: RunEvents;
   /** `wishes`: what the run's message wanted for this run only. */
-  voice(agent: AgentRecord, wishes?: RunWishes): Voice;
+  voice(agent: AgentRecord, wishes?: RunWishes): Voice | Promise<Voice>;
   /** What holds for this agent's runs instead of the node's settings. */
   limits?(agent: AgentRecord): RunLimits | undefined;
   /** Told of deliveries that have just been committed. */

@@ -30,8 +30,10 @@ export async function think(
   shape: (messages: readonly ModelMessage[]) => readonly ModelMessage[] = (messages) => messages,
 ): Promise<ModelResult> {
   const agent = holding.record;
+  const { report, ...voice } = await ports.voice(agent, run.body.wishes);
+  run.promptReport = report;
   const request: ModelRequest = {
-    ...ports.voice(agent, run.body.wishes),
+    ...voice,
     // A copy: what was sent stays what was sent while the context goes on.
     messages: [...shape(await holding.context())],
     tools: ports.tools.list(agent).map(modelTool),

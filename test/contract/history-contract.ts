@@ -1,8 +1,8 @@
 /** History: positions, the leaf, and reading lines from the newest back. */
 import { expect } from "vitest";
-import type { EntryId } from "../../src/core/ids.ts";
+import type { AgentId, EntryId } from "../../src/core/ids.ts";
 import { freshState } from "../../src/core/state.ts";
-import { type Opener, storeTest } from "./fixture.ts";
+import { childOf, type Opener, storeTest } from "./fixture.ts";
 
 const append = (position: number, ...texts: string[]) => ({
   op: "entries.append" as const,
@@ -67,5 +67,24 @@ export function historyContract(open: Opener): void {
     const rest = await world.store.agents(last ? { limit: 2, after: last.id } : { limit: 2 });
     const names = [...first, ...rest].map((agent) => agent.descriptor.type === "user" && agent.descriptor.userId);
     expect(names).toEqual(["c", "a", "b"]);
+  });
+
+  storeTest("agents of one kind are listed in the order they were made, in pages", open, async (world) => {
+    const parent = await world.agent("parent");
+    for (const name of ["c", "a", "b"]) {
+      await world.agent(`child ${name}`, childOf(parent.id, name));
+      await world.agent(`person ${name}`);
+    }
+    const names: unknown[] = [];
+    let after: AgentId | undefined;
+    for (;;) {
+      const page = await world.store.agentsOfKind("subagent", { limit: 2, after });
+      if (page.length === 0) break;
+      names.push(...page.map(({ descriptor }) => descriptor.type === "subagent" && descriptor.name));
+      after = page.at(-1)?.id;
+    }
+    expect(names).toEqual(["c", "a", "b"]);
+    expect(await world.store.agentsOfKind("user", { limit: 10 })).toHaveLength(4);
+    expect(await world.store.agentsOfKind("permanent", { limit: 10 })).toEqual([]);
   });
 }

@@ -51,6 +51,7 @@ const READS = [
   "agentByKey",
   "agentFor",
   "agents",
+  "agentsOfKind",
   "waiting",
   "message",
   "messages",

@@ -110,6 +110,11 @@ export function readerOf(db: Database): StoreReader {
         .statement("select-agents")
         .all(after ?? null, limit)
         .map(agentOf),
+    agentsOfKind: async (kind, { after, limit }) =>
+      db
+        .statement("select-agents-of-kind")
+        .all(kind, after ?? null, limit)
+        .map(agentOf),
     waiting: async (agentId, { afterSeq = 0, limit, urgent }) =>
       db
         .statement(urgent ? "select-waiting-urgent" : "select-waiting")

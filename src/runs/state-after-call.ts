@@ -1,0 +1,16 @@
+/** An agent's state after a model call: its usage counted, and what its prompt was made of, where that changed. */
+import type { ModelResult } from "../core/model.ts";
+import { callFacts } from "../core/session-facts.ts";
+import type { AgentState } from "../core/state.ts";
+import type { LiveRun } from "./live-run.ts";
+import { countUsage } from "./usage.ts";
+
+export function stateAfterCall(
+  state: AgentState,
+  { promptReport }: Pick<LiveRun, "promptReport">,
+  result: ModelResult,
+): AgentState {
+  const counted = { ...countUsage(state, result), ...callFacts(result) };
+  const isNew = promptReport && JSON.stringify(promptReport) !== JSON.stringify(state.systemPromptReport);
+  return isNew ? { ...counted, systemPromptReport: promptReport } : counted;
+}
