@@ -58,12 +58,10 @@ export class Actor {
   #queued: { readonly runId: RunId; abort(): void } | undefined;
   #working: Promise<void> | undefined;
   #again = false;
-  /** True where a run that is found may have been cut off by a crash: at loading, and after a fault of our own. */
-  #fresh: boolean;
+  /** A fault of our own, which would come back, made us read the agent anew: that counts as a crash does (M13). */
+  #faulted = false;
   /** Whether what is found waiting or under way is given up (`restore: "discard"`). */
   #discards: boolean;
-  /** The claim under which this object worked last. */
-  #worked: number | undefined;
   #failures = 0;
   /** When the last run ended here; what had come before that had to wait for it. */
   #busyUntil: number | undefined;
@@ -76,9 +74,7 @@ export class Actor {
   /** Something that interrupts waits, perhaps behind much else. */
   #interrupted = false;
 
-  /** `fresh`: whether a run that is found may have been cut off by a crash. One that a lost lease cut off was not (M13). */
-  constructor(host: ActorHost, agentId: AgentId, epoch: number, fresh = true) {
-    this.#fresh = fresh;
+  constructor(host: ActorHost, agentId: AgentId, epoch: number) {
     this.#host = host;
     this.agentId = agentId;
     this.#epoch = epoch;
@@ -207,7 +203,7 @@ export class Actor {
         this.#host.rescan();
         if (!(error instanceof LostHolding)) {
           // A fault that would come back for ever counts as a crash does (M13); one that passes by itself does not.
-          if (!(error instanceof RookeryError && error.retryable)) this.#fresh = true;
+          if (!(error instanceof RookeryError && error.retryable)) this.#faulted = true;
           ports.log.error("an agent stumbled and is read anew", { agent: this.agentId, error: errorText(error) });
         }
         this.#failures += 1;
@@ -226,7 +222,6 @@ export class Actor {
     // Claimed again right after we gave it back: nobody was in between, so what is in memory still holds.
     if (held?.released && held.epoch + 1 === this.#epoch) {
       this.#holding = held.renewed({ node, epoch: this.#epoch });
-      this.#worked = this.#epoch;
       return this.#holding;
     }
     this.#holding = undefined;
@@ -236,9 +231,6 @@ export class Actor {
     parseDescriptor(record.descriptor, `agent ${this.agentId}`);
     parseState(record.state, `agent ${this.agentId}`);
     this.#epoch = record.epoch;
-    // Somebody else may have held it since, and died with it, however long this object has been in memory (M13).
-    if (this.#worked !== undefined && record.epoch !== this.#worked) this.#fresh = true;
-    this.#worked = record.epoch;
     this.#holding = new Holding(ports, record, { node, epoch: record.epoch });
     return this.#holding;
   }
@@ -250,7 +242,7 @@ export class Actor {
       await this.#resume(holding, holding.runId);
       return !holding.released;
     }
-    this.#fresh = false;
+    this.#faulted = false;
     const { choice, messages, now } = await this.#choose(holding);
     if (this.#discards && (await this.#discard(holding, messages))) return true;
     this.#discards = false;
@@ -403,8 +395,9 @@ export class Actor {
     const { ports, suspects } = this.#host;
     const record = await ports.store.run(runId);
     if (!record) throw new CorruptDataError(`Agent ${this.agentId} names the run ${runId}, which is not there.`);
-    const counted = this.#fresh;
-    this.#fresh = false;
+    // Somebody else worked on it and went away, or it was we and our own fault. What the store alone is to blame for is neither.
+    const counted = record.body.node !== holding.node || this.#faulted;
+    this.#faulted = false;
     const leave = counted && record.attempt > 1 ? await suspects.enter() : undefined;
     const place = await this.#enter(record.body.lane);
     try {

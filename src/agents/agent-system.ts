@@ -107,8 +107,6 @@ export class AgentSystem {
   #outbox: Outbox | undefined;
   #host: ActorHost | undefined;
   #stopHints: (() => void) | undefined;
-  /** Agents that were at work here when the lease was lost. */
-  readonly #lostAgents = new Set<AgentId>();
   #restoring = false;
   #drained: Promise<void> | undefined;
   #phase: "new" | "loaded" | "started" | "draining" | "stopped" = "new";
@@ -394,10 +392,7 @@ export class AgentSystem {
    */
   async #lost(): Promise<void> {
     this.#host = undefined;
-    for (const [agentId, actor] of this.#actors) {
-      actor.lose();
-      this.#lostAgents.add(agentId);
-    }
+    for (const actor of this.#actors.values()) actor.lose();
     this.#actors.clear();
     void this.#outbox?.stop();
     await this.#join();
@@ -433,7 +428,7 @@ export class AgentSystem {
     if (!this.#host || this.#phase !== "started") return;
     let actor = this.#actors.get(agentId);
     if (!actor) {
-      actor = new Actor(this.#host, agentId, epoch, !this.#lostAgents.delete(agentId));
+      actor = new Actor(this.#host, agentId, epoch);
       this.#actors.set(agentId, actor);
     } else {
       // The most recently woken stand last, so that the first idle ones are the coldest.

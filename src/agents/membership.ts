@@ -60,7 +60,9 @@ export class Membership {
     const { name, leaseMs = Number.POSITIVE_INFINITY } = this.#options;
     for (;;) {
       const askedAt = this.#ports.clock.monotonic();
-      const [joined] = await this.#commit("node.join", [{ op: "node.join", name, leaseUntil: this.#leaseUntil() }]);
+      const [joined] = await this.#commit("node.join", [
+        { op: "node.join", name, leaseUntil: this.#leaseUntil(), ...(this.node ? { was: this.node } : {}) },
+      ]);
       if (joined?.op !== "node.join") throw new InvariantError("The store did not say which node this is.");
       // Answered so late that the lease is all but over: what it gave is worth nothing.
       if (this.#ports.clock.monotonic() - askedAt >= leaseMs / 2) continue;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { TimeoutError } from "../core/errors.ts";
-import type { AgentId } from "../core/ids.ts";
+import type { AgentId, ChangeId } from "../core/ids.ts";
 import type { ReplayPolicy } from "../core/run.ts";
 import { NOT_STARTED, UNKNOWN_OUTCOME } from "../runs/call-tool.ts";
 import { channel, dieAt, gate, lastText, Nest, type Script, stall } from "./engine.test-kit.ts";
@@ -269,6 +269,47 @@ describe("attempts", () => {
     nest.script = () => "at last";
     await nest.restart();
     expect(nest.shown()).toEqual(["at last"]);
+  });
+
+  it("take back what was counted against a node that was away and has returned", async () => {
+    const nest = await Nest.open({
+      script: (call) => stall(call, new Promise(() => {})),
+      system: { leaseMs: 8_000 },
+    });
+    await nest.tell("long work");
+    const attempts: (number | undefined)[] = [];
+    for (let times = 1; times <= 5; times++) {
+      const was = nest.system.node;
+      // It falls silent; another node takes over when its lease has ended, and cannot know whether it has died.
+      nest.crash();
+      nest.fate = () => "go";
+      await nest.boot();
+      await nest.advance(12_000);
+      const [run] = await nest.runs();
+      attempts.push(run?.attempt);
+      expect(run).toMatchObject({ state: "open", body: { node: nest.system.node, blamed: [was] } });
+      const ops = [{ op: "node.join", name: "returned", leaseUntil: nest.clock.now() + 8_000, was }] as const;
+      await nest.store.commit({ id: `return-${was}` as ChangeId, site: "node.join", at: nest.clock.now(), ops });
+    }
+    expect(attempts).toEqual([2, 2, 2, 2, 2]);
+    nest.script = () => "at last";
+    await nest.restart();
+    expect(nest.shown()).toEqual(["at last"]);
+  });
+
+  it("count a node that went silent and stays so", async () => {
+    const nest = await Nest.open({
+      script: (call) => stall(call, new Promise(() => {})),
+      system: { leaseMs: 8_000 },
+    });
+    await nest.tell("hangs every node");
+    for (let times = 1; times <= 3; times++) {
+      nest.crash();
+      nest.fate = () => "go";
+      await nest.boot();
+      await nest.advance(12_000);
+    }
+    expect(await nest.states()).toEqual(["failed"]);
   });
 
   it("do not count a store that cannot be read for a while", async () => {

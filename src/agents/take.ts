@@ -29,6 +29,7 @@ export async function takeRun(ports: RunPorts, holding: Holding, runId: RunId, c
   const wishes = wishesOf(last.body);
   const body: RunBody = {
     lane: laneOf(holding),
+    node: holding.node,
     seqs,
     ...(seqs.length > 1 ? { merged: seqs.slice(0, -1) } : {}),
     ...humanTime(messages),

@@ -59,7 +59,8 @@ export type Op =
   | { readonly op: "run.abort"; readonly runId: RunId; readonly mark: AbortMark }
   | { readonly op: "agent.stop"; readonly agentId: AgentId; readonly mark: StopMark | null }
   // Ownership.
-  | { readonly op: "node.join"; readonly name: string; readonly leaseUntil: number }
+  /** `was`: the number this same process had before it lost its lease. It was away and has not died (M13). */
+  | { readonly op: "node.join"; readonly name: string; readonly leaseUntil: number; readonly was?: number }
   | { readonly op: "node.renew"; readonly node: number; readonly leaseUntil: number }
   | { readonly op: "node.leave"; readonly node: number }
   | { readonly op: "agent.claim"; readonly agentId: AgentId; readonly node: number }

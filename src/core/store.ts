@@ -83,4 +83,6 @@ export interface NodeRecord {
   readonly name: string;
   readonly leaseUntil: number;
   readonly left: boolean;
+  /** Its process lost the lease, lived on and joined again under another number. What it had begun may still go on until then. */
+  readonly returned: boolean;
 }

@@ -10,26 +10,33 @@ import type { Holding } from "./holding.ts";
 import { LiveRun } from "./live-run.ts";
 import type { RunPorts } from "./run-ports.ts";
 
-/** The run as it goes on. `counted` says whether this start is one that a crash made necessary. */
+/** The run as it goes on. `counted` says whether this start is one that a crash, or a fault of our own, made necessary. */
 export async function resumeRun(
   ports: RunPorts,
   holding: Holding,
   record: RunRecord,
   options: { readonly counted: boolean },
 ): Promise<LiveRun> {
-  const { paused, ...rest } = record.body;
-  const attempt = options.counted && !paused ? record.attempt + 1 : record.attempt;
+  const { paused, blamed: _, ...rest } = record.body;
+  const { attempt, blamed } =
+    options.counted && !paused
+      ? await countAttempt(ports, record, holding.node)
+      : { attempt: record.attempt, blamed: record.body.blamed ?? [] };
   const at = ports.clock.now();
   const unknown = (call: CallRecord): boolean => call.state === "intended" && call.replay === "never";
   const orphans = rest.calls.filter(unknown);
   const settled = rest.calls.map((call): CallRecord => (unknown(call) ? { ...call, state: "done" } : call));
   const open = settled.some((call) => call.state !== "done");
-  const body = { ...rest, calls: open ? intendNext(ports, holding.record, settled) : [] } as RunBody;
+  const calls = open ? intendNext(ports, holding.record, settled) : [];
+  // Without the blame: the first new step clears everybody.
+  const body = { ...rest, node: holding.node, calls } as RunBody;
   const run = new LiveRun({ ...record, attempt, body });
   const entries = orphans.map((call) => toolEntry(resultOf(call, textOutput(UNKNOWN_OUTCOME, true)), at, record.id));
   await holding.commit({
     site: "resume",
-    ops: [{ op: "run.step", runId: record.id, body, attempt }],
+    ops: [
+      { op: "run.step", runId: record.id, body: blamed.length > 0 ? { ...body, blamed: [...blamed] } : body, attempt },
+    ],
     append: chain(ports.ids, holding, entries),
     // A run that bears an abort mark is resumed too: its end is written by the loop.
     run: run.guard(true),
@@ -38,4 +45,21 @@ export async function resumeRun(
   if (record.abort) run.end(record.abort.reason);
   ports.events.emit({ agentId: run.agentId, runId: run.id, attempt, step: run.step }, { type: "restart", attempt });
   return run;
+}
+
+/**
+ * One attempt more, less those whose node has returned since: it had lost its lease, which is no crash. Who is silent and
+ * stays so cannot be told from the dead, and counts: a run that hangs each node it comes to must end too.
+ */
+async function countAttempt(
+  { store }: Pick<RunPorts, "store">,
+  { attempt, body }: RunRecord,
+  self: number,
+): Promise<{ readonly attempt: number; readonly blamed: readonly number[] }> {
+  const silent = body.node === undefined || body.node === self ? [] : [body.node];
+  const all = [...(body.blamed ?? []), ...silent];
+  if (all.length === 0) return { attempt: attempt + 1, blamed: [] };
+  const returned = new Set((await store.nodes()).flatMap((one) => (one.returned ? [one.node] : [])));
+  const blamed = all.filter((node) => !returned.has(node));
+  return { attempt: attempt + 1 - (all.length - blamed.length), blamed };
 }

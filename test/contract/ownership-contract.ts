@@ -67,6 +67,7 @@ export function ownershipContract(open: Opener): void {
         name: "node",
         leaseUntil: leaseUntil + LEASE_MS,
         left: false,
+        returned: false,
       });
       world.now = leaseUntil + LEASE_MS;
       expect(await world.refused([{ op: "node.renew", node, leaseUntil: world.now + LEASE_MS }])).toBe("fenced");
@@ -78,6 +79,30 @@ export function ownershipContract(open: Opener): void {
       );
     },
   );
+
+  storeTest("a node that was away and joins again is told from one that left", open, async (world) => {
+    const was = await world.join("away");
+    const held = world.seed("held");
+    await world.done([
+      { op: "agent.create", seed: held },
+      { op: "agent.claim", agentId: held.id, node: was },
+    ]);
+    const other = await world.join("other");
+    await world.done([{ op: "node.leave", node: other }]);
+    const [joined] = await world.done([{ op: "node.join", name: "back", leaseUntil: world.now + LEASE_MS, was }]);
+    const node = joined?.op === "node.join" ? joined.node : 0;
+    const told = (await world.store.nodes()).filter((one) => [was, other, node].includes(one.node));
+    expect(told.map(({ left, returned }) => ({ left, returned }))).toEqual([
+      { left: false, returned: true },
+      { left: true, returned: false },
+      { left: false, returned: false },
+    ]);
+    // Its lease runs out as it would have: what it had begun may still be under way.
+    expect(await claim(world, held.id, node)).toBeUndefined();
+    expect(await world.refused([{ op: "node.renew", node: was, leaseUntil: world.now + 9 * LEASE_MS }])).toBe("fenced");
+    world.now += LEASE_MS;
+    expect(await claim(world, held.id, node)).toBe(2);
+  });
 
   storeTest("posting can claim the recipient in the same commit and tells who holds it", open, async (world) => {
     const other = await world.join("other", world.now + 10 * LEASE_MS);

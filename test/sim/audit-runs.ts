@@ -118,8 +118,9 @@ function* nothingWithoutLease({ calls, executions, leases, leaseMs, paused }: Vi
 const ATTEMPTS = 3;
 
 /**
- * M13: a run fails because of what its own message asked for, or because nodes died under it three times (or were away for
- * longer than their lease, which looks the same to the others). What kills its node each time is tried three times and then fails.
+ * M13: a run fails because of what its own message asked for, or because nodes died under it three times. All other nodes being
+ * away at the same moment looks like their deaths to the one that is left; however often they go and come back, no more
+ * than that is counted. What kills its node each time is tried three times and then fails.
  */
 function* failuresHaveCauses({
   listed,
@@ -132,7 +133,8 @@ function* failuresHaveCauses({
 }: View): Iterable<Violation> {
   // What one poisonous message did to its nodes is no excuse; where something else killed them too, it is.
   const poison = executions.filter(({ tool }) => tool === "sim_poison");
-  const others = scenario.innocentsLive && deaths === poison.length ? 0 : deaths + paused.length;
+  const others =
+    scenario.innocentsLive && deaths === poison.length ? 0 : deaths + Math.min(paused.length, scenario.nodes[1] - 1);
   const fails = (token: string): boolean => FATAL.some((fatal) => directives.get(token)?.includes(fatal));
   for (const [token, found] of rows) {
     for (const { message } of found) {

@@ -220,6 +220,14 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     ),
   },
   {
+    name: "return unnoticed",
+    about: "a node that was away counts as dead for ever",
+    law: "M13",
+    scenario: "away-again",
+    seeds: 60,
+    ports: rewriting((op) => (op.op === "node.join" ? { op: op.op, name: op.name, leaseUntil: op.leaseUntil } : op)),
+  },
+  {
     name: "attempts uncounted",
     about: "a run is begun again however often it killed its node",
     law: "M13",

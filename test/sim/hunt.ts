@@ -38,10 +38,7 @@ const sound = new Map<string, Promise<readonly Violation[]>>();
 export function withoutMutation(mutation: Mutation, subject: SubjectUnderTest, seed: number) {
   const key = `${subject.name}/${mutation.scenario}/${seed}`;
   const known =
-    sound.get(key) ??
-    runWorld({ seed, scenario: scenarioOf(mutation), subject, restMs: HUNT_REST_MS }).then(
-      ({ violations }) => violations,
-    );
+    sound.get(key) ?? runWorld({ seed, scenario: scenarioOf(mutation), subject }).then(({ violations }) => violations);
   sound.set(key, known);
   return known;
 }

@@ -229,6 +229,12 @@ export const SCENARIOS: readonly Scenario[] = [
     needs: ["tools"],
     workload: { directives: { "tool:never": 0.3, "tool:safe": 0.2, slow: 0.05 } },
   }),
+  scenario("away-again", "slow runs, and nodes that are away for longer than their lease again and again", {
+    nodes: [2, 2],
+    crashes: [0, 0],
+    pauses: [6, 12],
+    workload: { burst: [1, 1], directives: { slow: 0.8 } },
+  }),
   scenario("frozen-senders", "nodes paused around a send, on channels that can be asked", {
     nodes: [2, 2],
     crashes: [0, 2],

@@ -164,13 +164,14 @@ function applyOp(applying: Applying, op: Op): OpResult | undefined {
     case "agent.stop":
       return stopAgent(applying, op);
     case "node.join":
+      if (op.was !== undefined) db.statement("return-node").run(op.was);
       return {
         op: "node.join",
         node: Number(db.statement("insert-node").run(op.name, op.leaseUntil).lastInsertRowid),
       };
     case "node.renew":
-      if (!livingNode(applying, op.node)) throw new RefusedChange("fenced", `The lease of node ${op.node} has ended.`);
-      db.statement("renew-node").run(op.leaseUntil, op.node);
+      if (!livingNode(applying, op.node) || db.statement("renew-node").run(op.leaseUntil, op.node).changes === 0)
+        throw new RefusedChange("fenced", `The lease of node ${op.node} has ended.`);
       return undefined;
     case "node.leave":
       db.statement("leave-node").run(op.node);

@@ -164,6 +164,7 @@ export function readerOf(db: Database): StoreReader {
           name: row.name as string,
           leaseUntil: row.lease_until as number,
           left: row.gone === 1,
+          returned: row.gone === 2,
         })),
   };
 }

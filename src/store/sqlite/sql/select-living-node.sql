@@ -1,1 +1,1 @@
-SELECT node FROM nodes WHERE node = ? AND gone = 0 AND lease_until > ?
+SELECT node FROM nodes WHERE node = ? AND gone <> 1 AND lease_until > ?

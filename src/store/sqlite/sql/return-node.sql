@@ -1,0 +1,1 @@
+UPDATE nodes SET gone = 2 WHERE node = ?
