@@ -1,5 +1,6 @@
 /** The library's public face: the words, the ports and contracts to build on, the typed errors and the configuration. */
 
+export { type ListedBudget, liftBudget, listBudgets, type SpentSince, spentSince } from "./agents/budget-book.ts";
 export { type Config, configDefaults } from "./config/config-schema.ts";
 export { createHome } from "./config/create-home.ts";
 export { type LoadedConfig, loadConfig, secretWorld } from "./config/load-config.ts";
@@ -15,6 +16,16 @@ export {
   type ResolvedBinding,
   resolveBinding,
 } from "./core/binding.ts";
+export {
+  type BudgetRecord,
+  type BudgetScope,
+  type Limit,
+  type Limits,
+  limitsOf,
+  type Reservation,
+  type Spend,
+} from "./core/budget.ts";
+export type { BudgetDecision, CallCost } from "./core/budget-decision.ts";
 export type {
   Change,
   CommitResult,

@@ -25,6 +25,7 @@ import { RunEvents } from "../runs/events.ts";
 import { type LaneSizes, Lanes } from "../runs/lanes.ts";
 import type { RunState } from "../runs/live-run.ts";
 import { DEFAULT_RUN_SETTINGS, type RunPorts, type RunSettings } from "../runs/run-ports.ts";
+import type { Budgets } from "../runs/spender.ts";
 import { Actor, type ActorHost } from "./actor.ts";
 import { type AddressOf, hostFor } from "./connector-host.ts";
 import { Membership } from "./membership.ts";
@@ -46,6 +47,8 @@ export interface AgentSystemOptions {
   /** Agents kept in memory while they rest. */
   readonly warm?: number;
   readonly voice: RunPorts["voice"];
+  /** What may be spent on models. Absent: nothing is limited. */
+  readonly budgets?: Budgets;
   readonly limits?: RunPorts["limits"];
   /** Which conversation a connector's message belongs to. Absent: one per person or group and channel, profile `main`. */
   readonly address?: AddressOf;
@@ -167,6 +170,7 @@ export class AgentSystem {
       events: this.events,
       voice: this.#options.voice,
       limits: this.#options.limits,
+      budgets: this.#options.budgets,
       owed: (deliveries) => outbox.offer(deliveries),
       posted: (posted) => {
         for (const one of posted) this.#wakeIfOurs(one);

@@ -14,7 +14,7 @@ import { CommitUnknownError, StoreFullError } from "../core/errors.ts";
 import type { AgentId, ChangeId, Ids, RunId } from "../core/ids.ts";
 import type { Log, LogFields } from "../core/log.ts";
 import type { MessageBody } from "../core/message.ts";
-import type { Model, ModelEvent, ModelRequest, ModelResult } from "../core/model.ts";
+import type { CallPrice, Model, ModelEvent, ModelRequest, ModelResult } from "../core/model.ts";
 import type { FileStore, Ports } from "../core/ports.ts";
 import type { ReplayPolicy } from "../core/run.ts";
 import type { Store } from "../core/store.ts";
@@ -229,6 +229,8 @@ export interface NestOptions {
   readonly channels?: readonly Channel[];
   readonly system?: Partial<AgentSystemOptions>;
   readonly files?: FileStore;
+  /** What the scripted model says it costs. */
+  readonly price?: CallPrice;
 }
 
 /** What becomes of a commit: nothing special, an error before it or after it, or the end of the process. */
@@ -536,6 +538,7 @@ export class Nest {
           modelResult(await this.script({ request, signal, onEvent, n }), n);
         return heard(answer());
       },
+      price: async () => this.options.price,
     };
   }
 

@@ -17,6 +17,7 @@ import type { Choice } from "../inbox/decide.ts";
 import type { Holding } from "../runs/holding.ts";
 import { LiveRun } from "../runs/live-run.ts";
 import type { RunPorts } from "../runs/run-ports.ts";
+import { personWhoWrote } from "../runs/spender.ts";
 import { settlement } from "./inbox-steps.ts";
 
 export type RunChoice = Extract<Choice, { act: "run" }>;
@@ -33,6 +34,7 @@ export async function takeRun(ports: RunPorts, holding: Holding, runId: RunId, c
     seqs,
     ...(seqs.length > 1 ? { merged: seqs.slice(0, -1) } : {}),
     ...humanTime(messages),
+    ...personWhoWrote(messages),
     // The run speaks where its last message came from; the address is taken whole.
     delivery: last.delivery,
     replyToId: last.source?.messageId,

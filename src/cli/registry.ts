@@ -48,6 +48,10 @@ export const REGISTRY: Registry = {
     summary: "list, retry and drop deliveries",
     load: async () => (await import("./commands/outbox.ts")).outboxCommand,
   },
+  budget: {
+    summary: "show what was spent of what, and allow more",
+    load: async () => (await import("./commands/budget.ts")).budgetCommand,
+  },
   repair: {
     summary: "rebuild a database that cannot be read, keeping the broken one",
     load: async () => (await import("./commands/repair.ts")).repairCommand,

@@ -3,85 +3,78 @@ import { describe, expect, it } from "vitest";
 import {
   addSpend,
   type BudgetRow,
-  budgetKeys,
-  decideBudget,
-  estimatePromptTokens,
   FRESH_ROW,
-  greatestCost,
-  type Limits,
+  type Limit,
   lift,
+  limitedRows,
   limitsOf,
   NOTHING,
+  reachedText,
   reserve,
   type Spend,
   settle,
   spendOf,
 } from "./budget.ts";
+import { type BudgetDecision, type CallCost, costOf, decideBudget } from "./budget-decision.ts";
 
 const micros = (amount: number): Spend => ({ tokens: 0, micros: amount });
+const tokens = (amount: number): Spend => ({ tokens: amount, micros: 0 });
 const row = (extra: Partial<BudgetRow>): BudgetRow => ({ ...FRESH_ROW, ...extra });
+const asked = (limit: Limit, one: BudgetRow, key = "tree:r") => ({ key, limit, row: one });
 
-describe("the greatest cost of a call", () => {
-  const cost = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
-
-  it("is the prompt at its dearest and an answer of full length", () => {
-    expect(greatestCost(1_000, { contextWindow: 200_000, maxTokens: 8_000, cost })).toEqual({
-      tokens: 9_000,
-      micros: 1_000 * 3.75 + 8_000 * 15,
-    });
-  });
-
-  it("reads no more than fits", () => {
-    expect(greatestCost(1_000_000, { contextWindow: 8_000, maxTokens: 0, cost }).tokens).toBe(8_000);
-  });
-
-  it("covers what providers count for ordinary text", () => {
-    const text = "The quick brown fox jumps over the lazy dog. ".repeat(100);
-    const prompt = { system: "", messages: [{ content: [{ type: "text", text }] }], tools: [] };
-    expect(estimatePromptTokens(prompt)).toBeGreaterThan(1_000);
-  });
-});
+/** A prompt of 100 tokens at 1 micro each, an answer of up to 10,000 at 2 micros each. */
+const CALL: CallCost = { prompt: 100, maxTokens: 10_000, leastTokens: 50, read: 1, write: 2 };
 
 describe("a decision", () => {
-  const limits: Limits = { agent: { micros: 100 }, day: { tokens: 50 } };
+  const go = (maxTokens: number): BudgetDecision => ({ kind: "go", maxTokens, reserved: costOf(CALL, maxTokens) });
 
-  it.each<[string, Partial<BudgetRow>, Partial<BudgetRow>, string]>([
-    ["nothing was spent", {}, {}, "go"],
-    ["something was spent", { spent: micros(99) }, {}, "go"],
-    ["all was spent", { spent: micros(100) }, {}, "reached"],
-    ["all is reserved", { reserved: micros(100) }, {}, "wait"],
-    ["spent and reserved make all", { spent: micros(60), reserved: micros(40) }, {}, "wait"],
-    ["another row is used up", {}, { spent: { tokens: 50, micros: 0 } }, "reached"],
-    ["one waits and another is used up", { reserved: micros(100) }, { spent: { tokens: 50, micros: 0 } }, "reached"],
-    ["it was lifted", { spent: micros(100), lifted: micros(100) }, {}, "go"],
-    ["what was lifted is used up too", { spent: micros(200), lifted: micros(100) }, {}, "reached"],
-  ])("where %s", (_, agent, day, kind) => {
-    expect(
-      decideBudget(
-        new Map([
-          ["agent", row(agent)],
-          ["day", row(day)],
-        ]),
-        limits,
-      ).kind,
-    ).toBe(kind);
+  it.each<[string, Limit, Partial<BudgetRow>, unknown]>([
+    ["all fits: the whole answer is reserved", { micros: 100_000 }, {}, go(10_000)],
+    ["less is left: the answer is limited to what fits", { micros: 10_100 }, {}, go(5_000)],
+    ["the least useful answer still fits", { micros: 200 }, {}, go(50)],
+    ["not even that fits", { micros: 199 }, {}, { kind: "reached", key: "tree:r" }],
+    ["all was spent", { micros: 20_100 }, { spent: micros(20_100) }, { kind: "reached", key: "tree:r" }],
+    ["more than all was spent", { micros: 100 }, { spent: micros(5_000) }, { kind: "reached", key: "tree:r" }],
+    ["all is reserved by others", { micros: 20_100 }, { reserved: micros(20_100) }, { kind: "wait", key: "tree:r" }],
+    ["others leave less than a decent answer", { micros: 20_100 }, { reserved: micros(15_000) }, { kind: "wait" }],
+    ["others leave a decent answer", { micros: 20_100 }, { reserved: micros(10_000) }, go(5_000)],
+    ["little is left and nobody is under way", { micros: 20_100 }, { spent: micros(15_000) }, go(2_500)],
+    ["it was lifted", { micros: 100 }, { spent: micros(100), lifted: micros(20_100) }, go(10_000)],
+    [
+      "what was lifted is used up too",
+      { micros: 100 },
+      { spent: micros(300), lifted: micros(200) },
+      { kind: "reached" },
+    ],
+    ["tokens are limited", { tokens: 5_100 }, {}, go(5_000)],
+    ["tokens are used up and money is not", { tokens: 120, micros: 1e9 }, {}, { kind: "reached" }],
+    ["tokens are reserved", { tokens: 10_000 }, { reserved: tokens(9_900) }, { kind: "wait" }],
+  ])("where %s", (_, limit, one, decision) => {
+    expect(decideBudget(CALL, [asked(limit, row(one))])).toMatchObject(decision as object);
   });
 
-  it("tells once, and again after it was lifted", () => {
-    const used = row({ spent: micros(100) });
-    const told = { ...used, told: true };
-    const decide = (one: BudgetRow) => decideBudget(new Map([["agent", one]]), limits);
-    expect(decide(used)).toMatchObject({ kind: "reached", tell: true });
-    expect(decide(told)).toMatchObject({ kind: "reached", tell: false });
-    const lifted = lift(told, { micros: 100 });
-    expect(decide(lifted).kind).toBe("go");
-    expect(decide({ ...lifted, spent: micros(200) })).toMatchObject({ kind: "reached", tell: true });
+  it("counts a row that is used up before one that only waits, and the tightest row before the others", () => {
+    const waiting = asked({ micros: 20_100 }, row({ reserved: micros(20_100) }), "agent:a");
+    const used = asked({ micros: 10 }, FRESH_ROW, "day:d");
+    expect(decideBudget(CALL, [waiting, used])).toMatchObject({ kind: "reached", key: "day:d" });
+    const wide = asked({ micros: 1_000_000 }, FRESH_ROW, "agent:a");
+    const tight = asked({ tokens: 600 }, FRESH_ROW, "tree:r");
+    expect(decideBudget(CALL, [wide, tight])).toMatchObject({ kind: "go", maxTokens: 500 });
   });
 
-  it("says how much of what was used", () => {
-    const dollar: Limits = { day: { micros: 1_500_000 } };
-    const decision = decideBudget(new Map([["day", row({ spent: micros(1_510_000) })]]), dollar);
-    expect(decision).toMatchObject({ text: expect.stringContaining("$1.51 of $1.50") });
+  it("lets a call that costs nothing pass every limit in money", () => {
+    const free = { ...CALL, read: 0, write: 0 };
+    const spent = row({ spent: micros(500) });
+    expect(decideBudget(free, [asked({ micros: 100 }, spent)])).toMatchObject({ kind: "go", maxTokens: 10_000 });
+    expect(decideBudget({ ...CALL, write: 0 }, [asked({ micros: 99 }, FRESH_ROW)])).toMatchObject({ kind: "reached" });
+  });
+
+  it("says how much of what was used, and whether all of it", () => {
+    const text = (limit: Limit, spent: Spend) => reachedText("day:2026-01-31", limit, spent, costOf(CALL, 50));
+    expect(text({ micros: 1_500_000 }, micros(1_510_000))).toContain("is used up: $1.51 of $1.50");
+    expect(text({ micros: 1_500_000 }, micros(1_499_900))).toContain("nearly used up");
+    expect(text({ tokens: 100 }, tokens(100))).toContain("100 of 100 tokens");
+    expect(text({ tokens: 100 }, tokens(100))).toContain("budgets.day");
   });
 });
 
@@ -89,14 +82,14 @@ describe("rows", () => {
   it("are those of the scopes that have a limit", () => {
     const spender = { agentId: "a", rootId: "r", person: "p", day: "2026-01-31" };
     const limits = limitsOf({ agent: { tokens: 5 }, tree: { dollars: 1 }, person: { dollars: 2 }, day: { tokens: 9 } });
-    expect([...budgetKeys(limits, spender).values()]).toEqual([
-      "agent:a",
-      "tree:r",
-      "person:2026-01-31:p",
-      "day:2026-01-31",
+    expect(limitedRows(limits, spender)).toEqual([
+      { key: "agent:a", limit: { tokens: 5 } },
+      { key: "tree:r", limit: { micros: 1_000_000 } },
+      { key: "person:2026-01-31:p", limit: { micros: 2_000_000 } },
+      { key: "day:2026-01-31", limit: { tokens: 9 } },
     ]);
-    expect([...budgetKeys({}, spender).values()]).toEqual([]);
-    expect(budgetKeys(limits, { ...spender, person: undefined }).has("person")).toBe(false);
+    expect(limitedRows({}, spender)).toEqual([]);
+    expect(limitedRows(limits, { ...spender, person: undefined })).toHaveLength(3);
   });
 
   it("count exactly what a provider charged", () => {
@@ -104,39 +97,59 @@ describe("rows", () => {
     const usage = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3, cost };
     expect(spendOf(usage)).toEqual({ tokens: 3, micros: 1_002 });
   });
+
+  it("keep what nobody counted as an estimate, too", () => {
+    const reserved = reserve(FRESH_ROW, micros(30));
+    expect(settle(reserved, micros(30), "unknown")).toMatchObject({ spent: micros(30), estimated: micros(30) });
+    expect(settle(reserved, micros(30), micros(7), true)).toMatchObject({ spent: micros(7), estimated: micros(7) });
+    expect(settle(reserved, micros(30), micros(7))).toMatchObject({ spent: micros(7), estimated: NOTHING });
+    expect(lift(reserved, micros(5))).toMatchObject({ lifted: micros(5), reserved: micros(30) });
+  });
 });
 
 describe("spend (L8)", () => {
-  /** Calls of several children at once, in any order: each starts if it may and settles some time later. */
+  const price = fc.constantFrom(0, 0.075, 0.3, 1, 3.75, 15);
   const step = fc.record({
-    cost: fc.integer({ min: 1, max: 40 }),
+    prompt: fc.nat(300),
+    maxTokens: fc.integer({ min: 1, max: 500 }),
+    read: price,
+    write: price,
     part: fc.double({ min: 0, max: 1, noNaN: true }),
     settles: fc.boolean(),
   });
 
-  it("stays within the budget plus the calls in flight, whatever the order", () => {
+  it("never passes a limit while no call costs more than was reserved for it, whatever the order and the prices", () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 200 }), fc.array(step, { maxLength: 60 }), (limit, steps) => {
-        const limits: Limits = { tree: { micros: limit } };
-        let tree = FRESH_ROW;
-        const flying: { reserved: Spend; actual: Spend | "unknown" }[] = [];
-        let greatest = 0;
-        for (const { cost, part, settles } of steps) {
-          if (settles) {
-            const done = flying.shift();
-            if (done) tree = settle(tree, done.reserved, done.actual);
-          } else if (decideBudget(new Map([["tree", tree]]), limits).kind === "go") {
-            greatest = Math.max(greatest, cost);
-            const actual = part > 0.9 ? "unknown" : micros(Math.floor(cost * part));
-            flying.push({ reserved: micros(cost), actual });
-            tree = reserve(tree, micros(cost));
+      fc.property(
+        fc.record({ tokens: fc.nat(3_000), micros: fc.nat(6_000) }),
+        fc.array(step, { maxLength: 80 }),
+        (limit, steps) => {
+          let tree = FRESH_ROW;
+          const flying: { reserved: Spend; actual: Spend | "unknown" }[] = [];
+          for (const { settles, part, ...call } of steps) {
+            if (settles) {
+              const done = flying.shift();
+              if (done) tree = settle(tree, done.reserved, done.actual);
+            } else {
+              const decision = decideBudget({ ...call, leastTokens: 20 }, [asked(limit, tree)]);
+              if (decision.kind !== "go") continue;
+              const { reserved } = decision;
+              const actual = {
+                tokens: Math.floor(reserved.tokens * part),
+                micros: Math.floor(reserved.micros * part),
+              };
+              flying.push({ reserved, actual: part > 0.9 ? "unknown" : actual });
+              tree = reserve(tree, reserved);
+            }
+            const used = addSpend(tree.spent, tree.reserved);
+            expect(used.tokens).toBeLessThanOrEqual(limit.tokens);
+            expect(used.micros).toBeLessThanOrEqual(limit.micros);
           }
-          expect(tree.spent.micros + tree.reserved.micros).toBeLessThan(limit + greatest + 1);
-        }
-        for (const done of flying) tree = settle(tree, done.reserved, done.actual);
-        expect(tree.reserved).toEqual(NOTHING);
-        expect(tree.spent.micros).toBeLessThan(limit + greatest + 1);
-      }),
+          for (const done of flying) tree = settle(tree, done.reserved, done.actual);
+          expect(tree.reserved).toEqual(NOTHING);
+          expect(tree.spent.micros).toBeLessThanOrEqual(limit.micros);
+        },
+      ),
     );
   });
 
@@ -153,12 +166,13 @@ describe("spend (L8)", () => {
   });
 
   it("of two children that ask at once is let through one at a time when it is nearly used up", () => {
-    const limits: Limits = { tree: { micros: 100 } };
-    const nearly = row({ spent: micros(95) });
-    const first = reserve(nearly, micros(30));
-    expect(decideBudget(new Map([["tree", nearly]]), limits).kind).toBe("go");
-    expect(decideBudget(new Map([["tree", first]]), limits).kind).toBe("wait");
-    expect(decideBudget(new Map([["tree", settle(first, micros(30), micros(2))]]), limits).kind).toBe("go");
-    expect(decideBudget(new Map([["tree", settle(first, micros(30), "unknown")]]), limits).kind).toBe("reached");
+    const limit = { micros: 20_100 };
+    const decide = (one: BudgetRow) => decideBudget(CALL, [asked(limit, one)]);
+    const first = decide(FRESH_ROW);
+    if (first.kind !== "go") throw new TypeError("the first may go");
+    const held = reserve(FRESH_ROW, first.reserved);
+    expect(decide(held).kind).toBe("wait");
+    expect(decide(settle(held, first.reserved, micros(600))).kind).toBe("go");
+    expect(decide(settle(held, first.reserved, "unknown")).kind).toBe("reached");
   });
 });

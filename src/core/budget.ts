@@ -1,7 +1,8 @@
 /**
- * What may be spent, decided before each call of a model (L8, M21). Pure arithmetic: a call reserves the most it can cost
- * on every row it counts towards, its result replaces the reservation. A call starts only while what is spent and what
- * is reserved stay below the limit, so that a budget is passed by the calls in flight and never by a new one.
+ * Budgets (L8, M21): per agent, per tree of agents, per person and per day, in tokens and in dollars. Pure. Before a model
+ * call its greatest cost is reserved on every row it counts towards; the result replaces the reservation. A call starts only
+ * where its greatest cost fits into what is neither spent nor reserved, so that a limit is never passed by a call that costs
+ * no more than was reserved for it.
  */
 import type { Usage } from "./entry.ts";
 
@@ -27,12 +28,28 @@ export interface BudgetRow {
   readonly reserved: Spend;
   /** What a person allowed beyond the limit. */
   readonly lifted: Spend;
-  /** Whether the person was told that it is used up, since it was last lifted. */
-  readonly told: boolean;
+  /** The part of `spent` that nobody counted: calls whose result was never learned, charged what was reserved. */
+  readonly estimated: Spend;
+}
+
+/** A row as the store lists it. */
+export interface BudgetRecord extends BudgetRow {
+  readonly key: string;
+  /** When it last changed. */
+  readonly at: number;
+}
+
+/** What a call under way may cost, until its result is known. */
+export interface Reservation {
+  readonly id: string;
+  readonly runId: string;
+  readonly keys: readonly string[];
+  readonly cost: Spend;
+  readonly at: number;
 }
 
 export const NOTHING: Spend = { tokens: 0, micros: 0 };
-export const FRESH_ROW: BudgetRow = { spent: NOTHING, reserved: NOTHING, lifted: NOTHING, told: false };
+export const FRESH_ROW: BudgetRow = { spent: NOTHING, reserved: NOTHING, lifted: NOTHING, estimated: NOTHING };
 
 export const addSpend = (one: Spend, other: Spend): Spend => ({
   tokens: one.tokens + other.tokens,
@@ -40,8 +57,6 @@ export const addSpend = (one: Spend, other: Spend): Spend => ({
 });
 
 const MICROS = 1_000_000;
-const CHARS_PER_TOKEN = 3;
-const IMAGE_TOKENS = 1_600;
 
 export const microsOf = (dollars: number): number => Math.ceil(dollars * MICROS);
 
@@ -54,61 +69,32 @@ export interface Spender {
   readonly day: string;
 }
 
+/** A row a call counts towards, and what limits it. */
+export interface LimitedRow {
+  readonly key: string;
+  readonly limit: Limit;
+}
+
 /** The row of each scope that has a limit. A person's and the day's begin anew each day by having another key. */
-export function budgetKeys(
-  limits: Limits,
-  { agentId, rootId, person, day }: Spender,
-): ReadonlyMap<BudgetScope, string> {
+export function limitedRows(limits: Limits, { agentId, rootId, person, day }: Spender): readonly LimitedRow[] {
   const keys: Readonly<Record<BudgetScope, string | undefined>> = {
     agent: `agent:${agentId}`,
     tree: `tree:${rootId}`,
     person: person === undefined ? undefined : `person:${day}:${person}`,
     day: `day:${day}`,
   };
-  const limited = BUDGET_SCOPES.filter(
-    (scope) => limits[scope]?.tokens !== undefined || limits[scope]?.micros !== undefined,
-  );
-  return new Map(limited.flatMap((scope) => (keys[scope] === undefined ? [] : [[scope, keys[scope]] as const])));
+  return BUDGET_SCOPES.flatMap((scope) => {
+    const limit = limits[scope];
+    const key = keys[scope];
+    return key === undefined || (limit?.tokens === undefined && limit?.micros === undefined) ? [] : [{ key, limit }];
+  });
 }
 
-/** Dollars for a million tokens. */
-export interface Price {
-  readonly input: number;
-  readonly output: number;
-  readonly cacheRead: number;
-  readonly cacheWrite: number;
-}
+export const scopeOf = (key: string): BudgetScope | undefined =>
+  BUDGET_SCOPES.find((scope) => key.startsWith(`${scope}:`));
 
-/** A prompt's size on the high side: a reservation that is too small would let a budget be passed. */
-export function estimatePromptTokens(prompt: {
-  readonly system: string;
-  readonly messages: readonly { readonly content: readonly { readonly type: string }[] }[];
-  readonly tools: readonly unknown[];
-}): number {
-  let chars = prompt.system.length + (prompt.tools.length > 0 ? JSON.stringify(prompt.tools).length : 0);
-  let images = 0;
-  for (const { content } of prompt.messages) {
-    for (const block of content) {
-      if (block.type === "image") images += 1;
-      else chars += JSON.stringify(block).length;
-    }
-  }
-  return Math.ceil(chars / CHARS_PER_TOKEN) + images * IMAGE_TOKENS;
-}
-
-/** The most one call can cost: the whole prompt read at its dearest, and an answer of full length. */
-export function greatestCost(
-  promptTokens: number,
-  model: { readonly contextWindow: number; readonly maxTokens: number; readonly cost: Price },
-): Spend {
-  const read = Math.min(promptTokens, model.contextWindow);
-  const dearest = Math.max(model.cost.input, model.cost.cacheWrite, model.cost.cacheRead);
-  return {
-    tokens: read + model.maxTokens,
-    // Dollars for a million tokens are millionths of a dollar for one.
-    micros: Math.ceil(read * dearest + model.maxTokens * model.cost.output),
-  };
-}
+export const limitedScopes = (limits: Limits): readonly BudgetScope[] =>
+  BUDGET_SCOPES.filter((scope) => limits[scope]?.tokens !== undefined || limits[scope]?.micros !== undefined);
 
 /** What a call did cost, as the provider counted it. */
 export const spendOf = (usage: Usage): Spend => ({
@@ -116,53 +102,29 @@ export const spendOf = (usage: Usage): Spend => ({
   micros: microsOf(usage.cost?.total ?? 0),
 });
 
-export type BudgetDecision =
-  | { readonly kind: "go" }
-  /** Only calls in flight stand in the way; their results may make room. */
-  | { readonly kind: "wait"; readonly scope: BudgetScope }
-  | { readonly kind: "reached"; readonly scope: BudgetScope; readonly tell: boolean; readonly text: string };
-
-/** Whether a call may start. A scope that is used up counts before one that is only waiting. */
-export function decideBudget(rows: ReadonlyMap<BudgetScope, BudgetRow>, limits: Limits): BudgetDecision {
-  let waiting: BudgetScope | undefined;
-  for (const scope of BUDGET_SCOPES) {
-    const row = rows.get(scope);
-    const limit = limits[scope];
-    if (!row || !limit) continue;
-    const allowed = liftedLimit(limit, row.lifted);
-    if (atLimit(row.spent, allowed)) {
-      return { kind: "reached", scope, tell: !row.told, text: reachedText(scope, allowed, row.spent) };
-    }
-    if (atLimit(addSpend(row.spent, row.reserved), allowed)) waiting ??= scope;
-  }
-  return waiting ? { kind: "wait", scope: waiting } : { kind: "go" };
-}
-
-const atLimit = (spend: Spend, { tokens, micros }: Limit): boolean =>
-  (tokens !== undefined && spend.tokens >= tokens) || (micros !== undefined && spend.micros >= micros);
-
-const liftedLimit = ({ tokens, micros }: Limit, lifted: Spend): Limit => ({
+export const allowedOf = ({ tokens, micros }: Limit, lifted: Spend): Limit => ({
   ...(tokens === undefined ? {} : { tokens: tokens + lifted.tokens }),
   ...(micros === undefined ? {} : { micros: micros + lifted.micros }),
 });
 
 export const reserve = (row: BudgetRow, cost: Spend): BudgetRow => ({ ...row, reserved: addSpend(row.reserved, cost) });
 
-/** The result replaces the reservation. A call nobody knows the result of is charged what was reserved. */
-export function settle(row: BudgetRow, reserved: Spend, actual: Spend | "unknown"): BudgetRow {
+/**
+ * The result replaces the reservation. A call nobody knows the result of is charged what was reserved. What nobody counted
+ * is also kept as an estimate.
+ */
+export function settle(row: BudgetRow, reserved: Spend, actual: Spend | "unknown", estimated = false): BudgetRow {
+  const charged = actual === "unknown" ? reserved : actual;
   return {
     ...row,
-    spent: addSpend(row.spent, actual === "unknown" ? reserved : actual),
+    spent: addSpend(row.spent, charged),
     reserved: { tokens: row.reserved.tokens - reserved.tokens, micros: row.reserved.micros - reserved.micros },
+    estimated: actual === "unknown" || estimated ? addSpend(row.estimated, charged) : row.estimated,
   };
 }
 
-/** A person allows as much again; they will be told again when that is used up. */
-export const lift = (row: BudgetRow, limit: Limit): BudgetRow => ({
-  ...row,
-  lifted: addSpend(row.lifted, { tokens: limit.tokens ?? 0, micros: limit.micros ?? 0 }),
-  told: false,
-});
+/** A person allows more; whoever was told that it is used up will be told again when that is used up too. */
+export const lift = (row: BudgetRow, more: Spend): BudgetRow => ({ ...row, lifted: addSpend(row.lifted, more) });
 
 const WHOSE: Readonly<Record<BudgetScope, string>> = {
   agent: "of this agent",
@@ -171,15 +133,17 @@ const WHOSE: Readonly<Record<BudgetScope, string>> = {
   day: "for today",
 };
 
-function reachedText(scope: BudgetScope, { tokens, micros }: Limit, spent: Spend): string {
-  const [limit, used] =
-    micros !== undefined && spent.micros >= micros
-      ? [dollars(micros), dollars(spent.micros)]
-      : [`${tokens} tokens`, `${spent.tokens}`];
-  return `The budget ${WHOSE[scope]} is used up: ${used} of ${limit}. It can be lifted, or raised in budgets.${scope}.`;
+/** What a person is told when a budget is used up. */
+export function reachedText(key: string, { tokens, micros }: Limit, spent: Spend, needed: Spend): string {
+  const scope = scopeOf(key) ?? "agent";
+  const inMoney = micros !== undefined && spent.micros + needed.micros > micros;
+  const [limit, used] = inMoney ? [dollars(micros), dollars(spent.micros)] : [`${tokens} tokens`, `${spent.tokens}`];
+  const amount = inMoney ? spent.micros < micros : tokens !== undefined && spent.tokens < tokens;
+  const state = amount ? "is nearly used up, and the next call does not fit" : "is used up";
+  return `The budget ${WHOSE[scope]} ${state}: ${used} of ${limit}. \`rookery budget lift\` allows more, budgets.${scope} in the configuration raises it.`;
 }
 
-const dollars = (micros: number): string => `$${(micros / MICROS).toFixed(2)}`;
+const dollars = (micros: number): string => `$${(micros / MICROS).toFixed(micros < 100_000 ? 4 : 2)}`;
 
 /** The configuration's limits, in the units that are counted. */
 export function limitsOf(

@@ -3,6 +3,8 @@
  * (M1). `commit(change)` is the only way to write.
  */
 import type { AgentSeed, StopMark } from "./agent.ts";
+import type { LimitedRow, Spend } from "./budget.ts";
+import type { BudgetDecision, CallCost } from "./budget-decision.ts";
 import type { DeliveryState, NewDelivery } from "./delivery.ts";
 import type { AgentId, ChangeId, DeliveryId, EntryId, RunId, SessionId, SessionKey } from "./ids.ts";
 import type { CronJob } from "./job.ts";
@@ -96,6 +98,19 @@ export type Op =
   | { readonly op: "run.step"; readonly runId: RunId; readonly body: RunBody; readonly attempt?: number }
   | { readonly op: "run.end"; readonly runId: RunId; readonly body: RunBody; readonly outcome: RunOutcome }
   | { readonly op: "delivery.add"; readonly delivery: NewDelivery }
+  /**
+   * Reserves what a model call may cost on every row, or says what stands in the way; decided inside the transaction (M21).
+   * The same id again is the same reservation.
+   */
+  | {
+      readonly op: "budget.reserve";
+      readonly id: string;
+      readonly runId: RunId;
+      readonly call: CallCost;
+      readonly rows: readonly LimitedRow[];
+    }
+  /** This agent's people were told that the budget is used up. */
+  | { readonly op: "budget.told"; readonly key: string }
   // Guarded by what they change, not by an agent's owner.
   | {
       readonly op: "delivery.move";
@@ -112,6 +127,19 @@ export type Op =
       /** Owes it anew from now on, behind all others (a person's retry, M17). */
       readonly toTail?: boolean;
     }
+  /** The result replaces the reservation; `unknown` charges what was reserved. Nothing where it was settled before. */
+  | {
+      readonly op: "budget.settle";
+      readonly id: string;
+      readonly actual: Spend | "unknown";
+      readonly estimated?: boolean;
+    }
+  /** Charges what a run has reserved and will never learn the result of. */
+  | { readonly op: "budget.forfeit"; readonly runId: RunId }
+  /** A person allows more; whoever was told is told again when that is used up too. */
+  | { readonly op: "budget.lift"; readonly key: string; readonly more: Spend }
+  /** Charges reservations and removes rows of past days that are older. Rows of agents and trees stay. */
+  | { readonly op: "budget.sweep"; readonly reservedBefore: number; readonly rowsBefore: number }
   | { readonly op: "job.put"; readonly job: CronJob }
   | { readonly op: "job.remove"; readonly id: string }
   | { readonly op: "subagent.put"; readonly record: SubagentRunRecord }
@@ -147,6 +175,10 @@ export type OpResult =
   | { readonly op: "agent.claim"; readonly epoch: number | undefined }
   | { readonly op: "agents.claim"; readonly claims: readonly { readonly agentId: AgentId; readonly epoch: number }[] }
   | { readonly op: "agent.release"; readonly released: boolean }
+  /** `told`: whether this agent's people know already, where the budget is reached. */
+  | { readonly op: "budget.reserve"; readonly decision: BudgetDecision; readonly told: boolean }
+  | { readonly op: "budget.forfeit"; readonly charged: number }
+  | { readonly op: "budget.sweep"; readonly charged: number; readonly removed: number }
   | { readonly op: "prune"; readonly removed: number; readonly next: string | undefined };
 
 export interface Posted {

@@ -44,6 +44,22 @@ export interface ModelRequest extends ModelChoice {
   readonly sessionId: string;
   /** The how-manieth time this very request is made, from 1; tells when a model has had its chances. */
   readonly tries?: number;
+  /** The longest answer there may be, in tokens; the model's own limit where absent or smaller. */
+  readonly maxTokens?: number;
+}
+
+/** What calls cost, in dollars for a million tokens, and how long prompt and answer can be. */
+export interface CallPrice {
+  readonly contextWindow: number;
+  readonly maxTokens: number;
+  /** The shortest limit of an answer that leaves room for one. */
+  readonly leastTokens: number;
+  readonly cost: {
+    readonly input: number;
+    readonly output: number;
+    readonly cacheRead: number;
+    readonly cacheWrite: number;
+  };
 }
 
 /** How often the loop makes the same call, by the class of its error. Waiting and repeating is the loop's alone. */
@@ -73,9 +89,15 @@ export interface ModelResult {
   readonly model: string;
   readonly usage?: Usage;
   readonly error?: ModelError;
+  /** What tries that failed within the same call had used before the last one answered. */
+  readonly alsoUsed?: readonly Usage[];
+  /** Set by whoever gave up waiting: nobody heard how the call ended, nor what it used. */
+  readonly unheard?: boolean;
 }
 
 export interface Model {
   /** Must not throw and must settle when the signal aborts. `onEvent` is told of deltas as they come. */
   call(request: ModelRequest, signal: AbortSignal, onEvent: (event: ModelEvent) => void): Promise<ModelResult>;
+  /** The most that whoever may answer such a call costs. Absent: nobody knows. Must not throw. */
+  price?(choice: ModelChoice): Promise<CallPrice | undefined>;
 }

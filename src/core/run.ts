@@ -36,6 +36,7 @@ export const runErrorKindSchema = z.enum([
   "tool_limit",
   "timeout",
   "attempts",
+  "budget",
   "internal",
 ]);
 export type RunErrorKind = z.infer<typeof runErrorKindSchema>;
@@ -53,6 +54,8 @@ export const runBodySchema = z.looseObject({
   merged: z.array(z.number().int()).optional(),
   /** When a person last wrote what this run works on; absent where no person did. */
   humanAt: z.number().int().optional(),
+  /** Who wrote it, as `connector:id`; absent where the channel names nobody. */
+  person: z.string().optional(),
   /** Where its answer goes: the delivery context of the message that caused it, whole. */
   delivery: deliveryContextSchema.optional(),
   replyToId: z.string().optional(),

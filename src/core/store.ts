@@ -3,6 +3,7 @@
  * the simulation. Writing is one function; everything else reads. Reads see every commit that has resolved.
  */
 import type { AgentRecord } from "./agent.ts";
+import type { BudgetRecord, Reservation } from "./budget.ts";
 import type { Change, CommitResult } from "./change.ts";
 import type { Delivery, DeliveryState } from "./delivery.ts";
 import type { AgentFetchStrategy, AgentKind } from "./descriptor.ts";
@@ -69,8 +70,25 @@ export interface StoreReader {
   jobs(): Promise<readonly CronJob[]>;
   subagentRun(runId: string): Promise<SubagentRunRecord | undefined>;
   subagentRuns(filter?: { readonly requesterSessionKey?: string }): Promise<readonly SubagentRunRecord[]>;
+  budget(key: string): Promise<BudgetRecord | undefined>;
+  /** By key, for listings. */
+  budgets(page: Page & { readonly after?: string }): Promise<readonly BudgetRecord[]>;
+  /** Calls under way that something is reserved for, oldest first. */
+  reservations(page: Page): Promise<readonly Reservation[]>;
+  /** What runs that began at or after a time have used, by agent and by who wrote to it. */
+  usageSince(at: number): Promise<readonly RunUsage[]>;
   fact(key: string): Promise<string | undefined>;
   nodes(): Promise<readonly NodeRecord[]>;
+}
+
+/** Sums over runs. `person` as the run's messages name it; absent where nobody is named. */
+export interface RunUsage {
+  readonly agentId: AgentId;
+  readonly person?: string;
+  readonly runs: number;
+  readonly tokens: number;
+  /** In dollars, as the providers' prices say. */
+  readonly cost: number;
 }
 
 export interface Line {

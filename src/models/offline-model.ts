@@ -3,7 +3,7 @@
  * that it is not a language model, and shows that everything around it works.
  */
 import type { Block } from "../core/entry.ts";
-import type { Model, ModelMessage, ModelRequest, ModelResult } from "../core/model.ts";
+import type { CallPrice, Model, ModelMessage, ModelRequest, ModelResult } from "../core/model.ts";
 import { OFFLINE_PHRASES, phraseIn } from "./offline-phrases.ts";
 
 export const OFFLINE_LABEL = "[offline model, not an LLM]";
@@ -20,6 +20,15 @@ export const offlineModel: Model = {
     for (const word of text.split(/(?<=\s)/u)) onEvent({ type: "text", delta: word });
     return answer(request, [{ type: "text", text }]);
   },
+  price: async () => OFFLINE_PRICE,
+};
+
+/** It costs nothing; its words are counted like any other model's. */
+const OFFLINE_PRICE: CallPrice = {
+  contextWindow: 1_000_000,
+  maxTokens: 16_384,
+  leastTokens: 256,
+  cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
 };
 
 type ToolCall = Extract<Block, { type: "toolCall" }>;

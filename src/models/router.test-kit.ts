@@ -1,7 +1,7 @@
 /** A router over scripted providers: what a test needs to see who was asked with which key. */
 import { parseConfig } from "../config/parse-config.ts";
 import { type Log, type LogFields, silentLog } from "../core/log.ts";
-import type { ModelError, ModelEvent, ModelRequest, ModelResult } from "../core/model.ts";
+import type { CallPrice, ModelChoice, ModelError, ModelEvent, ModelRequest, ModelResult } from "../core/model.ts";
 import { type ManualClock, manualClock } from "./manual-clock.test-kit.ts";
 import { offlineModel } from "./offline-model.ts";
 import type { ProviderCall, ProviderResult } from "./provider-call.ts";
@@ -20,6 +20,7 @@ export interface TestRouter {
   readonly env: Record<string, string | undefined>;
   readonly stored: Record<string, Record<string, string>>;
   ask(request?: Partial<ModelRequest>, signal?: AbortSignal): Promise<ModelResult>;
+  price(choice: ModelChoice): Promise<CallPrice | undefined>;
 }
 
 export function testRouter(
@@ -78,6 +79,7 @@ export function testRouter(
     events,
     env,
     stored,
+    price: (choice) => router.price(choice),
     ask: (request = {}, signal = new AbortController().signal) =>
       router.call(
         {

@@ -288,3 +288,46 @@ describe("secrets", () => {
     for (const key of ["key-one", "key-two", "key-spare"]) expect(everything).not.toContain(key);
   });
 });
+
+describe("what a call may cost", () => {
+  const cost = (input: number, output: number) => `cost: { input: ${input}, output: ${output} }`;
+  const models = `{ providers: { house: { api: "openai-completions", baseUrl: "http://127.0.0.1:1", models: [
+    { id: "m", contextWindow: 8000, maxTokens: 1000, ${cost(1, 9)} },
+    { id: "n", contextWindow: 9000, maxTokens: 500, ${cost(2, 4)} },
+  ] } } }`;
+
+  it("is that of the dearest that may answer", async () => {
+    const router = testRouter(models, () => undefined);
+    expect(await router.price({ model: "house/m" })).toMatchObject({
+      maxTokens: 1_000,
+      leastTokens: 256,
+      cost: { output: 9 },
+    });
+    expect(await router.price({ model: "house/n", fallbacks: ["house/m"], thinking: "low" })).toEqual({
+      contextWindow: 9_000,
+      maxTokens: 1_000,
+      leastTokens: 4_096,
+      cost: { input: 2, output: 9, cacheRead: 0, cacheWrite: 0 },
+    });
+    expect(await router.price({ model: "house/nobody" })).toBeUndefined();
+    expect(await router.price({ model: "auto" })).toMatchObject({ cost: { input: 0, output: 0 } });
+  });
+
+  it("is bounded by the length an answer may have", async () => {
+    const router = testRouter(models, () => undefined);
+    await router.ask({ maxTokens: 77 });
+    await router.ask({ maxTokens: 5_000 });
+    await router.ask({});
+    expect(router.calls.map(({ model }) => model.maxTokens)).toEqual([77, 1_000, 1_000]);
+  });
+
+  it("is what every try within it has used", async () => {
+    const usage = { input: 5, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 6 };
+    const broke = { error: { class: "transient" as const, message: "broke" }, usage };
+    const both = testRouter(models, (_, n) => (n === 1 ? broke : { usage }));
+    expect(await both.ask({ fallbacks: ["house/n"], tries: 3 })).toMatchObject({ usage, alsoUsed: [usage] });
+    const none = testRouter(models, () => ({ ...broke, usage: { ...usage } }));
+    expect((await none.ask({ fallbacks: ["house/n"], tries: 3 })).alsoUsed).toHaveLength(1);
+    expect((await both.ask({ tries: 1 })).alsoUsed).toBeUndefined();
+  });
+});

@@ -7,8 +7,10 @@ import type { Clock } from "../core/clock.ts";
 import { errorText } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import {
+  type CallPrice,
   MODEL_TRIES,
   type Model,
+  type ModelChoice,
   type ModelError,
   type ModelEvent,
   type ModelRequest,
@@ -37,6 +39,9 @@ export interface RouterOptions {
 
 /** How long a model that failed to the end is passed over where another can answer. */
 const REST_MS = 60_000;
+/** The shortest limits of an answer that make sense; thinking takes its part of it first. */
+const LEAST_TOKENS = 256;
+const LEAST_WITH_THINKING = 4_096;
 /** Subscription tokens of another program: the library would pretend to be that program. */
 const BORROWED_KEY = /sk-ant-oat/;
 
@@ -56,11 +61,36 @@ export class ModelRouter implements Model {
     for (const name of this.#candidates(request)) {
       const first = name === request.model;
       const result = await this.#ask(name, first, request, signal, voice);
-      if (this.#judge(name, first, result, request) === "done") return result;
+      if (this.#judge(name, first, result, request) === "done") return withUsageOf(failures, result);
       failures.push(result);
       this.#options.log.warn("a model could not answer", { model: name, class: result.error?.class });
     }
-    return worthiest(failures);
+    const best = worthiest(failures);
+    return withUsageOf(
+      failures.filter(({ usage }) => usage !== best.usage),
+      best,
+    );
+  }
+
+  /** The dearest of those that may answer: which one will, nobody knows before. */
+  async price({ model, fallbacks = [], thinking }: ModelChoice): Promise<CallPrice | undefined> {
+    const prices: CallPrice[] = [];
+    for (const name of new Set([model, ...fallbacks])) {
+      const price = await this.#priceOf(name, thinking).catch(() => undefined);
+      if (price) prices.push(price);
+    }
+    return prices.length === 0 ? undefined : prices.reduce(dearer);
+  }
+
+  async #priceOf(name: string, thinking: string | undefined): Promise<CallPrice | undefined> {
+    const { offline, providers, detect } = this.#options;
+    const wanted = name === AUTO ? await detect() : name;
+    if (wanted === "offline") return offline.price?.({ model: wanted });
+    const model = await providers.model(wanted);
+    if (!model) return undefined;
+    const { contextWindow, maxTokens, cost } = model;
+    const thinks = thinking !== undefined && thinking !== "off";
+    return { contextWindow, maxTokens, leastTokens: thinks ? LEAST_WITH_THINKING : LEAST_TOKENS, cost };
   }
 
   /** The models to try, in order. One that failed a moment ago waits behind the others, and is not left out if alone. */
@@ -164,7 +194,7 @@ export class ModelRouter implements Model {
     try {
       voice.begin();
       return await api(this.#options.world, {
-        model,
+        model: limited(model, request.maxTokens),
         request,
         key: key?.value,
         stallMs: provider.stallMs,
@@ -176,6 +206,28 @@ export class ModelRouter implements Model {
       free();
     }
   }
+}
+
+/** An answer's limit is the model's own, unless the call says less; both adaptors fit thinking into it. */
+const limited = (model: ProviderModel, maxTokens = model.maxTokens): ProviderModel =>
+  maxTokens < model.maxTokens ? { ...model, maxTokens } : model;
+
+const dearer = (one: CallPrice, other: CallPrice): CallPrice => ({
+  contextWindow: Math.max(one.contextWindow, other.contextWindow),
+  maxTokens: Math.max(one.maxTokens, other.maxTokens),
+  leastTokens: Math.max(one.leastTokens, other.leastTokens),
+  cost: {
+    input: Math.max(one.cost.input, other.cost.input),
+    output: Math.max(one.cost.output, other.cost.output),
+    cacheRead: Math.max(one.cost.cacheRead, other.cost.cacheRead),
+    cacheWrite: Math.max(one.cost.cacheWrite, other.cost.cacheWrite),
+  },
+});
+
+/** What those that broke off had used is part of what the call has cost. */
+function withUsageOf(failures: readonly ModelResult[], result: ModelResult): ModelResult {
+  const alsoUsed = failures.flatMap(({ usage }) => usage ?? []);
+  return alsoUsed.length === 0 ? result : { ...result, alsoUsed };
 }
 
 interface Asking {

@@ -16,6 +16,7 @@ import { diskFileStore } from "../world/disk-file-store.ts";
 import { jsonLog } from "../world/json-log.ts";
 import { systemClock } from "../world/system-clock.ts";
 import { systemIds } from "../world/system-ids.ts";
+import { openBudgets, zoneOf } from "./open-budgets.ts";
 import { type EmbeddedStore, openEmbeddedStore } from "./open-embedded-store.ts";
 import { openHands } from "./open-hands.ts";
 import { openModels } from "./open-models.ts";
@@ -71,7 +72,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       files: diskFileStore(paths.files),
       connectors: new Map(options.connectors.map((connector) => [connector.name, connector])),
     };
-    const timeZone = config.session.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const timeZone = zoneOf(config);
     const system = new AgentSystem(ports, {
       nodeName: `pid ${process.pid}`,
       restore: config.runs.restore,
@@ -88,6 +89,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
         return { ...models.choose(agent, wishes), system, report };
       },
       limits: ({ profile }) => limitsOf(config, profile),
+      budgets: openBudgets(config, timeZone),
       address: (incoming) => addressFor(incoming, config),
       isStale: (agent, last, now) => isStale(resetPolicyFor(agent, config.session.reset), last, now, timeZone),
     });

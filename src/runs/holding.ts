@@ -53,6 +53,7 @@ export class Holding {
   /** Whether the last commit gave the agent back: nothing waits, nobody holds it. */
   released = false;
   #context: ModelMessage[] | undefined;
+  #also: Op[] = [];
 
   constructor(ports: HoldingPorts, record: AgentRecord, claim: { node: number; epoch: number }) {
     this.#ports = ports;
@@ -94,11 +95,21 @@ export class Holding {
     return repairPairs(this.#context);
   }
 
+  /** Goes with the next commit, whichever that is; again with the one after where that one was not applied. */
+  alsoCommit(op: Op): void {
+    this.#also.push(op);
+  }
+  /** Whether something waits for the next commit. */
+  get owesCommit(): boolean {
+    return this.#also.length > 0;
+  }
+
   /** Commits as the owner. Resolves only if it was applied; throws `LostHolding` otherwise, and memory is as before. */
   async commit(committing: Committing): Promise<Extract<CommitResult, { ok: true }>> {
     const { ids, clock, store } = this.#ports;
     const { append, state, begins } = committing;
-    const ops: Op[] = [...committing.ops];
+    const also = [...this.#also];
+    const ops: Op[] = [...committing.ops, ...also];
     // Also where nothing is added: what was read of the history must still be all of it.
     if (append) {
       const lines = append.entries.map(entryLine);
@@ -124,6 +135,7 @@ export class Holding {
       result = outcome;
     }
     if (!result.ok) throw new LostHolding(result.refused, result.detail);
+    if (also.length > 0) this.#also = this.#also.slice(also.length);
     if (begins) {
       this.sessionId = begins;
       this.#context = [];

@@ -9,6 +9,7 @@ import type { CallRecord, RunBody, RunErrorKind } from "../core/run.ts";
 import { alternateRoles, isRoleOrderError } from "../history/alternate-roles.ts";
 import { assistantEntry, chain, toolEntry } from "../history/entries.ts";
 import { act, intendNext, openCalls, resultOf } from "./act.ts";
+import type { ReachedBudget } from "./budget-gate.ts";
 import { textOutput } from "./call-tool.ts";
 import { type Ending, finish } from "./finish.ts";
 import { type Holding, LostHolding } from "./holding.ts";
@@ -94,6 +95,7 @@ async function steps(ports: RunPorts, holding: Holding, run: LiveRun, between: B
     // A context refused for the order of its roles is sent once more in the strictest form.
     if (result.error && isRoleOrderError(result.error)) result = await think(ports, holding, run, alternateRoles);
     if (run.signal.aborted) return endAsAsked(ports, holding, run, result);
+    if (result.reached) return overBudget(ports, holding, run, result.reached);
     if (result.error) return failed(ports, holding, run, explain(result.error), result);
     const calls = result.content.filter((block) => block.type === "toolCall");
     if (calls.length > 0) {
@@ -199,6 +201,18 @@ async function endAsAsked(ports: RunPorts, holding: Holding, run: LiveRun, parti
   return ended(ports, holding, run, { site: "end.aborted", outcome: "aborted", entries, stopReason: "aborted" });
 }
 
+/** Ends a run whose next call a budget does not allow. Its people are told once, until the budget is lifted (L8). */
+async function overBudget(
+  ports: RunPorts,
+  holding: Holding,
+  run: LiveRun,
+  { key, text, told }: ReachedBudget,
+): Promise<RunExit> {
+  // A run that answers nobody tells nobody; whoever writes next is told then.
+  if (!told && run.body.delivery) holding.alsoCommit({ op: "budget.told", key });
+  return failed(ports, holding, run, { kind: "budget", message: text }, undefined, told);
+}
+
 /** Ends a run that cannot go on; the person is told. */
 async function failed(
   ports: RunPorts,
@@ -206,6 +220,7 @@ async function failed(
   run: LiveRun,
   error: { kind: RunErrorKind; message: string },
   result?: ModelResult,
+  toldBefore = false,
 ): Promise<RunExit> {
   const content = result?.content.filter((block) => block.type !== "toolCall") ?? [];
   const said = result && content.length > 0;
@@ -214,7 +229,7 @@ async function failed(
     site: "end.failed",
     outcome: "error",
     entries,
-    payload: { text: error.message, isError: true },
+    ...(toldBefore ? {} : { payload: { text: error.message, isError: true } }),
     error,
     stopReason: "error",
   });

@@ -36,6 +36,8 @@ export async function resumeRun(
     site: "resume",
     ops: [
       { op: "run.step", runId: record.id, body: blamed.length > 0 ? { ...body, blamed: [...blamed] } : body, attempt },
+      // Nobody will learn what a call cost that was under way: it is charged what was reserved (M21).
+      { op: "budget.forfeit", runId: record.id },
     ],
     append: chain(ports.ids, holding, entries),
     // A run that bears an abort mark is resumed too: its end is written by the loop.

@@ -7,6 +7,7 @@ import type { Ports } from "../core/ports.ts";
 import type { RunWishes } from "../core/run-wishes.ts";
 import type { SystemPromptReport } from "../core/system-prompt-report.ts";
 import type { RunEvents } from "./events.ts";
+import type { Budgets } from "./spender.ts";
 
 export interface RunSettings {
   readonly timeoutMs: number;
@@ -41,6 +42,8 @@ export interface RunPorts extends Ports {
   voice(agent: AgentRecord, wishes?: RunWishes): Voice | Promise<Voice>;
   /** What holds for this agent's runs instead of the node's settings. */
   limits?(agent: AgentRecord): RunLimits | undefined;
+  /** What may be spent. Absent: nothing is limited, nothing is reserved. */
+  readonly budgets?: Budgets;
   /** Told of deliveries that have just been committed. */
   owed(deliveries: readonly NewDelivery[]): void;
   /** Told of messages to agents that a tool's step has just committed. */

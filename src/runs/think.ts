@@ -1,6 +1,6 @@
 /**
  * One call of the model, with the rule of each class of error: wait as told, back off, or give the error to the loop.
- * Never throws; streams deltas to whoever listens.
+ * Streams deltas to whoever listens. Throws only `LostHolding`, where a reservation could not be committed.
  */
 
 import { z } from "zod";
@@ -15,6 +15,7 @@ import {
   type ModelTool,
 } from "../core/model.ts";
 import type { Tool } from "../core/tool.ts";
+import { askPermission, type ReachedBudget, settleCall } from "./budget-gate.ts";
 import { graceAfter } from "./grace.ts";
 import type { Holding } from "./holding.ts";
 import { limitsOf } from "./limits.ts";
@@ -23,12 +24,17 @@ import type { RunPorts } from "./run-ports.ts";
 
 const BACKOFF_BASE_MS = 2_000;
 
+/** What a call gave, or the budget that did not let it be made. */
+export interface Thought extends ModelResult {
+  readonly reached?: ReachedBudget;
+}
+
 export async function think(
   ports: RunPorts,
   holding: Holding,
   run: LiveRun,
   shape: (messages: readonly ModelMessage[]) => readonly ModelMessage[] = (messages) => messages,
-): Promise<ModelResult> {
+): Promise<Thought> {
   const agent = holding.record;
   const { report, ...voice } = await ports.voice(agent, run.body.wishes);
   run.promptReport = report;
@@ -40,11 +46,18 @@ export async function think(
     sessionId: holding.sessionId,
   };
   for (let tries = 1; ; tries++) {
-    const result = await call(ports, run, { ...request, tries });
+    const permission = await askPermission(ports, holding, run, request);
+    if (permission.kind === "reached") return { ...nothing(request, "aborted", ""), reached: permission.reached };
+    if (permission.kind === "ended") return nothing(request, "aborted", "aborted");
+    const { permit } = permission;
+    const result = await call(ports, run, { ...request, tries, ...(permit ? { maxTokens: permit.maxTokens } : {}) });
+    if (permit) settleCall(holding, permit, result);
     const wait = waitBefore(result, tries);
     // A wait the run would not survive helps nobody: the person is told at once.
     if (wait === undefined || wait > limitsOf(ports, holding, run).timeoutMs) return result;
     ports.log.info("the model will be called again", { run: run.id, class: result.error?.class, tries, wait });
+    // What was reserved is not held back from others while this one waits.
+    if (holding.owesCommit) await holding.commit({ site: "settle", ops: [], run: run.guard() });
     if ((await sleep(ports.clock, wait, run.signal)) === "aborted") {
       return { ...result, stopReason: "aborted", error: { class: "aborted", message: "aborted" } };
     }
@@ -65,9 +78,9 @@ async function call(ports: RunPorts, run: LiveRun, request: ModelRequest): Promi
   run.state = "streaming";
   try {
     const result = await Promise.race([ports.model.call(request, run.signal, onEvent), grace.over]);
-    return result ?? nothing(request, "aborted", "The model did not stop when it was told to.");
+    return result ?? { ...nothing(request, "aborted", "The model did not stop when it was told to."), unheard: true };
   } catch (error) {
-    return nothing(request, "transient", errorText(error));
+    return { ...nothing(request, "transient", errorText(error)), unheard: true };
   } finally {
     over = true;
     grace.cancel();

@@ -3,6 +3,7 @@
  * tests as SQLite on a file and in memory.
  */
 import { describe } from "vitest";
+import { budgetContract } from "./budget-contract.ts";
 import { commitContract } from "./commit-contract.ts";
 import type { Opener } from "./fixture.ts";
 import { historyContract } from "./history-contract.ts";
@@ -25,6 +26,7 @@ export function storeContract(name: string, open: Opener): void {
     runContract(open);
     outboxContract(open);
     recordsContract(open);
+    budgetContract(open);
     retentionContract(open);
     lifetimeContract(open);
   });

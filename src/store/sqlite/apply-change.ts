@@ -7,6 +7,7 @@ import { unreachable } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { AgentDraft, AgentDrafts } from "./agent-draft.ts";
 import { claimAgent, claimAgents, createAgent, livingNode, releaseAgent, stopAgent } from "./apply-agent.ts";
+import { forfeitBudget, liftBudget, reserveBudget, settleBudget, sweepBudgets, toldOfBudget } from "./apply-budget.ts";
 import { addDelivery, moveDelivery } from "./apply-delivery.ts";
 import { postMessage, settleMessages, takeMessages } from "./apply-message.ts";
 import { prune } from "./apply-prune.ts";
@@ -22,7 +23,7 @@ export interface Applying {
   readonly drafts: AgentDrafts;
   /** The owner's row; ops that act on the owner refuse where it is missing. */
   readonly owner: AgentDraft | undefined;
-  /** Whom the change touched, for the change log: agent numbers, and the words `jobs` and `subagents`. */
+  /** Whom the change touched, for the change log: agent numbers, and the words `jobs`, `subagents` and `budgets`. */
   readonly touched: Set<number | string>;
 }
 
@@ -224,6 +225,18 @@ function applyOp(applying: Applying, op: Op): OpResult | undefined {
       return addDelivery(applying, op.delivery);
     case "delivery.move":
       return moveDelivery(applying, op);
+    case "budget.reserve":
+      return reserveBudget(applying, op);
+    case "budget.settle":
+      return settleBudget(applying, op);
+    case "budget.forfeit":
+      return forfeitBudget(applying, op);
+    case "budget.told":
+      return toldOfBudget(applying, op);
+    case "budget.lift":
+      return liftBudget(applying, op);
+    case "budget.sweep":
+      return sweepBudgets(applying, op);
     case "job.put":
       applying.touched.add("jobs");
       db.statement("put-job").run(

@@ -7,6 +7,7 @@ import { messageId } from "../../core/ids.ts";
 import type { Message } from "../../core/message.ts";
 import type { RunRecord } from "../../core/run.ts";
 import type { StoreReader } from "../../core/store.ts";
+import { budgetOf, reservationOf, usageOf } from "./budget-rows.ts";
 import type { Database } from "./database.ts";
 
 type Row = Record<string, unknown>;
@@ -154,6 +155,10 @@ export function readerOf(db: Database): StoreReader {
           : db.statement("select-subagent-runs-of").all(filter.requesterSessionKey),
         "record",
       ),
+    budget: async (key) => one(db.statement("select-budget").get(key), budgetOf),
+    budgets: async ({ after = "", limit }) => db.statement("select-budgets").all(after, limit).map(budgetOf),
+    reservations: async ({ limit }) => db.statement("select-reservations").all(limit).map(reservationOf),
+    usageSince: async (at) => db.statement("select-usage-since").all(at).map(usageOf),
     fact: async (key) => opt<string>(db.statement("select-fact").get(key)?.value),
     nodes: async () =>
       db

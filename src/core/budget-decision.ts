@@ -1,0 +1,76 @@
+/**
+ * Whether a model call may start, and how long its answer may be. Pure, taken by the store inside the transaction that
+ * reserves, so that two calls at once cannot both be given the same money (L8).
+ */
+import { allowedOf, type BudgetRow, type Limit, type LimitedRow, type Spend } from "./budget.ts";
+
+/** What a call may cost: its prompt, counted high, and an answer of some length, in micros for a token. */
+export interface CallCost {
+  readonly prompt: number;
+  /** The longest answer that is wanted, and the shortest that is of any use. */
+  readonly maxTokens: number;
+  readonly leastTokens: number;
+  readonly read: number;
+  readonly write: number;
+}
+
+export type BudgetDecision =
+  /** Reserved. The answer must not be longer than `maxTokens`. */
+  | { readonly kind: "go"; readonly reserved: Spend; readonly maxTokens: number }
+  /** Only calls under way stand in the way; their results may make room. */
+  | { readonly kind: "wait"; readonly key: string }
+  | {
+      readonly kind: "reached";
+      readonly key: string;
+      readonly allowed: Limit;
+      readonly spent: Spend;
+      /** What the least useful call would need. */
+      readonly needed: Spend;
+    };
+
+/** Rather than give a shorter answer than this, a call waits for those under way. */
+const DECENT_ANSWER_TOKENS = 4_096;
+
+export const costOf = ({ prompt, read, write }: CallCost, answer: number): Spend => ({
+  tokens: prompt + answer,
+  micros: Math.ceil(prompt * read + answer * write),
+});
+
+/** A row that is used up counts before one that is only waiting. */
+export function decideBudget(
+  call: CallCost,
+  rows: readonly (LimitedRow & { readonly row: BudgetRow })[],
+): BudgetDecision {
+  const least = Math.min(call.leastTokens, call.maxTokens);
+  const decent = Math.min(DECENT_ANSWER_TOKENS, call.maxTokens);
+  let answer = call.maxTokens;
+  let waiting: string | undefined;
+  for (const { key, limit, row } of rows) {
+    const allowed = allowedOf(limit, row.lifted);
+    const atBest = longestAnswer(call, allowed, row.spent);
+    if (atBest < least) return { kind: "reached", key, allowed, spent: row.spent, needed: costOf(call, least) };
+    const now = longestAnswer(call, allowed, {
+      tokens: row.spent.tokens + row.reserved.tokens,
+      micros: row.spent.micros + row.reserved.micros,
+    });
+    if (now < least || (now < decent && now < atBest)) waiting ??= key;
+    answer = Math.min(answer, now);
+  }
+  if (waiting !== undefined) return { kind: "wait", key: waiting };
+  return { kind: "go", reserved: costOf(call, answer), maxTokens: answer };
+}
+
+/** How long an answer may be, at most as long as wanted; negative where not even the prompt fits. */
+function longestAnswer(call: CallCost, { tokens, micros }: Limit, used: Spend): number {
+  const longest = tokens === undefined ? call.maxTokens : Math.min(call.maxTokens, tokens - used.tokens - call.prompt);
+  return micros === undefined ? longest : affordable(call, micros - used.micros, longest);
+}
+
+function affordable(call: CallCost, left: number, wanted: number): number {
+  // A call that costs nothing is held back by no limit in money.
+  if (call.read === 0 && call.write === 0) return wanted;
+  if (costOf(call, wanted).micros <= left) return wanted;
+  if (call.write === 0) return -1;
+  const answer = Math.floor((left - call.prompt * call.read) / call.write);
+  return costOf(call, answer).micros <= left ? answer : answer - 1;
+}

@@ -1,0 +1,43 @@
+/** What the configuration says about spending, as the engine asks for it. */
+import type { Config } from "../config/config-schema.ts";
+import { limitedScopes, limitsOf } from "../core/budget.ts";
+import { linkedName } from "../core/identity-links.ts";
+import { isOwner } from "../core/session-key.ts";
+import { zonedFields, zonedInstant } from "../core/zoned-time.ts";
+import type { Budgets } from "../runs/spender.ts";
+
+const OWNER = "owner";
+
+/** Undefined where nothing is limited: then nothing is reserved and nothing counted. */
+export function openBudgets(
+  config: Pick<Config, "budgets" | "session" | "owner">,
+  timeZone: string,
+): Budgets | undefined {
+  const limits = limitsOf(config.budgets);
+  if (limitedScopes(limits).length === 0) return undefined;
+  const { identityLinks } = config.session;
+  return {
+    limitsFor: () => limits,
+    dayOf: (at) => dayIn(at, timeZone),
+    personNamed: (connector, userId) =>
+      linkedName(identityLinks, connector, userId) ??
+      (isOwner({ connector, userId }, config.owner.accounts) ? OWNER : `${connector}:${userId}`),
+  };
+}
+
+/** The calendar day, `2026-01-31`, in a zone. */
+export function dayIn(at: number, timeZone: string): string {
+  const { year, month, day } = zonedFields(at, timeZone);
+  const two = (number: number): string => String(number).padStart(2, "0");
+  return `${year}-${two(month)}-${two(day)}`;
+}
+
+/** When the day began that an instant lies in. */
+export function startOfDay(at: number, timeZone: string): number {
+  const { year, month, day } = zonedFields(at, timeZone);
+  return zonedInstant(year, month, day, 0, timeZone);
+}
+
+/** The zone in which days begin and end. */
+export const zoneOf = ({ session }: Pick<Config, "session">): string =>
+  session.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;

@@ -1,0 +1,61 @@
+/** Whom a run's model calls count for: its agent, the tree it stands in, the person who wrote, the day (M21). */
+import type { AgentRecord } from "../core/agent.ts";
+import type { Limits, Spender } from "../core/budget.ts";
+import type { AgentId } from "../core/ids.ts";
+import type { Message } from "../core/message.ts";
+import type { RunBody } from "../core/run.ts";
+import type { StoreReader } from "../core/store.ts";
+
+/** What the installation says about spending. */
+export interface Budgets {
+  /** What limits an agent's calls; nothing where it is not limited, and then nothing is reserved. */
+  limitsFor(agent: AgentRecord): Limits;
+  /** The calendar day, `2026-01-31`, as the installation sees it. */
+  dayOf(at: number): string;
+  /** One name for a person who is known by several. Default: `connector:id` itself. */
+  personNamed?(connector: string, id: string): string;
+}
+
+const MOST_ANCESTORS = 64;
+
+type Reader = Pick<StoreReader, "agent" | "runs">;
+
+/** Who wrote what a run works on, as `connector:id`; absent where the channel names nobody. */
+export function personWhoWrote(messages: readonly Message[]): Pick<RunBody, "person"> {
+  const last = messages.findLast(({ body }) => body.kind === "user");
+  if (last?.body.kind !== "user" || !last.body.sender || !last.source) return {};
+  return { person: `${last.source.connector}:${last.body.sender.id}` };
+}
+
+export async function spenderOf(
+  store: Reader,
+  budgets: Budgets,
+  agent: AgentRecord,
+  body: Pick<RunBody, "person">,
+  at: number,
+): Promise<Spender> {
+  let person = body.person ?? ownPerson(agent);
+  let root = agent;
+  for (let depth = 0; depth < MOST_ANCESTORS && root.descriptor.type === "subagent"; depth++) {
+    const parent = await store.agent(root.descriptor.parentAgentId as AgentId);
+    if (!parent) break;
+    root = parent;
+    // A child works for whoever its parent last worked for.
+    person ??= (await store.runs(parent.id, { limit: 1 }))[0]?.body.person ?? ownPerson(parent);
+  }
+  return {
+    agentId: agent.id,
+    rootId: root.id,
+    ...(person === undefined ? {} : { person: canonical(budgets, person) }),
+    day: budgets.dayOf(at),
+  };
+}
+
+function ownPerson({ descriptor }: AgentRecord): string | undefined {
+  return descriptor.type === "user" ? `${descriptor.connector}:${descriptor.userId}` : undefined;
+}
+
+function canonical({ personNamed }: Budgets, person: string): string {
+  const colon = person.indexOf(":");
+  return personNamed?.(person.slice(0, colon), person.slice(colon + 1)) ?? person;
+}

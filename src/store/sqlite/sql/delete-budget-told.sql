@@ -1,0 +1,1 @@
+DELETE FROM budget_told WHERE key = ?

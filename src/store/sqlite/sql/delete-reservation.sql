@@ -1,0 +1,1 @@
+DELETE FROM reservations WHERE id = ?

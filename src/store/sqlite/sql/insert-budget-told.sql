@@ -1,0 +1,1 @@
+INSERT INTO budget_told (key, agent) VALUES (?, ?) ON CONFLICT (key, agent) DO NOTHING

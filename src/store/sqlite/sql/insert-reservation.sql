@@ -1,0 +1,1 @@
+INSERT INTO reservations (id, run_id, keys, tokens, micros, at) VALUES (?, ?, ?, ?, ?, ?)

@@ -1,0 +1,1 @@
+SELECT * FROM reservations WHERE at < ? ORDER BY id

@@ -1,0 +1,1 @@
+SELECT * FROM reservations WHERE run_id = ? ORDER BY id

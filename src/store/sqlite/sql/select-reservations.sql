@@ -1,0 +1,1 @@
+SELECT * FROM reservations ORDER BY at, id LIMIT ?
