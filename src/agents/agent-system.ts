@@ -8,10 +8,10 @@ import type { Config } from "../config/config-schema.ts";
 import { type AgentRecord, DEFAULT_PROFILE } from "../core/agent.ts";
 import type { Op, Posted, Recipient } from "../core/change.ts";
 import { type Connector, type ConnectorHost, DEFAULT_REPLAY_HORIZON_MS } from "../core/connector.ts";
-import type { DeliveryContext } from "../core/delivery.ts";
+import type { Delivery, DeliveryContext } from "../core/delivery.ts";
 import { type AgentDescriptor, type AgentFetchStrategy, agentDescriptorSchema } from "../core/descriptor.ts";
 import { errorText, InvalidInputError, InvariantError, NotFoundError } from "../core/errors.ts";
-import { type AgentId, messageId, type RunId, type SessionKey } from "../core/ids.ts";
+import { type AgentId, type DeliveryId, messageId, type RunId, type SessionKey } from "../core/ids.ts";
 import type { Message, MessageBody, NewMessage, Source } from "../core/message.ts";
 import type { Ports } from "../core/ports.ts";
 import type { QueueDedupeMode, QueueSettings } from "../core/queue.ts";
@@ -20,6 +20,7 @@ import { sessionKeyOf } from "../core/session-key.ts";
 import type { AgentState } from "../core/state.ts";
 import { type AcceptResult, accept, recipientOf } from "../inbox/accept.ts";
 import { resolveQueueSettings } from "../inbox/queue-settings.ts";
+import { dropDelivery, retryDelivery } from "../outbox/dead-letters.ts";
 import { DEFAULT_OUTBOX, Outbox } from "../outbox/outbox.ts";
 import { RunEvents } from "../runs/events.ts";
 import { type LaneSizes, Lanes } from "../runs/lanes.ts";
@@ -350,6 +351,20 @@ export class AgentSystem {
   /** The live run of an agent on this node, if any. */
   liveRun(agentId: AgentId) {
     return this.#actors.get(agentId)?.run;
+  }
+
+  /** Owes an ended delivery once more, as a person asked (L12); it is taken up at once. */
+  async retryDelivery(id: DeliveryId): Promise<Delivery> {
+    const delivery = await retryDelivery(this.#ports, id);
+    this.outbox.nudge(delivery.target);
+    return delivery;
+  }
+
+  /** Gives up a delivery that waits, as a person asked; what stood behind it is taken up at once (M17). */
+  async dropDelivery(id: DeliveryId): Promise<Delivery> {
+    const delivery = await dropDelivery(this.#ports, id);
+    this.outbox.nudge(delivery.target);
+    return delivery;
   }
 
   /** Resolves when nobody works here and nothing is left to send now. */

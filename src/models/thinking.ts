@@ -18,7 +18,7 @@ export function checkThinking(model: string, possible: readonly ThinkingLevel[],
 
 /** The nearest level a stand-in can do: not above what was wanted, unless it can do nothing less. */
 export function nearestThinking(possible: readonly ThinkingLevel[], wanted: string): ThinkingLevel | undefined {
-  const rank = (level: string): number => THINKING_LEVELS.findIndex((known) => known === level);
+  const rank = (level: string): number => (THINKING_LEVELS as readonly string[]).indexOf(level);
   const limit = rank(wanted.trim().toLowerCase());
   return possible.findLast((level) => rank(level) <= limit) ?? possible[0];
 }

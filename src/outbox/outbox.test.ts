@@ -389,6 +389,24 @@ describe("what a person can do", () => {
     expect(one.calls).toHaveLength(calls);
   });
 
+  it("the engine takes a retry up at once, and what stood behind a dropped one", async () => {
+    const one = channel("test");
+    one.sending = ({ payload }) =>
+      payload.text === "answer to one" ? { status: "retry", reason: "down", afterMs: HOUR } : { status: "sent" };
+    const nest = await nestWith(one);
+    await nest.tell("one");
+    await nest.tell("two");
+    const { id } = await first(nest);
+    await nest.system.dropDelivery(id);
+    await nest.settle();
+    expect(await state(nest)).toEqual(["failed", "sent"]);
+    one.sending = () => ({ status: "sent" });
+    await nest.system.retryDelivery(id);
+    await nest.settle();
+    expect(await nest.store.delivery(id)).toMatchObject({ state: "sent" });
+    expect(nest.shown()).toEqual(["answer to one", "answer to two"]);
+  });
+
   it("what cannot be done is a typed error and changes nothing", async () => {
     const one = channel("test");
     one.sending = () => ({ status: "retry", reason: "down" });

@@ -6,7 +6,7 @@
 import type { Change, CommitResult, Op } from "../core/change.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Connector, SendResult } from "../core/connector.ts";
-import { type Delivery, type NewDelivery, targetKey } from "../core/delivery.ts";
+import { type Delivery, type DeliveryContext, type NewDelivery, targetKey } from "../core/delivery.ts";
 import { errorText } from "../core/errors.ts";
 import type { DeliveryId, Ids } from "../core/ids.ts";
 import type { Log } from "../core/log.ts";
@@ -55,6 +55,17 @@ export class Outbox {
   /** Takes up deliveries that were just committed. */
   offer(deliveries: readonly NewDelivery[]): void {
     for (const delivery of deliveries) if (!delivery.ended) this.#serveTarget(targetKey(delivery.target));
+  }
+
+  /** Looks at a target now, whatever it waits for: a person has moved a delivery of it by hand. */
+  nudge(target: DeliveryContext): void {
+    const key = targetKey(target);
+    const known = this.#targets.get(key);
+    if (known?.cancelTimer) {
+      known.cancelTimer();
+      known.cancelTimer = undefined;
+      this.#makeReady(known);
+    } else this.#serveTarget(key);
   }
 
   /** Takes up everything in the store that has not ended: at the start, and now and then for what another node left. */
@@ -126,13 +137,20 @@ export class Outbox {
     this.#active -= 1;
     if (turn.next === "none" && !target.again) this.#targets.delete(target.key);
     else if (!this.#stop.signal.aborted) {
-      if (turn.next === "wait") target.cancelTimer = this.#ports.clock.after(turn.ms, () => this.#makeReady(target));
+      if (turn.next === "wait") this.#wait(target, turn.ms);
       else this.#makeReady(target);
     }
     this.#pump();
     if (this.#active === 0 && this.#ready.length === 0) {
       for (const resolve of this.#whenIdle.splice(0)) resolve();
     }
+  }
+
+  #wait(target: Target, ms: number): void {
+    target.cancelTimer = this.#ports.clock.after(ms, () => {
+      target.cancelTimer = undefined;
+      this.#makeReady(target);
+    });
   }
 
   /** One turn of a target: reads its oldest delivery and takes it one step further. */
