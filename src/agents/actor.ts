@@ -243,7 +243,7 @@ export class Actor {
       return !holding.released;
     }
     this.#faulted = false;
-    const { choice, messages, now } = await this.#choose(holding);
+    const { choice, messages, seen, now } = await this.#choose(holding);
     if (this.#discards && (await this.#discard(holding, messages))) return true;
     this.#discards = false;
     switch (choice.act) {
@@ -270,7 +270,7 @@ export class Actor {
           await beginFresh(ports, holding);
           return true;
         }
-        return this.#take(holding, choice);
+        return this.#take(holding, choice, seen);
     }
   }
 
@@ -286,12 +286,15 @@ export class Actor {
     this.#stir = undefined;
   }
 
-  async #choose(holding: Holding): Promise<{ choice: Choice; messages: readonly Message[]; now: number }> {
+  /** `seen`: the newest message of what was looked at in order. */
+  async #choose(
+    holding: Holding,
+  ): Promise<{ choice: Choice; messages: readonly Message[]; seen: number; now: number }> {
     const { messages, urgent } = await this.#waiting(holding);
     const waiting = messages.map((message) => this.#withSettings(message));
     const now = this.#host.ports.clock.now();
     const choice = choose({ now, waiting, urgent, busyUntil: this.#busyUntil, dedupe: this.#host.dedupe });
-    return { choice, messages, now };
+    return { choice, messages, seen: messages.at(-1)?.seq ?? 0, now };
   }
 
   /** Whether a person's message finds a session that should have ended by itself meanwhile. */
@@ -341,7 +344,7 @@ export class Actor {
     return this.#place;
   }
 
-  async #take(holding: Holding, choice: RunChoice): Promise<boolean> {
+  async #take(holding: Holding, choice: RunChoice, seen: number): Promise<boolean> {
     const { ports } = this.#host;
     const runId = ports.ids.uuid() as RunId;
     const queued = new AbortController();
@@ -356,9 +359,15 @@ export class Actor {
         return this.#settled(choice.messages);
       }
       // More came while it waited for a lane: what is taken is decided anew, a reset may go first.
-      const { choice: now } = this.#again ? await this.#choose(holding) : { choice };
+      const looked = this.#again ? await this.#choose(holding) : { choice, seen };
+      const now = looked.choice;
       if (now.act !== "run") return true;
-      const run = await takeRun(ports, holding, runId, now);
+      const run = await takeRun(ports, holding, runId, now, looked.seen).catch((error) => {
+        // A reset came between the look and the commit: what to do is decided anew (M10).
+        if (error instanceof LostHolding && error.refused === "conflict") return undefined;
+        throw error;
+      });
+      if (!run) return true;
       this.#interrupted = false;
       if (now.dropped.length > 0) this.#settled(now.dropped.map(({ message }) => message));
       await this.#drive(holding, run);

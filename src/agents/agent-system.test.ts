@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Change } from "../core/change.ts";
 import type { AgentDescriptor } from "../core/descriptor.ts";
-import { type AgentId, messageId } from "../core/ids.ts";
+import { type AgentId, type ChangeId, messageId } from "../core/ids.ts";
 import { channel, gate, lastText, Nest, type Reply, stall } from "./engine.test-kit.ts";
 
 const text = (words: string) => ({ kind: "user", text: words }) as const;
@@ -391,6 +391,34 @@ describe("a reset", () => {
       "assistant: fine",
     ]);
     expect(JSON.parse(nest.sentBytes[1] ?? "").map((message: { role: string }) => message.role)).toEqual(["user"]);
+  });
+
+  it("that comes between the look at the inbox and the take goes first all the same", async () => {
+    const nest = await Nest.open();
+    await nest.tell("one");
+    const agentId = await nest.agentId();
+    nest.fate = ({ site, at }) => {
+      if (site !== "take") return "go";
+      nest.fate = () => "go";
+      const message = { body: { kind: "reset", by: "person" }, acceptedAt: at } as const;
+      void nest.store.commit({
+        id: "in-between" as ChangeId,
+        site: "accept",
+        at,
+        ops: [{ op: "message.post", to: { agentId }, message }],
+      });
+      return "go";
+    };
+    await nest.tell("two");
+    expect(await nest.transcript()).toEqual([
+      "user: one",
+      "assistant: answer to one",
+      "--- reset",
+      "user: two",
+      "assistant: answer to two",
+    ]);
+    expect(await nest.states()).toEqual(["answered", "answered", "recorded"]);
+    expect(nest.logged("error")).toEqual([]);
   });
 
   it("by a person ends the active run; what it had said is kept in the old session", async () => {

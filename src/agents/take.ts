@@ -22,7 +22,17 @@ import { settlement } from "./inbox-steps.ts";
 
 export type RunChoice = Extract<Choice, { act: "run" }>;
 
-export async function takeRun(ports: RunPorts, holding: Holding, runId: RunId, choice: RunChoice): Promise<LiveRun> {
+/**
+ * Opens the run. `seen`: the newest message that was looked at; where a reset came behind it nothing is taken, and the
+ * refusal is thrown as `LostHolding` with `conflict`.
+ */
+export async function takeRun(
+  ports: RunPorts,
+  holding: Holding,
+  runId: RunId,
+  choice: RunChoice,
+  seen: number,
+): Promise<LiveRun> {
   const { messages, dropped } = choice;
   const at = ports.clock.now();
   const last = messages.at(-1) as Message;
@@ -48,7 +58,7 @@ export async function takeRun(ports: RunPorts, holding: Holding, runId: RunId, c
       op: "message.settle",
       settlements: dropped.map(({ message, policy }) => ({ ...settlement(message, "dropped", policy), runId })),
     },
-    { op: "message.take", runId, seqs },
+    { op: "message.take", runId, seqs, unlessResetAfter: seen },
     { op: "run.open", runId, body },
   ];
   await holding.commit({ site: "take", ops, append: chain(ports.ids, holding, entriesOf(choice, at, runId)) });

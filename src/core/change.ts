@@ -80,7 +80,13 @@ export type Op =
   // Owner only.
   /** Gives the agent back if nothing waits and no run is open; compares counters in the releasing statement (M3). */
   | { readonly op: "agent.release" }
-  | { readonly op: "message.take"; readonly runId: RunId; readonly seqs: readonly number[] }
+  | {
+      readonly op: "message.take";
+      readonly runId: RunId;
+      readonly seqs: readonly number[];
+      /** Refused where a reset waits that came after this one: it goes first, and these run in the new session (M10). */
+      readonly unlessResetAfter?: number;
+    }
   | { readonly op: "message.settle"; readonly settlements: readonly Settlement[] }
   | {
       readonly op: "entries.append";

@@ -114,6 +114,20 @@ export function inboxContract(open: Opener): void {
     expect(await world.store.agent(a.id)).toMatchObject({ waiting: 0, cursor: ENDS.length });
   });
 
+  storeTest("a take is refused where a reset waits that nobody looked at", open, async (world) => {
+    const a = await world.agent("a");
+    const { seq } = await world.post(a.id);
+    const take = (unlessResetAfter: number) =>
+      [{ op: "message.take", runId: "r" as RunId, seqs: [seq], unlessResetAfter }] as const;
+    await world.post(a.id, { kind: "stop" });
+    const reset = await world.post(a.id, { kind: "reset", by: "person" });
+    expect(await world.refused(take(seq), a.owner)).toBe("conflict");
+    expect(await world.store.message(a.id, seq)).toMatchObject({ state: "waiting" });
+    expect(await settle(world, a, reset.seq, "waiting", "recorded")).toBe("ok");
+    await world.done(take(seq), a.owner);
+    expect(await world.store.message(a.id, seq)).toMatchObject({ state: "taken" });
+  });
+
   storeTest("a waiting message can be settled without having been taken", open, async (world) => {
     const a = await world.agent("a");
     for (const end of ENDS) {

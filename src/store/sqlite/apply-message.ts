@@ -52,6 +52,12 @@ function seedOf(to: Recipient): AgentSeed {
 
 export function takeMessages(applying: Applying, op: OpOf<"message.take">): undefined {
   const owner = ownerOf(applying);
+  const seen = op.unlessResetAfter;
+  if (seen !== undefined && owner.next_seq > seen + 1) {
+    const reset = applying.db.statement("select-waiting-reset").get(owner.no, seen);
+    if (reset)
+      throw new RefusedChange("conflict", `Message ${String(reset.seq)} of ${owner.id} is a reset and goes first.`);
+  }
   for (const seq of op.seqs) {
     const { changes } = applying.db.statement("take-message").run(op.runId, owner.no, seq);
     if (changes !== 1) throw new RefusedChange("conflict", `Message ${seq} of ${owner.id} does not wait.`);
