@@ -68,6 +68,8 @@ export class Actor {
   /** Ends the wait for quiet. */
   #stir: (() => void) | undefined;
   #place: Place | undefined;
+  /** Lets the next suspect go on, where this agent's run is one (M13). */
+  #cleared: (() => void) | undefined;
   /** Messages that may enter the active run at its next step, as was decided when they arrived. */
   #steerable = new Set<number>();
   #seen = 0;
@@ -118,9 +120,23 @@ export class Actor {
     this.#run?.end("drain");
   }
 
-  /** Waits for another agent without holding a place that agent may need (M11). */
-  outsideLane<T>(wait: Promise<T>): Promise<T> {
+  /** Waits for another agent without holding a place that agent may need (M11): neither in a lane nor among suspects. */
+  async outsideLane<T>(wait: Promise<T>): Promise<T> {
+    // Whatever becomes of it is told by the one who awaits it below.
+    wait.catch(() => undefined);
+    await this.#provenHarmless();
     return this.#place ? this.#place.without(wait) : wait;
+  }
+
+  /** A run that was cut off before and has come as far as waiting is not what killed the node: that is progress (M13). */
+  async #provenHarmless(): Promise<void> {
+    const [run, holding] = [this.#run, this.#holding];
+    if (run && holding && run.attempt > 1) {
+      const { id: runId, body } = run;
+      await holding.commit({ site: "waits", ops: [{ op: "run.step", runId, body }], run: run.guard() });
+      run.stepped(body);
+    }
+    this.#cleared?.();
   }
 
   /** The agent is no longer ours: the model and the tools are told to stop, nothing is committed. */
@@ -408,6 +424,7 @@ export class Actor {
     const counted = record.body.node !== holding.node || this.#faulted;
     this.#faulted = false;
     const leave = counted && record.attempt > 1 ? await suspects.enter() : undefined;
+    this.#cleared = leave;
     const place = await this.#enter(record.body.lane);
     try {
       const run = await resumeRun(ports, holding, record, { counted });
@@ -442,6 +459,7 @@ export class Actor {
     } finally {
       place?.leave();
       leave?.();
+      this.#cleared = undefined;
     }
   }
 

@@ -12,7 +12,7 @@ import type { Delivery, DeliveryContext } from "../core/delivery.ts";
 import { type AgentDescriptor, type AgentFetchStrategy, agentDescriptorSchema } from "../core/descriptor.ts";
 import { errorText, InvalidInputError, InvariantError, NotFoundError } from "../core/errors.ts";
 import { type AgentId, type DeliveryId, messageId, type RunId, type SessionKey } from "../core/ids.ts";
-import type { Message, MessageBody, NewMessage, Source } from "../core/message.ts";
+import { isSettled, type Message, type MessageBody, type NewMessage, type Source } from "../core/message.ts";
 import type { Ports } from "../core/ports.ts";
 import type { QueueDedupeMode, QueueSettings } from "../core/queue.ts";
 import type { RunResult } from "../core/run.ts";
@@ -32,6 +32,7 @@ import { type AddressOf, hostFor } from "./connector-host.ts";
 import { Membership } from "./membership.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 import { type LiveRuns, type RunEnd, runState, type WhatWaits, waitForRun } from "./run-tracking.ts";
+import { readRunResult } from "./run-result.ts";
 import { seedAgent } from "./seed-agent.ts";
 import { Waits } from "./waits.ts";
 import { whatWaits } from "./what-waits.ts";
@@ -74,6 +75,18 @@ export interface Posting {
   readonly key?: string;
   readonly replayHorizonMs?: number;
   readonly also?: readonly Op[];
+}
+
+export interface Waiting {
+  readonly timeoutMs?: number;
+  /** The agent whose run waits: others must not wait for it in a circle, and its place in a lane is free meanwhile (M11). */
+  readonly from?: AgentId;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal;
+  /** The wait's own name; whoever gives one commits its `wait.end`. */
+  readonly edge?: string;
+  /** The time runs from the message's acceptance, not from this call: a wait taken up again is not longer than one that was not. */
+  readonly sinceAccepted?: boolean;
 }
 
 /** What waiting for a message's end gives. Without a run where none was needed (a reset, a silent message). */
@@ -221,7 +234,11 @@ export class AgentSystem {
   }
 
   /** Durable when it resolves. */
-  async post(posting: Posting): Promise<AcceptResult> {
+  post(posting: Posting): Promise<AcceptResult> {
+    return this.#post(posting);
+  }
+
+  async #post(posting: Posting, waits?: (to: Recipient) => readonly Op[]): Promise<AcceptResult> {
     const { clock } = this.#ports;
     const { body, source, delivery } = posting;
     const message: NewMessage = { body, source, delivery, acceptedAt: clock.now() };
@@ -232,7 +249,7 @@ export class AgentSystem {
       replayHorizonMs: posting.replayHorizonMs ?? DEFAULT_REPLAY_HORIZON_MS,
       claimFor: this.#phase === "started" && this.#host ? this.node : undefined,
       key: posting.key,
-      also: posting.also,
+      also: waits ? [...(posting.also ?? []), ...waits(to)] : posting.also,
     }).catch((error) => {
       // It may have been applied, and the agent claimed for us, without our learning of it.
       this.#membership.doubt();
@@ -242,32 +259,47 @@ export class AgentSystem {
     return result;
   }
 
-  /** Posts and waits for the end of the run that takes the message. `from`: the agent that waits, for the check of circles. */
-  async postAndAwait(posting: Posting, options: { timeoutMs?: number; from?: AgentId } = {}): Promise<Answer> {
-    const { from, timeoutMs = DEFAULT_WAIT_MS } = options;
-    // A circle is refused before anything is posted.
-    const known = from && (await this.#known(posting.to));
-    let release = from && known ? this.#waits.hold(from, known) : undefined;
+  /**
+   * Posts and waits for the end of the run that takes the message. Called again with the same key, also after a restart, it
+   * waits for the same message, and gives its answer at once where there is one.
+   */
+  async postAndAwait(posting: Posting, options: Waiting = {}): Promise<Answer> {
+    const { timeoutMs = DEFAULT_WAIT_MS, from, signal, sinceAccepted } = options;
+    const { ids, clock, store } = this.#ports;
+    const actor = from && this.#actors.get(from);
+    const runId = actor?.run?.id;
+    const edge = options.edge ?? ids.uuid();
+    const begin = (to: Recipient): readonly Op[] =>
+      from && runId ? [{ op: "wait.begin", id: edge, from, to, runId }] : [];
     try {
-      const posted = await this.post(posting);
+      // A circle is refused in the commit that would post the message: then nothing is posted.
+      const posted = await this.#post(posting, begin);
       if (posted.status === "stale") throw new NotFoundError("The message is older than its channel may deliver.");
       const { agentId, seq } = posted;
-      if (from) release ??= this.#waits.hold(from, agentId);
-      const waiting = this.#waits.wait(messageId(agentId, seq), timeoutMs);
+      const before = posted.status === "duplicate" ? await store.message(agentId, seq) : undefined;
+      if (before && isSettled(before)) return await this.#answerTo(before);
+      const gone = before && sinceAccepted ? clock.now() - before.acceptedAt : 0;
+      const wait = { timeoutMs: Math.max(0, timeoutMs - gone), signal, ofRun: runId !== undefined };
+      const waiting = this.#waits.wait(messageId(agentId, seq), wait);
       // It may have ended before we began to wait, or on another node.
       void this.#lookUp(agentId, seq);
-      const actor = from && this.#actors.get(from);
       return await (actor ? actor.outsideLane(waiting) : waiting);
     } finally {
-      release?.();
+      // A caller that names the edge ends it together with what it makes of the answer.
+      if (runId && options.edge === undefined) await this.#endWait(edge);
     }
   }
 
-  /** The agent an address means, if there is one yet. */
-  async #known(to: Address): Promise<AgentId | undefined> {
-    const recipient = await this.#recipient(to);
-    if ("agentId" in recipient) return recipient.agentId;
-    return (await this.#ports.store.agentByKey(recipient.sessionKey))?.id;
+  /** An edge that is left behind ends with its run. */
+  async #endWait(id: string): Promise<void> {
+    const { ids, clock, store, log } = this.#ports;
+    await store
+      .commit({ id: ids.change(), site: "wait.end", at: clock.now(), ops: [{ op: "wait.end", id }] })
+      .catch((error) => log.warn("a wait could not be ended", { error: errorText(error) }));
+  }
+
+  async #answerTo({ runId }: Message): Promise<Answer> {
+    return { result: runId && (await readRunResult(this.#ports.store, runId)) };
   }
 
   /** The agent a strategy finds, also just after a restart and with nothing loaded. */
@@ -397,6 +429,7 @@ export class AgentSystem {
     }
     this.#membership.stop();
     for (const actor of this.#actors.values()) actor.drain();
+    this.#waits.setAside();
     await Promise.allSettled([...this.#actors.values()].flatMap((actor) => actor.working ?? []));
     await this.#outbox?.stop();
     await this.#membership
@@ -508,8 +541,8 @@ export class AgentSystem {
       try {
         const message = await this.#ports.store.message(agentId, seq);
         // One that is no longer there was settled and has been pruned since.
-        if (!message || (message.state !== "waiting" && message.state !== "taken")) {
-          this.#waits.settle(key, { result: undefined });
+        if (!message || isSettled(message)) {
+          this.#waits.settle(key, message ? await this.#answerTo(message) : { result: undefined });
           return;
         }
       } catch (error) {

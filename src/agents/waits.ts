@@ -1,64 +1,80 @@
 /**
- * Who waits for whom. A wait that would close a circle of agents is refused before it begins (M11), and every wait
- * settles: with what it waited for, or with a typed error when its time is up.
+ * Who on this node waits for what. Every wait settles: with what it waited for, with a typed error when its time is up or
+ * its run is ended, or set aside when the program stops. Which agent waits for which is kept by the store (M11).
  */
 import type { Clock } from "../core/clock.ts";
-import { TimeoutError, WaitCycleError } from "../core/errors.ts";
-import type { AgentId } from "../core/ids.ts";
+import { AbortedError, type RookeryError, SetAsideError, TimeoutError } from "../core/errors.ts";
+
+export interface WaitOptions {
+  readonly timeoutMs: number;
+  /** Ends the wait with `AbortedError`. */
+  readonly signal?: AbortSignal;
+  /** A run's wait: it is set aside with its run when the program stops, and taken up again after the restart. */
+  readonly ofRun?: boolean;
+}
+
+interface Waiter<Result> {
+  readonly ofRun: boolean;
+  settle(result: Result): void;
+  fail(error: RookeryError): void;
+}
 
 export class Waits<Result> {
   readonly #clock: Clock;
-  readonly #waiters = new Map<string, Set<(result: Result) => void>>();
-  /** How often an agent waits for another. */
-  readonly #edges = new Map<AgentId, Map<AgentId, number>>();
+  readonly #waiters = new Map<string, Set<Waiter<Result>>>();
+  #stopping = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Says that one agent waits for another, until the returned function is called. Throws where that closes a circle. */
-  hold(from: AgentId, on: AgentId): () => void {
-    if (this.#reaches(on, from)) {
-      throw new WaitCycleError(`Agent ${from} cannot wait for ${on}: ${on} is waiting for it.`, {
-        hint: "Send the message without waiting for its answer.",
-      });
-    }
-    this.#count(from, on, 1);
-    let held = true;
-    return () => {
-      if (held) this.#count(from, on, -1);
-      held = false;
-    };
-  }
-
   /** Waits for a key to be settled. */
-  wait(key: string, timeoutMs: number): Promise<Result> {
+  wait(key: string, { timeoutMs, signal, ofRun = false }: WaitOptions): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       const waiters = this.#waiters.get(key) ?? new Set();
       this.#waiters.set(key, waiters);
       const leave = (): void => {
         cancel();
-        waiters.delete(settle);
-        if (waiters.size === 0) this.#waiters.delete(key);
+        signal?.removeEventListener("abort", aborted);
+        waiters.delete(waiter);
+        if (waiters.size === 0 && this.#waiters.get(key) === waiters) this.#waiters.delete(key);
       };
-      const settle = (result: Result): void => {
-        leave();
-        resolve(result);
+      const waiter: Waiter<Result> = {
+        ofRun,
+        settle(result) {
+          leave();
+          resolve(result);
+        },
+        fail(error) {
+          leave();
+          reject(error);
+        },
       };
-      const cancel = this.#clock.after(timeoutMs, () => {
-        leave();
-        reject(
+      const aborted = (): void => waiter.fail(new AbortedError("The run that waited was ended."));
+      const late = (): void =>
+        waiter.fail(
           new TimeoutError(`No answer within ${timeoutMs} ms.`, {
             hint: "The message stays accepted; its answer will come.",
           }),
         );
-      });
-      waiters.add(settle);
+      const cancel = this.#clock.after(timeoutMs, late);
+      waiters.add(waiter);
+      signal?.addEventListener("abort", aborted, { once: true });
+      if (signal?.aborted) aborted();
+      else if (ofRun && this.#stopping) waiter.fail(setAside());
     });
   }
 
   settle(key: string, result: Result): void {
-    for (const settle of [...(this.#waiters.get(key) ?? [])]) settle(result);
+    for (const waiter of [...(this.#waiters.get(key) ?? [])]) waiter.settle(result);
+  }
+
+  /** The program stops: the waits of runs end now, and none begins any more. */
+  setAside(): void {
+    this.#stopping = true;
+    for (const waiters of [...this.#waiters.values()]) {
+      for (const waiter of [...waiters]) if (waiter.ofRun) waiter.fail(setAside());
+    }
   }
 
   has(key: string): boolean {
@@ -68,25 +84,7 @@ export class Waits<Result> {
   keys(): readonly string[] {
     return [...this.#waiters.keys()];
   }
-
-  #reaches(from: AgentId, to: AgentId): boolean {
-    const seen = new Set<AgentId>();
-    const next: AgentId[] = [from];
-    for (let agent = next.pop(); agent !== undefined; agent = next.pop()) {
-      if (agent === to) return true;
-      if (seen.has(agent)) continue;
-      seen.add(agent);
-      next.push(...(this.#edges.get(agent)?.keys() ?? []));
-    }
-    return false;
-  }
-
-  #count(from: AgentId, on: AgentId, by: number): void {
-    const edges = this.#edges.get(from) ?? new Map<AgentId, number>();
-    this.#edges.set(from, edges);
-    const count = (edges.get(on) ?? 0) + by;
-    if (count > 0) edges.set(on, count);
-    else edges.delete(on);
-    if (edges.size === 0) this.#edges.delete(from);
-  }
 }
+
+const setAside = (): SetAsideError =>
+  new SetAsideError("The program is stopping.", { hint: "The wait goes on after its restart." });

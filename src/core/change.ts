@@ -60,6 +60,15 @@ export type Op =
     }
   | { readonly op: "run.abort"; readonly runId: RunId; readonly mark: AbortMark }
   | { readonly op: "agent.stop"; readonly agentId: AgentId; readonly mark: StopMark | null }
+  /** An agent's run waits for another agent. Refused where that closes a circle of open runs (M11); again is the same. */
+  | {
+      readonly op: "wait.begin";
+      readonly id: string;
+      readonly from: AgentId;
+      readonly to: Recipient;
+      readonly runId: RunId;
+    }
+  | { readonly op: "wait.end"; readonly id: string }
   // Ownership.
   /** `was`: the number this same process had before it lost its lease. It was away and has not died (M13). */
   | { readonly op: "node.join"; readonly name: string; readonly leaseUntil: number; readonly was?: number }
@@ -212,6 +221,8 @@ export type Refusal =
   | "stopped"
   /** There is no such agent, run or delivery. */
   | "missing"
+  /** Agents would wait for each other in a circle (M11). */
+  | "cycle"
   /** Something else changed in between: a delivery's state, a position. */
   | "conflict";
 

@@ -115,6 +115,18 @@ export class WaitCycleError extends RookeryError {
   readonly retryable = false;
 }
 
+/** Whoever waited was ended: nobody needs the answer any more. */
+export class AbortedError extends RookeryError {
+  readonly code = "aborted";
+  readonly retryable = false;
+}
+
+/** The program stops; what was under way is put aside as it is and goes on after the restart. */
+export class SetAsideError extends RookeryError {
+  readonly code = "set_aside";
+  readonly retryable = true;
+}
+
 /** The program's own rules were broken: a bug. */
 export class InvariantError extends RookeryError {
   readonly code = "invariant";

@@ -122,6 +122,9 @@ export interface Message extends NewMessage {
   readonly settledAt?: number;
 }
 
+/** Whether a message has come to one of its ends. */
+export const isSettled = ({ state }: Pick<Message, "state">): boolean => state !== "waiting" && state !== "taken";
+
 /**
  * What overtakes what waits: a stop (M9), a reset (M10), a decision about a call that is waiting for it (M11), a message
  * that says of itself that it interrupts.

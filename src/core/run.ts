@@ -66,6 +66,8 @@ export const runBodySchema = z.looseObject({
   /** Deliveries owed so far; the next one's ordinal. */
   deliveries: z.number().int(),
   usage: usageSchema.optional(),
+  /** The place of its last line in history, when it has ended. */
+  lastPos: z.number().int().optional(),
   sentTexts: z.array(z.string()).optional(),
   sentTargets: z.array(deliveryContextSchema).optional(),
   error: z.object({ kind: runErrorKindSchema, message: z.string() }).optional(),

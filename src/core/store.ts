@@ -12,6 +12,7 @@ import type { CronJob } from "./job.ts";
 import type { Message, MessageState } from "./message.ts";
 import type { RunRecord } from "./run.ts";
 import type { SubagentRunRecord } from "./subagent-run.ts";
+import type { WaitEdge } from "./wait.ts";
 
 export interface Store extends StoreReader {
   /**
@@ -77,6 +78,8 @@ export interface StoreReader {
   reservations(page: Page): Promise<readonly Reservation[]>;
   /** What runs that began at or after a time have used, by agent and by who wrote to it. */
   usageSince(at: number): Promise<readonly RunUsage[]>;
+  /** Waits of runs that are open, of one agent or of all, by their ids. */
+  waits(page: Page & { readonly from?: AgentId; readonly after?: string }): Promise<readonly WaitEdge[]>;
   fact(key: string): Promise<string | undefined>;
   nodes(): Promise<readonly NodeRecord[]>;
 }

@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { AgentSeed } from "../core/agent.ts";
 import type { Change, Op, Posted, Recipient } from "../core/change.ts";
 import { dedupeKey } from "../core/dedupe-key.ts";
-import { CommitUnknownError, InvalidInputError, InvariantError, NotFoundError } from "../core/errors.ts";
+import { CommitUnknownError, InvalidInputError, InvariantError, NotFoundError, WaitCycleError } from "../core/errors.ts";
 import { type NewMessage, newMessageSchema } from "../core/message.ts";
 import type { Ports } from "../core/ports.ts";
 
@@ -52,6 +52,9 @@ export async function accept(ports: AcceptPorts, accepting: Accepting): Promise<
   const change: Change = { id: ids.change(), site: "accept", at: now, ops: [post, ...(accepting.also ?? [])] };
   const result = await commitKnown(store, change);
   if (!result.ok) {
+    if (result.refused === "cycle") {
+      throw new WaitCycleError(result.detail, { hint: "Send the message without waiting for its answer." });
+    }
     throw new NotFoundError(`The message was not accepted: ${result.detail}`, {
       hint: "Nothing was kept; check the address.",
     });

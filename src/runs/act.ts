@@ -5,6 +5,7 @@
 import type { AgentRecord } from "../core/agent.ts";
 import type { Op } from "../core/change.ts";
 import type { NewDelivery } from "../core/delivery.ts";
+import { SetAsideError } from "../core/errors.ts";
 import type { CallRecord, RunBody } from "../core/run.ts";
 import type { ToolOutput } from "../core/tool.ts";
 import { chain, type ToolResult, toolEntry } from "../history/entries.ts";
@@ -33,7 +34,7 @@ export function intendNext(ports: RunPorts, agent: AgentRecord, calls: readonly 
 /** Executes every intended call and commits the results, with the intents of the next batch. False where the run is to end. */
 export async function act(ports: RunPorts, holding: Holding, run: LiveRun): Promise<boolean> {
   const batch = run.body.calls.filter((call) => call.state === "intended");
-  const outputs = await executeAll(ports, holding.record, run, batch);
+  const outputs = await executeAll(ports, holding.record, run, batch).catch((error) => setAside(run, error));
   if (!outputs) return false;
   try {
     await commitResults(ports, holding, run, batch, outputs);
@@ -45,6 +46,12 @@ export async function act(ports: RunPorts, holding: Holding, run: LiveRun): Prom
     await commitResults(ports, holding, run, batch, told);
   }
   return true;
+}
+
+/** The program stops while a call waits for another agent: the call is made again after the restart, as a safe one. */
+function setAside(run: LiveRun, error: unknown): undefined {
+  if (!(error instanceof SetAsideError)) throw error;
+  run.end("drain");
 }
 
 /** All outputs, or undefined where the run was asked to end before the tools did. */

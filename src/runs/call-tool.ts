@@ -1,11 +1,11 @@
 /**
  * Executes one tool call: input validated, failures turned into results the model sees, output bounded with a note and a
- * file that holds the rest. Never throws.
+ * file that holds the rest. Throws `SetAsideError` only.
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { type Block, blockSchema } from "../core/entry.ts";
-import { errorText } from "../core/errors.ts";
+import { errorText, SetAsideError } from "../core/errors.ts";
 import type { FileStore } from "../core/ports.ts";
 import type { CallRecord } from "../core/run.ts";
 import type { Tool, ToolContext, ToolOutput } from "../core/tool.ts";
@@ -38,6 +38,8 @@ export async function callTool(
     if (!content.success) return textOutput(`The result of ${call.name} has a form that cannot be kept.`, true);
     return { ...output, content: await bounded(content.data, tool.maxOutput, context, files) };
   } catch (error) {
+    // What is only put aside has no outcome yet.
+    if (error instanceof SetAsideError) throw error;
     return textOutput(errorText(error), true);
   }
 }

@@ -52,6 +52,7 @@ export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, en
     ...run.body,
     calls: [],
     deliveries: run.body.deliveries + deliveries.length,
+    lastPos: holding.nextPos + orphans.length + ending.entries.length - 1,
     ...(ending.error ? { error: ending.error } : {}),
     ...(ending.stopReason ? { stopReason: ending.stopReason } : {}),
   };

@@ -15,6 +15,7 @@ import { ownershipContract } from "./ownership-contract.ts";
 import { recordsContract } from "./records-contract.ts";
 import { retentionContract } from "./retention-contract.ts";
 import { runContract } from "./run-contract.ts";
+import { waitsContract } from "./waits-contract.ts";
 
 export function storeContract(name: string, open: Opener): void {
   describe(`the store on ${name}`, () => {
@@ -27,6 +28,7 @@ export function storeContract(name: string, open: Opener): void {
     outboxContract(open);
     recordsContract(open);
     budgetContract(open);
+    waitsContract(open);
     retentionContract(open);
     lifetimeContract(open);
   });

@@ -65,6 +65,7 @@ const READS = [
   "jobs",
   "subagentRun",
   "subagentRuns",
+  "waits",
   "fact",
   "nodes",
 ] as const satisfies readonly (keyof StoreReader)[];

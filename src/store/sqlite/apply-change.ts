@@ -12,6 +12,7 @@ import { addDelivery, moveDelivery } from "./apply-delivery.ts";
 import { postMessage, settleMessages, takeMessages } from "./apply-message.ts";
 import { prune } from "./apply-prune.ts";
 import { abortRun, endRun, openRun, stepRun } from "./apply-run.ts";
+import { beginWait, endWait } from "./apply-wait.ts";
 import type { Database } from "./database.ts";
 import { isDiskError } from "./disk-error.ts";
 import { RefusedChange } from "./refused.ts";
@@ -164,6 +165,10 @@ function applyOp(applying: Applying, op: Op): OpResult | undefined {
       return abortRun(applying, op);
     case "agent.stop":
       return stopAgent(applying, op);
+    case "wait.begin":
+      return beginWait(applying, op);
+    case "wait.end":
+      return endWait(applying, op);
     case "node.join":
       if (op.was !== undefined) db.statement("return-node").run(op.was);
       return {

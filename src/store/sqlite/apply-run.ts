@@ -29,6 +29,8 @@ export function endRun(applying: Applying, op: OpOf<"run.end">): undefined {
   const { changes } = applying.db.statement("end-run").run(op.outcome, applying.change.at, body, op.runId);
   if (changes !== 1 || owner.run_id !== op.runId) throw new RefusedChange("run", `Run ${op.runId} is not open.`);
   owner.run_id = null;
+  // One that ended well has come back from whatever it waited for.
+  if (op.outcome !== "ok") applying.db.statement("remove-waits-of").run(owner.id);
   touch(applying, owner, "all");
 }
 

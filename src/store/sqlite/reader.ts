@@ -8,6 +8,7 @@ import type { Message } from "../../core/message.ts";
 import type { RunRecord } from "../../core/run.ts";
 import type { StoreReader } from "../../core/store.ts";
 import { budgetOf, reservationOf, usageOf } from "./budget-rows.ts";
+import type { WaitEdge } from "../../core/wait.ts";
 import type { Database } from "./database.ts";
 
 type Row = Record<string, unknown>;
@@ -86,6 +87,14 @@ export function deliveryOf(row: Row): Delivery {
   };
 }
 
+const waitOf = (row: Row): WaitEdge => ({
+  id: row.id as string,
+  from: row.waiter as AgentId,
+  to: row.awaited as AgentId,
+  runId: row.run_id as WaitEdge["runId"],
+  since: row.since as number,
+});
+
 /** What became of a change, or undefined where it was not applied. */
 export function outcomeOf(db: Database, id: ChangeId): CommitResult | undefined {
   const row = db.statement("select-change").get(id);
@@ -159,6 +168,11 @@ export function readerOf(db: Database): StoreReader {
     budgets: async ({ after = "", limit }) => db.statement("select-budgets").all(after, limit).map(budgetOf),
     reservations: async ({ limit }) => db.statement("select-reservations").all(limit).map(reservationOf),
     usageSince: async (at) => db.statement("select-usage-since").all(at).map(usageOf),
+    waits: async ({ from, after = "", limit }) =>
+      (from === undefined
+        ? db.statement("select-waits").all(after, limit)
+        : db.statement("select-waits-of").all(from, limit)
+      ).map(waitOf),
     fact: async (key) => opt<string>(db.statement("select-fact").get(key)?.value),
     nodes: async () =>
       db
