@@ -1,5 +1,6 @@
 /** The whole configuration, put together from its sections. A new section is a file in `sections/` and a line here. */
 import type { z } from "zod";
+import { agentToAgentDefaults, agentToAgentSchema } from "./sections/agent-to-agent.ts";
 import { bindingsSchema } from "./sections/bindings.ts";
 import { budgetsSchema } from "./sections/budgets.ts";
 import { gatewayDefaults, gatewaySchema } from "./sections/gateway.ts";
@@ -25,6 +26,7 @@ export const configSchema = section({
   bindings: bindingsSchema,
   owner: ownerSchema,
   session: sessionSchema,
+  agentToAgent: agentToAgentSchema,
   budgets: budgetsSchema,
   queue: queueSchema,
   lanes: lanesSchema,
@@ -44,6 +46,7 @@ export const configDefaults = {
   provider: providerDefaults,
   model: modelDefaults,
   session: sessionDefaults,
+  agentToAgent: agentToAgentDefaults,
   queue: queueDefaults,
   lanes: laneDefaults,
   runs: runDefaults,

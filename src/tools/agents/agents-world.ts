@@ -1,0 +1,38 @@
+/** What the tools that reach other agents know of the world: the store to look in, and the engine to ask through. */
+import type { Config } from "../../config/config-schema.ts";
+import type { AgentSeed } from "../../core/agent.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { AgentDescriptor } from "../../core/descriptor.ts";
+import type { AgentId } from "../../core/ids.ts";
+import type { MessageBody } from "../../core/message.ts";
+import type { FileStore } from "../../core/ports.ts";
+import type { RunResult } from "../../core/run.ts";
+import type { StoreReader } from "../../core/store.ts";
+
+export interface AgentsWorld {
+  readonly store: StoreReader;
+  readonly clock: Pick<Clock, "now">;
+  readonly files: FileStore;
+  readonly config: Pick<Config, "agentToAgent" | "profiles" | "owner" | "session">;
+  /** What it takes to make an agent that is not there yet; who comes first is decided by the commit. */
+  seed(descriptor: AgentDescriptor, profile: string): AgentSeed;
+  /** Posts a message and waits for the end of the run that takes it; again with the same key it waits for the same one. */
+  ask(asking: Asking): Promise<Asked>;
+}
+
+export interface Asking {
+  readonly from: AgentId;
+  readonly to: { readonly agentId: AgentId } | { readonly descriptor: AgentDescriptor; readonly profile: string };
+  readonly body: MessageBody;
+  /** Makes a repeated question the same one, and names the wait: whoever asks ends it with `wait.end`. */
+  readonly key: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface Asked {
+  readonly agentId: AgentId;
+  readonly result: RunResult | undefined;
+  /** What became of the message where no run took it. */
+  readonly ended?: string;
+}

@@ -1,0 +1,73 @@
+/** What one agent says to another, as a message: who says it is set here and never read from text; loops end by their hops. */
+import { createHash } from "node:crypto";
+import type { AgentRecord } from "../../core/agent.ts";
+import type { Op, Recipient } from "../../core/change.ts";
+import type { DeliveryContext } from "../../core/delivery.ts";
+import { DeniedError } from "../../core/errors.ts";
+import type { MessageBody } from "../../core/message.ts";
+import type { ToolContext } from "../../core/tool.ts";
+import type { AgentsWorld } from "./agents-world.ts";
+import { keyOf, type Target } from "./find-target.ts";
+import { shortened } from "./long-text.ts";
+
+type Saying = Pick<ToolContext, "agent" | "runId">;
+
+/** A message of the calling agent. Throws `DeniedError` where it would be one hop too many. */
+export async function bodyFrom(
+  { store, files, config }: AgentsWorld,
+  { agent, runId }: Saying,
+  to: Target,
+  text: string,
+  silent = false,
+): Promise<Extract<MessageBody, { kind: "system" }>> {
+  const { maxCharacters, maxHops } = config.agentToAgent;
+  const hops = (await hopsOf(store, { agent, runId })) + 1;
+  if (hops > maxHops) {
+    throw new DeniedError(`Agents have answered each other ${maxHops} times in a row; this message is not sent.`, {
+      hint: "Somebody outside must say something first.",
+    });
+  }
+  const short = await shortened(files, text, { maxCharacters, to: keyOf(to) });
+  return { kind: "system", text: short, origin: agent.id, ...(silent ? { silent } : {}), hops };
+}
+
+const LOOKED_AT = 20;
+
+/** How many messages between agents led to this run, one after the other. */
+async function hopsOf({ run, message }: AgentsWorld["store"], { agent, runId }: Saying): Promise<number> {
+  const seqs = (await run(runId))?.body.seqs.slice(-LOOKED_AT) ?? [];
+  const messages = await Promise.all(seqs.map((seq) => message(agent.id, seq)));
+  return Math.max(0, ...messages.map((one) => (one?.body.kind === "system" ? (one.body.hops ?? 0) : 0)));
+}
+
+/** Posts it in the very commit that records the tool's result (M12). */
+export function postTo(world: AgentsWorld, to: Target, body: MessageBody): Op {
+  const delivery = to.agent && body.kind === "system" && !body.silent ? whereItSpeaks(to.agent) : undefined;
+  const message = { body, ...(delivery ? { delivery } : {}), acceptedAt: world.clock.now() };
+  return { op: "message.post", to: recipientOf(world, to), message };
+}
+
+export function recipientOf({ seed }: AgentsWorld, to: Target): Recipient {
+  if (to.agent) return { agentId: to.agent.id };
+  return { sessionKey: to.sessionKey, create: seed(to.descriptor, to.profile) };
+}
+
+/** Where an agent's person is, so that what it makes of a message reaches them: the last route, else the first. */
+function whereItSpeaks({ descriptor, state }: AgentRecord): DeliveryContext | undefined {
+  if (descriptor.type !== "user") return undefined;
+  if (state.deliveryContext) return state.deliveryContext;
+  const { connector, channelId, accountId, threadId } = descriptor;
+  return {
+    channel: connector,
+    to: channelId,
+    ...(accountId === undefined ? {} : { accountId }),
+    ...(threadId === undefined ? {} : { threadId }),
+  };
+}
+
+/** The same for a call that is repeated after a crash, another for every other call. */
+export function callKey({ runId, callId }: Pick<ToolContext, "runId" | "callId">, input: unknown): string {
+  // A model may use an id twice; what it asks for is part of the key.
+  const digest = createHash("sha256").update(JSON.stringify(input)).digest("hex").slice(0, 12);
+  return `call:${runId}:${callId}:${digest}`;
+}
