@@ -12,7 +12,14 @@ import type { Delivery, DeliveryContext } from "../core/delivery.ts";
 import { type AgentDescriptor, type AgentFetchStrategy, agentDescriptorSchema } from "../core/descriptor.ts";
 import { errorText, InvalidInputError, InvariantError, NotFoundError } from "../core/errors.ts";
 import { type AgentId, type DeliveryId, messageId, type RunId, type SessionKey } from "../core/ids.ts";
-import { isSettled, type Message, type MessageBody, type NewMessage, type Source } from "../core/message.ts";
+import {
+  isSettled,
+  type Message,
+  type MessageBody,
+  type MessageState,
+  type NewMessage,
+  type Source,
+} from "../core/message.ts";
 import type { Ports } from "../core/ports.ts";
 import type { QueueDedupeMode, QueueSettings } from "../core/queue.ts";
 import type { RunResult } from "../core/run.ts";
@@ -31,8 +38,8 @@ import { Actor, type ActorHost } from "./actor.ts";
 import { type AddressOf, hostFor } from "./connector-host.ts";
 import { Membership } from "./membership.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
-import { type LiveRuns, type RunEnd, runState, type WhatWaits, waitForRun } from "./run-tracking.ts";
 import { readRunResult } from "./run-result.ts";
+import { type LiveRuns, type RunEnd, runState, type WhatWaits, waitForRun } from "./run-tracking.ts";
 import { seedAgent } from "./seed-agent.ts";
 import { Waits } from "./waits.ts";
 import { whatWaits } from "./what-waits.ts";
@@ -92,6 +99,8 @@ export interface Waiting {
 /** What waiting for a message's end gives. Without a run where none was needed (a reset, a silent message). */
 export interface Answer {
   readonly result: RunResult | undefined;
+  /** What became of the message, where there is no result to tell it. */
+  readonly ended?: { readonly state: MessageState; readonly reason?: string };
 }
 
 /** Without a configuration every message gets a run of its own, at once and in order; nothing is ever dropped. */
@@ -283,7 +292,8 @@ export class AgentSystem {
       const waiting = this.#waits.wait(messageId(agentId, seq), wait);
       // It may have ended before we began to wait, or on another node.
       void this.#lookUp(agentId, seq);
-      return await (actor ? actor.outsideLane(waiting) : waiting);
+      const answer = await (actor ? actor.outsideLane(waiting) : waiting);
+      return answer.result ? answer : await this.#answerTo(await store.message(agentId, seq));
     } finally {
       // A caller that names the edge ends it together with what it makes of the answer.
       if (runId && options.edge === undefined) await this.#endWait(edge);
@@ -298,8 +308,11 @@ export class AgentSystem {
       .catch((error) => log.warn("a wait could not be ended", { error: errorText(error) }));
   }
 
-  async #answerTo({ runId }: Message): Promise<Answer> {
-    return { result: runId && (await readRunResult(this.#ports.store, runId)) };
+  async #answerTo(message: Message | undefined): Promise<Answer> {
+    if (!message) return { result: undefined };
+    const { runId, state, reason } = message;
+    const result = runId && (await readRunResult(this.#ports.store, runId));
+    return result ? { result } : { result: undefined, ended: { state, ...(reason ? { reason } : {}) } };
   }
 
   /** The agent a strategy finds, also just after a restart and with nothing loaded. */
@@ -542,7 +555,7 @@ export class AgentSystem {
         const message = await this.#ports.store.message(agentId, seq);
         // One that is no longer there was settled and has been pruned since.
         if (!message || isSettled(message)) {
-          this.#waits.settle(key, message ? await this.#answerTo(message) : { result: undefined });
+          this.#waits.settle(key, await this.#answerTo(message));
           return;
         }
       } catch (error) {

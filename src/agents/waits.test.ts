@@ -43,10 +43,7 @@ describe("a wait", () => {
 
   it("is set aside where it is a run's and the program stops; one from outside goes on", async () => {
     const waits = new Waits<string>(virtualClock());
-    const [ofRun, outside] = [
-      waits.wait("k", { timeoutMs: 100, ofRun: true }),
-      waits.wait("k", { timeoutMs: 100 }),
-    ];
+    const [ofRun, outside] = [waits.wait("k", { timeoutMs: 100, ofRun: true }), waits.wait("k", { timeoutMs: 100 })];
     waits.setAside();
     await expect(ofRun).rejects.toBeInstanceOf(SetAsideError);
     await expect(waits.wait("k", { timeoutMs: 100, ofRun: true })).rejects.toBeInstanceOf(SetAsideError);

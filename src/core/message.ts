@@ -33,6 +33,8 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     /** The agent it comes from, set by the engine and never read from text. Absent: the system itself. */
     origin: z.string().optional(),
     silent: z.boolean().optional(),
+    /** How many messages between agents led to this one, one after the other: by this, agents that only answer each other end. */
+    hops: z.number().int().optional(),
   }),
   z.object({
     kind: z.literal("trigger"),

@@ -35,8 +35,10 @@ export interface StoreReader {
   agent(id: AgentId): Promise<AgentRecord | undefined>;
   agentByKey(key: SessionKey): Promise<AgentRecord | undefined>;
   agentFor(strategy: AgentFetchStrategy): Promise<AgentRecord | undefined>;
-  /** Agents in the order they were made, for listings. */
-  agents(page: Page & { readonly after?: AgentId }): Promise<readonly AgentRecord[]>;
+  /** Agents in the order they were made, for listings; `newest`: the other way round. */
+  agents(page: Page & { readonly after?: AgentId; readonly newest?: boolean }): Promise<readonly AgentRecord[]>;
+  /** The agents an agent has started, in the order they were made. Those that were removed are not among them. */
+  children(agentId: AgentId, page: Page & { readonly after?: AgentId }): Promise<readonly AgentRecord[]>;
 
   /** Agents of one kind in the order they were made. Costs what it gives, however many others there are. */
   agentsOfKind(kind: AgentKind, page: Page & { readonly after?: AgentId }): Promise<readonly AgentRecord[]>;

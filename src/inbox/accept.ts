@@ -6,7 +6,13 @@ import { z } from "zod";
 import type { AgentSeed } from "../core/agent.ts";
 import type { Change, Op, Posted, Recipient } from "../core/change.ts";
 import { dedupeKey } from "../core/dedupe-key.ts";
-import { CommitUnknownError, InvalidInputError, InvariantError, NotFoundError, WaitCycleError } from "../core/errors.ts";
+import {
+  CommitUnknownError,
+  InvalidInputError,
+  InvariantError,
+  NotFoundError,
+  WaitCycleError,
+} from "../core/errors.ts";
 import { type NewMessage, newMessageSchema } from "../core/message.ts";
 import type { Ports } from "../core/ports.ts";
 

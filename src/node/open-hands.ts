@@ -4,7 +4,7 @@ import type { Config } from "../config/config-schema.ts";
 import type { HomePaths } from "../config/paths.ts";
 import type { AgentRecord } from "../core/agent.ts";
 import type { Clock } from "../core/clock.ts";
-import type { ToolHost } from "../core/tool.ts";
+import type { Tool, ToolHost } from "../core/tool.ts";
 import { currentTimeTool } from "../tools/current-time.ts";
 import { fileTools } from "../tools/files/file-tools.ts";
 import { toolHost } from "../tools/tool-host.ts";
@@ -23,11 +23,15 @@ export interface HandsOptions {
   readonly clock: Clock;
   /** Those every prompt lists. Default: none. */
   readonly permanentAgents?: PermanentAgents["list"];
+  /** Tools beside the ones made here. */
+  readonly more?: readonly Tool[];
+  /** Under names that are still understood, but not told to models. */
+  readonly older?: readonly Tool[];
   /** Instead of the ones made here. */
   readonly tools?: ToolHost;
 }
 
-export function openHands({ config, paths, clock, permanentAgents, tools }: HandsOptions): Hands {
+export function openHands({ config, paths, clock, permanentAgents, more = [], older, tools }: HandsOptions): Hands {
   const workspaceOf = openWorkspaces(config, paths);
   const zone = config.session.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
   const ownTools = toolHost({
@@ -37,7 +41,9 @@ export function openHands({ config, paths, clock, permanentAgents, tools }: Hand
         const { readDirs, writeDirs } = agent.state.permissions ?? {};
         return { workingDir: workspaceOf(agent), readDirs, writeDirs };
       }),
+      ...more,
     ],
+    older,
     policyOf: (profile) => config.profiles[profile]?.tools,
   });
   const host = tools ?? ownTools;

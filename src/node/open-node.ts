@@ -6,17 +6,20 @@ import { createHome } from "../config/create-home.ts";
 import type { HomePaths } from "../config/paths.ts";
 import { addressFor } from "../core/address.ts";
 import type { Connector } from "../core/connector.ts";
+import { InvariantError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { Model } from "../core/model.ts";
 import type { Ports } from "../core/ports.ts";
 import { isStale, resetPolicyFor } from "../core/session-freshness.ts";
 import type { ToolHost } from "../core/tool.ts";
 import type { RunLimits } from "../runs/run-ports.ts";
+import { agentTools, olderAgentTools } from "../tools/agents/agent-tools.ts";
 import { diskFileStore } from "../world/disk-file-store.ts";
 import { jsonLog } from "../world/json-log.ts";
 import { systemClock } from "../world/system-clock.ts";
 import { systemIds } from "../world/system-ids.ts";
 import { openBudgets, zoneOf } from "./open-budgets.ts";
+import { agentsWorldOf } from "./agents-world.ts";
 import { type EmbeddedStore, openEmbeddedStore } from "./open-embedded-store.ts";
 import { openHands } from "./open-hands.ts";
 import { openModels } from "./open-models.ts";
@@ -46,6 +49,12 @@ export interface RookeryNode {
   close(): Promise<void>;
 }
 
+/** Tools are made before the engine that calls them. */
+function started(agents: AgentSystem | undefined): AgentSystem {
+  if (agents) return agents;
+  throw new InvariantError("A tool was called before the engine was there.");
+}
+
 const DAY_MS = 24 * 3600_000;
 
 export async function openNode(options: NodeOptions): Promise<RookeryNode> {
@@ -61,15 +70,19 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
   let agents: AgentSystem | undefined;
   try {
     const { list: permanentAgents } = permanentAgentsOf(embedded.store, clock);
-    const hands = openHands({ config, paths, clock, permanentAgents, tools: options.tools });
+    const files = diskFileStore(paths.files);
+    const { store } = embedded;
+    const world = agentsWorldOf({ store, clock, ids, files, config, system: () => started(agents) });
+    const [more, older] = [agentTools(world), olderAgentTools(world)];
+    const hands = openHands({ config, paths, clock, permanentAgents, more, older, tools: options.tools });
     const ports: Ports = {
       clock,
       ids,
       log,
-      store: embedded.store,
+      store,
       model: options.model ?? models.model,
       tools: hands.tools,
-      files: diskFileStore(paths.files),
+      files,
       connectors: new Map(options.connectors.map((connector) => [connector.name, connector])),
     };
     const timeZone = zoneOf(config);

@@ -1,15 +1,18 @@
 /** The tools of each agent, by its kind and its profile. The same agent always gets the same list in the same order. */
+import type { AgentRecord } from "../core/agent.ts";
 import { InvariantError } from "../core/errors.ts";
 import type { Tool, ToolHost } from "../core/tool.ts";
 import { mayUse, type ToolPolicy } from "./tool-policy.ts";
 
 export interface ToolHostOptions {
   readonly tools: readonly Tool[];
+  /** Under names that are no longer told to models, but still understood. */
+  readonly older?: readonly Tool[];
   policyOf?(profile: string): ToolPolicy | undefined;
 }
 
 /** Tools are ordered by name, so that a prompt's bytes do not depend on who registered first. */
-export function toolHost({ tools, policyOf = () => undefined }: ToolHostOptions): ToolHost {
+export function toolHost({ tools, older = [], policyOf = () => undefined }: ToolHostOptions): ToolHost {
   const all = [...tools].sort((a, b) => (a.name < b.name ? -1 : 1));
   const twice = all.find(({ name }, index) => all[index + 1]?.name === name);
   if (twice) throw new InvariantError(`There are two tools called ${twice.name}.`);
@@ -25,5 +28,12 @@ export function toolHost({ tools, policyOf = () => undefined }: ToolHostOptions)
     }
     return known;
   };
-  return { list, find: (agent, name) => list(agent).find((tool) => tool.name === name) };
+  const mayUseOlder = (agent: AgentRecord, name: string): boolean =>
+    mayUse(name, agent.descriptor.type, policyOf(agent.profile));
+  return {
+    list,
+    find: (agent, name) =>
+      list(agent).find((tool) => tool.name === name) ??
+      older.find((tool) => tool.name === name && mayUseOlder(agent, name)),
+  };
 }

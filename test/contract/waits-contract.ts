@@ -71,14 +71,18 @@ export function waitsContract(open: Opener): void {
     expect(await world.refused([begin({ ...a, runId }, b.id)])).toBe("cycle");
   });
 
-  storeTest("a wait may be for an agent that is made by the same change, not for one nobody makes", open, async (world) => {
-    const { a } = (await busy(world, ["a"])) as { a: Busy };
-    const to = { sessionKey: keyOf("z"), create: world.seed("z") };
-    const wait: Op = { op: "wait.begin", id: "w", from: a.id, to: { sessionKey: keyOf("z") }, runId: a.runId };
-    expect(await world.refused([wait])).toBe("missing");
-    await world.done([postOp(to, userBody("hi"), world.now), wait]);
-    expect(await world.store.waits({ limit: 10 })).toMatchObject([{ id: "w", from: a.id, to: world.seed("z").id }]);
-  });
+  storeTest(
+    "a wait may be for an agent that is made by the same change, not for one nobody makes",
+    open,
+    async (world) => {
+      const { a } = (await busy(world, ["a"])) as { a: Busy };
+      const to = { sessionKey: keyOf("z"), create: world.seed("z") };
+      const wait: Op = { op: "wait.begin", id: "w", from: a.id, to: { sessionKey: keyOf("z") }, runId: a.runId };
+      expect(await world.refused([wait])).toBe("missing");
+      await world.done([postOp(to, userBody("hi"), world.now), wait]);
+      expect(await world.store.waits({ limit: 10 })).toMatchObject([{ id: "w", from: a.id, to: world.seed("z").id }]);
+    },
+  );
 
   storeTest("a circle never comes to be, in whatever order agents ask", open, async (world) => {
     const agents = await busy(world);

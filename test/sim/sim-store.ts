@@ -52,6 +52,7 @@ const READS = [
   "agentFor",
   "agents",
   "agentsOfKind",
+  "children",
   "waiting",
   "message",
   "messages",

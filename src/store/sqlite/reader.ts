@@ -115,10 +115,15 @@ export function readerOf(db: Database): StoreReader {
         db.statement(strategy === "heartbeat" ? "select-most-recent-heartbeat" : "select-most-recent-foreground").get(),
         agentOf,
       ),
-    agents: async ({ after, limit }) =>
+    agents: async ({ after, limit, newest }) =>
       db
-        .statement("select-agents")
+        .statement(newest ? "select-agents-newest" : "select-agents")
         .all(after ?? null, limit)
+        .map(agentOf),
+    children: async (agentId, { after, limit }) =>
+      db
+        .statement("select-children")
+        .all(agentId, after ?? null, limit)
         .map(agentOf),
     agentsOfKind: async (kind, { after, limit }) =>
       db

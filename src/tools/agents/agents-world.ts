@@ -1,10 +1,10 @@
 /** What the tools that reach other agents know of the world: the store to look in, and the engine to ask through. */
 import type { Config } from "../../config/config-schema.ts";
-import type { AgentSeed } from "../../core/agent.ts";
+import type { AgentRecord, AgentSeed } from "../../core/agent.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { AgentDescriptor } from "../../core/descriptor.ts";
 import type { AgentId } from "../../core/ids.ts";
-import type { MessageBody } from "../../core/message.ts";
+import type { MessageBody, MessageState } from "../../core/message.ts";
 import type { FileStore } from "../../core/ports.ts";
 import type { RunResult } from "../../core/run.ts";
 import type { StoreReader } from "../../core/store.ts";
@@ -14,6 +14,8 @@ export interface AgentsWorld {
   readonly clock: Pick<Clock, "now">;
   readonly files: FileStore;
   readonly config: Pick<Config, "agentToAgent" | "profiles" | "owner" | "session">;
+  /** Whether an agent may start others that speak as this profile. */
+  maySpawnAs(agent: AgentRecord, profile: string): boolean;
   /** What it takes to make an agent that is not there yet; who comes first is decided by the commit. */
   seed(descriptor: AgentDescriptor, profile: string): AgentSeed;
   /** Posts a message and waits for the end of the run that takes it; again with the same key it waits for the same one. */
@@ -31,8 +33,7 @@ export interface Asking {
 }
 
 export interface Asked {
-  readonly agentId: AgentId;
   readonly result: RunResult | undefined;
-  /** What became of the message where no run took it. */
-  readonly ended?: string;
+  /** What became of the message where no run answered it. */
+  readonly ended?: { readonly state: MessageState; readonly reason?: string };
 }

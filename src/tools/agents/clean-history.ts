@@ -16,7 +16,12 @@ export const MAX_MESSAGE_CHARACTERS = 4_000;
 
 export function cleanMessage(entry: Entry, includeTools: boolean): CleanMessage | undefined {
   if (entry.type !== "message" || (entry.role === "tool" && !includeTools)) return undefined;
-  const text = cut(entry.content.flatMap((block) => textOf(block, includeTools)).join("\n").trim());
+  const text = cut(
+    entry.content
+      .flatMap((block) => textOf(block, includeTools))
+      .join("\n")
+      .trim(),
+  );
   if (text === "" || (entry.role === "assistant" && text === "NO_REPLY")) return undefined;
   const { role, timestamp, toolName } = entry;
   return {

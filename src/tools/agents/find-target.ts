@@ -39,7 +39,8 @@ async function byAddress({ store, config }: AgentsWorld, from: AgentRecord, name
     if (agent) return agent;
   }
   const { mainKey } = config.session;
-  if (name === "main") return store.agentByKey(buildAgentMainSessionKey({ agentId: from.profile, mainKey }) as SessionKey);
+  if (name === "main")
+    return store.agentByKey(buildAgentMainSessionKey({ agentId: from.profile, mainKey }) as SessionKey);
   return name.includes(":") ? store.agentByKey(name as SessionKey) : undefined;
 }
 

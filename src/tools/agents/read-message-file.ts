@@ -30,7 +30,8 @@ export const readMessageFileTool = ({ files }: Pick<AgentsWorld, "files">): Tool
     const text = new TextDecoder().decode(bytes);
     const shown = text.slice(offset, offset + PORTION).toWellFormed();
     const end = offset + shown.length;
-    const note = end < text.length ? `\n\n[characters ${offset} to ${end} of ${text.length}; go on with offset ${end}]` : "";
+    const note =
+      end < text.length ? `\n\n[characters ${offset} to ${end} of ${text.length}; go on with offset ${end}]` : "";
     return { content: [{ type: "text", text: `${shown}${note}` }] };
   },
 });

@@ -54,7 +54,8 @@ async function send(
   { text: words, agentId, silent: quiet }: z.infer<typeof input>,
 ): Promise<ToolOutput> {
   if (words.trim() === "") throw new InvalidInputError("A message needs text.");
-  const target = agentId === undefined ? await usualTarget(world, context.agent) : await findTarget(world, context.agent, agentId);
+  const target =
+    agentId === undefined ? await usualTarget(world, context.agent) : await findTarget(world, context.agent, agentId);
   await mayWrite(world.store, world.config, context.agent, target);
   const body = await bodyFrom(world, context, target, words, quiet);
   return { content: [{ type: "text", text: SENT }], ops: [postTo(world, target, body)] };
@@ -63,7 +64,8 @@ async function send(
 /** Whom an agent tells where it names nobody. */
 async function usualTarget({ store }: AgentsWorld, { descriptor }: AgentRecord): Promise<Target> {
   const known = descriptor.type === "subagent" ? descriptor.parentAgentId : undefined;
-  const agent = known === undefined ? await store.agentFor("most-recent-foreground") : await store.agent(known as AgentId);
+  const agent =
+    known === undefined ? await store.agentFor("most-recent-foreground") : await store.agent(known as AgentId);
   if (agent) return { agent };
   throw new NotFoundError(known === undefined ? NO_FOREGROUND : `Agent not found: ${known}`);
 }

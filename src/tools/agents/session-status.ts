@@ -39,7 +39,9 @@ async function statusOf({ store, clock }: AgentsWorld, { id }: AgentRecord): Pro
     ...sessionRow(agent),
     now: clock.now(),
     createdAt,
-    ...(run ? { run: { id: run.id, startedAt: run.startedAt, attempt: run.attempt, iterations: run.body.iterations } } : {}),
+    ...(run
+      ? { run: { id: run.id, startedAt: run.startedAt, attempt: run.attempt, iterations: run.body.iterations } }
+      : {}),
     ...(waits.length > 0 ? { waitsFor: waits.map(({ to, since }) => ({ agentId: to, since })) } : {}),
     ...(stopped ? { stopped } : {}),
     tokens: state.tokens,

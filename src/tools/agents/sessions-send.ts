@@ -4,10 +4,17 @@
  * a restart with the same message (M11).
  */
 import { z } from "zod";
-import { DeniedError, errorText, InvalidInputError, NotFoundError, TimeoutError, WaitCycleError } from "../../core/errors.ts";
+import {
+  DeniedError,
+  errorText,
+  InvalidInputError,
+  NotFoundError,
+  TimeoutError,
+  WaitCycleError,
+} from "../../core/errors.ts";
 import type { SessionKey } from "../../core/ids.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../core/tool.ts";
-import type { Asked, AgentsWorld } from "./agents-world.ts";
+import type { AgentsWorld, Asked } from "./agents-world.ts";
 import { findTarget, keyOf, type Target } from "./find-target.ts";
 import { jsonOutput } from "./json-output.ts";
 import { bodyFrom, callKey, postTo } from "./outgoing.ts";
@@ -85,7 +92,14 @@ async function send(
 }
 
 function answerOf({ result, ended }: Asked, sessionKey: SessionKey): object {
-  if (!result) return { status: "error", error: ended ?? "The message was not answered.", sessionKey };
+  if (!result) {
+    const why = ended?.reason ? ` (${ended.reason})` : "";
+    return {
+      status: "error",
+      error: `The message was not answered: ${ended?.state ?? "nobody knows it any more"}${why}.`,
+      sessionKey,
+    };
+  }
   const { runId, outcome, payloads, meta } = result;
   const reply = payloads.flatMap(({ text, isError }) => (text === undefined || isError ? [] : [text])).join("\n");
   if (outcome === "ok") return { status: "ok", runId, reply, sessionKey };

@@ -13,8 +13,7 @@ export async function visibleAgents(
   limit: number,
   fits: (agent: AgentRecord) => boolean,
 ): Promise<readonly AgentRecord[]> {
-  const seesAll =
-    config.agentToAgent.read.includes("any") || (await isOwners(store, config.owner, from));
+  const seesAll = config.agentToAgent.read.includes("any") || (await isOwners(store, config.owner, from));
   if (from.descriptor.type === "swarm") return [from].filter(fits);
   const source = seesAll ? newestFirst(store) : treeOf(store, await rootOf(store, from));
   const found: AgentRecord[] = [];

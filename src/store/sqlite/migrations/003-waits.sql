@@ -2,3 +2,4 @@
 -- their run ends without having come back from the wait.
 CREATE TABLE waits (id TEXT PRIMARY KEY, waiter TEXT NOT NULL, awaited TEXT NOT NULL, run_id TEXT NOT NULL, since INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX waits_waiter ON waits (waiter);
+CREATE INDEX agents_parent ON agents (parent, no) WHERE parent IS NOT NULL;

@@ -1,0 +1,22 @@
+/** The tools by which agents reach each other, and the older name of one of them, which is found but not listed. */
+import type { Tool } from "../../core/tool.ts";
+import { agentsListTool } from "./agents-list.ts";
+import type { AgentsWorld } from "./agents-world.ts";
+import { readMessageFileTool } from "./read-message-file.ts";
+import { sendAgentMessageTool, sendSessionMessageTool } from "./send-agent-message.ts";
+import { sessionStatusTool } from "./session-status.ts";
+import { sessionsHistoryTool } from "./sessions-history.ts";
+import { sessionsListTool } from "./sessions-list.ts";
+import { sessionsSendTool } from "./sessions-send.ts";
+
+export const agentTools = (world: AgentsWorld): readonly Tool[] => [
+  sendAgentMessageTool(world),
+  sessionsSendTool(world),
+  sessionsListTool(world),
+  sessionsHistoryTool(world),
+  sessionStatusTool(world),
+  agentsListTool(world),
+  readMessageFileTool(world),
+];
+
+export const olderAgentTools = (world: AgentsWorld): readonly Tool[] => [sendSessionMessageTool(world)];
