@@ -14,6 +14,8 @@ export type Law =
   | "L11"
   | "L12"
   | "M9"
+  | "M11"
+  | "M12"
   | "M13"
   | "M23"
   | "identity"
@@ -82,7 +84,13 @@ export interface Line {
   readonly id?: string;
   readonly role?: string;
   readonly toolCallId?: string;
-  readonly content?: readonly { readonly type?: string; readonly id?: string; readonly text?: string }[];
+  readonly content?: readonly {
+    readonly type?: string;
+    readonly id?: string;
+    readonly text?: string;
+    readonly name?: string;
+    readonly arguments?: { readonly token?: string };
+  }[];
 }
 export const parsed = (line: string): Line => JSON.parse(line) as Line;
 

@@ -6,6 +6,7 @@ import type { Delivery } from "../../src/core/delivery.ts";
 import type { Message } from "../../src/core/message.ts";
 import { context } from "./audit-context.ts";
 import { runs } from "./audit-runs.ts";
+import { talk } from "./audit-talk.ts";
 import { broken, isAnswer, pairs, parsed, type Row, textOf, type View, type Violation, viewOf } from "./audit-view.ts";
 import type { Evidence, ListedAgent } from "./evidence.ts";
 import { tokensIn, tokenText } from "./tokens.ts";
@@ -22,6 +23,7 @@ export function audit(evidence: Evidence): readonly Violation[] {
     ...everyDeliveryEnds(view),
     ...shownAtMostOnce(view),
     ...context(view),
+    ...talk(view),
     ...evidence.listed.flatMap((one) => [...lawfulState(one)]),
   ];
 }

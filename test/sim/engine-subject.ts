@@ -1,7 +1,13 @@
 /** The real engine as the subject of the simulated world. */
 import { AgentSystem } from "../../src/agents/agent-system.ts";
 import { configDefaults } from "../../src/config/config-schema.ts";
+import { parseConfig } from "../../src/config/parse-config.ts";
+import { agentsWorldOf } from "../../src/node/agents-world.ts";
+import { withTalk } from "./agent-talk.ts";
 import type { SubjectUnderTest } from "./subject.ts";
+
+/** Whoever wants to may write to whomever: what is judged is that it arrives. */
+const CONFIG = parseConfig({ text: `{ agentToAgent: { write: ["any"] } }`, file: "sim", env: {} }).config;
 
 export const engine: SubjectUnderTest = {
   name: "engine",
@@ -16,16 +22,23 @@ export const engine: SubjectUnderTest = {
     "attempts",
     "discard",
     "queue-modes",
+    "agent-messages",
   ],
-  async start(ports, { name, leaseMs, alone, restore, queue }) {
-    const system = new AgentSystem(ports, {
-      nodeName: name,
-      ...(alone ? {} : { leaseMs }),
-      restore,
-      ...(queue ? { queue: { ...configDefaults.queue, byChannel: {}, ...queue } } : {}),
-      runs: { timeoutMs: 30_000 },
-      voice: () => ({ model: "scripted", system: "You are simulated." }),
-    });
+  async start(ports, { name, leaseMs, alone, restore, queue, lanes, crowd }) {
+    const world = agentsWorldOf({ ...ports, config: CONFIG, system: () => system });
+    const tools = withTalk(ports.tools, world, crowd);
+    const system: AgentSystem = new AgentSystem(
+      { ...ports, tools },
+      {
+        nodeName: name,
+        ...(alone ? {} : { leaseMs }),
+        restore,
+        ...(queue ? { queue: { ...configDefaults.queue, byChannel: {}, ...queue } } : {}),
+        ...(lanes ? { lanes } : {}),
+        runs: { timeoutMs: 30_000 },
+        voice: () => ({ model: "scripted", system: "You are simulated." }),
+      },
+    );
     await system.load();
     await system.start();
     return { drain: () => system.drain(), abort: (runId) => system.abort(runId) };

@@ -4,11 +4,13 @@ import type { Delivery } from "../../src/core/delivery.ts";
 import type { Message } from "../../src/core/message.ts";
 import type { RunRecord } from "../../src/core/run.ts";
 import type { StoreReader } from "../../src/core/store.ts";
+import type { WaitEdge } from "../../src/core/wait.ts";
 import type { AbortRecord } from "./aborts.ts";
 import type { Channel } from "./channel.ts";
 import type { Scenario } from "./scenarios.ts";
 import type { ModelCall } from "./scripted-model.ts";
 import type { Execution } from "./sim-tools.ts";
+import type { Waited } from "./wait-log.ts";
 import type { Workload } from "./workload.ts";
 
 export interface Evidence {
@@ -27,6 +29,10 @@ export interface Evidence {
   /** Process → when each of its leases began. */
   readonly leases: ReadonlyMap<string, readonly number[]>;
   readonly leaseMs: number;
+  /** Agents that are listed as waiting for another. */
+  readonly waits: readonly WaitEdge[];
+  /** How long agents waited for each other, as their tools saw it. */
+  readonly waited: readonly Waited[];
 }
 
 /** One agent as the public listing shows it, everything oldest first. */

@@ -2,7 +2,9 @@
 
 import type { Config } from "../../src/config/config-schema.ts";
 import type { SendingClass } from "../../src/core/delivery.ts";
+import type { LaneSizes } from "../../src/runs/lanes.ts";
 import { CALM_CHANNEL, CALM_STORE, type ChannelFaults, type StoreFaults } from "./faults.ts";
+import { MESSAGE_SCENARIOS } from "./scenarios-messages.ts";
 import type { Feature } from "./subject.ts";
 import type { Directive } from "./tokens.ts";
 
@@ -37,6 +39,8 @@ export interface Scenario {
   readonly restore: "resume" | "discard";
   /** Nobody fails but by his own fault, however often a poisonous message kills the node (M13). */
   readonly innocentsLive?: boolean;
+  /** How many runs a node has active at a time. */
+  readonly lanes?: LaneSizes;
 }
 
 export interface WorkloadShape {
@@ -110,7 +114,7 @@ const SICK_CHANNEL: ChannelFaults = {
 };
 const SICK_STORE: StoreFaults = { lost: 0.04, unanswered: 0.1, late: 0, hangs: 0, full: 0.01, batchDeath: 0.002 };
 
-type Changes = Partial<Omit<Scenario, "workload">> & { readonly workload?: Partial<WorkloadShape> };
+export type Changes = Partial<Omit<Scenario, "workload">> & { readonly workload?: Partial<WorkloadShape> };
 
 const busy: Partial<WorkloadShape> = {
   conversations: [5, 6],
@@ -342,6 +346,7 @@ export const SCENARIOS: readonly Scenario[] = [
     channel: { ...SICK_CHANNEL, duplicate: 0.1 },
     workload: { sharedTarget: true },
   }),
+  ...MESSAGE_SCENARIOS.map(([name, about, changed]) => scenario(name, about, changed)),
   ...QUEUE_SCENARIOS.map(([name, about, changed]) => scenario(name, about, changed)),
   scenario("big-outputs", "tools that say more than the model is shown", {
     needs: ["tools", "files"],

@@ -5,12 +5,27 @@
 import type { Config } from "../../src/config/config-schema.ts";
 import type { RunId } from "../../src/core/ids.ts";
 import type { Ports } from "../../src/core/ports.ts";
+import type { LaneSizes } from "../../src/runs/lanes.ts";
 
 export interface Subject {
   /** Takes nothing new, ends what it has begun, gives its agents back. Resolves when the process may end. */
   drain(): Promise<void>;
   /** Asks a run to end, wherever it runs. False where it had ended already or nobody knows it (M9). */
   abort?(runId: RunId): Promise<boolean>;
+}
+
+export interface Person {
+  readonly channel: string;
+  readonly user: string;
+}
+
+/** Who writes in this world, for agents that are told to speak to each other. */
+export interface Crowd {
+  readonly people: readonly Person[];
+  /** Who wrote a token. */
+  speakerOf(token: string): Person | undefined;
+  /** Told that an agent begins to wait for another; the returned function, that it no longer does. */
+  waits(from: string, to: string): (refused: boolean) => void;
 }
 
 export interface SubjectNode {
@@ -23,6 +38,8 @@ export interface SubjectNode {
   readonly restore: "resume" | "discard";
   /** How messages are treated that arrive while a run is active. Absent: one run each, in order. */
   readonly queue?: Partial<Config["queue"]>;
+  readonly lanes?: LaneSizes;
+  readonly crowd: Crowd;
 }
 
 /** Starts an instance, including the connectors in `ports.connectors`. May be called again after a crash at any point. */
@@ -39,7 +56,8 @@ export type Feature =
   | "abort"
   | "attempts"
   | "discard"
-  | "queue-modes";
+  | "queue-modes"
+  | "agent-messages";
 
 export interface SubjectUnderTest {
   readonly name: string;

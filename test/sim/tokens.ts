@@ -19,6 +19,14 @@ export const DIRECTIVES = [
   "tool:trip",
   /** Kills its node whenever it executes. */
   "tool:poison",
+  /** Makes the agent talk to others: see agent-talk.ts. */
+  "tool:tell",
+  "tool:whisper",
+  "tool:report",
+  "tool:nobody",
+  "tool:ask",
+  "tool:askround",
+  "tool:askback",
   "fail:transient",
   "fail:rate",
   /** Transient, but without end. */

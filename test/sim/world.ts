@@ -27,6 +27,7 @@ import { type Backend, makeSimStore } from "./sim-store.ts";
 import { makeSimTools } from "./sim-tools.ts";
 import type { Subject, SubjectUnderTest } from "./subject.ts";
 import { tokenText } from "./tokens.ts";
+import { makeWaitLog } from "./wait-log.ts";
 import { makeWorkload, type WorkItem } from "./workload.ts";
 
 export interface WorldOptions {
@@ -94,6 +95,15 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
   const routes = new Map(
     workload.items.flatMap((item) => (item.kind === "command" ? [] : [[item.token, item.conversation.route]])),
   );
+  const speakers = new Map(
+    workload.items.flatMap((item) => (item.kind === "command" ? [] : [[item.token, item.conversation]])),
+  );
+  const waitLog = makeWaitLog(() => scheduler.time);
+  const crowd = {
+    people: workload.conversations,
+    speakerOf: (token: string) => speakers.get(token),
+    waits: waitLog.begin,
+  };
   const model = makeScriptedModel({ ...parts, random: random.fork("model") });
   const tools = makeSimTools({ ...parts, random: random.fork("tools"), routeOf: (token) => routes.get(token) });
   const files = makeSimFiles(scheduler);
@@ -166,6 +176,8 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
         alone,
         restore: scenario.restore,
         queue: scenario.queue,
+        ...(scenario.lanes ? { lanes: scenario.lanes } : {}),
+        crowd,
       });
       lives.set(node, { process, subject: running, life });
     } catch (error) {
@@ -310,6 +322,8 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
       leases: alone ? new Map() : store.leases,
       leaseMs: LEASE_MS,
       nodes: names.length,
+      waits: await backend.reader.waits({ limit: 100 }),
+      waited: waitLog.waited,
     };
     violations.push(...audit(evidence));
     const states: Record<string, number> = {};

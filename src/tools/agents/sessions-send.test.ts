@@ -40,6 +40,23 @@ describe("sessions_send", () => {
     expect((await nest.transcript(clerk.id))[0]).toBe(`user: ${tag}`);
   });
 
+  it("no longer counts as waiting once its result is kept, while the run goes on", async () => {
+    const seen: unknown[] = [];
+    const flock = await openFlock({
+      config: CONFIG,
+      nest: {
+        script: async (call) => {
+          if (lastText(call.request, "tool").startsWith("{")) return { call: [{ name: "look" }] };
+          return call.request.messages.at(-1)?.role === "tool" ? "done" : asking()(call);
+        },
+        tools: { look: { execute: async () => `${seen.push(await flock.nest.store.waits({ limit: 10 }))}` } },
+      },
+    });
+    await flock.make(permanent("clerk"));
+    await flock.nest.tell("ask clerk: is it open?");
+    expect([flock.nest.shown(), seen]).toEqual([["done"], [[]]]);
+  });
+
   it("does not wait where it is told not to, and the message is sent once with its result", async () => {
     const flock = await openFlock({ config: CONFIG, nest: { script: asking() } });
     const { nest } = flock;

@@ -9,6 +9,7 @@ import {
   errorText,
   InvalidInputError,
   NotFoundError,
+  SetAsideError,
   TimeoutError,
   WaitCycleError,
 } from "../../core/errors.ts";
@@ -16,7 +17,7 @@ import type { SessionKey } from "../../core/ids.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../core/tool.ts";
 import type { AgentsWorld, Asked } from "./agents-world.ts";
 import { findTarget, keyOf, type Target } from "./find-target.ts";
-import { jsonOutput } from "./json-output.ts";
+import { jsonOutput, textOutput } from "./json-output.ts";
 import { bodyFrom, callKey, postTo } from "./outgoing.ts";
 import { mayWrite } from "./relations.ts";
 
@@ -84,7 +85,9 @@ async function send(
   try {
     return jsonOutput(answerOf(await world.ask({ from, to, body, key, timeoutMs, signal }), sessionKey), over);
   } catch (error) {
-    if (!(error instanceof TimeoutError)) throw error;
+    // Set aside, the wait goes on after the restart; whatever else it is, it is over.
+    if (error instanceof SetAsideError || error instanceof WaitCycleError) throw error;
+    if (!(error instanceof TimeoutError)) return { ...textOutput(errorText(error)), isError: true, ops: over };
     const hint = "The message stays accepted; its answer is not waited for any more.";
     const waited = `No answer within ${Math.round(timeoutMs / 1000)} seconds.`;
     return jsonOutput({ status: "timeout", error: `${waited} ${hint}`, sessionKey }, over);

@@ -1,0 +1,85 @@
+/**
+ * How a message makes its agent talk to others: simulated tools over the program's real ones. Whom a call speaks to and what
+ * it says follow from the token alone, as a model's arguments do, so that a repeated call is the same call.
+ */
+import { z } from "zod";
+import type { SessionKey } from "../../src/core/ids.ts";
+import { sessionKeyOf } from "../../src/core/session-key.ts";
+import type { Tool, ToolContext, ToolHost } from "../../src/core/tool.ts";
+import { agentTools } from "../../src/tools/agents/agent-tools.ts";
+import type { AgentsWorld } from "../../src/tools/agents/agents-world.ts";
+import type { Crowd, Person } from "./subject.ts";
+import { tokenText } from "./tokens.ts";
+
+export const TALK = ["tell", "whisper", "report", "nobody", "ask", "askround", "askback"] as const;
+export type Talk = (typeof TALK)[number];
+
+/** The token of what a call says. */
+export const saidToken = (talk: Talk, token: string): string => `t${TALK.indexOf(talk) + 1}0${token.slice(1)}`;
+
+/** The person's token behind whatever was said because of it. */
+export const firstToken = (token: string): string => `t${/^t(?:[1-9]0)*([1-9]\d*)$/.exec(token)?.[1] ?? ""}`;
+
+/** Which conversation a call speaks to. What is asked round is asked back where it came from: a circle. */
+export function spokenTo(
+  talk: Talk,
+  token: string,
+  { people, speakerOf }: Pick<Crowd, "people" | "speakerOf">,
+): Person | undefined {
+  if (talk === "askback") return speakerOf(firstToken(token));
+  return people[(Number(firstToken(token).slice(1)) * 3 + 1) % people.length];
+}
+
+const input = z.object({ token: z.string() });
+type Input = z.infer<typeof input>;
+
+const ASK_SECONDS = 20;
+
+/** The tools of a host, and those by which agents talk. */
+export function withTalk(host: ToolHost, world: AgentsWorld, crowd: Crowd): ToolHost {
+  const real = new Map(agentTools(world).map((tool) => [tool.name, tool]));
+  const keyOf = (talk: Talk, token: string): SessionKey => {
+    const { channel, user } = spokenTo(talk, token, crowd) as Person;
+    return sessionKeyOf({ type: "user", connector: channel, userId: user, channelId: user }, "main");
+  };
+  const call = (name: string, given: object, context: ToolContext) => (real.get(name) as Tool).execute(given, context);
+
+  const does: Record<Talk, (given: Input, context: ToolContext) => ReturnType<Tool["execute"]>> = {
+    tell: ({ token }, context) => say(token, "tell", context),
+    whisper: ({ token }, context) => say(token, "whisper", context),
+    report: ({ token }, context) =>
+      call("send_agent_message", { text: tokenText(saidToken("report", token)) }, context),
+    nobody: ({ token }, context) =>
+      call("send_agent_message", { text: tokenText(saidToken("nobody", token)), agentId: "nobody at all" }, context),
+    ask: ({ token }, context) => ask(token, "ask", "", context),
+    askround: ({ token }, context) => ask(token, "askround", " tool:askback ", context),
+    askback: ({ token }, context) => ask(token, "askback", "", context),
+  };
+  const say = (token: string, talk: Talk, context: ToolContext) =>
+    call(
+      "send_agent_message",
+      {
+        text: tokenText(saidToken(talk, token)),
+        agentId: keyOf(talk, token),
+        ...(talk === "whisper" ? { silent: true } : {}),
+      },
+      context,
+    );
+  const ask = async (token: string, talk: Talk, more: string, context: ToolContext) => {
+    const sessionKey = keyOf(talk, token);
+    const over = crowd.waits(context.agent.sessionKey, sessionKey);
+    const message = `${tokenText(saidToken(talk, token))}${more}`;
+    const output = await call("sessions_send", { sessionKey, message, timeoutSeconds: ASK_SECONDS }, context);
+    over(JSON.stringify(output.content).includes("is waiting for it"));
+    return output;
+  };
+
+  const tools = TALK.map((talk): Tool<Input> => {
+    const like = real.get(talk.startsWith("ask") ? "sessions_send" : "send_agent_message") as Tool;
+    return { ...like, name: `sim_${talk}`, input, execute: does[talk] };
+  });
+  return {
+    list: (agent) => [...host.list(agent), ...(tools as Tool[])],
+    find: (agent, name) => host.find(agent, name) ?? (tools.find((tool) => tool.name === name) as Tool | undefined),
+  };
+}

@@ -1,0 +1,86 @@
+/** Broken worlds for agents that talk to each other: what they send, whom they wait for. */
+import type { Change, Op } from "../../src/core/change.ts";
+import type { ChangeId } from "../../src/core/ids.ts";
+import type { Ports } from "../../src/core/ports.ts";
+import type { Store } from "../../src/core/store.ts";
+import type { Mutation } from "./mutations.ts";
+
+type BreakPorts = (ports: Ports) => Ports;
+
+const committing =
+  (change: (store: Store, change: Change) => ReturnType<Store["commit"]>): BreakPorts =>
+  (ports) => ({ ...ports, store: { ...ports.store, commit: (one) => change(ports.store, one) } });
+
+const without = (kept: (op: Op) => boolean): BreakPorts =>
+  committing((store, change) => store.commit({ ...change, ops: change.ops.filter(kept) }));
+
+const isPost = ({ op }: Op): boolean => op === "message.post";
+
+/** What a tool sends goes out in a commit of its own, before its result. */
+const sendingFirst = committing(async (store, change) => {
+  const posts = change.ops.filter(isPost);
+  if (change.site !== "result" || posts.length === 0) return store.commit(change);
+  const first = await store.commit({ ...change, id: `${change.id}-first` as ChangeId, ops: posts });
+  if (!first.ok) return first;
+  const rest = await store.commit({ ...change, ops: change.ops.filter((op) => !isPost(op)) });
+  if (!rest.ok) return rest;
+  const results = [...rest.results];
+  change.ops.forEach((op, index) => {
+    if (isPost(op)) results.splice(index, 0, first.results[posts.indexOf(op)]);
+  });
+  return { ok: true, results };
+});
+
+/** What is posted under a key is posted without it. */
+const forgetfulAsking = committing((store, change) =>
+  store.commit({
+    ...change,
+    ops: change.ops.map((op) =>
+      op.op === "message.post" && op.message.key?.startsWith("call:") ? { ...op, dedupe: undefined } : op,
+    ),
+  }),
+);
+
+export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts })[] = [
+  {
+    name: "send before the result",
+    about: "a message to another agent is committed before the call that sent it has its result",
+    law: "L1",
+    scenario: "agent-messages",
+    seeds: 40,
+    ports: sendingFirst,
+  },
+  {
+    name: "result without the send",
+    about: "the call says that the message was sent, and it was not",
+    law: "M12",
+    scenario: "agent-messages",
+    seeds: 5,
+    ports: (ports) => ({
+      ...ports,
+      store: {
+        ...ports.store,
+        commit: async (change) => {
+          if (change.site !== "result") return ports.store.commit(change);
+          return ports.store.commit({ ...change, ops: change.ops.filter((op) => !isPost(op)) });
+        },
+      },
+    }),
+  },
+  {
+    name: "asked anew",
+    about: "a wait that is taken up after a restart asks a second time",
+    law: "L1",
+    scenario: "agent-asks",
+    seeds: 20,
+    ports: forgetfulAsking,
+  },
+  {
+    name: "circles allowed",
+    about: "nobody looks whether agents wait for each other",
+    law: "M11",
+    scenario: "agent-asks",
+    seeds: 10,
+    ports: without(({ op }) => op !== "wait.begin"),
+  },
+];

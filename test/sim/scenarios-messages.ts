@@ -1,0 +1,79 @@
+/** Agents that write to each other, both sides dying: told and whispered to, asked and waited for, in circles and full lanes. */
+import type { Changes } from "./scenarios.ts";
+
+const talk: Changes = {
+  needs: ["agent-messages", "tools"],
+  ends: ["failed", "recorded"],
+  lanes: { main: 3, subagent: 1, cron: 1, nested: 1 },
+};
+
+export const MESSAGE_SCENARIOS: readonly (readonly [string, string, Changes])[] = [
+  [
+    "agent-messages",
+    "agents that tell each other things, aloud and silently, also nobody",
+    {
+      ...talk,
+      nodes: [1, 2],
+      crashes: [1, 6],
+      workload: {
+        directives: {
+          "tool:tell": 0.3,
+          "tool:whisper": 0.2,
+          "tool:report": 0.15,
+          "tool:nobody": 0.08,
+          "tool:never": 0.05,
+          slow: 0.03,
+        },
+      },
+    },
+  ],
+  [
+    "agent-asks",
+    "agents that wait for each other's answers, and would in circles, while either side dies",
+    {
+      ...talk,
+      nodes: [1, 2],
+      crashes: [1, 6],
+      workload: {
+        directives: { "tool:ask": 0.4, "tool:askround": 0.15, "tool:tell": 0.1, slow: 0.05, "tool:slow": 0.03 },
+      },
+    },
+  ],
+  [
+    "asks-full-lanes",
+    "one lane for all, and everybody waits for somebody",
+    {
+      ...talk,
+      crashes: [0, 3],
+      lanes: { main: 1, subagent: 1, cron: 1, nested: 1 },
+      workload: {
+        conversations: [6, 8],
+        burst: [2, 6],
+        pause: [20, 300],
+        directives: { "tool:ask": 0.5, "tool:askround": 0.3 },
+      },
+    },
+  ],
+  [
+    "asks-drained",
+    "nodes that leave in peace while their agents wait for each other",
+    {
+      ...talk,
+      nodes: [1, 2],
+      crashes: [0, 2],
+      drains: [2, 6],
+      workload: { directives: { "tool:ask": 0.4, "tool:askround": 0.2, slow: 0.2 } },
+    },
+  ],
+  [
+    "asks-sick-store",
+    "commits applied and not answered, lost and late, under agents that wait",
+    {
+      ...talk,
+      nodes: [1, 2],
+      crashes: [0, 2],
+      store: { lost: 0.03, unanswered: 0.08, late: 0.02, hangs: 0, full: 0.01, batchDeath: 0.002 },
+      workload: { directives: { "tool:ask": 0.3, "tool:askround": 0.1, "tool:tell": 0.2, "tool:whisper": 0.1 } },
+    },
+  ],
+];
