@@ -7,8 +7,8 @@ import { messageId } from "../../core/ids.ts";
 import type { Message } from "../../core/message.ts";
 import type { RunRecord } from "../../core/run.ts";
 import type { StoreReader } from "../../core/store.ts";
-import { budgetOf, reservationOf, usageOf } from "./budget-rows.ts";
 import type { WaitEdge } from "../../core/wait.ts";
+import { budgetOf, reservationOf, usageOf } from "./budget-rows.ts";
 import type { Database } from "./database.ts";
 
 type Row = Record<string, unknown>;
