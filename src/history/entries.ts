@@ -5,7 +5,7 @@ import { unreachable } from "../core/errors.ts";
 import { type AgentId, type EntryId, entryId, type Ids, type RunId, type SessionId } from "../core/ids.ts";
 import type { Message } from "../core/message.ts";
 import type { ModelResult } from "../core/model.ts";
-import { wrapSystemMessage, wrapUserMessage } from "./wrap.ts";
+import { escapeTags, wrapSystemMessage, wrapUserMessage } from "./wrap.ts";
 
 /** Appends entries in memory to a tip that is not yet committed. */
 export interface Appending {
@@ -127,11 +127,14 @@ export interface ToolResult {
   readonly isError: boolean;
 }
 
+/** What a tool brings in is text from outside too: a page or a file that holds the tag must not pass for the engine. */
 export function toolEntry(result: ToolResult, at: number, runId: RunId): Bare {
   return {
     type: "message",
     role: "tool",
-    content: [...result.content],
+    content: result.content.map((block) =>
+      block.type === "text" ? { ...block, text: escapeTags(block.text) } : block,
+    ),
     toolCallId: result.callId,
     toolName: result.name,
     isError: result.isError,

@@ -1,5 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { RunId } from "../core/ids.ts";
+import { toolEntry } from "./entries.ts";
 import { escapeTags, fileLine, wrapSystemMessage, wrapUserMessage } from "./wrap.ts";
 
 const file = (more: object = {}) => ({
@@ -38,6 +40,15 @@ const hostile = fc
   .map((pieces) => pieces.join(""));
 
 describe("text from outside", () => {
+  it("that a tool brings in cannot hold a system message either", () => {
+    fc.assert(
+      fc.property(hostile, (text) => {
+        const result = { callId: "c", name: "read", content: [{ type: "text", text } as const], isError: false };
+        expect(JSON.stringify(toolEntry(result, 0, "r" as RunId))).not.toMatch(TAG);
+      }),
+    );
+  });
+
   it("can form no tag of a system message, whatever it holds", () => {
     fc.assert(
       fc.property(hostile, hostile, hostile, hostile, (text, name, mimeType, origin) => {
