@@ -28,7 +28,7 @@ import type { AgentState } from "../core/state.ts";
 import { type AcceptResult, accept, recipientOf } from "../inbox/accept.ts";
 import { resolveQueueSettings } from "../inbox/queue-settings.ts";
 import { dropDelivery, retryDelivery } from "../outbox/dead-letters.ts";
-import { DEFAULT_OUTBOX, Outbox } from "../outbox/outbox.ts";
+import { DEFAULT_OUTBOX, Outbox, type OutboxOptions } from "../outbox/outbox.ts";
 import { RunEvents } from "../runs/events.ts";
 import { type LaneSizes, Lanes } from "../runs/lanes.ts";
 import type { RunState } from "../runs/live-run.ts";
@@ -52,7 +52,7 @@ export interface AgentSystemOptions {
   readonly restore?: "resume" | "discard";
   readonly lanes?: LaneSizes;
   readonly runs?: Partial<RunSettings>;
-  readonly outbox?: Partial<{ maxAgeMs: number; sendTimeoutMs: number; concurrency: number }>;
+  readonly outbox?: Partial<Omit<OutboxOptions, "node">>;
   /** Agents kept in memory while they rest. */
   readonly warm?: number;
   readonly voice: RunPorts["voice"];

@@ -27,11 +27,18 @@ export interface OutboxOptions {
   readonly maxAgeMs: number;
   /** How long one send may take before its outcome counts as unknown. */
   readonly sendTimeoutMs: number;
+  /** What a channel says is absent may still be on its way to it: believed only when it says so after this time. */
+  readonly absentAfterMs: number;
   /** Sends under way at once. */
   readonly concurrency: number;
 }
 
-export const DEFAULT_OUTBOX = { maxAgeMs: 24 * 3600_000, sendTimeoutMs: 60_000, concurrency: 64 } as const;
+export const DEFAULT_OUTBOX = {
+  maxAgeMs: 24 * 3600_000,
+  sendTimeoutMs: 60_000,
+  absentAfterMs: 5_000,
+  concurrency: 64,
+} as const;
 
 type Move = Extract<Op, { op: "delivery.move" }>;
 /** How one turn at a target ended: its head has left, it must wait, or nothing is owed there. */
@@ -254,9 +261,16 @@ export class Outbox {
       const lookup = async () => connector.lookup?.({ id, target: delivery.target, payload });
       const found = await this.#inTime(lookup, undefined).catch(() => undefined);
       if (found === "arrived") return this.#end(delivery, { to: "sent" });
-      if (found === "absent") return this.#retry(delivery, reason);
-      target.asked = { id, times: target.asked?.id === id ? target.asked.times + 1 : 1 };
-      if (!tooOld) return { next: "wait", ms: backoffMs(id, target.asked.times) };
+      const now = this.#ports.clock.monotonic();
+      const { times, since } = target.asked?.id === id ? target.asked : { times: 0, since: now };
+      const early = since + this.#options.absentAfterMs - now;
+      if (found === "absent" && early <= 0) {
+        target.asked = undefined;
+        return this.#retry(delivery, reason);
+      }
+      target.asked = { id, times: times + 1, since };
+      if (found === "absent") return { next: "wait", ms: early };
+      if (!tooOld) return { next: "wait", ms: backoffMs(id, times + 1) };
     }
     return this.#end(delivery, { to: "unconfirmed", reason });
   }
@@ -317,7 +331,7 @@ interface Target {
   silent?: { readonly id: DeliveryId; readonly attempts: number; readonly since: number };
   /** The delivery whose wait is being, or was, sat out here. */
   waited?: DeliveryId;
-  /** The delivery the channel was asked about, and how often it did not know. */
-  asked?: { readonly id: DeliveryId; readonly times: number };
+  /** The delivery the channel was asked about, how often, and since when. */
+  asked?: { readonly id: DeliveryId; readonly times: number; readonly since: number };
   cancelTimer?: () => void;
 }

@@ -21,6 +21,7 @@ export const engine: SubjectUnderTest = {
     "abort",
     "attempts",
     "discard",
+    "lookup-grace",
     "queue-modes",
     "agent-messages",
   ],

@@ -204,6 +204,13 @@ export const SCENARIOS: readonly Scenario[] = [
     crashes: [0, 4],
     channel: SICK_CHANNEL,
   }),
+  scenario("late-arrivals", "sends still under way when their node is back, on channels that can be asked", {
+    nodes: [1, 2],
+    crashes: [2, 5],
+    classes: ["reconcilable"],
+    channel: { ...CALM_CHANNEL, slow: 0.4 },
+    needs: ["lookup-grace"],
+  }),
   scenario("slow-sends", "sends still under way when their node is back, on channels that cannot be asked", {
     nodes: [1, 2],
     crashes: [2, 6],

@@ -56,6 +56,7 @@ export type Feature =
   | "abort"
   | "attempts"
   | "discard"
+  | "lookup-grace"
   | "queue-modes"
   | "agent-messages";
 
