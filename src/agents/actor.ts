@@ -19,7 +19,9 @@ import { failRun, runLoop } from "../runs/loop.ts";
 import { resumeRun } from "../runs/resume.ts";
 import type { RunPorts } from "../runs/run-ports.ts";
 import { beginFresh, changeSettings, recordSilent, resetSession, settle, settleStop } from "./inbox-steps.ts";
+import { stopOf } from "./subagents/tree.ts";
 import { laneOf, type RunChoice, steerInto, takeRun } from "./take.ts";
+import { windDown } from "./wind-down.ts";
 
 /** How many waiting messages are looked at first, and in each portion where all must be. */
 const FIRST_LOOK = 8;
@@ -73,6 +75,8 @@ export class Actor {
   /** Messages that may enter the active run at its next step, as was decided when they arrived. */
   #steerable = new Set<number>();
   #seen = 0;
+  /** A run was refused because the agent, or one above it, was stopped. */
+  #stopped = false;
   /** Something that interrupts waits, perhaps behind much else. */
   #interrupted = false;
 
@@ -210,6 +214,11 @@ export class Actor {
         this.#run = undefined;
         // Not ours, or claimed anew since: if somebody woke us meanwhile, the next look tells which.
         if (error instanceof LostHolding && error.refused === "fenced") continue;
+        if (error instanceof LostHolding && error.refused === "stopped") {
+          this.#stopped = true;
+          this.#again = true;
+          continue;
+        }
         // What the store keeps as JSON and is none is as corrupt as what has the wrong shape.
         if (error instanceof CorruptDataError || error instanceof SyntaxError) {
           this.#host.degraded(this.agentId, errorText(error));
@@ -259,6 +268,16 @@ export class Actor {
       return !holding.released;
     }
     this.#faulted = false;
+    if (this.#stopped || holding.record.stopped) {
+      const wound = await windDown(ports, holding);
+      if (wound.is === "settled") return this.#settled(wound.messages);
+      this.#stopped = false;
+      // The mark in memory is not the one in the store.
+      if (wound.is === "free" && holding.record.stopped) {
+        this.#holding = undefined;
+        return true;
+      }
+    }
     const { choice, messages, seen, now } = await this.#choose(holding);
     if (this.#discards && (await this.#discard(holding, messages))) return true;
     this.#discards = false;
@@ -279,7 +298,7 @@ export class Actor {
         return this.#settled([choice.message]);
       case "settle":
         if (choice.message.body.kind === "setting") await changeSettings(ports, holding, choice.message);
-        else await settle(holding, "settle", [choice.message], "recorded", choice.reason);
+        else await settle(ports, holding, "settle", [choice.message], "recorded", choice.reason);
         return this.#settled([choice.message]);
       case "run":
         if (this.#isStale(holding, choice.messages, now)) {
@@ -362,7 +381,8 @@ export class Actor {
 
   async #take(holding: Holding, choice: RunChoice, seen: number): Promise<boolean> {
     const { ports } = this.#host;
-    const runId = ports.ids.uuid() as RunId;
+    // The run may have been promised to somebody under its id when its message was posted.
+    const runId = choice.messages.find(({ asRun }) => asRun !== undefined)?.asRun ?? (ports.ids.uuid() as RunId);
     const queued = new AbortController();
     this.#queued = { runId, abort: () => queued.abort() };
     const place = await this.#enter(laneOf(holding), queued.signal);
@@ -371,13 +391,15 @@ export class Actor {
       if (this.#host.draining()) return false;
       if (!place) {
         // Aborted while it waited for a lane: its messages never run.
-        await settle(holding, "abort.queued", choice.messages, "aborted", `run ${runId} was aborted before it began`);
+        const reason = `run ${runId} was aborted before it began`;
+        await settle(ports, holding, "abort.queued", choice.messages, "aborted", reason);
         return this.#settled(choice.messages);
       }
       // More came while it waited for a lane: what is taken is decided anew, a reset may go first.
       const looked = this.#again ? await this.#choose(holding) : { choice, seen };
       const now = looked.choice;
-      if (now.act !== "run") return true;
+      // What runs next may not be what the run was meant for.
+      if (now.act !== "run" || now.messages[0]?.asRun !== choice.messages[0]?.asRun) return true;
       const run = await takeRun(ports, holding, runId, now, looked.seen).catch((error) => {
         // A reset came between the look and the commit: what to do is decided anew (M10).
         if (error instanceof LostHolding && error.refused === "conflict") return undefined;
@@ -443,6 +465,8 @@ export class Actor {
         );
         return;
       }
+      // Nothing begins any more under a stop, not even what a crash interrupted (M20).
+      if (await stopOf(ports.store, holding.record)) run.end("stop");
       // A reset or a stop may have been accepted before the crash.
       void this.#lookAtArrivals(run);
       // The suspect is cleared by its first new step, or by its end.
@@ -467,7 +491,7 @@ export class Actor {
   async #discard(holding: Holding, waiting: readonly Message[]): Promise<boolean> {
     const old = waiting.filter((message) => message.acceptedAt < this.#host.startedAt);
     if (old.length === 0) return false;
-    await settle(holding, "discard", old, "discarded", "restore: discard");
+    await settle(this.#host.ports, holding, "discard", old, "discarded", "restore: discard");
     return this.#settled(old);
   }
 }

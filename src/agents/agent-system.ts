@@ -6,11 +6,12 @@
 import { z } from "zod";
 import type { Config } from "../config/config-schema.ts";
 import { type AgentRecord, DEFAULT_PROFILE } from "../core/agent.ts";
-import type { Op, Posted, Recipient } from "../core/change.ts";
+import type { Op, OpResult, Posted, Recipient } from "../core/change.ts";
+import { sleep } from "../core/clock.ts";
 import { type Connector, type ConnectorHost, DEFAULT_REPLAY_HORIZON_MS } from "../core/connector.ts";
 import type { Delivery, DeliveryContext } from "../core/delivery.ts";
 import { type AgentDescriptor, type AgentFetchStrategy, agentDescriptorSchema } from "../core/descriptor.ts";
-import { errorText, InvalidInputError, InvariantError, NotFoundError } from "../core/errors.ts";
+import { errorText, InvalidInputError, InvariantError, NotFoundError, TimeoutError } from "../core/errors.ts";
 import { type AgentId, type DeliveryId, messageId, type RunId, type SessionKey } from "../core/ids.ts";
 import {
   isSettled,
@@ -41,6 +42,9 @@ import { OneAtATime } from "./one-at-a-time.ts";
 import { readRunResult } from "./run-result.ts";
 import { type LiveRuns, type RunEnd, runState, type WhatWaits, waitForRun } from "./run-tracking.ts";
 import { seedAgent } from "./seed-agent.ts";
+import type { SubagentSettings } from "./subagents/settings.ts";
+import { stopOps } from "./subagents/stop.ts";
+import { type SubagentHost, Subagents } from "./subagents/subagents.ts";
 import { Waits } from "./waits.ts";
 import { whatWaits } from "./what-waits.ts";
 
@@ -65,6 +69,9 @@ export interface AgentSystemOptions {
   readonly isStale?: (agent: AgentRecord, lastInteractionAt: number, now: number) => boolean;
   /** How messages are treated that arrive while a run is active. Default: one run each, in order. */
   readonly queue?: Config["queue"];
+  readonly subagents?: Partial<SubagentSettings>;
+  /** What else goes into the commit that ends a run, beside children's reports. */
+  readonly alsoAtEnd?: RunPorts["alsoAtEnd"];
 }
 
 /** Whom a message is for: an agent by id, by what it is (made if there is none), or by how it is found. */
@@ -117,16 +124,19 @@ const KNOWN_KEYS = 20_000;
 const POLL_ALONE_MS = 30_000;
 const POLL_SHARED_MS = 1_000;
 export const DEFAULT_WAIT_MS = 30_000;
+const REMOVE_AGAIN_MS = 200;
 
 export class AgentSystem {
   readonly #ports: Ports;
   readonly #options: AgentSystemOptions;
   readonly #actors = new Map<AgentId, Actor>();
   readonly #degraded = new Map<AgentId, string>();
-  /** Keys of agents that are there: agents are not unmade, so what was seen once need not be looked up again. */
+  /** Keys of agents that are there: seldom is one removed, so what was seen once need not be looked up again. */
   readonly #knownKeys = new Set<SessionKey>();
   readonly #waits: Waits<Answer>;
   readonly #suspects = new OneAtATime();
+  /** The children agents have started. */
+  readonly subagents: Subagents;
   readonly #membership: Membership;
   readonly events: RunEvents;
   readonly lanes: Lanes;
@@ -143,6 +153,7 @@ export class AgentSystem {
     this.#waits = new Waits(ports.clock);
     this.events = new RunEvents(ports.log);
     this.lanes = new Lanes(options.lanes);
+    this.subagents = new Subagents(ports, this.#subagentHost(), options.subagents);
     const { nodeName: name, leaseMs } = options;
     const pollMs = options.pollMs ?? (leaseMs === undefined ? POLL_ALONE_MS : POLL_SHARED_MS);
     this.#membership = new Membership(
@@ -194,6 +205,12 @@ export class AgentSystem {
       voice: this.#options.voice,
       limits: this.#options.limits,
       budgets: this.#options.budgets,
+      alsoAtEnd: async (agent, run, result) => [
+        ...(await this.subagents.alsoAtEnd(agent, run, result)),
+        ...((await this.#options.alsoAtEnd?.(agent, run, result)) ?? []),
+      ],
+      alsoAtSettle: (agent, messages, reason) => this.subagents.alsoAtSettle(agent, messages, reason),
+      stopChildren: (agent) => this.subagents.stopChildren(agent),
       owed: (deliveries) => outbox.offer(deliveries),
       posted: (posted) => {
         for (const one of posted) this.#wakeIfOurs(one);
@@ -234,6 +251,7 @@ export class AgentSystem {
     this.#restoring = true;
     await this.#membership.start();
     this.#restoring = false;
+    this.subagents.init();
     for (const connector of this.#ports.connectors.values()) await connector.start(this.connectorHost(connector));
   }
 
@@ -252,7 +270,23 @@ export class AgentSystem {
     const { body, source, delivery } = posting;
     const message: NewMessage = { body, source, delivery, acceptedAt: clock.now() };
     const to = await this.#recipient(posting.to);
-    const result = await accept(this.#ports, {
+    const result = await this.#accept(posting, message, to, waits).catch((error) => {
+      // The agent of a key that was known may have been removed: then it is made anew.
+      if (!(error instanceof NotFoundError) || !("sessionKey" in to) || !this.#knownKeys.delete(to.sessionKey))
+        throw error;
+      return this.#recipient(posting.to).then((again) => this.#accept(posting, message, again, waits));
+    });
+    if (result.status !== "stale") this.#wakeIfOurs(result);
+    return result;
+  }
+
+  #accept(
+    posting: Posting,
+    message: NewMessage,
+    to: Recipient,
+    waits?: (to: Recipient) => readonly Op[],
+  ): Promise<AcceptResult> {
+    return accept(this.#ports, {
       to,
       message,
       replayHorizonMs: posting.replayHorizonMs ?? DEFAULT_REPLAY_HORIZON_MS,
@@ -264,8 +298,6 @@ export class AgentSystem {
       this.#membership.doubt();
       throw error;
     });
-    if (result.status !== "stale") this.#wakeIfOurs(result);
-    return result;
   }
 
   /**
@@ -339,6 +371,65 @@ export class AgentSystem {
     const done = marked?.op === "run.abort" && marked.marked;
     if (done) for (const actor of this.#actors.values()) if (actor.run?.id === runId) actor.run.end(reason);
     return done;
+  }
+
+  /**
+   * Stops an agent and everything it has started, on whichever nodes: once this resolves, nothing of it begins any more
+   * (L7). A person's next message starts the agent again, unless it is a subagent.
+   */
+  async stop(agentId: AgentId, reason = "stopped by a person"): Promise<void> {
+    const { store, clock } = this.#ports;
+    const claimFor = this.#host ? this.node : undefined;
+    const ops = await stopOps(store, agentId, reason, clock.now());
+    await this.#change(
+      "agent.stop",
+      ops.map((op) => (op.op === "message.post" ? { ...op, claimFor } : op)),
+    );
+  }
+
+  /** Takes a stop back. */
+  async startAgain(agentId: AgentId): Promise<void> {
+    await this.#change("agent.start", [{ op: "agent.stop", agentId, mark: null }]);
+  }
+
+  /** Stops an agent with all it has started, and removes it for ever once it rests. Its children still report. */
+  async remove(agentId: AgentId, reason = "removed by a person"): Promise<void> {
+    const { store, clock, ids } = this.#ports;
+    const record = await store.agent(agentId);
+    if (!record || record.stopped?.removed) throw new NotFoundError(`There is no agent ${agentId}.`);
+    await this.stop(agentId, reason);
+    for (const until = clock.monotonic() + DEFAULT_WAIT_MS; ; ) {
+      const ops: Op[] = [{ op: "agent.remove", agentId, reason }];
+      const done = await store.commit({ id: ids.change(), site: "agent.remove", at: clock.now(), ops });
+      this.#knownKeys.delete(record.sessionKey);
+      if (done.ok) return;
+      if (clock.monotonic() >= until) {
+        throw new TimeoutError(`Agent ${agentId} was stopped, but is still at work.`, { hint: "Try again later." });
+      }
+      await sleep(clock, REMOVE_AGAIN_MS);
+    }
+  }
+
+  async #change(site: string, ops: readonly Op[]): Promise<void> {
+    const { store, ids, clock } = this.#ports;
+    const done = await store.commit({ id: ids.change(), site, at: clock.now(), ops });
+    if (!done.ok) throw new NotFoundError(done.detail, { hint: "Nothing was changed." });
+    this.#wakePosted(done.results);
+  }
+
+  #wakePosted(results: readonly (OpResult | undefined)[]): void {
+    for (const result of results) if (result?.op === "message.post") this.#wakeIfOurs(result);
+  }
+
+  #subagentHost(): SubagentHost {
+    return {
+      posted: (results) => this.#wakePosted(results),
+      runOf: (agentId) => this.#actors.get(agentId)?.run?.id,
+      outsideLane: (agentId, wait) => this.#actors.get(agentId)?.outsideLane(wait) ?? wait,
+      onRunEnd: (listener) => this.events.listen((event) => event.type === "end" && listener(event.runId)),
+      node: () => (this.#host ? this.node : undefined),
+      shared: this.#options.leaseMs !== undefined,
+    };
   }
 
   /** Where a run stands, on whichever node. */
@@ -441,6 +532,7 @@ export class AgentSystem {
       }
     }
     this.#membership.stop();
+    this.subagents.close();
     for (const actor of this.#actors.values()) actor.drain();
     this.#waits.setAside();
     await Promise.allSettled([...this.#actors.values()].flatMap((actor) => actor.working ?? []));

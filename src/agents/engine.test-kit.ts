@@ -22,6 +22,8 @@ import type { Tool, ToolContext, ToolHost, ToolOutput } from "../core/tool.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import { openMemoryStore } from "../store/sqlite/open-store.ts";
 import { AgentSystem, type AgentSystemOptions, type Posting } from "./agent-system.ts";
+import { sessionsSpawnTool, startBackgroundAgentTool } from "./subagents/spawn-tools.ts";
+import { subagentsTool } from "./subagents/subagents-tool.ts";
 
 // ---------------------------------------------------------------------------------------------------------------- time
 
@@ -226,6 +228,8 @@ export function channel(name: string, sendingClass: SendingClass = "idempotent")
 export interface NestOptions {
   readonly script?: Script;
   readonly tools?: Readonly<Record<string, ToolSpec>>;
+  /** Whether agents have the real tools that start children. */
+  readonly children?: boolean;
   readonly channels?: readonly Channel[];
   readonly system?: Partial<AgentSystemOptions>;
   readonly files?: FileStore;
@@ -564,6 +568,12 @@ export class Nest {
         },
       }),
     );
+    if (this.options.children) {
+      const subagents = () => this.system.subagents;
+      const { store, clock } = this;
+      tools.push(sessionsSpawnTool(subagents) as Tool, startBackgroundAgentTool(subagents) as Tool);
+      tools.push(subagentsTool(subagents, { store, clock }) as Tool);
+    }
     const byName = new Map(tools.map((tool) => [tool.name, tool]));
     return { list: () => tools, find: (_agent, name) => byName.get(name) };
   }

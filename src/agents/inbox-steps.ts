@@ -9,12 +9,16 @@ import type { Message } from "../core/message.ts";
 import { stateAfterReset } from "../core/state-after-reset.ts";
 import { chain, messageEntries, resetMarker } from "../history/entries.ts";
 import { owe } from "../outbox/owe.ts";
+import { claiming } from "../runs/act.ts";
 import type { Holding } from "../runs/holding.ts";
 import type { RunPorts } from "../runs/run-ports.ts";
 
 export const RESET_TEXT = "Session reset.";
 export const STOPPED_TEXT = "⚙️ Agent was aborted.";
 export const NOTHING_TO_STOP_TEXT = "No active inference to stop.";
+/** What a person reads who stopped children too. */
+export const stoppedText = (children: number): string =>
+  children === 0 ? STOPPED_TEXT : `${STOPPED_TEXT} Stopped ${children} sub-agent${children === 1 ? "" : "s"}.`;
 
 export const settlement = ({ seq }: Message, state: Settlement["state"], reason?: string): Settlement => ({
   seq,
@@ -23,8 +27,9 @@ export const settlement = ({ seq }: Message, state: Settlement["state"], reason?
   ...(reason ? { reason } : {}),
 });
 
-/** Settles messages that need no run. */
+/** Settles messages that need no run, or never get one: whoever was promised one is told in the same commit. */
 export async function settle(
+  ports: RunPorts,
   holding: Holding,
   site: string,
   messages: readonly Message[],
@@ -32,12 +37,20 @@ export async function settle(
   reason: string,
 ): Promise<void> {
   const settlements = messages.map((message) => settlement(message, state, reason));
-  await holding.commit({ site, ops: [{ op: "message.settle", settlements }] });
+  const also = (await ports.alsoAtSettle?.(holding.record, messages, reason)) ?? [];
+  const ops: Op[] = [{ op: "message.settle", settlements }, ...also.map((op) => claiming(op, holding.node))];
+  const { results } = await holding.commit({ site, ops });
+  ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
 }
 
 /** Silent messages enter history; nobody is woken by them. */
-export async function recordSilent(ports: RunPorts, holding: Holding, messages: readonly Message[]): Promise<void> {
-  const settlements = messages.map((message) => settlement(message, "recorded", "silent"));
+export async function recordSilent(
+  ports: RunPorts,
+  holding: Holding,
+  messages: readonly Message[],
+  reason = "silent",
+): Promise<void> {
+  const settlements = messages.map((message) => settlement(message, "recorded", reason));
   const append = chain(ports.ids, holding, messageEntries(messages));
   await holding.commit({ site: "record", ops: [{ op: "message.settle", settlements }], append });
 }
@@ -66,12 +79,14 @@ export async function beginFresh(ports: RunPorts, holding: Holding): Promise<voi
   await holding.commit({ site: "reset.stale", ops: [], append, state: stateAfterReset(holding.state, at), begins });
 }
 
-/** A stop: the run it ended is there, or there was none. */
+/** A stop: the run it ended is there, or there was none. What the agent has started is stopped in the same commit. */
 export async function settleStop(ports: RunPorts, holding: Holding, message: Message): Promise<void> {
   const [run] = await ports.store.runs(holding.agentId, { limit: 1 });
   const ended = run?.outcome === "aborted" && (run.endedAt ?? 0) >= message.acceptedAt;
+  const { ops, stopped } = (await ports.stopChildren?.(holding.record)) ?? { ops: [], stopped: 0 };
   const reason = ended ? `stopped run ${run.id}` : "no run to stop";
-  await command(ports, holding, message, { site: "stop", reason, text: ended ? STOPPED_TEXT : NOTHING_TO_STOP_TEXT });
+  const text = ended || stopped > 0 ? stoppedText(stopped) : NOTHING_TO_STOP_TEXT;
+  await command(ports, holding, message, { site: "stop", reason, text }, {}, ops);
 }
 
 /** How the agent is to treat what arrives while it is busy, from now on. */
@@ -104,14 +119,17 @@ async function command(
   message: Message,
   { site, reason, text }: { site: string; reason: string; text: string },
   beside: Beside = {},
+  also: readonly Op[] = [],
 ): Promise<void> {
   const told = notice(ports, holding, message, text);
   const ops: Op[] = [
     ...told.map((delivery): Op => ({ op: "delivery.add", delivery })),
     { op: "message.settle", settlements: [settlement(message, "recorded", reason)] },
+    ...also.map((op) => claiming(op, holding.node)),
   ];
-  await holding.commit({ site, ops, ...beside });
+  const { results } = await holding.commit({ site, ops, ...beside });
   ports.owed(told);
+  ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
 }
 
 function notice(ports: RunPorts, holding: Holding, message: Message, text: string): readonly NewDelivery[] {

@@ -15,6 +15,7 @@ import { retentionDefaults, retentionSchema } from "./sections/retention.ts";
 import { runDefaults, runsSchema } from "./sections/runs.ts";
 import { sessionDefaults, sessionSchema } from "./sections/session.ts";
 import { storeDefaults, storeSchema } from "./sections/store.ts";
+import { subagentDefaults, subagentsSchema } from "./sections/subagents.ts";
 import { section, text } from "./values.ts";
 
 export const configSchema = section({
@@ -29,6 +30,7 @@ export const configSchema = section({
   agentToAgent: agentToAgentSchema,
   budgets: budgetsSchema,
   queue: queueSchema,
+  subagents: subagentsSchema,
   lanes: lanesSchema,
   runs: runsSchema,
   outbox: outboxSchema,
@@ -48,6 +50,7 @@ export const configDefaults = {
   session: sessionDefaults,
   agentToAgent: agentToAgentDefaults,
   queue: queueDefaults,
+  subagents: subagentDefaults,
   lanes: laneDefaults,
   runs: runDefaults,
   outbox: outboxDefaults,

@@ -44,7 +44,7 @@ const members = (value: unknown): readonly (readonly [string, unknown])[] =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
 
 function unknownKey(key: string, known: Iterable<string>, path: Path): Warning {
-  const meant = closestWord(key, known) ?? (path.length === 0 ? OTHER_WORDS.get(key) : undefined);
+  const meant = (path.length === 0 ? OTHER_WORDS.get(key) : undefined) ?? closestWord(key, known);
   const message = meant ? `unknown key, ignored; did you mean "${meant}"?` : "unknown key, ignored";
   return { path: [...path, key], atKey: true, message };
 }

@@ -36,6 +36,10 @@ export interface AgentRecord {
 export interface StopMark {
   readonly at: number;
   readonly reason: string;
+  /** The sequence the next message would have got: what has it or a later one came after the stop. Set by the store. */
+  readonly seq?: number;
+  /** The agent is gone: its address is free, its inbox takes nothing, its history is deleted. Never taken back. */
+  readonly removed?: true;
 }
 
 /** What it takes to make an agent. Two first messages make one: the session key is unique (M3). */

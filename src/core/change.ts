@@ -59,7 +59,6 @@ export type Op =
       readonly claimFor?: number;
     }
   | { readonly op: "run.abort"; readonly runId: RunId; readonly mark: AbortMark }
-  | { readonly op: "agent.stop"; readonly agentId: AgentId; readonly mark: StopMark | null }
   /** An agent's run waits for another agent. Refused where that closes a circle of open runs (M11); again is the same. */
   | {
       readonly op: "wait.begin";
@@ -69,6 +68,10 @@ export type Op =
       readonly runId: RunId;
     }
   | { readonly op: "wait.end"; readonly id: string }
+  /** `ifSeq`: refused unless the mark in place is the one of that sequence, so that a later stop is never taken back. */
+  | { readonly op: "agent.stop"; readonly agentId: AgentId; readonly mark: StopMark | null; readonly ifSeq?: number }
+  /** Removes an agent that rests, for ever; refused while something waits or runs. What it owes outside is still sent. */
+  | { readonly op: "agent.remove"; readonly agentId: AgentId; readonly reason: string }
   // Ownership.
   /** `was`: the number this same process had before it lost its lease. It was away and has not died (M13). */
   | { readonly op: "node.join"; readonly name: string; readonly leaseUntil: number; readonly was?: number }
@@ -157,7 +160,8 @@ export type Op =
   | { readonly op: "budget.sweep"; readonly reservedBefore: number; readonly rowsBefore: number }
   | { readonly op: "job.put"; readonly job: CronJob }
   | { readonly op: "job.remove"; readonly id: string }
-  | { readonly op: "subagent.put"; readonly record: SubagentRunRecord }
+  /** `expect`: refused unless the record is there and has not ended, or has. */
+  | { readonly op: "subagent.put"; readonly record: SubagentRunRecord; readonly expect?: "open" | "ended" }
   | { readonly op: "subagent.remove"; readonly runId: string }
   /** A small durable fact: a connector's offset, a counter. `null` removes it. */
   | { readonly op: "fact.put"; readonly key: string; readonly value: string | null }

@@ -47,6 +47,8 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     text: z.string(),
     childId: agentIdSchema,
     childRunId: runId,
+    /** Recorded, and nobody is woken: the child said that there is nothing to announce, or its requester was stopped. */
+    silent: z.boolean().optional(),
   }),
   z.object({
     kind: z.literal("reset"),
@@ -105,6 +107,8 @@ export const newMessageSchema = z
     source: sourceSchema.optional(),
     /** A key of the caller's own that makes a repeated message the same one, where no channel gives an id. */
     key: z.string().min(1).optional(),
+    /** The id of the run that takes it, promised when it was posted: whoever started a child can ask for its run at once. */
+    asRun: runId.optional(),
     /** Where the answer goes. Absent: nobody outside is answered. */
     delivery: deliveryContextSchema.optional(),
     acceptedAt: z.number().int(),
@@ -142,8 +146,12 @@ export const wishesOf = (body: MessageBody): RunWishes | undefined =>
   body.kind === "user" || body.kind === "trigger" ? body.wishes : undefined;
 
 /** Silent messages are recorded and wake nobody (M4). */
-export const isSilent = (body: MessageBody): boolean => body.kind === "system" && body.silent === true;
+export const isSilent = (body: MessageBody): boolean =>
+  (body.kind === "system" || body.kind === "report") && body.silent === true;
 
-/** Whether a message counts towards the queue's cap: people's and ordinary system messages do, the rest are exempt (M1). */
-export const countsTowardsCap = (body: MessageBody): boolean =>
-  body.kind === "user" || (body.kind === "system" && !body.silent);
+/**
+ * Whether a message counts towards the queue's cap: people's and ordinary system messages do, the rest are exempt (M1). So is
+ * one whose run is promised: whoever was told of it waits for its report.
+ */
+export const countsTowardsCap = ({ body, asRun }: Pick<NewMessage, "body" | "asRun">): boolean =>
+  asRun === undefined && (body.kind === "user" || (body.kind === "system" && !body.silent));

@@ -4,7 +4,7 @@ import { InvalidInputError } from "./errors.ts";
 import { queueDropPolicySchema, queueModeSchema } from "./queue.ts";
 import type { AgentState } from "./state.ts";
 
-const THINKING = ["off", "minimal", "low", "medium", "high", "xhigh"] as const;
+export const THINKING_LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"] as const;
 
 const oneLine = (max: number) =>
   z
@@ -32,7 +32,7 @@ const whole = (min: number, max: number): Settable => ({
 
 /** What may be set from outside. Everything else in a state is written by the part of the engine it belongs to. */
 export const SETTABLE = {
-  thinkingLevel: words(THINKING),
+  thinkingLevel: words(THINKING_LEVELS),
   verboseLevel: words(["off", "on", "full"]),
   reasoningLevel: words(["off", "on", "reasoning"]),
   elevatedLevel: words(["off", "on", "ask", "full"]),

@@ -36,6 +36,8 @@ export const agentStateSchema = z.looseObject({
       network: z.boolean().optional(),
     })
     .optional(),
+  /** The tools an agent has at most: those of the one that started it, where it speaks as somebody else. */
+  inheritedTools: z.array(z.string()).optional(),
   ...sessionEntryFields,
 });
 export type AgentState = z.infer<typeof agentStateSchema>;

@@ -32,6 +32,7 @@ export interface Page {
 }
 
 export interface StoreReader {
+  /** Also one that was removed: its mark says so. */
   agent(id: AgentId): Promise<AgentRecord | undefined>;
   agentByKey(key: SessionKey): Promise<AgentRecord | undefined>;
   agentFor(strategy: AgentFetchStrategy): Promise<AgentRecord | undefined>;
@@ -72,7 +73,9 @@ export interface StoreReader {
   job(id: string): Promise<CronJob | undefined>;
   jobs(): Promise<readonly CronJob[]>;
   subagentRun(runId: string): Promise<SubagentRunRecord | undefined>;
-  subagentRuns(filter?: { readonly requesterSessionKey?: string }): Promise<readonly SubagentRunRecord[]>;
+  subagentRuns(filter?: SubagentRunFilter): Promise<readonly SubagentRunRecord[]>;
+  /** How many children of a requester have not ended. */
+  openSubagentRuns(requesterSessionKey: string): Promise<number>;
   budget(key: string): Promise<BudgetRecord | undefined>;
   /** By key, for listings. */
   budgets(page: Page & { readonly after?: string }): Promise<readonly BudgetRecord[]>;
@@ -95,6 +98,11 @@ export interface RunUsage {
   /** In dollars, as the providers' prices say. */
   readonly cost: number;
 }
+/** One of: the children of a requester, those that have not ended, those to be put away by a time (the first due first). */
+export type SubagentRunFilter =
+  | { readonly requesterSessionKey: string }
+  | { readonly open: true }
+  | { readonly dueBy: number; readonly limit: number };
 
 export interface Line {
   readonly position: number;

@@ -24,6 +24,12 @@ export const subagentRunRecordSchema = z.looseObject({
   archiveAtMs: z.number().int().optional(),
   cleanupCompletedAt: z.number().int().optional(),
   cleanupHandled: z.boolean().optional(),
+  /** By their ids, which outlive their addresses. */
+  childAgentId: z.string().optional(),
+  requesterAgentId: z.string().optional(),
+  /** The agent that was told, or why nobody was (M19). */
+  reportedTo: z.string().optional(),
+  reportDropped: z.string().optional(),
 });
 export type SubagentRunRecord = z.infer<typeof subagentRunRecordSchema>;
 

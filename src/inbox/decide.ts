@@ -75,7 +75,10 @@ export function choose({ now, waiting, urgent, busyUntil, dedupe }: RestingAgent
     summarize,
     cap: waiting.at(-1)?.settings.cap ?? 1,
   });
-  const interrupting = kept.find(({ settings }) => settings.mode === "interrupt");
+  // A report never interrupts: it waits its turn like anything else that is told.
+  const interrupting = kept.find(
+    ({ message, settings }) => settings.mode === "interrupt" && message.body.kind !== "report",
+  );
   if (interrupting) return run([interrupting], false);
   const next = kept[0] as Waiting;
   const waited = busyUntil !== undefined && next.message.acceptedAt <= busyUntil;
@@ -102,7 +105,8 @@ export function choose({ now, waiting, urgent, busyUntil, dedupe }: RestingAgent
 function withoutRun(waiting: readonly Waiting[]): Choice | undefined {
   const message = waiting[0]?.message;
   switch (message?.body.kind) {
-    case "system": {
+    case "system":
+    case "report": {
       if (!isSilent(message.body)) return undefined;
       const loud = waiting.findIndex((one) => !isSilent(one.message.body));
       const silent = loud === -1 ? waiting : waiting.slice(0, loud);
@@ -126,10 +130,15 @@ function withoutRun(waiting: readonly Waiting[]): Choice | undefined {
 }
 
 const isRunnable = ({ body }: Message): boolean =>
-  body.kind === "user" || body.kind === "report" || body.kind === "trigger" || (body.kind === "system" && !body.silent);
+  !isSilent(body) &&
+  (body.kind === "user" || body.kind === "report" || body.kind === "trigger" || body.kind === "system");
 
-/** A trigger runs alone, its slot is closed by its own run (M22); so does what wants something for its run. */
-const runsAlone = ({ body }: Message): boolean => body.kind === "trigger" || wishesOf(body) !== undefined;
+/**
+ * A trigger runs alone, its slot is closed by its own run (M22); so does what wants something for its run, and what its run
+ * was promised to.
+ */
+const runsAlone = ({ body, asRun }: Message): boolean =>
+  body.kind === "trigger" || wishesOf(body) !== undefined || asRun !== undefined;
 
 const isCollectable = ({ message, settings }: Waiting): boolean => settings.mode === "collect" && !runsAlone(message);
 
@@ -168,7 +177,7 @@ function limit(waiting: readonly Waiting[], dedupe: QueueDedupeMode): Limited {
     dropped.push({ message, policy: `duplicate (${dedupe})` });
     return false;
   });
-  const counted = once.filter(({ message }) => countsTowardsCap(message.body));
+  const counted = once.filter(({ message }) => countsTowardsCap(message));
   const { cap = 1, dropPolicy = "summarize" } = counted.at(-1)?.settings ?? {};
   const over = counted.length - cap;
   if (over <= 0) return { kept: once, dropped, summarize: [] };
@@ -181,7 +190,7 @@ function limit(waiting: readonly Waiting[], dedupe: QueueDedupeMode): Limited {
 /** What makes a waiting message the same as an earlier one. An edit is another message. */
 function sameness(message: Message, dedupe: QueueDedupeMode): string | undefined {
   const id = message.source?.messageId?.trim();
-  if (dedupe === "none" || !countsTowardsCap(message.body)) return undefined;
+  if (dedupe === "none" || !countsTowardsCap(message)) return undefined;
   if (dedupe === "message-id")
     return id ? JSON.stringify([routeOf(message), id, message.source?.revision ?? 0]) : undefined;
   return id ? undefined : JSON.stringify([routeOf(message), messageText(message.body)]);
@@ -223,7 +232,7 @@ export function onArrival({ message, settings }: Waiting, run: BusyAgent): Arriv
   const same = routeOf(message) === run.route && !runsAlone(message);
   switch (settings.mode) {
     case "interrupt":
-      return "end-interrupt";
+      return body.kind === "report" ? "wait" : "end-interrupt";
     case "steer":
       return same ? "steer" : "wait";
     case "steer-backlog":

@@ -44,6 +44,7 @@ export function openHands({ config, paths, clock, permanentAgents, more = [], ol
       ...more,
     ],
     older,
+    nesting: config.subagents.maxDepth > 1,
     policyOf: (profile) => config.profiles[profile]?.tools,
   });
   const host = tools ?? ownTools;

@@ -23,6 +23,7 @@ import { openBudgets, zoneOf } from "./open-budgets.ts";
 import { type EmbeddedStore, openEmbeddedStore } from "./open-embedded-store.ts";
 import { openHands } from "./open-hands.ts";
 import { openModels } from "./open-models.ts";
+import { subagentSettingsOf, subagentTools } from "./open-subagents.ts";
 import { permanentAgentsOf } from "./permanent-agents.ts";
 import { startRetention } from "./retention.ts";
 
@@ -73,7 +74,8 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
     const files = diskFileStore(paths.files);
     const { store } = embedded;
     const world = agentsWorldOf({ store, clock, ids, files, config, system: () => started(agents) });
-    const [more, older] = [agentTools(world), olderAgentTools(world)];
+    const children = subagentTools(() => started(agents), { store, clock });
+    const [more, older] = [[...agentTools(world), ...children], olderAgentTools(world)];
     const hands = openHands({ config, paths, clock, permanentAgents, more, older, tools: options.tools });
     const ports: Ports = {
       clock,
@@ -96,6 +98,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
         sendTimeoutMs: config.outbox.sendTimeoutSeconds * 1000,
       },
       queue: config.queue,
+      subagents: subagentSettingsOf(config, paths),
       voice: async (agent, wishes) => {
         const { text, report } = await hands.promptOf(agent);
         const system = [text, wishes?.extraSystemPrompt ?? []].flat().join("\n\n");

@@ -129,7 +129,7 @@ async function commitResults(
 }
 
 /** A message a tool posts is claimed for this node, so that its agent is woken at once and not by the next poll. */
-const claiming = (op: Op, node: number): Op =>
+export const claiming = (op: Op, node: number): Op =>
   op.op === "message.post" && op.claimFor === undefined ? { ...op, claimFor: node } : op;
 
 function owedByTools(

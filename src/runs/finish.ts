@@ -2,16 +2,16 @@
  * Ends a run in one commit: the last entries, what is owed, the messages settled, the run's outcome, the agent's state, and
  * the agent given back where nothing waits. Before this commit the run goes on after a crash; after it, it never does.
  */
-import type { Op, Settlement } from "../core/change.ts";
+import type { CommitResult, Op, Settlement } from "../core/change.ts";
 import type { NewDelivery, Payload } from "../core/delivery.ts";
 import type { RunBody, RunErrorKind, RunOutcome, RunResult } from "../core/run.ts";
 import { routingFacts } from "../core/session-facts.ts";
 import type { AgentState } from "../core/state.ts";
 import { chain, toolEntry } from "../history/entries.ts";
 import { owe, oweReply } from "../outbox/owe.ts";
-import { openCalls, resultOf } from "./act.ts";
+import { claiming, openCalls, resultOf } from "./act.ts";
 import { NOT_STARTED, textOutput, UNKNOWN_OUTCOME } from "./call-tool.ts";
-import type { Holding } from "./holding.ts";
+import { type Committing, type Holding, LostHolding } from "./holding.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { RunPorts } from "./run-ports.ts";
 
@@ -66,7 +66,6 @@ export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, en
     ...deliveries.map((delivery): Op => ({ op: "delivery.add", delivery })),
     { op: "message.settle", settlements },
     { op: "run.end", runId: run.id, body, outcome: ending.outcome },
-    { op: "agent.release" },
   ];
   const state: AgentState = {
     ...(ending.state ?? holding.state),
@@ -78,13 +77,39 @@ export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, en
   const append = chain(ports.ids, holding, [...orphans, ...ending.entries]);
   // Whoever was told that the run will end must see it end so, whatever else came in between (M9).
   const evenAborted = ending.outcome === "aborted";
-  const { results } = await holding.commit({ site: ending.site, ops, append, state, run: run.guard(evenAborted) });
-  const release = results[ops.length - 1];
+  const result = resultOfRun(run, body, { ...ending, payload }, holding, at, pending);
+  const committing = { site: ending.site, ops, append, state, run: run.guard(evenAborted) };
+  const results = await commitWithOthers(holding, committing, () => ports.alsoAtEnd?.(holding.record, run, result));
+  const release = results.findLast((one) => one?.op === "agent.release");
   holding.released = release?.op === "agent.release" && release.released;
   holding.runId = undefined;
   run.state = "ended";
   ports.owed(deliveries);
-  return resultOfRun(run, body, { ...ending, payload }, holding, at, pending);
+  ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
+  return result;
+}
+
+const TRIES = 3;
+
+/**
+ * Commits the end together with what others want in the same commit. Whom they name may have gone away since they looked:
+ * then they are asked again, for the end must not wait for that.
+ */
+async function commitWithOthers(
+  holding: Holding,
+  committing: Committing,
+  others: () => Promise<readonly Op[]> | undefined,
+): Promise<Extract<CommitResult, { ok: true }>["results"]> {
+  for (let tries = 1; ; tries++) {
+    const also = (await others()) ?? [];
+    const ops: Op[] = [...committing.ops, ...also.map((op) => claiming(op, holding.node)), { op: "agent.release" }];
+    try {
+      return (await holding.commit({ ...committing, ops })).results;
+    } catch (error) {
+      const gone = error instanceof LostHolding && (error.refused === "missing" || error.refused === "conflict");
+      if (!gone || also.length === 0 || tries === TRIES) throw error;
+    }
+  }
 }
 
 function repliesOf(ports: RunPorts, run: LiveRun, payload: Payload | undefined, at: number): readonly NewDelivery[] {

@@ -1,12 +1,15 @@
 /** What the loop is given: the world, the settings of this node, and who listens. */
 import type { AgentRecord } from "../core/agent.ts";
-import type { Posted } from "../core/change.ts";
+import type { Op, Posted } from "../core/change.ts";
 import type { NewDelivery } from "../core/delivery.ts";
+import type { Message } from "../core/message.ts";
 import type { ModelChoice } from "../core/model.ts";
 import type { Ports } from "../core/ports.ts";
+import type { RunResult } from "../core/run.ts";
 import type { RunWishes } from "../core/run-wishes.ts";
 import type { SystemPromptReport } from "../core/system-prompt-report.ts";
 import type { RunEvents } from "./events.ts";
+import type { LiveRun } from "./live-run.ts";
 import type { Budgets } from "./spender.ts";
 
 export interface RunSettings {
@@ -44,6 +47,12 @@ export interface RunPorts extends Ports {
   limits?(agent: AgentRecord): RunLimits | undefined;
   /** What may be spent. Absent: nothing is limited, nothing is reserved. */
   readonly budgets?: Budgets;
+  /** What else is committed with a run's end: a child's report. Asked anew where what it named has gone away meanwhile. */
+  alsoAtEnd?(agent: AgentRecord, run: LiveRun, result: RunResult): Promise<readonly Op[]>;
+  /** The same for messages that end without a run, and why they do. */
+  alsoAtSettle?(agent: AgentRecord, messages: readonly Message[], reason: string): Promise<readonly Op[]>;
+  /** What stops the children of an agent whose person said stop, and how many of them there are. */
+  stopChildren?(agent: AgentRecord): Promise<{ readonly ops: readonly Op[]; readonly stopped: number }>;
   /** Told of deliveries that have just been committed. */
   owed(deliveries: readonly NewDelivery[]): void;
   /** Told of messages to agents that a tool's step has just committed. */

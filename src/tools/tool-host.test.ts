@@ -57,8 +57,8 @@ describe("what an agent may use", () => {
 });
 
 describe("the tool host", () => {
-  const a = { profile: "main", descriptor: { type: "user" } } as AgentRecord;
-  const b = { profile: "work", descriptor: { type: "subagent" } } as AgentRecord;
+  const a = { profile: "main", descriptor: { type: "user" }, state: {} } as AgentRecord;
+  const b = { profile: "work", descriptor: { type: "subagent" }, state: {} } as AgentRecord;
   const options = {
     policyOf: (profile: string) => (profile === "work" ? { deny: ["write"] } : undefined),
   };
@@ -70,6 +70,23 @@ describe("the tool host", () => {
     expect(names(host.list(b))).toEqual(["read"]);
     expect(host.find(b, "write")).toBeUndefined();
     expect(host.find(a, "write")?.name).toBe("write");
+  });
+
+  it("gives a child that speaks as somebody else no tool its parent lacks", () => {
+    const host = toolHost({ ...options, tools: [tool("write"), tool("read")] });
+    const child = { ...b, profile: "main", state: { inheritedTools: ["read", "gone"] } } as unknown as AgentRecord;
+    expect(names(host.list(child))).toEqual(["read"]);
+    expect(host.find(child, "write")).toBeUndefined();
+  });
+
+  it("gives children what starts children only where they may nest", () => {
+    const tools = [tool("sessions_spawn"), tool("start_background_agent"), tool("subagents"), tool("sessions_list")];
+    expect(names(toolHost({ tools }).list(b))).toEqual([]);
+    expect(names(toolHost({ tools, nesting: true }).list(b))).toEqual([
+      "sessions_spawn",
+      "start_background_agent",
+      "subagents",
+    ]);
   });
 
   it("refuses two tools of one name", () => {

@@ -9,24 +9,33 @@ export interface ToolHostOptions {
   /** Under names that are no longer told to models, but still understood. */
   readonly older?: readonly Tool[];
   policyOf?(profile: string): ToolPolicy | undefined;
+  /** Whether children may have children of their own. */
+  readonly nesting?: boolean;
 }
 
 /** Tools are ordered by name, so that a prompt's bytes do not depend on who registered first. */
-export function toolHost({ tools, older = [], policyOf = () => undefined }: ToolHostOptions): ToolHost {
+export function toolHost({
+  tools,
+  older = [],
+  policyOf = () => undefined,
+  nesting = false,
+}: ToolHostOptions): ToolHost {
   const all = [...tools].sort((a, b) => (a.name < b.name ? -1 : 1));
   const twice = all.find(({ name }, index) => all[index + 1]?.name === name);
   if (twice) throw new InvariantError(`There are two tools called ${twice.name}.`);
   const lists = new Map<string, readonly Tool[]>();
 
-  const list: ToolHost["list"] = ({ profile, descriptor: { type: kind } }) => {
+  const list: ToolHost["list"] = ({ profile, descriptor: { type: kind }, state }) => {
     const key = JSON.stringify([profile, kind]);
     let known = lists.get(key);
     if (!known) {
       const policy = policyOf(profile);
-      known = all.filter(({ name }) => mayUse(name, kind, policy));
+      known = all.filter(({ name }) => mayUse(name, kind, policy, nesting));
       lists.set(key, known);
     }
-    return known;
+    // A child that speaks as somebody else has no tool that the one who started it lacks.
+    const { inheritedTools } = state;
+    return inheritedTools ? known.filter(({ name }) => inheritedTools.includes(name)) : known;
   };
   const mayUseOlder = (agent: AgentRecord, name: string): boolean =>
     mayUse(name, agent.descriptor.type, policyOf(agent.profile));

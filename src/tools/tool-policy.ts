@@ -28,15 +28,20 @@ export const CHILD_DENY: readonly string[] = [
   "memory_get",
 ];
 
+/** What starts children and deals with them: children have it where the configuration lets them have children. */
+export const SPAWN_TOOLS: readonly string[] = ["sessions_spawn", "start_background_agent", "subagents"];
+
 /** What only an agent with a person in front of it can do. */
 export const FOREGROUND_ONLY: readonly string[] = ["set_reaction", "send_file"];
 
-export function mayUse(tool: string, kind: AgentKind, policy: ToolPolicy = {}): boolean {
+/** `nesting`: whether children may have children of their own. */
+export function mayUse(tool: string, kind: AgentKind, policy: ToolPolicy = {}, nesting = false): boolean {
   if (kind !== "user" && FOREGROUND_ONLY.includes(tool)) return false;
   if (kind === "subagent") {
     const { allow = [], deny = [] } = policy.subagents ?? {};
     if (named(tool, deny)) return false;
-    if (CHILD_DENY.includes(tool) && !named(tool, allow)) return false;
+    const denied = SPAWN_TOOLS.includes(tool) ? !nesting : CHILD_DENY.includes(tool);
+    if (denied && !named(tool, allow)) return false;
   }
   if (named(tool, policy.deny ?? [])) return false;
   return policy.allow === undefined || named(tool, policy.allow);

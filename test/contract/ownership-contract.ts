@@ -218,6 +218,65 @@ export function ownershipContract(open: Opener): void {
     expect(await world.refused([postOp(to, userBody("x"), 1)])).toBe("stopped");
   });
 
+  storeTest("a stop says what came before it, and only the stop that was read is taken back", open, async (world) => {
+    const a = await world.agent("a");
+    await world.done([postOp({ agentId: a.id }, userBody("before"), 1)]);
+    const stop = { op: "agent.stop", agentId: a.id, mark: { at: 1, reason: "x" } } as const;
+    await world.done([stop]);
+    expect((await world.store.agent(a.id))?.stopped).toEqual({ at: 1, reason: "x", seq: 2 });
+    await world.done([postOp({ agentId: a.id }, userBody("after"), 2)]);
+    await world.done([stop]);
+    const start = { op: "agent.stop", agentId: a.id, mark: null } as const;
+    expect(await world.refused([{ ...start, ifSeq: 2 }])).toBe("conflict");
+    await world.done([{ ...start, ifSeq: 3 }]);
+    expect((await world.store.agent(a.id))?.stopped).toBeUndefined();
+  });
+
+  storeTest(
+    "an agent is removed only at rest, and then its address is free and its inbox closed",
+    open,
+    async (world) => {
+      const a = await world.agent("a");
+      const remove = { op: "agent.remove", agentId: a.id, reason: "done" } as const;
+      await world.done([postOp({ agentId: a.id }, userBody("x"), 1)]);
+      expect(await world.refused([remove])).toBe("conflict");
+      await world.done(
+        [{ op: "message.settle", settlements: [{ seq: 1, from: "waiting", state: "dropped" }] }],
+        a.owner,
+      );
+      await world.done([remove]);
+      await world.done([remove]);
+      expect((await world.store.agent(a.id))?.stopped).toMatchObject({ reason: "done", removed: true });
+      expect(await world.store.agentByKey(keyOf("a"))).toBeUndefined();
+      expect(await world.store.agents({ limit: 9 })).toEqual([]);
+      expect(await world.store.linesBack(a.id, { limit: 9 })).toEqual([]);
+      expect(await world.store.messages(a.id, { limit: 9 })).toEqual([]);
+      expect(await world.refused([postOp({ agentId: a.id }, userBody("late"), 2)])).toBe("missing");
+      expect(await world.refused([{ op: "message.settle", settlements: [] }], a.owner)).toBe("fenced");
+      expect(await world.refused([{ op: "agent.stop", agentId: a.id, mark: null }])).toBe("missing");
+      const seed = { ...world.seed("a"), id: idOf("another") };
+      await world.done([{ op: "agent.create", seed }]);
+      expect((await world.store.agentByKey(keyOf("a")))?.id).toBe(idOf("another"));
+    },
+  );
+
+  storeTest(
+    "an agent's children are listed in the order they were made, without those that were removed",
+    open,
+    async (world) => {
+      const root = await world.agent("root");
+      for (const name of ["c", "a", "b"]) {
+        await world.done([{ op: "agent.create", seed: { ...world.seed(name), descriptor: childOf(root.id, name) } }]);
+      }
+      const children = async (after?: AgentId) =>
+        (await world.store.children(root.id, { limit: 2, ...(after ? { after } : {}) })).map(({ id }) => id);
+      expect(await children()).toEqual([idOf("c"), idOf("a")]);
+      expect(await children(idOf("a"))).toEqual([idOf("b")]);
+      await world.done([{ op: "agent.remove", agentId: idOf("c"), reason: "done" }]);
+      expect(await children()).toEqual([idOf("a"), idOf("b")]);
+    },
+  );
+
   storeTest("a stop in the same group as a descendant's start comes first and refuses it", open, async (world) => {
     const root = await world.agent("root");
     const child = await world.agent("child", childOf(root.id, "child"));

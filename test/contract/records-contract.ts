@@ -1,5 +1,6 @@
 /** What is kept beside agents: cron jobs, subagent runs and small facts. */
 import { expect } from "vitest";
+import type { Op } from "../../src/core/change.ts";
 import type { CronJob } from "../../src/core/job.ts";
 import type { SubagentRunRecord } from "../../src/core/subagent-run.ts";
 import { type Opener, START, storeTest } from "./fixture.ts";
@@ -61,6 +62,38 @@ export function recordsContract(open: Opener): void {
     expect(ofX.map((one) => one.runId)).toEqual(["1", "3"]);
     await world.done([{ op: "subagent.remove", runId: "1" }]);
     expect(await world.store.subagentRun("1")).toBeUndefined();
+  });
+
+  storeTest("a subagent run ends once, and whoever comes second is refused", open, async (world) => {
+    const put = (record: SubagentRunRecord, expected?: "open" | "ended"): Op => ({
+      op: "subagent.put",
+      record,
+      ...(expected ? { expect: expected } : {}),
+    });
+    const fresh = spawned("1", "x");
+    const ended = { ...fresh, endedAt: START + 5 };
+    expect(await world.refused([put(fresh, "open")])).toBe("conflict");
+    await world.done([put(fresh)]);
+    expect(await world.refused([put(ended, "ended")])).toBe("conflict");
+    await world.done([put(ended, "open")]);
+    expect(await world.refused([put({ ...ended, task: "other" }, "open")])).toBe("conflict");
+    await world.done([put({ ...ended, archiveAtMs: 9 }, "ended")]);
+    expect(await world.store.subagentRun("1")).toEqual({ ...ended, archiveAtMs: 9 });
+  });
+
+  storeTest("subagent runs are counted while they are open and found when they are due", open, async (world) => {
+    const at = (runId: string, archiveAtMs?: number) => ({
+      ...spawned(runId, "x"),
+      ...(archiveAtMs === undefined ? {} : { endedAt: START, archiveAtMs }),
+    });
+    for (const record of [at("1"), at("2", 30), at("3", 10), at("4", 20), at("5")]) {
+      await world.done([{ op: "subagent.put", record }]);
+    }
+    expect(await world.store.openSubagentRuns("x")).toBe(2);
+    expect(await world.store.openSubagentRuns("y")).toBe(0);
+    expect((await world.store.subagentRuns({ open: true })).map(({ runId }) => runId)).toEqual(["1", "5"]);
+    expect((await world.store.subagentRuns({ dueBy: 20, limit: 9 })).map(({ runId }) => runId)).toEqual(["3", "4"]);
+    expect((await world.store.subagentRuns({ dueBy: 99, limit: 1 })).map(({ runId }) => runId)).toEqual(["3"]);
   });
 
   storeTest("a fact is put, replaced and removed", open, async (world) => {

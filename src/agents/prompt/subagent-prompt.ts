@@ -9,11 +9,16 @@ export interface SubagentPromptParams {
   readonly task?: string;
 }
 
+const TITLE = "# Subagent Context";
+
+/** Whether a prompt says all of this already, as that of a child does that was started with a task. */
+export const isSubagentContext = (prompt: string): boolean => prompt.startsWith(TITLE);
+
 /** The task as one line: a task is somebody's text and may not look like further rules. */
 export function buildSubagentSystemPrompt({ task, label }: SubagentPromptParams): string {
   const taskText = (task ?? label ?? "").replace(/\s+/gu, " ").trim() || "the task you are given";
   return [
-    "# Subagent Context",
+    TITLE,
     "You are a **subagent** spawned by the main agent for a specific task.",
     "",
     "## Your Role",

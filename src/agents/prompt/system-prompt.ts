@@ -6,7 +6,7 @@ import type { AgentDescriptor } from "../../core/descriptor.ts";
 import { unreachable } from "../../core/errors.ts";
 import type { SystemPromptReport } from "../../core/system-prompt-report.ts";
 import type { Tool } from "../../core/tool.ts";
-import { buildSubagentSystemPrompt } from "./subagent-prompt.ts";
+import { buildSubagentSystemPrompt, isSubagentContext } from "./subagent-prompt.ts";
 import { cutText, filesFor, MAX_FILE_CHARACTERS, type ReadWorkspaceFile } from "./workspace-files.ts";
 
 export const DEFAULT_PROMPT = "You are a helpful assistant. Answer briefly and truthfully.";
@@ -43,7 +43,7 @@ export function buildSystemPrompt(sources: PromptSources): SystemPrompt {
   const files = workspaceParts(sources);
   const parts = [
     part("prompt", "profile", firstWords(sources)),
-    part(descriptor.type, "kind", kindText(descriptor, sources.task)),
+    part(descriptor.type, "kind", isSubagentContext(extraSystemPrompt) ? "" : kindText(descriptor, sources.task)),
     part("tools", "tools", toolsText(tools)),
     ...files.parts,
     part("permanent agents", "agents", descriptor.type === "subagent" ? "" : permanentAgentsText(permanentAgents)),

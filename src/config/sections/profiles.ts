@@ -2,6 +2,7 @@
 import { normalizeAgentId } from "../../core/key-part.ts";
 import { list, named, section, text, wholeNumber } from "../values.ts";
 import { modelNameSchema, thinkingSchema } from "./models.ts";
+import { profileSubagentsSchema } from "./subagents.ts";
 
 const tools = () => list(text('the name of a tool, or a beginning with "*" behind it'));
 
@@ -27,6 +28,7 @@ const profileSchema = section({
   workspace: text("the path of a directory").optional(),
   tools: toolsSchema.optional(),
   limits: limitsSchema.optional(),
+  subagents: profileSubagentsSchema.optional(),
 });
 
 /** A profile's name is part of its agents' addresses: two that read alike there would share them. */

@@ -66,6 +66,7 @@ export function diskFiles(home: string): MirrorFiles {
     },
     truncate: (path, size) => truncateSync(at(path), size),
     move: (from, to) => renameSync(at(from), at(to)),
+    remove: (path) => rmSync(at(path), { recursive: true, force: true }),
     makeDir: (path) => void mkdirSync(at(path), { recursive: true, mode: 0o700 }),
     sync: (path) =>
       void orMissing(() => {

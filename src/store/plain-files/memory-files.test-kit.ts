@@ -94,6 +94,14 @@ export class MemoryFiles implements MirrorFiles {
     });
   }
 
+  /** Torn: some of what is in it is gone. */
+  remove(path: string): void {
+    this.#call((part) => {
+      const inside = [...this.#names.keys()].filter((name) => name === path || name.startsWith(`${path}/`)).reverse();
+      for (const name of inside.slice(0, Math.ceil(inside.length * part))) this.#names.delete(name);
+    });
+  }
+
   makeDir(path: string): void {
     this.#call(() => {
       for (let dir = path; !this.#names.has(dir); dir = dirname(dir)) this.#names.set(dir, inode(true));

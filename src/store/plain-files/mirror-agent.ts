@@ -35,6 +35,7 @@ export function mirrorAgent(mirroring: MirroringAgent, no: number, known?: Known
   return source.consistently(() => {
     const agent = source.agent(no);
     if (!agent) return undefined;
+    if (isRemoved(agent)) return unmirror(mirroring, agent);
     let texts: Texts;
     try {
       texts = textsOf(source, mirroring.files, agent, known);
@@ -46,6 +47,16 @@ export function mirrorAgent(mirroring: MirroringAgent, no: number, known?: Known
     }
     return writeAgent(mirroring, agent, texts, known);
   });
+}
+
+/** What was removed must not come back by a rebuild. A name alone says it: a row whose mark cannot be read stays. */
+const isRemoved = ({ stopped }: AgentRow): boolean => stopped?.includes('"removed":true') ?? false;
+
+function unmirror({ files, wrote }: MirroringAgent, { id }: AgentRow): undefined {
+  const { dir } = agentPaths(id);
+  if (files.list(dir).length === 0) return;
+  files.remove(dir);
+  wrote(AGENTS_DIR);
 }
 
 export interface Texts {

@@ -17,6 +17,8 @@ export interface MirrorFiles {
   replace(path: string, data: string | Buffer): void;
   truncate(path: string, size: number): void;
   move(from: string, to: string): void;
+  /** With everything in it; no error where it is gone. */
+  remove(path: string): void;
   /** With its parents; no error where it is there. */
   makeDir(path: string): void;
   /** Brings a file's bytes, or a directory's names, to the disk. No error where it is gone. */

@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { RookeryError } from "../../core/errors.ts";
 import { cronJobSchema } from "../../core/job.ts";
 import { subagentRunRecordSchema } from "../../core/subagent-run.ts";
+import { writeSubagentRun } from "../sqlite/apply-subagent.ts";
 import { JOBS_FILE, SUBAGENTS_FILE } from "./layout.ts";
 import type { Restoring } from "./restoring.ts";
 import { parseJson } from "./state-file.ts";
@@ -20,9 +21,7 @@ export function restoreSubagentRuns(restoring: Restoring): number {
   const runs = itemsOf(restoring, SUBAGENTS_FILE, subagentRunRecordSchema, (file) =>
     Object.values((file as { runs?: object }).runs ?? {}),
   );
-  for (const run of runs) {
-    restoring.db.statement("put-subagent-run").run(run.runId, run.requesterSessionKey, JSON.stringify(run));
-  }
+  for (const run of runs) writeSubagentRun(restoring.db, run);
   return runs.length;
 }
 

@@ -14,7 +14,7 @@ const engineSchema = z.object({
   profile: z.string().min(1),
   sessionId: sessionIdSchema,
   createdAt: z.number().int(),
-  stopped: z.object({ at: z.number(), reason: z.string() }).optional(),
+  stopped: z.object({ at: z.number(), reason: z.string(), seq: z.number().optional() }).optional(),
 });
 export type EngineRecord = z.infer<typeof engineSchema>;
 

@@ -59,7 +59,10 @@ export class AgentDrafts {
   }
 
   byKey(key: SessionKey): AgentDraft | undefined {
-    return this.#byKey.get(key) ?? this.#keep(this.#db.statement("select-owner-by-key").get(key));
+    const known = this.#byKey.get(key) ?? this.#keep(this.#db.statement("select-owner-by-key").get(key));
+    // Only what was found by its key is known by it: the row of a removed agent still bears the key it had.
+    if (known) this.#byKey.set(key, known);
+    return known;
   }
 
   byNumber(no: number): AgentDraft {
@@ -72,6 +75,11 @@ export class AgentDrafts {
   touch(draft: AgentDraft, what: "inbox" | "all"): void {
     if (draft.dirty !== "all") draft.dirty = what;
     this.#dirty.add(draft);
+  }
+
+  /** The agent was removed: its address leads nowhere, or to whoever takes it next. */
+  unkey(draft: AgentDraft): void {
+    if (this.#byKey.get(draft.session_key) === draft) this.#byKey.delete(draft.session_key);
   }
 
   /** Writes every changed row, once: at a group's end, and before a statement that looks at many rows. */
@@ -105,7 +113,6 @@ export class AgentDrafts {
     draft.dirty = "no";
     this.#byId.set(draft.id, draft);
     this.#byNo.set(draft.no, draft);
-    this.#byKey.set(draft.session_key, draft);
     return draft;
   }
 }

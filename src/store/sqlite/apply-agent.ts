@@ -1,6 +1,7 @@
 /** Ops that make, claim, release and stop agents. */
-import type { AgentSeed } from "../../core/agent.ts";
+import type { AgentSeed, StopMark } from "../../core/agent.ts";
 import type { Op, OpResult } from "../../core/change.ts";
+import { freshState } from "../../core/state.ts";
 import type { AgentDraft } from "./agent-draft.ts";
 import { type Applying, ownerOf, stoppedBy, touch } from "./apply-change.ts";
 import { RefusedChange } from "./refused.ts";
@@ -94,8 +95,43 @@ export function releaseAgent(applying: Applying): OpResult {
   return { op: "agent.release", released: idle };
 }
 
+/** Sets or takes back a stop. The mark says what came before it: everything below the sequence of its moment. */
 export function stopAgent(applying: Applying, op: OpOf<"agent.stop">): undefined {
   const draft = applying.drafts.get(op.agentId);
-  draft.stopped = op.mark === null ? null : JSON.stringify(op.mark);
+  const mark = markOf(draft);
+  if (mark?.removed) throw new RefusedChange("missing", `Agent ${draft.id} was removed.`);
+  if (op.ifSeq !== undefined && mark?.seq !== op.ifSeq) {
+    throw new RefusedChange("conflict", `Agent ${draft.id} bears another stop than the one of ${op.ifSeq}.`);
+  }
+  draft.stopped = op.mark === null ? null : JSON.stringify({ ...op.mark, seq: draft.next_seq });
+  touch(applying, draft, "all");
+}
+
+const markOf = ({ stopped }: AgentDraft): StopMark | undefined =>
+  stopped === null ? undefined : (JSON.parse(stopped) as StopMark);
+
+/** Whether an agent is gone for ever. */
+export const isRemoved = (draft: AgentDraft): boolean => markOf(draft)?.removed === true;
+
+/**
+ * Removes an agent that rests. Its row stays, with its parent and a mark, so that whoever it started still finds the way
+ * up; everything else of it goes. Whoever held it is fenced.
+ */
+export function removeAgent(applying: Applying, op: OpOf<"agent.remove">): undefined {
+  const { db, drafts, change } = applying;
+  const draft = drafts.get(op.agentId);
+  if (isRemoved(draft)) return;
+  if (draft.waiting > 0 || draft.run_id !== null) {
+    throw new RefusedChange("conflict", `Agent ${draft.id} is at work: ${draft.waiting} wait, run ${draft.run_id}.`);
+  }
+  const mark: StopMark = { at: change.at, reason: op.reason, seq: draft.next_seq, removed: true };
+  draft.stopped = JSON.stringify(mark);
+  draft.state = JSON.stringify(freshState(change.at));
+  draft.node = null;
+  draft.epoch += 1;
+  draft.last_human_at = null;
+  draft.next_pos = 0;
+  for (const what of ["session-key", "entries", "messages", "runs"]) db.statement(`remove-${what}`).run(draft.no);
+  drafts.unkey(draft);
   touch(applying, draft, "all");
 }

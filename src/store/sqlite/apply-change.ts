@@ -6,12 +6,21 @@ import type { Change, CommitResult, Op, OpResult, Owner } from "../../core/chang
 import { unreachable } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { AgentDraft, AgentDrafts } from "./agent-draft.ts";
-import { claimAgent, claimAgents, createAgent, livingNode, releaseAgent, stopAgent } from "./apply-agent.ts";
+import {
+  claimAgent,
+  claimAgents,
+  createAgent,
+  livingNode,
+  releaseAgent,
+  removeAgent,
+  stopAgent,
+} from "./apply-agent.ts";
 import { forfeitBudget, liftBudget, reserveBudget, settleBudget, sweepBudgets, toldOfBudget } from "./apply-budget.ts";
 import { addDelivery, moveDelivery } from "./apply-delivery.ts";
 import { postMessage, settleMessages, takeMessages } from "./apply-message.ts";
 import { prune } from "./apply-prune.ts";
 import { abortRun, endRun, openRun, stepRun } from "./apply-run.ts";
+import { putSubagentRun } from "./apply-subagent.ts";
 import { beginWait, endWait } from "./apply-wait.ts";
 import type { Database } from "./database.ts";
 import { isDiskError } from "./disk-error.ts";
@@ -169,6 +178,8 @@ function applyOp(applying: Applying, op: Op): OpResult | undefined {
       return beginWait(applying, op);
     case "wait.end":
       return endWait(applying, op);
+    case "agent.remove":
+      return removeAgent(applying, op);
     case "node.join":
       if (op.was !== undefined) db.statement("return-node").run(op.was);
       return {
@@ -255,9 +266,7 @@ function applyOp(applying: Applying, op: Op): OpResult | undefined {
       db.statement("remove-job").run(op.id);
       return undefined;
     case "subagent.put":
-      applying.touched.add("subagents");
-      db.statement("put-subagent-run").run(op.record.runId, op.record.requesterSessionKey, JSON.stringify(op.record));
-      return undefined;
+      return putSubagentRun(applying, op);
     case "subagent.remove":
       applying.touched.add("subagents");
       db.statement("remove-subagent-run").run(op.runId);

@@ -3,7 +3,7 @@ import type { AgentSeed } from "../../core/agent.ts";
 import type { Op, OpResult, Recipient } from "../../core/change.ts";
 import { isUrgent } from "../../core/message.ts";
 import { type AgentDraft, advanceCursor } from "./agent-draft.ts";
-import { claim, insertAgent, livingNode } from "./apply-agent.ts";
+import { claim, insertAgent, isRemoved, livingNode } from "./apply-agent.ts";
 import { type Applying, ownerOf, touch } from "./apply-change.ts";
 import type { Database } from "./database.ts";
 import { RefusedChange } from "./refused.ts";
@@ -18,6 +18,7 @@ export function postMessage(applying: Applying, op: OpOf<"message.post">): OpRes
     const before = seenBefore(db, op.dedupe.key);
     if (before) return before;
   }
+  if (found && isRemoved(found)) throw new RefusedChange("missing", `Agent ${found.id} was removed.`);
   const draft = found ?? insertAgent(applying, seedOf(op.to));
   const { body, acceptedAt } = op.message;
   const seq = draft.next_seq;

@@ -6,7 +6,7 @@ import type { AgentId, ChangeId } from "../../core/ids.ts";
 import { messageId } from "../../core/ids.ts";
 import type { Message } from "../../core/message.ts";
 import type { RunRecord } from "../../core/run.ts";
-import type { StoreReader } from "../../core/store.ts";
+import type { StoreReader, SubagentRunFilter } from "../../core/store.ts";
 import type { WaitEdge } from "../../core/wait.ts";
 import { budgetOf, reservationOf, usageOf } from "./budget-rows.ts";
 import type { Database } from "./database.ts";
@@ -103,6 +103,13 @@ export function outcomeOf(db: Database, id: ChangeId): CommitResult | undefined 
   return { ok: true, results: results.map((result) => result ?? undefined) };
 }
 
+function subagentRows(db: Database, filter?: SubagentRunFilter): Row[] {
+  if (!filter) return db.statement("select-subagent-runs").all();
+  if ("requesterSessionKey" in filter) return db.statement("select-subagent-runs-of").all(filter.requesterSessionKey);
+  if ("open" in filter) return db.statement("select-open-subagent-runs").all();
+  return db.statement("select-due-subagent-runs").all(filter.dueBy, filter.limit);
+}
+
 export function readerOf(db: Database): StoreReader {
   const one = <T>(row: Row | undefined, of: (row: Row) => T): T | undefined => (row ? of(row) : undefined);
   const records = <T>(rows: Row[], column: string): T[] => rows.map((row) => json<T>(row[column]));
@@ -162,13 +169,9 @@ export function readerOf(db: Database): StoreReader {
     job: async (id) => one(db.statement("select-job").get(id), (row) => json(row.job)),
     jobs: async () => records(db.statement("select-jobs").all(), "job"),
     subagentRun: async (runId) => one(db.statement("select-subagent-run").get(runId), (row) => json(row.record)),
-    subagentRuns: async (filter) =>
-      records(
-        filter?.requesterSessionKey === undefined
-          ? db.statement("select-subagent-runs").all()
-          : db.statement("select-subagent-runs-of").all(filter.requesterSessionKey),
-        "record",
-      ),
+    subagentRuns: async (filter) => records(subagentRows(db, filter), "record"),
+    openSubagentRuns: async (requesterSessionKey) =>
+      Number(db.statement("count-open-subagent-runs").get(requesterSessionKey)?.open ?? 0),
     budget: async (key) => one(db.statement("select-budget").get(key), budgetOf),
     budgets: async ({ after = "", limit }) => db.statement("select-budgets").all(after, limit).map(budgetOf),
     reservations: async ({ limit }) => db.statement("select-reservations").all(limit).map(reservationOf),

@@ -1,0 +1,26 @@
+/** Children of agents: how deep and how many, as whom, on which model, and when they are put away. */
+import { z } from "zod";
+import { list, section, text, wholeNumber } from "../values.ts";
+import { modelNameSchema, thinkingSchema } from "./models.ts";
+
+export const subagentDefaults = { maxDepth: 1, maxChildren: 100, archiveAfterMinutes: 60 } as const;
+
+const allowAgents = () => list(text('the name of a profile, or "*" for any'));
+/** A name, or an object whose `primary` is one. */
+const model = () => z.union([modelNameSchema(), section({ primary: modelNameSchema() })]);
+
+/** What a profile says about the children its agents start, and about children started as it. */
+export const profileSubagentsSchema = section({
+  allowAgents: allowAgents().optional(),
+  model: model().optional(),
+  thinking: thinkingSchema().optional(),
+});
+
+export const subagentsSchema = section({
+  maxDepth: wholeNumber(1, 5).default(subagentDefaults.maxDepth),
+  maxChildren: wholeNumber(1, 10_000).default(subagentDefaults.maxChildren),
+  archiveAfterMinutes: wholeNumber(0, 525_600).default(subagentDefaults.archiveAfterMinutes),
+  allowAgents: allowAgents().prefault([]),
+  model: model().optional(),
+  thinking: thinkingSchema().optional(),
+}).prefault({});

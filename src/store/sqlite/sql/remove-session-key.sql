@@ -1,0 +1,1 @@
+DELETE FROM session_keys WHERE agent = ?

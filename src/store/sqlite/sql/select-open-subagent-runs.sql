@@ -1,0 +1,1 @@
+SELECT record FROM subagent_runs WHERE ended = 0 ORDER BY run_id

@@ -1,0 +1,1 @@
+SELECT ended FROM subagent_runs WHERE run_id = ?
