@@ -66,6 +66,7 @@ const READS = [
   "jobs",
   "subagentRun",
   "subagentRuns",
+  "openSubagentRuns",
   "waits",
   "fact",
   "nodes",
