@@ -6,6 +6,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   engine: async () => (await import("./engine.ts")).engineBench,
   queue: async () => (await import("./queue.ts")).queueBench,
   model: async () => (await import("./model.ts")).modelBench,
+  front: async () => (await import("./front.ts")).frontBench,
 };
 
 const args = process.argv.slice(2);

@@ -143,6 +143,7 @@ export class AgentSystem {
   #outbox: Outbox | undefined;
   #host: ActorHost | undefined;
   #stopHints: (() => void) | undefined;
+  readonly #gone = new AbortController();
   #restoring = false;
   #drained: Promise<void> | undefined;
   #phase: "new" | "loaded" | "started" | "draining" | "stopped" = "new";
@@ -347,6 +348,13 @@ export class AgentSystem {
     return result ? { result } : { result: undefined, ended: { state, ...(reason ? { reason } : {}) } };
   }
 
+  /** Waits until a message is settled. Without a result where that was before we began to wait, or on another node. */
+  waitForMessage({ agentId, seq }: { agentId: AgentId; seq: number }, timeoutMs: number): Promise<Answer> {
+    const waiting = this.#waits.wait(messageId(agentId, seq), { timeoutMs });
+    void this.#lookUp(agentId, seq);
+    return waiting;
+  }
+
   /** The agent a strategy finds, also just after a restart and with nothing loaded. */
   async agentFor(strategy: AgentFetchStrategy): Promise<AgentId | undefined> {
     return (await this.#ports.store.agentFor(strategy))?.id;
@@ -541,6 +549,9 @@ export class AgentSystem {
       .leave()
       .catch((error) => this.#ports.log.warn("could not say goodbye", { error: errorText(error) }));
     this.#phase = "stopped";
+    // Nobody will settle these any more: who waits learns it now, and nothing keeps the process from ending.
+    this.#waits.abandon();
+    this.#gone.abort();
   }
 
   /**
@@ -653,7 +664,7 @@ export class AgentSystem {
       } catch (error) {
         this.#ports.log.warn("could not look a message up", { id: key, error: errorText(error) });
       }
-      await new Promise<void>((resolve) => this.#ports.clock.after(1_000, resolve));
+      await sleep(this.#ports.clock, 1_000, this.#gone.signal);
     }
   }
 }

@@ -77,6 +77,14 @@ export class Waits<Result> {
     }
   }
 
+  /** Ends every wait: this process works no more. */
+  abandon(): void {
+    const hint = "The message stays accepted; its answer will come after the restart.";
+    for (const waiters of [...this.#waiters.values()]) {
+      for (const waiter of [...waiters]) waiter.fail(new TimeoutError("The process is stopping.", { hint }));
+    }
+  }
+
   has(key: string): boolean {
     return this.#waiters.has(key);
   }

@@ -16,6 +16,14 @@ export const REGISTRY: Registry = {
     summary: "answer what is piped in, then end",
     load: async () => (await import("./commands/run.ts")).runCommand,
   },
+  serve: {
+    summary: "keep the agents alive and answer over HTTP",
+    load: async () => (await import("./commands/serve.ts")).serveCommand,
+  },
+  tokens: {
+    summary: "list, mint and revoke tokens of the gateway",
+    load: async () => (await import("./commands/tokens.ts")).tokensCommand,
+  },
   models: {
     summary: "show which models there are, which one is used and why",
     load: async () => (await import("./commands/models.ts")).modelsCommand,

@@ -9,7 +9,8 @@ const documented = new Map(
     .map(([, key, value]) => [key ?? "", value ?? ""] as const)
     .filter(
       ([key]) =>
-        /^\$schema$|^[a-zA-Z]+(?:\[\])?\./.test(key) && !["rookery.json5", "rookery.db", "auth.json"].includes(key),
+        /^\$schema$|^[a-zA-Z]+(?:\[\])?\./.test(key) &&
+        !["rookery.json5", "rookery.db", "auth.json", "tokens.json"].includes(key),
     ),
 );
 

@@ -38,7 +38,7 @@ describe("parseConfig", () => {
       models: [{ id: "fake", contextWindow: 200000, maxTokens: 8192 }] } } } }`;
     const { config, warnings } = parse(text);
     expect(warnings).toEqual([]);
-    expect(config.gateway).toEqual({ port: 7717, host: "127.0.0.1" });
+    expect(config.gateway).toMatchObject({ port: 7717, host: "127.0.0.1" });
     expect(config.models.default).toBe("local/fake");
     const local = config.models.providers.local;
     expect(local?.apiKey?.reveal({ env: { K: "key" }, readFile: () => "" })).toBe("key");

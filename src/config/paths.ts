@@ -8,6 +8,10 @@ export interface HomePaths {
   readonly database: string;
   /** Keys set with `rookery auth`. */
   readonly auth: string;
+  /** The token that opens the gateway for whoever owns the home. */
+  readonly token: string;
+  /** Tokens minted for others, as hashes. */
+  readonly tokens: string;
   readonly agents: string;
   readonly files: string;
   readonly workspace: string;
@@ -35,6 +39,8 @@ export const homePaths = (home: string): HomePaths => ({
   config: join(home, "rookery.json5"),
   database: join(home, "rookery.db"),
   auth: join(home, "auth.json"),
+  token: join(home, "token"),
+  tokens: join(home, "tokens.json"),
   agents: join(home, "agents"),
   files: join(home, "files"),
   workspace: join(home, "workspace"),

@@ -19,13 +19,15 @@ import { jsonLog } from "../world/json-log.ts";
 import { systemClock } from "../world/system-clock.ts";
 import { systemIds } from "../world/system-ids.ts";
 import { agentsWorldOf } from "./agents-world.ts";
+import { liveConfigOf } from "./live-config.ts";
+import { openLiveModels } from "./live-models.ts";
 import { openBudgets, zoneOf } from "./open-budgets.ts";
 import { type EmbeddedStore, openEmbeddedStore } from "./open-embedded-store.ts";
 import { openHands } from "./open-hands.ts";
-import { openModels } from "./open-models.ts";
 import { subagentSettingsOf, subagentTools } from "./open-subagents.ts";
 import { permanentAgentsOf } from "./permanent-agents.ts";
 import { startRetention } from "./retention.ts";
+import { openWorkspaces } from "./workspaces.ts";
 
 export interface NodeOptions {
   readonly paths: HomePaths;
@@ -48,6 +50,8 @@ export interface RookeryNode {
   readonly rebuilt: EmbeddedStore["rebuilt"];
   /** Sets everything aside where it stands and closes the store; what is unfinished goes on at the next start. */
   close(): Promise<void>;
+  /** Goes on with another configuration, as far as it is read at the moment of use. `changed`: the keys that differ. */
+  reload(config: Config, changed: readonly string[]): void;
 }
 
 /** Tools are made before the engine that calls them. */
@@ -59,12 +63,14 @@ function started(agents: AgentSystem | undefined): AgentSystem {
 const DAY_MS = 24 * 3600_000;
 
 export async function openNode(options: NodeOptions): Promise<RookeryNode> {
-  const { paths, config, errors } = options;
+  const { paths, errors } = options;
+  const live = liveConfigOf(options.config);
+  const { config } = live;
   await createHome(paths);
-  const log = options.log ?? jsonLog({ file: join(paths.logs, "rookery.log"), level: config.log.level, errors });
+  const log = options.log ?? jsonLog({ file: join(paths.logs, "rookery.log"), level: () => config.log.level, errors });
   const clock = systemClock;
   const ids = systemIds();
-  const models = openModels({ config, paths, clock, log, env: options.env });
+  const models = openLiveModels({ config, paths, clock, log, env: options.env });
   const { synchronous } = config.store;
   const embedded = openEmbeddedStore({ paths, synchronous, ids, now: clock.now(), log, onFatal: options.onFatal });
   let stopRetention = (): void => {};
@@ -97,7 +103,9 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
         maxAgeMs: config.outbox.maxAgeHours * 3600_000,
         sendTimeoutMs: config.outbox.sendTimeoutSeconds * 1000,
       },
-      queue: config.queue,
+      get queue() {
+        return config.queue;
+      },
       subagents: subagentSettingsOf(config, paths),
       voice: async (agent, wishes) => {
         const { text, report } = await hands.promptOf(agent);
@@ -123,6 +131,11 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       agents: system,
       ports,
       rebuilt: embedded.rebuilt,
+      reload(next, changed) {
+        openWorkspaces(next, paths);
+        live.replace(next);
+        if (changed.some((key) => key.startsWith("models."))) models.renew();
+      },
       async close() {
         stopRetention();
         await system.drain();

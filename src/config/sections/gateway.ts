@@ -1,9 +1,63 @@
-/** Where the gateway listens. Loopback unless somebody says otherwise. */
-import { section, text, wholeNumber } from "../values.ts";
+/** Where the gateway listens, whom it lets in and how much it takes on. Loopback unless somebody says otherwise. */
+import { amount, list, section, text, wholeNumber } from "../values.ts";
 
-export const gatewayDefaults = { port: 7717, host: "127.0.0.1" } as const;
+export const gatewayDefaults = {
+  port: 7717,
+  host: "127.0.0.1",
+  limits: {
+    bodyBytes: 1_048_576,
+    requestSeconds: 30,
+    answerSeconds: 600,
+    requests: 2_000,
+    requestsPerSecond: 2_000,
+    failuresPerMinute: 300,
+    streams: 1_000,
+    streamsPerToken: 500,
+    streamBufferBytes: 1_048_576,
+  },
+} as const;
+
+const allowanceSchema = section({
+  requestsPerMinute: wholeNumber(1, 1_000_000).optional(),
+  tokensPerDay: wholeNumber(1, Number.MAX_SAFE_INTEGER).optional(),
+  dollarsPerDay: amount().optional(),
+}).prefault({});
+
+const { limits } = gatewayDefaults;
+
+const limitsSchema = section({
+  /** Of one request's body. */
+  bodyBytes: wholeNumber(1_024, 100_000_000).default(limits.bodyBytes),
+  /** How long a request may take to arrive. */
+  requestSeconds: wholeNumber(1, 3_600).default(limits.requestSeconds),
+  /** How long an answer is waited for; it is not lost after that. */
+  answerSeconds: wholeNumber(1, 86_400).default(limits.answerSeconds),
+  /** Under way at a time. */
+  requests: wholeNumber(1, 1_000_000).default(limits.requests),
+  /** From one address. */
+  requestsPerSecond: wholeNumber(1, 1_000_000).default(limits.requestsPerSecond),
+  /** Bad tokens from one address before it is sent away. */
+  failuresPerMinute: wholeNumber(1, 1_000_000).default(limits.failuresPerMinute),
+  streams: wholeNumber(1, 1_000_000).default(limits.streams),
+  streamsPerToken: wholeNumber(1, 1_000_000).default(limits.streamsPerToken),
+  /** What a slow reader may leave waiting before it is let go. */
+  streamBufferBytes: wholeNumber(1_024, 100_000_000).default(limits.streamBufferBytes),
+  /** Of every token that has no limits of its own. */
+  perToken: allowanceSchema,
+  /** Of every `user` of the API. */
+  perPerson: allowanceSchema,
+}).prefault({});
 
 export const gatewaySchema = section({
   port: wholeNumber(1, 65_535).default(gatewayDefaults.port),
   host: text("a host name or an address to listen on").default(gatewayDefaults.host),
+  /** Files with the certificate and its key. */
+  tls: section({ cert: text("the path of a certificate"), key: text("the path of its key") }).optional(),
+  /** Addresses of proxies that bring TLS and whose word about the client is believed. */
+  trustedProxies: list(text("the address of a proxy")).prefault([]),
+  /** Names under which this server may be spoken to. */
+  allowedHosts: list(text("a host name")).prefault([]),
+  /** Origins of pages that may speak to this server. */
+  allowedOrigins: list(text("an origin such as https://example.org")).prefault([]),
+  limits: limitsSchema,
 }).prefault({});

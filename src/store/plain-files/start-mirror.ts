@@ -2,6 +2,7 @@
  * Keeps the plain files in step from a thread of their own, so that they cost the engine's thread a message now and then
  * and nothing else. `flush` and `stop` resolve when everything committed before the call is on the disk.
  */
+import { getCompileCacheDir } from "node:module";
 import { Worker } from "node:worker_threads";
 import { InvariantError, type RookeryError, StoreFullError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
@@ -14,6 +15,8 @@ const LONGEST_PAUSE_MS = 500;
 const LAG_WORTH_A_WORD_MS = 1_000;
 const WORD_EVERY_MS = 60_000;
 const SYNC_AFTER_MS = 5_000;
+/** What the thread makes and forgets: little, so that it keeps little. */
+const YOUNG_MB = 4;
 const RESTART_AFTER_MS = 1_000;
 
 export interface MirrorOptions {
@@ -57,7 +60,15 @@ export function startMirror(options: MirrorOptions): MirrorHandle {
 
   function launch(): Worker {
     const file = import.meta.url.endsWith(".ts") ? "./mirror-worker.ts" : "./mirror-worker.js";
-    const started = new Worker(new URL(file, import.meta.url), { workerData: data, name: "plain-files" });
+    // A thread does not inherit the cache of compiled code: without it, it would compile all of it again, and weigh as much.
+    const cache = getCompileCacheDir();
+    const begin = `${cache ? `require("node:module").enableCompileCache(${JSON.stringify(cache)});` : ""} import(${JSON.stringify(new URL(file, import.meta.url).href)});`;
+    const started = new Worker(begin, {
+      eval: true,
+      workerData: data,
+      name: "plain-files",
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+    });
     started.on("message", hear);
     started.on("error", (error) => log.error("The plain files' thread failed.", { error: error.message }));
     started.on("exit", ended);

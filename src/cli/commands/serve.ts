@@ -1,0 +1,53 @@
+/** `rookery serve`: keeps the agents alive and answers over HTTP until it is told to stop. */
+import { errorText, UsageError } from "../../core/errors.ts";
+import { defineAction } from "../command.ts";
+
+export const serveCommand = defineAction({
+  summary: "keep the agents alive and answer over HTTP",
+  description:
+    "Listens on gateway.host and gateway.port of the configuration, only for this machine unless it says otherwise. The token to come in with is in `token` of the home, or is what ROOKERY_TOKEN says. SIGHUP reloads the configuration, SIGTERM and SIGINT stop it: what is unfinished goes on at the next start.",
+  options: {
+    port: { type: "string", value: "N", description: "the port to listen on; 0 takes a free one" },
+    host: { type: "string", value: "ADDRESS", description: "the address to listen on" },
+  },
+  async run({ flags, env, json, stdout, stderr, paths, loadConfig }) {
+    const port = portOf(flags.port);
+    const { config } = await loadConfig();
+    const { serve } = await import("../../gateway/serve.ts");
+    const serving = await serve({
+      paths,
+      config,
+      env,
+      port,
+      host: flags.host,
+      errors: stderr,
+      onFatal(error) {
+        stderr.write(`${errorText(error)}\n`);
+        process.exit(4);
+      },
+    });
+    const { gateway, node, token } = serving;
+    const where = "env" in token.from ? token.from.env : token.from.file;
+    if (json)
+      stdout.write(`${JSON.stringify({ url: gateway.url, port: gateway.port, pid: process.pid, token: where })}\n`);
+    else {
+      const made = "made" in token.from && token.from.made ? " (just made)" : "";
+      stdout.write(`Rookery listens on ${gateway.url}\nThe token is in ${where}${made}.\n`);
+    }
+    if (node.rebuilt)
+      stderr.write(`The database was missing and was rebuilt from the plain files. ${node.rebuilt.gap ?? ""}\n`);
+    const stop = Promise.withResolvers<void>();
+    process.once("SIGTERM", stop.resolve);
+    process.once("SIGINT", stop.resolve);
+    await stop.promise;
+    await serving.close();
+    return 0;
+  },
+});
+
+function portOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw new UsageError("--port takes a whole number from 0 to 65535.");
+}

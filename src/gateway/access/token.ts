@@ -1,0 +1,33 @@
+/**
+ * A token: `rk_<id>_<secret>`. The id is no secret and finds the record; of the secret only a hash is kept. A hash
+ * without salt and rounds is enough, because the secret is 256 random bits and not a person's word.
+ */
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+
+const SHAPE = /^rk_([a-z0-9]{12})_([A-Za-z0-9_-]{43})$/;
+/** Anything that looks like one of ours, wherever it stands in a text. */
+export const TOKEN_SHAPED = /rk_[a-z0-9]{12}_[A-Za-z0-9_-]{20,}/;
+export const LONGEST_TOKEN = 512;
+
+export interface FreshToken {
+  readonly id: string;
+  readonly text: string;
+  readonly hash: string;
+}
+
+export function freshToken(): FreshToken {
+  const id = BigInt(`0x${randomBytes(9).toString("hex")}`)
+    .toString(36)
+    .padStart(12, "0")
+    .slice(-12);
+  const text = `rk_${id}_${randomBytes(32).toString("base64url")}`;
+  return { id, text, hash: hashOf(text).toString("hex") };
+}
+
+export const tokenId = (text: string): string | undefined => SHAPE.exec(text)?.[1];
+
+export const hashOf = (text: string): Buffer => createHash("sha256").update(text).digest();
+
+/** In constant time: both are digests of the same length. */
+export const sameHash = (one: Buffer, other: Buffer): boolean =>
+  one.length === other.length && timingSafeEqual(one, other);

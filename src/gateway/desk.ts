@@ -1,0 +1,32 @@
+/** What handlers work with: the engine, who may do what, and what is open. One per gateway. */
+import type { AgentSystem } from "../agents/agent-system.ts";
+import type { Config } from "../config/config-schema.ts";
+import type { Ports } from "../core/ports.ts";
+import type { Allowances } from "./access/allowances.ts";
+import type { TokenBook } from "./access/token-book.ts";
+import type { Metrics } from "./metrics.ts";
+import type { RequestLedger } from "./openai/request-ledger.ts";
+import type { Reloaded } from "./reload.ts";
+import type { RunFeed } from "./streams/run-feed.ts";
+import type { Streams } from "./streams/streams.ts";
+import type { TreeFeed } from "./streams/tree-feed.ts";
+
+export interface Desk {
+  readonly agents: AgentSystem;
+  readonly ports: Ports;
+  /** As it is now: part of it may change while we run. */
+  readonly config: () => Config;
+  readonly reload: () => Promise<Reloaded>;
+  readonly tokens: TokenBook;
+  readonly allowances: Allowances;
+  readonly feed: RunFeed;
+  readonly tree: TreeFeed;
+  readonly streams: Streams;
+  readonly ledger: RequestLedger;
+  readonly metrics: Metrics;
+  readonly version: string;
+  readonly startedAt: number;
+  /** Aborts when the gateway stops: whoever waits is sent away and comes back. */
+  readonly stopping: AbortSignal;
+  readonly openApi: () => Promise<unknown>;
+}

@@ -1,0 +1,105 @@
+/** The OpenAPI description, made from the table of routes and from the schemas they check with. */
+import { z } from "zod";
+import type { Access, Route } from "./route.ts";
+
+export function openApiOf(routes: readonly Route[], version: string): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const route of routes) {
+    const path = route.path.replace(/:(\w+)/g, "{$1}");
+    paths[path] ??= {};
+    paths[path][route.method.toLowerCase()] = operationOf(route);
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Rookery",
+      version,
+      description: "Durable agents over HTTP. Every route needs a bearer token except those that say otherwise.",
+    },
+    paths,
+    components: {
+      securitySchemes: { token: { type: "http", scheme: "bearer" } },
+      schemas: {
+        Error: {
+          type: "object",
+          required: ["error"],
+          properties: {
+            error: {
+              type: "object",
+              required: ["message", "type", "param", "code", "retryable"],
+              properties: {
+                message: { type: "string" },
+                type: { type: "string" },
+                param: { type: ["string", "null"] },
+                code: { type: "string" },
+                hint: { type: "string" },
+                retryable: { type: "boolean" },
+              },
+            },
+          },
+        },
+      },
+    },
+  };
+}
+
+function operationOf(route: Route): object {
+  const { method, path, access, answers, tag, summary } = route;
+  const { status, holds, type = "application/json" } = answers;
+  return {
+    operationId: `${method.toLowerCase()}${path.replace(/[^A-Za-z0-9]+(\w)?/g, (_, next: string | undefined) => (next ?? "").toUpperCase())}`,
+    tags: [tag],
+    summary,
+    "x-access": access,
+    ...(access === "anonymous" ? { security: [] } : { security: [{ token: scopeOf(access) }] }),
+    parameters: [
+      ...parametersOf(route.params, "path"),
+      ...parametersOf(route.query, "query"),
+      ...(route.accepts
+        ? [{ name: "Idempotency-Key", in: "header", required: false, schema: { type: "string", maxLength: 255 } }]
+        : []),
+      ...(type === "text/event-stream"
+        ? [{ name: "Last-Event-ID", in: "header", required: false, schema: { type: "string" } }]
+        : []),
+    ],
+    ...(route.body
+      ? {
+          requestBody: {
+            required: !route.bodyOptional,
+            content: { "application/json": { schema: schemaOf(route.body) } },
+          },
+        }
+      : {}),
+    responses: {
+      [status]: { description: holds, content: { [type]: {} } },
+      default: {
+        description: "What went wrong and what to do",
+        content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
+      },
+    },
+  };
+}
+
+const scopeOf = (access: Access): readonly string[] => (access === "any" || access === "hook" ? [] : [access]);
+
+function parametersOf(schema: z.ZodType | undefined, place: "path" | "query"): readonly object[] {
+  if (!schema) return [];
+  const { properties = {}, required = [] } = schemaOf(schema) as {
+    properties?: Record<string, object>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, one]) => ({
+    name,
+    in: place,
+    required: place === "path" || required.includes(name),
+    schema: one,
+  }));
+}
+
+function schemaOf(schema: z.ZodType): Record<string, unknown> {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as Record<
+    string,
+    unknown
+  >;
+  return rest;
+}

@@ -1,0 +1,72 @@
+/** Every route of the gateway. What is not in this table does not exist. */
+import { chatCompletionsRoute } from "./openai/chat-completions.ts";
+import { modelRoute, modelsRoute } from "./openai/models.ts";
+import { responsesRoute } from "./openai/responses.ts";
+import type { Route } from "./route.ts";
+import {
+  agentRoute,
+  agentRunsRoute,
+  agentsRoute,
+  historyRoute,
+  inboxRoute,
+  messageRoute,
+  messagesRoute,
+  resetRoute,
+  sayRoute,
+  stopRoute,
+} from "./routes/agent-routes.ts";
+import { configRoute, reloadRoute } from "./routes/config-routes.ts";
+import {
+  healthRoute,
+  healthzRoute,
+  metricsRoute,
+  nodesRoute,
+  openApiRoute,
+  readyzRoute,
+} from "./routes/health-routes.ts";
+import { deliveryRoute, dropRoute, outboxRoute, retryRoute } from "./routes/outbox-routes.ts";
+import { abortRoute, agentEventsRoute, runEventsRoute, runRoute, steerRoute, waitRoute } from "./routes/run-routes.ts";
+import { sessionRoute, sessionsRoute } from "./routes/session-routes.ts";
+import { mintRoute, revokeRoute, tokensRoute } from "./routes/token-routes.ts";
+import { treeEventsRoute } from "./routes/tree-routes.ts";
+
+export const ROUTES: readonly Route[] = [
+  chatCompletionsRoute,
+  responsesRoute,
+  modelsRoute,
+  modelRoute,
+  healthzRoute,
+  readyzRoute,
+  metricsRoute,
+  openApiRoute,
+  healthRoute,
+  nodesRoute,
+  agentsRoute,
+  agentRoute,
+  historyRoute,
+  inboxRoute,
+  messagesRoute,
+  messageRoute,
+  sayRoute,
+  resetRoute,
+  stopRoute,
+  agentRunsRoute,
+  agentEventsRoute,
+  runRoute,
+  waitRoute,
+  abortRoute,
+  steerRoute,
+  runEventsRoute,
+  treeEventsRoute,
+  outboxRoute,
+  deliveryRoute,
+  retryRoute,
+  dropRoute,
+  sessionsRoute,
+  sessionRoute,
+  configRoute,
+  reloadRoute,
+  tokensRoute,
+  mintRoute,
+  revokeRoute,
+];

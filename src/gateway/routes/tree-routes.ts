@@ -1,0 +1,45 @@
+/** Follows everything: which agents work, begin and end. A reader that comes back is told what it missed. */
+import { ANSWERED, defineRoute } from "../route.ts";
+import { openOutlet } from "../streams/open-outlet.ts";
+import type { Frame } from "../streams/outlet.ts";
+import type { TreeEvent } from "../streams/tree-feed.ts";
+import { shownAgent } from "./agent-routes.ts";
+
+const LISTED = 500;
+
+export const treeEventsRoute = defineRoute({
+  method: "GET",
+  path: "/api/events",
+  access: "read",
+  tag: "streams",
+  summary: "Follow all agents; `Last-Event-ID` goes on where a reader left, or the tree comes anew",
+  answers: { status: 200, holds: "events: tree, start, step, restart, error, end", type: "text/event-stream" },
+  async handle(call) {
+    const { desk } = call;
+    const missed = desk.tree.after(call.header("last-event-id"));
+    // Followed from this moment on, told when the tree has been read.
+    const waiting: TreeEvent[] = [...(missed ?? [])];
+    let open = false;
+    const frameOf = ({ n, type, data }: TreeEvent): Frame => frame(desk.tree.idOf(n), type, data);
+    const last = desk.tree.last;
+    const outlet = openOutlet(call);
+    outlet.onClose(
+      desk.tree.follow((event) => {
+        if (open) outlet.write(frameOf(event));
+        else waiting.push(event);
+      }),
+    );
+    if (!missed) {
+      const agents = await desk.ports.store.agents({ limit: LISTED });
+      outlet.write(frame(desk.tree.idOf(last), "tree", { type: "tree", agents: agents.map(shownAgent) }));
+    }
+    for (const event of waiting) outlet.write(frameOf(event));
+    open = true;
+    return ANSWERED;
+  },
+});
+
+const frame = (id: string, event: string, data: object): Frame => ({
+  text: "",
+  render: () => `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
+});

@@ -1,0 +1,48 @@
+/** Reads server-sent events until something is seen or the stream ends, and then goes away as a dropped connection does. */
+import { request } from "node:http";
+import { TOKEN } from "./serving.ts";
+
+export interface SseEvent {
+  readonly id: string | undefined;
+  readonly event: string | undefined;
+  readonly data: unknown;
+}
+
+export function readEvents(
+  port: number,
+  path: string,
+  options: { lastEventId?: string; until?: (event: SseEvent) => boolean; token?: string } = {},
+): Promise<SseEvent[]> {
+  const headers = {
+    authorization: `Bearer ${options.token ?? TOKEN}`,
+    ...(options.lastEventId ? { "last-event-id": options.lastEventId } : {}),
+  };
+  return new Promise((resolve, reject) => {
+    const events: SseEvent[] = [];
+    const asked = request({ host: "127.0.0.1", port, path, headers }, (response) => {
+      if (response.statusCode !== 200) reject(new Error(`${path} answered ${response.statusCode}`));
+      let rest = "";
+      response.setEncoding("utf8");
+      response.on("data", (piece: string) => {
+        const parts = (rest + piece).split("\n\n");
+        rest = parts.pop() ?? "";
+        for (const part of parts) {
+          const field = (name: string): string | undefined => new RegExp(`^${name}: (.*)$`, "m").exec(part)?.[1];
+          const data = field("data");
+          if (data === undefined) continue;
+          const event = { id: field("id"), event: field("event"), data: JSON.parse(data) as unknown };
+          events.push(event);
+          if (options.until?.(event)) {
+            response.destroy();
+            resolve(events);
+            return;
+          }
+        }
+      });
+      response.on("end", () => resolve(events));
+      response.on("error", () => resolve(events));
+    });
+    asked.on("error", reject);
+    asked.end();
+  });
+}
