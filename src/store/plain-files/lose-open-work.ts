@@ -40,6 +40,10 @@ export function loseOpenWork(db: Database, losing: Losing): LostWork {
   const statement = statementsOf(db.sql);
   const unfinished = statement("unfinished-agents").all() as unknown as Unfinished[];
   const lost = { runs: 0, messages: 0, deliveries: 0 };
+  // Nobody lives who could learn what calls under way have cost: they are charged what was reserved (M21).
+  if (db.statement("select-reservations").get(1)) {
+    applied(db, losing, [{ op: "budget.sweep", reservedBefore: Number.MAX_SAFE_INTEGER, rowsBefore: 0 }]);
+  }
   if (unfinished.length === 0) return lost;
   const node = joined(db, losing);
   for (const agent of unfinished) {

@@ -1,5 +1,6 @@
 /** Compares plain files with the database, for tests. It shares no code with the mirror. */
 import { expect } from "vitest";
+import type { Spend } from "../../core/budget.ts";
 import type { Database } from "../sqlite/database.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
 
@@ -43,6 +44,12 @@ export function expectFilesMatch(db: Database, files: Pick<MirrorFiles, "read" |
   }
   const jobs = rows("SELECT job FROM jobs ORDER BY id").map((row) => JSON.parse(row.job as string) as unknown);
   expect({ jobs: [], ...json("cron/jobs.json") }).toMatchObject({ jobs });
+  const budgets = rows("SELECT key, spent_tokens, reserved_micros FROM budgets ORDER BY key");
+  const listed = (json("budgets.json").budgets ?? []) as { key: string; spent: Spend; reserved: Spend }[];
+  expect(
+    listed.map(({ key, spent, reserved }) => ({ key, spent_tokens: spent.tokens, reserved_micros: reserved.micros })),
+  ).toEqual(budgets.map((row) => ({ ...row })));
+  expect(json("budgets.json").reservations ?? []).toHaveLength(rows("SELECT id FROM reservations").length);
   const runs = rows("SELECT run_id, record FROM subagent_runs").map((row) => [
     row.run_id,
     JSON.parse(row.record as string),

@@ -25,6 +25,8 @@ export interface MirrorSource {
   openDeliveries(no: number): readonly DeliveryRow[];
   subagentRuns(): readonly unknown[];
   jobs(): readonly unknown[];
+  /** The whole of `budgets.json`; undefined where there is nothing to tell. */
+  budgets(): object | undefined;
 }
 
 export interface LoggedChange {

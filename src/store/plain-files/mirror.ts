@@ -2,7 +2,8 @@
  * The mirror: follows the log of changes and keeps the plain files in step (M6). It only ever reads the database, and
  * only moves its mark after the files are written, so that a crash anywhere is repaired by going on.
  */
-import { AGENTS_DIR, ASIDE_DIR, JOBS_FILE, jsonText, SUBAGENTS_FILE } from "./layout.ts";
+import { NO_BUDGETS } from "./budgets-file.ts";
+import { AGENTS_DIR, ASIDE_DIR, BUDGETS_FILE, JOBS_FILE, jsonText, SUBAGENTS_FILE } from "./layout.ts";
 import { compareMark, type Mark, readMark, writeMark } from "./mark-file.ts";
 import { type KnownAgent, type MirroringAgent, mirrorAgent } from "./mirror-agent.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
@@ -112,6 +113,10 @@ export function openMirror({ source, files, now, report = () => {} }: MirrorOpti
       runs: Object.fromEntries(runs.map((run) => [run.runId, run])),
     });
   };
+  const mirrorBudgets = (): void => {
+    const budgets = source.consistently(() => source.budgets());
+    if (budgets || files.size(BUDGETS_FILE) !== undefined) mirrorRegistry(BUDGETS_FILE, ".", budgets ?? NO_BUDGETS);
+  };
   const mirrorJobs = (): void => mirrorRegistry(JOBS_FILE, "cron", { version: 1, jobs: source.jobs() });
 
   function stepPass(current: Pass): { more: boolean } {
@@ -121,6 +126,7 @@ export function openMirror({ source, files, now, report = () => {} }: MirrorOpti
     if (numbers.length === AGENTS_PER_PASS_STEP) return { more: true };
     mirrorSubagents();
     mirrorJobs();
+    mirrorBudgets();
     if (current.otherDatabase) setAgentsAside();
     pass = undefined;
     done = current.until;
@@ -146,6 +152,7 @@ export function openMirror({ source, files, now, report = () => {} }: MirrorOpti
     mirrorAgents(agents);
     if (words.has("subagents")) mirrorSubagents();
     if (words.has("jobs")) mirrorJobs();
+    if (words.has("budgets")) mirrorBudgets();
     done = changes.at(-1)?.n ?? done;
     return { more: changes.length === CHANGES_PER_STEP };
   }

@@ -128,7 +128,7 @@ describe("rebuilding from the plain files", () => {
     lived((work) => {
       for (const act of lifeOf(work)) act();
       work.answer(ann, work.row(ann).run_id as RunId, [2]);
-      for (const table of ["entries", "dedupe", "jobs", "subagent_runs", "session_keys"]) {
+      for (const table of ["entries", "dedupe", "jobs", "subagent_runs", "session_keys", "budgets", "budget_told"]) {
         before.push(rowsOf(work.db, table));
       }
       before.push(agentsOf(work.db));
@@ -138,10 +138,43 @@ describe("rebuilding from the plain files", () => {
     expect(report.gap).toBeUndefined();
     const db = open();
     const after: unknown[] = [];
-    for (const table of ["entries", "dedupe", "jobs", "subagent_runs", "session_keys"]) {
+    for (const table of ["entries", "dedupe", "jobs", "subagent_runs", "session_keys", "budgets", "budget_told"]) {
       after.push(rowsOf(db, table));
     }
     expect([...after, agentsOf(db)]).toEqual(before);
+  });
+
+  test("what was spent stays spent, and what calls under way had reserved is charged as an estimate", async () => {
+    lived((work) => {
+      work.agent("ann");
+      work.post(ann, "hello");
+      work.take(ann, [1]);
+      work.reserve(ann, "call-1");
+      work.commit([{ op: "budget.settle", id: "call-1", actual: { tokens: 20, micros: 30 } }]);
+      work.reserve(ann, "call-2");
+    });
+    expect(run()).toMatchObject({ budgets: 2, lost: { runs: 1 }, problems: [] });
+    const store = readerOf(open());
+    expect(await store.reservations({ limit: 10 })).toEqual([]);
+    expect(await store.budget("day:2026-01-31")).toMatchObject({
+      spent: { tokens: 170, micros: 230 },
+      estimated: { tokens: 150, micros: 200 },
+      reserved: { tokens: 0, micros: 0 },
+    });
+  });
+
+  test("a row of budgets that is not valid is reported and kept in a copy", () => {
+    lived((work) => {
+      work.agent("ann");
+      work.post(ann, "hello");
+      work.take(ann, [1]);
+      work.reserve(ann, "call-1");
+    });
+    const budgets = JSON.parse(readFileSync(join(home, "budgets.json"), "utf8"));
+    budgets.budgets[0].spent = "much";
+    writeFileSync(join(home, "budgets.json"), JSON.stringify(budgets));
+    expect(run()).toMatchObject({ budgets: 1, problems: [{ file: "budgets.json", consequence: "item-skipped" }] });
+    expect(readFileSync(join(home, `budgets.json.unread-${NOW}`), "utf8")).toContain("much");
   });
 
   const rowsOf = (db: Database, table: string) =>

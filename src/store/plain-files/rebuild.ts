@@ -5,6 +5,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { type AgentId, type Ids, isAgentId } from "../../core/ids.ts";
 import { type Database, openDatabase } from "../sqlite/database.ts";
+import { restoreBudgets } from "./budgets-file.ts";
 import { diskFiles } from "./disk-files.ts";
 import { hasAgents } from "./inspect.ts";
 import { AGENTS_DIR, agentPaths } from "./layout.ts";
@@ -32,6 +33,7 @@ export interface RebuildReport {
   readonly dedupeKeys: number;
   readonly jobs: number;
   readonly subagentRuns: number;
+  readonly budgets: number;
   /** What was unfinished: ended runs, failed messages, unconfirmed deliveries. */
   readonly lost: LostWork;
   readonly problems: readonly RestoreProblem[];
@@ -118,6 +120,7 @@ export function restoreHome(
   }
   const jobs = restoreJobs(restoring);
   const subagentRuns = restoreSubagentRuns(restoring);
+  const budgets = restoreBudgets(restoring);
   // The log of changes goes on where the files' mark ends, so that the mirror looks at every agent once more.
   statement("restore-change").run((mark?.synced ?? 0) + 1, ids.change(), now);
   db.sql.exec("COMMIT");
@@ -125,7 +128,7 @@ export function restoreHome(
   // Ownership begins anew: whoever held an agent does not live any more.
   statement("forget-ownership").run();
   statement("forget-nodes").run();
-  return { ...counts, jobs, subagentRuns, lost, problems, gap: gapAfter(mark) };
+  return { ...counts, jobs, subagentRuns, budgets, lost, problems, gap: gapAfter(mark) };
 }
 
 /** Every agent whose files can be used, in the order they were made. One at a time, because they may be many. */

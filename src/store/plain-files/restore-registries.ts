@@ -25,7 +25,8 @@ export function restoreSubagentRuns(restoring: Restoring): number {
   return runs.length;
 }
 
-function itemsOf<Schema extends z.ZodType>(
+/** The items of a list in a file that are valid. */
+export function itemsOf<Schema extends z.ZodType>(
   { files, report, keep }: Restoring,
   path: string,
   schema: Schema,

@@ -4,6 +4,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { dedupeKey } from "../../core/dedupe-key.ts";
 import type { Source } from "../../core/message.ts";
 import { databaseOf } from "../sqlite/database.ts";
+import { budgetsIn } from "./budgets-file.ts";
 import type {
   AgentRow,
   DedupeRow,
@@ -78,6 +79,7 @@ export function sqliteSource(sql: DatabaseSync): MirrorSource {
         .statement("select-subagent-runs")
         .all()
         .map((row) => JSON.parse(row.record as string)),
+    budgets: () => budgetsIn(store),
     jobs: () =>
       store
         .statement("select-jobs")

@@ -219,6 +219,14 @@ export class Workload {
     this.commit([{ op: "subagent.put", record }]);
   }
 
+  /** Reserves for a call of the agent's open run, on its own row and the day's. */
+  reserve(agentId: AgentId, id: string): void {
+    const runId = this.row(agentId).run_id as RunId;
+    const call = { prompt: 100, maxTokens: 50, leastTokens: 10, read: 1, write: 2 };
+    const rows = [`agent:${agentId}`, "day:2026-01-31"].map((key) => ({ key, limit: { micros: 1_000_000 } }));
+    this.commit([{ op: "budget.reserve", id, runId, call, rows }], this.owner(agentId));
+  }
+
   leaf(agentId: AgentId): EntryId {
     return this.row(agentId).leaf as EntryId;
   }
@@ -239,9 +247,14 @@ export function lifeOf(work: Workload): readonly (() => unknown)[] {
     () => work.post(bob, "one"),
     () => work.post(bob, "two"),
     () => work.take(bob, [1, 2]),
+    () => work.reserve(bob, "call-2"),
     () => work.subagentRun("run-1"),
     () => work.post(ann, "still there?"),
-    () => work.answer(bob, open(bob), [1, 2]),
+    () => {
+      work.commit([{ op: "budget.settle", id: "call-2", actual: "unknown" }]);
+      work.commit([{ op: "budget.told", key: "day:2026-01-31" }], work.owner(bob));
+      work.answer(bob, open(bob), [1, 2]);
+    },
     () => work.take(ann, [2]),
     () => work.commit([work.append(ann, { type: "someday", what: "an unknown kind" })], work.owner(ann)),
     () => work.post(ann, "waits"),
