@@ -8,6 +8,7 @@ import {
   lift,
   limitedRows,
   limitsOf,
+  microsOf,
   NOTHING,
   reachedText,
   reserve,
@@ -96,6 +97,8 @@ describe("rows", () => {
     const cost = { input: 0.001, output: 0.0000015, cacheRead: 0, cacheWrite: 0, total: 0.0010015 };
     const usage = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3, cost };
     expect(spendOf(usage)).toEqual({ tokens: 3, micros: 1_002 });
+    expect(microsOf(0.1 + 0.2)).toBe(300_000);
+    expect(microsOf(0)).toBe(0);
   });
 
   it("keep what nobody counted as an estimate, too", () => {

@@ -58,7 +58,8 @@ export const addSpend = (one: Spend, other: Spend): Spend => ({
 
 const MICROS = 1_000_000;
 
-export const microsOf = (dollars: number): number => Math.ceil(dollars * MICROS);
+/** Rounded up, but not for what a sum of fractions is off by. */
+export const microsOf = (dollars: number): number => Math.max(0, Math.ceil(dollars * MICROS - 1e-6));
 
 /** Who a call counts for. `day` is the calendar day as the installation sees it, `2026-01-31`. */
 export interface Spender {

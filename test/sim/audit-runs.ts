@@ -1,5 +1,15 @@
 /** The laws of runs: one live run per agent (L3), tools (L4), ends that were asked for (M9), attempts (M13). */
-import { broken, FATAL, isAnswer, type Line, pairs, parsed, type View, type Violation } from "./audit-view.ts";
+import {
+  broken,
+  FATAL,
+  isAnswer,
+  type Line,
+  overBudget,
+  pairs,
+  parsed,
+  type View,
+  type Violation,
+} from "./audit-view.ts";
 import type { ModelCall } from "./scripted-model.ts";
 import { tokensIn } from "./tokens.ts";
 
@@ -137,8 +147,9 @@ function* failuresHaveCauses({
     scenario.innocentsLive && deaths === poison.length ? 0 : deaths + Math.min(paused.length, scenario.nodes[1] - 1);
   const fails = (token: string): boolean => FATAL.some((fatal) => directives.get(token)?.includes(fatal));
   for (const [token, found] of rows) {
-    for (const { message } of found) {
-      const excused = fails(token) || others >= (scenario.restore === "discard" ? 1 : ATTEMPTS);
+    for (const { of, message } of found) {
+      const excused =
+        fails(token) || overBudget({ of, message }) || others >= (scenario.restore === "discard" ? 1 : ATTEMPTS);
       if (message.state === "failed" && !excused) {
         yield broken("M13", `${token} failed without a fault of its own: ${message.reason}`);
       }

@@ -11,14 +11,17 @@ export type Law =
   | "L3"
   | "L4"
   | "L5"
+  | "L8"
   | "L11"
   | "L12"
   | "M9"
   | "M11"
   | "M12"
   | "M13"
+  | "M21"
   | "M23"
   | "identity"
+  | "keys"
   | "liveness"
   | "program";
 
@@ -58,7 +61,7 @@ export function viewOf(evidence: Evidence): View {
     if (send.shown) push(shown, send.deliveryId, send);
   }
   const directives = new Map(
-    evidence.workload.items.flatMap((item) => (item.kind === "message" ? [[item.token, item.directives]] : [])),
+    evidence.workload.items.flatMap((item) => ("directives" in item ? [[item.token, item.directives]] : [])),
   );
   const unconfirmed = evidence.listed
     .flatMap(({ deliveries }) => deliveries)
@@ -83,6 +86,7 @@ export interface Line {
   readonly type?: string;
   readonly id?: string;
   readonly role?: string;
+  readonly sessionId?: string;
   readonly toolCallId?: string;
   readonly content?: readonly {
     readonly type?: string;
@@ -106,3 +110,10 @@ export const FATAL: readonly Directive[] = [
   "overflow",
   "stall",
 ];
+
+/** Whether the run that took a message ended because a budget was used up. */
+export const overBudget = ({ of, message }: Row): boolean =>
+  of.runs.find(({ id }) => id === message.runId)?.body.error?.kind === "budget";
+
+/** What people are told when a budget is used up. */
+export const isBudgetNotice = (delivery: Delivery): boolean => textOf(delivery).startsWith("The budget ");

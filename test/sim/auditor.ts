@@ -4,10 +4,24 @@
  */
 import type { Delivery } from "../../src/core/delivery.ts";
 import type { Message } from "../../src/core/message.ts";
+import { budgets } from "./audit-budgets.ts";
 import { context } from "./audit-context.ts";
+import { keys } from "./audit-keys.ts";
 import { runs } from "./audit-runs.ts";
 import { talk } from "./audit-talk.ts";
-import { broken, isAnswer, pairs, parsed, type Row, textOf, type View, type Violation, viewOf } from "./audit-view.ts";
+import {
+  broken,
+  isAnswer,
+  isBudgetNotice,
+  overBudget,
+  pairs,
+  parsed,
+  type Row,
+  textOf,
+  type View,
+  type Violation,
+  viewOf,
+} from "./audit-view.ts";
 import type { Evidence, ListedAgent } from "./evidence.ts";
 import { tokensIn, tokenText } from "./tokens.ts";
 
@@ -20,6 +34,8 @@ export function audit(evidence: Evidence): readonly Violation[] {
     ...answersInOrder(view),
     ...targetsInOrder(view),
     ...runs(view),
+    ...budgets(view),
+    ...keys(view),
     ...everyDeliveryEnds(view),
     ...shownAtMostOnce(view),
     ...context(view),
@@ -33,7 +49,7 @@ function* identity({ workload, rows }: View): Iterable<Violation> {
   const agentOf = new Map<string, string>();
   const conversationOf = new Map<string, string>();
   for (const item of workload.items) {
-    if (item.kind === "command") continue;
+    if (item.kind === "command" || item.kind === "child") continue;
     const { name } = item.conversation;
     for (const { of } of rows.get(item.token) ?? []) {
       const agent = of.agent.id;
@@ -78,7 +94,9 @@ function* settled({ calls, scenario }: View, token: string, { of, message }: Row
   }
   if (!scenario.ends.includes(state)) yield broken("L1", `${token} ended ${state}, which no policy here does`);
   if (runId === undefined && reason === undefined) yield broken("L1", `${token} ended ${state} without a trace`);
-  if (state === "failed" && message.delivery && owed.length === 0)
+  // Of a budget that is used up people are told once.
+  const toldBefore = overBudget({ of, message }) && of.deliveries.some(isBudgetNotice);
+  if (state === "failed" && message.delivery && owed.length === 0 && !toldBefore)
     yield broken("L1", `${token} failed and nobody is told`);
 }
 

@@ -15,7 +15,23 @@ test.each(ENGINE_MUTATIONS.map((mutation) => [mutation.name, mutation] as const)
 
 test("every law the engine is held to has a mutation that breaks it", () => {
   const laws = new Set(ENGINE_MUTATIONS.map(({ law }) => law));
-  for (const law of ["L1", "L2", "L3", "L4", "L5", "L11", "L12", "M9", "M13", "M23", "identity", "liveness"] as const) {
+  for (const law of [
+    "L1",
+    "L2",
+    "L3",
+    "L4",
+    "L5",
+    "L8",
+    "L11",
+    "L12",
+    "M9",
+    "M13",
+    "M21",
+    "M23",
+    "identity",
+    "keys",
+    "liveness",
+  ] as const) {
     expect(laws, law).toContain(law);
   }
 });

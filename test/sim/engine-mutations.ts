@@ -8,6 +8,7 @@ import type { Ports } from "../../src/core/ports.ts";
 import type { CallRecord } from "../../src/core/run.ts";
 import type { Store } from "../../src/core/store.ts";
 import { MESSAGE_MUTATIONS } from "./message-mutations.ts";
+import { MODEL_MUTATIONS } from "./model-mutations.ts";
 import { MUTATIONS, type Mutation } from "./mutations.ts";
 
 /** A wrapper around the ports of each life of a node. */
@@ -252,6 +253,7 @@ const FOR_THE_ENGINE: Partial<Record<string, Pick<Mutation, "seeds">>> = {
 export const ENGINE_MUTATIONS: readonly Mutation[] = [
   ...byPorts,
   ...MESSAGE_MUTATIONS,
+  ...MODEL_MUTATIONS,
   ...MUTATIONS.flatMap((mutation) => {
     const bound = FOR_THE_ENGINE[mutation.name];
     return bound && mutation.store ? [{ ...mutation, ...bound }] : [];

@@ -24,8 +24,10 @@ export const engine: SubjectUnderTest = {
     "lookup-grace",
     "queue-modes",
     "agent-messages",
+    "budgets",
+    "keys",
   ],
-  async start(ports, { name, leaseMs, alone, restore, queue, lanes, crowd }) {
+  async start(ports, { name, leaseMs, alone, restore, queue, lanes, crowd, budgets, model }) {
     const world = agentsWorldOf({ ...ports, config: CONFIG, system: () => system });
     const tools = withTalk(ports.tools, world, crowd);
     const system: AgentSystem = new AgentSystem(
@@ -37,7 +39,8 @@ export const engine: SubjectUnderTest = {
         ...(queue ? { queue: { ...configDefaults.queue, byChannel: {}, ...queue } } : {}),
         ...(lanes ? { lanes } : {}),
         runs: { timeoutMs: 30_000 },
-        voice: () => ({ model: "scripted", system: "You are simulated." }),
+        ...(budgets ? { budgets: { limitsFor: () => budgets, dayOf: () => "today" } } : {}),
+        voice: () => ({ ...(model ?? { model: "scripted" }), system: "You are simulated." }),
       },
     );
     await system.load();

@@ -1,5 +1,6 @@
 /** What the auditor is given: what the outside saw, and what the public listing says. Types only; no engine code. */
 import type { AgentRecord } from "../../src/core/agent.ts";
+import type { BudgetRecord, Reservation } from "../../src/core/budget.ts";
 import type { Delivery } from "../../src/core/delivery.ts";
 import type { Message } from "../../src/core/message.ts";
 import type { RunRecord } from "../../src/core/run.ts";
@@ -7,6 +8,7 @@ import type { StoreReader } from "../../src/core/store.ts";
 import type { WaitEdge } from "../../src/core/wait.ts";
 import type { AbortRecord } from "./aborts.ts";
 import type { Channel } from "./channel.ts";
+import type { KeyUse } from "./routed-model.ts";
 import type { Scenario } from "./scenarios.ts";
 import type { ModelCall } from "./scripted-model.ts";
 import type { Execution } from "./sim-tools.ts";
@@ -21,6 +23,9 @@ export interface Evidence {
   readonly executions: readonly Execution[];
   readonly listed: readonly ListedAgent[];
   readonly aborts: readonly AbortRecord[];
+  readonly budgets: readonly BudgetRecord[];
+  readonly reservations: readonly Reservation[];
+  readonly keyUses: readonly KeyUse[];
   /** How often a process died otherwise than in peace. */
   readonly deaths: number;
   /** The processes that were paused, once for each time. */

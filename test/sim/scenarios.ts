@@ -1,10 +1,12 @@
 /** Scenarios are data: how many nodes, what may go wrong, what people write. A seed fills in the numbers. */
 
 import type { Config } from "../../src/config/config-schema.ts";
+import type { Limits } from "../../src/core/budget.ts";
 import type { SendingClass } from "../../src/core/delivery.ts";
 import type { LaneSizes } from "../../src/runs/lanes.ts";
 import { CALM_CHANNEL, CALM_STORE, type ChannelFaults, type StoreFaults } from "./faults.ts";
 import { MESSAGE_SCENARIOS } from "./scenarios-messages.ts";
+import { MODEL_SCENARIOS } from "./scenarios-models.ts";
 import type { Feature } from "./subject.ts";
 import type { Directive } from "./tokens.ts";
 
@@ -37,6 +39,10 @@ export interface Scenario {
   /** How often somebody asks by the program's own interface for a run to end. */
   readonly aborts: Range;
   readonly restore: "resume" | "discard";
+  /** What may be spent, in tokens and millionths of a dollar. */
+  readonly budgets?: Limits;
+  /** The model is asked through the router, with keys that reach their limit or are refused. */
+  readonly keys?: boolean;
   /** Nobody fails but by his own fault, however often a poisonous message kills the node (M13). */
   readonly innocentsLive?: boolean;
   /** How many runs a node has active at a time. */
@@ -56,6 +62,10 @@ export interface WorkloadShape {
   readonly directives: Partial<Record<Directive, number>>;
   /** Directives that come in numbers, each on a message of its own. */
   readonly exactly?: Partial<Record<Directive, Range>>;
+  /** Directives that come together, each set on a message of its own. */
+  readonly together?: readonly (readonly Directive[])[];
+  /** How often two children are started at the same moment, under one person's agent. */
+  readonly children?: Range;
   /** The answers to all people of a channel go to one place. */
   readonly sharedTarget?: boolean;
   /** System messages that arrive without a connector, and how many of them are silent. */
@@ -354,6 +364,7 @@ export const SCENARIOS: readonly Scenario[] = [
     workload: { sharedTarget: true },
   }),
   ...MESSAGE_SCENARIOS.map(([name, about, changed]) => scenario(name, about, changed)),
+  ...MODEL_SCENARIOS.map(([name, about, changed]) => scenario(name, about, changed)),
   ...QUEUE_SCENARIOS.map(([name, about, changed]) => scenario(name, about, changed)),
   scenario("big-outputs", "tools that say more than the model is shown", {
     needs: ["tools", "files"],

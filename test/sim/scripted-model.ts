@@ -3,8 +3,9 @@
  * name, fails, stalls and overflows as told, and keeps a ledger of every call. It also plays the strict provider: a
  * history no provider would accept is noted.
  */
-import type { Block, ToolCallBlock } from "../../src/core/entry.ts";
-import type { Model, ModelError, ModelMessage, ModelResult } from "../../src/core/model.ts";
+import type { Spend } from "../../src/core/budget.ts";
+import type { Block, ToolCallBlock, Usage } from "../../src/core/entry.ts";
+import type { CallPrice, Model, ModelError, ModelMessage, ModelRequest, ModelResult } from "../../src/core/model.ts";
 import type { EventLog } from "./event-log.ts";
 import type { SimProcess } from "./process.ts";
 import type { Random } from "./random.ts";
@@ -32,7 +33,12 @@ export interface ModelCall {
   readonly bytes: readonly string[];
   /** Why a provider would refuse this request, or undefined. */
   readonly unlawful: string | undefined;
-  readonly cost: number;
+  /** What the prompt counts, in tokens. */
+  readonly prompt: number;
+  /** How many results of tools the model had seen since its last answer. */
+  readonly results: number;
+  /** What this call costs whoever made it, also where nobody heard its end. */
+  charged: Spend;
 }
 
 export interface ScriptedModel {
@@ -46,14 +52,25 @@ export interface ModelWorld {
   readonly log: EventLog;
 }
 
+/** In micros for a token, as a provider would say it in dollars for a million. */
+export const SIM_PRICE: CallPrice = {
+  contextWindow: 1_000_000,
+  maxTokens: 300,
+  leastTokens: 20,
+  cost: { input: 1, output: 10, cacheRead: 0, cacheWrite: 0 },
+};
+const BYTES_PER_TOKEN = 4;
+const SHORTEST_ANSWER = 5;
+
 const NO_REPLY = "NO_REPLY";
 const STALL_MS = 10 * 60_000;
 /** How often each failure comes; those not named never end. */
-const TIMES: Partial<Record<Directive, number>> = { "fail:transient": 2, "fail:rate": 2, overflow: 1 };
+const TIMES: Partial<Record<Directive, number>> = { "fail:transient": 2, "fail:rate": 2, "fail:cut": 1, overflow: 1 };
 const FAILURES: Partial<Record<Directive, ModelError>> = {
   "fail:transient": { class: "transient", message: "overloaded" },
   "fail:rate": { class: "rate", message: "too many requests", retryAfterMs: 400 },
   "fail:down": { class: "transient", message: "still overloaded" },
+  "fail:cut": { class: "transient", message: "the connection broke off" },
   "fail:auth": { class: "auth", message: "the key is not valid" },
   "fail:request": { class: "request", message: "no provider would accept this" },
   overflow: { class: "overflow", message: "the prompt is too long" },
@@ -85,7 +102,7 @@ export function makeScriptedModel({ scheduler, random, log }: ModelWorld): Scrip
   };
 
   /** What this call does: an error, tool calls or an answer; and how long it takes. */
-  function script(call: ModelCall, messages: readonly ModelMessage[]): { ms: number; result: ModelResult } {
+  function script(call: ModelCall, { messages, maxTokens }: ModelRequest): { ms: number; result: ModelResult } {
     const open = messages.slice(sinceLastAnswer(messages));
     const wanted = new Map<string, readonly Directive[]>();
     for (const message of open) {
@@ -93,14 +110,15 @@ export function makeScriptedModel({ scheduler, random, log }: ModelWorld): Scrip
     }
     // Trouble comes for whom the call is made, not for those whose run it ended before.
     const last = new Set(tokensIn(textOf(open.findLast(({ role }) => role === "user") ?? NOBODY), "t"));
-    const acted = open.some(({ role }) => role === "tool");
+    const due = (directives: readonly Directive[]): boolean =>
+      call.results >= (directives.includes("later") ? 2 : directives.includes("late") ? 1 : 0);
     let ms = random.int(30, 90);
     for (const [token, directives] of wanted) {
-      if (!last.has(token) || (directives.includes("late") && !acted)) continue;
+      if (!last.has(token) || !due(directives)) continue;
       for (const directive of directives) {
         const error = FAILURES[directive];
         if (error && once(token, directive, TIMES[directive] ?? Number.POSITIVE_INFINITY))
-          return { ms, result: failing(call, error) };
+          return { ms, result: failing(call, error, directive === "fail:cut" ? "half an ans" : "") };
         if (directive === "stall" && once(token, directive, 1)) {
           return { ms: STALL_MS, result: failing(call, { class: "transient", message: "no answer" }) };
         }
@@ -113,6 +131,7 @@ export function makeScriptedModel({ scheduler, random, log }: ModelWorld): Scrip
       for (const directive of directives) {
         const name = directive.startsWith("tool:") ? `sim_${directive.slice(5)}` : undefined;
         if (name === undefined || asked.has(`${name} ${token}`)) continue;
+        if (directives.includes("chain") && tools.length > 0) continue;
         const id = `call_${call.n}_${tools.length + 1}`;
         call.asked.push(id);
         // In no order a schema would choose: what is kept and read again must still give the same bytes.
@@ -125,22 +144,33 @@ export function makeScriptedModel({ scheduler, random, log }: ModelWorld): Scrip
         });
       }
     }
-    if (tools.length > 0) return { ms, result: saying(tools, "tool_calls") };
+    const written = random.int(SHORTEST_ANSWER, Math.max(SHORTEST_ANSWER, Math.min(200, maxTokens ?? 200)));
+    const answering = (content: readonly Block[], stop: ModelResult["stopReason"]) => {
+      const usage = usageFor(call.prompt, written);
+      call.charged = chargeFor(usage);
+      return { ms, result: { ...saying(content, stop), usage } };
+    };
+    if (tools.length > 0) return answering(tools, "tool_calls");
     call.answer = `r${call.n}`;
     call.silent = wanted.size > 0 && [...wanted.values()].every((list) => list.includes("silent"));
     const told = [...wanted.keys()].map(tokenText).join(" ");
     const text = call.silent ? NO_REPLY : `${tokenText(call.answer)} answers ${told}`;
-    return { ms, result: saying([{ signature: `s${call.n}`, text, type: "text" }], "stop") };
+    return answering([{ signature: `s${call.n}`, text, type: "text" }], "stop");
   }
 
-  function failing(call: ModelCall, error: ModelError): ModelResult {
+  /** Costs nothing where no answer began; the prompt where it was aborted; also what was said where it broke off. */
+  function failing(call: ModelCall, error: ModelError, said = ""): ModelResult {
     call.error = error.class;
-    return { ...saying([], "error"), error };
+    const began = said !== "" || error.class === "aborted";
+    call.charged = began ? chargeFor(usageFor(call.prompt, tokensOf(said))) : { tokens: 0, micros: 0 };
+    const content: readonly Block[] = said === "" ? [] : [{ type: "text", text: said }];
+    return { ...saying(content, "error"), error };
   }
 
   return {
     calls,
     port: (process) => ({
+      price: async () => SIM_PRICE,
       call: (request, signal, onEvent) =>
         process.call<ModelResult>("model", "model", (answer) => {
           const users = request.messages.filter(({ role }) => role === "user");
@@ -160,10 +190,13 @@ export function makeScriptedModel({ scheduler, random, log }: ModelWorld): Scrip
             sessionId: request.sessionId,
             bytes: [request.system, ...request.messages.map((message) => JSON.stringify(message))],
             unlawful: unlawful(request.messages),
-            cost: request.messages.length,
+            results: request.messages.slice(sinceLastAnswer(request.messages)).filter(({ role }) => role === "tool")
+              .length,
+            prompt: tokensOf(JSON.stringify([request.system, request.messages, request.tools])),
+            charged: { tokens: 0, micros: 0 },
           };
           calls.push(call);
-          const { ms, result } = script(call, request.messages);
+          const { ms, result } = script(call, request);
           log.write(process.name, `model ${call.n} sees ${call.fresh.join(" ")}`);
           const finish = (value: ModelResult, said: string): void => {
             if (call.endedAt !== undefined) return;
@@ -199,8 +232,18 @@ const saying = (content: readonly Block[], stopReason: ModelResult["stopReason"]
   api: "sim",
   provider: "sim",
   model: "sim-1",
-  usage: { input: 10, output: 5, cacheRead: 0, cacheWrite: 0, totalTokens: 15 },
 });
+
+const tokensOf = (text: string): number => Math.ceil(new TextEncoder().encode(text).length / BYTES_PER_TOKEN);
+
+function usageFor(input: number, output: number): Usage {
+  const total = (input + 10 * output) / 1e6;
+  const cost = { input: input / 1e6, output: (10 * output) / 1e6, cacheRead: 0, cacheWrite: 0, total };
+  return { input, output, cacheRead: 0, cacheWrite: 0, totalTokens: input + output, cost };
+}
+
+/** What the provider's bill says. */
+const chargeFor = ({ input, output }: Usage): Spend => ({ tokens: input + output, micros: input + 10 * output });
 
 const streamed = (result: ModelResult): readonly string[] =>
   result.content.flatMap((block) => (block.type === "text" ? (block.text.match(/.{1,24}/gsu) ?? []) : []));

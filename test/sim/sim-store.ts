@@ -68,6 +68,10 @@ const READS = [
   "subagentRuns",
   "openSubagentRuns",
   "waits",
+  "budget",
+  "budgets",
+  "reservations",
+  "usageSince",
   "fact",
   "nodes",
 ] as const satisfies readonly (keyof StoreReader)[];

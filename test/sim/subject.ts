@@ -3,7 +3,9 @@
  * per life of a node; a crash abandons it, and only `drain` ends it in peace.
  */
 import type { Config } from "../../src/config/config-schema.ts";
+import type { Limits } from "../../src/core/budget.ts";
 import type { RunId } from "../../src/core/ids.ts";
+import type { ModelChoice } from "../../src/core/model.ts";
 import type { Ports } from "../../src/core/ports.ts";
 import type { LaneSizes } from "../../src/runs/lanes.ts";
 
@@ -40,6 +42,10 @@ export interface SubjectNode {
   readonly queue?: Partial<Config["queue"]>;
   readonly lanes?: LaneSizes;
   readonly crowd: Crowd;
+  /** What may be spent, in tokens and millionths of a dollar. */
+  readonly budgets?: Limits;
+  /** Which model is asked. Absent: the only one there is. */
+  readonly model?: ModelChoice;
 }
 
 /** Starts an instance, including the connectors in `ports.connectors`. May be called again after a crash at any point. */
@@ -58,7 +64,9 @@ export type Feature =
   | "discard"
   | "lookup-grace"
   | "queue-modes"
-  | "agent-messages";
+  | "agent-messages"
+  | "budgets"
+  | "keys";
 
 export interface SubjectUnderTest {
   readonly name: string;

@@ -34,8 +34,13 @@ export const DIRECTIVES = [
   "fail:auth",
   "fail:request",
   "stall",
-  /** Errors come after the first result of a tool, not at once. */
+  /** The stream breaks off in the middle of an answer, once. */
+  "fail:cut",
+  /** Errors come after the first result of a tool, not at once; or after the second. */
   "late",
+  "later",
+  /** Tools are asked for one after the other, each in a turn of its own. */
+  "chain",
   "overflow",
   "slow",
   "silent",

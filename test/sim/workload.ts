@@ -33,6 +33,14 @@ export type WorkItem =
       readonly conversation: Conversation;
       readonly token: string;
       readonly silent: boolean;
+    }
+  /** A child of the conversation's agent, and what it is told. Nobody outside is answered. */
+  | {
+      readonly kind: "child";
+      readonly at: number;
+      readonly conversation: Conversation;
+      readonly token: string;
+      readonly directives: readonly Directive[];
     };
 
 export interface Workload {
@@ -112,15 +120,30 @@ export function makeWorkload(random: Random, shape: WorkloadShape, channels: rea
     const message: IncomingCommand = { ...incoming(conversation), command: { name: "queue", settings } };
     items.push({ kind: "command", at: someTime(), conversation, message });
   }
+  for (let n = shape.children ? random.int(...shape.children) : 0; n > 0; n--) {
+    const conversation = random.pick(conversations);
+    const started = someTime();
+    for (const directives of [["slow"], []] as const) {
+      items.push({ kind: "child", at: started, conversation, token: `t${++tokens}`, directives });
+    }
+  }
   items.sort((a, b) => a.at - b.at);
   return { conversations, items, endsAt: at };
 }
 
 /** Which of the first fifty messages bear the directives that come in numbers: by their place, one each. */
-function chosenTokens(random: Random, { exactly = {} }: WorkloadShape): ReadonlyMap<number, Directive> {
-  const chosen = new Map<number, Directive>();
+function chosenTokens(
+  random: Random,
+  { exactly = {}, together = [] }: WorkloadShape,
+): ReadonlyMap<number, readonly Directive[]> {
+  const chosen = new Map<number, readonly Directive[]>();
   for (const [directive, range] of Object.entries(exactly) as [Directive, Range][]) {
-    for (let n = random.int(...range); n > 0; n--) chosen.set(random.int(8, 50), directive);
+    for (let n = random.int(...range); n > 0; n--) chosen.set(random.int(8, 50), [directive]);
+  }
+  const free = Array.from({ length: 43 }, (_, index) => index + 8).filter((place) => !chosen.has(place));
+  for (const directives of together) {
+    const [place] = free.splice(random.int(0, free.length - 1), 1);
+    if (place !== undefined) chosen.set(place, directives);
   }
   return chosen;
 }

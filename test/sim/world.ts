@@ -2,6 +2,7 @@
  * One world: a seed, a scenario, a subject. People write, nodes run the subject, things go wrong; then the faults end,
  * everything must come to rest within a bounded time, and the auditor judges. The same three always give the same bytes.
  */
+import { seedAgent } from "../../src/agents/seed-agent.ts";
 import type { Change } from "../../src/core/change.ts";
 import type { ChangeId } from "../../src/core/ids.ts";
 import { silentLog } from "../../src/core/log.ts";
@@ -18,6 +19,7 @@ import { type Evidence, listAgents } from "./evidence.ts";
 import type { Faults } from "./faults.ts";
 import { type SimProcess, startProcess } from "./process.ts";
 import { randomOf } from "./random.ts";
+import { makeRoutedModel, ROUTED_CHOICE } from "./routed-model.ts";
 import type { Scenario } from "./scenarios.ts";
 import { makeScheduler } from "./scheduler.ts";
 import { makeScriptedModel } from "./scripted-model.ts";
@@ -105,6 +107,9 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     waits: waitLog.begin,
   };
   const model = makeScriptedModel({ ...parts, random: random.fork("model") });
+  const routed = scenario.keys
+    ? makeRoutedModel({ scheduler, log, faults, random: random.fork("keys"), model })
+    : undefined;
   const tools = makeSimTools({ ...parts, random: random.fork("tools"), routeOf: (token) => routes.get(token) });
   const files = makeSimFiles(scheduler);
   const plan = makeCrashPlan(random.fork("crashes"), random.int(...scenario.crashes), options.aims);
@@ -162,7 +167,7 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
       clock: process.clock,
       ids: seededIds(random.fork(`ids/${process.name}`), process.name),
       store: store.view(process),
-      model: model.port(process),
+      model: routed ? routed.port(process) : model.port(process),
       tools: tools.port(process),
       files: files.port(process),
       log: silentLog,
@@ -178,6 +183,8 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
         queue: scenario.queue,
         ...(scenario.lanes ? { lanes: scenario.lanes } : {}),
         crowd,
+        budgets: scenario.budgets,
+        ...(scenario.keys ? { model: ROUTED_CHOICE } : {}),
       });
       lives.set(node, { process, subject: running, life });
     } catch (error) {
@@ -247,6 +254,7 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
 
   function enterWork(item: WorkItem): void {
     if (item.kind === "system") return void postSystem(item);
+    if (item.kind === "child") return void postChild(item);
     const channel = channels.find(({ name }) => name === item.conversation.channel) as Channel;
     channel.write(item.message, item.kind === "message" ? item.token : undefined);
   }
@@ -270,12 +278,38 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     log.write("world", `posts ${item.token}`);
   }
 
+  /** A child of somebody's agent is made and told what to do, by another program on the same store. */
+  async function postChild(item: Extract<WorkItem, { kind: "child" }>): Promise<void> {
+    const { user, channel } = item.conversation;
+    const parent = (await backend.reader.agents({ limit: 1_000 })).find(
+      ({ descriptor }) => descriptor.type === "user" && descriptor.connector === channel && descriptor.userId === user,
+    );
+    if (!parent) return void scheduler.after(500, () => void postChild(item));
+    const at = processWorld.wall("a");
+    const descriptor = { type: "subagent", id: item.token, parentAgentId: parent.id, name: item.token } as const;
+    const seed = seedAgent(seededIds(random.fork(`child/${item.token}`), item.token), descriptor, at);
+    const body = { kind: "system", text: [tokenText(item.token), ...item.directives].join(" ") } as const;
+    backend.apply([
+      {
+        id: `world-${item.token}` as ChangeId,
+        site: "world.child",
+        at,
+        ops: [
+          { op: "agent.create", seed },
+          { op: "message.post", to: { agentId: seed.id }, message: { body, acceptedAt: at } },
+        ],
+      },
+    ]);
+    log.write("world", `starts a child for ${item.token}`);
+  }
+
   /** Everybody is up, nothing waits, runs or is owed, and everything written was acknowledged. */
   async function isQuiet(): Promise<boolean> {
     if ([...lives.values()].some(({ process, subject: running }) => process.state !== "up" || !running)) return false;
     if (channels.some(({ inbound }) => inbound.some(({ acknowledgedAt }) => acknowledgedAt === undefined)))
       return false;
     if ((await backend.reader.deliveries({ limit: 1 })).length > 0) return false;
+    if ((await backend.reader.reservations({ limit: 1 })).length > 0) return false;
     const agents = await backend.reader.agents({ limit: 1_000 });
     return agents.every(({ waiting, runId }) => waiting === 0 && runId === undefined);
   }
@@ -317,6 +351,9 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
       executions: tools.executions,
       listed,
       aborts: aborts.records,
+      budgets: await backend.reader.budgets({ limit: 10_000 }),
+      reservations: await backend.reader.reservations({ limit: 10_000 }),
+      keyUses: routed?.uses ?? [],
       deaths,
       paused,
       leases: alone ? new Map() : store.leases,
@@ -331,6 +368,14 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     for (const { state } of listed.flatMap(({ deliveries }) => deliveries)) {
       states[`delivery ${state}`] = (states[`delivery ${state}`] ?? 0) + 1;
     }
+    for (const { error, results } of model.calls) {
+      if (error === undefined) continue;
+      const what = `${error} behind ${Math.min(results, 2)} results`;
+      states[what] = (states[what] ?? 0) + 1;
+    }
+    for (const { outcome } of routed?.uses ?? []) states[`key ${outcome}`] = (states[`key ${outcome}`] ?? 0) + 1;
+    const overBudget = listed.flatMap(({ runs }) => runs).filter(({ body }) => body.error?.kind === "budget");
+    if (scenario.budgets) states["runs over budget"] = overBudget.length;
     return {
       violations,
       coverage: plan.coverage,

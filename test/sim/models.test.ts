@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { engine } from "./engine-subject.ts";
+import { SCENARIOS } from "./scenarios.ts";
+import { runWorld, type WorldResult } from "./world.ts";
+
+function worldOf(name: string, seed: number): Promise<WorldResult> {
+  const scenario = SCENARIOS.find((one) => one.name === name);
+  if (!scenario) throw new Error(`There is no scenario ${name}.`);
+  return runWorld({ seed, scenario, subject: engine });
+}
+
+test("each class of error meets the engine at each step", async () => {
+  const met = new Set<string>();
+  for (const seed of [1, 2]) {
+    const { violations, counts } = await worldOf("error-steps", seed);
+    expect(violations).toEqual([]);
+    for (const [what, times] of Object.entries(counts)) if (times > 0) met.add(what);
+  }
+  for (const what of ["transient", "rate", "auth", "request", "overflow"]) {
+    for (const step of [0, 1, 2]) expect(met).toContain(`${what} behind ${step} results`);
+  }
+  const { counts } = await worldOf("aborts", 2);
+  expect(Object.keys(counts).some((what) => what.startsWith("aborted behind"))).toBe(true);
+});
+
+test("keys are limited and refused, and everybody is answered all the same", async () => {
+  const sums: Record<string, number> = {};
+  for (const seed of [1, 2, 3, 4, 5]) {
+    const { violations, counts } = await worldOf("keys", seed);
+    expect(violations).toEqual([]);
+    expect(counts.failed).toBeUndefined();
+    for (const [what, times] of Object.entries(counts)) sums[what] = (sums[what] ?? 0) + times;
+  }
+  for (const outcome of ["answered", "limited", "refused"]) expect(sums[`key ${outcome}`]).toBeGreaterThan(0);
+});
+
+test.each(["tree-budget", "day-budget", "budget-aborts"])(
+  "in %s some runs end for want of money and some do not",
+  async (name) => {
+    const { violations, counts } = await worldOf(name, 3);
+    expect(violations).toEqual([]);
+    expect(counts["runs over budget"]).toBeGreaterThan(0);
+    expect(counts.answered).toBeGreaterThan(5);
+  },
+);
