@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { limitsOf } from "../core/budget.ts";
 import type { AgentDescriptor } from "../core/descriptor.ts";
-import type { AgentId } from "../core/ids.ts";
+import type { AgentId, ChangeId } from "../core/ids.ts";
 import type { CallPrice, ModelResult } from "../core/model.ts";
 import { liftBudget, listBudgets, spentSince } from "./budget-book.ts";
 import {
@@ -145,6 +145,26 @@ describe("a budget", () => {
     await nest.advance(24 * 3600_000);
     await nest.tell("next day");
     expect(nest.shown().at(-1)).toBe("answer to next day");
+  });
+
+  it("is told to the next who writes where the run that met it was aborted instead", async () => {
+    const nest = await Nest.open(within({ agent: { dollars: dollars(10) } }));
+    nest.fate = (change) => {
+      const run = change.site === "end.failed" ? change.owner?.run : undefined;
+      const mark = { reason: "person", at: START } as const;
+      if (run) {
+        const ops = [{ op: "run.abort", runId: run.id, mark }] as const;
+        void nest.store.commit({ id: "mark" as ChangeId, site: "mark", at: START, ops });
+        nest.fate = () => "go";
+      }
+      return "go";
+    };
+    await nest.tell("one");
+    expect(await nest.states()).toEqual(["aborted"]);
+    await nest.tell("two");
+    await nest.tell("three");
+    expect(await nest.states()).toEqual(["aborted", "failed", "failed"]);
+    expect(nest.shown()).toHaveLength(1);
   });
 
   it("limits the length of an answer to what fits", async () => {

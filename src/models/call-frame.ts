@@ -128,10 +128,16 @@ function brokeText({ model }: ProviderCall, { status }: Exchange, told: object):
   const broke = "broke" in told ? told.broke : undefined;
   const code = systemCode(broke);
   if (status === undefined)
-    return `${model.provider} could not be reached at ${model.baseUrl}${code ? ` (${code})` : ""}.`;
+    return `${model.provider} could not be reached at ${placeOf(model.baseUrl)}${code ? ` (${code})` : ""}.`;
   return code
     ? `The connection to ${model.provider} broke off (${code}).`
     : `The answer of ${model.provider} broke off or could not be read.`;
+}
+
+/** An address without what may be a secret in it: some servers take their key there. */
+function placeOf(address: string): string {
+  const url = URL.parse(address);
+  return url ? `${url.origin}${url.pathname}` : "its address";
 }
 
 /** `ECONNREFUSED` and the like, wherever in the chain of causes it is. */

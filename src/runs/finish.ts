@@ -25,6 +25,8 @@ export interface Ending {
   /** The answer, or the error a person is told. Absent: nobody is told anything. */
   readonly payload?: Payload;
   readonly error?: { readonly kind: RunErrorKind; readonly message: string };
+  /** Committed with exactly this end, and not with another that takes its place. */
+  readonly also?: readonly Op[];
   readonly stopReason?: string;
   readonly meta?: { readonly provider: string; readonly model: string };
 }
@@ -66,6 +68,7 @@ export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, en
     ...deliveries.map((delivery): Op => ({ op: "delivery.add", delivery })),
     { op: "message.settle", settlements },
     { op: "run.end", runId: run.id, body, outcome: ending.outcome },
+    ...(ending.also ?? []),
   ];
   const state: AgentState = {
     ...(ending.state ?? holding.state),

@@ -2,6 +2,7 @@
  * The loop: think, act, think again, until the agent rests. Every step is one commit, so that whatever dies, the run goes
  * on from the last one. This file is the whole of it; what a phase does in detail is in the file of its name.
  */
+import type { Op } from "../core/change.ts";
 import type { ToolCallBlock } from "../core/entry.ts";
 import { errorText } from "../core/errors.ts";
 import type { ModelError, ModelResult } from "../core/model.ts";
@@ -209,8 +210,8 @@ async function overBudget(
   { key, text, told }: ReachedBudget,
 ): Promise<RunExit> {
   // A run that answers nobody tells nobody; whoever writes next is told then.
-  if (!told && run.body.delivery) holding.alsoCommit({ op: "budget.told", key });
-  return failed(ports, holding, run, { kind: "budget", message: text }, undefined, told);
+  const also: readonly Op[] = !told && run.body.delivery ? [{ op: "budget.told", key }] : [];
+  return failed(ports, holding, run, { kind: "budget", message: text }, undefined, { quiet: told, also });
 }
 
 /** Ends a run that cannot go on; the person is told. */
@@ -220,7 +221,7 @@ async function failed(
   run: LiveRun,
   error: { kind: RunErrorKind; message: string },
   result?: ModelResult,
-  toldBefore = false,
+  { quiet = false, also = [] }: { readonly quiet?: boolean; readonly also?: readonly Op[] } = {},
 ): Promise<RunExit> {
   const content = result?.content.filter((block) => block.type !== "toolCall") ?? [];
   const said = result && content.length > 0;
@@ -229,7 +230,8 @@ async function failed(
     site: "end.failed",
     outcome: "error",
     entries,
-    ...(toldBefore ? {} : { payload: { text: error.message, isError: true } }),
+    ...(quiet ? {} : { payload: { text: error.message, isError: true } }),
+    also,
     error,
     stopReason: "error",
   });
