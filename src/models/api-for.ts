@@ -3,10 +3,16 @@ import { isPiApi } from "./pi-ai/load-api.ts";
 import type { ProviderApi } from "./provider-call.ts";
 import type { ProviderModel } from "./provider-model.ts";
 
+// Kept: to look a module up again costs as much as ten of its events.
+let completions: typeof import("./openai-completions/completions-call.ts") | undefined;
+let piAi: typeof import("./pi-ai/pi-ai-call.ts") | undefined;
+
 export async function apiFor({ api, baseUrl }: ProviderModel): Promise<ProviderApi | undefined> {
   if (api === "openai-completions") {
-    const { callCompletions, speaksPlainly } = await import("./openai-completions/completions-call.ts");
-    if (speaksPlainly(baseUrl)) return callCompletions;
+    completions ??= await import("./openai-completions/completions-call.ts");
+    if (completions.speaksPlainly(baseUrl)) return completions.callCompletions;
   }
-  return isPiApi(api) ? (await import("./pi-ai/pi-ai-call.ts")).callPiAi : undefined;
+  if (!isPiApi(api)) return undefined;
+  piAi ??= await import("./pi-ai/pi-ai-call.ts");
+  return piAi.callPiAi;
 }

@@ -3,10 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { createHome } from "../config/create-home.ts";
 import { loadConfig } from "../config/load-config.ts";
 import { homePaths } from "../config/paths.ts";
+import type { Model } from "../core/model.ts";
 import { writeKey } from "../models/auth-file.ts";
 import { PROTOCOLS, type Received, startWire, type Turn, type WireServer } from "../models/wire.test-kit.ts";
+import { jsonLog } from "../world/json-log.ts";
+import { systemClock } from "../world/system-clock.ts";
+import { openModels } from "./open-models.ts";
 import { openNode } from "./open-node.ts";
 
 let home: string;
@@ -48,6 +53,14 @@ const SOURCES = ["config", "env", "file", "stored"] as const;
 const keyIn = ({ headers }: Received): string =>
   String(headers["x-api-key"] ?? headers.authorization ?? "").replace(/^Bearer /, "");
 
+/** What waiting may mend is to be waited for longer than any run lasts, so that the run ends at once. */
+const withoutPatience = (model: Model): Model => ({
+  async call(request, signal, onEvent) {
+    const result = await model.call(request, signal, onEvent);
+    return result.error ? { ...result, error: { ...result.error, retryAfterMs: 1e9 } } : result;
+  },
+});
+
 it("keys never appear in history, database, logs, results or events, whatever goes wrong on whichever protocol", async () => {
   const troubles = Object.entries(TROUBLES);
   const env: Record<string, string> = {};
@@ -86,13 +99,18 @@ it("keys never appear in history, database, logs, results or events, whatever go
   planted.push("planted-query", "planted-away");
 
   const paths = homePaths(home);
-  const config = { log: { level: "debug" }, runs: { timeoutSeconds: 1 }, models: { default: "away/m", providers } };
+  const config = { log: { level: "debug" }, models: { default: "away/m", providers } };
   writeFileSync(paths.config, JSON.stringify(config));
   const { config: loaded } = await loadConfig(paths, env);
   let err = "";
   const errors = { write: (more: string) => (err += more) };
   const heard: unknown[] = [];
+  await createHome(paths);
+  const log = jsonLog({ file: join(paths.logs, "rookery.log"), level: "debug", errors });
+  const { model } = openModels({ config: loaded, paths, clock: systemClock, log, env });
   const node = await openNode({
+    model: withoutPatience(model),
+    log,
     paths,
     config: loaded,
     env,
@@ -106,7 +124,7 @@ it("keys never appear in history, database, logs, results or events, whatever go
     const asked = Object.keys(providers).map(async (name) => {
       const descriptor = { type: "user", connector: "test", userId: name, channelId: name } as const;
       const body = { kind: "user", text: "hello", wishes: { model: `${name}/m` } } as const;
-      const { result } = await node.agents.postAndAwait({ to: { descriptor }, body });
+      const { result } = await node.agents.postAndAwait({ to: { descriptor }, body }, { timeoutMs: 60_000 });
       heard.push(result);
     });
     await Promise.all(asked);
@@ -118,7 +136,7 @@ it("keys never appear in history, database, logs, results or events, whatever go
     await node.close();
   }
   expect(outcomes).toHaveLength(PROTOCOLS.length * troubles.length + 1);
-  expect(outcomes.filter((outcome) => !/: (?:error|timeout)$/.test(outcome))).toEqual([]);
+  expect(outcomes.filter((outcome) => !/: error$/.test(outcome))).toEqual([]);
   const asked = new Set(servers.flatMap(({ received }) => received.map(keyIn)));
   for (const key of planted.filter((one) => !/query|away/.test(one))) expect(asked).toContain(key);
 
@@ -133,6 +151,7 @@ it("keys never appear in history, database, logs, results or events, whatever go
     inspect(loaded.models, { depth: 20 }).replace(secretUrl, ""),
   ].join("\n");
   expect(everything).toContain("Inference failed");
-  for (const key of planted) expect(everything).not.toContain(key);
-  expect(everything).not.toContain("planted");
-});
+  // Compared by themselves: what was kept is long, and would be printed.
+  expect(planted.filter((key) => everything.includes(key))).toEqual([]);
+  expect(everything.match(/.{0,40}planted.{0,40}/g) ?? []).toEqual([]);
+}, 30_000);
