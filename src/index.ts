@@ -107,7 +107,19 @@ export {
   type SessionId,
   type SessionKey,
 } from "./core/ids.ts";
-export type { CronJob, CronPayload, CronSchedule } from "./core/job.ts";
+export type {
+  CronIsolation,
+  CronJob,
+  CronJobState,
+  CronPayload,
+  CronSchedule,
+  CronSessionTarget,
+  CronWakeMode,
+  Gate,
+  MissedPolicy,
+  OverlapPolicy,
+} from "./core/job.ts";
+export type { JobSlot, SlotEnd } from "./core/job-slot.ts";
 export { type KeyShape, readSessionKey, sessionKeyCandidates } from "./core/key-shape.ts";
 export { type Log, type LogFields, type LogLevel, silentLog } from "./core/log.ts";
 export type {
@@ -193,3 +205,6 @@ export {
 export { transcriptFileName, writeTranscript } from "./history/transcript/write-transcript.ts";
 export { parseQueueDirective } from "./inbox/queue-directive.ts";
 export { normalizeQueueDropPolicy, normalizeQueueMode, resolveQueueSettings } from "./inbox/queue-settings.ts";
+export { CronService, type JobView, type SlotView } from "./triggers/cron/cron-service.ts";
+export { computeNextRunAtMs, nextRunTimes } from "./triggers/cron/schedule.ts";
+export { stripHeartbeatToken } from "./triggers/heartbeat/strip-token.ts";

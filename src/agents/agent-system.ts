@@ -70,8 +70,8 @@ export interface AgentSystemOptions {
   /** How messages are treated that arrive while a run is active. Default: one run each, in order. */
   readonly queue?: Config["queue"];
   readonly subagents?: Partial<SubagentSettings>;
-  /** What else goes into the commit that ends a run, beside children's reports. */
-  readonly alsoAtEnd?: RunPorts["alsoAtEnd"];
+  /** What others have to say at certain points of a run, beside children's reports; see `RunPorts`. */
+  readonly hooks?: Pick<RunPorts, "alsoAtEnd" | "alsoAtSettle" | "replyOf" | "sessionFor">;
 }
 
 /** Whom a message is for: an agent by id, by what it is (made if there is none), or by how it is found. */
@@ -203,14 +203,18 @@ export class AgentSystem {
       ...this.#ports,
       settings: { ...DEFAULT_RUN_SETTINGS, ...this.#options.runs },
       events: this.events,
+      ...this.#options.hooks,
       voice: this.#options.voice,
       limits: this.#options.limits,
       budgets: this.#options.budgets,
       alsoAtEnd: async (agent, run, result) => [
         ...(await this.subagents.alsoAtEnd(agent, run, result)),
-        ...((await this.#options.alsoAtEnd?.(agent, run, result)) ?? []),
+        ...((await this.#options.hooks?.alsoAtEnd?.(agent, run, result)) ?? []),
       ],
-      alsoAtSettle: (agent, messages, reason) => this.subagents.alsoAtSettle(agent, messages, reason),
+      alsoAtSettle: async (agent, messages, reason) => [
+        ...(await this.subagents.alsoAtSettle(agent, messages, reason)),
+        ...((await this.#options.hooks?.alsoAtSettle?.(agent, messages, reason)) ?? []),
+      ],
       stopChildren: (agent) => this.subagents.stopChildren(agent),
       owed: (deliveries) => outbox.offer(deliveries),
       posted: (posted) => {

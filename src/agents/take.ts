@@ -3,10 +3,10 @@
  * (M1, M8). A dropped message's line stands in the very prompt that this commit writes.
  */
 import type { Op } from "../core/change.ts";
-import type { RunId } from "../core/ids.ts";
+import type { RunId, SessionId } from "../core/ids.ts";
 import { type Message, wishesOf } from "../core/message.ts";
 import type { Lane, RunBody } from "../core/run.ts";
-import { type Bare, chain, messageEntries, promptEntry } from "../history/entries.ts";
+import { type Bare, chain, messageEntries, promptEntry, resetMarker } from "../history/entries.ts";
 import {
   buildCollectPrompt,
   buildQueueSummaryPrompt,
@@ -49,11 +49,16 @@ export async function takeRun(
     delivery: last.delivery,
     replyToId: last.source?.messageId,
     ...(wishes ? { wishes } : {}),
+    ...(last.body.kind === "trigger" ? { trigger: last.body.trigger } : {}),
     calls: [],
     iterations: 0,
     deliveries: 0,
   };
+  const state = await ports.sessionFor?.({ ...holding.record, state: holding.state }, messages);
+  const begins = state && (ports.ids.uuid() as SessionId);
   const ops: Op[] = [
+    // First, so that the run belongs to the session it begins.
+    ...(begins ? [{ op: "session.begin", sessionId: begins } as const] : []),
     {
       op: "message.settle",
       settlements: dropped.map(({ message, policy }) => ({ ...settlement(message, "dropped", policy), runId })),
@@ -61,7 +66,9 @@ export async function takeRun(
     { op: "message.take", runId, seqs, unlessResetAfter: seen },
     { op: "run.open", runId, body },
   ];
-  await holding.commit({ site: "take", ops, append: chain(ports.ids, holding, entriesOf(choice, at, runId)) });
+  const marker = begins ? [resetMarker(begins, at)] : [];
+  const append = chain(ports.ids, holding, [...marker, ...entriesOf(choice, at, runId)]);
+  await holding.commit({ site: "take", ops, append, ...(begins ? { state, begins } : {}) });
   holding.runId = runId;
   const { agentId, sessionId } = holding;
   ports.events.emit({ agentId, runId, attempt: 1, step: 1 }, { type: "start" });

@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { agentToAgentDefaults, agentToAgentSchema } from "./sections/agent-to-agent.ts";
 import { bindingsSchema } from "./sections/bindings.ts";
 import { budgetsSchema } from "./sections/budgets.ts";
+import { cronDefaults, cronSchema } from "./sections/cron.ts";
 import { gatewayDefaults, gatewaySchema } from "./sections/gateway.ts";
 import { laneDefaults, lanesSchema } from "./sections/lanes.ts";
 import { logDefaults, logSchema } from "./sections/log.ts";
@@ -33,6 +34,7 @@ export const configSchema = section({
   subagents: subagentsSchema,
   lanes: lanesSchema,
   runs: runsSchema,
+  cron: cronSchema,
   outbox: outboxSchema,
   store: storeSchema,
   retention: retentionSchema,
@@ -53,6 +55,7 @@ export const configDefaults = {
   subagents: subagentDefaults,
   lanes: laneDefaults,
   runs: runDefaults,
+  cron: cronDefaults,
   outbox: outboxDefaults,
   store: storeDefaults,
   retention: retentionDefaults,

@@ -34,6 +34,8 @@ export function amount(max: number = Number.MAX_SAFE_INTEGER) {
   return z.number({ error }).min(0, error).max(max, error);
 }
 
+export const flag = () => z.boolean({ error: "expected true or false" });
+
 export function text(what: string) {
   const error = `expected ${what}`;
   return z.string({ error }).min(1, error);

@@ -8,6 +8,7 @@ import type { BudgetDecision, CallCost } from "./budget-decision.ts";
 import type { DeliveryState, NewDelivery } from "./delivery.ts";
 import type { AgentId, ChangeId, DeliveryId, EntryId, RunId, SessionId, SessionKey } from "./ids.ts";
 import type { CronJob } from "./job.ts";
+import type { JobRunEnd, JobSlot } from "./job-slot.ts";
 import type { MessageState, NewMessage } from "./message.ts";
 import type { AbortMark, RunBody, RunOutcome } from "./run.ts";
 import type { AgentState } from "./state.ts";
@@ -158,10 +159,15 @@ export type Op =
   | { readonly op: "budget.lift"; readonly key: string; readonly more: Spend }
   /** Charges reservations and removes rows of past days that are older. Rows of agents and trees stay. */
   | { readonly op: "budget.sweep"; readonly reservedBefore: number; readonly rowsBefore: number }
-  | { readonly op: "job.put"; readonly job: CronJob }
-  | { readonly op: "job.remove"; readonly id: string }
   /** `expect`: refused unless the record is there and has not ended, or has. */
   | { readonly op: "subagent.put"; readonly record: SubagentRunRecord; readonly expect?: "open" | "ended" }
+  /** Writes a job with the next version. `expect`: refused unless this is the version it has; 0 where there is none. */
+  | { readonly op: "job.put"; readonly job: CronJob; readonly expect?: number }
+  | { readonly op: "job.remove"; readonly id: string; readonly expect?: number }
+  /** What became of a due time; refused where the slot has its row already (L9). */
+  | { readonly op: "job.slot"; readonly slot: JobSlot }
+  /** The end of a slot's run: into its row and into the job, if they are still there. Never refused. */
+  | { readonly op: "job.ran"; readonly jobId: string; readonly slot: string; readonly end: JobRunEnd }
   | { readonly op: "subagent.remove"; readonly runId: string }
   /** A small durable fact: a connector's offset, a counter. `null` removes it. */
   | { readonly op: "fact.put"; readonly key: string; readonly value: string | null }
@@ -174,7 +180,7 @@ export type Op =
       readonly after?: string;
     };
 
-export type Prunable = "messages" | "deliveries" | "dedupe" | "runs" | "changes";
+export type Prunable = "messages" | "deliveries" | "dedupe" | "runs" | "changes" | "slots";
 
 export interface Settlement {
   readonly seq: number;

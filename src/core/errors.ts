@@ -46,6 +46,12 @@ export class NotFoundError extends RookeryError {
   readonly retryable = false;
 }
 
+/** Somebody else changed it first. What is there now has to be read before it is tried again. */
+export class ConflictError extends RookeryError {
+  readonly code = "conflict";
+  readonly retryable = true;
+}
+
 /** What was asked for is not allowed to whoever asked. */
 export class DeniedError extends RookeryError {
   readonly code = "denied";

@@ -24,6 +24,64 @@ export const cronPayloadSchema = z.discriminatedUnion("kind", [
 ]);
 export type CronPayload = z.infer<typeof cronPayloadSchema>;
 
+export const cronSessionTargetSchema = z.enum(["main", "isolated"]);
+export type CronSessionTarget = z.infer<typeof cronSessionTargetSchema>;
+export const cronWakeModeSchema = z.enum(["next-heartbeat", "now"]);
+export type CronWakeMode = z.infer<typeof cronWakeModeSchema>;
+
+export const cronIsolationSchema = z.object({
+  postToMainPrefix: z.string().optional(),
+  postToMainMode: z.enum(["summary", "full"]).optional(),
+  postToMainMaxChars: z.number().int().positive().optional(),
+});
+export type CronIsolation = z.infer<typeof cronIsolationSchema>;
+
+/**
+ * What becomes of due times nobody was there for. `skip`: they are recorded as skipped. `once`: the newest of them runs,
+ * late. `all`: each runs.
+ */
+export const missedPolicySchema = z.enum(["skip", "once", "all"]);
+export type MissedPolicy = z.infer<typeof missedPolicySchema>;
+
+/** What becomes of a due time that finds the job's last run still at work. */
+export const overlapPolicySchema = z.enum(["skip", "queue"]);
+export type OverlapPolicy = z.infer<typeof overlapPolicySchema>;
+
+/** A check before the run that needs no model: only if it passes there is a run, and what it says is in the prompt. */
+export const gateSchema = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("command"),
+    command: z.string().min(1).max(4_096),
+    cwd: z.string().min(1).optional(),
+    timeoutMs: z.number().int().min(100).max(300_000).optional(),
+    env: z.record(z.string(), z.string()).optional(),
+  }),
+  z.object({
+    kind: z.literal("http"),
+    url: z.url({ protocol: /^https?$/ }),
+    headers: z.record(z.string(), z.string()).optional(),
+    timeoutMs: z.number().int().min(100).max(300_000).optional(),
+  }),
+]);
+export type Gate = z.infer<typeof gateSchema>;
+
+export const cronJobStateSchema = z.looseObject({
+  /** The next due time that has no outcome yet. */
+  nextRunAtMs: z.number().int().optional(),
+  runningAtMs: z.number().int().optional(),
+  lastRunAtMs: z.number().int().optional(),
+  lastStatus: z.enum(["ok", "error", "skipped"]).optional(),
+  lastError: z.string().optional(),
+  lastDurationMs: z.number().optional(),
+  /** Failed runs since the last one that did not fail. */
+  consecutiveErrors: z.number().int().optional(),
+  /** Due times before this are skipped: the last runs failed. */
+  backoffUntilMs: z.number().int().optional(),
+  /** Why the program itself turned the job off. */
+  disabledReason: z.string().optional(),
+});
+export type CronJobState = z.infer<typeof cronJobStateSchema>;
+
 export const cronJobSchema = z.looseObject({
   id: z.string().min(1),
   agentId: z.string().optional(),
@@ -34,23 +92,47 @@ export const cronJobSchema = z.looseObject({
   createdAtMs: z.number().int(),
   updatedAtMs: z.number().int(),
   schedule: cronScheduleSchema,
-  sessionTarget: z.enum(["main", "isolated"]),
-  wakeMode: z.enum(["next-heartbeat", "now"]),
+  sessionTarget: cronSessionTargetSchema,
+  wakeMode: cronWakeModeSchema,
   payload: cronPayloadSchema,
-  isolation: z
-    .object({
-      postToMainPrefix: z.string().optional(),
-      postToMainMode: z.enum(["summary", "full"]).optional(),
-      postToMainMaxChars: z.number().int().optional(),
-    })
-    .optional(),
-  state: z.looseObject({
-    nextRunAtMs: z.number().int().optional(),
-    runningAtMs: z.number().int().optional(),
-    lastRunAtMs: z.number().int().optional(),
-    lastStatus: z.enum(["ok", "error", "skipped"]).optional(),
-    lastError: z.string().optional(),
-    lastDurationMs: z.number().optional(),
-  }),
+  isolation: cronIsolationSchema.optional(),
+  state: cronJobStateSchema,
+  /** Counts writes. Whoever changes a job names the version he read; another one refuses the change. */
+  version: z.number().int().optional(),
+  /** Counts schedules: an edit that changes when the job is due begins a new one (M22). */
+  revision: z.number().int().optional(),
+  missed: missedPolicySchema.optional(),
+  /** A due time older than this is not run any more. Absent: however late. */
+  maxLatenessMs: z.number().int().nonnegative().optional(),
+  overlap: overlapPolicySchema.optional(),
+  /** Jobs due at the same time are spread over this long, each at its own fixed place. */
+  staggerMs: z.number().int().nonnegative().max(86_400_000).optional(),
+  gate: gateSchema.optional(),
+  /** The conversation that stands for "main": the one the job was made in. Absent: the profile's main conversation. */
+  sessionKey: z.string().optional(),
+  /** An isolated job that runs in this agent and not in one of its own. */
+  targetAgentId: z.string().optional(),
+  /** Where the job is written down, if it is a file. */
+  file: z.string().optional(),
+  /** Set on the rows that are not a person's jobs: the heartbeat's ticks. */
+  system: z.enum(["heartbeat"]).optional(),
 });
 export type CronJob = z.infer<typeof cronJobSchema>;
+
+export const versionOf = (job: CronJob): number => job.version ?? 0;
+export const revisionOf = (job: CronJob): number => job.revision ?? 1;
+
+/** How long after its due time a job fires: the same for the same job, spread evenly over its stagger. */
+export function staggerOf({ id, staggerMs = 0 }: Pick<CronJob, "id" | "staggerMs">): number {
+  if (staggerMs === 0) return 0;
+  let hash = 2_166_136_261;
+  for (let at = 0; at < id.length; at++) hash = Math.imul(hash ^ id.charCodeAt(at), 16_777_619);
+  return (hash >>> 0) % staggerMs;
+}
+
+/** When somebody must look at the job next; undefined where never. What the store's index is over. */
+export function wakeTimeOf(job: CronJob): number | undefined {
+  const { nextRunAtMs, backoffUntilMs = 0 } = job.state;
+  if (!job.enabled || nextRunAtMs === undefined) return undefined;
+  return Math.max(nextRunAtMs + staggerOf(job), backoffUntilMs);
+}

@@ -8,6 +8,7 @@ import { fileReferenceSchema } from "./file-reference.ts";
 import { type AgentId, agentIdSchema, type MessageId, type RunId } from "./ids.ts";
 import { queueSettingsSchema } from "./queue.ts";
 import { type RunWishes, runWishesSchema } from "./run-wishes.ts";
+import { triggerSchema } from "./trigger.ts";
 
 const runId = z
   .string()
@@ -39,7 +40,7 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("trigger"),
     text: z.string(),
-    trigger: z.object({ type: z.enum(["cron", "heartbeat", "webhook"]), id: z.string(), slot: z.string().optional() }),
+    trigger: triggerSchema,
     wishes: runWishesSchema.optional(),
   }),
   z.object({

@@ -7,6 +7,7 @@ import { deliveryContextSchema, type Payload } from "./delivery.ts";
 import { usageSchema } from "./entry.ts";
 import type { AgentId, RunId, SessionId } from "./ids.ts";
 import { runWishesSchema } from "./run-wishes.ts";
+import { triggerSchema } from "./trigger.ts";
 
 export const laneSchema = z.enum(["main", "subagent", "cron", "nested"]);
 export type Lane = z.infer<typeof laneSchema>;
@@ -60,6 +61,8 @@ export const runBodySchema = z.looseObject({
   delivery: deliveryContextSchema.optional(),
   replyToId: z.string().optional(),
   wishes: runWishesSchema.optional(),
+  /** What made the message it works on, where no person did: the job or hook and its slot (M22). */
+  trigger: triggerSchema.optional(),
   calls: z.array(callRecordSchema),
   /** Model calls made so far; bounded by the iteration limit. */
   iterations: z.number().int(),

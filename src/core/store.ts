@@ -9,6 +9,7 @@ import type { Delivery, DeliveryState } from "./delivery.ts";
 import type { AgentFetchStrategy, AgentKind } from "./descriptor.ts";
 import type { AgentId, ChangeId, DeliveryId, RunId, SessionKey } from "./ids.ts";
 import type { CronJob } from "./job.ts";
+import type { JobSlot } from "./job-slot.ts";
 import type { Message, MessageState } from "./message.ts";
 import type { RunRecord } from "./run.ts";
 import type { SubagentRunRecord } from "./subagent-run.ts";
@@ -71,7 +72,16 @@ export interface StoreReader {
   ): Promise<readonly Delivery[]>;
 
   job(id: string): Promise<CronJob | undefined>;
-  jobs(): Promise<readonly CronJob[]>;
+  /** By id; all of them where no page is asked for. */
+  jobs(page?: Page & { readonly after?: string }): Promise<readonly CronJob[]>;
+  /** Jobs somebody must look at by a time, the first first: those due, or the next one. */
+  nextJobs(page: Page & { readonly before?: number }): Promise<readonly CronJob[]>;
+  /** What became of a job's due times, newest first. */
+  jobSlots(
+    jobId: string,
+    page: Page & { readonly beforeN?: number },
+  ): Promise<readonly (JobSlot & { readonly n: number })[]>;
+  jobSlot(jobId: string, slot: string): Promise<JobSlot | undefined>;
   subagentRun(runId: string): Promise<SubagentRunRecord | undefined>;
   subagentRuns(filter?: SubagentRunFilter): Promise<readonly SubagentRunRecord[]>;
   /** How many children of a requester have not ended. */

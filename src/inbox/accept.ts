@@ -8,6 +8,7 @@ import type { Change, Op, Posted, Recipient } from "../core/change.ts";
 import { dedupeKey } from "../core/dedupe-key.ts";
 import {
   CommitUnknownError,
+  ConflictError,
   InvalidInputError,
   InvariantError,
   NotFoundError,
@@ -57,6 +58,7 @@ export async function accept(ports: AcceptPorts, accepting: Accepting): Promise<
   };
   const change: Change = { id: ids.change(), site: "accept", at: now, ops: [post, ...(accepting.also ?? [])] };
   const result = await commitKnown(store, change);
+  if (!result.ok && result.refused === "conflict") throw new ConflictError(result.detail);
   if (!result.ok) {
     if (result.refused === "cycle") {
       throw new WaitCycleError(result.detail, { hint: "Send the message without waiting for its answer." });

@@ -14,6 +14,7 @@ import { isStale, resetPolicyFor } from "../core/session-freshness.ts";
 import type { ToolHost } from "../core/tool.ts";
 import type { RunLimits } from "../runs/run-ports.ts";
 import { agentTools, olderAgentTools } from "../tools/agents/agent-tools.ts";
+import type { Triggers } from "../triggers/triggers.ts";
 import { diskFileStore } from "../world/disk-file-store.ts";
 import { jsonLog } from "../world/json-log.ts";
 import { systemClock } from "../world/system-clock.ts";
@@ -25,8 +26,10 @@ import { openBudgets, zoneOf } from "./open-budgets.ts";
 import { type EmbeddedStore, openEmbeddedStore } from "./open-embedded-store.ts";
 import { openHands } from "./open-hands.ts";
 import { subagentSettingsOf, subagentTools } from "./open-subagents.ts";
+import { openTriggers } from "./open-triggers.ts";
 import { permanentAgentsOf } from "./permanent-agents.ts";
 import { startRetention } from "./retention.ts";
+import { watchJobs } from "./watch-jobs.ts";
 import { openWorkspaces } from "./workspaces.ts";
 
 export interface NodeOptions {
@@ -41,12 +44,16 @@ export interface NodeOptions {
   readonly log?: Log;
   /** Where warnings are also shown. */
   readonly errors?: { write(text: string): unknown };
+  /** Whether due times become messages here: for a process that stays. */
+  readonly triggers?: boolean;
   readonly onFatal: (error: unknown) => void;
 }
 
 export interface RookeryNode {
   readonly agents: AgentSystem;
   readonly ports: Ports;
+  /** Jobs, and whatever else makes messages by itself. Its broker runs only where the options say so. */
+  readonly triggers: Triggers;
   readonly rebuilt: EmbeddedStore["rebuilt"];
   /** Sets everything aside where it stands and closes the store; what is unfinished goes on at the next start. */
   close(): Promise<void>;
@@ -75,10 +82,12 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
   const embedded = openEmbeddedStore({ paths, synchronous, ids, now: clock.now(), log, onFatal: options.onFatal });
   let stopRetention = (): void => {};
   let agents: AgentSystem | undefined;
+  let triggers: Triggers | undefined;
   try {
     const { list: permanentAgents } = permanentAgentsOf(embedded.store, clock);
     const files = diskFileStore(paths.files);
-    const { store } = embedded;
+    const timeZone = zoneOf(config);
+    const store = watchJobs(embedded.store, () => triggers?.wake());
     const world = agentsWorldOf({ store, clock, ids, files, config, system: () => started(agents) });
     const children = subagentTools(() => started(agents), { store, clock });
     const [more, older] = [[...agentTools(world), ...children], olderAgentTools(world)];
@@ -93,7 +102,8 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       files,
       connectors: new Map(options.connectors.map((connector) => [connector.name, connector])),
     };
-    const timeZone = zoneOf(config);
+    const scheduling = openTriggers(ports, config, paths, timeZone);
+    triggers = scheduling;
     const system = new AgentSystem(ports, {
       nodeName: `pid ${process.pid}`,
       restore: config.runs.restore,
@@ -113,6 +123,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
         return { ...models.choose(agent, wishes), system, report };
       },
       limits: ({ profile }) => limitsOf(config, profile),
+      hooks: scheduling.hooks,
       budgets: openBudgets(config, timeZone),
       address: (incoming) => addressFor(incoming, config),
       isStale: (agent, last, now) => isStale(resetPolicyFor(agent, config.session.reset), last, now, timeZone),
@@ -127,8 +138,10 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
     agents = system;
     await system.load();
     await system.start();
+    if (options.triggers && config.cron.enabled) scheduling.start(system);
     return {
       agents: system,
+      triggers: scheduling,
       ports,
       rebuilt: embedded.rebuilt,
       reload(next, changed) {
@@ -138,6 +151,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       },
       async close() {
         stopRetention();
+        await scheduling.stop();
         await system.drain();
         await embedded.close();
       },
@@ -145,6 +159,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
   } catch (error) {
     // Whatever began already must not keep the process alive, nor work on a store that is closed.
     stopRetention();
+    await triggers?.stop();
     await agents?.drain();
     await embedded.close();
     throw error;

@@ -52,7 +52,7 @@ describe("a round of pruning", () => {
     await nest.tell("hi");
     await nest.advance(1_000);
     const removed = await pruneRound(world(nest), limits, async () => {});
-    expect(removed).toEqual({ messages: 0, deliveries: 0, runs: 0, changes: 0, dedupe: 0 });
+    expect(removed).toEqual({ messages: 0, deliveries: 0, runs: 0, changes: 0, slots: 0, dedupe: 0 });
   });
 
   it("walks everything in bounded portions with pauses in between", async () => {

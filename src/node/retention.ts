@@ -57,10 +57,11 @@ export async function pruneRound(
     ["deliveries", limits.deliveriesMs],
     ["runs", limits.runsMs],
     ["changes", limits.changesMs],
+    ["slots", limits.runsMs],
     // A key says itself how long it is kept.
     ["dedupe", 0],
   ];
-  const removed: Record<Prunable, number> = { messages: 0, deliveries: 0, runs: 0, changes: 0, dedupe: 0 };
+  const removed: Record<Prunable, number> = { messages: 0, deliveries: 0, runs: 0, changes: 0, slots: 0, dedupe: 0 };
   for (const [what, age] of ages) {
     let after: string | undefined;
     do {

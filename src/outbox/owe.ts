@@ -42,10 +42,14 @@ export interface AlreadySent {
 /** A run's final reply: sent, or suppressed with its reason. Never nothing, so that it can be seen (L5). */
 export function oweReply(owing: Owing, payload: Payload, sent: AlreadySent): readonly NewDelivery[] {
   const reason = whySuppressed(owing.target, payload, sent);
-  if (!reason) return owe(owing, payload);
+  return reason ? [suppressed(owing, payload, reason)] : owe(owing, payload);
+}
+
+/** What is not sent, and why. */
+export function suppressed(owing: Owing, payload: Payload, reason: string): NewDelivery {
   const { runId, ordinal, agentId, target, at } = owing;
   const ended = { state: "suppressed", reason } as const;
-  return [{ id: deliveryId(runId, ordinal), agentId, runId, target, payload, createdAt: at, ended }];
+  return { id: deliveryId(runId, ordinal), agentId, runId, target, payload, createdAt: at, ended };
 }
 
 function whySuppressed(target: DeliveryContext, payload: Payload, sent: AlreadySent): string | undefined {

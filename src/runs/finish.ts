@@ -8,12 +8,12 @@ import type { RunBody, RunErrorKind, RunOutcome, RunResult } from "../core/run.t
 import { routingFacts } from "../core/session-facts.ts";
 import type { AgentState } from "../core/state.ts";
 import { chain, toolEntry } from "../history/entries.ts";
-import { owe, oweReply } from "../outbox/owe.ts";
+import { owe, oweReply, suppressed } from "../outbox/owe.ts";
 import { claiming, openCalls, resultOf } from "./act.ts";
 import { NOT_STARTED, textOutput, UNKNOWN_OUTCOME } from "./call-tool.ts";
 import { type Committing, type Holding, LostHolding } from "./holding.ts";
 import type { LiveRun } from "./live-run.ts";
-import type { RunPorts } from "./run-ports.ts";
+import type { Reply, RunPorts } from "./run-ports.ts";
 
 type BareEntries = Parameters<typeof chain>[2];
 
@@ -24,6 +24,8 @@ export interface Ending {
   readonly state?: AgentState;
   /** The answer, or the error a person is told. Absent: nobody is told anything. */
   readonly payload?: Payload;
+  /** What the model thought aloud before its answer. */
+  readonly reasoning?: string;
   readonly error?: { readonly kind: RunErrorKind; readonly message: string };
   /** Committed with exactly this end, and not with another that takes its place. */
   readonly also?: readonly Op[];
@@ -49,7 +51,10 @@ export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, en
   });
   const { replyToId } = run.body;
   const payload = ending.payload && (replyToId ? { ...ending.payload, replyToId } : ending.payload);
-  const deliveries = repliesOf(ports, run, payload, at);
+  const agent = { ...holding.record, state: ending.state ?? holding.state };
+  const reply =
+    payload && !payload.isError && ports.replyOf?.(agent, run, { payload, reasoning: ending.reasoning ?? "" });
+  const deliveries = repliesOf(ports, run, reply || undefined, payload, at);
   const body: RunBody = {
     ...run.body,
     calls: [],
@@ -75,19 +80,21 @@ export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, en
     updatedAt: at,
     ...(run.body.humanAt === undefined ? {} : { lastInteractionAt: run.body.humanAt }),
     abortedLastRun: ending.outcome === "aborted",
-    ...routingFacts(run.body.delivery),
+    // Where people write from is not moved by what a schedule says.
+    ...(run.body.trigger ? {} : routingFacts(run.body.delivery)),
+    ...(reply ? reply.state : {}),
   };
   const append = chain(ports.ids, holding, [...orphans, ...ending.entries]);
   // Whoever was told that the run will end must see it end so, whatever else came in between (M9).
   const evenAborted = ending.outcome === "aborted";
   const result = resultOfRun(run, body, { ...ending, payload }, holding, at, pending);
   const committing = { site: ending.site, ops, append, state, run: run.guard(evenAborted) };
-  const results = await commitWithOthers(holding, committing, () => ports.alsoAtEnd?.(holding.record, run, result));
+  const { results, also } = await commitWithOthers(holding, committing, () => ports.alsoAtEnd?.(agent, run, result));
   const release = results.findLast((one) => one?.op === "agent.release");
   holding.released = release?.op === "agent.release" && release.released;
   holding.runId = undefined;
   run.state = "ended";
-  ports.owed(deliveries);
+  ports.owed([...deliveries, ...also.flatMap((op) => (op.op === "delivery.add" ? [op.delivery] : []))]);
   ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
   return result;
 }
@@ -102,12 +109,12 @@ async function commitWithOthers(
   holding: Holding,
   committing: Committing,
   others: () => Promise<readonly Op[]> | undefined,
-): Promise<Extract<CommitResult, { ok: true }>["results"]> {
+): Promise<{ results: Extract<CommitResult, { ok: true }>["results"]; also: readonly Op[] }> {
   for (let tries = 1; ; tries++) {
     const also = (await others()) ?? [];
     const ops: Op[] = [...committing.ops, ...also.map((op) => claiming(op, holding.node)), { op: "agent.release" }];
     try {
-      return (await holding.commit({ ...committing, ops })).results;
+      return { results: (await holding.commit({ ...committing, ops })).results, also };
     } catch (error) {
       const gone = error instanceof LostHolding && (error.refused === "missing" || error.refused === "conflict");
       if (!gone || also.length === 0 || tries === TRIES) throw error;
@@ -115,12 +122,24 @@ async function commitWithOthers(
   }
 }
 
-function repliesOf(ports: RunPorts, run: LiveRun, payload: Payload | undefined, at: number): readonly NewDelivery[] {
+function repliesOf(
+  ports: RunPorts,
+  run: LiveRun,
+  reply: Reply | undefined,
+  payload: Payload | undefined,
+  at: number,
+): readonly NewDelivery[] {
   const { body, agentId, id: runId } = run;
   if (!body.delivery || !payload) return [];
   const owing = { agentId, runId, ordinal: body.deliveries, at, target: body.delivery, connectors: ports.connectors };
   if (payload.isError) return owe(owing, payload);
-  return oweReply(owing, payload, { texts: body.sentTexts ?? [], targets: body.sentTargets ?? [] });
+  const sent = { texts: body.sentTexts ?? [], targets: body.sentTargets ?? [] };
+  if (reply?.suppress !== undefined) return [suppressed(owing, payload, reply.suppress)];
+  const owed: NewDelivery[] = [];
+  for (const one of reply?.payloads ?? [payload]) {
+    owed.push(...oweReply({ ...owing, ordinal: owing.ordinal + owed.length }, one, sent));
+  }
+  return owed;
 }
 
 function resultOfRun(

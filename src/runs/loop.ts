@@ -163,6 +163,7 @@ async function rest(ports: RunPorts, holding: Holding, run: LiveRun, result: Mod
     entries: [assistantEntry(result, ports.clock.now(), run.id)],
     state: stateAfterCall(holding.state, run, result),
     payload: { text },
+    reasoning: result.content.flatMap((block) => (block.type === "thinking" ? [block.thinking] : [])).join("\n"),
     stopReason: result.stopReason,
     meta: { provider: result.provider, model: result.model },
   });

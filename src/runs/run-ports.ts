@@ -1,12 +1,13 @@
 /** What the loop is given: the world, the settings of this node, and who listens. */
 import type { AgentRecord } from "../core/agent.ts";
 import type { Op, Posted } from "../core/change.ts";
-import type { NewDelivery } from "../core/delivery.ts";
+import type { NewDelivery, Payload } from "../core/delivery.ts";
 import type { Message } from "../core/message.ts";
 import type { ModelChoice } from "../core/model.ts";
 import type { Ports } from "../core/ports.ts";
 import type { RunResult } from "../core/run.ts";
 import type { RunWishes } from "../core/run-wishes.ts";
+import type { AgentState } from "../core/state.ts";
 import type { SystemPromptReport } from "../core/system-prompt-report.ts";
 import type { RunEvents } from "./events.ts";
 import type { LiveRun } from "./live-run.ts";
@@ -31,6 +32,20 @@ export const DEFAULT_RUN_SETTINGS: RunSettings = {
   maxAttempts: 3,
 };
 
+/** What a run has said at its end. */
+export interface Said {
+  readonly payload: Payload;
+  /** What the model thought aloud before it. */
+  readonly reasoning: string;
+}
+
+/** What of it is owed. `suppress`: nothing of it is sent, for this reason. `state`: what changes in the agent's record. */
+export interface Reply {
+  readonly payloads: readonly Payload[];
+  readonly suppress?: string;
+  readonly state?: Partial<AgentState>;
+}
+
 /** How an agent speaks: which model, and what it is told about itself. */
 export interface Voice extends ModelChoice {
   readonly system: string;
@@ -47,12 +62,16 @@ export interface RunPorts extends Ports {
   limits?(agent: AgentRecord): RunLimits | undefined;
   /** What may be spent. Absent: nothing is limited, nothing is reserved. */
   readonly budgets?: Budgets;
-  /** What else is committed with a run's end: a child's report. Asked anew where what it named has gone away meanwhile. */
+  /** What else is committed with a run's end: a child's report, the end of a trigger's slot. Asked anew where what it named has gone away meanwhile. */
   alsoAtEnd?(agent: AgentRecord, run: LiveRun, result: RunResult): Promise<readonly Op[]>;
   /** The same for messages that end without a run, and why they do. */
   alsoAtSettle?(agent: AgentRecord, messages: readonly Message[], reason: string): Promise<readonly Op[]>;
   /** What stops the children of an agent whose person said stop, and how many of them there are. */
   stopChildren?(agent: AgentRecord): Promise<{ readonly ops: readonly Op[]; readonly stopped: number }>;
+  /** What a run's answer becomes before it is owed; undefined leaves it as it is. */
+  replyOf?(agent: AgentRecord, run: LiveRun, said: Said): Reply | undefined;
+  /** The state of the fresh session a run begins in; undefined where it goes on in the agent's session. */
+  sessionFor?(agent: AgentRecord, messages: readonly Message[]): Promise<AgentState | undefined>;
   /** Told of deliveries that have just been committed. */
   owed(deliveries: readonly NewDelivery[]): void;
   /** Told of messages to agents that a tool's step has just committed. */

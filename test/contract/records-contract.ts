@@ -36,7 +36,7 @@ export function recordsContract(open: Opener): void {
     ]);
     const changed = job("b", { enabled: false, name: "changed", fromTheFuture: 1 });
     await world.done([{ op: "job.put", job: changed }]);
-    expect(await world.store.job("b")).toEqual(changed);
+    expect(await world.store.job("b")).toEqual({ ...changed, version: 2 });
     expect((await world.store.jobs()).map((one) => one.id)).toEqual(["a", "b"]);
     await world.done([
       { op: "job.remove", id: "a" },

@@ -9,6 +9,7 @@ import type { Opener } from "./fixture.ts";
 import { historyContract } from "./history-contract.ts";
 import { inboxContract } from "./inbox-contract.ts";
 import { inboxModelContract } from "./inbox-model-contract.ts";
+import { jobsContract } from "./jobs-contract.ts";
 import { lifetimeContract } from "./lifetime-contract.ts";
 import { outboxContract } from "./outbox-contract.ts";
 import { ownershipContract } from "./ownership-contract.ts";
@@ -29,6 +30,7 @@ export function storeContract(name: string, open: Opener): void {
     recordsContract(open);
     budgetContract(open);
     waitsContract(open);
+    jobsContract(open);
     retentionContract(open);
     lifetimeContract(open);
   });

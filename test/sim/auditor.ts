@@ -9,6 +9,7 @@ import { context } from "./audit-context.ts";
 import { keys } from "./audit-keys.ts";
 import { runs } from "./audit-runs.ts";
 import { talk } from "./audit-talk.ts";
+import { triggers } from "./audit-triggers.ts";
 import {
   broken,
   isAnswer,
@@ -40,6 +41,7 @@ export function audit(evidence: Evidence): readonly Violation[] {
     ...shownAtMostOnce(view),
     ...context(view),
     ...talk(view),
+    ...triggers(view),
     ...evidence.listed.flatMap((one) => [...lawfulState(one)]),
   ];
 }

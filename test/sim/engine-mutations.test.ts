@@ -22,6 +22,7 @@ test("every law the engine is held to has a mutation that breaks it", () => {
     "L4",
     "L5",
     "L8",
+    "L9",
     "L11",
     "L12",
     "M9",

@@ -10,6 +10,7 @@ import type { Store } from "../../src/core/store.ts";
 import { MESSAGE_MUTATIONS } from "./message-mutations.ts";
 import { MODEL_MUTATIONS } from "./model-mutations.ts";
 import { MUTATIONS, type Mutation } from "./mutations.ts";
+import { TRIGGER_MUTATIONS } from "./mutations-triggers.ts";
 
 /** A wrapper around the ports of each life of a node. */
 export type BreakPorts = (ports: Ports) => Ports;
@@ -251,6 +252,7 @@ const FOR_THE_ENGINE: Partial<Record<string, Pick<Mutation, "seeds">>> = {
 };
 
 export const ENGINE_MUTATIONS: readonly Mutation[] = [
+  ...TRIGGER_MUTATIONS,
   ...byPorts,
   ...MESSAGE_MUTATIONS,
   ...MODEL_MUTATIONS,

@@ -3,6 +3,7 @@ import { AgentSystem } from "../../src/agents/agent-system.ts";
 import { configDefaults } from "../../src/config/config-schema.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
 import { agentsWorldOf } from "../../src/node/agents-world.ts";
+import { Triggers } from "../../src/triggers/triggers.ts";
 import { withTalk } from "./agent-talk.ts";
 import type { SubjectUnderTest } from "./subject.ts";
 
@@ -26,10 +27,12 @@ export const engine: SubjectUnderTest = {
     "agent-messages",
     "budgets",
     "keys",
+    "triggers",
   ],
-  async start(ports, { name, leaseMs, alone, restore, queue, lanes, crowd, budgets, model }) {
+  async start(ports, { name, leaseMs, alone, restore, queue, lanes, crowd, budgets, model, triggers: scheduling }) {
     const world = agentsWorldOf({ ...ports, config: CONFIG, system: () => system });
     const tools = withTalk(ports.tools, world, crowd);
+    const triggers = scheduling ? new Triggers(ports, { zone: "UTC", pollMs: 2_000 }) : undefined;
     const system: AgentSystem = new AgentSystem(
       { ...ports, tools },
       {
@@ -40,11 +43,20 @@ export const engine: SubjectUnderTest = {
         ...(lanes ? { lanes } : {}),
         runs: { timeoutMs: 30_000 },
         ...(budgets ? { budgets: { limitsFor: () => budgets, dayOf: () => "today" } } : {}),
+        ...(triggers ? { hooks: triggers.hooks } : {}),
         voice: () => ({ ...(model ?? { model: "scripted" }), system: "You are simulated." }),
       },
     );
     await system.load();
     await system.start();
-    return { drain: () => system.drain(), abort: (runId) => system.abort(runId) };
+    triggers?.start(system);
+    return {
+      async drain() {
+        await triggers?.stop();
+        await system.drain();
+      },
+      abort: (runId) => system.abort(runId),
+      updateJob: (id, patch) => triggers?.cron.update(id, patch) ?? Promise.resolve(),
+    };
   },
 };

@@ -8,6 +8,7 @@ import type { StoreReader } from "../../src/core/store.ts";
 import type { WaitEdge } from "../../src/core/wait.ts";
 import type { AbortRecord } from "./aborts.ts";
 import type { Channel } from "./channel.ts";
+import type { JobEvidence } from "./jobs.ts";
 import type { KeyUse } from "./routed-model.ts";
 import type { Scenario } from "./scenarios.ts";
 import type { ModelCall } from "./scripted-model.ts";
@@ -38,6 +39,7 @@ export interface Evidence {
   readonly waits: readonly WaitEdge[];
   /** How long agents waited for each other, as their tools saw it. */
   readonly waited: readonly Waited[];
+  readonly jobs: readonly JobEvidence[];
 }
 
 /** One agent as the public listing shows it, everything oldest first. */

@@ -5,8 +5,10 @@ import type { Limits } from "../../src/core/budget.ts";
 import type { SendingClass } from "../../src/core/delivery.ts";
 import type { LaneSizes } from "../../src/runs/lanes.ts";
 import { CALM_CHANNEL, CALM_STORE, type ChannelFaults, type StoreFaults } from "./faults.ts";
+import type { JobsShape } from "./jobs.ts";
 import { MESSAGE_SCENARIOS } from "./scenarios-messages.ts";
 import { MODEL_SCENARIOS } from "./scenarios-models.ts";
+import { TRIGGER_SCENARIOS } from "./scenarios-triggers.ts";
 import type { Feature } from "./subject.ts";
 import type { Directive } from "./tokens.ts";
 
@@ -47,6 +49,8 @@ export interface Scenario {
   readonly innocentsLive?: boolean;
   /** How many runs a node has active at a time. */
   readonly lanes?: LaneSizes;
+  /** Schedules that are due meanwhile. */
+  readonly jobs?: JobsShape;
 }
 
 export interface WorkloadShape {
@@ -366,6 +370,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...MESSAGE_SCENARIOS.map(([name, about, changed]) => scenario(name, about, changed)),
   ...MODEL_SCENARIOS.map(([name, about, changed]) => scenario(name, about, changed)),
   ...QUEUE_SCENARIOS.map(([name, about, changed]) => scenario(name, about, changed)),
+  ...TRIGGER_SCENARIOS.map(([name, about, changed]) => scenario(name, about, changed)),
   scenario("big-outputs", "tools that say more than the model is shown", {
     needs: ["tools", "files"],
     workload: { directives: { "tool:big": 0.2, "tool:safe": 0.1 } },

@@ -14,6 +14,8 @@ export interface Subject {
   drain(): Promise<void>;
   /** Asks a run to end, wherever it runs. False where it had ended already or nobody knows it (M9). */
   abort?(runId: RunId): Promise<boolean>;
+  /** Changes a cron job. */
+  updateJob?(id: string, patch: unknown): Promise<unknown>;
 }
 
 export interface Person {
@@ -46,6 +48,8 @@ export interface SubjectNode {
   readonly budgets?: Limits;
   /** Which model is asked. Absent: the only one there is. */
   readonly model?: ModelChoice;
+  /** Whether due times become messages here. */
+  readonly triggers?: boolean;
 }
 
 /** Starts an instance, including the connectors in `ports.connectors`. May be called again after a crash at any point. */
@@ -66,7 +70,8 @@ export type Feature =
   | "queue-modes"
   | "agent-messages"
   | "budgets"
-  | "keys";
+  | "keys"
+  | "triggers";
 
 export interface SubjectUnderTest {
   readonly name: string;

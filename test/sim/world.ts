@@ -17,6 +17,7 @@ import { fileDatabase, memoryDatabase } from "./database.ts";
 import { makeEventLog } from "./event-log.ts";
 import { type Evidence, listAgents } from "./evidence.ts";
 import type { Faults } from "./faults.ts";
+import { makeJobs } from "./jobs.ts";
 import { type SimProcess, startProcess } from "./process.ts";
 import { randomOf } from "./random.ts";
 import { makeRoutedModel, ROUTED_CHOICE } from "./routed-model.ts";
@@ -185,6 +186,7 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
         crowd,
         budgets: scenario.budgets,
         ...(scenario.keys ? { model: ROUTED_CHOICE } : {}),
+        triggers: scenario.jobs !== undefined,
       });
       lives.set(node, { process, subject: running, life });
     } catch (error) {
@@ -246,6 +248,11 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     living: () => [...lives.values()],
   });
   times(scenario.aborts, () => void aborts.ask());
+  const jobs = makeJobs(
+    { random: random.fork("jobs"), log, backend, now: WALL_START, living: () => [...lives.values()] },
+    scenario.jobs,
+  );
+  if (scenario.jobs) times(scenario.jobs.edits, () => jobs.edit());
   scheduler.after(faultsEnd, () => {
     log.write("world", "the faults end");
     faults.active = false;
@@ -305,6 +312,7 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
 
   /** Everybody is up, nothing waits, runs or is owed, and everything written was acknowledged. */
   async function isQuiet(): Promise<boolean> {
+    if (!(await jobs.end())) return false;
     if ([...lives.values()].some(({ process, subject: running }) => process.state !== "up" || !running)) return false;
     if (channels.some(({ inbound }) => inbound.some(({ acknowledgedAt }) => acknowledgedAt === undefined)))
       return false;
@@ -361,6 +369,7 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
       nodes: names.length,
       waits: await backend.reader.waits({ limit: 100 }),
       waited: waitLog.waited,
+      jobs: await jobs.evidence(),
     };
     violations.push(...audit(evidence));
     const states: Record<string, number> = {};

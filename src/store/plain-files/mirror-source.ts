@@ -27,6 +27,8 @@ export interface MirrorSource {
   jobs(): readonly unknown[];
   /** The whole of `budgets.json`; undefined where there is nothing to tell. */
   budgets(): object | undefined;
+  job(id: string): unknown;
+  jobCount(): number;
 }
 
 export interface LoggedChange {

@@ -3,10 +3,11 @@
  * only moves its mark after the files are written, so that a crash anywhere is repaired by going on.
  */
 import { NO_BUDGETS } from "./budgets-file.ts";
-import { AGENTS_DIR, ASIDE_DIR, BUDGETS_FILE, JOBS_FILE, jsonText, SUBAGENTS_FILE } from "./layout.ts";
+import { AGENTS_DIR, ASIDE_DIR, BUDGETS_FILE, jsonText, SUBAGENTS_FILE } from "./layout.ts";
 import { compareMark, type Mark, readMark, writeMark } from "./mark-file.ts";
 import { type KnownAgent, type MirroringAgent, mirrorAgent } from "./mirror-agent.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
+import { jobsMirror } from "./mirror-jobs.ts";
 import type { MirrorNotice } from "./mirror-notice.ts";
 import type { LoggedChange, MirrorSource } from "./mirror-source.ts";
 
@@ -117,7 +118,7 @@ export function openMirror({ source, files, now, report = () => {} }: MirrorOpti
     const budgets = source.consistently(() => source.budgets());
     if (budgets || files.size(BUDGETS_FILE) !== undefined) mirrorRegistry(BUDGETS_FILE, ".", budgets ?? NO_BUDGETS);
   };
-  const mirrorJobs = (): void => mirrorRegistry(JOBS_FILE, "cron", { version: 1, jobs: source.jobs() });
+  const jobs = jobsMirror(source, files, wrote);
 
   function stepPass(current: Pass): { more: boolean } {
     const numbers = source.agentsAfter(current.next, AGENTS_PER_PASS_STEP);
@@ -125,8 +126,8 @@ export function openMirror({ source, files, now, report = () => {} }: MirrorOpti
     current.next = numbers.at(-1) ?? current.next;
     if (numbers.length === AGENTS_PER_PASS_STEP) return { more: true };
     mirrorSubagents();
-    mirrorJobs();
     mirrorBudgets();
+    jobs.all();
     if (current.otherDatabase) setAgentsAside();
     pass = undefined;
     done = current.until;
@@ -151,8 +152,12 @@ export function openMirror({ source, files, now, report = () => {} }: MirrorOpti
     const { agents, words } = touchedBy(changes);
     mirrorAgents(agents);
     if (words.has("subagents")) mirrorSubagents();
-    if (words.has("jobs")) mirrorJobs();
     if (words.has("budgets")) mirrorBudgets();
+    if (words.has("jobs")) jobs.all();
+    const changedJobs = [...words].flatMap((word) =>
+      word.startsWith("job:") ? [decodeURIComponent(word.slice(4))] : [],
+    );
+    if (changedJobs.length > 0) jobs.changed(changedJobs);
     done = changes.at(-1)?.n ?? done;
     return { more: changes.length === CHANGES_PER_STEP };
   }

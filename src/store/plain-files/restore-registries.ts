@@ -1,18 +1,18 @@
 /** Brings cron jobs and subagent runs back from their files. An item that is not valid is reported and kept in a copy. */
 import type { z } from "zod";
 import { RookeryError } from "../../core/errors.ts";
-import { cronJobSchema } from "../../core/job.ts";
+import { cronJobSchema, wakeTimeOf } from "../../core/job.ts";
 import { subagentRunRecordSchema } from "../../core/subagent-run.ts";
 import { writeSubagentRun } from "../sqlite/apply-subagent.ts";
 import { JOBS_FILE, SUBAGENTS_FILE } from "./layout.ts";
+import { jobsIn } from "./mirror-jobs.ts";
 import type { Restoring } from "./restoring.ts";
 import { parseJson } from "./state-file.ts";
 
 export function restoreJobs(restoring: Restoring): number {
-  const jobs = itemsOf(restoring, JOBS_FILE, cronJobSchema, (file) => (file as { jobs?: unknown }).jobs);
+  const jobs = itemsOf(restoring, JOBS_FILE, cronJobSchema, (file) => jobsIn(restoring.files, file));
   for (const job of jobs) {
-    const nextAt = job.enabled ? (job.state.nextRunAtMs ?? null) : null;
-    restoring.db.statement("put-job").run(job.id, nextAt, JSON.stringify(job));
+    restoring.db.statement("put-job").run(job.id, wakeTimeOf(job) ?? null, JSON.stringify(job));
   }
   return jobs.length;
 }

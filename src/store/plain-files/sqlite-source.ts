@@ -85,5 +85,10 @@ export function sqliteSource(sql: DatabaseSync): MirrorSource {
         .statement("select-jobs")
         .all()
         .map((row) => JSON.parse(row.job as string)),
+    job: (id) => {
+      const row = store.statement("select-job").get(id);
+      return row && JSON.parse(row.job as string);
+    },
+    jobCount: () => one<{ count: number }>("job-count")?.count ?? 0,
   };
 }

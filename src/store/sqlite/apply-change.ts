@@ -17,6 +17,7 @@ import {
 } from "./apply-agent.ts";
 import { forfeitBudget, liftBudget, reserveBudget, settleBudget, sweepBudgets, toldOfBudget } from "./apply-budget.ts";
 import { addDelivery, moveDelivery } from "./apply-delivery.ts";
+import { addSlot, jobRan, putJob, removeJob } from "./apply-job.ts";
 import { postMessage, settleMessages, takeMessages } from "./apply-message.ts";
 import { prune } from "./apply-prune.ts";
 import { abortRun, endRun, openRun, stepRun } from "./apply-run.ts";
@@ -254,17 +255,13 @@ function applyOp(applying: Applying, op: Op): OpResult | undefined {
     case "budget.sweep":
       return sweepBudgets(applying, op);
     case "job.put":
-      applying.touched.add("jobs");
-      db.statement("put-job").run(
-        op.job.id,
-        op.job.enabled ? (op.job.state.nextRunAtMs ?? null) : null,
-        JSON.stringify(op.job),
-      );
-      return undefined;
+      return putJob(applying, op);
     case "job.remove":
-      applying.touched.add("jobs");
-      db.statement("remove-job").run(op.id);
-      return undefined;
+      return removeJob(applying, op);
+    case "job.slot":
+      return addSlot(applying, op);
+    case "job.ran":
+      return jobRan(applying, op);
     case "subagent.put":
       return putSubagentRun(applying, op);
     case "subagent.remove":

@@ -4,6 +4,7 @@ import type { CommitResult, OpResult } from "../../core/change.ts";
 import type { Delivery } from "../../core/delivery.ts";
 import type { AgentId, ChangeId } from "../../core/ids.ts";
 import { messageId } from "../../core/ids.ts";
+import type { JobSlot } from "../../core/job-slot.ts";
 import type { Message } from "../../core/message.ts";
 import type { RunRecord } from "../../core/run.ts";
 import type { StoreReader, SubagentRunFilter } from "../../core/store.ts";
@@ -167,7 +168,18 @@ export function readerOf(db: Database): StoreReader {
       return db.statement("select-open-deliveries").all(afterN, limit).map(deliveryOf);
     },
     job: async (id) => one(db.statement("select-job").get(id), (row) => json(row.job)),
-    jobs: async () => records(db.statement("select-jobs").all(), "job"),
+    jobs: async (page) =>
+      records(
+        page ? db.statement("select-jobs-page").all(page.after ?? "", page.limit) : db.statement("select-jobs").all(),
+        "job",
+      ),
+    nextJobs: async ({ before = FAR, limit }) => records(db.statement("select-next-jobs").all(before, limit), "job"),
+    jobSlots: async (jobId, { beforeN = FAR, limit }) =>
+      db
+        .statement("select-job-slots")
+        .all(jobId, beforeN, limit)
+        .map((row) => ({ ...json<JobSlot>(row.row), n: row.n as number })),
+    jobSlot: async (jobId, slot) => one(db.statement("select-job-slot").get(jobId, slot), (row) => json(row.row)),
     subagentRun: async (runId) => one(db.statement("select-subagent-run").get(runId), (row) => json(row.record)),
     subagentRuns: async (filter) => records(subagentRows(db, filter), "record"),
     openSubagentRuns: async (requesterSessionKey) =>

@@ -1,0 +1,12 @@
+/** What holds for every cron job that does not say otherwise itself. */
+import { flag, oneOf, section, wholeNumber } from "../values.ts";
+
+export const cronDefaults = { enabled: true, missed: "once", commandGates: false } as const;
+
+export const cronSchema = section({
+  /** Whether due times become messages in this process. */
+  enabled: flag().default(cronDefaults.enabled),
+  missed: oneOf(["skip", "once", "all"]).default(cronDefaults.missed),
+  maxLatenessMinutes: wholeNumber(0, 5_256_000).optional(),
+  commandGates: flag().default(cronDefaults.commandGates),
+}).prefault({});

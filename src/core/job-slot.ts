@@ -1,0 +1,104 @@
+/**
+ * A slot is one due time of a trigger (job, schedule revision, due time) or one demand of a person. It yields exactly one
+ * row here: fired, with what its run and its deliveries came to, or skipped with the reason (L9, M22). One row of skips may
+ * stand for a range.
+ */
+
+import type { AgentId, DeliveryId, RunId } from "./ids.ts";
+import type { CronJob } from "./job.ts";
+import { revisionOf } from "./job.ts";
+import type { RunOutcome } from "./run.ts";
+
+export interface JobSlot {
+  readonly jobId: string;
+  /** Unique within the job: `{revision}@{due}`, `manual@{id}`, a hook's idempotency key. */
+  readonly slot: string;
+  readonly revision: number;
+  /** The due time, or the first of a range. */
+  readonly dueAt: number;
+  /** The last due time of a range. */
+  readonly untilAt?: number;
+  /** How many due times this row stands for. */
+  readonly count: number;
+  readonly status: "fired" | "skipped";
+  /** Why it was skipped. */
+  readonly reason?: string;
+  /** When the row was written. */
+  readonly at: number;
+  /** What the slot came to, once its message has ended. */
+  readonly end?: SlotEnd;
+}
+
+/** How a slot's run and its deliveries ended: two things. */
+export interface SlotEnd {
+  readonly at: number;
+  /** `recorded`: a silent message that entered its conversation without a run. `dropped`: settled without a run. */
+  readonly status: RunOutcome | "recorded" | "dropped";
+  readonly error?: string;
+  readonly agentId?: AgentId;
+  readonly runId?: RunId;
+  readonly startedAt?: number;
+  readonly durationMs?: number;
+  readonly summary?: string;
+  /** `none`: nobody was to be told. `owed`: the outbox knows the rest, by the ids. */
+  readonly delivery: { readonly status: "none" | "owed" | "suppressed" | "failed"; readonly reason?: string };
+  readonly deliveryIds?: readonly DeliveryId[];
+  readonly cost?: number;
+}
+
+export const MANUAL_SLOT = "manual@";
+
+export const slotName = (job: CronJob, dueAt: number): string => `${revisionOf(job)}@${dueAt}`;
+
+/** What a run's end means for its job. */
+export interface JobRunEnd extends SlotEnd {
+  /** Whether it counts as a failure: of the run, or of a delivery that was not best effort. */
+  readonly failed: boolean;
+  /** A person asked for this run; the schedule goes on as it was. */
+  readonly manual?: boolean;
+}
+
+/** Waits after the first, second, … failure in a row. */
+export const FAILURE_BACKOFF_MS: readonly number[] = [30_000, 60_000, 300_000, 900_000, 3_600_000];
+/** Failures in a row after which the person is told, and after which the job is turned off. */
+export const ALERT_AFTER = 2;
+export const DISABLE_AFTER = 10;
+
+/** The job after a run's end; undefined where it is removed. Pure, so that every store does the same inside its commit. */
+export function jobAfterRun(job: CronJob, end: JobRunEnd): CronJob | undefined {
+  const { runningAtMs: _, backoffUntilMs: __, lastError: ___, ...before } = job.state;
+  const errors = end.failed ? (job.state.consecutiveErrors ?? 0) + 1 : 0;
+  const wait = FAILURE_BACKOFF_MS[Math.min(errors, FAILURE_BACKOFF_MS.length) - 1] ?? 0;
+  const over = !end.manual && (job.schedule.kind === "at" || job.deleteAfterRun === true);
+  if (over && !end.failed && job.deleteAfterRun) return undefined;
+  const tooMany = errors >= DISABLE_AFTER;
+  return {
+    ...job,
+    enabled: job.enabled && !over && !tooMany,
+    state: {
+      ...before,
+      ...(end.startedAt === undefined ? {} : { lastRunAtMs: end.startedAt }),
+      ...(end.durationMs === undefined ? {} : { lastDurationMs: end.durationMs }),
+      lastStatus: end.failed ? "error" : end.status === "dropped" ? "skipped" : "ok",
+      ...(end.error === undefined ? {} : { lastError: end.error }),
+      lastDeliveryStatus: end.delivery.status,
+      consecutiveErrors: errors,
+      ...(errors > 0 && !over ? { backoffUntilMs: end.at + wait } : {}),
+      ...(tooMany ? { disabledReason: `${errors} failures in a row` } : {}),
+      ...(end.cost === undefined ? {} : { spent: addSpent(job.state.spent, end.at, end.cost) }),
+    },
+  };
+}
+
+const DAY_MS = 86_400_000;
+
+/** What was spent on one day of UTC. */
+export function spentOn(spent: unknown, at: number): number {
+  const { day, cost } = (spent ?? {}) as { day?: number; cost?: number };
+  return day === Math.floor(at / DAY_MS) ? (cost ?? 0) : 0;
+}
+
+const addSpent = (spent: unknown, at: number, cost: number): { day: number; cost: number } => ({
+  day: Math.floor(at / DAY_MS),
+  cost: spentOn(spent, at) + cost,
+});

@@ -1,0 +1,11 @@
+/** What makes messages by itself: a cron job, the heartbeat, a webhook. Named in the message it made and in that one's run. */
+import { z } from "zod";
+
+export const triggerSchema = z.object({
+  type: z.enum(["cron", "heartbeat", "webhook"]),
+  /** The job's id, or the hook's name. */
+  id: z.string(),
+  /** The slot this message closes (M22). */
+  slot: z.string().optional(),
+});
+export type Trigger = z.infer<typeof triggerSchema>;

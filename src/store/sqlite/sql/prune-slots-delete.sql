@@ -1,0 +1,1 @@
+DELETE FROM job_slots WHERE n = ?

@@ -1,0 +1,1 @@
+UPDATE job_slots SET row = ? WHERE job = ? AND slot = ?

@@ -1,0 +1,49 @@
+/** The session of an isolated job: a fresh one for each run, with what the main conversation has chosen for itself. */
+import type { AgentRecord } from "../../core/agent.ts";
+import type { Message } from "../../core/message.ts";
+import type { AgentState } from "../../core/state.ts";
+import { stateAfterReset } from "../../core/state-after-reset.ts";
+import type { StoreReader } from "../../core/store.ts";
+import { mainKeyOf } from "./job-message.ts";
+
+/** How main thinks, speaks and what it can do; nothing of what was said there. */
+const INHERITED = [
+  "thinkingLevel",
+  "verboseLevel",
+  "reasoningLevel",
+  "providerOverride",
+  "modelOverride",
+  "authProfileOverride",
+  "skillsSnapshot",
+  "sendPolicy",
+] as const satisfies readonly (keyof AgentState)[];
+
+/** The state a cron run begins with. `isNewSession` is always so: nothing of an earlier run is in its context. */
+export function resolveCronSession(params: {
+  readonly state: AgentState;
+  readonly main: AgentState | undefined;
+  readonly nowMs: number;
+}): { readonly sessionEntry: AgentState; readonly isNewSession: true } {
+  const entry: Record<string, unknown> = { ...stateAfterReset(params.state, params.nowMs) };
+  for (const name of INHERITED) {
+    const value = params.main?.[name];
+    if (value === undefined) delete entry[name];
+    else entry[name] = value;
+  }
+  return { sessionEntry: entry as AgentState, isNewSession: true };
+}
+
+/** For a run's take: the fresh session of a job's own agent; undefined for every other agent. */
+export async function cronSessionFor(
+  store: StoreReader,
+  agent: AgentRecord,
+  messages: readonly Message[],
+  nowMs: number,
+  mainKey?: string,
+): Promise<AgentState | undefined> {
+  const body = messages.at(-1)?.body;
+  if (agent.descriptor.type !== "cron" || body?.kind !== "trigger") return undefined;
+  const job = await store.job(body.trigger.id);
+  const main = job && (await store.agentByKey(mainKeyOf(job, mainKey)));
+  return resolveCronSession({ state: agent.state, main: main?.state, nowMs }).sessionEntry;
+}

@@ -1,0 +1,127 @@
+/** Jobs and their slots: written over the version that was read, found by their time, each due time once (L9, M22). */
+import { expect } from "vitest";
+import type { RunId } from "../../src/core/ids.ts";
+import type { CronJob } from "../../src/core/job.ts";
+import type { JobRunEnd, JobSlot } from "../../src/core/job-slot.ts";
+import { type Opener, START, storeTest } from "./fixture.ts";
+
+const job = (id: string, rest: Partial<CronJob> = {}): CronJob => ({
+  id,
+  name: `job ${id}`,
+  enabled: true,
+  createdAtMs: START,
+  updatedAtMs: START,
+  schedule: { kind: "every", everyMs: 60_000, anchorMs: START },
+  sessionTarget: "isolated",
+  wakeMode: "now",
+  payload: { kind: "agentTurn", message: "work" },
+  state: { nextRunAtMs: START + 60_000 },
+  ...rest,
+});
+const slot = (jobId: string, name: string, rest: Partial<JobSlot> = {}): JobSlot => ({
+  jobId,
+  slot: name,
+  revision: 1,
+  dueAt: START,
+  count: 1,
+  status: "fired",
+  at: START,
+  ...rest,
+});
+const end = (rest: Partial<JobRunEnd> = {}): JobRunEnd => ({
+  at: START + 70_000,
+  status: "ok",
+  runId: "r" as RunId,
+  startedAt: START + 60_000,
+  durationMs: 10_000,
+  delivery: { status: "none" },
+  failed: false,
+  ...rest,
+});
+
+export function jobsContract(open: Opener): void {
+  storeTest(
+    "a job is written only over the version that was read, and the loser's whole change is refused",
+    open,
+    async (world) => {
+      await world.done([{ op: "job.put", job: job("a"), expect: 0 }]);
+      expect(await world.refused([{ op: "job.put", job: job("a"), expect: 0 }])).toBe("conflict");
+      await world.done([{ op: "job.put", job: job("a", { name: "first" }), expect: 1 }]);
+      const late = await world.refused([
+        { op: "job.slot", slot: slot("a", "1@1") },
+        { op: "job.put", job: job("a", { name: "second" }), expect: 1 },
+      ]);
+      expect(late).toBe("conflict");
+      expect(await world.store.job("a")).toMatchObject({ name: "first", version: 2 });
+      expect(await world.store.jobSlot("a", "1@1")).toBeUndefined();
+      expect(await world.refused([{ op: "job.remove", id: "a", expect: 1 }])).toBe("conflict");
+      await world.done([{ op: "job.remove", id: "a", expect: 2 }]);
+      expect(await world.store.job("a")).toBeUndefined();
+    },
+  );
+
+  storeTest("a slot has one row", open, async (world) => {
+    await world.done([{ op: "job.slot", slot: slot("a", "1@1") }]);
+    await world.done([
+      { op: "job.slot", slot: slot("b", "1@1") },
+      { op: "job.slot", slot: slot("a", "1@2", { status: "skipped", reason: "missed", count: 3, untilAt: START + 3 }) },
+    ]);
+    expect(await world.refused([{ op: "job.slot", slot: slot("a", "1@1") }])).toBe("conflict");
+    const listed = await world.store.jobSlots("a", { limit: 10 });
+    expect(listed.map((one) => one.slot)).toEqual(["1@2", "1@1"]);
+    expect(await world.store.jobSlots("a", { limit: 10, beforeN: listed[0]?.n ?? 0 })).toMatchObject([{ slot: "1@1" }]);
+    expect(await world.store.jobSlots("a", { limit: 1 })).toHaveLength(1);
+  });
+
+  storeTest("jobs are found by the time somebody must look at them", open, async (world) => {
+    const at = (id: string, nextRunAtMs: number | undefined, rest: Partial<CronJob> = {}) =>
+      world.done([{ op: "job.put", job: job(id, { ...rest, state: { ...rest.state, nextRunAtMs } }) }]);
+    await at("late", START + 300);
+    await at("first", START + 100);
+    await at("off", START + 50, { enabled: false });
+    await at("never", undefined);
+    await at("backing-off", START + 60, { state: { backoffUntilMs: START + 200 } });
+    const names = async (before?: number, limit = 10) =>
+      (await world.store.nextJobs({ limit, before })).map(({ id }) => id);
+    expect(await names()).toEqual(["first", "backing-off", "late"]);
+    expect(await names(START + 200)).toEqual(["first", "backing-off"]);
+    expect(await names(START + 99)).toEqual([]);
+    expect(await names(undefined, 1)).toEqual(["first"]);
+    expect((await world.store.jobs({ limit: 2, after: "first" })).map(({ id }) => id)).toEqual(["late", "never"]);
+  });
+
+  storeTest("a run's end reaches its slot and its job, and is never refused", open, async (world) => {
+    await world.done([
+      { op: "job.put", job: job("a", { state: { nextRunAtMs: START + 120_000, runningAtMs: START } }) },
+      { op: "job.slot", slot: slot("a", "1@1") },
+    ]);
+    await world.done([{ op: "job.ran", jobId: "a", slot: "1@1", end: end() }]);
+    expect(await world.store.jobSlot("a", "1@1")).toMatchObject({
+      end: { status: "ok", runId: "r", durationMs: 10_000 },
+    });
+    const after = await world.store.job("a");
+    expect(after).toMatchObject({
+      version: 2,
+      state: { lastStatus: "ok", lastRunAtMs: START + 60_000, consecutiveErrors: 0 },
+    });
+    expect(after?.state.runningAtMs).toBeUndefined();
+    await world.done([
+      { op: "job.ran", jobId: "a", slot: "1@1", end: end({ status: "error", error: "no", failed: true }) },
+    ]);
+    expect(await world.store.job("a")).toMatchObject({
+      state: { lastStatus: "error", lastError: "no", consecutiveErrors: 1, backoffUntilMs: START + 100_000 },
+    });
+    await world.done([
+      { op: "job.put", job: job("once", { schedule: { kind: "at", atMs: START }, deleteAfterRun: true }) },
+    ]);
+    await world.done([{ op: "job.ran", jobId: "once", slot: "gone", end: end() }]);
+    expect(await world.store.job("once")).toBeUndefined();
+    await world.done([{ op: "job.ran", jobId: "never there", slot: "x", end: end() }]);
+  });
+
+  storeTest("rows of slots are pruned by their age", open, async (world) => {
+    for (const n of [1, 2, 3]) await world.done([{ op: "job.slot", slot: slot("a", `1@${n}`, { at: START + n }) }]);
+    await world.done([{ op: "prune", what: "slots", before: START + 3, limit: 10 }]);
+    expect((await world.store.jobSlots("a", { limit: 9 })).map((one) => one.slot)).toEqual(["1@3"]);
+  });
+}

@@ -1,0 +1,40 @@
+/** Scenarios with schedules: jobs that are due all the time, brokers that die, race and are edited under. */
+import type { Scenario, WorkloadShape } from "./scenarios.ts";
+
+type Changes = Partial<Omit<Scenario, "workload">> & { readonly workload?: Partial<WorkloadShape> };
+
+const quiet: Partial<WorkloadShape> = { messages: [8, 14], conversations: [2, 3], pause: [300, 3_000] };
+const withJobs = (changed: Changes): Changes => ({
+  needs: ["triggers"],
+  jobs: { count: [3, 6], everyMs: [900, 7_000], edits: [0, 4] },
+  ...changed,
+  ends: ["failed", "recorded", ...(changed.ends ?? [])],
+  workload: { ...quiet, ...changed.workload },
+});
+
+export const TRIGGER_SCENARIOS: readonly (readonly [string, string, Changes])[] = [
+  ["schedules", "one broker that dies anywhere", withJobs({ crashes: [2, 7] })],
+  ["two-brokers", "brokers of two nodes on one store", withJobs({ nodes: [2, 3], crashes: [1, 5], pauses: [0, 2] })],
+  [
+    "schedule-edits",
+    "jobs edited, turned off and on while they are due",
+    withJobs({
+      nodes: [1, 2],
+      crashes: [1, 4],
+      jobs: { count: [3, 5], everyMs: [600, 3_000], edits: [12, 25] },
+    }),
+  ],
+  [
+    "schedule-storm",
+    "brokers with a sick store, jumping clocks and restarts in peace",
+    withJobs({
+      nodes: [2, 3],
+      crashes: [1, 4],
+      outages: [0, 1],
+      clockJumps: [1, 4],
+      drains: [0, 3],
+      store: { lost: 0.04, unanswered: 0.1, late: 0.02, hangs: 0, full: 0.01, batchDeath: 0.002 },
+      jobs: { count: [3, 6], everyMs: [1_500, 9_000], edits: [2, 8] },
+    }),
+  ],
+];
