@@ -3,7 +3,7 @@ import type { Scenario, WorkloadShape } from "./scenarios.ts";
 
 type Changes = Partial<Omit<Scenario, "workload">> & { readonly workload?: Partial<WorkloadShape> };
 
-const quiet: Partial<WorkloadShape> = { messages: [8, 14], conversations: [2, 3], pause: [300, 3_000] };
+const quiet: Partial<WorkloadShape> = { messages: [50, 56], conversations: [5, 6], burst: [2, 8], pause: [200, 2_000] };
 const withJobs = (changed: Changes): Changes => ({
   needs: ["triggers"],
   jobs: { count: [3, 6], everyMs: [900, 7_000], edits: [0, 4] },
