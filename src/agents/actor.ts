@@ -18,10 +18,11 @@ import type { LiveRun } from "../runs/live-run.ts";
 import { failRun, runLoop } from "../runs/loop.ts";
 import { resumeRun } from "../runs/resume.ts";
 import type { RunPorts } from "../runs/run-ports.ts";
+import { describeAgent } from "./describe-agent.ts";
 import { beginFresh, changeSettings, recordSilent, resetSession, settle, settleStop } from "./inbox-steps.ts";
 import { stopOf } from "./subagents/tree.ts";
 import { laneOf, type RunChoice, steerInto, takeRun } from "./take.ts";
-import { windDown } from "./wind-down.ts";
+import { removeForGood, windDown } from "./wind-down.ts";
 
 /** How many waiting messages are looked at first, and in each portion where all must be. */
 const FIRST_LOOK = 8;
@@ -271,6 +272,12 @@ export class Actor {
     if (this.#stopped || holding.record.stopped) {
       const wound = await windDown(ports, holding);
       if (wound.is === "settled") return this.#settled(wound.messages);
+      if (wound.is === "removing") {
+        await removeForGood(holding, wound.stops, wound.reason);
+        this.#holding = undefined;
+        this.#host.settled(wound.stops, undefined);
+        return false;
+      }
       this.#stopped = false;
       // The mark in memory is not the one in the store.
       if (wound.is === "free" && holding.record.stopped) {
@@ -294,10 +301,16 @@ export class Actor {
         await recordSilent(ports, holding, choice.messages);
         return this.#settled(choice.messages);
       case "stop":
+        // A stop may be for good: then everything else that waits goes first.
+        if ((await ports.store.agent(this.agentId))?.stopped?.removing) {
+          this.#stopped = true;
+          return true;
+        }
         await settleStop(ports, holding, choice.message);
         return this.#settled([choice.message]);
       case "settle":
         if (choice.message.body.kind === "setting") await changeSettings(ports, holding, choice.message);
+        else if (choice.message.body.kind === "describe") await describeAgent(ports, holding, choice.message);
         else await settle(ports, holding, "settle", [choice.message], "recorded", choice.reason);
         return this.#settled([choice.message]);
       case "run":

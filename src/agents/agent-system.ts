@@ -6,11 +6,13 @@
 import { z } from "zod";
 import type { Config } from "../config/config-schema.ts";
 import { type AgentRecord, DEFAULT_PROFILE } from "../core/agent.ts";
+import type { AgentTree, TreeOptions } from "../core/agent-tree.ts";
 import type { Op, OpResult, Posted, Recipient } from "../core/change.ts";
 import { sleep } from "../core/clock.ts";
 import { type Connector, type ConnectorHost, DEFAULT_REPLAY_HORIZON_MS } from "../core/connector.ts";
 import type { Delivery, DeliveryContext } from "../core/delivery.ts";
 import { type AgentDescriptor, type AgentFetchStrategy, agentDescriptorSchema } from "../core/descriptor.ts";
+import type { Diagnosis } from "../core/diagnosis.ts";
 import { errorText, InvalidInputError, InvariantError, NotFoundError, TimeoutError } from "../core/errors.ts";
 import { type AgentId, type DeliveryId, messageId, type RunId, type SessionKey } from "../core/ids.ts";
 import {
@@ -37,6 +39,8 @@ import { DEFAULT_RUN_SETTINGS, type RunPorts, type RunSettings } from "../runs/r
 import type { Budgets } from "../runs/spender.ts";
 import { Actor, type ActorHost } from "./actor.ts";
 import { type AddressOf, hostFor } from "./connector-host.ts";
+import { diagnose } from "./diagnose.ts";
+import { readTree } from "./live-tree.ts";
 import { Membership } from "./membership.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 import { readRunResult } from "./run-result.ts";
@@ -45,6 +49,7 @@ import { seedAgent } from "./seed-agent.ts";
 import type { SubagentSettings } from "./subagents/settings.ts";
 import { stopOps } from "./subagents/stop.ts";
 import { type SubagentHost, Subagents } from "./subagents/subagents.ts";
+import { type TreeListener, TreeWatch } from "./tree-watch.ts";
 import { Waits } from "./waits.ts";
 import { whatWaits } from "./what-waits.ts";
 
@@ -65,6 +70,8 @@ export interface AgentSystemOptions {
   readonly limits?: RunPorts["limits"];
   /** Which conversation a connector's message belongs to. Absent: one per person or group and channel, profile `main`. */
   readonly address?: AddressOf;
+  /** The system agents there are. Absent: whatever tag is written to. */
+  readonly systemTags?: readonly string[];
   /** Whether a session is to end by itself before the next message. Default: never. */
   readonly isStale?: (agent: AgentRecord, lastInteractionAt: number, now: number) => boolean;
   /** How messages are treated that arrive while a run is active. Default: one run each, in order. */
@@ -137,6 +144,7 @@ export class AgentSystem {
   readonly #suspects = new OneAtATime();
   /** The children agents have started. */
   readonly subagents: Subagents;
+  readonly #treeWatch: TreeWatch;
   readonly #membership: Membership;
   readonly events: RunEvents;
   readonly lanes: Lanes;
@@ -152,6 +160,7 @@ export class AgentSystem {
     this.#ports = ports;
     this.#options = options;
     this.#waits = new Waits(ports.clock);
+    this.#treeWatch = new TreeWatch(ports.clock, ports.log);
     this.events = new RunEvents(ports.log);
     this.lanes = new Lanes(options.lanes);
     this.subagents = new Subagents(ports, this.#subagentHost(), options.subagents);
@@ -236,7 +245,10 @@ export class AgentSystem {
       // Actors of a membership that was lost have nothing left to do, whatever they were about to.
       draining: () => this.#host !== host || this.#phase === "draining" || this.#phase === "stopped",
       settled: (messages, result) => {
-        for (const { agentId, seq } of messages) this.#waits.settle(messageId(agentId, seq), { result });
+        for (const { agentId, seq } of messages) {
+          this.#waits.settle(messageId(agentId, seq), { result });
+          this.#treeWatch.changed(agentId);
+        }
         this.#forgetIdle();
       },
       degraded: (agentId, reason) => {
@@ -466,6 +478,29 @@ export class AgentSystem {
     return true;
   }
 
+  /** Who started whom, how each stands and what it has used. Bounded; costs what it shows. */
+  tree(options?: TreeOptions): Promise<AgentTree> {
+    return readTree(this.#ports.store, this.#ports.clock.now(), options);
+  }
+
+  /** Told which agents of this node have changed in the tree, a moment later and together. Returns how to stop. */
+  onTreeChange(listener: TreeListener): () => void {
+    const stopWatching = this.#treeWatch.listen(listener);
+    const stopRuns = this.events.listen(({ type, agentId }) => {
+      if (type === "start" || type === "restart" || type === "end") this.#treeWatch.changed(agentId);
+    });
+    return () => {
+      stopRuns();
+      stopWatching();
+    };
+  }
+
+  /** What is under way and what is stuck. */
+  diagnose(): Promise<Diagnosis> {
+    const whatWaits = (agentId: AgentId): Promise<WhatWaits> => this.whatWaits(agentId);
+    return diagnose({ ports: this.#ports, lanes: this.lanes, degraded: this.#degraded, whatWaits });
+  }
+
   /** What waits at an agent, what each message will do, and what was dropped. */
   async whatWaits(agentId: AgentId): Promise<WhatWaits> {
     const record = await this.#ports.store.agent(agentId);
@@ -593,6 +628,7 @@ export class AgentSystem {
 
   /** What was posted is worked on here where the agent is ours. */
   #wakeIfOurs({ agentId, duplicate, holder }: Posted): void {
+    if (!duplicate) this.#treeWatch.changed(agentId);
     if (!duplicate && holder?.node === this.node) this.#wake(agentId, holder.epoch);
   }
 
@@ -647,6 +683,9 @@ export class AgentSystem {
     if (this.#knownKeys.has(sessionKey)) return { sessionKey };
     const valid = agentDescriptorSchema.safeParse(descriptor);
     if (!valid.success) throw new InvalidInputError(`That cannot be an agent: ${z.prettifyError(valid.error)}`);
+    if (descriptor.type === "system" && this.#options.systemTags?.includes(descriptor.tag) === false) {
+      throw new NotFoundError(`Unknown system agent tag: ${descriptor.tag}`);
+    }
     if (await store.agentByKey(sessionKey)) {
       if (this.#knownKeys.size >= KNOWN_KEYS) this.#knownKeys.clear();
       this.#knownKeys.add(sessionKey);

@@ -3,22 +3,23 @@
  * reports are kept in history, and nobody waits for a run that may not begin. A person's next message starts the agent
  * again; a subagent never starts again.
  */
-import type { AgentRecord } from "../core/agent.ts";
+import type { AgentRecord, StopMark } from "../core/agent.ts";
 import type { Message } from "../core/message.ts";
 import type { Holding } from "../runs/holding.ts";
 import type { RunPorts } from "../runs/run-ports.ts";
-import { recordSilent, settle } from "./inbox-steps.ts";
+import { recordSilent, settle, settlement } from "./inbox-steps.ts";
 import { type Stop, stopOf } from "./subagents/tree.ts";
 
 const PORTION = 256;
 
 /**
  * One commit of it. `free`: the agent is under no stop, or no longer; what was read of it may be old. `quiet`: nothing is
- * left that would need a run. `settled`: these were, and there may be more.
+ * left that would need a run. `removing`: nothing is left but the stops that asked for it. `settled`: these were, and there may be more.
  */
 export type WoundDown =
   | { readonly is: "free" }
   | { readonly is: "quiet" }
+  | { readonly is: "removing"; readonly reason: string; readonly stops: readonly Message[] }
   | { readonly is: "settled"; readonly messages: readonly Message[] };
 
 export async function windDown(ports: RunPorts, holding: Holding): Promise<WoundDown> {
@@ -26,6 +27,7 @@ export async function windDown(ports: RunPorts, holding: Holding): Promise<Wound
   const stop = record && (await stopOf(ports.store, record));
   if (!stop) return { is: "free" };
   const waiting = await ports.store.waiting(holding.agentId, { limit: PORTION });
+  if (stop.mark.removing && stop.agentId === holding.agentId) return windUp(ports, holding, stop.mark, waiting);
   const needing = waiting.filter(({ body }) => NEED_A_RUN.has(body.kind));
   const before = needing.filter(({ seq }) => seq < (stop.mark.seq ?? 0));
   if (startsAgain(record, stop, needing)) {
@@ -36,6 +38,32 @@ export async function windDown(ports: RunPorts, holding: Holding): Promise<Wound
     return { is: "free" };
   }
   return needing.length === 0 ? { is: "quiet" } : giveUp(ports, holding, stop, needing);
+}
+
+/** For good: whatever waits is settled as removed, commands too. The stops stay to the last, so that somebody is woken. */
+async function windUp(
+  ports: RunPorts,
+  holding: Holding,
+  { reason }: StopMark,
+  waiting: readonly Message[],
+): Promise<WoundDown> {
+  const others = waiting.filter(({ body }) => body.kind !== "stop");
+  if (others.length === 0) return { is: "removing", reason, stops: waiting };
+  await settle(ports, holding, "wind-up", others, "removed", `agent ${holding.agentId} was ${reason}`);
+  return { is: "settled", messages: others };
+}
+
+/** The last commit of an agent that is to be removed: the stops are settled, and it is gone. Its history stays. */
+export async function removeForGood(holding: Holding, stops: readonly Message[], reason: string): Promise<void> {
+  const { agentId } = holding;
+  await holding.commit({
+    site: "remove",
+    ops: [
+      { op: "message.settle", settlements: stops.map((message) => settlement(message, "recorded", reason)) },
+      { op: "agent.remove", agentId, reason, keep: true },
+    ],
+  });
+  holding.released = true;
 }
 
 /** Commands to the engine are handled as ever. */

@@ -52,6 +52,42 @@ async function make(descriptor: AgentDescriptor, extra: readonly string[] = [], 
 }
 const terminal: AgentDescriptor = { type: "user", connector: "terminal", userId: "owner", channelId: "owner" };
 
+describe("rookery tree", () => {
+  it("draws who started whom, with what waits and what cannot be shown", async () => {
+    const main = await make(terminal);
+    const dig = await make({ type: "subagent", id: "1", parentAgentId: main.id, name: "dig" });
+    await make({ type: "subagent", id: "2", parentAgentId: dig.id, name: "deeper" });
+    await make({ type: "subagent", id: "3", parentAgentId: main.id, name: "look\u001b[2J" });
+    await make({ type: "heartbeat" });
+    const message = { body: { kind: "user" as const, text: "hi" }, acceptedAt: AT };
+    await commit([{ op: "message.post", to: { agentId: dig.id }, message }]);
+    expect((await run("tree")).out).toBe(
+      [
+        "heartbeat [heartbeat] resting  agent:main:heartbeat",
+        "user [user] resting  agent:main:main",
+        "├─ dig [subagent] waiting, 1 waiting  agent:main:subagent:1",
+        "│  └─ deeper [subagent] resting  agent:main:subagent:2",
+        "└─ look�[2J [subagent] resting  agent:main:subagent:3",
+        "",
+      ].join("\n"),
+    );
+    const shallow = (await run("tree", "main", "--depth", "1")).out;
+    expect(shallow).toContain(`│  └─ … more: rookery tree ${dig.id}\n`);
+    expect(JSON.parse((await run("tree", "main", "--json")).out)).toMatchObject({
+      roots: [
+        {
+          id: main.id,
+          children: [{ label: "dig", waiting: 1, children: [{ label: "deeper" }] }, { kind: "subagent" }],
+        },
+      ],
+      more: false,
+    });
+    expect((await run("tree", "--limit", "1")).out).toContain("There are more");
+    expect(await run("tree", "nobody")).toMatchObject({ code: EXIT.failure, out: "" });
+    expect((await run("tree", "--depth", "0")).err).toContain("--depth takes a whole number");
+  });
+});
+
 describe("rookery agents", () => {
   it("lists agents beside a running node: id, kind, label, key, what waits, last activity", async () => {
     const main = await make(terminal);

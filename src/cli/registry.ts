@@ -44,6 +44,10 @@ export const REGISTRY: Registry = {
     summary: "list agents, and show one",
     load: async () => (await import("./commands/agents.ts")).agentsCommand,
   },
+  tree: {
+    summary: "show who started whom, how each stands, and what it used",
+    load: async () => (await import("./commands/tree.ts")).treeCommand,
+  },
   history: {
     summary: "show what was said to an agent and by it",
     load: async () => (await import("./commands/history.ts")).historyCommand,

@@ -17,6 +17,7 @@ import { runDefaults, runsSchema } from "./sections/runs.ts";
 import { sessionDefaults, sessionSchema } from "./sections/session.ts";
 import { storeDefaults, storeSchema } from "./sections/store.ts";
 import { subagentDefaults, subagentsSchema } from "./sections/subagents.ts";
+import { systemAgentsSchema } from "./sections/system-agents.ts";
 import { section, text } from "./values.ts";
 
 export const configSchema = section({
@@ -29,6 +30,7 @@ export const configSchema = section({
   owner: ownerSchema,
   session: sessionSchema,
   agentToAgent: agentToAgentSchema,
+  systemAgents: systemAgentsSchema,
   budgets: budgetsSchema,
   queue: queueSchema,
   subagents: subagentsSchema,

@@ -38,7 +38,9 @@ export interface StopMark {
   readonly reason: string;
   /** The sequence the next message would have got: what has it or a later one came after the stop. Set by the store. */
   readonly seq?: number;
-  /** The agent is gone: its address is free, its inbox takes nothing, its history is deleted. Never taken back. */
+  /** It is to be removed for good as soon as it rests; what waits for it is settled as removed. */
+  readonly removing?: true;
+  /** The agent is gone: its address is free, its inbox takes nothing, its history is deleted or kept for good. Never taken back. */
   readonly removed?: true;
 }
 

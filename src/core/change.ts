@@ -6,6 +6,7 @@ import type { AgentSeed, StopMark } from "./agent.ts";
 import type { LimitedRow, Spend } from "./budget.ts";
 import type { BudgetDecision, CallCost } from "./budget-decision.ts";
 import type { DeliveryState, NewDelivery } from "./delivery.ts";
+import type { AgentDescriptor } from "./descriptor.ts";
 import type { AgentId, ChangeId, DeliveryId, EntryId, RunId, SessionId, SessionKey } from "./ids.ts";
 import type { CronJob } from "./job.ts";
 import type { JobRunEnd, JobSlot } from "./job-slot.ts";
@@ -13,6 +14,7 @@ import type { MessageState, NewMessage } from "./message.ts";
 import type { AbortMark, RunBody, RunOutcome } from "./run.ts";
 import type { AgentState } from "./state.ts";
 import type { SubagentRunRecord } from "./subagent-run.ts";
+import type { SwarmRecord } from "./swarm.ts";
 
 export interface Change {
   /** Stored with the change, so that a commit whose answer was lost can be looked up (M2). */
@@ -50,7 +52,8 @@ export interface Dedupe {
 
 export type Op =
   // Anybody may do these, for any agent.
-  | { readonly op: "agent.create"; readonly seed: AgentSeed }
+  /** `fresh`: refused where the session key is taken; otherwise the agent that has it is the answer. */
+  | { readonly op: "agent.create"; readonly seed: AgentSeed; readonly fresh?: boolean }
   | {
       readonly op: "message.post";
       readonly to: Recipient;
@@ -72,7 +75,13 @@ export type Op =
   /** `ifSeq`: refused unless the mark in place is the one of that sequence, so that a later stop is never taken back. */
   | { readonly op: "agent.stop"; readonly agentId: AgentId; readonly mark: StopMark | null; readonly ifSeq?: number }
   /** Removes an agent that rests, for ever; refused while something waits or runs. What it owes outside is still sent. */
-  | { readonly op: "agent.remove"; readonly agentId: AgentId; readonly reason: string }
+  | {
+      readonly op: "agent.remove";
+      readonly agentId: AgentId;
+      readonly reason: string;
+      /** Its history, messages and runs stay for whoever looks. */
+      readonly keep?: boolean;
+    }
   // Ownership.
   /** `was`: the number this same process had before it lost its lease. It was away and has not died (M13). */
   | { readonly op: "node.join"; readonly name: string; readonly leaseUntil: number; readonly was?: number }
@@ -108,6 +117,8 @@ export type Op =
       readonly lines: readonly string[];
       readonly leaf: EntryId;
     }
+  /** Another description, prompt or workspace of a permanent agent; no other kind is ever described anew. */
+  | { readonly op: "agent.describe"; readonly descriptor: AgentDescriptor }
   /** Moves the tip to an entry that is already there. */
   | { readonly op: "leaf.move"; readonly leaf: EntryId }
   | { readonly op: "session.begin"; readonly sessionId: SessionId }
@@ -169,6 +180,19 @@ export type Op =
   /** The end of a slot's run: into its row and into the job, if they are still there. Never refused. */
   | { readonly op: "job.ran"; readonly jobId: string; readonly slot: string; readonly end: JobRunEnd }
   | { readonly op: "subagent.remove"; readonly runId: string }
+  /** `fresh`: refused where the name is taken. */
+  | { readonly op: "swarm.put"; readonly swarm: SwarmRecord; readonly fresh?: boolean }
+  | { readonly op: "swarm.remove"; readonly nametag: string }
+  /** Counts messages between a swarm and a contact; the first makes the contact known. `known`: refused where it is not. */
+  | {
+      readonly op: "swarm.contact";
+      readonly nametag: string;
+      readonly contact: AgentId;
+      readonly agentId?: AgentId;
+      readonly sent?: number;
+      readonly received?: number;
+      readonly known?: boolean;
+    }
   /** A small durable fact: a connector's offset, a counter. `null` removes it. */
   | { readonly op: "fact.put"; readonly key: string; readonly value: string | null }
   /** Removes one bounded portion of what has outlived its limit; history is never pruned. */

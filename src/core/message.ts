@@ -8,6 +8,7 @@ import { fileReferenceSchema } from "./file-reference.ts";
 import { type AgentId, agentIdSchema, type MessageId, type RunId } from "./ids.ts";
 import { queueSettingsSchema } from "./queue.ts";
 import { type RunWishes, runWishesSchema } from "./run-wishes.ts";
+import { permissionsSchema } from "./state.ts";
 import { triggerSchema } from "./trigger.ts";
 
 const runId = z
@@ -60,6 +61,15 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("setting"), queue: queueSettingsSchema.partial().nullable() }),
   /** Ends the run that works on what came before this message. */
   z.object({ kind: z.literal("stop") }),
+  /** What a permanent agent is told about itself from now on. */
+  z.object({
+    kind: z.literal("describe"),
+    by: z.string(),
+    description: z.string().min(1),
+    systemPrompt: z.string().min(1),
+    workspaceDir: z.string().min(1).optional(),
+    permissions: permissionsSchema.optional(),
+  }),
   z.object({ kind: z.literal("restore") }),
   z.object({ kind: z.literal("compact"), instructions: z.string().optional() }),
   z.object({

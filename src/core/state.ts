@@ -17,6 +17,13 @@ const tokenSizeSchema = z.looseObject({
 });
 export type TokenSize = z.infer<typeof tokenSizeSchema>;
 
+export const permissionsSchema = z.looseObject({
+  workingDir: z.string().optional(),
+  writeDirs: z.array(z.string()).optional(),
+  readDirs: z.array(z.string()).optional(),
+  network: z.boolean().optional(),
+});
+
 export const agentStateSchema = z.looseObject({
   version: z.literal(STATE_VERSION),
   createdAt: z.number().int(),
@@ -28,14 +35,7 @@ export const agentStateSchema = z.looseObject({
   /** Counted up over the agent's life: provider → model → numbers the provider reported, never estimates. */
   stats: z.record(z.string(), z.record(z.string(), tokenSizeSchema)),
   providerId: z.string().nullable(),
-  permissions: z
-    .looseObject({
-      workingDir: z.string().optional(),
-      writeDirs: z.array(z.string()).optional(),
-      readDirs: z.array(z.string()).optional(),
-      network: z.boolean().optional(),
-    })
-    .optional(),
+  permissions: permissionsSchema.optional(),
   /** The tools an agent has at most: those of the one that started it, where it speaks as somebody else. */
   inheritedTools: z.array(z.string()).optional(),
   ...sessionEntryFields,

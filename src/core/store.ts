@@ -13,6 +13,7 @@ import type { JobSlot } from "./job-slot.ts";
 import type { Message, MessageState } from "./message.ts";
 import type { RunRecord } from "./run.ts";
 import type { SubagentRunRecord } from "./subagent-run.ts";
+import type { SwarmContact, SwarmRecord } from "./swarm.ts";
 import type { WaitEdge } from "./wait.ts";
 
 export interface Store extends StoreReader {
@@ -39,6 +40,10 @@ export interface StoreReader {
   agentFor(strategy: AgentFetchStrategy): Promise<AgentRecord | undefined>;
   /** Agents in the order they were made, for listings; `newest`: the other way round. */
   agents(page: Page & { readonly after?: AgentId; readonly newest?: boolean }): Promise<readonly AgentRecord[]>;
+  /** Agents that nobody started, the newest first. */
+  roots(page: Page & { readonly after?: AgentId }): Promise<readonly AgentRecord[]>;
+  /** Agents for whom something waits or whose run has not ended, in the order they were made. */
+  busyAgents(page: Page & { readonly after?: AgentId }): Promise<readonly AgentRecord[]>;
   /** The agents an agent has started, in the order they were made. Those that were removed are not among them. */
   children(agentId: AgentId, page: Page & { readonly after?: AgentId }): Promise<readonly AgentRecord[]>;
 
@@ -95,6 +100,12 @@ export interface StoreReader {
   usageSince(at: number): Promise<readonly RunUsage[]>;
   /** Waits of runs that are open, of one agent or of all, by their ids. */
   waits(page: Page & { readonly from?: AgentId; readonly after?: string }): Promise<readonly WaitEdge[]>;
+  swarm(nametag: string): Promise<SwarmRecord | undefined>;
+  /** By their names. */
+  swarms(page: Page & { readonly after?: string }): Promise<readonly SwarmRecord[]>;
+  swarmContact(nametag: string, contact: AgentId): Promise<SwarmContact | undefined>;
+  /** The latest first. */
+  swarmContacts(nametag: string, page: Page): Promise<readonly SwarmContact[]>;
   fact(key: string): Promise<string | undefined>;
   nodes(): Promise<readonly NodeRecord[]>;
 }

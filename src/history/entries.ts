@@ -69,6 +69,7 @@ export function messageEntry(message: Message, runId?: RunId): Bare | undefined 
     case "reset":
     case "stop":
     case "setting":
+    case "describe":
     case "restore":
     case "compact":
     case "permission":

@@ -118,6 +118,8 @@ function withoutRun(waiting: readonly Waiting[]): Choice | undefined {
       return { act: "settle", message, reason: "context rebuilt" };
     case "compact":
       return { act: "settle", message, reason: "nothing to compact" };
+    case "describe":
+      return { act: "settle", message, reason: "described anew" };
     case "setting":
       return { act: "settle", message, reason: "settings changed" };
     case "reset":

@@ -41,6 +41,9 @@ describe("the offline model", () => {
   });
 
   it.each<[string, string, object]>([
+    ["ask librarian what do we know", "sessions_send", { sessionKey: "librarian", message: "what do we know" }],
+    ["Ask the doctor: what is stuck?", "sessions_send", { sessionKey: "doctor", message: "what is stuck?" }],
+    ["ask clerk to open the door", "sessions_send", { sessionKey: "clerk", message: "open the door" }],
     ["what time is it", "current_time", {}],
     ["What time is it?", "current_time", {}],
     ["what's the date today?", "current_time", {}],
@@ -61,10 +64,16 @@ describe("the offline model", () => {
     expect(textOf(await ask([say(words)], []))).toContain("You said:");
   });
 
-  it.each(["read", "I read a book", "what is the meaning of time", "list", "write me a poem", "files"])(
-    "does not take %j for a request",
-    (words) => expect(phraseIn(words, TOOLS)).toBeUndefined(),
-  );
+  it.each([
+    "read",
+    "I read a book",
+    "what is the meaning of time",
+    "list",
+    "write me a poem",
+    "files",
+    "ask me anything",
+    "ask",
+  ])("does not take %j for a request", (words) => expect(phraseIn(words, TOOLS)).toBeUndefined());
 
   it("understands its own examples", () => {
     for (const { example, tool } of OFFLINE_PHRASES) expect(phraseIn(example, TOOLS)?.phrase.tool).toBe(tool);

@@ -15,6 +15,13 @@ export interface Phrase {
 
 export const OFFLINE_PHRASES: readonly Phrase[] = [
   {
+    example: "ask librarian what do we know",
+    tool: "sessions_send",
+    pattern: /^ask (?!me\b|you\b|yourself\b)(?:the )?(?<name>[\w-]+?)(?:[,:]| to| for| about)? (?<message>\S.*)$/isu,
+    arguments: ({ name, message }) => ({ sessionKey: name, message }),
+    answer: (result, { sessionKey }) => saidBy(String(sessionKey), result),
+  },
+  {
     example: "what time is it",
     tool: "current_time",
     pattern: /^(?:what(?:'s| is) the (?:time|date)|what time is it|what day is it)\b.*$/iu,
@@ -55,6 +62,17 @@ export function phraseIn(
     if (match) return { phrase, given: phrase.arguments({ ...match.groups }) };
   }
   return undefined;
+}
+
+/** What another agent answered, from the form in which the tool gives it. */
+function saidBy(name: string, result: string): string {
+  try {
+    const { status, reply, error } = JSON.parse(result) as Record<string, string | undefined>;
+    if (status === "ok") return `${name} says: ${reply ?? ""}`;
+    return `${name} did not answer (${status ?? "unknown"}): ${error ?? "no reason was given"}`;
+  } catch {
+    return `${name} says: ${result}`;
+  }
 }
 
 const unquoted = (text: string): string => text.replace(/^(["'“])(.*)["'”]$/su, "$2");

@@ -1,6 +1,9 @@
 /** Gives the tools that reach other agents their world: the store, and the engine that is there only after its tools are. */
 import type { AgentSystem } from "../agents/agent-system.ts";
 import { seedAgent } from "../agents/seed-agent.ts";
+import { permissionsOf } from "../agents/subagents/permissions.ts";
+import type { SubagentSettings } from "../agents/subagents/settings.ts";
+import type { SystemAgent } from "../agents/system-agents.ts";
 import type { Ports } from "../core/ports.ts";
 import type { AgentsWorld } from "../tools/agents/agents-world.ts";
 
@@ -10,21 +13,35 @@ const REPLAY_MS = 7 * 24 * 3600_000;
 export interface AgentsWorldParts extends Pick<Ports, "store" | "clock" | "ids" | "files"> {
   readonly config: AgentsWorld["config"];
   readonly system: () => AgentSystem;
-  readonly maySpawnAs?: AgentsWorld["maySpawnAs"];
+  readonly systemAgents?: ReadonlyMap<string, SystemAgent>;
+  readonly subagents?: Pick<SubagentSettings, "allowAgents">;
+  readonly workspaceFor?: AgentsWorld["workspaceFor"];
 }
 
-export function agentsWorldOf({ store, clock, ids, files, config, system, maySpawnAs }: AgentsWorldParts): AgentsWorld {
+export function agentsWorldOf(parts: AgentsWorldParts): AgentsWorld {
+  const { store, clock, ids, files, config, system, systemAgents = new Map<string, SystemAgent>() } = parts;
   return {
     store,
     clock,
     files,
     config,
-    maySpawnAs: maySpawnAs ?? (() => false),
-    seed: (descriptor, profile) => seedAgent(ids, descriptor, clock.now(), profile),
-    ask: ({ from, to, body, key, timeoutMs, signal }) =>
+    systemAgents: [...systemAgents.values()].map(({ tag, description }) => ({ tag, description })),
+    maySpawnAs(agent, profile) {
+      const listed = parts.subagents?.allowAgents(agent.profile).map((name) => name.trim()) ?? [];
+      return listed.includes("*") || listed.includes(profile);
+    },
+    workspaceFor: parts.workspaceFor ?? (async () => undefined),
+    permissionsOf: (tags, { state }) => permissionsOf(tags, state.permissions),
+    newAgentId: () => ids.agent(),
+    seed(descriptor, profile, about = {}) {
+      const seed = seedAgent(ids, descriptor, clock.now(), profile);
+      return { ...seed, id: about.id ?? seed.id, state: { ...seed.state, ...about.state } };
+    },
+    ask: ({ from, to, body, key, timeoutMs, signal, also }) =>
       system().postAndAwait(
-        { to, body, key, replayHorizonMs: REPLAY_MS },
+        { to, body, key, replayHorizonMs: REPLAY_MS, also },
         { from, timeoutMs, signal, edge: key, sinceAccepted: true },
       ),
+    diagnose: () => system().diagnose(),
   };
 }

@@ -1,9 +1,11 @@
 /** Puts together what agents work with and are told: the tools of each by kind and profile, its workspace, its prompt. */
 import { buildSystemPrompt, type SystemPrompt } from "../agents/prompt/system-prompt.ts";
+import type { SystemAgent } from "../agents/system-agents.ts";
 import type { Config } from "../config/config-schema.ts";
 import type { HomePaths } from "../config/paths.ts";
 import type { AgentRecord } from "../core/agent.ts";
 import type { Clock } from "../core/clock.ts";
+import type { SwarmRecord } from "../core/swarm.ts";
 import type { Tool, ToolHost } from "../core/tool.ts";
 import { currentTimeTool } from "../tools/current-time.ts";
 import { fileTools } from "../tools/files/file-tools.ts";
@@ -23,6 +25,9 @@ export interface HandsOptions {
   readonly clock: Clock;
   /** Those every prompt lists. Default: none. */
   readonly permanentAgents?: PermanentAgents["list"];
+  readonly systemAgents?: ReadonlyMap<string, SystemAgent>;
+  /** A swarm by its name. Default: none. */
+  readonly swarmNamed?: (nametag: string) => Promise<SwarmRecord | undefined>;
   /** Tools beside the ones made here. */
   readonly more?: readonly Tool[];
   /** Under names that are still understood, but not told to models. */
@@ -31,7 +36,8 @@ export interface HandsOptions {
   readonly tools?: ToolHost;
 }
 
-export function openHands({ config, paths, clock, permanentAgents, more = [], older, tools }: HandsOptions): Hands {
+export function openHands(options: HandsOptions): Hands {
+  const { config, paths, clock, permanentAgents, systemAgents, swarmNamed, more = [], older, tools } = options;
   const workspaceOf = openWorkspaces(config, paths);
   const zone = config.session.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
   const ownTools = toolHost({
@@ -51,14 +57,17 @@ export function openHands({ config, paths, clock, permanentAgents, more = [], ol
   return {
     tools: host,
     async promptOf(agent) {
+      const { descriptor } = agent;
       const workspace = workspaceOf(agent);
       return buildSystemPrompt({
-        descriptor: agent.descriptor,
+        descriptor,
         profilePrompt: config.profiles[agent.profile]?.prompt,
         tools: host.list(agent),
         workspace,
         readFile: workspaceReader(workspace),
         permanentAgents: await permanentAgents?.(),
+        ...(descriptor.type === "system" ? { systemAgent: systemAgents?.get(descriptor.tag) } : {}),
+        ...(descriptor.type === "swarm" ? { swarm: await swarmNamed?.(descriptor.id) } : {}),
         extraSystemPrompt: agent.state.extraSystemPrompt,
       });
     },

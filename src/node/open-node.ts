@@ -1,6 +1,7 @@
 /** Puts one engine process together from a home and its configuration: store, plain files, model, agents, connectors. */
 import { join } from "node:path";
 import { AgentSystem } from "../agents/agent-system.ts";
+import { systemAgentsOf } from "../agents/system-agents.ts";
 import type { Config } from "../config/config-schema.ts";
 import { createHome } from "../config/create-home.ts";
 import type { HomePaths } from "../config/paths.ts";
@@ -30,7 +31,7 @@ import { openTriggers } from "./open-triggers.ts";
 import { permanentAgentsOf } from "./permanent-agents.ts";
 import { startRetention } from "./retention.ts";
 import { watchJobs } from "./watch-jobs.ts";
-import { openWorkspaces } from "./workspaces.ts";
+import { openWorkspaces, workspaceMaker } from "./workspaces.ts";
 
 export interface NodeOptions {
   readonly paths: HomePaths;
@@ -88,10 +89,25 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
     const files = diskFileStore(paths.files);
     const timeZone = zoneOf(config);
     const store = watchJobs(embedded.store, () => triggers?.wake());
-    const world = agentsWorldOf({ store, clock, ids, files, config, system: () => started(agents) });
+    const systemAgents = systemAgentsOf(config);
+    const swarmNamed = store.swarm;
+    const workspaceFor = workspaceMaker(config, paths);
+    const subagents = subagentSettingsOf(config, paths);
+    const parts = { store, clock, ids, files, config, systemAgents, workspaceFor, subagents };
+    const world = agentsWorldOf({ ...parts, system: () => started(agents) });
     const children = subagentTools(() => started(agents), { store, clock });
     const [more, older] = [[...agentTools(world), ...children], olderAgentTools(world)];
-    const hands = openHands({ config, paths, clock, permanentAgents, more, older, tools: options.tools });
+    const hands = openHands({
+      config,
+      paths,
+      clock,
+      permanentAgents,
+      systemAgents,
+      swarmNamed,
+      more,
+      older,
+      tools: options.tools,
+    });
     const ports: Ports = {
       clock,
       ids,
@@ -116,7 +132,8 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       get queue() {
         return config.queue;
       },
-      subagents: subagentSettingsOf(config, paths),
+      subagents,
+      systemTags: [...systemAgents.keys()],
       voice: async (agent, wishes) => {
         const { text, report } = await hands.promptOf(agent);
         const system = [text, wishes?.extraSystemPrompt ?? []].flat().join("\n\n");

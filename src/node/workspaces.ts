@@ -1,10 +1,10 @@
 /** Where agents work: the profile's directory, and a permanent agent's own one inside it. */
-import { mkdirSync } from "node:fs";
-import { isAbsolute, join, resolve, sep } from "node:path";
+import { existsSync, mkdirSync, realpathSync } from "node:fs";
+import { dirname, isAbsolute, join, resolve, sep } from "node:path";
 import type { Config } from "../config/config-schema.ts";
 import { DIRECTORY_MODE, type HomePaths, resolvePath } from "../config/paths.ts";
 import type { AgentRecord } from "../core/agent.ts";
-import { ConfigError } from "../core/errors.ts";
+import { ConfigError, InvalidInputError } from "../core/errors.ts";
 
 export type WorkspaceOf = (agent: Pick<AgentRecord, "profile" | "descriptor">) => string;
 
@@ -24,6 +24,31 @@ export function openWorkspaces(config: Pick<Config, "profiles">, paths: HomePath
     return own.startsWith(`${workspace}${sep}`) ? own : workspace;
   };
 }
+
+/**
+ * Makes a directory of an agent's own inside a profile's workspace. Where it really leads is checked once it is there: a link
+ * on the way out is refused.
+ */
+export function workspaceMaker(config: Pick<Config, "profiles">, paths: HomePaths) {
+  return async (profile: string, directory: string | undefined): Promise<string | undefined> => {
+    if (directory === undefined) return undefined;
+    const workspace = openWorkspaces(config, paths)({ profile, descriptor: { type: "heartbeat" } });
+    const inside = (root: string, path: string): boolean => path.startsWith(`${root}${sep}`);
+    const outside = new InvalidInputError("Path is outside the allowed directories.");
+    const wanted = resolve(workspace, directory);
+    if (!inside(workspace, wanted)) throw outside;
+    const root = realpathSync(workspace);
+    const there = realpathSync(nearestThere(wanted));
+    if (there !== root && !inside(root, there)) throw outside;
+    mkdirSync(wanted, { recursive: true, mode: DIRECTORY_MODE });
+    const real = realpathSync(wanted);
+    if (!inside(root, real)) throw outside;
+    return real;
+  };
+}
+
+/** The deepest part of a path that exists. */
+const nearestThere = (path: string): string => (existsSync(path) ? path : nearestThere(dirname(path)));
 
 function makeDirectory(directory: string, profile: string): void {
   try {

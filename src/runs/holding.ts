@@ -4,6 +4,7 @@
  */
 import type { AgentRecord } from "../core/agent.ts";
 import type { Change, CommitResult, Op, Owner, Refusal } from "../core/change.ts";
+import type { AgentDescriptor } from "../core/descriptor.ts";
 import { type Entry, entryLine } from "../core/entry.ts";
 import { CommitUnknownError, StoreClosedError, StoreFullError } from "../core/errors.ts";
 import type { AgentId, EntryId, RunId, SessionId } from "../core/ids.ts";
@@ -36,13 +37,15 @@ export interface Committing {
   readonly append?: Appending;
   readonly state?: AgentState;
   readonly run?: Owner["run"];
+  /** What the agent is from this change on. */
+  readonly descriptor?: AgentDescriptor;
   /** The session this change begins, if it does. */
   readonly begins?: SessionId;
 }
 
 export class Holding {
   readonly #ports: HoldingPorts;
-  readonly #read: AgentRecord;
+  #read: AgentRecord;
   readonly node: number;
   readonly epoch: number;
   state: AgentState;
@@ -142,6 +145,7 @@ export class Holding {
     }
     if (append) this.#appended(append);
     if (state) this.state = state;
+    if (committing.descriptor) this.#read = { ...this.#read, descriptor: committing.descriptor };
     return result;
   }
 

@@ -6,7 +6,14 @@ import type { AgentId, RunId } from "../core/ids.ts";
 import type { Tool, ToolContext } from "../core/tool.ts";
 import { currentTimeTool } from "./current-time.ts";
 import { toolHost } from "./tool-host.ts";
-import { CHILD_DENY, FOREGROUND_ONLY, mayUse, type ToolPolicy } from "./tool-policy.ts";
+import {
+  CHILD_DENY,
+  CHILD_DENY_LASTING,
+  FOREGROUND_ONLY,
+  mayUse,
+  SWARM_TOOLS,
+  type ToolPolicy,
+} from "./tool-policy.ts";
 
 const tool = (name: string): Tool => ({
   name,
@@ -46,9 +53,24 @@ describe("what an agent may use", () => {
     expect(mayUse(name, kind, policy)).toBe(expected);
   });
 
+  it("gives a swarm's agents what it takes to answer and nothing else, and the doctor its tool alone", () => {
+    for (const name of SWARM_TOOLS) expect(mayUse(name, "swarm")).toBe(true);
+    for (const name of ["read", "write", "sessions_send", "create_swarm", "diagnose"]) {
+      expect(mayUse(name, "swarm"), name).toBe(false);
+    }
+    expect(mayUse("current_time", "swarm", { deny: ["*"] })).toBe(false);
+    for (const kind of AGENT_KINDS) expect(mayUse("diagnose", kind)).toBe(false);
+    expect([
+      mayUse("diagnose", "system", {}, { tag: "librarian" }),
+      mayUse("diagnose", "system", {}, { tag: "doctor" }),
+    ]).toEqual([false, true]);
+  });
+
   it("denies children everything on the list, and nobody but a user what needs a person", () => {
-    for (const name of CHILD_DENY) {
-      for (const kind of AGENT_KINDS) expect(mayUse(name, kind)).toBe(kind !== "subagent");
+    for (const name of [...CHILD_DENY, ...CHILD_DENY_LASTING]) {
+      for (const kind of AGENT_KINDS.filter((one) => one !== "swarm")) {
+        expect(mayUse(name, kind), `${kind} ${name}`).toBe(kind !== "subagent");
+      }
     }
     for (const name of FOREGROUND_ONLY) {
       for (const kind of AGENT_KINDS) expect(mayUse(name, kind)).toBe(kind === "user");

@@ -25,12 +25,14 @@ export function toolHost({
   if (twice) throw new InvariantError(`There are two tools called ${twice.name}.`);
   const lists = new Map<string, readonly Tool[]>();
 
-  const list: ToolHost["list"] = ({ profile, descriptor: { type: kind }, state }) => {
-    const key = JSON.stringify([profile, kind]);
+  const list: ToolHost["list"] = ({ profile, descriptor, state }) => {
+    const { type: kind } = descriptor;
+    const tag = descriptor.type === "system" ? descriptor.tag : undefined;
+    const key = JSON.stringify([profile, kind, tag]);
     let known = lists.get(key);
     if (!known) {
       const policy = policyOf(profile);
-      known = all.filter(({ name }) => mayUse(name, kind, policy, nesting));
+      known = all.filter(({ name }) => mayUse(name, kind, policy, { nesting, tag }));
       lists.set(key, known);
     }
     // A child that speaks as somebody else has no tool that the one who started it lacks.

@@ -16,6 +16,7 @@ import { ownershipContract } from "./ownership-contract.ts";
 import { recordsContract } from "./records-contract.ts";
 import { retentionContract } from "./retention-contract.ts";
 import { runContract } from "./run-contract.ts";
+import { swarmContract } from "./swarm-contract.ts";
 import { waitsContract } from "./waits-contract.ts";
 
 export function storeContract(name: string, open: Opener): void {
@@ -31,6 +32,7 @@ export function storeContract(name: string, open: Opener): void {
     budgetContract(open);
     waitsContract(open);
     jobsContract(open);
+    swarmContract(open);
     retentionContract(open);
     lifetimeContract(open);
   });

@@ -11,22 +11,24 @@ import type { AgentsWorld } from "../../src/tools/agents/agents-world.ts";
 import type { Crowd, Person } from "./subject.ts";
 import { tokenText } from "./tokens.ts";
 
-export const TALK = ["tell", "whisper", "report", "nobody", "ask", "askround", "askback"] as const;
+export const TALK = ["tell", "whisper", "report", "nobody", "ask", "askround", "askback", "contact", "reply"] as const;
 export type Talk = (typeof TALK)[number];
 
 /** The token of what a call says. */
-export const saidToken = (talk: Talk, token: string): string => `t${TALK.indexOf(talk) + 1}0${token.slice(1)}`;
+export const saidToken = (talk: Talk, token: string): string => `t${TALK.indexOf(talk) + 1}0000${token.slice(1)}`;
 
 /** The person's token behind whatever was said because of it. */
-export const firstToken = (token: string): string => `t${/^t(?:[1-9]0)*([1-9]\d*)$/.exec(token)?.[1] ?? ""}`;
+export const firstToken = (token: string): string => `t${/^t(?:[1-9]0000)*([1-9]\d*)$/.exec(token)?.[1] ?? ""}`;
 
 /** Which conversation a call speaks to. What is asked round is asked back where it came from: a circle. */
 export function spokenTo(
   talk: Talk,
   token: string,
-  { people, speakerOf }: Pick<Crowd, "people" | "speakerOf">,
-): Person | undefined {
-  if (talk === "askback") return speakerOf(firstToken(token));
+  { people, clerks, speakerOf }: Pick<Crowd, "people" | "clerks" | "speakerOf">,
+): Person | { readonly clerk: string } | undefined {
+  if (talk === "askback" || talk === "reply") return speakerOf(firstToken(token));
+  const clerk = clerks[Number(firstToken(token).slice(1)) % (2 * clerks.length)];
+  if (clerk !== undefined) return { clerk };
   return people[(Number(firstToken(token).slice(1)) * 3 + 1) % people.length];
 }
 
@@ -34,12 +36,16 @@ const input = z.object({ token: z.string() });
 type Input = z.infer<typeof input>;
 
 const ASK_SECONDS = 20;
+export const SWARM = "desk";
 
 /** The tools of a host, and those by which agents talk. */
 export function withTalk(host: ToolHost, world: AgentsWorld, crowd: Crowd): ToolHost {
   const real = new Map(agentTools(world).map((tool) => [tool.name, tool]));
   const keyOf = (talk: Talk, token: string): SessionKey => {
-    const { channel, user } = spokenTo(talk, token, crowd) as Person;
+    const whom = spokenTo(talk, token, crowd);
+    // A name is as good as a key.
+    if (whom && "clerk" in whom) return whom.clerk as SessionKey;
+    const { channel, user } = whom as Person;
     return sessionKeyOf({ type: "user", connector: channel, userId: user, channelId: user }, "main");
   };
   const call = (name: string, given: object, context: ToolContext) => (real.get(name) as Tool).execute(given, context);
@@ -54,6 +60,11 @@ export function withTalk(host: ToolHost, world: AgentsWorld, crowd: Crowd): Tool
     ask: ({ token }, context) => ask(token, "ask", "", context),
     askround: ({ token }, context) => ask(token, "askround", " tool:askback ", context),
     askback: ({ token }, context) => ask(token, "askback", "", context),
+    contact: ({ token }, context) => {
+      const text = `${tokenText(saidToken("contact", token))} tool:reply `;
+      return call("send_user_message", { text, nametag: SWARM }, context);
+    },
+    reply: ({ token }, context) => call("send_agent_message", { text: tokenText(saidToken("reply", token)) }, context),
   };
   const say = (token: string, talk: Talk, context: ToolContext) =>
     call(

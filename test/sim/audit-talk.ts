@@ -5,7 +5,7 @@
 import { firstToken, saidToken, spokenTo, TALK, type Talk } from "./agent-talk.ts";
 import { broken, type Line, parsed, type Row, type View, type Violation } from "./audit-view.ts";
 import type { ListedAgent } from "./evidence.ts";
-import { tokenText } from "./tokens.ts";
+import { tokensIn, tokenText } from "./tokens.ts";
 import type { Waited } from "./wait-log.ts";
 
 interface Saying {
@@ -29,7 +29,52 @@ export function* talk(view: View): Iterable<Violation> {
       yield broken("L1", `${token} is silent where it was not meant`);
   }
   yield* noCircles(view);
+  yield* contactsApart(view);
+  yield* asDescribed(view);
   for (const { from, to, id } of view.waits) yield broken("M11", `${from} is left waiting for ${to} (${id})`);
+}
+
+/** No word of one contact of a swarm is ever in what the agent of another is told. */
+function* contactsApart({ listed, calls, workload }: View): Iterable<Violation> {
+  const speakers = new Map(
+    workload.items.flatMap((item) => (item.kind === "message" ? [[item.token, item.conversation.user]] : [])),
+  );
+  const userOf = new Map(
+    listed.flatMap(({ agent: { id, descriptor } }) =>
+      descriptor.type === "user" ? [[String(id), descriptor.userId]] : [],
+    ),
+  );
+  for (const { agent } of listed) {
+    if (agent.descriptor.type !== "swarm") continue;
+    const contact = userOf.get(agent.descriptor.contact);
+    for (const call of calls.filter(({ sessionId }) => sessionId === agent.sessionId)) {
+      for (const token of call.bytes.flatMap((bytes) => tokensIn(bytes, "t"))) {
+        if (speakers.get(firstToken(token)) === contact) continue;
+        yield broken("identity", `model call ${call.n} for ${contact} knew ${token} of another contact`);
+      }
+    }
+  }
+}
+
+/** A permanent agent is what it was last told to be, and one that was removed is gone, with nothing left undone. */
+function* asDescribed({ listed, gone, described, removed }: View): Iterable<Violation> {
+  for (const { agent, messages, runs } of gone) {
+    if (!agent.stopped?.removed) yield broken("liveness", `${agent.id} was to be removed and is still there`);
+    const open = messages.filter(({ state }) => state === "waiting" || state === "taken");
+    if (open.length > 0 || runs.some(({ state }) => state === "open"))
+      yield broken("L1", `${agent.id} left work behind`);
+    for (const { seq, state, reason } of messages) {
+      if (state === "removed" && reason === undefined)
+        yield broken("L1", `${agent.id}/${seq} was removed without a trace`);
+    }
+  }
+  for (const { agent } of listed) {
+    const { id, descriptor } = agent;
+    const last = described.get(id)?.at(-1);
+    if (descriptor.type !== "permanent" || last === undefined || removed.includes(id)) continue;
+    if (descriptor.systemPrompt !== last)
+      yield broken("L1", `${descriptor.name} is "${descriptor.systemPrompt}", was told "${last}"`);
+  }
 }
 
 /** How long a refusal may take to be told; and how long a wait of a process that died may live on in the store. */
@@ -64,7 +109,7 @@ function* noCircles({ waited }: View): Iterable<Violation> {
 
 const isSaid = (token: string): boolean => firstToken(token) !== token;
 const silentAsMeant = (token: string, { message: { body } }: Row): boolean =>
-  (body.kind === "system" && body.silent === true) === token.startsWith(`t${TALK.indexOf("whisper") + 1}0`);
+  (body.kind === "system" && body.silent === true) === token.startsWith(`t${TALK.indexOf("whisper") + 1}0000`);
 
 /** The calls by which an agent talked, each with its result. */
 function sayingsOf({ lines }: ListedAgent): readonly Saying[] {
@@ -87,7 +132,7 @@ const textOf = ({ content }: Line): string => (content ?? []).map((block) => blo
 function* told(view: View, of: ListedAgent, { talk: kind, token, result = "" }: Saying): Iterable<Violation> {
   const derived = saidToken(kind, token);
   const rows = view.rows.get(derived) ?? [];
-  const sent = result === "System message sent.";
+  const sent = result === "System message sent." || result.startsWith("Message sent to swarm");
   if (sent !== rows.length > 0)
     yield broken("M12", `${derived} is in ${rows.length} inboxes, but its call said "${result}"`);
   if (kind === "nobody" && !result.startsWith("Agent not found"))
@@ -120,7 +165,7 @@ function answerIn(result = ""): { readonly status?: string; readonly reply?: str
 
 /** In the inbox of the one it was meant for, and from the one that said it. */
 function* arrivedWhereMeant(
-  { workload }: View,
+  { workload, clerks }: View,
   from: ListedAgent,
   kind: Talk,
   token: string,
@@ -131,9 +176,18 @@ function* arrivedWhereMeant(
   const speakers = new Map(
     workload.items.flatMap((item) => (item.kind === "message" ? [[item.token, item.conversation]] : [])),
   );
-  const meant = spokenTo(kind, token, { people: workload.conversations, speakerOf: (one) => speakers.get(one) });
+  const crowd = { people: workload.conversations, clerks, speakerOf: (one: string) => speakers.get(one) };
+  const meant = spokenTo(kind, token, crowd);
   const { descriptor } = of.agent;
-  if (kind === "report" ? descriptor.type === "user" : descriptor.type === "user" && descriptor.userId === meant?.user)
-    return;
-  yield broken("M12", `${saidToken(kind, token)} was meant for ${meant?.user} and lies with ${of.agent.sessionKey}`);
+  if (kind === "contact") {
+    if (descriptor.type === "swarm" && descriptor.contact === from.agent.id) return;
+  } else if (kind === "report") {
+    if (descriptor.type === "user") return;
+  } else if (meant && "clerk" in meant) {
+    if (descriptor.type === "permanent" && descriptor.name === meant.clerk) return;
+  } else if (descriptor.type === "user" && descriptor.userId === meant?.user) return;
+  yield broken(
+    "M12",
+    `${saidToken(kind, token)} was meant for ${JSON.stringify(meant)}, lies with ${of.agent.sessionKey}`,
+  );
 }

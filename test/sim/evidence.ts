@@ -40,6 +40,13 @@ export interface Evidence {
   /** How long agents waited for each other, as their tools saw it. */
   readonly waited: readonly Waited[];
   readonly jobs: readonly JobEvidence[];
+  readonly clerks: readonly string[];
+  /** What each permanent agent was told about itself, in order. */
+  readonly described: ReadonlyMap<string, readonly string[]>;
+  /** Permanent agents that were removed for good, by their ids. */
+  readonly removed: readonly string[];
+  /** Those of them, and what is left of them. They are in no listing of the living. */
+  readonly gone: readonly ListedAgent[];
 }
 
 /** One agent as the public listing shows it, everything oldest first. */
@@ -56,14 +63,16 @@ const STATES = ["pending", "sending", "sent", "suppressed", "failed", "unconfirm
 
 export async function listAgents(reader: StoreReader): Promise<readonly ListedAgent[]> {
   const listed: ListedAgent[] = [];
-  for (const agent of await reader.agents({ limit: ALL })) {
-    listed.push({
-      agent,
-      messages: (await reader.messages(agent.id, { limit: ALL })).toReversed(),
-      runs: (await reader.runs(agent.id, { limit: ALL })).toReversed(),
-      deliveries: await reader.deliveries({ limit: ALL, states: STATES, agentId: agent.id }),
-      lines: (await reader.linesBack(agent.id, { limit: ALL })).map(({ line }) => line).toReversed(),
-    });
-  }
+  for (const agent of await reader.agents({ limit: ALL })) listed.push(await listAgent(reader, agent));
   return listed;
+}
+
+export async function listAgent(reader: StoreReader, agent: AgentRecord): Promise<ListedAgent> {
+  return {
+    agent,
+    messages: (await reader.messages(agent.id, { limit: ALL })).toReversed(),
+    runs: (await reader.runs(agent.id, { limit: ALL })).toReversed(),
+    deliveries: await reader.deliveries({ limit: ALL, states: STATES, agentId: agent.id }),
+    lines: (await reader.linesBack(agent.id, { limit: ALL })).map(({ line }) => line).toReversed(),
+  };
 }

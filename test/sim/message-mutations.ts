@@ -1,6 +1,6 @@
 /** Broken worlds for agents that talk to each other: what they send, whom they wait for. */
 import type { Change, Op } from "../../src/core/change.ts";
-import type { ChangeId } from "../../src/core/ids.ts";
+import type { ChangeId, SessionKey } from "../../src/core/ids.ts";
 import type { Ports } from "../../src/core/ports.ts";
 import type { Store } from "../../src/core/store.ts";
 import type { Mutation } from "./mutations.ts";
@@ -38,6 +38,19 @@ const forgetfulAsking = committing((store, change) =>
     ops: change.ops.map((op) =>
       op.op === "message.post" && op.message.key?.startsWith("call:") ? { ...op, dedupe: undefined } : op,
     ),
+  }),
+);
+
+/** One agent for all contacts of a swarm. */
+const sharedSwarm = committing((store, change) =>
+  store.commit({
+    ...change,
+    ops: change.ops.map((op) => {
+      if (op.op !== "message.post" || !("sessionKey" in op.to) || !op.to.create) return op;
+      if (op.to.create.descriptor.type !== "swarm") return op;
+      const sessionKey = "agent:main:swarm:desk:everybody" as SessionKey;
+      return { ...op, to: { sessionKey, create: { ...op.to.create, sessionKey } } };
+    }),
   }),
 );
 
@@ -82,5 +95,29 @@ export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     scenario: "agent-asks",
     seeds: 10,
     ports: without(({ op }) => op !== "wait.begin"),
+  },
+  {
+    name: "one agent for all contacts",
+    about: "a swarm's contacts share an agent",
+    law: "identity",
+    scenario: "swarm",
+    seeds: 3,
+    ports: sharedSwarm,
+  },
+  {
+    name: "description forgotten",
+    about: "a permanent agent is said to be described anew, and is not",
+    law: "L1",
+    scenario: "clerks",
+    seeds: 5,
+    ports: without(({ op }) => op !== "agent.describe"),
+  },
+  {
+    name: "removal forgotten",
+    about: "an agent that is to be removed settles what waits, and stays",
+    law: "liveness",
+    scenario: "clerks-removed",
+    seeds: 5,
+    ports: without(({ op }) => op !== "agent.remove"),
   },
 ];

@@ -66,6 +66,44 @@ export const MESSAGE_SCENARIOS: readonly (readonly [string, string, Changes])[] 
     },
   ],
   [
+    "swarm",
+    "a hundred people who contact one swarm, each with an agent of its own behind the name",
+    {
+      ...talk,
+      nodes: [1, 2],
+      crashes: [1, 5],
+      workload: {
+        messages: [140, 160],
+        conversations: [100, 100],
+        pause: [5, 80],
+        directives: { "tool:contact": 0.9, "tool:whisper": 0.05 },
+      },
+    },
+  ],
+  [
+    "clerks",
+    "permanent agents that are told otherwise about themselves while messages wait",
+    {
+      ...talk,
+      nodes: [1, 2],
+      crashes: [1, 5],
+      clerks: { count: 2, describes: [6, 14], removals: [0, 0] },
+      workload: { directives: { "tool:tell": 0.4, "tool:ask": 0.4, "tool:whisper": 0.2, slow: 0.05 } },
+    },
+  ],
+  [
+    "clerks-removed",
+    "permanent agents that are removed for good while they work, while messages wait, and while others wait for them",
+    {
+      ...talk,
+      nodes: [1, 2],
+      crashes: [1, 6],
+      ends: ["failed", "recorded", "removed", "aborted"],
+      clerks: { count: 3, describes: [2, 6], removals: [2, 5] },
+      workload: { directives: { "tool:tell": 0.4, "tool:ask": 0.4, "tool:whisper": 0.2, slow: 0.1 } },
+    },
+  ],
+  [
     "asks-sick-store",
     "commits applied and not answered, lost and late, under agents that wait",
     {

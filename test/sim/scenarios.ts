@@ -51,6 +51,8 @@ export interface Scenario {
   readonly lanes?: LaneSizes;
   /** Schedules that are due meanwhile. */
   readonly jobs?: JobsShape;
+  /** Permanent agents there are, and how often each may be described anew and removed for good. */
+  readonly clerks?: { readonly count: number; readonly describes: Range; readonly removals: Range };
 }
 
 export interface WorkloadShape {

@@ -26,6 +26,8 @@ export interface Person {
 /** Who writes in this world, for agents that are told to speak to each other. */
 export interface Crowd {
   readonly people: readonly Person[];
+  /** Permanent agents, by their names. */
+  readonly clerks: readonly string[];
   /** Who wrote a token. */
   speakerOf(token: string): Person | undefined;
   /** Told that an agent begins to wait for another; the returned function, that it no longer does. */

@@ -27,6 +27,8 @@ export const DIRECTIVES = [
   "tool:ask",
   "tool:askround",
   "tool:askback",
+  "tool:contact",
+  "tool:reply",
   "fail:transient",
   "fail:rate",
   /** Transient, but without end. */

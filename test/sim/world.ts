@@ -3,6 +3,7 @@
  * everything must come to rest within a bounded time, and the auditor judges. The same three always give the same bytes.
  */
 import { seedAgent } from "../../src/agents/seed-agent.ts";
+import type { AgentRecord } from "../../src/core/agent.ts";
 import type { Change } from "../../src/core/change.ts";
 import type { ChangeId } from "../../src/core/ids.ts";
 import { silentLog } from "../../src/core/log.ts";
@@ -15,8 +16,9 @@ import { type Channel, makeChannel } from "./channel.ts";
 import { type Coverage, type CrashAim, makeCrashPlan } from "./crash-plan.ts";
 import { fileDatabase, memoryDatabase } from "./database.ts";
 import { makeEventLog } from "./event-log.ts";
-import { type Evidence, listAgents } from "./evidence.ts";
+import { type Evidence, type ListedAgent, listAgent, listAgents } from "./evidence.ts";
 import type { Faults } from "./faults.ts";
+import { makeHouse } from "./house.ts";
 import { makeJobs } from "./jobs.ts";
 import { type SimProcess, startProcess } from "./process.ts";
 import { randomOf } from "./random.ts";
@@ -102,8 +104,10 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     workload.items.flatMap((item) => (item.kind === "command" ? [] : [[item.token, item.conversation]])),
   );
   const waitLog = makeWaitLog(() => scheduler.time);
+  const clerks = Array.from({ length: scenario.clerks?.count ?? 0 }, (_, index) => `clerk${index + 1}`);
   const crowd = {
     people: workload.conversations,
+    clerks,
     speakerOf: (token: string) => speakers.get(token),
     waits: waitLog.begin,
   };
@@ -309,6 +313,10 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     ]);
     log.write("world", `starts a child for ${item.token}`);
   }
+  // Whoever runs the place: publishes the swarm, makes the permanent agents, tells them otherwise about themselves.
+  const house = makeHouse({ backend, log, random: random.fork("house"), wall: () => processWorld.wall("a"), clerks });
+  times(scenario.clerks?.describes ?? [0, 0], house.describe);
+  times(scenario.clerks?.removals ?? [0, 0], house.remove);
 
   /** Everybody is up, nothing waits, runs or is owed, and everything written was acknowledged. */
   async function isQuiet(): Promise<boolean> {
@@ -350,7 +358,11 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
           violations.push({ law: "liveness", what: `${token ?? message.messageId} was never acknowledged` });
       }
     }
-    const listed = await listAgents(backend.reader);
+    const gone: ListedAgent[] = [];
+    for (const id of house.removed) {
+      gone.push(await listAgent(backend.reader, (await backend.reader.agent(id)) as AgentRecord));
+    }
+    const listed = [...(await listAgents(backend.reader)), ...gone.filter(({ agent }) => agent.stopped?.removed)];
     const evidence: Evidence = {
       scenario,
       workload,
@@ -370,6 +382,10 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
       waits: await backend.reader.waits({ limit: 100 }),
       waited: waitLog.waited,
       jobs: await jobs.evidence(),
+      clerks,
+      described: house.described,
+      removed: house.removed,
+      gone,
     };
     violations.push(...audit(evidence));
     const states: Record<string, number> = {};

@@ -59,6 +59,47 @@ describe("a system prompt", () => {
     expect(text).not.toContain("You are Rook.");
   });
 
+  it("gives a system agent its prompt, alone or under a heading of its own", () => {
+    const descriptor = { type: "system", tag: "doctor" } as const;
+    const alone = build({
+      descriptor,
+      profilePrompt: "You are Rook.",
+      systemAgent: { prompt: "Look.", replacesSystemPrompt: true },
+    });
+    expect(alone.text.startsWith('Look.\n\nYou are the system agent "doctor".')).toBe(true);
+    const added = build({
+      descriptor,
+      profilePrompt: "You are Rook.",
+      systemAgent: { prompt: "Look.", replacesSystemPrompt: false },
+    });
+    expect(added.text).toMatch(/^You are Rook\.\n\nYou are the system agent "doctor"\..*\n\n## Agent Prompt\nLook\./s);
+  });
+
+  it("gives a swarm's agent the swarm's prompt, nobody's memory unless it is shared, and no other agents", () => {
+    const descriptor = { type: "swarm", id: "desk", contact: "c" } as const;
+    const swarm = {
+      nametag: "desk",
+      firstName: "Front",
+      lastName: "Desk",
+      systemPrompt: "You help guests.",
+      memory: false,
+    };
+    const sources = {
+      descriptor,
+      profilePrompt: "You are Rook.",
+      readFile: (name: string) => `about ${name}`,
+      permanentAgents: [{ id: "i", name: "n", description: "d" }],
+    };
+    const { text, report } = build({ ...sources, swarm });
+    expect(text.startsWith("You help guests.\n\nYou are @desk, Front Desk.\nYou serve one contact of a swarm.")).toBe(
+      true,
+    );
+    expect(report.parts.map(({ name }) => name)).toEqual(["prompt", "swarm"]);
+    expect(text).not.toMatch(/Rook|about|\/ws|permanent/);
+    const shared = build({ ...sources, swarm: { ...swarm, memory: true } });
+    expect(shared.report.parts.map(({ name }) => name)).toEqual(["prompt", "swarm", "MEMORY.md"]);
+  });
+
   it("is minimal for a subagent: no person, no memory, no other agents", () => {
     const { text, report } = build({
       descriptor: subagent,

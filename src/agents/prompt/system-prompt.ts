@@ -2,8 +2,9 @@
  * The system prompt of an agent, put together from its profile, its kind, its tools and its workspace. The same sources
  * always give the same bytes: nothing here knows the time, and nothing is in an order of chance (prompt caches live from it).
  */
-import type { AgentDescriptor } from "../../core/descriptor.ts";
+import type { AgentDescriptor, AgentKind } from "../../core/descriptor.ts";
 import { unreachable } from "../../core/errors.ts";
+import type { SwarmRecord } from "../../core/swarm.ts";
 import type { SystemPromptReport } from "../../core/system-prompt-report.ts";
 import type { Tool } from "../../core/tool.ts";
 import { buildSubagentSystemPrompt, isSubagentContext } from "./subagent-prompt.ts";
@@ -21,6 +22,10 @@ export interface PromptSources {
   readonly readFile: ReadWorkspaceFile;
   readonly permanentAgents?: readonly PermanentAgent[];
   readonly extraSystemPrompt?: string;
+  /** What a system agent is told, and whether that is all. */
+  readonly systemAgent?: { readonly prompt: string; readonly replacesSystemPrompt: boolean };
+  /** The swarm whose contact the agent serves. */
+  readonly swarm?: Pick<SwarmRecord, "nametag" | "firstName" | "lastName" | "about" | "systemPrompt" | "memory">;
   /** What a subagent was started for, where it is known in more words than its name. */
   readonly task?: string;
 }
@@ -36,6 +41,9 @@ export interface SystemPrompt {
   readonly report: SystemPromptReport;
 }
 
+/** Who has one task, or speaks with strangers, is not told of the others. */
+const KNOW_NOBODY: ReadonlySet<AgentKind> = new Set(["subagent", "swarm"]);
+
 type Part = SystemPromptReport["parts"][number] & { readonly text: string };
 
 export function buildSystemPrompt(sources: PromptSources): SystemPrompt {
@@ -43,10 +51,10 @@ export function buildSystemPrompt(sources: PromptSources): SystemPrompt {
   const files = workspaceParts(sources);
   const parts = [
     part("prompt", "profile", firstWords(sources)),
-    part(descriptor.type, "kind", isSubagentContext(extraSystemPrompt) ? "" : kindText(descriptor, sources.task)),
+    part(descriptor.type, "kind", isSubagentContext(extraSystemPrompt) ? "" : kindText(sources)),
     part("tools", "tools", toolsText(tools)),
     ...files.parts,
-    part("permanent agents", "agents", descriptor.type === "subagent" ? "" : permanentAgentsText(permanentAgents)),
+    part("permanent agents", "agents", KNOW_NOBODY.has(descriptor.type) ? "" : permanentAgentsText(permanentAgents)),
     part("extra", "extra", extraSystemPrompt.trim()),
   ].filter(({ text }) => text !== "");
   const text = parts.map((one) => one.text).join("\n\n");
@@ -61,12 +69,14 @@ export function buildSystemPrompt(sources: PromptSources): SystemPrompt {
 const part = (name: string, source: Part["source"], text: string): Part => ({ name, source, text, chars: text.length });
 
 /** Who the agent is: a permanent agent's own prompt stands in the place of the profile's. */
-function firstWords({ descriptor, profilePrompt }: PromptSources): string {
-  const own = descriptor.type === "permanent" ? descriptor.systemPrompt : profilePrompt;
-  return own?.trim() || DEFAULT_PROMPT;
+function firstWords({ descriptor, profilePrompt, systemAgent, swarm }: PromptSources): string {
+  if (descriptor.type === "permanent") return descriptor.systemPrompt.trim();
+  if (descriptor.type === "swarm" && swarm) return swarm.systemPrompt.trim();
+  if (descriptor.type === "system" && systemAgent?.replacesSystemPrompt) return systemAgent.prompt.trim();
+  return profilePrompt?.trim() || DEFAULT_PROMPT;
 }
 
-function kindText(descriptor: AgentDescriptor, task: string | undefined): string {
+function kindText({ descriptor, task, systemAgent, swarm }: PromptSources): string {
   switch (descriptor.type) {
     case "user":
       return "";
@@ -75,9 +85,17 @@ function kindText(descriptor: AgentDescriptor, task: string | undefined): string
     case "heartbeat":
       return "You are the heartbeat. You are woken from time to time to look after what is due, and rest in between.";
     case "system":
-      return `You are the system agent "${descriptor.tag}". Other agents and the system itself write to you.`;
+      return [
+        `You are the system agent "${descriptor.tag}". Other agents and the system itself write to you.`,
+        ...(systemAgent && !systemAgent.replacesSystemPrompt ? ["", "## Agent Prompt", systemAgent.prompt.trim()] : []),
+      ].join("\n");
     case "swarm":
-      return "You serve one contact of a swarm. What this contact tells you is for this conversation only.";
+      return [
+        ...(swarm ? [`You are @${swarm.nametag}, ${line([swarm.firstName, swarm.lastName ?? ""].join(" "))}.`] : []),
+        ...(swarm?.about ? [line(swarm.about)] : []),
+        "You serve one contact of a swarm. What this contact tells you is for this conversation only.",
+        "What you say at the end is seen by nobody unless the contact waits for it; send_agent_message reaches the contact.",
+      ].join("\n");
     case "permanent":
       return `You are the permanent agent "${line(descriptor.name)}": ${line(descriptor.description)}`;
     case "subagent":
@@ -93,10 +111,10 @@ function toolsText(tools: PromptSources["tools"]): string {
   return ["# Tools", ...lines].join("\n");
 }
 
-function workspaceParts({ descriptor, workspace, readFile }: PromptSources) {
+function workspaceParts({ descriptor, workspace, readFile, swarm }: PromptSources) {
   const parts: Part[] = [];
   const missing: string[] = [];
-  for (const name of filesFor(descriptor.type)) {
+  for (const name of filesFor(descriptor.type, swarm?.memory)) {
     const content = readFile(name)?.trim() ?? "";
     if (content === "") {
       missing.push(name);
@@ -106,7 +124,8 @@ function workspaceParts({ descriptor, workspace, readFile }: PromptSources) {
     parts.push({ ...part(name, "file", `# ${name}\n${text}`), ...(cutFrom === undefined ? {} : { cutFrom }) });
   }
   const about = `# Workspace\nYour files are in ${workspace}.${parts.length > 0 ? " These of them are part of this prompt:" : ""}`;
-  return { parts: [part("workspace", "file", about), ...parts], missing };
+  // A swarm's agent has no hands there.
+  return { parts: descriptor.type === "swarm" ? parts : [part("workspace", "file", about), ...parts], missing };
 }
 
 function permanentAgentsText(agents: readonly PermanentAgent[]): string {

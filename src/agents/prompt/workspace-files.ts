@@ -11,8 +11,13 @@ export const MAX_FILE_CHARACTERS = 20_000;
 /** Gives the text of a workspace file by name; undefined where there is none. It may be cut beyond the limit already. */
 export type ReadWorkspaceFile = (name: string) => string | undefined;
 
-export const filesFor = (kind: AgentKind): readonly string[] =>
-  WORKSPACE_FILES.filter((name) => kind !== "subagent" || MINIMAL_FILES.includes(name));
+/** A swarm's agents speak with strangers: they are shown what is remembered only where the swarm says so. */
+const SHARED_MEMORY: readonly string[] = ["MEMORY.md"];
+
+export function filesFor(kind: AgentKind, sharesMemory = false): readonly string[] {
+  if (kind === "swarm") return sharesMemory ? SHARED_MEMORY : [];
+  return WORKSPACE_FILES.filter((name) => kind !== "subagent" || MINIMAL_FILES.includes(name));
+}
 
 /** The beginning of a text, whole characters only, and a note that says what is missing. */
 export function cutText(

@@ -8,6 +8,7 @@ export const MARK_FILE = "mirror.json";
 export const SUBAGENTS_FILE = "subagents/runs.json";
 export const JOBS_FILE = "cron/jobs.json";
 export const BUDGETS_FILE = "budgets.json";
+export const SWARMS_FILE = "swarms/swarms.json";
 
 export interface AgentPaths {
   readonly dir: string;

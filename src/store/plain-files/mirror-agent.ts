@@ -1,6 +1,6 @@
 /**
  * Brings one agent's four files in step with the database: history appended, state and pending rewritten if they
- * changed, the descriptor written once. Running it again after a crash at any call ends in the same files.
+ * changed, the descriptor too. Running it again after a crash at any call ends in the same files.
  */
 import { hash } from "node:crypto";
 import { appendHistory, type HistoryEnd, settleHistory } from "./history-file.ts";
@@ -14,6 +14,7 @@ import { stateText } from "./state-file.ts";
 /** What is remembered of an agent's files, so that nothing is read or written without need. */
 export interface KnownAgent {
   readonly history: HistoryEnd;
+  readonly descriptor: string;
   readonly state: string;
   readonly pending: string;
   readonly dedupe: { readonly upTo: number; readonly keys: readonly DedupeRow[] };
@@ -124,10 +125,10 @@ function writeAgent(mirroring: MirroringAgent, agent: AgentRow, texts: Texts, kn
       : settleHistory(mirroring, paths.history, agent.no);
   const history = appendHistory(files, source, paths.history, agent.no, before);
   if (history.size !== before.size) wrote(paths.history);
-  if (!known) replaceIfOther(mirroring, paths.dir, paths.descriptor, texts.descriptor);
+  const descriptor = replaceIfOther(mirroring, paths.dir, paths.descriptor, texts.descriptor, known?.descriptor);
   const state = replaceIfOther(mirroring, paths.dir, paths.state, texts.state, known?.state);
   const pending = replaceIfOther(mirroring, paths.dir, paths.pending, texts.pending, known?.pending);
-  return { history, state, pending, dedupe: texts.dedupe };
+  return { history, descriptor, state, pending, dedupe: texts.dedupe };
 }
 
 /** Rewrites a file whose content differs from what is known, or else from what is there. Returns the content's print. */

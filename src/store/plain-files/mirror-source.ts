@@ -29,6 +29,7 @@ export interface MirrorSource {
   budgets(): object | undefined;
   job(id: string): unknown;
   jobCount(): number;
+  swarms(): readonly unknown[];
 }
 
 export interface LoggedChange {

@@ -3,7 +3,7 @@
  * only moves its mark after the files are written, so that a crash anywhere is repaired by going on.
  */
 import { NO_BUDGETS } from "./budgets-file.ts";
-import { AGENTS_DIR, ASIDE_DIR, BUDGETS_FILE, jsonText, SUBAGENTS_FILE } from "./layout.ts";
+import { AGENTS_DIR, ASIDE_DIR, BUDGETS_FILE, jsonText, SUBAGENTS_FILE, SWARMS_FILE } from "./layout.ts";
 import { compareMark, type Mark, readMark, writeMark } from "./mark-file.ts";
 import { type KnownAgent, type MirroringAgent, mirrorAgent } from "./mirror-agent.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
@@ -120,6 +120,12 @@ export function openMirror({ source, files, now, report = () => {} }: MirrorOpti
   };
   const jobs = jobsMirror(source, files, wrote);
 
+  const mirrorSwarms = (): void => {
+    const swarms = source.swarms();
+    // Where there never was one, there is no file either.
+    if (swarms.length > 0 || files.read(SWARMS_FILE)) mirrorRegistry(SWARMS_FILE, "swarms", { version: 1, swarms });
+  };
+
   function stepPass(current: Pass): { more: boolean } {
     const numbers = source.agentsAfter(current.next, AGENTS_PER_PASS_STEP);
     mirrorAgents(numbers);
@@ -128,6 +134,7 @@ export function openMirror({ source, files, now, report = () => {} }: MirrorOpti
     mirrorSubagents();
     mirrorBudgets();
     jobs.all();
+    mirrorSwarms();
     if (current.otherDatabase) setAgentsAside();
     pass = undefined;
     done = current.until;
@@ -158,6 +165,7 @@ export function openMirror({ source, files, now, report = () => {} }: MirrorOpti
       word.startsWith("job:") ? [decodeURIComponent(word.slice(4))] : [],
     );
     if (changedJobs.length > 0) jobs.changed(changedJobs);
+    if (words.has("swarms")) mirrorSwarms();
     done = changes.at(-1)?.n ?? done;
     return { more: changes.length === CHANGES_PER_STEP };
   }

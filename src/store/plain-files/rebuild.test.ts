@@ -83,6 +83,40 @@ describe("rebuilding from the plain files", () => {
     expect(rebuildNeeded(home, path)).toBe(false);
   });
 
+  test("a permanent agent comes back as it was last described, a swarm with those it serves as its contacts", async () => {
+    const clerk = { type: "permanent", id: "c", name: "clerk", description: "d", systemPrompt: "old" } as const;
+    const desk = {
+      nametag: "desk",
+      owner: ann,
+      profile: "main",
+      firstName: "D",
+      systemPrompt: "p",
+      memory: false,
+      createdAt: 1,
+    };
+    lived((work) => {
+      const agentId = work.agent("clerk", clerk);
+      mirrored(work.db);
+      work.commit([{ op: "agent.claim", agentId, node: work.node }]);
+      work.commit([{ op: "agent.describe", descriptor: { ...clerk, systemPrompt: "new" } }], work.owner(agentId));
+      work.commit([{ op: "swarm.put", swarm: desk }]);
+      work.agent("ann");
+      const servant = work.agent("servant", { type: "swarm", id: "desk", contact: ann });
+      work.commit([{ op: "swarm.contact", nametag: "desk", contact: ann, agentId: servant, received: 3 }]);
+    });
+    expect(run()).toMatchObject({ agents: 3, swarms: 1, problems: [] });
+    const store = readerOf(open());
+    expect((await store.agent("clerk".padEnd(24, "0") as AgentId))?.descriptor).toEqual({
+      ...clerk,
+      systemPrompt: "new",
+    });
+    expect(await store.swarm("desk")).toEqual(desk);
+    expect(await store.swarmContact("desk", ann)).toMatchObject({
+      agentId: "servant".padEnd(24, "0"),
+      messagesReceived: 0,
+    });
+  });
+
   test("one message waiting, one taken, one delivery unsent: waiting, lost and told, unconfirmed", async () => {
     let runId = "" as RunId;
     let delivery = "" as DeliveryId;

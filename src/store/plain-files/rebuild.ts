@@ -14,7 +14,7 @@ import { type Mark, readMark } from "./mark-file.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
 import { type AgentFiles, readAgentFiles } from "./read-agent-files.ts";
 import { restoreAgent } from "./restore-agent.ts";
-import { restoreJobs, restoreSubagentRuns } from "./restore-registries.ts";
+import { restoreJobs, restoreSubagentRuns, restoreSwarms } from "./restore-registries.ts";
 import type { RestoreProblem, Restoring } from "./restoring.ts";
 import { statementsOf } from "./sqlite-source.ts";
 
@@ -32,6 +32,7 @@ export interface RebuildReport {
   readonly waiting: number;
   readonly dedupeKeys: number;
   readonly jobs: number;
+  readonly swarms: number;
   readonly subagentRuns: number;
   readonly budgets: number;
   /** What was unfinished: ended runs, failed messages, unconfirmed deliveries. */
@@ -121,6 +122,7 @@ export function restoreHome(
   const jobs = restoreJobs(restoring);
   const subagentRuns = restoreSubagentRuns(restoring);
   const budgets = restoreBudgets(restoring);
+  const swarms = restoreSwarms(restoring);
   // The log of changes goes on where the files' mark ends, so that the mirror looks at every agent once more.
   statement("restore-change").run((mark?.synced ?? 0) + 1, ids.change(), now);
   db.sql.exec("COMMIT");
@@ -128,7 +130,7 @@ export function restoreHome(
   // Ownership begins anew: whoever held an agent does not live any more.
   statement("forget-ownership").run();
   statement("forget-nodes").run();
-  return { ...counts, jobs, subagentRuns, budgets, lost, problems, gap: gapAfter(mark) };
+  return { ...counts, jobs, subagentRuns, swarms, budgets, lost, problems, gap: gapAfter(mark) };
 }
 
 /** Every agent whose files can be used, in the order they were made. One at a time, because they may be many. */

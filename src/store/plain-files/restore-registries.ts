@@ -1,12 +1,14 @@
-/** Brings cron jobs and subagent runs back from their files. An item that is not valid is reported and kept in a copy. */
+/** Brings cron jobs, subagent runs and swarms back from their files. An item that is not valid is reported and kept in a copy. */
 import type { z } from "zod";
 import { RookeryError } from "../../core/errors.ts";
 import { cronJobSchema, wakeTimeOf } from "../../core/job.ts";
 import { subagentRunRecordSchema } from "../../core/subagent-run.ts";
+import { swarmRecordSchema } from "../../core/swarm.ts";
 import { writeSubagentRun } from "../sqlite/apply-subagent.ts";
-import { JOBS_FILE, SUBAGENTS_FILE } from "./layout.ts";
+import { JOBS_FILE, SUBAGENTS_FILE, SWARMS_FILE } from "./layout.ts";
 import { jobsIn } from "./mirror-jobs.ts";
 import type { Restoring } from "./restoring.ts";
+import { statementsOf } from "./sqlite-source.ts";
 import { parseJson } from "./state-file.ts";
 
 export function restoreJobs(restoring: Restoring): number {
@@ -23,6 +25,15 @@ export function restoreSubagentRuns(restoring: Restoring): number {
   );
   for (const run of runs) writeSubagentRun(restoring.db, run);
   return runs.length;
+}
+
+/** Swarms, and as their contacts those whom one of the restored agents serves; the counts begin anew. */
+export function restoreSwarms(restoring: Restoring): number {
+  const { db } = restoring;
+  const swarms = itemsOf(restoring, SWARMS_FILE, swarmRecordSchema, (file) => (file as { swarms?: unknown }).swarms);
+  for (const swarm of swarms) db.statement("put-swarm").run(swarm.nametag, JSON.stringify(swarm));
+  statementsOf(db.sql)("restore-swarm-contacts").run();
+  return swarms.length;
 }
 
 /** The items of a list in a file that are valid. */

@@ -28,6 +28,8 @@ export function statementsOf(sql: DatabaseSync): (name: string) => StatementSync
   };
 }
 
+const MOST_SWARMS = 100_000;
+
 export function sqliteSource(sql: DatabaseSync): MirrorSource {
   const statement = statementsOf(sql);
   const store = databaseOf(sql);
@@ -80,6 +82,11 @@ export function sqliteSource(sql: DatabaseSync): MirrorSource {
         .all()
         .map((row) => JSON.parse(row.record as string)),
     budgets: () => budgetsIn(store),
+    swarms: () =>
+      store
+        .statement("select-swarms")
+        .all("", MOST_SWARMS)
+        .map((row) => JSON.parse(row.record as string)),
     jobs: () =>
       store
         .statement("select-jobs")

@@ -9,9 +9,10 @@ import { RefusedChange } from "./refused.ts";
 type OpOf<Name extends Op["op"]> = Extract<Op, { op: Name }>;
 
 /** Makes an agent unless its session key is taken: then the one that has it is the answer (races make one). */
-export function createAgent(applying: Applying, seed: AgentSeed): OpResult {
+export function createAgent(applying: Applying, { seed, fresh }: OpOf<"agent.create">): OpResult {
   const { drafts } = applying;
   const taken = drafts.byKey(seed.sessionKey);
+  if (taken && fresh) throw new RefusedChange("conflict", `The session key ${seed.sessionKey} is taken.`);
   if (taken) return { op: "agent.create", agentId: taken.id, created: false };
   return { op: "agent.create", agentId: insertAgent(applying, seed).id, created: true };
 }
@@ -95,6 +96,16 @@ export function releaseAgent(applying: Applying): OpResult {
   return { op: "agent.release", released: idle };
 }
 
+/** The descriptor is written once, except that a permanent agent may be told otherwise about itself. */
+export function describeAgent(applying: Applying, { descriptor }: OpOf<"agent.describe">): undefined {
+  const owner = ownerOf(applying);
+  if (owner.kind !== "permanent" || descriptor.type !== "permanent") {
+    throw new RefusedChange("conflict", `Agent ${owner.id} is of the kind ${owner.kind} and stays what it is.`);
+  }
+  applying.db.statement("update-descriptor").run(JSON.stringify(descriptor), owner.no);
+  touch(applying, owner, "inbox");
+}
+
 /** Sets or takes back a stop. The mark says what came before it: everything below the sequence of its moment. */
 export function stopAgent(applying: Applying, op: OpOf<"agent.stop">): undefined {
   const draft = applying.drafts.get(op.agentId);
@@ -126,12 +137,15 @@ export function removeAgent(applying: Applying, op: OpOf<"agent.remove">): undef
   }
   const mark: StopMark = { at: change.at, reason: op.reason, seq: draft.next_seq, removed: true };
   draft.stopped = JSON.stringify(mark);
-  draft.state = JSON.stringify(freshState(change.at));
   draft.node = null;
   draft.epoch += 1;
   draft.last_human_at = null;
-  draft.next_pos = 0;
-  for (const what of ["session-key", "entries", "messages", "runs"]) db.statement(`remove-${what}`).run(draft.no);
+  db.statement("remove-session-key").run(draft.no);
+  if (!op.keep) {
+    draft.state = JSON.stringify(freshState(change.at));
+    draft.next_pos = 0;
+    for (const what of ["entries", "messages", "runs"]) db.statement(`remove-${what}`).run(draft.no);
+  }
   drafts.unkey(draft);
   touch(applying, draft, "all");
 }

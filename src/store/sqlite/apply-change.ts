@@ -10,6 +10,7 @@ import {
   claimAgent,
   claimAgents,
   createAgent,
+  describeAgent,
   livingNode,
   releaseAgent,
   removeAgent,
@@ -22,6 +23,7 @@ import { postMessage, settleMessages, takeMessages } from "./apply-message.ts";
 import { prune } from "./apply-prune.ts";
 import { abortRun, endRun, openRun, stepRun } from "./apply-run.ts";
 import { putSubagentRun } from "./apply-subagent.ts";
+import { countContact, putSwarm, removeSwarm } from "./apply-swarm.ts";
 import { beginWait, endWait } from "./apply-wait.ts";
 import type { Database } from "./database.ts";
 import { isDiskError } from "./disk-error.ts";
@@ -168,7 +170,7 @@ function applyOp(applying: Applying, op: Op): OpResult | undefined {
   const { db, change } = applying;
   switch (op.op) {
     case "agent.create":
-      return createAgent(applying, op.seed);
+      return createAgent(applying, op);
     case "message.post":
       return postMessage(applying, op);
     case "run.abort":
@@ -214,6 +216,8 @@ function applyOp(applying: Applying, op: Op): OpResult | undefined {
       touch(applying, owner, "all");
       return undefined;
     }
+    case "agent.describe":
+      return describeAgent(applying, op);
     case "leaf.move": {
       const owner = ownerOf(applying);
       owner.leaf = op.leaf;
@@ -268,6 +272,12 @@ function applyOp(applying: Applying, op: Op): OpResult | undefined {
       applying.touched.add("subagents");
       db.statement("remove-subagent-run").run(op.runId);
       return undefined;
+    case "swarm.put":
+      return putSwarm(applying, op);
+    case "swarm.remove":
+      return removeSwarm(applying, op);
+    case "swarm.contact":
+      return countContact(applying, op);
     case "fact.put":
       if (op.value === null) db.statement("remove-fact").run(op.key);
       else db.statement("put-fact").run(op.key, op.value);

@@ -8,6 +8,7 @@ import type { JobSlot } from "../../core/job-slot.ts";
 import type { Message } from "../../core/message.ts";
 import type { RunRecord } from "../../core/run.ts";
 import type { StoreReader, SubagentRunFilter } from "../../core/store.ts";
+import type { SwarmContact } from "../../core/swarm.ts";
 import type { WaitEdge } from "../../core/wait.ts";
 import { budgetOf, reservationOf, usageOf } from "./budget-rows.ts";
 import type { Database } from "./database.ts";
@@ -88,6 +89,16 @@ export function deliveryOf(row: Row): Delivery {
   };
 }
 
+const contactOf = (row: Row): SwarmContact => ({
+  swarm: row.swarm as string,
+  contact: row.contact as AgentId,
+  agentId: opt(row.agent),
+  messagesSent: row.sent as number,
+  messagesReceived: row.received as number,
+  firstContactAt: row.first_at as number,
+  lastContactAt: row.last_at as number,
+});
+
 const waitOf = (row: Row): WaitEdge => ({
   id: row.id as string,
   from: row.waiter as AgentId,
@@ -126,6 +137,16 @@ export function readerOf(db: Database): StoreReader {
     agents: async ({ after, limit, newest }) =>
       db
         .statement(newest ? "select-agents-newest" : "select-agents")
+        .all(after ?? null, limit)
+        .map(agentOf),
+    roots: async ({ after, limit }) =>
+      db
+        .statement("select-roots")
+        .all(after ?? null, limit)
+        .map(agentOf),
+    busyAgents: async ({ after, limit }) =>
+      db
+        .statement("select-busy-agents")
         .all(after ?? null, limit)
         .map(agentOf),
     children: async (agentId, { after, limit }) =>
@@ -193,6 +214,12 @@ export function readerOf(db: Database): StoreReader {
         ? db.statement("select-waits").all(after, limit)
         : db.statement("select-waits-of").all(from, limit)
       ).map(waitOf),
+    swarm: async (nametag) => one(db.statement("select-swarm").get(nametag), (row) => json(row.record)),
+    swarms: async ({ after = "", limit }) => records(db.statement("select-swarms").all(after, limit), "record"),
+    swarmContact: async (nametag, contact) =>
+      one(db.statement("select-swarm-contact").get(nametag, contact), contactOf),
+    swarmContacts: async (nametag, { limit }) =>
+      db.statement("select-swarm-contacts").all(nametag, limit).map(contactOf),
     fact: async (key) => opt<string>(db.statement("select-fact").get(key)?.value),
     nodes: async () =>
       db

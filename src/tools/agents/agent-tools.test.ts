@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { START } from "../../agents/engine.test-kit.ts";
+import { SHIPPED_SYSTEM_AGENTS } from "../../agents/system-agents.ts";
 import type { Op } from "../../core/change.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { jsonOf, openFlock, permanent, person, textOf } from "./agents.test-kit.ts";
@@ -343,6 +344,8 @@ describe("agents_list", () => {
       requester: "main",
       agents: [{ id: "main", configured: false }],
       permanent: [{ id: clerk.id, name: "clerk", description: "is clerk" }],
+      system: SHIPPED_SYSTEM_AGENTS.map(({ tag, description }) => ({ tag, description })),
+      swarms: [],
     });
   });
 });

@@ -2,8 +2,13 @@
 import type { Tool } from "../../core/tool.ts";
 import { agentsListTool } from "./agents-list.ts";
 import type { AgentsWorld } from "./agents-world.ts";
+import { createPermanentAgentTool } from "./create-permanent-agent.ts";
+import { createSwarmTool } from "./create-swarm.ts";
+import { diagnoseTool } from "./diagnose.ts";
 import { readMessageFileTool } from "./read-message-file.ts";
+import { removePermanentAgentTool } from "./remove-permanent-agent.ts";
 import { sendAgentMessageTool, sendSessionMessageTool } from "./send-agent-message.ts";
+import { sendUserMessageTool } from "./send-user-message.ts";
 import { sessionStatusTool } from "./session-status.ts";
 import { sessionsHistoryTool } from "./sessions-history.ts";
 import { sessionsListTool } from "./sessions-list.ts";
@@ -17,6 +22,11 @@ export const agentTools = (world: AgentsWorld): readonly Tool[] => [
   sessionStatusTool(world),
   agentsListTool(world),
   readMessageFileTool(world),
+  createPermanentAgentTool(world),
+  removePermanentAgentTool(world),
+  createSwarmTool(world),
+  sendUserMessageTool(world),
+  diagnoseTool(world),
 ];
 
 export const olderAgentTools = (world: AgentsWorld): readonly Tool[] => [sendSessionMessageTool(world)];

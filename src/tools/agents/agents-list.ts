@@ -18,16 +18,21 @@ export const agentsListTool = (world: AgentsWorld): Tool<z.infer<typeof input>> 
   parallel: true,
   maxOutput: 40_000,
   async execute(_, { agent }) {
-    const { store, config, maySpawnAs } = world;
+    const { store, config, maySpawnAs, systemAgents } = world;
     const profiles = [...new Set([agent.profile, DEFAULT_PROFILE, ...Object.keys(config.profiles)])];
     const allowed = profiles.filter((profile) => profile === agent.profile || maySpawnAs(agent, profile));
     const permanent = await store.agentsOfKind("permanent", { limit: MAX_LISTED });
+    const swarms = await store.swarms({ limit: MAX_LISTED });
     return jsonOutput({
       requester: agent.profile,
       agents: allowed.map((id) => ({ id, configured: Object.hasOwn(config.profiles, id) })),
-      permanent: permanent.flatMap(({ id, descriptor }) =>
-        descriptor.type === "permanent" ? [{ id, name: descriptor.name, description: descriptor.description }] : [],
+      permanent: permanent.flatMap(({ id, descriptor, stopped }) =>
+        descriptor.type === "permanent" && !stopped
+          ? [{ id, name: descriptor.name, description: descriptor.description }]
+          : [],
       ),
+      system: systemAgents,
+      swarms: swarms.map(({ nametag, firstName, lastName, bio }) => ({ nametag, firstName, lastName, bio })),
     });
   },
 });

@@ -1,12 +1,15 @@
 /** What the tools that reach other agents know of the world: the store to look in, and the engine to ask through. */
 import type { Config } from "../../config/config-schema.ts";
 import type { AgentRecord, AgentSeed } from "../../core/agent.ts";
+import type { Op } from "../../core/change.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { AgentDescriptor } from "../../core/descriptor.ts";
+import type { Diagnosis } from "../../core/diagnosis.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { MessageBody, MessageState } from "../../core/message.ts";
 import type { FileStore } from "../../core/ports.ts";
 import type { RunResult } from "../../core/run.ts";
+import type { AgentState } from "../../core/state.ts";
 import type { StoreReader } from "../../core/store.ts";
 
 export interface AgentsWorld {
@@ -17,7 +20,20 @@ export interface AgentsWorld {
   /** Whether an agent may start others that speak as this profile. */
   maySpawnAs(agent: AgentRecord, profile: string): boolean;
   /** What it takes to make an agent that is not there yet; who comes first is decided by the commit. */
-  seed(descriptor: AgentDescriptor, profile: string): AgentSeed;
+  seed(
+    descriptor: AgentDescriptor,
+    profile: string,
+    about?: { readonly id?: AgentId; readonly state?: Partial<AgentState> },
+  ): AgentSeed;
+  newAgentId(): AgentId;
+  /** The agents the installation itself has, by their tags; each is made by its first message. */
+  readonly systemAgents: readonly { readonly tag: string; readonly description: string }[];
+  /** The permissions some tags stand for. Throws where one is not the agent's to give. */
+  permissionsOf(tags: readonly string[], giver: AgentRecord): NonNullable<AgentState["permissions"]>;
+  /** Makes a directory inside a profile's workspace. Throws where it would lie outside; nothing where none is named. */
+  workspaceFor(profile: string, directory: string | undefined): Promise<string | undefined>;
+  /** What is under way and what is stuck. */
+  diagnose(): Promise<Diagnosis>;
   /** Posts a message and waits for the end of the run that takes it; again with the same key it waits for the same one. */
   ask(asking: Asking): Promise<Asked>;
 }
@@ -30,6 +46,8 @@ export interface Asking {
   readonly key: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** What must become durable together with the question. */
+  readonly also?: readonly Op[];
 }
 
 export interface Asked {

@@ -1,5 +1,6 @@
 /** Agents on a store in memory, and the tools by which they reach each other, called as the loop calls them. */
 import { Nest, type NestOptions, type ToolSpec } from "../../agents/engine.test-kit.ts";
+import { systemAgentsOf } from "../../agents/system-agents.ts";
 import { parseConfig } from "../../config/parse-config.ts";
 import type { AgentRecord } from "../../core/agent.ts";
 import type { Op } from "../../core/change.ts";
@@ -67,6 +68,7 @@ export async function openFlock(options: { config?: string; nest?: NestOptions }
     files,
     config,
     system,
+    systemAgents: systemAgentsOf(config),
   });
   const all = [...agentTools(world), ...olderAgentTools(world)];
   nest = await Nest.open({ ...options.nest, files, tools: { ...specsOf(all), ...options.nest?.tools } });

@@ -28,6 +28,8 @@ export async function findTarget(world: AgentsWorld, from: AgentRecord, written:
   if (name === "") throw new InvalidInputError("An agent's id, name or session key is needed.");
   const agent = (await byAddress(world, from, name)) ?? (await permanentNamed(world, from, name));
   if (agent) return { agent };
+  const system = await systemTagged(world, from, name);
+  if (system) return system;
   const child = await childNamed(world, from, name);
   if (child) return { agent: child };
   throw new NotFoundError(`Agent not found: ${name}`, { hint: "sessions_list and agents_list show whom there is." });
@@ -36,12 +38,26 @@ export async function findTarget(world: AgentsWorld, from: AgentRecord, written:
 async function byAddress({ store, config }: AgentsWorld, from: AgentRecord, name: string) {
   if (isAgentId(name)) {
     const agent = await store.agent(name);
-    if (agent) return agent;
+    if (agent && !agent.stopped?.removed) return agent;
   }
   const { mainKey } = config.session;
   if (name === "main")
     return store.agentByKey(buildAgentMainSessionKey({ agentId: from.profile, mainKey }) as SessionKey);
-  return name.includes(":") ? store.agentByKey(name as SessionKey) : undefined;
+  return name.includes(":") && !name.startsWith("system:") ? store.agentByKey(name as SessionKey) : undefined;
+}
+
+/** A system agent by its tag, alone or behind `system:`; the first message makes it. */
+async function systemTagged({ store, systemAgents }: AgentsWorld, from: AgentRecord, name: string) {
+  const explicit = /^system:(.*)$/u.exec(name)?.[1];
+  const tag = explicit ?? name.toLowerCase();
+  if (!systemAgents.some((one) => one.tag === tag)) {
+    if (explicit === undefined) return undefined;
+    throw new NotFoundError(`Unknown system agent tag: ${explicit}`);
+  }
+  const descriptor = { type: "system", tag } as const;
+  const sessionKey = sessionKeyOf(descriptor, from.profile);
+  const agent = await store.agentByKey(sessionKey);
+  return agent ? { agent } : { descriptor, profile: from.profile, sessionKey };
 }
 
 /** A permanent agent of the same profile, else of another one. */
@@ -53,7 +69,8 @@ export async function permanentNamed(
   const profiles = new Set([from.profile, DEFAULT_PROFILE, ...Object.keys(config.profiles)]);
   for (const profile of profiles) {
     const agent = await store.agentByKey(permanentKey(name, profile));
-    if (agent) return agent;
+    // One that is being removed is as good as gone.
+    if (agent && !agent.stopped?.removing) return agent;
   }
   return undefined;
 }

@@ -36,15 +36,36 @@ export async function isOwners(
   return descriptor.type === "user" && (descriptor.peerKind ?? "dm") === "dm" && isOwner(descriptor, accounts);
 }
 
+/**
+ * Whether an agent works for whoever runs this installation: its tree begins with the owner's own conversation, or with
+ * something the installation itself has started. Another person's agent does not, nor does one that serves a swarm's contact.
+ */
+export async function worksForOwner(
+  store: Pick<StoreReader, "agent">,
+  owner: Config["owner"],
+  agent: AgentRecord,
+): Promise<boolean> {
+  const { type } = (await rootOf(store, agent)).descriptor;
+  if (type === "user") return isOwners(store, owner, agent);
+  return type !== "swarm" && type !== "subagent";
+}
+
 /** How another agent stands to this one. One may hold without the others; the dearest to find comes last. */
-async function stands(store: Reader, from: AgentRecord, to: Target, relation: Relation): Promise<boolean> {
+async function stands(
+  store: Reader,
+  owner: Config["owner"],
+  from: AgentRecord,
+  to: Target,
+  relation: Relation,
+): Promise<boolean> {
   const kind = to.agent?.descriptor.type ?? ("descriptor" in to ? to.descriptor.type : undefined);
   switch (relation) {
     case "any":
       return true;
     case "permanent":
+      return kind === "permanent";
     case "system":
-      return kind === relation;
+      return kind === "system" && (await worksForOwner(store, owner, from));
     case "parent":
       return from.descriptor.type === "subagent" && from.descriptor.parentAgentId === to.agent?.id;
     case "foreground":
@@ -54,8 +75,14 @@ async function stands(store: Reader, from: AgentRecord, to: Target, relation: Re
   }
 }
 
-async function oneHolds(store: Reader, from: AgentRecord, to: Target, allowed: readonly Relation[]): Promise<boolean> {
-  for (const relation of allowed) if (await stands(store, from, to, relation)) return true;
+async function oneHolds(
+  store: Reader,
+  owner: Config["owner"],
+  from: AgentRecord,
+  to: Target,
+  allowed: readonly Relation[],
+): Promise<boolean> {
+  for (const relation of allowed) if (await stands(store, owner, from, to, relation)) return true;
   return false;
 }
 
@@ -63,13 +90,18 @@ export const WRITE_DENIED = "Agent-to-agent messaging denied by agentToAgent.wri
 export const READ_DENIED = "Session not visible from this agent: agentToAgent.read does not allow it.";
 
 /** Throws `DeniedError` where `from` may not write to `to`. */
-export async function mayWrite(store: Reader, config: Pick<Config, "agentToAgent">, from: AgentRecord, to: Target) {
+export async function mayWrite(
+  store: Reader,
+  config: Pick<Config, "agentToAgent" | "owner">,
+  from: AgentRecord,
+  to: Target,
+) {
   if (to.agent?.id === from.id) throw new DeniedError("An agent cannot send a message to itself.");
   if (from.descriptor.type === "swarm") {
     if (to.agent?.id === from.descriptor.contact) return;
     throw new DeniedError("Can only message agents that have contacted this swarm");
   }
-  if (!(await oneHolds(store, from, to, config.agentToAgent.write))) throw new DeniedError(WRITE_DENIED);
+  if (!(await oneHolds(store, config.owner, from, to, config.agentToAgent.write))) throw new DeniedError(WRITE_DENIED);
 }
 
 /** Whether `from` may list and read `of`. The owner's agents may read everything; a swarm's, itself only. */
@@ -82,5 +114,5 @@ export async function mayRead(
   if (from.id === of.id) return true;
   if (from.descriptor.type === "swarm") return false;
   if (await isOwners(store, config.owner, from)) return true;
-  return oneHolds(store, from, { agent: of }, config.agentToAgent.read);
+  return oneHolds(store, config.owner, from, { agent: of }, config.agentToAgent.read);
 }

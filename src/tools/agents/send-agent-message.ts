@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import type { AgentRecord } from "../../core/agent.ts";
+import type { Op } from "../../core/change.ts";
 import { InvalidInputError, NotFoundError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { DEFAULT_MAX_OUTPUT, type Tool, type ToolContext, type ToolOutput } from "../../core/tool.ts";
@@ -27,6 +28,7 @@ const input = z.object({
 const common = { rights: ["send"], replay: "safe", parallel: false, maxOutput: DEFAULT_MAX_OUTPUT } as const;
 
 export const NO_FOREGROUND = "No recent foreground agent found.";
+export const NO_CONTACTS = "No known swarm contacts found. Provide agentId or wait for an inbound message.";
 export const SENT = "System message sent.";
 
 export const sendAgentMessageTool = (world: AgentsWorld): Tool<z.infer<typeof input>> => ({
@@ -58,11 +60,24 @@ async function send(
     agentId === undefined ? await usualTarget(world, context.agent) : await findTarget(world, context.agent, agentId);
   await mayWrite(world.store, world.config, context.agent, target);
   const body = await bodyFrom(world, context, target, words, quiet);
-  return { content: [{ type: "text", text: SENT }], ops: [postTo(world, target, body)] };
+  return { content: [{ type: "text", text: SENT }], ops: [postTo(world, target, body), ...countOf(context.agent)] };
+}
+
+/** What a swarm says to its contact is counted; refused where nobody ever contacted it. */
+function countOf({ id, descriptor }: AgentRecord): readonly Op[] {
+  if (descriptor.type !== "swarm") return [];
+  const { id: nametag, contact } = descriptor;
+  return [{ op: "swarm.contact", nametag, contact: contact as AgentId, agentId: id, sent: 1, known: true }];
 }
 
 /** Whom an agent tells where it names nobody. */
 async function usualTarget({ store }: AgentsWorld, { descriptor }: AgentRecord): Promise<Target> {
+  if (descriptor.type === "swarm") {
+    const contact = await store.swarmContact(descriptor.id, descriptor.contact as AgentId);
+    const agent = contact && (await store.agent(contact.contact));
+    if (agent) return { agent };
+    throw new NotFoundError(NO_CONTACTS);
+  }
   const known = descriptor.type === "subagent" ? descriptor.parentAgentId : undefined;
   const agent =
     known === undefined ? await store.agentFor("most-recent-foreground") : await store.agent(known as AgentId);

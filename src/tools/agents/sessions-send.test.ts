@@ -148,6 +148,19 @@ describe("sessions_send", () => {
     expect(nest.shown()[0]).toMatch(/^I heard timeout/);
   });
 
+  it("gets the answer that came in time, however late it comes back for it", async () => {
+    const flock = await openFlock({ config: CONFIG, nest: { script: asking() } });
+    const { nest } = flock;
+    await flock.make(permanent("clerk"));
+    nest.fate = dieAt("rest");
+    await nest.tell("ask clerk within 5: is it open?");
+    expect(nest.alive).toBe(false);
+    await nest.clock.advance(60_000, async () => {});
+    await nest.restart();
+    await nest.advance(2_000);
+    expect(nest.shown()).toEqual(["I heard ok yes: is it open?"]);
+  });
+
   it("is set aside by a drain at once, keeps its wait, and goes on after the restart uncounted", async () => {
     const door = gate();
     const flock = await openFlock({ config: CONFIG, nest: { script: asking(() => door.promise) } });

@@ -1,0 +1,37 @@
+import { expect, it } from "vitest";
+import { channel, gate, Nest } from "./engine.test-kit.ts";
+
+it("a diagnosis tells what runs, what waits and what failed, and no word anybody said", async () => {
+  const door = gate();
+  const test = channel("test");
+  test.sending = () => ({ status: "refused", reason: "blocked" });
+  const nest = await Nest.open({
+    channels: [test],
+    tools: { dig: { execute: () => door.promise.then(() => "done") } },
+    script: ({ request }) =>
+      JSON.stringify(request.messages.at(-1)).includes("secret") ? { call: [{ name: "dig" }] } : "hello",
+  });
+  await nest.tell("hello", { name: "bob" });
+  await nest.tell("my secret");
+  await nest.tell("my other secret");
+  await nest.advance(5_000);
+  const found = await nest.system.diagnose();
+  const ann = await nest.agentId();
+  expect(found.busy).toMatchObject([
+    {
+      agentId: ann,
+      kind: "user",
+      held: true,
+      run: { forMs: 5_000, attempt: 1, iterations: 1, calls: ["dig (intended)"] },
+      waiting: 1,
+      next: [{ kind: "user", forMs: 5_000, will: "waits for the run, then runs in its turn" }],
+    },
+  ]);
+  expect(found.deadLetters).toMatchObject([{ state: "failed", reason: "blocked", channel: "test" }]);
+  expect(found.lanes.main).toMatchObject({ active: 1 });
+  expect([found.more, found.degraded, found.failedJobs, found.waits]).toEqual([false, [], [], []]);
+  expect(JSON.stringify(found)).not.toContain("secret");
+  door.open();
+  await nest.settle();
+  expect((await nest.system.diagnose()).busy).toEqual([]);
+});

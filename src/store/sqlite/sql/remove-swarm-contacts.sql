@@ -1,0 +1,1 @@
+DELETE FROM swarm_contacts WHERE swarm = ?

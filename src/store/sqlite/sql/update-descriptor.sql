@@ -1,0 +1,1 @@
+UPDATE agents SET descriptor = ? WHERE no = ?

@@ -1,0 +1,80 @@
+/**
+ * Whoever runs the place, as another program on the same store: publishes the swarm, makes the permanent agents, tells them
+ * otherwise about themselves and removes them while messages wait.
+ */
+import { seedAgent } from "../../src/agents/seed-agent.ts";
+import type { Change, Op } from "../../src/core/change.ts";
+import type { AgentId, ChangeId } from "../../src/core/ids.ts";
+import { SWARM } from "./agent-talk.ts";
+import type { EventLog } from "./event-log.ts";
+import type { Random } from "./random.ts";
+import { seededIds } from "./seeded-ids.ts";
+import type { Backend } from "./sim-store.ts";
+
+export interface HouseWorld {
+  readonly backend: Backend;
+  readonly log: EventLog;
+  readonly random: Random;
+  wall(): number;
+  readonly clerks: readonly string[];
+}
+
+export function makeHouse({ backend, log, random, wall, clerks }: HouseWorld) {
+  const ids = seededIds(random.fork("ids"), "house");
+  const described = new Map<string, string[]>();
+  const removed: AgentId[] = [];
+  let changes = 0;
+
+  const apply = (site: string, ops: readonly Op[]): boolean => {
+    const change: Change = { id: `house-${++changes}` as ChangeId, site, at: wall(), ops };
+    const [result] = backend.apply([change]);
+    return result !== undefined && !(result instanceof Error) && result.ok;
+  };
+
+  const agents: { readonly id: AgentId; readonly name: string }[] = [];
+  const swarm = {
+    nametag: SWARM,
+    owner: "house",
+    profile: "main",
+    firstName: "Desk",
+    systemPrompt: "You help.",
+    memory: false,
+    createdAt: wall(),
+  };
+  apply("house.swarm", [{ op: "swarm.put", swarm }]);
+  for (const name of clerks) {
+    const descriptor = { type: "permanent", id: name, name, description: name, systemPrompt: "as made" } as const;
+    const seed = seedAgent(ids, descriptor, wall());
+    apply("house.clerk", [{ op: "agent.create", seed }]);
+    agents.push({ id: seed.id, name });
+  }
+
+  return {
+    described: described as ReadonlyMap<string, readonly string[]>,
+    removed: removed as readonly AgentId[],
+    describe(): void {
+      const { id, name } = random.pick(agents);
+      if (removed.includes(id)) return;
+      const systemPrompt = `description ${changes}`;
+      const body = { kind: "describe", by: "house", description: name, systemPrompt } as const;
+      const posted = apply("house.describe", [
+        { op: "message.post", to: { agentId: id }, message: { body, acceptedAt: wall() } },
+      ]);
+      if (!posted) return;
+      described.set(id, [...(described.get(id) ?? []), systemPrompt]);
+      log.write("house", `describes ${name} as ${systemPrompt}`);
+    },
+    remove(): void {
+      const { id, name } = random.pick(agents);
+      if (removed.includes(id)) return;
+      const at = wall();
+      const gone = apply("house.remove", [
+        { op: "agent.stop", agentId: id, mark: { at, reason: "removed by the house", removing: true } },
+        { op: "message.post", to: { agentId: id }, message: { body: { kind: "stop" }, acceptedAt: at } },
+      ]);
+      if (!gone) return;
+      removed.push(id);
+      log.write("house", `removes ${name}`);
+    },
+  };
+}
