@@ -7,6 +7,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   queue: async () => (await import("./queue.ts")).queueBench,
   model: async () => (await import("./model.ts")).modelBench,
   front: async () => (await import("./front.ts")).frontBench,
+  context: async () => (await import("./context.ts")).contextBench,
 };
 
 const args = process.argv.slice(2);

@@ -1,6 +1,7 @@
 /** The library's public face: the words, the ports and contracts to build on, the typed errors and the configuration. */
 
 export { type ListedBudget, liftBudget, listBudgets, type SpentSince, spentSince } from "./agents/budget-book.ts";
+export { type CompactParams, compactSession } from "./agents/compact-session.ts";
 export { type Config, configDefaults } from "./config/config-schema.ts";
 export { createHome } from "./config/create-home.ts";
 export { type LoadedConfig, loadConfig, secretWorld } from "./config/load-config.ts";
@@ -40,6 +41,8 @@ export type {
   Settlement,
 } from "./core/change.ts";
 export { type Clock, sleep } from "./core/clock.ts";
+export type { CompactResult } from "./core/compact-result.ts";
+export type { CompactionSettings, ContextLimits, MemoryFlushSettings } from "./core/compaction-settings.ts";
 export type {
   Accepted,
   Connector,

@@ -16,10 +16,13 @@ import { Holding, LostHolding } from "../runs/holding.ts";
 import { type Lanes, Place } from "../runs/lanes.ts";
 import type { LiveRun } from "../runs/live-run.ts";
 import { failRun, runLoop } from "../runs/loop.ts";
+import { measureContext } from "../runs/make-room.ts";
 import { resumeRun } from "../runs/resume.ts";
 import type { RunPorts } from "../runs/run-ports.ts";
+import { BackgroundCompaction } from "./background-compaction.ts";
 import { describeAgent } from "./describe-agent.ts";
 import { beginFresh, changeSettings, recordSilent, resetSession, settle, settleStop } from "./inbox-steps.ts";
+import { isFlushDue, openFlush } from "./memory-flush.ts";
 import { stopOf } from "./subagents/tree.ts";
 import { laneOf, type RunChoice, steerInto, takeRun } from "./take.ts";
 import { removeForGood, windDown } from "./wind-down.ts";
@@ -48,6 +51,8 @@ export interface ActorHost {
   rescan(): void;
   /** A run, or a message without one, has ended. */
   settled(messages: readonly { agentId: AgentId; seq: number }[], result: RunResult | undefined): void;
+  /** Claims an agent that nobody holds, for work that no message asks for; it is then woken. */
+  claim(agentId: AgentId): void;
   /** The agent cannot be restored; the others go on. */
   degraded(agentId: AgentId, reason: string): void;
 }
@@ -80,6 +85,8 @@ export class Actor {
   #stopped = false;
   /** Something that interrupts waits, perhaps behind much else. */
   #interrupted = false;
+  readonly #background = new BackgroundCompaction();
+  #flushWaits = false;
 
   constructor(host: ActorHost, agentId: AgentId, epoch: number) {
     this.#host = host;
@@ -105,6 +112,10 @@ export class Actor {
   get working(): Promise<void> | undefined {
     return this.#working;
   }
+  /** Whether its context is being summarised in the background: it is better not forgotten now. */
+  get summarising(): boolean {
+    return this.#background.busy;
+  }
 
   /** Something was posted, or the agent was claimed (again). */
   wake(epoch: number): void {
@@ -116,12 +127,14 @@ export class Actor {
     this.#working = this.#work().finally(() => {
       this.#working = undefined;
       if (this.#again && !this.#host.draining()) this.wake(this.#epoch);
+      else this.#claimForContext();
     });
   }
 
   /** Sets the current run aside at its next step. */
   drain(): void {
     this.#stir?.();
+    this.#background.stop();
     this.#run?.end("drain");
   }
 
@@ -147,6 +160,7 @@ export class Actor {
   /** The agent is no longer ours: the model and the tools are told to stop, nothing is committed. */
   lose(): void {
     this.#stir?.();
+    this.#background.stop();
     this.#run?.end("lost");
   }
 
@@ -196,8 +210,9 @@ export class Actor {
     return { message, settings: this.#host.queueSettings(message, state as AgentState) };
   }
 
-  /** Between two steps: what may be steered is taken into the run. */
-  async #steer(holding: Holding, run: LiveRun): Promise<void> {
+  /** Between two steps: a summary that was written meanwhile is appended, what may be steered is taken into the run. */
+  async #between(holding: Holding, run: LiveRun): Promise<void> {
+    await this.#background.append(this.#host.ports, holding, run);
     if (this.#steerable.size === 0) return;
     const waiting = await this.#host.ports.store.waiting(this.agentId, { limit: LOOK_AHEAD });
     const messages = steerableNow(waiting, routeKey(run.body.delivery), this.#steerable);
@@ -285,16 +300,20 @@ export class Actor {
         return true;
       }
     }
+    if (await this.#background.append(ports, holding)) return true;
     const { choice, messages, seen, now } = await this.#choose(holding);
     if (this.#discards && (await this.#discard(holding, messages))) return true;
     this.#discards = false;
     switch (choice.act) {
       case "rest":
+        // Only where the context is in memory: nobody reads a history to find that nothing is to be done.
+        if (holding.size && (await this.#flush(holding))) return !holding.released;
         return this.#release(holding);
       case "wait":
         await this.#quiet(choice.until - now);
         return true;
       case "reset":
+        this.#background.stop();
         await resetSession(ports, holding, choice.message);
         return this.#settled([choice.message]);
       case "record":
@@ -315,9 +334,11 @@ export class Actor {
         return this.#settled([choice.message]);
       case "run":
         if (this.#isStale(holding, choice.messages, now)) {
+          this.#background.stop();
           await beginFresh(ports, holding);
           return true;
         }
+        if (choice.messages[0]?.body.kind !== "compact" && (await this.#flush(holding))) return !holding.released;
         return this.#take(holding, choice, seen);
     }
   }
@@ -435,7 +456,7 @@ export class Actor {
     if (this.#again) void this.#lookAtArrivals(run);
     if (this.#host.draining()) run.end("drain");
     try {
-      const exit = await runLoop(this.#host.ports, holding, run, () => this.#steer(holding, run));
+      const exit = await runLoop(this.#host.ports, holding, run, () => this.#between(holding, run));
       this.#busyUntil = this.#host.ports.clock.now();
       if (exit.kind === "ended") {
         const { agentId } = this;
@@ -443,11 +464,48 @@ export class Actor {
           run.body.seqs.map((seq) => ({ agentId, seq })),
           exit.result,
         );
+        await this.#afterRest(holding);
       }
     } finally {
       this.#run = undefined;
       this.#steerable.clear();
     }
+  }
+
+  /** A silent turn in which the agent writes down what matters, where its context will soon be compacted. */
+  async #flush(holding: Holding): Promise<boolean> {
+    const { ports } = this.#host;
+    const measured = await measureContext(ports, holding);
+    if (!isFlushDue(ports, holding, measured)) return false;
+    const place = await this.#enter(laneOf(holding));
+    try {
+      if (this.#host.draining()) return false;
+      const run = await openFlush(ports, holding, ports.ids.uuid() as RunId, measured.limits.memoryFlush);
+      await this.#drive(holding, run);
+      return true;
+    } finally {
+      place?.leave();
+    }
+  }
+
+  /** A run has ended: what its context needs is begun now, while nobody waits for it. */
+  async #afterRest(holding: Holding): Promise<void> {
+    const { ports } = this.#host;
+    if (this.#host.draining()) return;
+    try {
+      const measured = await measureContext(ports, holding);
+      this.#flushWaits = isFlushDue(ports, holding, measured);
+      if (!this.#flushWaits) await this.#background.start(ports, holding, measured, () => this.#claimForContext());
+    } catch (error) {
+      ports.log.warn("could not look after a context", { agent: this.agentId, error: errorText(error) });
+    }
+  }
+
+  /** A flush or a summary waits and nobody works: the agent is claimed for it. Whoever works finds it by himself. */
+  #claimForContext(): void {
+    if (!this.idle || this.#host.draining() || !(this.#flushWaits || this.#background.isReady)) return;
+    this.#flushWaits = false;
+    this.#host.claim(this.agentId);
   }
 
   /** A run without an end: goes on from its last step, fails visibly after too many crashes, or is discarded. */

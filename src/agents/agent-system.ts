@@ -68,6 +68,8 @@ export interface AgentSystemOptions {
   /** What may be spent on models. Absent: nothing is limited. */
   readonly budgets?: Budgets;
   readonly limits?: RunPorts["limits"];
+  /** How large contexts may be. Absent: the defaults, whatever the model. */
+  readonly contextLimits?: RunPorts["contextLimits"];
   /** Which conversation a connector's message belongs to. Absent: one per person or group and channel, profile `main`. */
   readonly address?: AddressOf;
   /** The system agents there are. Absent: whatever tag is written to. */
@@ -225,6 +227,7 @@ export class AgentSystem {
         ...((await this.#options.hooks?.alsoAtSettle?.(agent, messages, reason)) ?? []),
       ],
       stopChildren: (agent) => this.subagents.stopChildren(agent),
+      contextLimits: this.#options.contextLimits,
       owed: (deliveries) => outbox.offer(deliveries),
       posted: (posted) => {
         for (const one of posted) this.#wakeIfOurs(one);
@@ -251,6 +254,7 @@ export class AgentSystem {
         }
         this.#forgetIdle();
       },
+      claim: (agentId) => this.#hinted(agentId),
       degraded: (agentId, reason) => {
         this.#degraded.set(agentId, reason);
         log.error("an agent cannot be restored and is left as it is", { agent: agentId, reason });
@@ -662,7 +666,7 @@ export class AgentSystem {
     if (this.#actors.size <= limit) return;
     for (const [agentId, actor] of this.#actors) {
       if (this.#actors.size <= limit) return;
-      if (actor.idle) this.#actors.delete(agentId);
+      if (actor.idle && !actor.summarising) this.#actors.delete(agentId);
     }
   }
 

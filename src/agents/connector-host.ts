@@ -44,6 +44,11 @@ export function hostFor(
     async command(incoming) {
       const { command } = incoming;
       if (command.name === "stop") return told(await post({ ...common(incoming), body: { kind: "stop" } }));
+      if (command.name === "compact") {
+        const { instructions } = command;
+        const body = { kind: "compact", ...(instructions ? { instructions } : {}) } as const;
+        return told(await post({ ...common(incoming), body }));
+      }
       if (command.name === "queue") {
         return told(await post({ ...common(incoming), body: { kind: "setting", queue: command.settings } }));
       }

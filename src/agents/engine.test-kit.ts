@@ -18,7 +18,7 @@ import type { CallPrice, Model, ModelEvent, ModelRequest, ModelResult } from "..
 import type { FileStore, Ports } from "../core/ports.ts";
 import type { ReplayPolicy } from "../core/run.ts";
 import type { Store } from "../core/store.ts";
-import type { Tool, ToolContext, ToolHost, ToolOutput } from "../core/tool.ts";
+import type { Right, Tool, ToolContext, ToolHost, ToolOutput } from "../core/tool.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import { openMemoryStore } from "../store/sqlite/open-store.ts";
 import { AgentSystem, type AgentSystemOptions, type Posting } from "./agent-system.ts";
@@ -178,6 +178,7 @@ export interface ToolSpec {
   readonly replay?: ReplayPolicy;
   readonly parallel?: boolean;
   readonly maxOutput?: number;
+  readonly rights?: readonly Right[];
   readonly input?: z.ZodType;
   readonly execute?: (
     input: Record<string, unknown>,
@@ -552,7 +553,7 @@ export class Nest {
         name,
         description: `the tool ${name}`,
         input: spec.input ?? z.looseObject({}),
-        rights: [],
+        rights: spec.rights ?? [],
         replay: spec.replay ?? "safe",
         parallel: spec.parallel ?? false,
         maxOutput: spec.maxOutput ?? 4_000,

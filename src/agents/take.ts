@@ -50,6 +50,7 @@ export async function takeRun(
     replyToId: last.source?.messageId,
     ...(wishes ? { wishes } : {}),
     ...(last.body.kind === "trigger" ? { trigger: last.body.trigger } : {}),
+    ...(last.body.kind === "compact" ? { compact: asked(last.body.instructions) } : {}),
     calls: [],
     iterations: 0,
     deliveries: 0,
@@ -74,6 +75,8 @@ export async function takeRun(
   ports.events.emit({ agentId, runId, attempt: 1, step: 1 }, { type: "start" });
   return new LiveRun({ id: runId, agentId, sessionId, startedAt: at, step: 1, attempt: 1, body });
 }
+
+const asked = (instructions: string | undefined) => (instructions ? { instructions } : {});
 
 function entriesOf({ messages, collected, summarize, cap }: RunChoice, at: number, runId: RunId): readonly Bare[] {
   const summary = buildQueueSummaryPrompt(summarize, cap);

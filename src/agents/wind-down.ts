@@ -67,7 +67,7 @@ export async function removeForGood(holding: Holding, stops: readonly Message[],
 }
 
 /** Commands to the engine are handled as ever. */
-const NEED_A_RUN: ReadonlySet<Message["body"]["kind"]> = new Set(["user", "system", "trigger", "report"]);
+const NEED_A_RUN: ReadonlySet<Message["body"]["kind"]> = new Set(["user", "system", "trigger", "report", "compact"]);
 
 /** Whether a person has written since the stop, to an agent that a person's word starts again. */
 function startsAgain(record: AgentRecord, { agentId, mark }: Stop, waiting: readonly Message[]): boolean {

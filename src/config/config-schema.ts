@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { agentToAgentDefaults, agentToAgentSchema } from "./sections/agent-to-agent.ts";
 import { bindingsSchema } from "./sections/bindings.ts";
 import { budgetsSchema } from "./sections/budgets.ts";
+import { compactionDefaults, compactionSchema } from "./sections/compaction.ts";
 import { cronDefaults, cronSchema } from "./sections/cron.ts";
 import { gatewayDefaults, gatewaySchema } from "./sections/gateway.ts";
 import { laneDefaults, lanesSchema } from "./sections/lanes.ts";
@@ -32,6 +33,7 @@ export const configSchema = section({
   agentToAgent: agentToAgentSchema,
   systemAgents: systemAgentsSchema,
   budgets: budgetsSchema,
+  compaction: compactionSchema,
   queue: queueSchema,
   subagents: subagentsSchema,
   lanes: lanesSchema,
@@ -53,6 +55,7 @@ export const configDefaults = {
   model: modelDefaults,
   session: sessionDefaults,
   agentToAgent: agentToAgentDefaults,
+  compaction: compactionDefaults,
   queue: queueDefaults,
   subagents: subagentDefaults,
   lanes: laneDefaults,

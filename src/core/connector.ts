@@ -49,6 +49,7 @@ export type IncomingCommand = Omit<IncomingMessage, "text" | "files"> & {
   readonly command:
     | { readonly name: "reset"; readonly text?: string }
     | { readonly name: "stop" }
+    | { readonly name: "compact"; readonly instructions?: string }
     /** How to treat what arrives while the agent is busy; `null`: back to the default. */
     | { readonly name: "queue"; readonly settings: Partial<QueueSettings> | null };
 };

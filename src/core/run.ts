@@ -3,6 +3,7 @@
  * step, so that a run without an end can be found and continued from its last committed step.
  */
 import { z } from "zod";
+import type { CompactResult } from "./compact-result.ts";
 import { deliveryContextSchema, type Payload } from "./delivery.ts";
 import { usageSchema } from "./entry.ts";
 import type { AgentId, RunId, SessionId } from "./ids.ts";
@@ -73,6 +74,12 @@ export const runBodySchema = z.looseObject({
   lastPos: z.number().int().optional(),
   sentTexts: z.array(z.string()).optional(),
   sentTargets: z.array(deliveryContextSchema).optional(),
+  /** What was done to make room in the context, each at most once in a run. */
+  room: z.array(z.enum(["summary", "truncate", "images", "prune"])).optional(),
+  /** A run whose only work is to compact, as a person asked. */
+  compact: z.object({ instructions: z.string().optional() }).optional(),
+  /** A silent run in which the agent writes down what matters before its context is compacted. */
+  memoryFlush: z.boolean().optional(),
   error: z.object({ kind: runErrorKindSchema, message: z.string() }).optional(),
   stopReason: z.string().optional(),
 });
@@ -118,6 +125,8 @@ export interface RunMeta {
   readonly agentMeta?: AgentMeta;
   readonly error?: { readonly kind: RunErrorKind; readonly message: string };
   readonly stopReason?: string;
+  /** Of a run that was asked to compact. */
+  readonly compaction?: CompactResult;
   readonly pendingToolCalls: readonly {
     readonly id: string;
     readonly name: string;

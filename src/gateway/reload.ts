@@ -14,6 +14,7 @@ export const LIVE_KEYS: readonly string[] = [
   "bindings",
   "owner",
   "queue",
+  "compaction",
   "session.dmScope",
   "session.mainKey",
   "session.identityLinks",

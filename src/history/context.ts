@@ -7,11 +7,15 @@ import { type ReadEntry, readEntry } from "../core/entry.ts";
 import { type AgentId, type EntryId, positionOf } from "../core/ids.ts";
 import type { ModelMessage } from "../core/model.ts";
 import type { StoreReader } from "../core/store.ts";
+import { type CompactionEntry, compactionDetails } from "./compaction/compaction-details.ts";
+import { type ContextSize, EMPTY_SIZE, sizeWith } from "./compaction/estimate-tokens.ts";
+import { applyMeasure, measuresFor } from "./compaction/measures.ts";
 import { resetText } from "./entries.ts";
 import { repairPairs } from "./repair-pairs.ts";
 
 export interface HistoryContext {
   readonly messages: readonly ModelMessage[];
+  readonly size: ContextSize;
   /** Lines that were kept and skipped, with the reason. */
   readonly skipped: readonly { readonly position: number; readonly reason: string }[];
 }
@@ -81,23 +85,51 @@ export async function buildHistoryContext(
   leaf: EntryId,
 ): Promise<HistoryContext> {
   const { path, skipped } = await readPath(store, agentId, leaf);
-  return { messages: repairPairs(modelMessages(agentId, path)), skipped };
+  const { messages, size } = contextOf(agentId, path);
+  return { messages: repairPairs(messages), size, skipped };
 }
 
 /** Pure: a path in, messages out. */
-export function modelMessages(agentId: AgentId, path: readonly Entry[]): ModelMessage[] {
+export const modelMessages = (agentId: AgentId, path: readonly Entry[]): ModelMessage[] =>
+  contextOf(agentId, path).messages;
+
+/** The messages of a path, and how large they are. */
+export function contextOf(agentId: AgentId, path: readonly Entry[]): { messages: ModelMessage[]; size: ContextSize } {
   const last = path.findLastIndex((entry) => entry.type === "compaction");
   const compaction = path[last];
-  if (compaction?.type !== "compaction") return path.flatMap((entry) => modelMessage(agentId, entry));
-  const summary = `The conversation history before this point was compacted into the following summary:\n\n<summary>\n${compaction.summary}\n</summary>`;
-  const first = path.findIndex((entry) => entry.type !== "session" && entry.id === compaction.firstKeptEntryId);
-  const kept = first === -1 ? [] : path.slice(first, last);
+  const messages: ModelMessage[] = [];
+  let size = EMPTY_SIZE;
+  if (compaction?.type === "compaction") {
+    messages.push(...compactedMessages(agentId, path.slice(0, last), compaction));
+    size = sizeWith(EMPTY_SIZE, compaction, messages);
+  }
+  for (const entry of path.slice(last + 1)) {
+    const added = modelMessage(agentId, entry);
+    size = sizeWith(size, entry, added);
+    messages.push(...added);
+  }
+  return { messages, size };
+}
+
+/** The summary, then what was kept, as the measures that were taken leave it. */
+export function compactedMessages(
+  agentId: AgentId,
+  before: readonly Entry[],
+  compaction: Pick<CompactionEntry, "summary" | "firstKeptEntryId" | "details">,
+): readonly ModelMessage[] {
+  const first = before.findIndex((entry) => entry.type !== "session" && entry.id === compaction.firstKeptEntryId);
+  const kept = first === -1 ? [] : before.slice(first);
+  const measures = measuresFor(kept, compactionDetails(compaction).measures ?? []);
   return [
-    { role: "user", content: [{ type: "text", text: summary }] },
-    ...kept.flatMap((entry) => modelMessage(agentId, entry)),
-    ...path.slice(last + 1).flatMap((entry) => modelMessage(agentId, entry)),
+    { role: "user", content: [{ type: "text", text: summaryText(compaction.summary) }] },
+    ...kept.flatMap((entry, index) =>
+      modelMessage(agentId, entry).map((message) => measures(index).reduce(applyMeasure, message)),
+    ),
   ];
 }
+
+const summaryText = (summary: string): string =>
+  `The conversation history before this point was compacted into the following summary:\n\n<summary>\n${summary}\n</summary>`;
 
 /** What one entry adds to the context: nothing, or one message. */
 export function modelMessage(agentId: AgentId, entry: Entry): ModelMessage[] {

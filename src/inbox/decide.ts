@@ -117,7 +117,8 @@ function withoutRun(waiting: readonly Waiting[]): Choice | undefined {
     case "restore":
       return { act: "settle", message, reason: "context rebuilt" };
     case "compact":
-      return { act: "settle", message, reason: "nothing to compact" };
+      // A run of its own: it calls a model, can be stopped, and goes on after a crash.
+      return { act: "run", messages: [message], collected: false, dropped: [], summarize: [], cap: 1 };
     case "describe":
       return { act: "settle", message, reason: "described anew" };
     case "setting":

@@ -1,5 +1,5 @@
 /**
- * Reads what a person typed on the connector's side: a stop, a reset, a queue setting, or a message. The engine itself
+ * Reads what a person typed on the connector's side: a stop, a reset, a compaction, a queue setting, or a message. The engine itself
  * never looks for commands in text.
  */
 import type { QueueSettings } from "../core/queue.ts";
@@ -11,6 +11,8 @@ export type Typed =
   | { readonly kind: "stop" }
   /** `text` is what follows the command: the first message of the new session. */
   | { readonly kind: "reset"; readonly text?: string }
+  /** `instructions`: what a person wants to be heeded in the summary. */
+  | { readonly kind: "compact"; readonly instructions?: string }
   /** `null`: back to the default. */
   | { readonly kind: "queue"; readonly settings: Partial<QueueSettings> | null }
   /** `queue` holds for this message only. */
@@ -20,6 +22,8 @@ export function readTyped(text: string, triggers?: readonly string[]): Typed {
   if (isAbortText(text)) return { kind: "stop" };
   const reset = parseResetCommand(text, triggers);
   if (reset) return { kind: "reset", ...(reset.text ? { text: reset.text } : {}) };
+  const compact = /^\/compact(?:\s*:)?(?:\s+([\s\S]+))?$/iu.exec(text.trim());
+  if (compact) return { kind: "compact", ...(compact[1] ? { instructions: compact[1].trim() } : {}) };
   const directive = parseQueueDirective(text);
   if (!directive) return { kind: "message", text };
   const { rest, settings, reset: clear } = directive;

@@ -21,11 +21,13 @@ import { jsonLog } from "../world/json-log.ts";
 import { systemClock } from "../world/system-clock.ts";
 import { systemIds } from "../world/system-ids.ts";
 import { agentsWorldOf } from "./agents-world.ts";
+import { contextLimitsOf } from "./context-limits.ts";
 import { liveConfigOf } from "./live-config.ts";
 import { openLiveModels } from "./live-models.ts";
 import { openBudgets, zoneOf } from "./open-budgets.ts";
 import { type EmbeddedStore, openEmbeddedStore } from "./open-embedded-store.ts";
 import { openHands } from "./open-hands.ts";
+import type { OpenModels } from "./open-models.ts";
 import { subagentSettingsOf, subagentTools } from "./open-subagents.ts";
 import { openTriggers } from "./open-triggers.ts";
 import { permanentAgentsOf } from "./permanent-agents.ts";
@@ -67,6 +69,14 @@ function started(agents: AgentSystem | undefined): AgentSystem {
   if (agents) return agents;
   throw new InvariantError("A tool was called before the engine was there.");
 }
+
+const withoutLooking = (models: OpenModels): OpenModels => ({
+  ...models,
+  get providers() {
+    return models.providers;
+  },
+  detect: async () => ({ model: "offline", why: "a model was handed in" }),
+});
 
 const DAY_MS = 24 * 3600_000;
 
@@ -142,6 +152,8 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       limits: ({ profile }) => limitsOf(config, profile),
       hooks: scheduling.hooks,
       budgets: openBudgets(config, timeZone),
+      // A model that is handed in is not looked for.
+      contextLimits: contextLimitsOf(config, options.model ? withoutLooking(models) : models),
       address: (incoming) => addressFor(incoming, config),
       isStale: (agent, last, now) => isStale(resetPolicyFor(agent, config.session.reset), last, now, timeZone),
     });

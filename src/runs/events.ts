@@ -6,6 +6,7 @@ import { errorText } from "../core/errors.ts";
 import type { AgentId, RunId } from "../core/ids.ts";
 import type { Log } from "../core/log.ts";
 import type { RunResult } from "../core/run.ts";
+import type { CompactionReason } from "../history/compaction/compaction-details.ts";
 
 export type RunEventBody =
   | { readonly type: "start" }
@@ -15,6 +16,9 @@ export type RunEventBody =
   | { readonly type: "tool_update"; readonly callId: string; readonly text: string }
   | { readonly type: "tool_end"; readonly callId: string; readonly name: string; readonly isError: boolean }
   | { readonly type: "step" }
+  | { readonly type: "compaction_start"; readonly reason: CompactionReason }
+  /** `text`: what was done, in one readable line; or why nothing was. */
+  | { readonly type: "compaction_end"; readonly compacted: boolean; readonly text: string }
   | { readonly type: "end"; readonly result: RunResult }
   | { readonly type: "error"; readonly message: string };
 

@@ -3,6 +3,7 @@
  * the agent given back where nothing waits. Before this commit the run goes on after a crash; after it, it never does.
  */
 import type { CommitResult, Op, Settlement } from "../core/change.ts";
+import type { CompactResult } from "../core/compact-result.ts";
 import type { NewDelivery, Payload } from "../core/delivery.ts";
 import type { RunBody, RunErrorKind, RunOutcome, RunResult } from "../core/run.ts";
 import { routingFacts } from "../core/session-facts.ts";
@@ -31,6 +32,7 @@ export interface Ending {
   readonly also?: readonly Op[];
   readonly stopReason?: string;
   readonly meta?: { readonly provider: string; readonly model: string };
+  readonly compaction?: CompactResult;
 }
 
 const SETTLED: Readonly<Record<RunOutcome, Settlement["state"]>> = {
@@ -180,6 +182,7 @@ function resultOfRun(
         : {}),
       ...(ending.error ? { error: ending.error } : {}),
       ...(ending.stopReason ? { stopReason: ending.stopReason } : {}),
+      ...(ending.compaction ? { compaction: ending.compaction } : {}),
       pendingToolCalls: pending.map(({ callId, name, arguments: args }) => ({ id: callId, name, arguments: args })),
     },
     didSendViaMessagingTool: (body.sentTargets ?? []).length > 0,

@@ -11,7 +11,8 @@ import type { AgentId, EntryId, RunId, SessionId } from "../core/ids.ts";
 import type { ModelMessage } from "../core/model.ts";
 import type { Ports } from "../core/ports.ts";
 import type { AgentState } from "../core/state.ts";
-import { buildHistoryContext, modelMessage } from "../history/context.ts";
+import { type ContextSize, EMPTY_SIZE, sizeWith } from "../history/compaction/estimate-tokens.ts";
+import { buildHistoryContext, modelMessage, readPath } from "../history/context.ts";
 import type { Appending } from "../history/entries.ts";
 import { repairPairs } from "../history/repair-pairs.ts";
 
@@ -57,6 +58,9 @@ export class Holding {
   released = false;
   #context: ModelMessage[] | undefined;
   #also: Op[] = [];
+  #size: ContextSize = EMPTY_SIZE;
+  /** What is sent beside the messages, estimated; undefined until somebody has looked. */
+  overhead: number | undefined;
 
   constructor(ports: HoldingPorts, record: AgentRecord, claim: { node: number; epoch: number }) {
     this.#ports = ports;
@@ -83,17 +87,20 @@ export class Holding {
   renewed(claim: { node: number; epoch: number }): Holding {
     const renewed = new Holding(this.#ports, this.record, claim);
     renewed.#context = this.#context;
+    renewed.#size = this.#size;
+    renewed.overhead = this.overhead;
     return renewed;
   }
 
   /** The messages of the current session; read from history once, then kept in step with it. */
   async context(): Promise<readonly ModelMessage[]> {
     if (!this.#context) {
-      const { messages, skipped } = await buildHistoryContext(this.#ports.store, this.agentId, this.leaf);
+      const { messages, size, skipped } = await buildHistoryContext(this.#ports.store, this.agentId, this.leaf);
       for (const { position, reason } of skipped) {
         this.#ports.log.warn("a line of history was kept and skipped", { agent: this.agentId, position, reason });
       }
       this.#context = [...messages];
+      this.#size = size;
     }
     return repairPairs(this.#context);
   }
@@ -105,6 +112,16 @@ export class Holding {
   /** Whether something waits for the next commit. */
   get owesCommit(): boolean {
     return this.#also.length > 0;
+  }
+
+  /** How large the context is. Undefined where it is not in memory: nobody has needed it yet. */
+  get size(): ContextSize | undefined {
+    return this.#context && this.#size;
+  }
+
+  /** The entries of the current session that make up the context, oldest first, the last compaction among them. */
+  async path(): Promise<readonly Entry[]> {
+    return (await readPath(this.#ports.store, this.agentId, this.leaf)).path;
   }
 
   /** Commits as the owner. Resolves only if it was applied; throws `LostHolding` otherwise, and memory is as before. */
@@ -142,6 +159,7 @@ export class Holding {
     if (begins) {
       this.sessionId = begins;
       this.#context = [];
+      this.#size = EMPTY_SIZE;
     }
     if (append) this.#appended(append);
     if (state) this.state = state;
@@ -152,7 +170,13 @@ export class Holding {
   #appended({ entries, leaf }: Appending): void {
     this.nextPos += entries.length;
     this.leaf = leaf;
+    // A compaction changes what stands before it: the context is built anew from history, as after a restart.
+    if (entries.some(({ type }) => type === "compaction")) this.#context = undefined;
     if (!this.#context) return;
-    for (const entry of entries as readonly Entry[]) this.#context.push(...modelMessage(this.agentId, entry));
+    for (const entry of entries as readonly Entry[]) {
+      const added = modelMessage(this.agentId, entry);
+      this.#size = sizeWith(this.#size, entry, added);
+      this.#context.push(...added);
+    }
   }
 }

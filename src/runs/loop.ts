@@ -12,10 +12,12 @@ import { assistantEntry, chain, toolEntry } from "../history/entries.ts";
 import { act, intendNext, openCalls, resultOf } from "./act.ts";
 import type { ReachedBudget } from "./budget-gate.ts";
 import { textOutput } from "./call-tool.ts";
+import { COMPACTION_FAILED_TEXT, compactAsAsked } from "./compact-as-asked.ts";
 import { type Ending, finish } from "./finish.ts";
 import { type Holding, LostHolding } from "./holding.ts";
 import { limitsOf } from "./limits.ts";
 import type { LiveRun, RunExit } from "./live-run.ts";
+import { keepWithin, type Room, recoverFromOverflow } from "./make-room.ts";
 import type { RunPorts } from "./run-ports.ts";
 import { stateAfterCall } from "./state-after-call.ts";
 import { think } from "./think.ts";
@@ -78,6 +80,12 @@ async function steps(ports: RunPorts, holding: Holding, run: LiveRun, between: B
     // Between steps: whoever wants the run to end is heard here.
     if (run.signal.aborted) return endAsAsked(ports, holding, run);
 
+    // A run that was opened to compact does nothing else.
+    if (run.body.compact) {
+      const ending = await compactAsAsked(ports, holding, run);
+      return ending ? ended(ports, holding, run, ending) : endAsAsked(ports, holding, run);
+    }
+
     // Act: the calls of the last thought, also those a crash interrupted.
     if (openCalls(run.body).length > 0) {
       if (!(await act(ports, holding, run))) return endAsAsked(ports, holding, run);
@@ -92,11 +100,20 @@ async function steps(ports: RunPorts, holding: Holding, run: LiveRun, between: B
     if (run.body.iterations >= limitsOf(ports, holding, run).maxIterations) {
       return failed(ports, holding, run, { kind: "tool_limit", message: TOOL_LIMIT_TEXT });
     }
+    const room = await keepWithin(ports, holding, run);
+    if (run.signal.aborted) continue;
+    if (!room.fits) return failed(ports, holding, run, tooLarge(room));
     let result = await think(ports, holding, run);
     // A context refused for the order of its roles is sent once more in the strictest form.
     if (result.error && isRoleOrderError(result.error)) result = await think(ports, holding, run, alternateRoles);
     if (run.signal.aborted) return endAsAsked(ports, holding, run, result);
     if (result.reached) return overBudget(ports, holding, run, result.reached);
+    // A context refused as too large is made smaller and sent once more.
+    if (result.error?.class === "overflow") {
+      const made = await recoverFromOverflow(ports, holding, run);
+      if (made.fits) continue;
+      return failed(ports, holding, run, tooLarge(made), result);
+    }
     if (result.error) return failed(ports, holding, run, explain(result.error), result);
     const calls = result.content.filter((block) => block.type === "toolCall");
     if (calls.length > 0) {
@@ -247,8 +264,12 @@ async function ended(ports: RunPorts, holding: Holding, run: LiveRun, ending: En
 
 const aboutOf = (run: LiveRun) => ({ agentId: run.agentId, runId: run.id, attempt: run.attempt, step: run.step });
 
+const tooLarge = ({ kind, reason }: Extract<Room, { fits: false }>): { kind: RunErrorKind; message: string } => ({
+  kind,
+  message: kind === "context_overflow" ? OVERFLOW_TEXT : `${OVERFLOW_TEXT} ${COMPACTION_FAILED_TEXT}: ${reason}`,
+});
+
 function explain(error: ModelError): { kind: RunErrorKind; message: string } {
-  if (error.class === "overflow") return { kind: "context_overflow", message: OVERFLOW_TEXT };
   if (isRoleOrderError(error)) return { kind: "role_ordering", message: `${ROLE_ORDER_TEXT} ${error.message}` };
   return { kind: "model", message: `Inference failed. ${errorText(error.message)}` };
 }

@@ -1,6 +1,7 @@
 /** What the loop is given: the world, the settings of this node, and who listens. */
 import type { AgentRecord } from "../core/agent.ts";
 import type { Op, Posted } from "../core/change.ts";
+import type { ContextLimits } from "../core/compaction-settings.ts";
 import type { NewDelivery, Payload } from "../core/delivery.ts";
 import type { Message } from "../core/message.ts";
 import type { ModelChoice } from "../core/model.ts";
@@ -72,6 +73,8 @@ export interface RunPorts extends Ports {
   replyOf?(agent: AgentRecord, run: LiveRun, said: Said): Reply | undefined;
   /** The state of the fresh session a run begins in; undefined where it goes on in the agent's session. */
   sessionFor?(agent: AgentRecord, messages: readonly Message[]): Promise<AgentState | undefined>;
+  /** How large this agent's context may be, with the model that would answer now. Absent: the defaults. */
+  contextLimits?(agent: AgentRecord, wishes?: RunWishes): ContextLimits | Promise<ContextLimits>;
   /** Told of deliveries that have just been committed. */
   owed(deliveries: readonly NewDelivery[]): void;
   /** Told of messages to agents that a tool's step has just committed. */

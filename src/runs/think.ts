@@ -15,6 +15,7 @@ import {
   type ModelTool,
 } from "../core/model.ts";
 import type { Tool } from "../core/tool.ts";
+import { estimateOverhead } from "../history/compaction/estimate-tokens.ts";
 import { askPermission, type ReachedBudget, settleCall } from "./budget-gate.ts";
 import { graceAfter } from "./grace.ts";
 import type { Holding } from "./holding.ts";
@@ -45,6 +46,7 @@ export async function think(
     tools: ports.tools.list(agent).map(modelTool),
     sessionId: holding.sessionId,
   };
+  holding.overhead = estimateOverhead(request.system, request.tools);
   for (let tries = 1; ; tries++) {
     const permission = await askPermission(ports, holding, run, request);
     if (permission.kind === "reached") return { ...nothing(request, "aborted", ""), reached: permission.reached };
@@ -98,7 +100,7 @@ const nothing = (request: ModelRequest, errorClass: "aborted" | "transient", mes
 });
 
 /** How long to wait before the same call is made again; undefined where the loop must decide. */
-function waitBefore({ error }: ModelResult, tries: number): number | undefined {
+export function waitBefore({ error }: ModelResult, tries: number): number | undefined {
   if (error?.class !== "transient" && error?.class !== "rate") return undefined;
   if (tries >= MODEL_TRIES[error.class]) return undefined;
   return error.retryAfterMs ?? BACKOFF_BASE_MS * 2 ** (tries - 1);

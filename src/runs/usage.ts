@@ -28,18 +28,30 @@ export function addUsage(sum: Usage | undefined, more: Usage | undefined): Usage
 /** The state after a call: the last inference's numbers, and the sums. */
 export function countUsage(state: AgentState, { provider, model, usage }: ModelResult): AgentState {
   if (!usage) return state;
-  const { input, output, cacheRead, cacheWrite, totalTokens: total } = usage;
-  const size: TokenSize = { input, output, cacheRead, cacheWrite, total };
+  const counted = countSpent(state, provider, model, usage);
+  return { ...counted, tokens: { provider, model, size: sizeOf(usage) }, providerId: provider };
+}
+
+/** The sums alone: for calls that are no turn of the conversation. */
+export function countSpent(state: AgentState, provider: string, model: string, usage: Usage): AgentState {
+  const size = sizeOf(usage);
   const before = state.stats[provider]?.[model];
   const sum: TokenSize = before
     ? {
-        input: before.input + input,
-        output: before.output + output,
-        cacheRead: before.cacheRead + cacheRead,
-        cacheWrite: before.cacheWrite + cacheWrite,
-        total: before.total + total,
+        input: before.input + size.input,
+        output: before.output + size.output,
+        cacheRead: before.cacheRead + size.cacheRead,
+        cacheWrite: before.cacheWrite + size.cacheWrite,
+        total: before.total + size.total,
       }
     : size;
-  const stats = { ...state.stats, [provider]: { ...state.stats[provider], [model]: sum } };
-  return { ...state, tokens: { provider, model, size }, stats, providerId: provider };
+  return { ...state, stats: { ...state.stats, [provider]: { ...state.stats[provider], [model]: sum } } };
 }
+
+const sizeOf = ({ input, output, cacheRead, cacheWrite, totalTokens: total }: Usage): TokenSize => ({
+  input,
+  output,
+  cacheRead,
+  cacheWrite,
+  total,
+});

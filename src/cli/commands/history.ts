@@ -3,7 +3,9 @@ import { type Block, readEntry } from "../../core/entry.ts";
 import { InvalidInputError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Line, StoreReader } from "../../core/store.ts";
-import { sessionLines, writeTranscript } from "../../history/transcript/write-transcript.ts";
+import { describeCompaction } from "../../history/compaction/describe-compaction.ts";
+import { sessionLines, transcriptFileName, writeTranscript } from "../../history/transcript/write-transcript.ts";
+import { archiveSession } from "../archive-session.ts";
 import { defineAction } from "../command.ts";
 import { findAgent } from "../find-agent.ts";
 import { oneLine, printable, timeText, wholeNumberFlag } from "../plain-text.ts";
@@ -24,6 +26,11 @@ export const historyCommand = defineAction({
     limit: { type: "string", value: "N", description: `how many entries at most (default: ${LIMIT})` },
     full: { type: "boolean", description: "texts as long as they are" },
     transcript: { type: "string", value: "VERSION", description: "print the current session as a file: 2 or 3" },
+    archive: {
+      type: "string",
+      value: "DIR",
+      description: "write it there instead: what the last compaction kept, and the whole of it as .bak",
+    },
   },
   async run({ args: [who = ""], flags, paths, json, stdout, stderr, loadConfig }) {
     const limit = wholeNumberFlag(flags.limit, LIMIT, MAX);
@@ -32,10 +39,18 @@ export const historyCommand = defineAction({
     const { config } = await loadConfig();
     await readHome(paths, async (store) => {
       const agent = await findAgent(store, who, config.session.mainKey);
-      if (version !== undefined) {
+      if (version !== undefined || flags.archive !== undefined) {
         const { id: agentId, sessionId, leaf } = agent;
         const lines = sessionLines(await allLines(store, agentId), sessionId);
         const { text, skipped } = writeTranscript({ agentId, sessionId, leaf, lines }, version);
+        if (flags.archive !== undefined) {
+          const archived = await archiveSession(flags.archive, transcriptFileName(sessionId), text);
+          if ("refused" in archived) throw new InvalidInputError(archived.refused, { hint: "Nothing was written." });
+          const { file, backup, left } = archived;
+          const told = `${file} written; ${left} older entries are only in ${backup}.`;
+          stdout.write(json ? `${JSON.stringify(archived)}\n` : `${told}\n`);
+          return;
+        }
         for (const { line, reason } of skipped) stderr.write(`rookery: warning: line ${line} left out: ${reason}\n`);
         stdout.write(text);
         return;
@@ -104,7 +119,7 @@ function entryText({ position, line }: Line, isFull: boolean): string {
     case "custom":
       return row(entry.timestamp, "custom", `${entry.name} ${JSON.stringify(entry.data) ?? ""}`);
     case "compaction":
-      return row(entry.timestamp, "compaction", `${entry.tokensBefore} tokens → ${entry.summary}`);
+      return row(entry.timestamp, "compaction", `${describeCompaction(entry)}: ${entry.summary}`);
     case "branch_summary":
       return row(entry.timestamp, "branch", entry.summary);
   }

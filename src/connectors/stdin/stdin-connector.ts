@@ -50,6 +50,8 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
       else if (typed.kind === "stop") await host.command({ ...target, messageId, command: { name: "stop" } });
       else if (typed.kind === "reset")
         await host.command({ ...target, messageId, command: { name: "reset", text: typed.text } });
+      else if (typed.kind === "compact")
+        await host.command({ ...target, messageId, command: { name: "compact", instructions: typed.instructions } });
       else await host.command({ ...target, messageId, command: { name: "queue", settings: typed.settings } });
       accepted += 1;
     }

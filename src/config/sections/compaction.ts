@@ -1,0 +1,42 @@
+/** When contexts are compacted, what is kept, and the memory flush before it: for all models, and for single ones. */
+import { z } from "zod";
+import { DEFAULT_COMPACTION } from "../../core/compaction-settings.ts";
+import { section, text, wholeNumber } from "../values.ts";
+
+export const compactionDefaults = DEFAULT_COMPACTION;
+
+const tokens = (least = 0) => wholeNumber(least, 100_000_000);
+const flag = () => z.boolean({ error: "expected true or false" });
+
+const { memoryFlush } = compactionDefaults;
+
+const memoryFlushSchema = section({
+  enabled: flag().default(memoryFlush.enabled),
+  softThresholdTokens: tokens().default(memoryFlush.softThresholdTokens),
+  prompt: text("what the agent is told").default(memoryFlush.prompt),
+  systemPrompt: text("what the agent is told about itself").default(memoryFlush.systemPrompt),
+}).prefault({});
+
+const modelSchema = section({
+  enabled: flag().optional(),
+  reserveTokens: tokens().optional(),
+  reserveTokensFloor: tokens().optional(),
+  keepRecentTokens: tokens(1).optional(),
+  emergencyContextLimit: tokens(1).optional(),
+});
+
+export const compactionSchema = section({
+  enabled: flag().default(compactionDefaults.enabled),
+  reserveTokens: tokens().default(compactionDefaults.reserveTokens),
+  reserveTokensFloor: tokens().default(compactionDefaults.reserveTokensFloor),
+  keepRecentTokens: tokens(1).default(compactionDefaults.keepRecentTokens),
+  emergencyContextLimit: tokens(1).default(compactionDefaults.emergencyContextLimit),
+  memoryFlush: memoryFlushSchema,
+  /** By the model's name, `provider/id`. */
+  byModel: z
+    .record(z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*\/\S+$/), modelSchema, {
+      error: 'expected an object of models, { "provider/id": … }',
+    })
+    .readonly()
+    .prefault({}),
+}).prefault({});

@@ -1,0 +1,44 @@
+/** How large a context may become and what is done then: the settings of compaction and of the memory flush before it. */
+
+export interface CompactionSettings {
+  /** Whether contexts are kept within their limits by themselves. A person can always ask for it. */
+  readonly enabled: boolean;
+  /** Room for the next turn; never below the floor, where the floor is not 0. */
+  readonly reserveTokens: number;
+  readonly reserveTokensFloor: number;
+  /** How much of the end is kept word for word. */
+  readonly keepRecentTokens: number;
+  readonly emergencyContextLimit: number;
+  readonly memoryFlush: MemoryFlushSettings;
+}
+
+export interface MemoryFlushSettings {
+  readonly enabled: boolean;
+  /** How far before the first compaction the flush comes. */
+  readonly softThresholdTokens: number;
+  readonly prompt: string;
+  readonly systemPrompt: string;
+}
+
+/** The settings that hold for an agent now, with the window of the model that answers it. */
+export interface ContextLimits extends CompactionSettings {
+  readonly contextWindow: number;
+}
+
+export const DEFAULT_CONTEXT_WINDOW = 200_000;
+
+export const DEFAULT_COMPACTION: CompactionSettings = {
+  enabled: true,
+  reserveTokens: 16_384,
+  reserveTokensFloor: 20_000,
+  keepRecentTokens: 20_000,
+  emergencyContextLimit: 200_000,
+  memoryFlush: {
+    enabled: true,
+    softThresholdTokens: 4_000,
+    prompt: "Write any important context to memory files now. Respond with NO_REPLY.",
+    systemPrompt: "You are about to run out of context. Persist important information.",
+  },
+};
+
+export const DEFAULT_CONTEXT_LIMITS: ContextLimits = { ...DEFAULT_COMPACTION, contextWindow: DEFAULT_CONTEXT_WINDOW };
