@@ -2,8 +2,8 @@
  * L11, from what the model was sent: every request is one a provider accepts, and a history builds the same bytes each
  * time it is read, whoever reads it and whatever died before.
  */
-import { broken, type View, type Violation } from "./audit-view.ts";
-import type { ModelCall } from "./scripted-model.ts";
+import { broken, push, type View, type Violation } from "./audit-view.ts";
+import { type ModelCall, SUMMARY_OPENS } from "./scripted-model.ts";
 
 export function* context(view: View): Iterable<Violation> {
   yield* lawfulRequests(view);
@@ -13,7 +13,34 @@ export function* context(view: View): Iterable<Violation> {
     if (known) known.push(call);
     else sessions.set(call.sessionId, [call]);
   }
-  for (const calls of sessions.values()) yield* sameBytes(view, calls);
+  for (const calls of sessions.values()) {
+    const stretches = bySummary(calls);
+    for (const stretch of stretches.values()) yield* sameBytes(view, stretch);
+    yield* onlyForward(view, calls);
+  }
+}
+
+/** The summary a call's context begins with: a compaction begins a stretch of its own. */
+const summaryOf = ({ bytes }: ModelCall): string => (bytes[1]?.includes(SUMMARY_OPENS) ? bytes[1] : "");
+
+function bySummary(calls: readonly ModelCall[]): ReadonlyMap<string, readonly ModelCall[]> {
+  const stretches = new Map<string, ModelCall[]>();
+  for (const call of calls) push(stretches, summaryOf(call), call);
+  return stretches;
+}
+
+/** L10: once a context was compacted, nobody is sent what it was before; but a node that was left behind, beside another. */
+function* onlyForward({ nodes }: View, calls: readonly ModelCall[]): Iterable<Violation> {
+  const order: string[] = [];
+  const last = new Map<string, number>();
+  for (const call of calls) {
+    const summary = summaryOf(call);
+    if (!order.includes(summary)) order.push(summary);
+    const place = order.indexOf(summary);
+    const before = nodes > 1 ? (last.get(call.process) ?? 0) : order.length - 1;
+    if (place < before) yield broken("L10", `model call ${call.n} (${call.process}) is sent what was compacted before`);
+    last.set(call.process, Math.max(place, last.get(call.process) ?? 0));
+  }
 }
 
 /** Whatever was restored, the model is asked only what a provider accepts, and no message stands twice in it. */

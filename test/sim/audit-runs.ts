@@ -26,7 +26,9 @@ function* oneLiveRun({ listed, calls }: View): Iterable<Violation> {
   const byMark = new Map<string, ModelCall>();
   for (const call of calls) for (const mark of [call.answer ?? "", ...call.asked]) byMark.set(mark, call);
   for (const { agent, lines, runs: all } of listed) {
+    let before: ReadonlySet<string> = new Set();
     for (const session of sessionsOf(lines.map(parsed))) {
+      if (session[0]?.type !== "compaction") before = new Set();
       const kept = session.flatMap((line) => callOf(byMark, line));
       for (const [a, b] of pairs(kept)) {
         if (marksOf(a).every((mark) => b.context.has(mark))) continue;
@@ -35,7 +37,9 @@ function* oneLiveRun({ listed, calls }: View): Iterable<Violation> {
           `${agent.id}: model call ${b.n} (${b.process}) did not know what call ${a.n} (${a.process}) had said`,
         );
       }
-      const own = new Set(kept.flatMap(marksOf));
+      // What a compaction kept of the same session is known too.
+      const own = new Set([...before, ...kept.flatMap(marksOf)]);
+      before = own;
       for (const { n, process, context } of kept) {
         const stranger = [...context].find((mark) => !own.has(mark));
         if (stranger)
@@ -112,8 +116,9 @@ function* endsAsAsked({ aborts, listed, workload, scenario }: View): Iterable<Vi
  * M23: a node that cannot renew begins nothing any more once its lease has ended. One that was paused could not know; for
  * it L3 and L4 speak.
  */
-function* nothingWithoutLease({ calls, executions, leases, leaseMs, paused }: View): Iterable<Violation> {
+function* nothingWithoutLease({ calls, summaries, executions, leases, leaseMs, paused }: View): Iterable<Violation> {
   const begun = [
+    ...summaries.map(({ n, process, startedAt }) => ({ what: `summary ${n}`, process, startedAt })),
     ...calls.map(({ n, process, startedAt }) => ({ what: `model call ${n}`, process, startedAt })),
     ...executions.map(({ tool, token, process, startedAt }) => ({ what: `${tool} for ${token}`, process, startedAt })),
   ];
@@ -148,8 +153,10 @@ function* failuresHaveCauses({
   const fails = (token: string): boolean => FATAL.some((fatal) => directives.get(token)?.includes(fatal));
   for (const [token, found] of rows) {
     for (const { of, message } of found) {
-      const excused =
-        fails(token) || overBudget({ of, message }) || others >= (scenario.restore === "discard" ? 1 : ATTEMPTS);
+      // Where contexts are larger than they may be, a run may end for that reason; the person is told.
+      const tooLarge = scenario.context !== undefined && message.reason?.startsWith("Context overflow");
+      const often = others >= (scenario.restore === "discard" ? 1 : ATTEMPTS);
+      const excused = tooLarge || fails(token) || overBudget({ of, message }) || often;
       if (message.state === "failed" && !excused) {
         yield broken("M13", `${token} failed without a fault of its own: ${message.reason}`);
       }

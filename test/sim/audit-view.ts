@@ -13,6 +13,7 @@ export type Law =
   | "L5"
   | "L8"
   | "L9"
+  | "L10"
   | "L11"
   | "L12"
   | "M9"
@@ -88,6 +89,7 @@ export interface Line {
   readonly id?: string;
   readonly role?: string;
   readonly sessionId?: string;
+  readonly hidden?: boolean;
   readonly toolCallId?: string;
   readonly content?: readonly {
     readonly type?: string;

@@ -5,6 +5,7 @@
 import type { Delivery } from "../../src/core/delivery.ts";
 import type { Message } from "../../src/core/message.ts";
 import { budgets } from "./audit-budgets.ts";
+import { compaction } from "./audit-compaction.ts";
 import { context } from "./audit-context.ts";
 import { keys } from "./audit-keys.ts";
 import { runs } from "./audit-runs.ts";
@@ -42,6 +43,7 @@ export function audit(evidence: Evidence): readonly Violation[] {
     ...context(view),
     ...talk(view),
     ...triggers(view),
+    ...compaction(view),
     ...evidence.listed.flatMap((one) => [...lawfulState(one)]),
   ];
 }

@@ -23,6 +23,7 @@ test("every law the engine is held to has a mutation that breaks it", () => {
     "L5",
     "L8",
     "L9",
+    "L10",
     "L11",
     "L12",
     "M9",

@@ -7,6 +7,7 @@ import type { AgentId, MessageId } from "../../src/core/ids.ts";
 import type { Ports } from "../../src/core/ports.ts";
 import type { CallRecord } from "../../src/core/run.ts";
 import type { Store } from "../../src/core/store.ts";
+import { CONTEXT_MUTATIONS } from "./context-mutations.ts";
 import { MESSAGE_MUTATIONS } from "./message-mutations.ts";
 import { MODEL_MUTATIONS } from "./model-mutations.ts";
 import { MUTATIONS, type Mutation } from "./mutations.ts";
@@ -256,6 +257,7 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   ...byPorts,
   ...MESSAGE_MUTATIONS,
   ...MODEL_MUTATIONS,
+  ...CONTEXT_MUTATIONS,
   ...MUTATIONS.flatMap((mutation) => {
     const bound = FOR_THE_ENGINE[mutation.name];
     return bound && mutation.store ? [{ ...mutation, ...bound }] : [];

@@ -2,10 +2,22 @@
 import { AgentSystem } from "../../src/agents/agent-system.ts";
 import { configDefaults } from "../../src/config/config-schema.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
+import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../src/core/compaction-settings.ts";
 import { agentsWorldOf } from "../../src/node/agents-world.ts";
 import { Triggers } from "../../src/triggers/triggers.ts";
 import { withTalk } from "./agent-talk.ts";
 import type { SubjectUnderTest } from "./subject.ts";
+import type { SimContext } from "./summariser.ts";
+
+/** A window nobody knows is taken for one of the usual size. */
+const limitsOf = ({ window, unknown, flush }: SimContext): ContextLimits => ({
+  ...DEFAULT_CONTEXT_LIMITS,
+  // Nothing reserved: the background has its stretch between the warning and the critical limit.
+  reserveTokens: 0,
+  reserveTokensFloor: 0,
+  contextWindow: unknown ? DEFAULT_CONTEXT_LIMITS.contextWindow : window,
+  memoryFlush: { ...DEFAULT_CONTEXT_LIMITS.memoryFlush, softThresholdTokens: 60, enabled: flush },
+});
 
 /** Whoever wants to may write to whomever: what is judged is that it arrives. */
 const CONFIG = parseConfig({ text: `{ agentToAgent: { write: ["any"] } }`, file: "sim", env: {} }).config;
@@ -28,8 +40,10 @@ export const engine: SubjectUnderTest = {
     "budgets",
     "keys",
     "triggers",
+    "context",
   ],
-  async start(ports, { name, leaseMs, alone, restore, queue, lanes, crowd, budgets, model, triggers: scheduling }) {
+  async start(ports, node) {
+    const { name, leaseMs, alone, restore, queue, lanes, crowd, budgets, model, triggers: scheduling, context } = node;
     const world = agentsWorldOf({ ...ports, config: CONFIG, system: () => system });
     const tools = withTalk(ports.tools, world, crowd);
     const triggers = scheduling ? new Triggers(ports, { zone: "UTC", pollMs: 2_000 }) : undefined;
@@ -41,6 +55,7 @@ export const engine: SubjectUnderTest = {
         restore,
         ...(queue ? { queue: { ...configDefaults.queue, byChannel: {}, ...queue } } : {}),
         ...(lanes ? { lanes } : {}),
+        ...(context ? { contextLimits: () => limitsOf(context) } : {}),
         runs: { timeoutMs: 30_000 },
         ...(budgets ? { budgets: { limitsFor: () => budgets, dayOf: () => "today" } } : {}),
         ...(triggers ? { hooks: triggers.hooks } : {}),

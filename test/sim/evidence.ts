@@ -13,6 +13,7 @@ import type { KeyUse } from "./routed-model.ts";
 import type { Scenario } from "./scenarios.ts";
 import type { ModelCall } from "./scripted-model.ts";
 import type { Execution } from "./sim-tools.ts";
+import type { SummaryCall } from "./summariser.ts";
 import type { Waited } from "./wait-log.ts";
 import type { Workload } from "./workload.ts";
 
@@ -21,6 +22,7 @@ export interface Evidence {
   readonly workload: Workload;
   readonly channels: readonly Channel[];
   readonly calls: readonly ModelCall[];
+  readonly summaries: readonly SummaryCall[];
   readonly executions: readonly Execution[];
   readonly listed: readonly ListedAgent[];
   readonly aborts: readonly AbortRecord[];

@@ -6,10 +6,12 @@ import type { SendingClass } from "../../src/core/delivery.ts";
 import type { LaneSizes } from "../../src/runs/lanes.ts";
 import { CALM_CHANNEL, CALM_STORE, type ChannelFaults, type StoreFaults } from "./faults.ts";
 import type { JobsShape } from "./jobs.ts";
+import { CONTEXT_SCENARIOS } from "./scenarios-context.ts";
 import { MESSAGE_SCENARIOS } from "./scenarios-messages.ts";
 import { MODEL_SCENARIOS } from "./scenarios-models.ts";
 import { TRIGGER_SCENARIOS } from "./scenarios-triggers.ts";
 import type { Feature } from "./subject.ts";
+import type { SimContext } from "./summariser.ts";
 import type { Directive } from "./tokens.ts";
 
 /** From and to, both included. */
@@ -45,6 +47,8 @@ export interface Scenario {
   readonly budgets?: Limits;
   /** The model is asked through the router, with keys that reach their limit or are refused. */
   readonly keys?: boolean;
+  /** How large contexts may be, and how summaries turn out. Absent: nothing comes near the limits. */
+  readonly context?: SimContext;
   /** Nobody fails but by his own fault, however often a poisonous message kills the node (M13). */
   readonly innocentsLive?: boolean;
   /** How many runs a node has active at a time. */
@@ -80,6 +84,10 @@ export interface WorkloadShape {
   readonly threads?: number;
   /** How often a person changes the queue mode. */
   readonly modeChanges?: Range;
+  /** Words behind each message. */
+  readonly padding?: Range;
+  /** How often a person asks for a summary. */
+  readonly compacts?: Range;
   readonly resets: Range;
   readonly stops: Range;
 }
@@ -373,6 +381,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...MODEL_SCENARIOS.map(([name, about, changed]) => scenario(name, about, changed)),
   ...QUEUE_SCENARIOS.map(([name, about, changed]) => scenario(name, about, changed)),
   ...TRIGGER_SCENARIOS.map(([name, about, changed]) => scenario(name, about, changed)),
+  ...CONTEXT_SCENARIOS.map(([name, about, changed]) => scenario(name, about, changed)),
   scenario("big-outputs", "tools that say more than the model is shown", {
     needs: ["tools", "files"],
     workload: { directives: { "tool:big": 0.2, "tool:safe": 0.1 } },

@@ -10,6 +10,7 @@ import type { EventLog } from "./event-log.ts";
 import type { SimProcess } from "./process.ts";
 import type { Random } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
+import { isSummaryRequest, makeSummariser, type SimContext, type SummaryCall } from "./summariser.ts";
 import { type Directive, directivesIn, tokensIn, tokenText } from "./tokens.ts";
 
 export interface ModelCall {
@@ -43,6 +44,7 @@ export interface ModelCall {
 
 export interface ScriptedModel {
   readonly calls: readonly ModelCall[];
+  readonly summaries: readonly SummaryCall[];
   port(process: SimProcess): Model;
 }
 
@@ -50,6 +52,8 @@ export interface ModelWorld {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly log: EventLog;
+  /** The provider's window; absent: it has none. */
+  readonly context?: SimContext;
 }
 
 /** In micros for a token, as a provider would say it in dollars for a million. */
@@ -66,6 +70,7 @@ const NO_REPLY = "NO_REPLY";
 const STALL_MS = 10 * 60_000;
 /** How often each failure comes; those not named never end. */
 const TIMES: Partial<Record<Directive, number>> = { "fail:transient": 2, "fail:rate": 2, "fail:cut": 1, overflow: 1 };
+const OVERFLOW: ModelError = { class: "overflow", message: "the prompt is too long" };
 const FAILURES: Partial<Record<Directive, ModelError>> = {
   "fail:transient": { class: "transient", message: "overloaded" },
   "fail:rate": { class: "rate", message: "too many requests", retryAfterMs: 400 },
@@ -73,7 +78,7 @@ const FAILURES: Partial<Record<Directive, ModelError>> = {
   "fail:cut": { class: "transient", message: "the connection broke off" },
   "fail:auth": { class: "auth", message: "the key is not valid" },
   "fail:request": { class: "request", message: "no provider would accept this" },
-  overflow: { class: "overflow", message: "the prompt is too long" },
+  overflow: OVERFLOW,
 };
 
 const NOBODY: ModelMessage = { role: "user", content: [] };
@@ -88,10 +93,17 @@ const marksOf = (message: ModelMessage): readonly string[] => [
   ...callsOf(message).map(({ id }) => id),
 ];
 
-export function makeScriptedModel({ scheduler, random, log }: ModelWorld): ScriptedModel {
+/** What a provider counts against its window, where the world has one: tools count nothing there. */
+const contextTokens = ({ system, messages }: Pick<ModelRequest, "system" | "messages">): number =>
+  tokensOf(system + messages.map(({ content }) => JSON.stringify(content)).join(""));
+
+export function makeScriptedModel({ scheduler, random, log, context }: ModelWorld): ScriptedModel {
+  const summariser = makeSummariser({ scheduler, random, log }, context?.manners ?? ["good"]);
   const calls: ModelCall[] = [];
   /** `token|directive` → how often it was acted upon. */
   const acted = new Map<string, number>();
+
+  const everAsked = new Set<string>();
 
   const once = (token: string, directive: Directive, times: number): boolean => {
     const key = `${token}|${directive}`;
@@ -113,6 +125,7 @@ export function makeScriptedModel({ scheduler, random, log }: ModelWorld): Scrip
     const due = (directives: readonly Directive[]): boolean =>
       call.results >= (directives.includes("later") ? 2 : directives.includes("late") ? 1 : 0);
     let ms = random.int(30, 90);
+    if (isFlush(open.findLast(({ role }) => role === "user") ?? NOBODY)) return { ms, result: flushing(call, open) };
     for (const [token, directives] of wanted) {
       if (!last.has(token) || !due(directives)) continue;
       for (const directive of directives) {
@@ -126,6 +139,9 @@ export function makeScriptedModel({ scheduler, random, log }: ModelWorld): Scrip
       }
     }
     const asked = new Set(open.flatMap(callsOf).map(({ name, arguments: given }) => `${name} ${String(given.token)}`));
+    // What a summary stands for may hold calls that were asked for: they are not asked for again.
+    const compacted = open[0]?.role === "user" && isSummary(open[0]);
+    for (const what of compacted ? everAsked : []) asked.add(what);
     const tools: Block[] = [];
     for (const [token, directives] of wanted) {
       for (const directive of directives) {
@@ -134,6 +150,7 @@ export function makeScriptedModel({ scheduler, random, log }: ModelWorld): Scrip
         if (directives.includes("chain") && tools.length > 0) continue;
         const id = `call_${call.n}_${tools.length + 1}`;
         call.asked.push(id);
+        everAsked.add(`${name} ${token}`);
         // In no order a schema would choose: what is kept and read again must still give the same bytes.
         tools.push({
           signature: `s${call.n}`,
@@ -158,6 +175,18 @@ export function makeScriptedModel({ scheduler, random, log }: ModelWorld): Scrip
     return answering([{ signature: `s${call.n}`, text, type: "text" }], "stop");
   }
 
+  /** Asked to write down what matters: by a tool that must not be repeated, or not at all. */
+  function flushing(call: ModelCall, open: readonly ModelMessage[]): ModelResult {
+    const since = open.slice(open.findLastIndex(isFlush));
+    if (since.some(({ role }) => role === "tool") || random.chance(0.3)) {
+      return saying([{ signature: `s${call.n}`, text: NO_REPLY, type: "text" }], "stop");
+    }
+    const id = `call_${call.n}_1`;
+    call.asked.push(id);
+    const given = { token: `f${call.n}` };
+    return saying([{ arguments: given, name: "sim_never", id, type: "toolCall" }], "tool_calls");
+  }
+
   /** Costs nothing where no answer began; the prompt where it was aborted; also what was said where it broke off. */
   function failing(call: ModelCall, error: ModelError, said = ""): ModelResult {
     call.error = error.class;
@@ -169,10 +198,12 @@ export function makeScriptedModel({ scheduler, random, log }: ModelWorld): Scrip
 
   return {
     calls,
+    summaries: summariser.summaries,
     port: (process) => ({
       price: async () => SIM_PRICE,
-      call: (request, signal, onEvent) =>
-        process.call<ModelResult>("model", "model", (answer) => {
+      call: (request, signal, onEvent) => {
+        if (isSummaryRequest(request)) return summariser.call(process, request, signal);
+        return process.call<ModelResult>("model", "model", (answer) => {
           const users = request.messages.filter(({ role }) => role === "user");
           const fresh = request.messages.slice(sinceLastAnswer(request.messages)).filter(({ role }) => role === "user");
           const call: ModelCall = {
@@ -196,7 +227,11 @@ export function makeScriptedModel({ scheduler, random, log }: ModelWorld): Scrip
             charged: { tokens: 0, micros: 0 },
           };
           calls.push(call);
-          const { ms, result } = script(call, request);
+          const sent = contextTokens(request);
+          const tooLong = context !== undefined && sent > context.window;
+          const scripted = tooLong ? { ms: 20, result: failing(call, OVERFLOW) } : script(call, request);
+          const { ms } = scripted;
+          const result = context ? { ...scripted.result, usage: usageFor(sent, 20) } : scripted.result;
           log.write(process.name, `model ${call.n} sees ${call.fresh.join(" ")}`);
           const finish = (value: ModelResult, said: string): void => {
             if (call.endedAt !== undefined) return;
@@ -221,7 +256,8 @@ export function makeScriptedModel({ scheduler, random, log }: ModelWorld): Scrip
           };
           if (signal.aborted) abort();
           else signal.addEventListener("abort", abort, { once: true });
-        }),
+        });
+      },
     }),
   };
 }
@@ -247,6 +283,12 @@ const chargeFor = ({ input, output }: Usage): Spend => ({ tokens: input + output
 
 const streamed = (result: ModelResult): readonly string[] =>
   result.content.flatMap((block) => (block.type === "text" ? (block.text.match(/.{1,24}/gsu) ?? []) : []));
+
+export const SUMMARY_OPENS = "The conversation history before this point was compacted";
+const isSummary = (message: ModelMessage): boolean => textOf(message).startsWith(SUMMARY_OPENS);
+
+const isFlush = (message: ModelMessage): boolean =>
+  message.role === "user" && textOf(message).includes("Write any important context to memory files");
 
 /** Where the messages begin that no finished answer stands behind. */
 function sinceLastAnswer(messages: readonly ModelMessage[]): number {

@@ -99,7 +99,7 @@ export function makeSimTools({ scheduler, random, log, routeOf }: ToolsWorld): S
     name: kind.name,
     description: "A simulated tool.",
     input,
-    rights: [],
+    rights: kind.name === "sim_safe" ? ["write"] : [],
     replay: kind.replay,
     parallel: kind.parallel,
     maxOutput: 4_000,

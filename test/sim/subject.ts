@@ -8,6 +8,7 @@ import type { RunId } from "../../src/core/ids.ts";
 import type { ModelChoice } from "../../src/core/model.ts";
 import type { Ports } from "../../src/core/ports.ts";
 import type { LaneSizes } from "../../src/runs/lanes.ts";
+import type { SimContext } from "./summariser.ts";
 
 export interface Subject {
   /** Takes nothing new, ends what it has begun, gives its agents back. Resolves when the process may end. */
@@ -52,6 +53,8 @@ export interface SubjectNode {
   readonly model?: ModelChoice;
   /** Whether due times become messages here. */
   readonly triggers?: boolean;
+  /** How large contexts may be. Absent: as large as they are by default. */
+  readonly context?: SimContext;
 }
 
 /** Starts an instance, including the connectors in `ports.connectors`. May be called again after a crash at any point. */
@@ -73,7 +76,8 @@ export type Feature =
   | "agent-messages"
   | "budgets"
   | "keys"
-  | "triggers";
+  | "triggers"
+  | "context";
 
 export interface SubjectUnderTest {
   readonly name: string;

@@ -86,7 +86,8 @@ export function makeWorkload(random: Random, shape: WorkloadShape, channels: rea
         .filter(([, chance]) => random.chance(chance))
         .map(([directive]) => directive)
         .concat(chosen.get(tokens) ?? []);
-      const text = [tokenText(token), ...directives].join(" ");
+      const padding = shape.padding ? ["word ".repeat(random.int(...shape.padding)).trim()] : [];
+      const text = [tokenText(token), ...directives, ...padding].join(" ");
       const message = { ...incoming(speaker), text };
       items.push({ kind: "message", at, conversation: speaker, token, directives, message });
       at += random.int(0, newcomer ? 3 : 40);
@@ -101,6 +102,7 @@ export function makeWorkload(random: Random, shape: WorkloadShape, channels: rea
   for (const [name, range] of [
     ["reset", shape.resets],
     ["stop", shape.stops],
+    ...(shape.compacts ? [["compact", shape.compacts] as const] : []),
   ] as const) {
     for (let n = random.int(...range); n > 0; n--) {
       const conversation = random.pick(conversations);

@@ -67,6 +67,23 @@ const MAX_SKEW_MS = 60_000;
 const PEACE = "in peace";
 const WALL_START = 1_800_000_000_000;
 
+/** How often each kind of compaction was made. */
+function compactionsIn(listed: readonly ListedAgent[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const line of listed.flatMap(({ lines }) => lines)) {
+    const { type, hidden, details } = JSON.parse(line) as {
+      type?: string;
+      hidden?: boolean;
+      details?: { kind: string; reason: string };
+    };
+    const isFlush = type === "custom_message" && hidden === true;
+    if (!isFlush && (type !== "compaction" || !details)) continue;
+    const what = isFlush ? "flushes" : `compaction ${details?.kind} (${details?.reason})`;
+    counts[what] = (counts[what] ?? 0) + 1;
+  }
+  return counts;
+}
+
 export async function runWorld(options: WorldOptions): Promise<WorldResult> {
   const { seed, scenario, subject, restMs = REST_MS } = options;
   const random = randomOf(`${scenario.name}/${seed}`);
@@ -111,7 +128,7 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     speakerOf: (token: string) => speakers.get(token),
     waits: waitLog.begin,
   };
-  const model = makeScriptedModel({ ...parts, random: random.fork("model") });
+  const model = makeScriptedModel({ ...parts, random: random.fork("model"), context: scenario.context });
   const routed = scenario.keys
     ? makeRoutedModel({ scheduler, log, faults, random: random.fork("keys"), model })
     : undefined;
@@ -191,6 +208,7 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
         budgets: scenario.budgets,
         ...(scenario.keys ? { model: ROUTED_CHOICE } : {}),
         triggers: scenario.jobs !== undefined,
+        context: scenario.context,
       });
       lives.set(node, { process, subject: running, life });
     } catch (error) {
@@ -368,6 +386,7 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
       workload,
       channels,
       calls: model.calls,
+      summaries: model.summaries,
       executions: tools.executions,
       listed,
       aborts: aborts.records,
@@ -411,6 +430,8 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
         crashes: plan.crashes,
         commits: store.commits,
         "model calls": model.calls.length,
+        ...(model.summaries.length > 0 ? { summaries: model.summaries.length } : {}),
+        ...compactionsIn(listed),
         "tool executions": tools.executions.length,
         events: scheduler.events,
         "virtual ms": scheduler.time,

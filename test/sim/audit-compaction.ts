@@ -1,0 +1,107 @@
+/**
+ * L10, from the listing and from what the model was sent: compaction loses no entry, covers what was said once and in one
+ * piece, makes contexts smaller, and never more than one of its kind is made in a run.
+ */
+import { broken, type Line, pairs, parsed, type View, type Violation } from "./audit-view.ts";
+
+interface CompactionLine extends Line {
+  readonly firstKeptEntryId: string;
+  readonly summary: string;
+  readonly tokensBefore: number;
+  readonly details: {
+    readonly kind: string;
+    readonly reason: string;
+    readonly tokensAfter: number;
+    readonly runId?: string;
+    readonly covered?: { readonly from: string; readonly through: string };
+  };
+}
+
+export function* compaction(view: View): Iterable<Violation> {
+  for (const { agent, lines, runs } of view.listed) {
+    const all = lines.map(parsed);
+    const is = (what: string): Violation => broken("L10", `${agent.id}: ${what}`);
+    for (const session of sessionsOf(all)) yield* ofSession(session, is);
+    for (const { id, body } of runs) {
+      const room = body.room ?? [];
+      if (new Set(room).size < room.length) yield is(`run ${id} made room the same way twice: ${room.join(", ")}`);
+    }
+    const made = new Set<string>();
+    for (const { details } of all.filter(isCompaction)) {
+      const what = `${details.runId} ${details.kind}`;
+      if (details.runId === undefined || details.reason === "background") continue;
+      if (made.has(what)) yield is(`run ${details.runId} has two compactions of the kind ${details.kind}`);
+      made.add(what);
+    }
+    const summaries = view.summaries.length;
+    const bound = 30 * (runs.length + all.length + 1);
+    if (summaries > 100 * bound) yield is(`${summaries} summaries were asked for`);
+  }
+  yield* nothingLost(view);
+}
+
+const isCompaction = (line: Line): line is CompactionLine => line.type === "compaction";
+
+/** Every message that a run took stands in its agent's history, and stays there whatever was compacted. */
+function* nothingLost({ listed, rows }: View): Iterable<Violation> {
+  const texts = new Map(listed.map((of) => [of, of.lines.join("\n")]));
+  for (const [token, found] of rows) {
+    for (const { of, message } of found) {
+      if (!["answered", "merged", "recorded", "failed"].includes(message.state) || message.runId === undefined)
+        continue;
+      if (!texts.get(of)?.includes(`⟦${token}⟧`)) yield broken("L10", `${token} was taken and is not in history`);
+    }
+  }
+}
+
+function* ofSession(session: readonly Line[], is: (what: string) => Violation): Iterable<Violation> {
+  const places = new Map(session.map(({ id }, index) => [id, index]));
+  const made = session.flatMap((line, index) =>
+    line.type === "compaction" ? [{ line: line as CompactionLine, index }] : [],
+  );
+  for (const { line, index } of made) {
+    const kept = places.get(line.firstKeptEntryId);
+    if (kept === undefined || kept >= index)
+      yield is(`${line.id} keeps from ${line.firstKeptEntryId}, which is not before it`);
+    const { tokensAfter } = line.details;
+    if (!(tokensAfter < line.tokensBefore)) yield is(`${line.id} took ${line.tokensBefore} tokens to ${tokensAfter}`);
+    if (line.summary.trim() === "") yield is(`${line.id} has an empty summary`);
+  }
+  const covering = made.filter(({ line }) => line.details.covered);
+  for (const { line } of covering) {
+    const { from, through } = line.details.covered ?? { from: "", through: "" };
+    const start = places.get(from) ?? -1;
+    const end = places.get(through) ?? -1;
+    const kept = places.get(line.firstKeptEntryId) ?? -1;
+    if (start === -1 || end < start)
+      yield is(`${line.id} covers ${from} to ${through}, which is no stretch of its session`);
+    const between = session.slice(end + 1, kept).filter(({ type }) => type === "message");
+    if (kept <= end || between.length > 0) yield is(`${line.id}: ${between.length} messages between covered and kept`);
+  }
+  // The agent is asked to write down what matters once between two of them.
+  const stretches = [0, ...covering.map(({ index }) => index), session.length];
+  for (const [from, to] of pairs(stretches)) {
+    const flushes = session.slice(from, to).filter(({ type, hidden }) => type === "custom_message" && hidden);
+    if (flushes.length > 1) yield is(`${flushes.length} flushes between two compactions`);
+  }
+  // The first covers from the beginning, each later one from where the one before began to keep.
+  const first = covering[0]?.line;
+  const said = session.find(({ type }) => type === "message" || type === "custom_message");
+  if (first && said && (places.get(first.details.covered?.from ?? "") ?? 0) > (places.get(said.id) ?? 0))
+    yield is(`${first.id} leaves out what was said first`);
+  for (const [a, b] of pairs(covering)) {
+    const from = b.line.details.covered?.from;
+    if (from !== a.line.firstKeptEntryId)
+      yield is(`${b.line.id} begins with ${from}, the one before kept from ${a.line.firstKeptEntryId}`);
+  }
+}
+
+/** What stands between two markers, the first of them included. */
+function sessionsOf(lines: readonly Line[]): readonly (readonly Line[])[] {
+  const sessions: Line[][] = [];
+  for (const line of lines) {
+    if (line.type === "start" || line.type === "reset") sessions.push([]);
+    sessions.at(-1)?.push(line);
+  }
+  return sessions;
+}
