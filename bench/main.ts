@@ -8,6 +8,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   model: async () => (await import("./model.ts")).modelBench,
   front: async () => (await import("./front.ts")).frontBench,
   context: async () => (await import("./context.ts")).contextBench,
+  restore: async () => (await import("./restore.ts")).restoreBench,
 };
 
 const args = process.argv.slice(2);

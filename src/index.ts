@@ -198,7 +198,9 @@ export { stateAfterReset } from "./core/state-after-reset.ts";
 export type { Line, NodeRecord, Page, Store, StoreReader } from "./core/store.ts";
 export type { PersistedSubagentRegistry, SubagentRunOutcome, SubagentRunRecord } from "./core/subagent-run.ts";
 export type { SystemPromptReport } from "./core/system-prompt-report.ts";
+export { inheritsParent, type ThreadSettings } from "./core/thread-settings.ts";
 export type { Right, Tool, ToolContext, ToolHost, ToolOutput } from "./core/tool.ts";
+export { type ExportedSession, type Exporting, exportSession } from "./history/transcript/export-session.ts";
 export {
   readTranscript,
   type SessionHeader,
@@ -206,6 +208,7 @@ export {
   type TranscriptEntry,
 } from "./history/transcript/read-transcript.ts";
 export { transcriptFileName, writeTranscript } from "./history/transcript/write-transcript.ts";
+export { handIn } from "./inbox/hand-in.ts";
 export { parseQueueDirective } from "./inbox/queue-directive.ts";
 export { normalizeQueueDropPolicy, normalizeQueueMode, resolveQueueSettings } from "./inbox/queue-settings.ts";
 export { CronService, type JobView, type SlotView } from "./triggers/cron/cron-service.ts";

@@ -20,8 +20,10 @@ import { measureContext } from "../runs/make-room.ts";
 import { resumeRun } from "../runs/resume.ts";
 import type { RunPorts } from "../runs/run-ports.ts";
 import { BackgroundCompaction } from "./background-compaction.ts";
+import { changeSettings } from "./change-settings.ts";
 import { describeAgent } from "./describe-agent.ts";
-import { beginFresh, changeSettings, recordSilent, resetSession, settle, settleStop } from "./inbox-steps.ts";
+import { goBack } from "./go-back.ts";
+import { beginFresh, recordSilent, resetSession, settle, settleStop } from "./inbox-steps.ts";
 import { isFlushDue, openFlush } from "./memory-flush.ts";
 import { stopOf } from "./subagents/tree.ts";
 import { laneOf, type RunChoice, steerInto, takeRun } from "./take.ts";
@@ -328,9 +330,7 @@ export class Actor {
         await settleStop(ports, holding, choice.message);
         return this.#settled([choice.message]);
       case "settle":
-        if (choice.message.body.kind === "setting") await changeSettings(ports, holding, choice.message);
-        else if (choice.message.body.kind === "describe") await describeAgent(ports, holding, choice.message);
-        else await settle(ports, holding, "settle", [choice.message], "recorded", choice.reason);
+        await this.#settle(holding, choice.message, choice.reason);
         return this.#settled([choice.message]);
       case "run":
         if (this.#isStale(holding, choice.messages, now)) {
@@ -371,6 +371,19 @@ export class Actor {
     const last = state.lastInteractionAt;
     if (last === undefined || !messages.some(({ body }) => body.kind === "user")) return false;
     return this.#host.isStale({ ...record, state }, last, now);
+  }
+
+  /** A command that needs no run. */
+  async #settle(holding: Holding, message: Message, reason: string): Promise<void> {
+    const { ports } = this.#host;
+    if (message.body.kind === "setting") return changeSettings(ports, holding, message);
+    if (message.body.kind === "describe") return describeAgent(ports, holding, message);
+    if (message.body.kind !== "branch") return settle(ports, holding, "settle", [message], "recorded", reason);
+    // What is being summarised is perhaps no longer on the way.
+    this.#background.stop();
+    await goBack(ports, holding, message);
+    // The tip is elsewhere now: what is in memory of the context is read anew.
+    this.#holding = undefined;
   }
 
   #settled(messages: readonly Message[]): true {

@@ -14,7 +14,7 @@ import type { Delivery, DeliveryContext } from "../core/delivery.ts";
 import { type AgentDescriptor, type AgentFetchStrategy, agentDescriptorSchema } from "../core/descriptor.ts";
 import type { Diagnosis } from "../core/diagnosis.ts";
 import { errorText, InvalidInputError, InvariantError, NotFoundError, TimeoutError } from "../core/errors.ts";
-import { type AgentId, type DeliveryId, messageId, type RunId, type SessionKey } from "../core/ids.ts";
+import { type AgentId, type DeliveryId, type EntryId, messageId, type RunId, type SessionKey } from "../core/ids.ts";
 import {
   isSettled,
   type Message,
@@ -23,9 +23,11 @@ import {
   type NewMessage,
   type Source,
 } from "../core/message.ts";
+import type { StatePatch } from "../core/patch-state.ts";
 import type { Ports } from "../core/ports.ts";
 import type { QueueDedupeMode, QueueSettings } from "../core/queue.ts";
 import type { RunResult } from "../core/run.ts";
+import type { SendPolicy } from "../core/send-policy.ts";
 import { sessionKeyOf } from "../core/session-key.ts";
 import type { AgentState } from "../core/state.ts";
 import { type AcceptResult, accept, recipientOf } from "../inbox/accept.ts";
@@ -38,17 +40,18 @@ import type { RunState } from "../runs/live-run.ts";
 import { DEFAULT_RUN_SETTINGS, type RunPorts, type RunSettings } from "../runs/run-ports.ts";
 import type { Budgets } from "../runs/spender.ts";
 import { Actor, type ActorHost } from "./actor.ts";
-import { type AddressOf, hostFor } from "./connector-host.ts";
+import { branchMessage, settingMessage } from "./agent-commands.ts";
+import { type AddressOf, type HostOptions, hostFor } from "./connector-host.ts";
 import { diagnose } from "./diagnose.ts";
 import { readTree } from "./live-tree.ts";
 import { Membership } from "./membership.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 import { readRunResult } from "./run-result.ts";
 import { type LiveRuns, type RunEnd, runState, type WhatWaits, waitForRun } from "./run-tracking.ts";
-import { seedAgent } from "./seed-agent.ts";
 import type { SubagentSettings } from "./subagents/settings.ts";
 import { stopOps } from "./subagents/stop.ts";
 import { type SubagentHost, Subagents } from "./subagents/subagents.ts";
+import { type InheritsParent, seedFor } from "./thread-fork.ts";
 import { type TreeListener, TreeWatch } from "./tree-watch.ts";
 import { Waits } from "./waits.ts";
 import { whatWaits } from "./what-waits.ts";
@@ -74,6 +77,12 @@ export interface AgentSystemOptions {
   readonly address?: AddressOf;
   /** The system agents there are. Absent: whatever tag is written to. */
   readonly systemTags?: readonly string[];
+  readonly isOwner?: HostOptions["isOwner"];
+  /** The words that begin a new session. */
+  readonly resetTriggers?: readonly string[];
+  /** Whether threads begin with their parent conversation's context. Default: all do. */
+  readonly inheritsParent?: InheritsParent;
+  readonly sendPolicy?: SendPolicy;
   /** Whether a session is to end by itself before the next message. Default: never. */
   readonly isStale?: (agent: AgentRecord, lastInteractionAt: number, now: number) => boolean;
   /** How messages are treated that arrive while a run is active. Default: one run each, in order. */
@@ -216,6 +225,7 @@ export class AgentSystem {
       events: this.events,
       ...this.#options.hooks,
       voice: this.#options.voice,
+      sendPolicy: this.#options.sendPolicy,
       limits: this.#options.limits,
       budgets: this.#options.budgets,
       alsoAtEnd: async (agent, run, result) => [
@@ -278,7 +288,7 @@ export class AgentSystem {
 
   /** What a connector may call. */
   connectorHost(connector: Pick<Connector, "name" | "replayHorizonMs">): ConnectorHost {
-    return hostFor(connector, (posting) => this.post(posting), this.#options.address);
+    return hostFor(connector, (posting) => this.post(posting), this.#options);
   }
 
   /** Durable when it resolves. */
@@ -505,6 +515,24 @@ export class AgentSystem {
     return diagnose({ ports: this.#ports, lanes: this.lanes, degraded: this.#degraded, whatWaits });
   }
 
+  /** Changes what an agent was told to do differently. Durable when it resolves; its owner writes it in its turn. */
+  async patch(agentId: AgentId, patch: StatePatch): Promise<AcceptResult> {
+    return this.post({ to: { agentId }, body: await settingMessage(this.#ports.store, agentId, patch) });
+  }
+
+  /**
+   * Goes back to an entry of the current session: what is said next continues from there. Resolves when it has happened,
+   * in the message's turn; after `timeoutMs` it is still going to.
+   */
+  async branch(
+    agentId: AgentId,
+    entryId: EntryId,
+    { summary, timeoutMs }: { summary?: string; timeoutMs?: number } = {},
+  ): Promise<void> {
+    const body = await branchMessage(this.#ports.store, agentId, entryId, summary);
+    await this.postAndAwait({ to: { agentId }, body }, { timeoutMs });
+  }
+
   /** What waits at an agent, what each message will do, and what was dropped. */
   async whatWaits(agentId: AgentId): Promise<WhatWaits> {
     const record = await this.#ports.store.agent(agentId);
@@ -682,7 +710,7 @@ export class AgentSystem {
 
   /** What it takes to make an agent is prepared only where there may be none; who comes first is decided by the commit. */
   async #recipientOf(to: Extract<Address, { descriptor: unknown }>): Promise<Recipient> {
-    const { store, ids, clock } = this.#ports;
+    const { store } = this.#ports;
     const { descriptor, profile = DEFAULT_PROFILE, sessionKey = sessionKeyOf(descriptor, profile) } = to;
     if (this.#knownKeys.has(sessionKey)) return { sessionKey };
     const valid = agentDescriptorSchema.safeParse(descriptor);
@@ -695,7 +723,8 @@ export class AgentSystem {
       this.#knownKeys.add(sessionKey);
       return { sessionKey };
     }
-    return recipientOf(seedAgent(ids, descriptor, clock.now(), profile, sessionKey));
+    const { inheritsParent } = this.#options;
+    return recipientOf(await seedFor(this.#ports, { descriptor, profile, sessionKey }, inheritsParent));
   }
 
   async #lookUp(agentId: AgentId, seq: number): Promise<void> {

@@ -3,6 +3,7 @@ import { type Addressed, type Conversation, userDescriptor } from "../core/addre
 import type { Accepted, Connector, ConnectorHost, IncomingMessage } from "../core/connector.ts";
 import { messageId } from "../core/ids.ts";
 import type { Source } from "../core/message.ts";
+import { isOwner as isOwnerByDefault } from "../core/session-key.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import type { Posting } from "./agent-system.ts";
 
@@ -13,10 +14,19 @@ export type AddressOf = (incoming: Conversation) => Pick<Addressed, "descriptor"
 
 const byDescriptor: AddressOf = (incoming) => ({ descriptor: userDescriptor(incoming) });
 
+export interface HostOptions {
+  readonly address?: AddressOf;
+  /** Whether somebody is the owner; default: whoever sits at the terminal. */
+  readonly isOwner?: (sender: Pick<Conversation, "connector" | "userId">) => boolean;
+  readonly resetTriggers?: readonly string[];
+}
+
+export const ONLY_THE_OWNER_TEXT = "⚙️ Only the owner may use /send.";
+
 export function hostFor(
   connector: Pick<Connector, "name" | "replayHorizonMs">,
   post: Post,
-  addressOf: AddressOf = byDescriptor,
+  { address: addressOf = byDescriptor, isOwner = isOwnerByDefault, resetTriggers }: HostOptions = {},
 ): ConnectorHost {
   const common = (incoming: Omit<IncomingMessage, "text">) => ({
     to: addressOf(incoming),
@@ -25,6 +35,7 @@ export function hostFor(
     replayHorizonMs: connector.replayHorizonMs,
   });
   return {
+    ...(resetTriggers ? { resetTriggers } : {}),
     async accept(incoming) {
       const { text, files, replyToId, userId, senderName, queue } = incoming;
       return told(
@@ -51,6 +62,10 @@ export function hostFor(
       }
       if (command.name === "queue") {
         return told(await post({ ...common(incoming), body: { kind: "setting", queue: command.settings } }));
+      }
+      if (command.name === "send") {
+        const change = isOwner(incoming) ? { patch: { sendPolicy: command.policy } } : { refused: ONLY_THE_OWNER_TEXT };
+        return told(await post({ ...common(incoming), body: { kind: "setting", ...change } }));
       }
       const reset = await post({ ...common(incoming), body: { kind: "reset", by: "person" } });
       if (!command.text) return told(reset);

@@ -62,7 +62,7 @@ export async function resetSession(ports: RunPorts, holding: Holding, message: M
   const begins = ports.ids.uuid() as SessionId;
   const append = chain(ports.ids, holding, [resetMarker(begins, at, message.body.text)]);
   const state = stateAfterReset(holding.state, at);
-  await command(
+  await settleCommand(
     ports,
     holding,
     message,
@@ -86,48 +86,27 @@ export async function settleStop(ports: RunPorts, holding: Holding, message: Mes
   const { ops, stopped } = (await ports.stopChildren?.(holding.record)) ?? { ops: [], stopped: 0 };
   const reason = ended ? `stopped run ${run.id}` : "no run to stop";
   const text = ended || stopped > 0 ? stoppedText(stopped) : NOTHING_TO_STOP_TEXT;
-  await command(ports, holding, message, { site: "stop", reason, text }, {}, ops);
+  const also = ops.map((op) => claiming(op, holding.node));
+  await settleCommand(ports, holding, message, { site: "stop", reason, text }, { ops: also });
 }
 
-/** How the agent is to treat what arrives while it is busy, from now on. */
-export async function changeSettings(ports: RunPorts, holding: Holding, message: Message): Promise<void> {
-  if (message.body.kind !== "setting") return;
-  const { queueMode: _mode, queueDebounceMs: _debounce, queueCap: _cap, queueDrop: _drop, ...cleared } = holding.state;
-  const { queue } = message.body;
-  const { mode, debounceMs, cap, dropPolicy } = queue ?? {};
-  const state = {
-    ...(queue ? holding.state : cleared),
-    ...(mode === undefined ? {} : { queueMode: mode }),
-    ...(debounceMs === undefined ? {} : { queueDebounceMs: debounceMs }),
-    ...(cap === undefined ? {} : { queueCap: cap }),
-    ...(dropPolicy === undefined ? {} : { queueDrop: dropPolicy }),
-    updatedAt: ports.clock.now(),
-  } as Holding["state"];
-  const said = Object.entries(queue ?? {})
-    .map(([name, value]) => `${name} ${value}`)
-    .join(", ");
-  const text = queue ? `⚙️ Queue: ${said || "unchanged"}.` : "⚙️ Queue: back to the default.";
-  await command(ports, holding, message, { site: "setting", reason: "settings changed", text }, { state });
-}
-
-type Beside = Pick<Parameters<Holding["commit"]>[0], "append" | "state" | "begins">;
+type Beside = Partial<Pick<Parameters<Holding["commit"]>[0], "ops" | "append" | "state" | "begins">>;
 
 /** Settles a person's command and owes them a word about it, in one commit. */
-async function command(
+export async function settleCommand(
   ports: RunPorts,
   holding: Holding,
   message: Message,
   { site, reason, text }: { site: string; reason: string; text: string },
   beside: Beside = {},
-  also: readonly Op[] = [],
 ): Promise<void> {
   const told = notice(ports, holding, message, text);
   const ops: Op[] = [
     ...told.map((delivery): Op => ({ op: "delivery.add", delivery })),
     { op: "message.settle", settlements: [settlement(message, "recorded", reason)] },
-    ...also.map((op) => claiming(op, holding.node)),
+    ...(beside.ops ?? []),
   ];
-  const { results } = await holding.commit({ site, ops, ...beside });
+  const { results } = await holding.commit({ site, ...beside, ops });
   ports.owed(told);
   ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
 }

@@ -41,7 +41,7 @@ export const REGISTRY: Registry = {
     load: async () => (await import("./commands/home.ts")).homeCommand,
   },
   agents: {
-    summary: "list agents, and show one",
+    summary: "list agents, show one, change what one was told, go back in its history",
     load: async () => (await import("./commands/agents.ts")).agentsCommand,
   },
   tree: {

@@ -6,6 +6,7 @@ import type { DeliveryContext, Payload, SendingClass } from "./delivery.ts";
 import type { FileReference } from "./file-reference.ts";
 import type { AgentId, DeliveryId, MessageId } from "./ids.ts";
 import type { QueueSettings } from "./queue.ts";
+import type { SendDecision } from "./send-policy.ts";
 
 export interface ConnectorCapabilities {
   readonly sendText: boolean;
@@ -51,7 +52,9 @@ export type IncomingCommand = Omit<IncomingMessage, "text" | "files"> & {
     | { readonly name: "stop" }
     | { readonly name: "compact"; readonly instructions?: string }
     /** How to treat what arrives while the agent is busy; `null`: back to the default. */
-    | { readonly name: "queue"; readonly settings: Partial<QueueSettings> | null };
+    | { readonly name: "queue"; readonly settings: Partial<QueueSettings> | null }
+    /** Whether the agent may send at all; `null`: what the rules say. Only the owner may say so. */
+    | { readonly name: "send"; readonly policy: SendDecision | null };
 };
 
 /** What accepting says. `stale`: older than the channel's replay horizon, refused with a trace (M5). */
@@ -59,10 +62,12 @@ export type Accepted =
   | { readonly status: "accepted" | "duplicate"; readonly agentId: AgentId; readonly messageId: MessageId }
   | { readonly status: "stale" };
 
-/** What a connector may call. Both are durable when they resolve; a rejection means: not accepted, do not acknowledge. */
+/** What a connector may call. Both calls are durable when they resolve; a rejection means: not accepted, do not acknowledge. */
 export interface ConnectorHost {
   accept(message: IncomingMessage): Promise<Accepted>;
   command(command: IncomingCommand): Promise<Accepted>;
+  /** The words that begin a new session here. */
+  readonly resetTriggers?: readonly string[];
 }
 
 export interface OutgoingDelivery {

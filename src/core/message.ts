@@ -57,8 +57,18 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     text: z.string().optional(),
     by: z.enum(["person", "daily", "idle", "system"]),
   }),
-  /** Tells the agent how to treat what arrives while it is busy; `null` takes that back. */
-  z.object({ kind: z.literal("setting"), queue: queueSettingsSchema.partial().nullable() }),
+  /** Changes the agent's overrides; its owner writes them when the message's turn comes. */
+  z.object({
+    kind: z.literal("setting"),
+    /** How to treat what arrives while it is busy; `null` takes that back. */
+    queue: queueSettingsSchema.partial().nullable().optional(),
+    /** Fields of the state that may be set from outside, `null` clears one; checked by `patchState`. */
+    patch: z.record(z.string(), z.unknown()).optional(),
+    /** Why nothing may be changed: what the person is told instead. */
+    refused: z.string().optional(),
+  }),
+  /** Goes back to an entry of the current session and continues from there. */
+  z.object({ kind: z.literal("branch"), entryId: z.string().min(1), summary: z.string().optional() }),
   /** Ends the run that works on what came before this message. */
   z.object({ kind: z.literal("stop") }),
   /** What a permanent agent is told about itself from now on. */

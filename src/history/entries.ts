@@ -70,6 +70,7 @@ export function messageEntry(message: Message, runId?: RunId): Bare | undefined 
     case "stop":
     case "setting":
     case "describe":
+    case "branch":
     case "restore":
     case "compact":
     case "permission":

@@ -123,6 +123,8 @@ function withoutRun(waiting: readonly Waiting[]): Choice | undefined {
       return { act: "settle", message, reason: "described anew" };
     case "setting":
       return { act: "settle", message, reason: "settings changed" };
+    case "branch":
+      return { act: "settle", message, reason: "went back" };
     case "reset":
       return { act: "reset", message };
     case "stop":

@@ -1,11 +1,13 @@
 /**
- * Reads what a person typed on the connector's side: a stop, a reset, a compaction, a queue setting, or a message. The engine itself
- * never looks for commands in text.
+ * Reads what a person typed on the connector's side: a stop, a reset, a compaction, a setting, or a message. The engine
+ * itself never looks for commands in text.
  */
 import type { QueueSettings } from "../core/queue.ts";
 import { parseResetCommand } from "../core/reset-command.ts";
+import type { SendDecision } from "../core/send-policy.ts";
 import { isAbortText } from "./abort-words.ts";
 import { parseQueueDirective } from "./queue-directive.ts";
+import { parseSendDirective } from "./send-directive.ts";
 
 export type Typed =
   | { readonly kind: "stop" }
@@ -15,15 +17,18 @@ export type Typed =
   | { readonly kind: "compact"; readonly instructions?: string }
   /** `null`: back to the default. */
   | { readonly kind: "queue"; readonly settings: Partial<QueueSettings> | null }
+  | { readonly kind: "send"; readonly policy: SendDecision | null }
   /** `queue` holds for this message only. */
   | { readonly kind: "message"; readonly text: string; readonly queue?: Partial<QueueSettings> };
 
-export function readTyped(text: string, triggers?: readonly string[]): Typed {
+export function readTyped(text: string, triggers?: readonly string[], mentions?: readonly string[]): Typed {
   if (isAbortText(text)) return { kind: "stop" };
-  const reset = parseResetCommand(text, triggers);
+  const reset = parseResetCommand(text, triggers, mentions);
   if (reset) return { kind: "reset", ...(reset.text ? { text: reset.text } : {}) };
   const compact = /^\/compact(?:\s*:)?(?:\s+([\s\S]+))?$/iu.exec(text.trim());
   if (compact) return { kind: "compact", ...(compact[1] ? { instructions: compact[1].trim() } : {}) };
+  const policy = parseSendDirective(text);
+  if (policy !== undefined) return { kind: "send", policy };
   const directive = parseQueueDirective(text);
   if (!directive) return { kind: "message", text };
   const { rest, settings, reset: clear } = directive;

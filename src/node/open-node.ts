@@ -12,6 +12,8 @@ import type { Log } from "../core/log.ts";
 import type { Model } from "../core/model.ts";
 import type { Ports } from "../core/ports.ts";
 import { isStale, resetPolicyFor } from "../core/session-freshness.ts";
+import { isOwner } from "../core/session-key.ts";
+import { inheritsParent } from "../core/thread-settings.ts";
 import type { ToolHost } from "../core/tool.ts";
 import type { RunLimits } from "../runs/run-ports.ts";
 import { agentTools, olderAgentTools } from "../tools/agents/agent-tools.ts";
@@ -155,6 +157,10 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       // A model that is handed in is not looked for.
       contextLimits: contextLimitsOf(config, options.model ? withoutLooking(models) : models),
       address: (incoming) => addressFor(incoming, config),
+      isOwner: (sender) => isOwner(sender, config.owner.accounts),
+      resetTriggers: config.session.resetTriggers,
+      inheritsParent: (descriptor) => inheritsParent(config.session.thread, descriptor),
+      sendPolicy: config.session.sendPolicy,
       isStale: (agent, last, now) => isStale(resetPolicyFor(agent, config.session.reset), last, now, timeZone),
     });
     const { retention } = config;

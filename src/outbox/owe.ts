@@ -5,6 +5,7 @@
 import type { Connector } from "../core/connector.ts";
 import { type DeliveryContext, deliveryId, type NewDelivery, type Payload, targetKey } from "../core/delivery.ts";
 import type { AgentId, RunId } from "../core/ids.ts";
+import type { AroundReply } from "./around-reply.ts";
 import { isSilentReply } from "./silent-reply.ts";
 import { splitText } from "./split-text.ts";
 
@@ -40,9 +41,18 @@ export interface AlreadySent {
 }
 
 /** A run's final reply: sent, or suppressed with its reason. Never nothing, so that it can be seen (L5). */
-export function oweReply(owing: Owing, payload: Payload, sent: AlreadySent): readonly NewDelivery[] {
+export function oweReply(
+  owing: Owing,
+  payload: Payload,
+  sent: AlreadySent,
+  { before, behind }: AroundReply = {},
+): readonly NewDelivery[] {
   const reason = whySuppressed(owing.target, payload, sent);
-  return reason ? [suppressed(owing, payload, reason)] : owe(owing, payload);
+  if (reason) return [suppressed(owing, payload, reason)];
+  const first = before === undefined ? [] : owe(owing, { text: before });
+  const text = [payload.text || [], behind ?? []].flat().join("\n\n");
+  const rest = { ...owing, ordinal: owing.ordinal + first.length };
+  return [...first, ...owe(rest, text ? { ...payload, text } : payload)];
 }
 
 /** What is not sent, and why. */

@@ -12,6 +12,7 @@ import { chain, type ToolResult, toolEntry } from "../history/entries.ts";
 import { owe } from "../outbox/owe.ts";
 import { callTool, textOutput } from "./call-tool.ts";
 import { graceAfter } from "./grace.ts";
+import { heedSendPolicy, maySend, tellIfBlocked } from "./heed-send-policy.ts";
 import { type Holding, LostHolding } from "./holding.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { RunPorts } from "./run-ports.ts";
@@ -103,9 +104,13 @@ async function commitResults(
   const calls = run.body.calls.map(
     (call): CallRecord => (call.state === "intended" ? { ...call, state: "done" } : call),
   );
-  const deliveries = owedByTools(ports, run, outputs, at);
-  const sent = outputs.flatMap((output) => output.deliveries ?? []);
-  const rest = calls.some((call) => call.state !== "done") ? intendNext(ports, holding.record, calls) : [];
+  const agent = holding.record;
+  const { sendPolicy } = ports;
+  const deliveries = heedSendPolicy(sendPolicy, agent, owedByTools(ports, run, outputs, at));
+  const sent = outputs
+    .flatMap((output) => output.deliveries ?? [])
+    .filter(({ target }) => maySend(sendPolicy, agent, target));
+  const rest = calls.some((call) => call.state !== "done") ? intendNext(ports, agent, calls) : [];
   const body: RunBody = {
     ...run.body,
     calls: rest,
@@ -115,7 +120,7 @@ async function commitResults(
     sentTargets: [...(run.body.sentTargets ?? []), ...sent.map(({ target }) => target)],
   };
   const entries = batch.map((call, index) =>
-    toolEntry(resultOf(call, outputs[index] ?? textOutput("", true)), at, run.id),
+    toolEntry(resultOf(call, tellIfBlocked(sendPolicy, agent, outputs[index] ?? textOutput("", true))), at, run.id),
   );
   const ops: Op[] = outputs.flatMap((output) => output.ops ?? []).map((op) => claiming(op, holding.node));
   for (const delivery of deliveries) ops.push({ op: "delivery.add", delivery });

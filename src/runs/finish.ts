@@ -9,9 +9,11 @@ import type { RunBody, RunErrorKind, RunOutcome, RunResult } from "../core/run.t
 import { routingFacts } from "../core/session-facts.ts";
 import type { AgentState } from "../core/state.ts";
 import { chain, toolEntry } from "../history/entries.ts";
+import { type AroundReply, aroundReply } from "../outbox/around-reply.ts";
 import { owe, oweReply, suppressed } from "../outbox/owe.ts";
 import { claiming, openCalls, resultOf } from "./act.ts";
 import { NOT_STARTED, textOutput, UNKNOWN_OUTCOME } from "./call-tool.ts";
+import { heedSendPolicy } from "./heed-send-policy.ts";
 import { type Committing, type Holding, LostHolding } from "./holding.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { Reply, RunPorts } from "./run-ports.ts";
@@ -56,7 +58,9 @@ export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, en
   const agent = { ...holding.record, state: ending.state ?? holding.state };
   const reply =
     payload && !payload.isError && ports.replyOf?.(agent, run, { payload, reasoning: ending.reasoning ?? "" });
-  const deliveries = repliesOf(ports, run, reply || undefined, payload, at);
+  const around = aroundReply(agent.state, { ...ending, usage: run.body.usage, sessionKey: agent.sessionKey });
+  const owed = repliesOf(ports, run, { reply: reply || undefined, around }, payload, at);
+  const deliveries = heedSendPolicy(ports.sendPolicy, agent, owed);
   const body: RunBody = {
     ...run.body,
     calls: [],
@@ -127,7 +131,7 @@ async function commitWithOthers(
 function repliesOf(
   ports: RunPorts,
   run: LiveRun,
-  reply: Reply | undefined,
+  { reply, around }: { readonly reply: Reply | undefined; readonly around: AroundReply },
   payload: Payload | undefined,
   at: number,
 ): readonly NewDelivery[] {
@@ -136,9 +140,10 @@ function repliesOf(
   const owing = { agentId, runId, ordinal: body.deliveries, at, target: body.delivery, connectors: ports.connectors };
   if (payload.isError) return owe(owing, payload);
   const sent = { texts: body.sentTexts ?? [], targets: body.sentTargets ?? [] };
-  if (reply?.suppress !== undefined) return [suppressed(owing, payload, reply.suppress)];
+  if (!reply) return oweReply(owing, payload, sent, around);
+  if (reply.suppress !== undefined) return [suppressed(owing, payload, reply.suppress)];
   const owed: NewDelivery[] = [];
-  for (const one of reply?.payloads ?? [payload]) {
+  for (const one of reply.payloads) {
     owed.push(...oweReply({ ...owing, ordinal: owing.ordinal + owed.length }, one, sent));
   }
   return owed;

@@ -8,6 +8,7 @@ import type { ModelChoice } from "../core/model.ts";
 import type { Ports } from "../core/ports.ts";
 import type { RunResult } from "../core/run.ts";
 import type { RunWishes } from "../core/run-wishes.ts";
+import type { SendPolicy } from "../core/send-policy.ts";
 import type { AgentState } from "../core/state.ts";
 import type { SystemPromptReport } from "../core/system-prompt-report.ts";
 import type { RunEvents } from "./events.ts";
@@ -75,6 +76,8 @@ export interface RunPorts extends Ports {
   sessionFor?(agent: AgentRecord, messages: readonly Message[]): Promise<AgentState | undefined>;
   /** How large this agent's context may be, with the model that would answer now. Absent: the defaults. */
   contextLimits?(agent: AgentRecord, wishes?: RunWishes): ContextLimits | Promise<ContextLimits>;
+  /** Whether agents may send, beside what each was told itself. */
+  readonly sendPolicy?: SendPolicy;
   /** Told of deliveries that have just been committed. */
   owed(deliveries: readonly NewDelivery[]): void;
   /** Told of messages to agents that a tool's step has just committed. */

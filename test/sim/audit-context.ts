@@ -2,7 +2,7 @@
  * L11, from what the model was sent: every request is one a provider accepts, and a history builds the same bytes each
  * time it is read, whoever reads it and whatever died before.
  */
-import { broken, push, type View, type Violation } from "./audit-view.ts";
+import { broken, parsed, push, type View, type Violation } from "./audit-view.ts";
 import { type ModelCall, SUMMARY_OPENS } from "./scripted-model.ts";
 
 export function* context(view: View): Iterable<Violation> {
@@ -13,7 +13,15 @@ export function* context(view: View): Iterable<Violation> {
     if (known) known.push(call);
     else sessions.set(call.sessionId, [call]);
   }
-  for (const calls of sessions.values()) {
+  // Who went back is told less than before: what that must be is the law of branches.
+  const back = new Set(view.branches.map(({ agentId }) => agentId));
+  const left = new Set(
+    view.listed.flatMap(({ agent, lines }) =>
+      back.has(agent.id) ? lines.flatMap((line) => parsed(line).sessionId ?? []) : [],
+    ),
+  );
+  for (const [sessionId, calls] of sessions) {
+    if (left.has(sessionId)) continue;
     const stretches = bySummary(calls);
     for (const stretch of stretches.values()) yield* sameBytes(view, stretch);
     yield* onlyForward(view, calls);

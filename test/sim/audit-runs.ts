@@ -27,7 +27,7 @@ function* oneLiveRun({ listed, calls }: View): Iterable<Violation> {
   for (const call of calls) for (const mark of [call.answer ?? "", ...call.asked]) byMark.set(mark, call);
   for (const { agent, lines, runs: all } of listed) {
     let before: ReadonlySet<string> = new Set();
-    for (const session of sessionsOf(lines.map(parsed))) {
+    for (const session of sessionsOf(lines.map(parsed)).flatMap(branchesOf)) {
       if (session[0]?.type !== "compaction") before = new Set();
       const kept = session.flatMap((line) => callOf(byMark, line));
       for (const [a, b] of pairs(kept)) {
@@ -61,6 +61,19 @@ function sessionsOf(lines: readonly Line[]): readonly (readonly Line[])[] {
     sessions.at(-1)?.push(line);
   }
   return sessions;
+}
+
+/** Where somebody went back, each way from the beginning to a tip is told on its own. */
+function branchesOf(session: readonly Line[]): readonly (readonly Line[])[] {
+  const parents = new Set(session.map(({ parentId }) => parentId));
+  const tips = session.filter(({ id }) => id !== undefined && !parents.has(id));
+  if (tips.length < 2) return [session];
+  const byId = new Map(session.map((line) => [line.id, line]));
+  return tips.map((tip) => {
+    const way: Line[] = [];
+    for (let at: Line | undefined = tip; at; at = byId.get(at.parentId ?? "-")) way.push(at);
+    return way.reverse();
+  });
 }
 
 /** The model call an assistant's line in history comes from. A silent answer bears no mark. */

@@ -22,6 +22,9 @@ export type Law =
   | "M13"
   | "M21"
   | "M23"
+  | "M10"
+  | "fork"
+  | "branch"
   | "identity"
   | "keys"
   | "liveness"
@@ -87,9 +90,17 @@ export const pairs = <T>(list: readonly T[]): [T, T][] => list.slice(1).map((ite
 export interface Line {
   readonly type?: string;
   readonly id?: string;
+  readonly parentId?: string | null;
   readonly role?: string;
+  readonly runId?: string;
+  readonly seqs?: readonly number[];
+  readonly timestamp?: number;
+  /** Of a marker: the session it begins. */
   readonly sessionId?: string;
   readonly hidden?: boolean;
+  /** Of a header: the session this one was forked from. */
+  readonly parentSession?: string;
+  readonly summary?: string;
   readonly toolCallId?: string;
   readonly content?: readonly {
     readonly type?: string;

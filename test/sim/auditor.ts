@@ -9,6 +9,7 @@ import { compaction } from "./audit-compaction.ts";
 import { context } from "./audit-context.ts";
 import { keys } from "./audit-keys.ts";
 import { runs } from "./audit-runs.ts";
+import { sessions } from "./audit-sessions.ts";
 import { talk } from "./audit-talk.ts";
 import { triggers } from "./audit-triggers.ts";
 import {
@@ -44,6 +45,7 @@ export function audit(evidence: Evidence): readonly Violation[] {
     ...talk(view),
     ...triggers(view),
     ...compaction(view),
+    ...sessions(view),
     ...evidence.listed.flatMap((one) => [...lawfulState(one)]),
   ];
 }

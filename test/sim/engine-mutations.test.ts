@@ -32,6 +32,9 @@ test("every law the engine is held to has a mutation that breaks it", () => {
     "M23",
     "identity",
     "keys",
+    "M10",
+    "fork",
+    "branch",
     "liveness",
   ] as const) {
     expect(laws, law).toContain(law);

@@ -2,19 +2,18 @@
  * Deliberately broken worlds around the real engine. Its code has no switches, so it is broken through its ports: a store,
  * tools and connectors that do to it what a careless change of its own code would do. Each names the law that must find it.
  */
-import type { Change, CommitResult, Op } from "../../src/core/change.ts";
+import type { Change, Op } from "../../src/core/change.ts";
 import type { AgentId, MessageId } from "../../src/core/ids.ts";
 import type { Ports } from "../../src/core/ports.ts";
 import type { CallRecord } from "../../src/core/run.ts";
 import type { Store } from "../../src/core/store.ts";
+import { type BreakPorts, committing, reading, readingLines, rewriting } from "./break-ports.ts";
 import { CONTEXT_MUTATIONS } from "./context-mutations.ts";
 import { MESSAGE_MUTATIONS } from "./message-mutations.ts";
 import { MODEL_MUTATIONS } from "./model-mutations.ts";
 import { MUTATIONS, type Mutation } from "./mutations.ts";
 import { TRIGGER_MUTATIONS } from "./mutations-triggers.ts";
-
-/** A wrapper around the ports of each life of a node. */
-export type BreakPorts = (ports: Ports) => Ports;
+import { SESSION_MUTATIONS } from "./session-mutations.ts";
 
 const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   {
@@ -258,30 +257,12 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   ...MESSAGE_MUTATIONS,
   ...MODEL_MUTATIONS,
   ...CONTEXT_MUTATIONS,
+  ...SESSION_MUTATIONS,
   ...MUTATIONS.flatMap((mutation) => {
     const bound = FOR_THE_ENGINE[mutation.name];
     return bound && mutation.store ? [{ ...mutation, ...bound }] : [];
   }),
 ];
-
-function committing(commit: (store: Store, change: Change) => Promise<CommitResult>): BreakPorts {
-  return (ports) => ({ ...ports, store: { ...ports.store, commit: (change) => commit(ports.store, change) } });
-}
-
-function rewriting(rewrite: (op: Op) => Op): BreakPorts {
-  return committing((store, change) => store.commit({ ...change, ops: change.ops.map(rewrite) }));
-}
-
-function reading(read: (store: Store) => Partial<Store>): BreakPorts {
-  return (ports) => ({ ...ports, store: { ...ports.store, ...read(ports.store) } });
-}
-
-function readingLines(change: (line: string) => string): BreakPorts {
-  return reading((store) => ({
-    linesBack: async (agentId, page) =>
-      (await store.linesBack(agentId, page)).map(({ position, line }) => ({ position, line: change(line) })),
-  }));
-}
 
 function sorted(blocks: string): string {
   const value = JSON.parse(blocks) as Record<string, unknown>[];

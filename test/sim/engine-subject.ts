@@ -3,6 +3,7 @@ import { AgentSystem } from "../../src/agents/agent-system.ts";
 import { configDefaults } from "../../src/config/config-schema.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
 import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../src/core/compaction-settings.ts";
+import { isStale, resetPolicyFor } from "../../src/core/session-freshness.ts";
 import { agentsWorldOf } from "../../src/node/agents-world.ts";
 import { Triggers } from "../../src/triggers/triggers.ts";
 import { withTalk } from "./agent-talk.ts";
@@ -41,9 +42,23 @@ export const engine: SubjectUnderTest = {
     "keys",
     "triggers",
     "context",
+    "sessions",
   ],
   async start(ports, node) {
-    const { name, leaseMs, alone, restore, queue, lanes, crowd, budgets, model, triggers: scheduling, context } = node;
+    const {
+      name,
+      leaseMs,
+      alone,
+      restore,
+      queue,
+      lanes,
+      crowd,
+      budgets,
+      model,
+      triggers: scheduling,
+      context,
+      reset,
+    } = node;
     const world = agentsWorldOf({ ...ports, config: CONFIG, system: () => system });
     const tools = withTalk(ports.tools, world, crowd);
     const triggers = scheduling ? new Triggers(ports, { zone: "UTC", pollMs: 2_000 }) : undefined;
@@ -56,6 +71,7 @@ export const engine: SubjectUnderTest = {
         ...(queue ? { queue: { ...configDefaults.queue, byChannel: {}, ...queue } } : {}),
         ...(lanes ? { lanes } : {}),
         ...(context ? { contextLimits: () => limitsOf(context) } : {}),
+        ...(reset ? { isStale: (agent, last, now) => isStale(resetPolicyFor(agent, reset), last, now, "UTC") } : {}),
         runs: { timeoutMs: 30_000 },
         ...(budgets ? { budgets: { limitsFor: () => budgets, dayOf: () => "today" } } : {}),
         ...(triggers ? { hooks: triggers.hooks } : {}),
@@ -72,6 +88,7 @@ export const engine: SubjectUnderTest = {
       },
       abort: (runId) => system.abort(runId),
       updateJob: (id, patch) => triggers?.cron.update(id, patch) ?? Promise.resolve(),
+      branch: (agentId, entryId, summary) => system.branch(agentId, entryId, { summary, timeoutMs: 120_000 }),
     };
   },
 };

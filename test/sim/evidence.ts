@@ -7,6 +7,7 @@ import type { RunRecord } from "../../src/core/run.ts";
 import type { StoreReader } from "../../src/core/store.ts";
 import type { WaitEdge } from "../../src/core/wait.ts";
 import type { AbortRecord } from "./aborts.ts";
+import type { BranchRecord } from "./branches.ts";
 import type { Channel } from "./channel.ts";
 import type { JobEvidence } from "./jobs.ts";
 import type { KeyUse } from "./routed-model.ts";
@@ -29,6 +30,7 @@ export interface Evidence {
   readonly budgets: readonly BudgetRecord[];
   readonly reservations: readonly Reservation[];
   readonly keyUses: readonly KeyUse[];
+  readonly branches: readonly BranchRecord[];
   /** How often a process died otherwise than in peace. */
   readonly deaths: number;
   /** The processes that were paused, once for each time. */

@@ -3,12 +3,14 @@
 import type { Config } from "../../src/config/config-schema.ts";
 import type { Limits } from "../../src/core/budget.ts";
 import type { SendingClass } from "../../src/core/delivery.ts";
+import type { ResetSettings } from "../../src/core/session-freshness.ts";
 import type { LaneSizes } from "../../src/runs/lanes.ts";
 import { CALM_CHANNEL, CALM_STORE, type ChannelFaults, type StoreFaults } from "./faults.ts";
 import type { JobsShape } from "./jobs.ts";
 import { CONTEXT_SCENARIOS } from "./scenarios-context.ts";
 import { MESSAGE_SCENARIOS } from "./scenarios-messages.ts";
 import { MODEL_SCENARIOS } from "./scenarios-models.ts";
+import { SESSION_SCENARIOS } from "./scenarios-sessions.ts";
 import { TRIGGER_SCENARIOS } from "./scenarios-triggers.ts";
 import type { Feature } from "./subject.ts";
 import type { SimContext } from "./summariser.ts";
@@ -49,6 +51,12 @@ export interface Scenario {
   readonly keys?: boolean;
   /** How large contexts may be, and how summaries turn out. Absent: nothing comes near the limits. */
   readonly context?: SimContext;
+  /** When sessions begin anew by themselves; hours are those of UTC. Absent: never. */
+  readonly reset?: ResetSettings;
+  /** When the world begins, before or after its usual wall time. */
+  readonly wallOffsetMs?: number;
+  /** How often somebody goes back to an earlier answer. */
+  readonly branches?: Range;
   /** Nobody fails but by his own fault, however often a poisonous message kills the node (M13). */
   readonly innocentsLive?: boolean;
   /** How many runs a node has active at a time. */
@@ -82,6 +90,8 @@ export interface WorkloadShape {
   readonly systemMessages: Range;
   /** Threads each person writes in; each is a route of its own into the same agent. */
   readonly threads?: number;
+  /** Threads of each conversation that are agents of their own and begin with their parent's context. */
+  readonly forks?: number;
   /** How often a person changes the queue mode. */
   readonly modeChanges?: Range;
   /** Words behind each message. */
@@ -382,6 +392,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...QUEUE_SCENARIOS.map(([name, about, changed]) => scenario(name, about, changed)),
   ...TRIGGER_SCENARIOS.map(([name, about, changed]) => scenario(name, about, changed)),
   ...CONTEXT_SCENARIOS.map(([name, about, changed]) => scenario(name, about, changed)),
+  ...SESSION_SCENARIOS.map(([name, about, changed]) => scenario(name, about, changed)),
   scenario("big-outputs", "tools that say more than the model is shown", {
     needs: ["tools", "files"],
     workload: { directives: { "tool:big": 0.2, "tool:safe": 0.1 } },

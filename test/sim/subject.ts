@@ -4,9 +4,10 @@
  */
 import type { Config } from "../../src/config/config-schema.ts";
 import type { Limits } from "../../src/core/budget.ts";
-import type { RunId } from "../../src/core/ids.ts";
+import type { AgentId, EntryId, RunId } from "../../src/core/ids.ts";
 import type { ModelChoice } from "../../src/core/model.ts";
 import type { Ports } from "../../src/core/ports.ts";
+import type { ResetSettings } from "../../src/core/session-freshness.ts";
 import type { LaneSizes } from "../../src/runs/lanes.ts";
 import type { SimContext } from "./summariser.ts";
 
@@ -17,6 +18,8 @@ export interface Subject {
   abort?(runId: RunId): Promise<boolean>;
   /** Changes a cron job. */
   updateJob?(id: string, patch: unknown): Promise<unknown>;
+  /** Goes back to an entry of the agent's current session. Resolves when it has happened. */
+  branch?(agentId: AgentId, entryId: EntryId, summary?: string): Promise<void>;
 }
 
 export interface Person {
@@ -55,6 +58,8 @@ export interface SubjectNode {
   readonly triggers?: boolean;
   /** How large contexts may be. Absent: as large as they are by default. */
   readonly context?: SimContext;
+  /** When sessions begin anew by themselves; hours are those of UTC. Absent: never. */
+  readonly reset?: ResetSettings;
 }
 
 /** Starts an instance, including the connectors in `ports.connectors`. May be called again after a crash at any point. */
@@ -77,7 +82,9 @@ export type Feature =
   | "budgets"
   | "keys"
   | "triggers"
-  | "context";
+  | "context"
+  /** Sessions that go stale, threads that fork, going back. */
+  | "sessions";
 
 export interface SubjectUnderTest {
   readonly name: string;

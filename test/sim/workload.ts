@@ -10,6 +10,9 @@ export interface Conversation {
   readonly channel: string;
   readonly user: string;
   readonly route: DeliveryContext;
+  /** The thread of the conversation whose agent this is, and its name. */
+  readonly thread?: number;
+  readonly parent?: string;
 }
 
 export type WorkItem =
@@ -64,21 +67,29 @@ export function makeWorkload(random: Random, shape: WorkloadShape, channels: rea
   let ids = 0;
   let at = 200;
 
-  const incoming = ({ channel, user, route }: Conversation): Omit<IncomingMessage, "text"> => ({
+  const incoming = ({ channel, user, route, thread: threadId }: Conversation): Omit<IncomingMessage, "text"> => ({
     connector: channel,
     userId: user,
     channelId: user,
     peerKind: "dm",
+    ...(threadId === undefined ? {} : { threadId }),
     messageId: `m${++ids}`,
     delivery: shape.threads ? { ...route, threadId: thread(random.int(1, shape.threads)) } : route,
   });
   // Threads are named by numbers and by words: both must be routes.
   const thread = (n: number): number | string => (n % 2 === 0 ? n : `thread ${n}`);
 
+  const inThread = ({ name, channel, user, route }: Conversation, n: number): Conversation => ({
+    ...{ name: `${name}#${n}`, channel, user, thread: n, parent: name },
+    route: { ...route, threadId: n },
+  });
+
   while (tokens < total) {
     // Everybody greets first, then by chance.
     const newcomer = conversations[greeted++];
-    const speaker = newcomer ?? random.pick(conversations);
+    const person = newcomer ?? random.pick(conversations);
+    const speaker =
+      !newcomer && shape.forks && random.chance(0.5) ? inThread(person, random.int(1, shape.forks)) : person;
     const size = Math.min(random.int(...(newcomer ? shape.greeting : shape.burst)), total - tokens);
     for (let n = 0; n < size; n++) {
       const token = `t${++tokens}`;

@@ -12,6 +12,7 @@ import type { Database } from "../../src/store/sqlite/database.ts";
 import { makeAborts } from "./aborts.ts";
 import type { Violation } from "./audit-view.ts";
 import { audit, lawfulState } from "./auditor.ts";
+import { makeBranches } from "./branches.ts";
 import { type Channel, makeChannel } from "./channel.ts";
 import { type Coverage, type CrashAim, makeCrashPlan } from "./crash-plan.ts";
 import { fileDatabase, memoryDatabase } from "./database.ts";
@@ -160,7 +161,7 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
   const processWorld = {
     scheduler,
     log,
-    wall: (node: string) => WALL_START + scheduler.time + (wallOffset.get(node) ?? 0),
+    wall: (node: string) => WALL_START + (scenario.wallOffsetMs ?? 0) + scheduler.time + (wallOffset.get(node) ?? 0),
     fateAt: plan.at,
     onPause(process: SimProcess) {
       paused.push(process.name);
@@ -209,6 +210,7 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
         ...(scenario.keys ? { model: ROUTED_CHOICE } : {}),
         triggers: scenario.jobs !== undefined,
         context: scenario.context,
+        reset: scenario.reset,
       });
       lives.set(node, { process, subject: running, life });
     } catch (error) {
@@ -275,6 +277,8 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     scenario.jobs,
   );
   if (scenario.jobs) times(scenario.jobs.edits, () => jobs.edit());
+  const branches = makeBranches({ random: random.fork("branches"), log, backend, living: () => [...lives.values()] });
+  if (scenario.branches) times(scenario.branches, () => void branches.ask());
   scheduler.after(faultsEnd, () => {
     log.write("world", "the faults end");
     faults.active = false;
@@ -393,6 +397,7 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
       budgets: await backend.reader.budgets({ limit: 10_000 }),
       reservations: await backend.reader.reservations({ limit: 10_000 }),
       keyUses: routed?.uses ?? [],
+      branches: branches.records,
       deaths,
       paused,
       leases: alone ? new Map() : store.leases,

@@ -1,8 +1,10 @@
-/** `rookery agents`: who lives here, what waits for each, and everything about one. Only reads, also beside a running node. */
+/** `rookery agents`: who lives here, what waits for each, and everything about one. What it changes is posted to the agent. */
 import type { AgentRecord } from "../../core/agent.ts";
 import { labelOf } from "../../core/descriptor.ts";
 import { InvalidInputError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
+import { type SessionPhase, sessionPhaseOf } from "../../core/session-phase.ts";
+import { backAction, setAction } from "../ask-agent.ts";
 import { defineAction, type Group } from "../command.ts";
 import { findAgent } from "../find-agent.ts";
 import { oneLine, timeText, wholeNumberFlag } from "../plain-text.ts";
@@ -43,7 +45,9 @@ const show = defineAction({
   async run({ args: [who = ""], paths, json, stdout, loadConfig }) {
     const { config } = await loadConfig();
     const agent = await readHome(paths, (store) => findAgent(store, who, config.session.mainKey));
-    stdout.write(json ? `${JSON.stringify(agent)}\n` : details(agent));
+    const zone = config.session.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const phase = sessionPhaseOf(agent, config.session.reset, Date.now(), zone);
+    stdout.write(json ? `${JSON.stringify({ ...agent, phase })}\n` : details(agent, phase));
     return undefined;
   },
 });
@@ -63,7 +67,7 @@ function summaryOf(agent: AgentRecord): Summary {
   return {
     id,
     kind: descriptor.type,
-    label: state.label ?? labelOf(descriptor),
+    label: state.label ?? state.displayName ?? labelOf(descriptor),
     sessionKey,
     waiting,
     running: runId !== undefined,
@@ -83,7 +87,7 @@ function table(rows: readonly Summary[]): string {
   return `${all.map((row) => line(row).trimEnd()).join("\n")}\n`;
 }
 
-function details(agent: AgentRecord): string {
+function details(agent: AgentRecord, phase: SessionPhase): string {
   const { id, sessionKey, profile, descriptor, state, sessionId, waiting, runId, stopped } = agent;
   const { tokens, stats, version: _, createdAt: __, updatedAt, ...more } = state;
   const rows: readonly (readonly [string, string])[] = [
@@ -92,7 +96,7 @@ function details(agent: AgentRecord): string {
     ["profile", profile],
     ["kind", descriptor.type],
     ["descriptor", JSON.stringify(descriptor)],
-    ["session", sessionId],
+    ["session", `${sessionId} (${phase})`],
     ["entries", String(agent.nextPos)],
     ["messages", `${agent.nextSeq - 1} accepted, ${waiting} waiting`],
     ["run", runId ?? "none"],
@@ -113,8 +117,9 @@ function details(agent: AgentRecord): string {
 }
 
 export const agentsCommand: Group = {
-  summary: "list agents, and show one",
-  description: "Reads only; a node may be running meanwhile.",
-  actions: { list, show },
+  summary: "list agents, show one, change what one was told, go back in its history",
+  description:
+    "list and show only read; a node may be running meanwhile. set and back need the home for themselves, and are done when the agent next works.",
+  actions: { list, show, set: setAction, back: backAction },
   fallback: "list",
 };

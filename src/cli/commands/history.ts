@@ -1,10 +1,11 @@
 /** `rookery history`: what was said to an agent and by it, the newest part in the order it happened. Only reads. */
+import { dirname, join } from "node:path";
 import { type Block, readEntry } from "../../core/entry.ts";
 import { InvalidInputError } from "../../core/errors.ts";
-import type { AgentId } from "../../core/ids.ts";
-import type { Line, StoreReader } from "../../core/store.ts";
+import type { SessionId } from "../../core/ids.ts";
+import type { Line } from "../../core/store.ts";
 import { describeCompaction } from "../../history/compaction/describe-compaction.ts";
-import { sessionLines, transcriptFileName, writeTranscript } from "../../history/transcript/write-transcript.ts";
+import { exportSession } from "../../history/transcript/export-session.ts";
 import { archiveSession } from "../archive-session.ts";
 import { defineAction } from "../command.ts";
 import { findAgent } from "../find-agent.ts";
@@ -14,18 +15,19 @@ import { readHome } from "../read-home.ts";
 const LIMIT = 20;
 const MAX = 1_000;
 const MAX_LINE = 500;
-const PAGE = 500;
 
 export const historyCommand = defineAction({
   summary: "show what was said to an agent and by it",
   usage: "<agent id or session key>",
   description:
-    "The last entries, oldest first; long texts are cut unless --full is given. With --transcript the current session is printed as a session file of that version instead.",
+    "The last entries, oldest first; long texts are cut unless --full is given. With --transcript or --export one session is written as a session file instead: printed, or put into a directory under its own name (a file that is there already is left alone).",
   arguments: { min: 1, max: 1 },
   options: {
     limit: { type: "string", value: "N", description: `how many entries at most (default: ${LIMIT})` },
     full: { type: "boolean", description: "texts as long as they are" },
-    transcript: { type: "string", value: "VERSION", description: "print the current session as a file: 2 or 3" },
+    transcript: { type: "string", value: "VERSION", description: "one session as a file: 2 or 3" },
+    session: { type: "string", value: "ID", description: "which session (default: the current one)" },
+    export: { type: "string", value: "DIR", description: "write the file into this directory" },
     archive: {
       type: "string",
       value: "DIR",
@@ -35,16 +37,17 @@ export const historyCommand = defineAction({
   async run({ args: [who = ""], flags, paths, json, stdout, stderr, loadConfig }) {
     const limit = wholeNumberFlag(flags.limit, LIMIT, MAX);
     if (limit === undefined) throw new InvalidInputError(`--limit takes a whole number from 1 to ${MAX}.`);
-    const version = versionOf(flags.transcript);
+    const version = versionOf(flags.transcript) ?? (flags.export === undefined ? undefined : 2);
+    if (flags.session !== undefined && version === undefined)
+      throw new InvalidInputError("--session goes with --transcript or --export.");
     const { config } = await loadConfig();
     await readHome(paths, async (store) => {
       const agent = await findAgent(store, who, config.session.mainKey);
       if (version !== undefined || flags.archive !== undefined) {
-        const { id: agentId, sessionId, leaf } = agent;
-        const lines = sessionLines(await allLines(store, agentId), sessionId);
-        const { text, skipped } = writeTranscript({ agentId, sessionId, leaf, lines }, version);
+        const sessionId = flags.session as SessionId | undefined;
+        const { name, text, skipped } = await exportSession(store, agent, { sessionId, version, cwd: paths.workspace });
         if (flags.archive !== undefined) {
-          const archived = await archiveSession(flags.archive, transcriptFileName(sessionId), text);
+          const archived = await archiveSession(flags.archive, name, text);
           if ("refused" in archived) throw new InvalidInputError(archived.refused, { hint: "Nothing was written." });
           const { file, backup, left } = archived;
           const told = `${file} written; ${left} older entries are only in ${backup}.`;
@@ -52,7 +55,10 @@ export const historyCommand = defineAction({
           return;
         }
         for (const { line, reason } of skipped) stderr.write(`rookery: warning: line ${line} left out: ${reason}\n`);
-        stdout.write(text);
+        if (flags.export === undefined) return void stdout.write(text);
+        const file = join(flags.export, name);
+        await writeNew(file, text);
+        stdout.write(json ? `${JSON.stringify({ file })}\n` : `${file}\n`);
         return;
       }
       const lines = [...(await store.linesBack(agent.id, { limit }))].reverse();
@@ -76,14 +82,16 @@ function versionOf(text: string | undefined): 2 | 3 | undefined {
   throw new InvalidInputError("--transcript takes 2 or 3.");
 }
 
-/** In portions: a history may be long, and its writer goes on meanwhile. */
-async function allLines(store: StoreReader, agentId: AgentId): Promise<readonly string[]> {
-  const lines: string[] = [];
-  for (let before: number | undefined; ; ) {
-    const page = await store.linesBack(agentId, { before, limit: PAGE });
-    for (const { line } of page) lines.push(line);
-    before = page.at(-1)?.position;
-    if (page.length < PAGE) return lines.reverse();
+/** Only for this user, and never over something that is there. */
+async function writeNew(file: string, text: string): Promise<void> {
+  const { mkdir, writeFile } = await import("node:fs/promises");
+  try {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await writeFile(file, text, { mode: 0o600, flag: "wx" });
+  } catch (cause) {
+    const isThere = (cause as { code?: unknown }).code === "EEXIST";
+    const what = isThere ? "is there already and was left alone" : `cannot be written: ${(cause as Error).message}`;
+    throw new InvalidInputError(`${file} ${what}.`, { cause, hint: "Choose another directory." });
   }
 }
 

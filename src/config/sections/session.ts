@@ -1,4 +1,5 @@
 /** How conversations are kept apart, when they begin anew, and whether they may send. */
+import { z } from "zod";
 import { DEFAULT_RESET_TRIGGERS } from "../../core/reset-command.ts";
 import { DEFAULT_RESET_HOUR, RESET_MODES } from "../../core/session-freshness.ts";
 import { DEFAULT_DM_SCOPE, DEFAULT_MAIN_KEY, DM_SCOPES } from "../../core/session-key.ts";
@@ -9,6 +10,7 @@ export const sessionDefaults = {
   dmScope: DEFAULT_DM_SCOPE,
   mainKey: DEFAULT_MAIN_KEY,
   reset: { mode: "daily", atHour: DEFAULT_RESET_HOUR },
+  thread: { inheritParent: true },
   sendPolicy: { default: "allow" },
 } as const;
 
@@ -32,6 +34,7 @@ const resetSchema = section({
   byChannel: named(partSchema).prefault({}),
 }).prefault({});
 
+const yesOrNo = () => z.boolean({ error: "expected true or false" });
 const action = () => oneOf(["allow", "deny"]);
 
 const ruleSchema = section({
@@ -66,6 +69,10 @@ export const sessionSchema = section({
     .optional(),
   resetTriggers: list(text("a word that begins a new session")).prefault([...DEFAULT_RESET_TRIGGERS]),
   reset: resetSchema,
+  thread: section({
+    inheritParent: yesOrNo().default(sessionDefaults.thread.inheritParent),
+    byChannel: named(section({ inheritParent: yesOrNo() })).prefault({}),
+  }).prefault({}),
   sendPolicy: section({
     default: action().default(sessionDefaults.sendPolicy.default),
     rules: list(ruleSchema).prefault([]),

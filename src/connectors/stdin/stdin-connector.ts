@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Connector, ConnectorHost, OutgoingDelivery, SendResult } from "../../core/connector.ts";
-import { readTyped } from "../../inbox/read-command.ts";
+import { handIn } from "../../inbox/hand-in.ts";
 
 export const STDIN_CHANNEL = "terminal";
 const LINE_BY_LINE = { mode: "queue" } as const;
@@ -43,16 +43,9 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
         delivery: { channel: STDIN_CHANNEL, to: user },
       };
       const messageId = randomUUID();
-      const typed = readTyped(text);
       // Lines are answered one by one unless they say otherwise.
-      const queue = typed.kind === "message" ? (typed.queue ?? (options.lines ? LINE_BY_LINE : undefined)) : undefined;
-      if (typed.kind === "message") await host.accept({ ...target, messageId, text: typed.text, queue });
-      else if (typed.kind === "stop") await host.command({ ...target, messageId, command: { name: "stop" } });
-      else if (typed.kind === "reset")
-        await host.command({ ...target, messageId, command: { name: "reset", text: typed.text } });
-      else if (typed.kind === "compact")
-        await host.command({ ...target, messageId, command: { name: "compact", instructions: typed.instructions } });
-      else await host.command({ ...target, messageId, command: { name: "queue", settings: typed.settings } });
+      const queue = options.lines ? LINE_BY_LINE : undefined;
+      await handIn(host, { ...target, messageId, text, queue });
       accepted += 1;
     }
     return accepted;

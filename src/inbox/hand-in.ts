@@ -1,0 +1,33 @@
+/**
+ * What every connector does with a person's text: reads whether it is a command, and hands it in as what it is. Durable
+ * when it resolves; a rejection means that it was not accepted and must not be acknowledged.
+ */
+import type { Accepted, ConnectorHost, IncomingMessage } from "../core/connector.ts";
+import { unreachable } from "../core/errors.ts";
+import { readTyped } from "./read-command.ts";
+
+/** `mentions`: the names the agent is addressed by in groups; one in front of a command is passed over. */
+export function handIn(
+  host: ConnectorHost,
+  incoming: IncomingMessage,
+  mentions: readonly string[] = [],
+): Promise<Accepted> {
+  const { text, files, ...origin } = incoming;
+  const typed = readTyped(text, host.resetTriggers, mentions);
+  switch (typed.kind) {
+    case "message":
+      return host.accept({ ...incoming, text: typed.text, queue: typed.queue ?? incoming.queue });
+    case "stop":
+      return host.command({ ...origin, command: { name: "stop" } });
+    case "reset":
+      return host.command({ ...origin, command: { name: "reset", text: typed.text } });
+    case "compact":
+      return host.command({ ...origin, command: { name: "compact", instructions: typed.instructions } });
+    case "queue":
+      return host.command({ ...origin, command: { name: "queue", settings: typed.settings } });
+    case "send":
+      return host.command({ ...origin, command: { name: "send", policy: typed.policy } });
+    default:
+      return unreachable(typed, "typed text");
+  }
+}

@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { inTurn, Nest } from "../agents/engine.test-kit.ts";
+import { aroundReply, formatReasoningMessage, formatTokenCount } from "./around-reply.ts";
+
+const counted = { input: 1_234, output: 56, cacheRead: 0, cacheWrite: 0, totalTokens: 1_290 };
+const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0.0234 };
+
+describe("what stands around a reply", () => {
+  it.each([
+    [{}, {}],
+    [{ responseUsage: "off", reasoningLevel: "off" }, {}],
+    [{ responseUsage: "on" }, { behind: "Usage: 1.2k in / 56 out · est $0.02" }],
+    [{ responseUsage: "tokens" }, { behind: "Usage: 1.2k in / 56 out · est $0.02" }],
+    [{ responseUsage: "full" }, { behind: "Usage: 1.2k in / 56 out · est $0.02 · session k" }],
+    [{ reasoningLevel: "on" }, { before: "Reasoning:\n_first_\n\n_then_" }],
+  ] as const)("%j: %j", (state, expected) => {
+    const usage = { ...counted, cost };
+    expect(aroundReply(state, { reasoning: " first\n\nthen\n", usage, sessionKey: "k" })).toEqual(expected);
+  });
+
+  it("is nothing where nothing is known", () => {
+    expect(aroundReply({ responseUsage: "full", reasoningLevel: "on" }, { sessionKey: "k" })).toEqual({});
+    expect(formatReasoningMessage(" \n")).toBe("");
+  });
+
+  it.each([
+    [0, "0"],
+    [999, "999"],
+    [1_000, "1.0k"],
+    [12_345, "12k"],
+    [1_250_000, "1.3m"],
+    [Number.NaN, "0"],
+  ])("%d tokens are written %s", (count, text) => expect(formatTokenCount(count)).toBe(text));
+
+  it("is sent with the reply and is no part of history, of the result, or of a reply that is not sent", async () => {
+    const thought = { type: "thinking", thinking: "hm" } as const;
+    const text = (words: string) => ({ type: "text", text: words }) as const;
+    const nest = await Nest.open({
+      script: inTurn("first", { content: [thought, text("second")] }, { content: [thought, text("NO_REPLY")] }),
+    });
+    await nest.tell("one");
+    await nest.system.patch(await nest.agentId(), { responseUsage: "tokens", reasoningLevel: "on" });
+    await nest.settle();
+    const answer = nest.system.postAndAwait({ ...nest.person(), body: { kind: "user", text: "two" } });
+    await nest.settle();
+    expect((await answer).result?.payloads).toEqual([{ text: "second" }]);
+    await nest.tell("three");
+    expect(nest.shown()).toEqual(["first", "Reasoning:\n_hm_", "second\n\nUsage: 10 in / 5 out"]);
+    expect((await nest.deliveries()).map(({ state }) => state)).toEqual(["sent", "sent", "sent", "suppressed"]);
+    expect(JSON.stringify(await nest.entries())).not.toContain("Usage:");
+  });
+});
