@@ -9,6 +9,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   front: async () => (await import("./front.ts")).frontBench,
   context: async () => (await import("./context.ts")).contextBench,
   restore: async () => (await import("./restore.ts")).restoreBench,
+  scale: async () => (await import("./scale.ts")).scaleBench,
 };
 
 const args = process.argv.slice(2);

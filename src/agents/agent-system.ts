@@ -26,7 +26,7 @@ import {
 import type { StatePatch } from "../core/patch-state.ts";
 import type { Ports } from "../core/ports.ts";
 import type { QueueDedupeMode, QueueSettings } from "../core/queue.ts";
-import type { RunResult } from "../core/run.ts";
+import type { RunRecord, RunResult } from "../core/run.ts";
 import type { SendPolicy } from "../core/send-policy.ts";
 import { sessionKeyOf } from "../core/session-key.ts";
 import type { AgentState } from "../core/state.ts";
@@ -36,7 +36,7 @@ import { dropDelivery, retryDelivery } from "../outbox/dead-letters.ts";
 import { DEFAULT_OUTBOX, Outbox, type OutboxOptions } from "../outbox/outbox.ts";
 import { RunEvents } from "../runs/events.ts";
 import { type LaneSizes, Lanes } from "../runs/lanes.ts";
-import type { RunState } from "../runs/live-run.ts";
+import type { LiveRun, RunState } from "../runs/live-run.ts";
 import { DEFAULT_RUN_SETTINGS, type RunPorts, type RunSettings } from "../runs/run-ports.ts";
 import type { Budgets } from "../runs/spender.ts";
 import { Actor, type ActorHost } from "./actor.ts";
@@ -140,7 +140,7 @@ const PLAIN_QUEUE: Config["queue"] = {
 const DEFAULT_WARM = 1_000;
 const KNOWN_KEYS = 20_000;
 const POLL_ALONE_MS = 30_000;
-const POLL_SHARED_MS = 1_000;
+const POLL_SHARED_MS = 500;
 export const DEFAULT_WAIT_MS = 30_000;
 const REMOVE_AGAIN_MS = 200;
 
@@ -482,14 +482,24 @@ export class AgentSystem {
 
   /**
    * Says something into an active run: durable when it resolves, and taken at the run's next step. False, and nothing is
-   * posted, where the run is not streaming here or is compacting.
+   * posted, where the run is not streaming or is compacting. A run of another node is said something into whatever it is
+   * doing; what it does not take up runs next.
    */
   async steer(runId: RunId, text: string): Promise<boolean> {
     const actor = [...this.#actors.values()].find(({ run }) => run?.id === runId);
-    if (actor?.run?.state !== "streaming") return false;
+    if (actor?.run && actor.run.state !== "streaming") return false;
+    const run = actor?.run ?? (await this.#runElsewhere(runId));
+    if (!run) return false;
     const body = { kind: "user", text, queue: { mode: "steer" } } as const;
-    await this.post({ to: { agentId: actor.agentId }, body, delivery: actor.run.body.delivery });
+    await this.post({ to: { agentId: run.agentId }, body, delivery: run.body.delivery });
     return true;
+  }
+
+  async #runElsewhere(runId: RunId): Promise<RunRecord | undefined> {
+    if (this.#options.leaseMs === undefined) return undefined;
+    const run = await this.#ports.store.run(runId);
+    const agent = run?.state === "open" ? await this.#ports.store.agent(run.agentId) : undefined;
+    return agent?.runId === runId && agent.node !== undefined && agent.node !== this.node ? run : undefined;
   }
 
   /** Who started whom, how each stands and what it has used. Bounded; costs what it shows. */
@@ -680,11 +690,23 @@ export class AgentSystem {
 
   #hinted(agentId: AgentId): void {
     const actor = this.#actors.get(agentId);
-    if (actor && !actor.idle) actor.wake(0);
-    else {
+    if (actor && !actor.idle) {
+      actor.wake(0);
+      if (actor.run) void this.#lookAtMark(actor.run);
+    } else {
       void this.#membership
         .claimOne(agentId)
         .catch((error) => this.#ports.log.warn("could not follow a hint", { agent: agentId, error: errorText(error) }));
+    }
+  }
+
+  /** Another node may have marked a run of ours to end: it does at once, and not at its next step. */
+  async #lookAtMark(run: LiveRun): Promise<void> {
+    try {
+      const abort = (await this.#ports.store.run(run.id))?.abort;
+      if (abort) run.end(abort.reason);
+    } catch (error) {
+      this.#ports.log.warn("could not look at a run's mark", { run: run.id, error: errorText(error) });
     }
   }
 

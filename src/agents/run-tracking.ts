@@ -7,6 +7,7 @@ import type { Ports } from "../core/ports.ts";
 import type { RunOutcome, RunResult } from "../core/run.ts";
 import type { RunEvents } from "../runs/events.ts";
 import type { RunState } from "../runs/live-run.ts";
+import { readRunResult } from "./run-result.ts";
 
 export const DEFAULT_RUN_WAIT_MS = 15_000;
 /** How often the store is asked about a run that another node works on. */
@@ -57,7 +58,10 @@ export async function waitForRun(
       if (state === undefined || state === "ended") {
         const record = await ports.store.run(runId);
         if (!record && live.stateOf(runId) === undefined) return resolve({ status: "unknown" });
-        if (record?.outcome) return resolve({ status: "ended", outcome: record.outcome });
+        if (record?.outcome) {
+          const result = await readRunResult(ports.store, runId);
+          return resolve({ status: "ended", outcome: record.outcome, ...(result ? { result } : {}) });
+        }
       }
       await new Promise<void>((next) => ports.clock.after(ASK_MS, next));
     }

@@ -86,6 +86,11 @@ export const defineAction = <const Known extends Options>(action: Action<Known>)
 /** Flags every command understands. */
 export const GLOBAL_OPTIONS = {
   home: { type: "string", value: "DIR", description: "the home directory (default: $ROOKERY_HOME or ~/.rookery)" },
+  store: {
+    type: "string",
+    value: "URL",
+    description: "a shared PostgreSQL (default: $ROOKERY_STORE or store.url, else the home)",
+  },
   json: { type: "boolean", description: "print JSON, for programs" },
   help: { type: "boolean", short: "h", description: "show help" },
   version: { type: "boolean", short: "V", description: "show the version" },

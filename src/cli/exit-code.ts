@@ -8,7 +8,9 @@ import {
   StoreClosedError,
   StoreFullError,
   StoreNewerError,
+  StoreUnavailableError,
   StoreUnreadableError,
+  StoreUnsuitableError,
   UsageError,
 } from "../core/errors.ts";
 
@@ -22,7 +24,9 @@ const STORE_ERRORS = [
   StoreClosedError,
   StoreFullError,
   StoreNewerError,
+  StoreUnavailableError,
   StoreUnreadableError,
+  StoreUnsuitableError,
 ];
 
 export function exitCodeOf(error: unknown): number {

@@ -68,6 +68,14 @@ export const REGISTRY: Registry = {
     summary: "rebuild a database that cannot be read, keeping the broken one",
     load: async () => (await import("./commands/repair.ts")).repairCommand,
   },
+  nodes: {
+    summary: "show which nodes are up, what they hold and how far behind they are",
+    load: async () => (await import("./commands/nodes.ts")).nodesCommand,
+  },
+  store: {
+    summary: "move everything between a home and a shared database",
+    load: async () => (await import("./commands/store.ts")).storeCommand,
+  },
   version: {
     summary: "show the version",
     load: async () => (await import("./commands/version.ts")).versionCommand,

@@ -92,7 +92,8 @@ function checkArguments({ name, action }: Chosen, { args }: CommandLine): void {
 
 function contextFor(world: World, { flags, args }: CommandLine): CommandContext {
   const home = resolveHome(typeof flags.home === "string" ? flags.home : undefined, world.env);
-  const paths = homePaths(home);
+  const store = typeof flags.store === "string" ? flags.store : undefined;
+  const paths = { ...homePaths(home), ...(store === undefined ? {} : { sharedStore: store }) };
   let loaded: Promise<LoadedConfig> | undefined;
   const read = async (): Promise<LoadedConfig> => {
     // The schema library is loaded by the commands that need it only.

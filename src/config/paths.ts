@@ -18,6 +18,10 @@ export interface HomePaths {
   readonly logs: string;
   readonly subagents: string;
   readonly cron: string;
+  /** The address of a shared database, where whoever started this says one; the configuration may say one too. */
+  readonly sharedStore?: string;
+  /** Whether this node also writes the plain files of a shared database into its home. */
+  readonly mirror?: boolean;
 }
 
 export const DIRECTORY_MODE = 0o700;

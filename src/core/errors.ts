@@ -88,6 +88,18 @@ export class StoreFullError extends RookeryError {
   readonly retryable = true;
 }
 
+/** A shared database that does not answer or cannot be written now. Nothing of this change was kept. */
+export class StoreUnavailableError extends RookeryError {
+  readonly code = "store_unavailable";
+  readonly retryable = true;
+}
+
+/** A database, or what stands before it, that this program cannot work with. */
+export class StoreUnsuitableError extends RookeryError {
+  readonly code = "store_unsuitable";
+  readonly retryable = false;
+}
+
 /** The store is being closed or was closed. */
 export class StoreClosedError extends RookeryError {
   readonly code = "store_closed";

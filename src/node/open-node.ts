@@ -18,7 +18,6 @@ import type { ToolHost } from "../core/tool.ts";
 import type { RunLimits } from "../runs/run-ports.ts";
 import { agentTools, olderAgentTools } from "../tools/agents/agent-tools.ts";
 import type { Triggers } from "../triggers/triggers.ts";
-import { diskFileStore } from "../world/disk-file-store.ts";
 import { jsonLog } from "../world/json-log.ts";
 import { systemClock } from "../world/system-clock.ts";
 import { systemIds } from "../world/system-ids.ts";
@@ -27,8 +26,8 @@ import { contextLimitsOf } from "./context-limits.ts";
 import { liveConfigOf } from "./live-config.ts";
 import { openLiveModels } from "./live-models.ts";
 import { openBudgets, zoneOf } from "./open-budgets.ts";
-import { type EmbeddedStore, openEmbeddedStore } from "./open-embedded-store.ts";
 import { openHands } from "./open-hands.ts";
+import { type NodeStore, openStore } from "./open-store.ts";
 import type { OpenModels } from "./open-models.ts";
 import { subagentSettingsOf, subagentTools } from "./open-subagents.ts";
 import { openTriggers } from "./open-triggers.ts";
@@ -59,7 +58,7 @@ export interface RookeryNode {
   readonly ports: Ports;
   /** Jobs, and whatever else makes messages by itself. Its broker runs only where the options say so. */
   readonly triggers: Triggers;
-  readonly rebuilt: EmbeddedStore["rebuilt"];
+  readonly rebuilt: NodeStore["rebuilt"];
   /** Sets everything aside where it stands and closes the store; what is unfinished goes on at the next start. */
   close(): Promise<void>;
   /** Goes on with another configuration, as far as it is read at the moment of use. `changed`: the keys that differ. */
@@ -91,16 +90,15 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
   const clock = systemClock;
   const ids = systemIds();
   const models = openLiveModels({ config, paths, clock, log, env: options.env });
-  const { synchronous } = config.store;
-  const embedded = openEmbeddedStore({ paths, synchronous, ids, now: clock.now(), log, onFatal: options.onFatal });
+  const opened = await openStore({ ...options, config, ids, log });
   let stopRetention = (): void => {};
   let agents: AgentSystem | undefined;
   let triggers: Triggers | undefined;
   try {
-    const { list: permanentAgents } = permanentAgentsOf(embedded.store, clock);
-    const files = diskFileStore(paths.files);
+    const { list: permanentAgents } = permanentAgentsOf(opened.store, clock);
+    const { files } = opened;
     const timeZone = zoneOf(config);
-    const store = watchJobs(embedded.store, () => triggers?.wake());
+    const store = watchJobs(opened.store, () => triggers?.wake());
     const systemAgents = systemAgentsOf(config);
     const swarmNamed = store.swarm;
     const workspaceFor = workspaceMaker(config, paths);
@@ -128,12 +126,13 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       model: options.model ?? models.model,
       tools: hands.tools,
       files,
-      connectors: new Map(options.connectors.map((connector) => [connector.name, connector])),
+      connectors: new Map(options.connectors.map((connector) => [connector.name, opened.once(connector)])),
     };
     const scheduling = openTriggers(ports, config, paths, timeZone);
     triggers = scheduling;
     const system = new AgentSystem(ports, {
-      nodeName: `pid ${process.pid}`,
+      nodeName: opened.nodeName,
+      leaseMs: opened.leaseMs,
       restore: config.runs.restore,
       lanes: config.lanes,
       runs: { timeoutMs: config.runs.timeoutSeconds * 1000, maxIterations: config.runs.maxIterations },
@@ -171,6 +170,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       changesMs: retention.changesHours * 3600_000,
     });
     agents = system;
+    opened.serves(system);
     await system.load();
     await system.start();
     if (options.triggers && config.cron.enabled) scheduling.start(system);
@@ -178,7 +178,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       agents: system,
       triggers: scheduling,
       ports,
-      rebuilt: embedded.rebuilt,
+      rebuilt: opened.rebuilt,
       reload(next, changed) {
         openWorkspaces(next, paths);
         live.replace(next);
@@ -188,7 +188,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
         stopRetention();
         await scheduling.stop();
         await system.drain();
-        await embedded.close();
+        await opened.close();
       },
     };
   } catch (error) {
@@ -196,7 +196,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
     stopRetention();
     await triggers?.stop();
     await agents?.drain();
-    await embedded.close();
+    await opened.close();
     throw error;
   }
 }

@@ -165,7 +165,8 @@ export class Outbox {
     const { store, clock, connectors } = this.#ports;
     const delivery = await store.deliveryHead(target.key);
     if (!delivery) return { next: "none" };
-    const connector = connectors.get(delivery.target.channel ?? "");
+    const known = connectors.get(delivery.target.channel ?? "");
+    const connector = known?.elsewhere?.() ? undefined : known;
     if (delivery.state === "sending") {
       const onceOnly = connector?.sendingClass !== "idempotent";
       if (await this.#mayBeUnderWay(target, delivery, onceOnly)) return { next: "wait", ms: 2_000 };

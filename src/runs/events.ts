@@ -36,6 +36,7 @@ export type RunListener = (event: RunEvent) => void;
 export class RunEvents {
   readonly #log: Log;
   readonly #listeners = new Set<RunListener>();
+  readonly #ownListeners = new Set<RunListener>();
   readonly #seqs = new Map<RunId, number>();
 
   constructor(log: Log) {
@@ -48,13 +49,29 @@ export class RunEvents {
     return () => this.#listeners.delete(listener);
   }
 
+  /** As `listen`, but without what was passed on from other nodes. */
+  listenToOwn(listener: RunListener): () => void {
+    this.#ownListeners.add(listener);
+    return () => this.#ownListeners.delete(listener);
+  }
+
+  /** Tells listeners of an event that happened on another node, as it was numbered there. */
+  pass(event: RunEvent): void {
+    this.#tell(this.#listeners, event);
+  }
+
   emit(about: { agentId: AgentId; runId: RunId; attempt: number; step: number }, body: RunEventBody): void {
     const seq = (this.#seqs.get(about.runId) ?? 0) + 1;
     if (body.type === "end") this.#seqs.delete(about.runId);
     else this.#seqs.set(about.runId, seq);
-    if (this.#listeners.size === 0) return;
+    if (this.#listeners.size === 0 && this.#ownListeners.size === 0) return;
     const event = { ...body, ...about, seq } as RunEvent;
-    for (const listener of this.#listeners) {
+    this.#tell(this.#ownListeners, event);
+    this.#tell(this.#listeners, event);
+  }
+
+  #tell(listeners: ReadonlySet<RunListener>, event: RunEvent): void {
+    for (const listener of listeners) {
       try {
         listener(event);
       } catch (error) {

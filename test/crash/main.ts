@@ -1,4 +1,7 @@
-/** `npm run crash -- --kills N [--seed S] [--target engine|store]`: kills a working process again and again and audits what is left. */
+/**
+ * `npm run crash -- --kills N [--seed S] [--target engine|store]`: kills a working process again and again and audits what is
+ * left. `npm run crash -- --nodes N --minutes M [--seed S]`: the same with several nodes on one PostgreSQL.
+ */
 import { parseArgs } from "node:util";
 import { engineTarget } from "./engine/target.ts";
 import { storeTarget } from "./store/target.ts";
@@ -11,8 +14,12 @@ const { values } = parseArgs({
     kills: { type: "string", default: "50" },
     seed: { type: "string", default: "1" },
     target: { type: "string", default: "engine" },
+    nodes: { type: "string" },
+    minutes: { type: "string", default: "5" },
   },
 });
+if (values.nodes !== undefined) process.exit(await nodes(Number(values.nodes), Number(values.minutes)));
+
 const target = TARGETS.find((one) => one.name === values.target);
 const kills = Number(values.kills);
 if (!target || !Number.isInteger(kills) || kills < 1) {
@@ -31,3 +38,17 @@ if (report.problems.length > 0) {
   process.exit(1);
 }
 console.log(`\nNothing acknowledged is missing after ${kills} kills.`);
+
+async function nodes(count: number, minutes: number): Promise<number> {
+  const { crashNodes } = await import("./nodes/target.ts");
+  const told = await crashNodes({ nodes: count, minutes, seed: values.seed, say: (text) => console.log(text) });
+  console.log();
+  for (const [what, count] of Object.entries(told.counts)) console.log(`${what}: ${count.toLocaleString("en")}`);
+  if (told.problems.length === 0) {
+    console.log(`\nNothing lost, nothing answered twice, order kept, over ${minutes} minutes on ${count} nodes.`);
+    return 0;
+  }
+  console.error(`\n${told.problems.length} problems:`);
+  for (const problem of told.problems.slice(0, 20)) console.error(`- ${problem}`);
+  return 1;
+}

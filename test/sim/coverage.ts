@@ -31,7 +31,7 @@ export type Tried = Map<string, Set<string>>;
  */
 export function jobsForHoles(
   report: Report,
-  like: Pick<Job, "subject" | "onFile">,
+  like: Pick<Job, "subject" | "onFile" | "postgres">,
   tried: Tried,
   freshSeed: number,
 ): readonly Job[] {

@@ -9,14 +9,16 @@ import { join } from "node:path";
 import { applyGroup } from "../../src/store/sqlite/apply-change.ts";
 import { type Database, openDatabase } from "../../src/store/sqlite/database.ts";
 import { outcomeOf, readerOf } from "../../src/store/sqlite/reader.ts";
-import type { Backend } from "./sim-store.ts";
+import type { Backend, ServerBackend } from "./sim-store.ts";
 
 export interface WorldDatabase {
   /** The connection as it is now; another one after each reopening of a file. */
   readonly db: Database;
-  readonly backend: Backend;
+  readonly backend: ServerBackend;
   /** What starting a node does to it. `alone`: by the home's lock no other node lives. */
-  reopen(alone: boolean): void;
+  reopen(alone: boolean): void | Promise<void>;
+  /** Resolves when a server behind it has answered everything; undefined where nothing is under way. */
+  idle?(): Promise<void> | undefined;
   close(): void;
 }
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { serverForTests } from "../postgres/shared.ts";
 import { engine } from "./engine-subject.ts";
+import { closePostgres } from "./postgres-database.ts";
 import { replayCommand } from "./report.ts";
 import { SCENARIOS, scenariosFor } from "./scenarios.ts";
 import { runWorld } from "./world.ts";
@@ -37,4 +39,14 @@ test("a world on a file goes the same way as one in memory", async () => {
 test("the engine can be asked to go through every scenario there is", () => {
   expect(scenarios).toEqual(SCENARIOS);
   expect(scenarios.length).toBeGreaterThanOrEqual(15);
+});
+
+test.each(["crashes", "nodes"])("the engine keeps the laws on PostgreSQL, in %s", async (name) => {
+  const postgres = await serverForTests();
+  for (const scenario of scenarios.filter((one) => one.name === name)) {
+    const { violations, counts } = await runWorld({ seed: 5, scenario, subject: engine, postgres });
+    expect(violations, `Replay: npm run sim -- --seed 5 --scenario ${name} --store postgres --verbose`).toEqual([]);
+    expect(counts.commits).toBeGreaterThan(100);
+  }
+  await closePostgres();
 });

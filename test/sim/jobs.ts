@@ -3,6 +3,7 @@
  * faults have ended. What was agreed with the program is remembered, so that the auditor can count the due times itself.
  */
 
+import type { Change } from "../../src/core/change.ts";
 import type { ChangeId } from "../../src/core/ids.ts";
 import type { CronJob } from "../../src/core/job.ts";
 import type { JobSlot } from "../../src/core/job-slot.ts";
@@ -10,7 +11,7 @@ import type { EventLog } from "./event-log.ts";
 import type { SimProcess } from "./process.ts";
 import type { Random } from "./random.ts";
 import type { Range } from "./scenarios.ts";
-import type { Backend } from "./sim-store.ts";
+import { type Applied, afterwards, type ServerBackend } from "./sim-store.ts";
 import type { Subject } from "./subject.ts";
 
 export interface JobsShape {
@@ -48,7 +49,7 @@ export interface Jobs {
 export interface JobsWorld {
   readonly random: Random;
   readonly log: EventLog;
-  readonly backend: Backend;
+  readonly backend: ServerBackend;
   readonly now: number;
   living(): readonly { readonly process: SimProcess; readonly subject: Subject | undefined }[];
 }
@@ -92,20 +93,24 @@ export function makeJobs({ random, log, backend, now, living }: JobsWorld, shape
   /** Every revision passes through the store one after the other, so watching each commit misses none. */
   const watched = backend.apply;
   Object.assign(backend, {
-    apply(changes: Parameters<Backend["apply"]>[0]) {
+    apply(changes: Parameters<ServerBackend["apply"]>[0]) {
       const results = watched(changes);
-      for (const [index, change] of changes.entries()) {
-        const result = results[index];
-        if (!result || result instanceof Error || !result.ok) continue;
-        for (const op of change.ops) {
-          if (op.op !== "job.put" || !history.has(op.job.id)) continue;
-          const known = history.get(op.job.id) as CronJob[];
-          if ((known.at(-1)?.revision ?? 0) < (op.job.revision ?? 0)) known.push(op.job);
-        }
-      }
+      afterwards(results, (applied) => watch(changes, applied));
       return results;
     },
   });
+
+  function watch(changes: readonly Change[], results: Applied): void {
+    for (const [index, change] of changes.entries()) {
+      const result = results[index];
+      if (!result || result instanceof Error || !result.ok) continue;
+      for (const op of change.ops) {
+        if (op.op !== "job.put" || !history.has(op.job.id)) continue;
+        const known = history.get(op.job.id) as CronJob[];
+        if ((known.at(-1)?.revision ?? 0) < (op.job.revision ?? 0)) known.push(op.job);
+      }
+    }
+  }
 
   function ask(id: string, patch: unknown): void {
     const able = living().filter(({ process, subject }) => process.state === "up" && subject?.updateJob);

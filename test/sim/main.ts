@@ -1,5 +1,5 @@
 /**
- * `npm run sim -- --seeds N --seed S [--scenario NAME] [--subject NAME] [--crash before:SITE] [--file] [--jobs N] [--verbose]`
+ * `npm run sim -- --seeds N --seed S [--scenario NAME] [--subject NAME] [--crash before:SITE] [--file] [--store postgres] [--jobs N] [--verbose]`
  * Runs worlds, prints what they add up to, and ends with 1 where a law was broken or a crash place never hit.
  */
 import { fork } from "node:child_process";
@@ -7,8 +7,10 @@ import { availableParallelism } from "node:os";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { startServer } from "../postgres/server.ts";
 import { coverageTable, holesIn, jobsForHoles, type Tried } from "./coverage.ts";
 import type { CrashAim } from "./crash-plan.ts";
+import { closePostgres } from "./postgres-database.ts";
 import { emptyReport, type Failure, type Job, merge, type Report, replayCommand, runJobs } from "./report.ts";
 import { SCENARIOS, scenariosFor } from "./scenarios.ts";
 import { subjectNamed } from "./subjects.ts";
@@ -25,12 +27,24 @@ const { values } = parseArgs({
     subject: { type: "string" },
     crash: { type: "string", multiple: true },
     file: { type: "boolean", default: false },
+    store: { type: "string" },
     jobs: { type: "string" },
     verbose: { type: "boolean", default: false },
   },
 });
 
-process.exitCode = await main();
+if (values.store !== undefined && values.store !== "postgres") {
+  console.error("--store takes postgres.");
+  process.exit(2);
+}
+const server = values.store && !process.env.ROOKERY_TEST_POSTGRES ? await startServer() : undefined;
+const postgres = values.store ? (process.env.ROOKERY_TEST_POSTGRES ?? server?.url) : undefined;
+try {
+  process.exitCode = await main();
+} finally {
+  await closePostgres();
+  await server?.stop();
+}
 
 async function main(): Promise<number> {
   const subject = subjectNamed(values.subject);
@@ -47,7 +61,7 @@ async function main(): Promise<number> {
     const [moment, site = ""] = text.split(":");
     return { site, moment: moment === "after" ? "after" : "before" };
   });
-  const like = { subject: subject.name, ...(values.file ? { onFile: true } : {}) };
+  const like = { subject: subject.name, ...(values.file ? { onFile: true } : {}), ...(postgres ? { postgres } : {}) };
   const jobs = Array.from({ length: seeds }, (_, index): Job => {
     const seed = first + index;
     const scenario = scenarios[seed % scenarios.length] ?? scenarios[0];

@@ -12,6 +12,8 @@ export interface Job {
   readonly subject: string;
   readonly aims?: readonly CrashAim[];
   readonly onFile?: boolean;
+  /** The address of a PostgreSQL server. */
+  readonly postgres?: string;
 }
 
 export interface Failure {
@@ -41,10 +43,10 @@ const WITNESSES = 12;
 export const emptyReport = (): Report => ({ runs: 0, failures: [], coverage: {}, witnesses: {}, counts: {} });
 
 /** The one command that runs this very world again. */
-export function replayCommand({ seed, scenario, subject, aims = [], onFile }: Job): string {
+export function replayCommand({ seed, scenario, subject, aims = [], onFile, postgres }: Job): string {
   const other = subject === SUBJECTS[0]?.name ? "" : ` --subject ${subject}`;
   const crash = aims.map(({ moment, site }) => ` --crash ${moment}:${site}`).join("");
-  const file = onFile ? " --file" : "";
+  const file = onFile ? " --file" : postgres ? " --store postgres" : "";
   return `npm run sim -- --seed ${seed} --scenario ${scenario}${other}${file}${crash}`;
 }
 
@@ -53,7 +55,14 @@ export async function runJobs(jobs: readonly Job[], onLine?: (line: string) => v
   for (const job of jobs) {
     const scenario = SCENARIOS.find(({ name }) => name === job.scenario);
     if (!scenario) throw new Error(`There is no scenario ${job.scenario}.`);
-    const world = { seed: job.seed, scenario, subject: subjectNamed(job.subject), aims: job.aims, onFile: job.onFile };
+    const world = {
+      seed: job.seed,
+      scenario,
+      subject: subjectNamed(job.subject),
+      aims: job.aims,
+      onFile: job.onFile,
+      postgres: job.postgres,
+    };
     const { violations, coverage, counts, lines } = await runWorld(world);
     for (const line of onLine ? lines : []) onLine?.(line);
     const witnesses: Record<string, Witness[]> = {};

@@ -21,9 +21,20 @@ interface Event {
 const before = (a: Event, b: Event): boolean => a.time < b.time || (a.time === b.time && a.order < b.order);
 
 /** Lets promises and immediate follow-ups settle: microtasks all run before the next immediate. */
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const immediate = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-export function makeScheduler(onError: (error: unknown) => void): Scheduler {
+/** `idle`: what the world waits for outside of itself, if anything is under way there. Time stands still meanwhile. */
+export function makeScheduler(
+  onError: (error: unknown) => void,
+  idle: () => Promise<void> | undefined = () => undefined,
+): Scheduler {
+  const settled = async (): Promise<void> => {
+    await immediate();
+    for (let waiting = idle(); waiting; waiting = idle()) {
+      await waiting;
+      await immediate();
+    }
+  };
   const heap: Event[] = [];
   let time = 0;
   let order = 0;

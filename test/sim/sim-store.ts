@@ -13,11 +13,26 @@ import type { Outcome, SimProcess } from "./process.ts";
 import type { Random } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
 
+export type Applied = (CommitResult | Error)[];
+
+/** Goes on with what was applied: at once where it was. */
+export function afterwards(applied: Applied | Promise<Applied>, go: (results: Applied) => void): void {
+  if (applied instanceof Promise) void applied.then(go);
+  else go(applied);
+}
+
 /** What lies behind the wire. Mutations of the store wrap it. */
 export interface Backend {
   readonly reader: StoreReader;
-  apply(changes: readonly Change[]): (CommitResult | Error)[];
+  apply(changes: readonly Change[]): Applied;
   outcome(id: ChangeId): CommitResult | undefined;
+}
+
+/** The same with a real server behind it: answers come later, and virtual time stands still until then. */
+export interface ServerBackend {
+  readonly reader: StoreReader;
+  apply(changes: readonly Change[]): Applied | Promise<Applied>;
+  outcome(id: ChangeId): CommitResult | undefined | Promise<CommitResult | undefined>;
 }
 
 export interface SimStoreWorld {
@@ -25,7 +40,7 @@ export interface SimStoreWorld {
   readonly random: Random;
   readonly log: EventLog;
   readonly faults: Faults;
-  readonly backend: Backend;
+  readonly backend: ServerBackend;
   /** Dies with its process: what was queued and not applied is gone. Otherwise requests in flight may still arrive. */
   readonly embedded: boolean;
   /** Told before a process dies inside a batch, with the sites of its unanswered commits. */
@@ -131,8 +146,9 @@ export function makeSimStore(world: SimStoreWorld): SimStore {
       // Mostly soon; sometimes when everybody has long stopped thinking of it.
       const ms = random.chance(0.7) ? random.int(20, 400) : random.int(400, 4_000);
       scheduler.after(ms, () => {
-        const [result] = backend.apply([change]);
-        if (result && !(result instanceof Error) && result.ok) noteLease(process, change);
+        afterwards(backend.apply([change]), ([result]) => {
+          if (result && !(result instanceof Error) && result.ok) noteLease(process, change);
+        });
       });
       return fail(new CommitUnknownError("The connection broke."), "is applied late", random.int(0, 60));
     }
@@ -141,7 +157,10 @@ export function makeSimStore(world: SimStoreWorld): SimStore {
 
   function applyBatch(batch: readonly Queued[]): void {
     if (batch.length === 0) return;
-    const results = backend.apply(batch.map(({ change }) => change));
+    afterwards(backend.apply(batch.map(({ change }) => change)), (results) => answerBatch(batch, results));
+  }
+
+  function answerBatch(batch: readonly Queued[], results: Applied): void {
     commits += batch.length;
     if (faults.active && random.chance(faults.store.batchDeath)) {
       const { process } = random.pick(batch);

@@ -1,7 +1,9 @@
 /** A process that runs portions of worlds for `main.ts` and sends back what they add up to. */
 import process from "node:process";
+import { closePostgres } from "./postgres-database.ts";
 import { type Job, runJobs } from "./report.ts";
 
+process.on("disconnect", () => void closePostgres());
 process.on("message", (jobs: readonly Job[]) => {
   runJobs(jobs).then(
     (report) => process.send?.(report),

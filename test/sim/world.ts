@@ -21,6 +21,7 @@ import { type Evidence, type ListedAgent, listAgent, listAgents } from "./eviden
 import type { Faults } from "./faults.ts";
 import { makeHouse } from "./house.ts";
 import { makeJobs } from "./jobs.ts";
+import { postgresDatabase } from "./postgres-database.ts";
 import { type SimProcess, startProcess } from "./process.ts";
 import { randomOf } from "./random.ts";
 import { makeRoutedModel, ROUTED_CHOICE } from "./routed-model.ts";
@@ -46,6 +47,8 @@ export interface WorldOptions {
   readonly restMs?: number;
   /** On a real file with its write-ahead log, not in memory. */
   readonly onFile?: boolean;
+  /** On a real PostgreSQL: the address of a server where a database can be made. */
+  readonly postgres?: string;
   /** A broken store, for the mutations of a store in memory. */
   readonly mutateStore?: (backend: Backend, db: Database) => Backend;
   /** A broken world as the subject sees it, for the mutations. Asked for each life of a node. */
@@ -95,7 +98,15 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
       what: `${what}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
     });
   };
-  const scheduler = makeScheduler((error) => failed("thrown out of a call-back", error));
+  const database = options.postgres
+    ? await postgresDatabase(options.postgres)
+    : options.onFile
+      ? fileDatabase()
+      : memoryDatabase();
+  const scheduler = makeScheduler(
+    (error) => failed("thrown out of a call-back", error),
+    () => database.idle?.(),
+  );
   const log = makeEventLog(() => scheduler.time);
   const faults: Faults = {
     active: true,
@@ -104,8 +115,7 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     store: scenario.store,
     channel: scenario.channel,
   };
-  const database = options.onFile ? fileDatabase() : memoryDatabase();
-  const backend = options.mutateStore?.(database.backend, database.db) ?? database.backend;
+  const backend = options.mutateStore?.(database.backend as Backend, database.db) ?? database.backend;
   const parts = { scheduler, log, faults };
   const channels = scenario.classes.map((kind) =>
     makeChannel({ ...parts, random: random.fork(kind) }, kind.slice(0, 5), kind),
@@ -185,7 +195,7 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     if (!first) plan.onRestart();
     log.write(process.name, "starts");
     for (const of of await listAgents(backend.reader)) violations.push(...lawfulState(of));
-    database.reopen(embedded);
+    await database.reopen(embedded);
     const sound: Ports = {
       clock: process.clock,
       ids: seededIds(random.fork(`ids/${process.name}`), process.name),

@@ -4,6 +4,7 @@ import { InvalidInputError } from "../../core/errors.ts";
 import type { DeliveryId } from "../../core/ids.ts";
 import { defineAction, type Group } from "../command.ts";
 import { readHome } from "../read-home.ts";
+import { writeHome } from "../write-home.ts";
 
 const LIMIT = 100;
 
@@ -32,18 +33,14 @@ const change = (summary: string, what: "retryDelivery" | "dropDelivery") =>
     summary,
     usage: "<delivery id>",
     arguments: { min: 1, max: 1 },
-    async run({ args: [id = ""], home, json, stdout }) {
+    async run({ args: [id = ""], paths, json, stdout }) {
       const desk = await import("../../outbox/dead-letters.ts");
-      const { openSqliteStore } = await import("../../store/sqlite/open-store.ts");
       const { systemClock } = await import("../../world/system-clock.ts");
       const { systemIds } = await import("../../world/system-ids.ts");
-      const store = openSqliteStore({ home });
-      try {
+      await writeHome(paths, async (store) => {
         const delivery = await desk[what]({ store, ids: systemIds(), clock: systemClock }, id as DeliveryId);
         stdout.write(json ? `${JSON.stringify(delivery)}\n` : `${delivery.id} is ${delivery.state}.\n`);
-      } finally {
-        await store.close();
-      }
+      });
       return undefined;
     },
   });

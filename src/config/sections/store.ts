@@ -1,11 +1,24 @@
-/** Where everything durable is kept, and how hard the embedded database insists on the disk. */
+/** Where everything durable is kept, how hard the embedded database insists on the disk, and what nodes share. */
 import { secretSchema } from "../secret.ts";
-import { oneOf, section } from "../values.ts";
+import { httpUrl, oneOf, section, text, wholeNumber } from "../values.ts";
 
-export const storeDefaults = { synchronous: "full" } as const;
+export const storeDefaults = { synchronous: "full", leaseSeconds: 10, maxConnections: 10 } as const;
 
 export const storeSchema = section({
   synchronous: oneOf(["full", "normal"]).default(storeDefaults.synchronous),
   /** The address of a shared database. It may hold a password, so it is a secret. */
   url: secretSchema.optional(),
+  /** How long a node that says nothing counts as alive. */
+  leaseSeconds: wholeNumber(2, 300).default(storeDefaults.leaseSeconds),
+  /** Connections one node may have to the shared database, beside the one it always has. */
+  maxConnections: wholeNumber(2, 200).default(storeDefaults.maxConnections),
+  /** A bucket for files, instead of the shared database. */
+  s3: section({
+    endpoint: httpUrl(),
+    bucket: text("the name of a bucket"),
+    region: text("the name of a region").default("us-east-1"),
+    prefix: text("what all keys begin with").optional(),
+    accessKeyId: secretSchema,
+    secretAccessKey: secretSchema,
+  }).optional(),
 }).prefault({});

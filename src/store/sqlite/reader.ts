@@ -89,7 +89,7 @@ export function deliveryOf(row: Row): Delivery {
   };
 }
 
-const contactOf = (row: Row): SwarmContact => ({
+export const contactOf = (row: Row): SwarmContact => ({
   swarm: row.swarm as string,
   contact: row.contact as AgentId,
   agentId: opt(row.agent),
@@ -99,7 +99,7 @@ const contactOf = (row: Row): SwarmContact => ({
   lastContactAt: row.last_at as number,
 });
 
-const waitOf = (row: Row): WaitEdge => ({
+export const waitOf = (row: Row): WaitEdge => ({
   id: row.id as string,
   from: row.waiter as AgentId,
   to: row.awaited as AgentId,

@@ -4,6 +4,9 @@ import type { Message } from "../../../src/core/message.ts";
 import type { StoreReader } from "../../../src/core/store.ts";
 import type { Outside } from "./outside.ts";
 
+/** What the judge wants to know of the world outside. */
+export type Seen = Pick<Outside, "written" | "shown" | "executed">;
+
 export interface Audit {
   readonly problems: readonly string[];
   readonly counts: Readonly<Record<string, number>>;
@@ -11,7 +14,7 @@ export interface Audit {
 
 const tokenOf = (text: string): string | undefined => /⟦(\w+)⟧/u.exec(text)?.[1];
 
-export async function audit(store: StoreReader, outside: Outside): Promise<Audit> {
+export async function audit(store: StoreReader, outside: Seen): Promise<Audit> {
   const problems: string[] = [];
   const { messages, deliveries } = await listed(store);
   const byToken = new Map<string, Message[]>();
@@ -51,7 +54,7 @@ export async function audit(store: StoreReader, outside: Outside): Promise<Audit
 }
 
 /** An answer is shown once: to a channel that knows ids, under one id; to a blind one, once or listed as unconfirmed. */
-function answeredOnce(token: string, message: Message, deliveries: readonly Delivery[], outside: Outside): string[] {
+function answeredOnce(token: string, message: Message, deliveries: readonly Delivery[], outside: Seen): string[] {
   const owed = deliveries.filter(({ runId }) => runId !== undefined && runId === message.runId);
   if (owed.length === 0) return [`${token} ended ${message.state} and nobody is told`];
   if (owed.length > 1) return [`${token} is answered by ${owed.length} deliveries`];
@@ -66,7 +69,7 @@ function answeredOnce(token: string, message: Message, deliveries: readonly Deli
 }
 
 /** Each person is answered in the order they wrote. */
-function* inOrder(outside: Outside): Iterable<string> {
+function* inOrder(outside: Seen): Iterable<string> {
   const last = new Map<string, number>();
   const seen = new Set<string>();
   for (const { id, person, text } of outside.shown) {

@@ -12,7 +12,7 @@ import type { Tool } from "../../../src/core/tool.ts";
 import { openNode } from "../../../src/node/open-node.ts";
 import { CHANNELS, ENOUGH_RUNS, type FromChild, type ToChild } from "./wire.ts";
 
-const [home = "", mutation] = process.argv.slice(2);
+const [home = "", mutation, sharedStore, leaseSeconds = "3"] = process.argv.slice(2);
 const MODEL_MS = 50;
 const TOOL_MS = 60;
 
@@ -84,13 +84,14 @@ const connectors = CHANNELS.map(
 );
 
 const { config } = parseConfig({
-  text: '{ queue: { mode: "queue", cap: 10000 }, log: { level: "error" } }',
+  text: `{ queue: { mode: "queue", cap: 10000 }, log: { level: "error" }, store: { leaseSeconds: ${leaseSeconds} } }`,
   file: "rookery.json5",
   env: {},
 });
 const node = await openNode({
-  paths: homePaths(home),
+  paths: { ...homePaths(home), ...(sharedStore ? { sharedStore } : {}) },
   config,
+  env: {},
   connectors,
   model,
   tools: { list: () => [once], find: (_agent, name) => (name === "once" ? once : undefined) },
@@ -121,7 +122,8 @@ for await (const line of createInterface({ input: process.stdin })) {
       await hosts.get(channel)?.accept(incoming);
       tell({ say: "ack", id });
     };
-    void accept();
+    // A store that is away: whoever wrote hands it in again.
+    accept().catch(() => tell({ say: "refused", id }));
   } else if (heard.say === "when") {
     wanted = heard.what;
     perhapsNow();

@@ -15,6 +15,7 @@ export type ToChild =
 export type FromChild =
   | { readonly say: "up" }
   | { readonly say: "ack"; readonly id: string }
+  | { readonly say: "refused"; readonly id: string }
   | {
       readonly say: "show";
       readonly channel: string;

@@ -1,0 +1,77 @@
+/**
+ * One node of the scaling bench: a whole engine on a shared store, a model that takes 200 ms and a channel that speaks to
+ * the parent over pipes. Says how much processor time it has used when it is asked.
+ */
+import { createInterface } from "node:readline";
+import { parseConfig } from "../../src/config/parse-config.ts";
+import { homePaths } from "../../src/config/paths.ts";
+import type { Connector, ConnectorHost } from "../../src/core/connector.ts";
+import type { Model } from "../../src/core/model.ts";
+import { openNode } from "../../src/node/open-node.ts";
+
+const [home = "", sharedStore = "", lane = "64", modelMs = "200"] = process.argv.slice(2);
+const tell = (said: object): void => void process.stdout.write(`${JSON.stringify(said)}\n`);
+const usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0, totalTokens: 15 };
+
+const model: Model = {
+  async call() {
+    await new Promise((resolve) => setTimeout(resolve, Number(modelMs)));
+    const content = [{ type: "text" as const, text: "a short answer, as most are" }];
+    return { api: "bench", provider: "bench", model: "bench", usage, content, stopReason: "stop" };
+  },
+};
+
+let host: ConnectorHost | undefined;
+const channel: Connector = {
+  name: "bench",
+  capabilities: { sendText: true },
+  sendingClass: "idempotent",
+  async start(given) {
+    host = given;
+  },
+  async stop() {},
+  health: () => ({ ok: true, detail: "" }),
+  async send({ target }) {
+    tell({ done: target.to });
+    return { status: "sent" };
+  },
+};
+
+const { config } = parseConfig({
+  text: `{ queue: { mode: "queue", cap: 10000 }, log: { level: "error" }, lanes: { main: ${lane} } }`,
+  file: "rookery.json5",
+  env: {},
+});
+const node = await openNode({
+  paths: { ...homePaths(home), sharedStore },
+  config,
+  connectors: [channel],
+  model,
+  env: {},
+  tools: { list: () => [], find: () => undefined },
+  onFatal(error) {
+    throw error;
+  },
+});
+tell({ up: true });
+for await (const line of createInterface({ input: process.stdin })) {
+  const heard = JSON.parse(line) as { to?: string; id?: string; cpu?: true; end?: true };
+  if (heard.to !== undefined) {
+    const { to, id = "" } = heard;
+    void host?.accept({
+      connector: "bench",
+      userId: to,
+      channelId: to,
+      messageId: id,
+      text: "What is the weather like where you are?",
+      delivery: { channel: "bench", to },
+    });
+  }
+  if (heard.cpu) {
+    const { user, system } = process.cpuUsage();
+    tell({ cpuMs: (user + system) / 1_000 });
+  }
+  if (heard.end) break;
+}
+await node.close();
+process.exit(0);

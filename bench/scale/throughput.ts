@@ -1,0 +1,86 @@
+/** How many answers some nodes give together: every agent is written to again as soon as it has answered. */
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+export interface Throughput {
+  readonly perSecond: number;
+  /** The share of all processors of this machine that was in use, by whomever. */
+  readonly cpu: number;
+}
+
+export interface ThroughputOptions {
+  readonly url: string;
+  readonly nodes: number;
+  readonly agents: number;
+  readonly lane: number;
+  readonly modelMs: number;
+  readonly warmMs: number;
+  readonly measureMs: number;
+}
+
+const CHILD = fileURLToPath(new URL("./node-child.ts", import.meta.url));
+
+export async function throughput(options: ThroughputOptions): Promise<Throughput> {
+  const homes: string[] = [];
+  let done = 0;
+  let sent = 0;
+  const started = Date.now();
+  const children = Array.from({ length: options.nodes }, () => {
+    const home = mkdtempSync(join(tmpdir(), "rookery-scale-"));
+    homes.push(home);
+    const args = [CHILD, home, options.url, String(options.lane), String(options.modelMs)];
+    const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
+    const up = Promise.withResolvers<void>();
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      const said = JSON.parse(line) as { up?: true; done?: string };
+      if (said.up) up.resolve();
+      if (said.done === undefined) return;
+      done += 1;
+      write(said.done);
+    });
+    child.on("exit", () => up.resolve());
+    return { child, up: up.promise };
+  });
+  let open = true;
+  /** An agent's messages always reach the same node, as a conversation's do. */
+  function write(to: string): void {
+    if (!open) return;
+    const at = children[Number(to.slice(1)) % children.length];
+    at?.child.stdin.write(`${JSON.stringify({ to, id: `${started}-${sent++}` })}\n`);
+  }
+  try {
+    await Promise.all(children.map(({ up }) => up));
+    for (let n = 0; n < options.agents; n++) write(`a${n}`);
+    await sleep(options.warmMs);
+    const [before, cpuBefore, at] = [done, busyShare(), performance.now()];
+    await sleep(options.measureMs);
+    const seconds = (performance.now() - at) / 1_000;
+    return { perSecond: (done - before) / seconds, cpu: between(cpuBefore, busyShare()) };
+  } finally {
+    open = false;
+    for (const { child } of children) child.stdin.write(`${JSON.stringify({ end: true })}\n`);
+    await Promise.all(children.map(({ child }) => new Promise((resolve) => child.once("exit", resolve))));
+    for (const home of homes) rmSync(home, { recursive: true, force: true });
+  }
+}
+
+/** Busy and total ticks of all processors. */
+function busyShare(): { busy: number; total: number } {
+  try {
+    const [, ...ticks] = (readFileSync("/proc/stat", "utf8").split("\n")[0] ?? "").split(/\s+/).map(Number);
+    const total = ticks.slice(0, 8).reduce((sum, tick) => sum + tick, 0);
+    return { busy: total - (ticks[3] ?? 0) - (ticks[4] ?? 0), total };
+  } catch {
+    const times = cpus().map(({ times: each }) => each);
+    const total = times.reduce((sum, { user, nice, sys, idle, irq }) => sum + user + nice + sys + idle + irq, 0);
+    return { busy: total - times.reduce((sum, { idle }) => sum + idle, 0), total };
+  }
+}
+
+const between = (a: { busy: number; total: number }, b: { busy: number; total: number }): number =>
+  (b.busy - a.busy) / Math.max(1, b.total - a.total);

@@ -1,0 +1,60 @@
+/** `rookery store copy`: moves everything from one store into another that is empty, and proves that both are equal. */
+import { resolve } from "node:path";
+import { UsageError } from "../../core/errors.ts";
+import { isPostgresUrl, postgresUrl } from "../../node/shared-store-url.ts";
+import type { CopyEnd } from "../../store/copy/copy-end.ts";
+import { defineAction, type Group } from "../command.ts";
+
+const copy = defineAction({
+  summary: "copy everything into an empty store, verified by counts and digests",
+  description:
+    "Each end is a home's directory or postgres://…; no node may work on either. Files that came with messages stay where they are. The source is not changed.",
+  options: {
+    from: { type: "string", value: "STORE", description: "a home's directory, or postgres://…" },
+    to: { type: "string", value: "STORE", description: "an empty home, or an empty database" },
+  },
+  async run({ flags, json, stdout }) {
+    if (flags.from === undefined || flags.to === undefined) {
+      throw new UsageError("rookery store copy needs --from and --to.", {
+        hint: "For example: rookery store copy --from ~/.rookery --to postgres://user@host/database",
+      });
+    }
+    const { copyStore } = await import("../../store/copy/copy-store.ts");
+    const from = await openEnd(flags.from);
+    try {
+      const to = await openEnd(flags.to);
+      try {
+        const counts = await copyStore(from, to);
+        if (json) stdout.write(`${JSON.stringify({ tables: counts })}\n`);
+        else {
+          for (const { table, rows, digest } of counts)
+            stdout.write(`${table.padEnd(14)} ${String(rows).padStart(9)}  ${digest.slice(0, 16)}\n`);
+          stdout.write(`Copied ${from.describe} to ${to.describe}; both are equal.\n`);
+        }
+      } finally {
+        await to.close();
+      }
+    } finally {
+      await from.close();
+    }
+    return undefined;
+  },
+});
+
+async function openEnd(text: string): Promise<CopyEnd> {
+  if (isPostgresUrl(text)) {
+    const { postgresEnd } = await import("../../store/copy/postgres-end.ts");
+    return postgresEnd(postgresUrl(text));
+  }
+  const { homePaths } = await import("../../config/paths.ts");
+  const { createHome } = await import("../../config/create-home.ts");
+  const { sqliteEnd } = await import("../../store/copy/sqlite-end.ts");
+  const home = resolve(text);
+  await createHome(homePaths(home));
+  return sqliteEnd(home);
+}
+
+export const storeCommand: Group = {
+  summary: "move everything between a home and a shared database",
+  actions: { copy },
+};

@@ -1,0 +1,64 @@
+/** Opens whichever store a node is to work on: the home's own, alone, or one that several nodes share. */
+import { hostname } from "node:os";
+import type { Config } from "../config/config-schema.ts";
+import type { HomePaths } from "../config/paths.ts";
+import type { Connector } from "../core/connector.ts";
+import type { Ids } from "../core/ids.ts";
+import type { Log } from "../core/log.ts";
+import type { FileStore } from "../core/ports.ts";
+import type { Store } from "../core/store.ts";
+import { diskFileStore } from "../world/disk-file-store.ts";
+import { systemClock } from "../world/system-clock.ts";
+import { amongNodes, type Serving } from "./among-nodes.ts";
+import { type EmbeddedStore, openEmbeddedStore } from "./open-embedded-store.ts";
+import { type Environment, sharedStoreUrl } from "./shared-store-url.ts";
+
+export interface NodeStore {
+  readonly store: Store;
+  readonly files: FileStore;
+  readonly nodeName: string;
+  /** Absent: alone on this store. */
+  readonly leaseMs?: number;
+  readonly rebuilt?: EmbeddedStore["rebuilt"];
+  /** The connector, or one that runs on one node at a time where it must. */
+  once(connector: Connector): Connector;
+  /** Whom this store is opened for: its events reach the other nodes, and theirs reach it. */
+  serves(node: Serving): void;
+  close(): Promise<void>;
+}
+
+export interface NodeStoreOptions {
+  readonly paths: HomePaths;
+  readonly config: Config;
+  readonly env?: Environment;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly onFatal: (error: unknown) => void;
+}
+
+export async function openStore(options: NodeStoreOptions): Promise<NodeStore> {
+  const { paths, config, env, ids, log, onFatal } = options;
+  const url = sharedStoreUrl(paths, config, env ?? process.env);
+  const nodeName = `${hostname()} pid ${process.pid}`;
+  if (url === undefined) {
+    const { synchronous } = config.store;
+    const { store, rebuilt, close } = openEmbeddedStore({
+      ...{ paths, synchronous, ids, log, onFatal },
+      now: systemClock.now(),
+    });
+    const files = diskFileStore(paths.files);
+    return { store, rebuilt, files, nodeName, once: (connector) => connector, serves: () => {}, close };
+  }
+  const { openSharedStore } = await import("./open-shared-store.ts");
+  const shared = await openSharedStore({ url, paths, config, env, log });
+  const { store, once, serves, stop } = amongNodes(shared.store, { clock: systemClock, log });
+  return {
+    ...{ store, once, serves, nodeName },
+    files: shared.files,
+    leaseMs: shared.leaseMs,
+    async close() {
+      stop();
+      await shared.close();
+    },
+  };
+}

@@ -1,0 +1,161 @@
+/**
+ * Everything a store holds that is worth moving, as tables both databases have. Who works where, leases and the log of
+ * applied changes belong to a database and stay behind. A test says that no table is forgotten.
+ */
+export type ColumnType = "text" | "integer" | "real" | "boolean" | "list";
+
+export interface CopiedTable {
+  readonly name: string;
+  readonly columns: Readonly<Record<string, ColumnType>>;
+  /** What orders the rows, the same way in both databases. */
+  readonly key: readonly string[];
+  /** Columns that hold an agent's id here and its number in SQLite. */
+  readonly agent?: string;
+}
+
+const SPENDS = ["spent", "reserved", "lifted", "estimated"];
+
+export const COPIED: readonly CopiedTable[] = [
+  {
+    name: "agents",
+    key: ["no"],
+    columns: {
+      no: "integer",
+      id: "text",
+      session_key: "text",
+      profile: "text",
+      kind: "text",
+      parent: "text",
+      descriptor: "text",
+      created_at: "integer",
+      session_id: "text",
+      next_seq: "integer",
+      cursor: "integer",
+      waiting: "integer",
+      next_pos: "integer",
+      leaf: "text",
+      run_id: "text",
+      epoch: "integer",
+      last_human_at: "integer",
+      stopped: "text",
+      state: "text",
+    },
+  },
+  { name: "session_keys", key: ["key"], agent: "agent", columns: { key: "text", agent: "text" } },
+  {
+    name: "dedupe",
+    key: ["key"],
+    agent: "agent",
+    columns: { key: "text", agent: "text", seq: "integer", keep_until: "integer" },
+  },
+  {
+    name: "messages",
+    key: ["agent", "seq"],
+    agent: "agent",
+    columns: {
+      agent: "text",
+      seq: "integer",
+      state: "text",
+      urgent: "boolean",
+      accepted_at: "integer",
+      settled_at: "integer",
+      run_id: "text",
+      reason: "text",
+      message: "text",
+    },
+  },
+  { name: "entries", key: ["agent", "pos"], agent: "agent", columns: { agent: "text", pos: "integer", line: "text" } },
+  {
+    name: "runs",
+    key: ["n"],
+    agent: "agent",
+    columns: {
+      n: "integer",
+      id: "text",
+      agent: "text",
+      session_id: "text",
+      state: "text",
+      attempt: "integer",
+      step: "integer",
+      started_at: "integer",
+      ended_at: "integer",
+      outcome: "text",
+      abort: "text",
+      body: "text",
+    },
+  },
+  {
+    name: "deliveries",
+    key: ["n"],
+    agent: "agent",
+    columns: {
+      n: "integer",
+      id: "text",
+      agent: "text",
+      run_id: "text",
+      state: "text",
+      attempts: "integer",
+      next_at: "integer",
+      created_at: "integer",
+      ended_at: "integer",
+      reason: "text",
+      receipt: "text",
+      target: "text",
+      payload: "text",
+    },
+  },
+  { name: "jobs", key: ["id"], columns: { id: "text", next_at: "integer", job: "text" } },
+  {
+    name: "subagent_runs",
+    key: ["run_id"],
+    columns: { run_id: "text", requester: "text", record: "text", ended: "boolean", due_at: "integer" },
+  },
+  { name: "swarms", key: ["nametag"], columns: { nametag: "text", record: "text" } },
+  {
+    name: "swarm_contacts",
+    key: ["swarm", "contact"],
+    columns: {
+      swarm: "text",
+      contact: "text",
+      agent: "text",
+      sent: "integer",
+      received: "integer",
+      first_at: "integer",
+      last_at: "integer",
+    },
+  },
+  {
+    name: "job_slots",
+    key: ["n"],
+    columns: { n: "integer", job: "text", slot: "text", at: "integer", row: "text" },
+  },
+  {
+    name: "waits",
+    key: ["id"],
+    columns: { id: "text", waiter: "text", awaited: "text", run_id: "text", since: "integer" },
+  },
+  { name: "facts", key: ["key"], columns: { key: "text", value: "text" } },
+  {
+    name: "budgets",
+    key: ["key"],
+    columns: {
+      key: "text",
+      ...Object.fromEntries(
+        SPENDS.flatMap((of) => [`${of}_tokens`, `${of}_micros`].map((name) => [name, "integer" as const])),
+      ),
+      at: "integer",
+    },
+  },
+  {
+    name: "reservations",
+    key: ["id"],
+    columns: { id: "text", run_id: "text", keys: "list", tokens: "integer", micros: "integer", at: "integer" },
+  },
+  { name: "budget_told", key: ["key", "agent"], columns: { key: "text", agent: "text" } },
+];
+
+/** Tables that belong to one database and are made anew in the other, or lie elsewhere there. */
+export const LEFT_BEHIND = ["meta", "nodes", "changes", "states", "files"];
+
+/** A row with its columns in the table's order: text, number, boolean as 0 or 1, a list as JSON, or null. */
+export type CopiedRow = readonly (string | number | null)[];

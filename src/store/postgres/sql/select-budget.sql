@@ -1,0 +1,1 @@
+SELECT * FROM budgets WHERE key = $1

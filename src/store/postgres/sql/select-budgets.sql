@@ -1,0 +1,1 @@
+SELECT * FROM budgets WHERE key > $1 ORDER BY key LIMIT $2

@@ -1,0 +1,1 @@
+SELECT result FROM changes WHERE id = $1

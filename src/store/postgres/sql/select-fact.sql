@@ -1,0 +1,1 @@
+SELECT value FROM facts WHERE key = $1

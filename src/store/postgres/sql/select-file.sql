@@ -1,0 +1,1 @@
+SELECT content FROM files WHERE path = $1

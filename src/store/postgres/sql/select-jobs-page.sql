@@ -1,0 +1,1 @@
+SELECT job FROM jobs WHERE id > $1 ORDER BY id LIMIT $2

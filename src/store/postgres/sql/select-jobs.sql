@@ -1,0 +1,1 @@
+SELECT job FROM jobs ORDER BY id

@@ -1,0 +1,1 @@
+SELECT node, name, lease_until, gone FROM nodes ORDER BY node

@@ -1,0 +1,1 @@
+SELECT record FROM subagent_runs WHERE NOT ended ORDER BY run_id

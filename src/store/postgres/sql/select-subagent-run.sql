@@ -1,0 +1,1 @@
+SELECT record FROM subagent_runs WHERE run_id = $1

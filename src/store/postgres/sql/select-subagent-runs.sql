@@ -1,0 +1,1 @@
+SELECT record FROM subagent_runs ORDER BY run_id

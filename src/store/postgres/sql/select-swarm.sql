@@ -1,0 +1,1 @@
+SELECT record FROM swarms WHERE nametag = $1

@@ -1,0 +1,104 @@
+/**
+ * People who write to whichever node answers. A person's next message is handed in when the one before is acknowledged; one
+ * that is not acknowledged in time, or was refused, is handed to another node. What was shown and done is recorded here,
+ * outside of every node.
+ */
+import type { Random } from "../../sim/random.ts";
+import type { Shown, Written } from "../engine/outside.ts";
+import { CHANNELS, type FromChild, type ToChild } from "../engine/wire.ts";
+
+export interface Hand {
+  readonly name: string;
+  readonly living: boolean;
+  tell(said: ToChild): void;
+}
+
+interface Handed {
+  readonly at: number;
+  readonly to: Hand;
+}
+
+/** Unanswered messages one person may have. */
+const AHEAD = 2;
+const PATIENCE_MS = 3_000;
+
+export class People {
+  readonly written: Written[] = [];
+  readonly shown: Shown[] = [];
+  readonly executed = new Map<string, number>();
+  readonly #answered = new Map<string, number>();
+  readonly #queues = new Map<string, Written[]>();
+  readonly #handed = new Map<string, Handed>();
+  readonly #hands: () => readonly Hand[];
+  readonly #random: Random;
+  /** How many people write now. */
+  people = 0;
+  #said = new Map<string, number>();
+
+  constructor(random: Random, hands: () => readonly Hand[]) {
+    this.#random = random;
+    this.#hands = hands;
+  }
+
+  get unacknowledged(): number {
+    return this.written.filter(({ acknowledged }) => !acknowledged).length;
+  }
+
+  hear(said: FromChild): void {
+    if (said.say === "ack") {
+      const message = this.written[Number(said.id) - 1];
+      if (!message || message.acknowledged) return;
+      message.acknowledged = true;
+      this.#handed.delete(message.id);
+      const queue = this.#queues.get(message.person);
+      if (queue?.[0] === message) queue.shift();
+      this.#handNext(message.person);
+    }
+    if (said.say === "refused") this.#handed.delete(said.id);
+    if (said.say === "exec") this.executed.set(said.callId, (this.executed.get(said.callId) ?? 0) + 1);
+    if (said.say === "show") {
+      const { channel, id, person, text } = said;
+      this.shown.push({ channel, id, person, text });
+      this.#answered.set(person, (this.#answered.get(person) ?? 0) + 1);
+    }
+  }
+
+  /** Lets everybody write who is not waiting for too much, and hands in again what nobody acknowledged. */
+  move(): void {
+    for (let n = 0; n < this.people; n++) {
+      const person = `p${n}`;
+      while ((this.#said.get(person) ?? 0) - (this.#answered.get(person) ?? 0) < AHEAD) this.#write(person, n);
+    }
+    for (const person of this.#queues.keys()) this.#handNext(person);
+  }
+
+  #write(person: string, n: number): void {
+    const id = String(this.written.length + 1);
+    const text = `⟦t${id}⟧${this.written.length % 3 === 0 ? " tool" : ""}`;
+    const channel = CHANNELS[n % CHANNELS.length] as string;
+    const message = { id, channel, person, text, acknowledged: false };
+    this.written.push(message);
+    this.#said.set(person, (this.#said.get(person) ?? 0) + 1);
+    const queue = this.#queues.get(person) ?? [];
+    this.#queues.set(person, [...queue, message]);
+  }
+
+  #handNext(person: string): void {
+    const message = this.#queues.get(person)?.[0];
+    if (!message) return;
+    const handed = this.#handed.get(message.id);
+    if (handed?.to.living && performance.now() - handed.at < PATIENCE_MS) return;
+    const hands = this.#hands().filter(({ living }) => living);
+    if (hands.length === 0) return;
+    const to = this.#random.pick(hands);
+    this.#handed.set(message.id, { at: performance.now(), to });
+    const { channel, id, text } = message;
+    to.tell({ say: "in", channel, person, id, text });
+  }
+
+  /** Whoever was never shown an answer, for instance because it is listed as unconfirmed, writes on all the same. */
+  forgive(): void {
+    for (const [person, said] of this.#said)
+      this.#answered.set(person, Math.max(said, this.#answered.get(person) ?? 0));
+  }
+}

@@ -1,0 +1,225 @@
+/**
+ * Interleavings on two connections, stepped by hand: what throughput and kill tests do not show. The statements are the
+ * store's own; a transaction is held open in the middle and the other connection is watched while it waits.
+ */
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import type { Change, Op, Owner } from "../../src/core/change.ts";
+import type { ChangeId, RunId } from "../../src/core/ids.ts";
+import { openPostgresStore, type PostgresStore } from "../../src/store/postgres/open-store.ts";
+import { isPlain, plainWire } from "../../src/store/postgres/plain.ts";
+import { applyFunctions } from "../../src/store/postgres/sql-text.ts";
+import { locksOfGroup, toWire } from "../../src/store/postgres/wire.ts";
+import { childOf, idOf, keyOf, postOp, runBody, userBody, type World, worldOn } from "../contract/fixture.ts";
+import { emptied } from "./emptied.ts";
+import { freshDatabase } from "./shared.ts";
+
+let url = "";
+let store: PostgresStore;
+let world: World;
+let one: pg.Client;
+let two: pg.Client;
+let n = 0;
+
+beforeAll(async () => {
+  url = await freshDatabase();
+  store = await openPostgresStore({ url, leaseClock: "changes" });
+  one = await connection();
+  two = await connection();
+});
+beforeEach(async () => {
+  await emptied(store);
+  world = await worldOn(store);
+});
+afterAll(async () => {
+  await one.end();
+  await two.end();
+  await store.close();
+});
+
+async function connection(): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query("SET search_path TO rookery; SET deadlock_timeout = '200ms'");
+  return client;
+}
+
+/** Applies a group inside whatever transaction the connection is in. `alone` never raises for a refused change. */
+async function apply(client: pg.Client, changes: readonly Change[], plain = changes.every(isPlain)): Promise<unknown> {
+  const { applyChanges, applyPlain } = applyFunctions();
+  if (plain) {
+    const { names, agents, keys } = locksOfGroup(changes);
+    const values = [plainWire(changes), names, agents, keys, false];
+    return (await client.query(`SELECT ${applyPlain}($1::jsonb, $2, $3, $4, $5) AS said`, values)).rows[0]?.said;
+  }
+  const wire = toWire(changes);
+  const { names, agents, keys, runs, parents, stops, budgets, reservations } = wire;
+  const values = [wire.changes, names, agents, keys, runs, parents, stops, budgets, reservations, true, false];
+  const text = `SELECT ${applyChanges}($1::jsonb, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS answers`;
+  return (await client.query(text, values)).rows[0]?.answers;
+}
+
+const change = (ops: readonly Op[], owner?: Owner): Change => ({
+  id: `by-hand-${n++}` as ChangeId,
+  site: "by hand",
+  at: world.now++,
+  ...(owner ? { owner } : {}),
+  ops,
+});
+
+/** Whether a promise is still waiting after the server has had time to grant what it asked for. */
+async function waits(promise: Promise<unknown>, client: pg.Client): Promise<boolean> {
+  let settled = false;
+  void promise.then(
+    () => (settled = true),
+    () => (settled = true),
+  );
+  const pid = (client as unknown as { processID: number }).processID;
+  for (let looked = 0; looked < 200 && !settled; looked++) {
+    const { rows } = await store.connections.use("read", (asked) =>
+      asked.query("SELECT wait_event_type FROM pg_stat_activity WHERE pid = $1", [pid]),
+    );
+    if (rows[0]?.wait_event_type === "Lock") return true;
+  }
+  return !settled;
+}
+
+test.each([true, false])(
+  "a message posted while its agent is being released is not lost (plain: %s)",
+  async (plain) => {
+    const a = await world.agent("a");
+    // The owner has looked: nothing waits. A message is written and not yet committed, the owner lets go meanwhile.
+    expect(await store.waiting(a.id, { limit: 1 })).toEqual([]);
+    await one.query("BEGIN");
+    await apply(one, [change([postOp({ agentId: a.id }, userBody("late"), 1)])], plain);
+    const releasing = apply(two, [change([{ op: "agent.release" }], a.owner)], plain);
+    expect(await waits(releasing, two)).toBe(true);
+    await one.query("COMMIT");
+    expect(JSON.stringify(await releasing)).toContain('"released":false');
+    expect(await store.agent(a.id)).toMatchObject({ node: world.node, waiting: 1 });
+  },
+);
+
+test("a release that comes first lets the message find nobody, and whoever posts claims", async () => {
+  const a = await world.agent("a");
+  await one.query("BEGIN");
+  await apply(one, [change([{ op: "agent.release" }], a.owner)]);
+  const posting = apply(two, [change([postOp({ agentId: a.id }, userBody("x"), 1, { claimFor: world.node })])]);
+  expect(await waits(posting, two)).toBe(true);
+  await one.query("COMMIT");
+  expect(JSON.stringify(await posting)).toContain(`"holder":{"node":${world.node},"epoch":2}`);
+});
+
+test("groups that send to each other's agents wait, and never in a circle", async () => {
+  const [a, b] = [await world.agent("a"), await world.agent("b")];
+  const step = (held: typeof a, to: typeof a): Change =>
+    change(
+      [{ op: "session.begin", sessionId: "s" as never }, postOp({ agentId: to.id }, userBody("x"), 1)],
+      held.owner,
+    );
+  for (const plain of [true, false]) {
+    await one.query("BEGIN");
+    await apply(one, [step(a, b)], plain);
+    const other = apply(two, [step(b, a)], plain);
+    expect(await waits(other, two)).toBe(true);
+    // Had the second locked its own agent first and then the first one's, this would be the deadlock.
+    await apply(one, [step(a, b)], plain);
+    await one.query("COMMIT");
+    await other;
+  }
+});
+
+test("locks taken in an order of one's own would be that deadlock", async () => {
+  const [a, b] = [await world.agent("a"), await world.agent("b")];
+  await one.query("BEGIN");
+  await two.query("BEGIN");
+  await one.query("SELECT 1 FROM agents WHERE id = $1 FOR UPDATE", [b.id]);
+  await two.query("SELECT 1 FROM agents WHERE id = $1 FOR UPDATE", [a.id]);
+  const results = await Promise.allSettled([
+    one.query("SELECT 1 FROM agents WHERE id = $1 FOR UPDATE", [a.id]),
+    two.query("SELECT 1 FROM agents WHERE id = $1 FOR UPDATE", [b.id]),
+  ]);
+  expect(results.filter(({ status }) => status === "rejected")).toHaveLength(1);
+  await one.query("ROLLBACK");
+  await two.query("ROLLBACK");
+});
+
+test("a sequence is taken under the agent's lock, so that none can be committed before an earlier one", async () => {
+  const a = await world.agent("a");
+  await one.query("BEGIN");
+  await apply(one, [change([postOp({ agentId: a.id }, userBody("first"), 1)])]);
+  const second = apply(two, [change([postOp({ agentId: a.id }, userBody("second"), 1)])]);
+  expect(await waits(second, two)).toBe(true);
+  // Whoever reads now sees neither, and a cursor cannot pass the first one by.
+  expect(await store.waiting(a.id, { limit: 9 })).toEqual([]);
+  await one.query("ROLLBACK");
+  await second;
+  const waiting = await store.waiting(a.id, { limit: 9 });
+  expect(waiting.map(({ seq, body }) => [seq, body])).toEqual([[1, userBody("second")]]);
+});
+
+test("two first messages on two nodes make one agent", async () => {
+  const post = (name: string): Change =>
+    change([
+      postOp(
+        { sessionKey: keyOf("shared"), create: { ...world.seed(name), sessionKey: keyOf("shared") } },
+        userBody(name),
+        1,
+      ),
+    ]);
+  await one.query("BEGIN");
+  await apply(one, [post("first")]);
+  const second = apply(two, [post("second")]);
+  expect(await waits(second, two)).toBe(true);
+  await one.query("COMMIT");
+  expect(await second).toMatchObject([{ ok: { 0: { agentId: idOf("first"), seq: 2, created: false } } }]);
+  expect(await store.agent(idOf("second"))).toBeUndefined();
+});
+
+test("of two redeliveries at the same moment one is taken in", async () => {
+  const a = await world.agent("a");
+  const post = (): Change =>
+    change([postOp({ agentId: a.id }, userBody("x"), 1, { dedupe: { key: "same", keepUntil: 9e15 } })]);
+  await one.query("BEGIN");
+  await apply(one, [post()]);
+  const second = apply(two, [post()], false);
+  expect(await waits(second, two)).toBe(true);
+  await one.query("COMMIT");
+  expect(await second).toMatchObject([{ ok: { 0: { seq: 1, duplicate: true } } }]);
+});
+
+test.each([true, false])("nothing starts below a stop that is being made, on any node (plain: %s)", async (plain) => {
+  const root = await world.agent("root");
+  const child = await world.agent("child", childOf(root.id, "child"));
+  const start = (id: string): Change => change([{ op: "run.open", runId: id as RunId, body: runBody() }], child.owner);
+  // A start that is under way holds the stop up, since it was first.
+  await one.query("BEGIN");
+  await apply(one, [start("before")], plain);
+  const stopping = apply(two, [change([{ op: "agent.stop", agentId: root.id, mark: { at: 1, reason: "x" } }])], false);
+  expect(await waits(stopping, two)).toBe(true);
+  await one.query("ROLLBACK");
+  await stopping;
+  // And one that comes behind a stop waits for it, and is refused.
+  await store.commit(change([{ op: "agent.stop", agentId: root.id, mark: null }]));
+  await one.query("BEGIN");
+  await apply(one, [change([{ op: "agent.stop", agentId: root.id, mark: { at: 1, reason: "x" } }])], false);
+  const starting = apply(two, [start("after")], plain);
+  expect(await waits(starting, two)).toBe(true);
+  await one.query("COMMIT");
+  if (plain) await expect(starting).rejects.toMatchObject({ code: "RKSLW" });
+  else expect(await starting).toMatchObject([{ refused: "stopped" }]);
+  expect(await store.run("after" as RunId)).toBeUndefined();
+});
+
+test("agents another transaction works on are passed over when work is handed out", async () => {
+  const names = ["a", "b", "c"];
+  for (const name of names) {
+    await world.done([{ op: "agent.create", seed: world.seed(name) }]);
+    await world.post(idOf(name));
+  }
+  await one.query("BEGIN");
+  await apply(one, [change([postOp({ agentId: idOf("b") }, userBody("x"), 1)])]);
+  const claimed = await apply(two, [change([{ op: "agents.claim", node: world.node, limit: 10 }])], false);
+  expect(claimed).toMatchObject([{ ok: { 0: { claims: [{ agentId: idOf("a") }, { agentId: idOf("c") }] } } }]);
+  await one.query("COMMIT");
+});

@@ -1,0 +1,103 @@
+/** A store copied both ways is the same store, and no table is forgotten. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { InvalidInputError } from "../../src/core/errors.ts";
+import type { DeliveryId, EntryId, RunId } from "../../src/core/ids.ts";
+import { copyStore } from "../../src/store/copy/copy-store.ts";
+import { postgresEnd } from "../../src/store/copy/postgres-end.ts";
+import { sqliteEnd } from "../../src/store/copy/sqlite-end.ts";
+import { COPIED, LEFT_BEHIND } from "../../src/store/copy/tables.ts";
+import { openPostgresStore } from "../../src/store/postgres/open-store.ts";
+import { openDatabase } from "../../src/store/sqlite/database.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open-store.ts";
+import { childOf, idOf, keyOf, postOp, runBody, userBody, worldOn } from "../contract/fixture.ts";
+import { withClient } from "./server.ts";
+import { freshDatabase } from "./shared.ts";
+
+const home = (): string => mkdtempSync(join(tmpdir(), "rookery-copy-"));
+
+test("a store of every kind of thing goes to PostgreSQL and back, equal, and works on", async () => {
+  const [first, last] = [home(), home()];
+  const url = await freshDatabase();
+  const store = openSqliteStore({ home: first });
+  const world = await worldOn(store);
+  const a = await world.agent("a");
+  const b = await world.agent("b", childOf(a.id, "b"));
+  for (let i = 0; i < 30; i++) await world.post(i % 3 ? a.id : b.id, userBody(`text ${i} \0 \u{1f426}`));
+  await world.done([
+    postOp({ sessionKey: keyOf("c"), create: world.seed("c") }, userBody("x"), 1, {
+      dedupe: { key: "k", keepUntil: 9 },
+    }),
+  ]);
+  await world.openRun(a, "r", [1, 2]);
+  await world.done(
+    [
+      { op: "entries.append", position: 2, lines: ['{"a":1}', '{"b":"ü"}'], leaf: "l" as EntryId },
+      {
+        op: "delivery.add",
+        delivery: { id: "d" as DeliveryId, agentId: a.id, target: { to: "x" }, payload: { text: "t" }, createdAt: 5 },
+      },
+      {
+        op: "budget.reserve",
+        id: "res",
+        runId: "r" as RunId,
+        call: { prompt: 1, maxTokens: 2, leastTokens: 1, read: 1, write: 1 },
+        rows: [{ key: "day:x", limit: { tokens: 99 } }],
+      },
+      { op: "budget.told", key: "day:x" },
+      { op: "fact.put", key: "f", value: "v" },
+    ],
+    a.owner,
+  );
+  await store.close();
+
+  const there = [sqliteEnd(first), await postgresEnd(url)] as const;
+  const out = await copyStore(...there);
+  for (const end of there) await end.close();
+  expect(out.find(({ table }) => table === "messages")?.rows).toBe(31);
+
+  const shared = await openPostgresStore({ url, leaseClock: "changes" });
+  expect(await shared.agentByKey(keyOf("c"))).toMatchObject({ id: idOf("c"), waiting: 1 });
+  expect((await shared.agent(a.id))?.node).toBeUndefined();
+  expect(await shared.run("r" as RunId)).toMatchObject({ state: "open", body: runBody([1, 2]) });
+  await shared.close();
+
+  const back = [await postgresEnd(url), sqliteEnd(last)] as const;
+  expect(await copyStore(...back)).toEqual(out);
+  for (const end of back) await end.close();
+  const again = openSqliteStore({ home: last });
+  const next = await worldOn(again);
+  expect(await next.post(a.id)).toMatchObject({ seq: 21 });
+  await again.close();
+
+  const full = [sqliteEnd(first), sqliteEnd(last)] as const;
+  await expect(copyStore(...full)).rejects.toThrow(InvalidInputError);
+  for (const end of full) await end.close();
+  for (const path of [first, last]) rmSync(path, { recursive: true });
+});
+
+test("every table and column of both databases is copied or named as left behind", async () => {
+  const url = await freshDatabase();
+  await (await openPostgresStore({ url })).close();
+  const inPostgres = await withClient(url, async (client) => {
+    const { rows } = await client.query(
+      `SELECT relname AS name FROM pg_class WHERE relnamespace = 'rookery'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition`,
+    );
+    return rows.map(({ name }) => name as string);
+  });
+  const db = openDatabase(":memory:");
+  const inSqlite = db.sql.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  const known = [...COPIED.map(({ name }) => name), ...LEFT_BEHIND];
+  for (const name of [...inPostgres, ...inSqlite.map(({ name }) => String(name))]) expect(known).toContain(name);
+  for (const { name, columns } of COPIED) {
+    const info = db.sql.prepare(`SELECT name FROM pragma_table_info('${name}')`).all();
+    const missing = info.map((column) => String(column.name)).filter((column) => !(column in columns));
+    expect(
+      missing.filter((column) => !["n", "node"].includes(column)),
+      name,
+    ).toEqual([]);
+  }
+  db.close();
+});

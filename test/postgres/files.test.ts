@@ -1,0 +1,66 @@
+/** Where files of several nodes lie: in the shared database, or in a bucket. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { InvalidInputError, StoreUnavailableError } from "../../src/core/errors.ts";
+import type { FileStore } from "../../src/core/ports.ts";
+import { databaseFileStore } from "../../src/store/postgres/file-store.ts";
+import { openPostgresStore } from "../../src/store/postgres/open-store.ts";
+import { s3FileStore } from "../../src/world/s3-file-store.ts";
+import { freshDatabase } from "./shared.ts";
+
+async function holds(files: FileStore): Promise<void> {
+  const bytes = new Uint8Array([0, 1, 255, 10, 13, 0]);
+  const path = await files.write("a file ü.bin", bytes);
+  expect(await files.read(path)).toEqual(bytes);
+  // The same name and content may be written again; other content takes its place.
+  expect(await files.write("a file ü.bin", bytes)).toBe(path);
+  await files.write("a file ü.bin", "text");
+  expect(Buffer.from((await files.read(path)) ?? []).toString()).toBe("text");
+  expect(await files.read(path.replace("a%20file", "none").replace("a file", "none"))).toBeUndefined();
+  await expect(files.write("../up", "x")).rejects.toThrow(InvalidInputError);
+  await expect(files.read("/etc/passwd")).rejects.toThrow(InvalidInputError);
+}
+
+test("the shared database keeps files for every node", async () => {
+  const url = await freshDatabase();
+  const [here, there] = [await openPostgresStore({ url }), await openPostgresStore({ url })];
+  await holds(databaseFileStore(here.connections));
+  const path = await databaseFileStore(here.connections).write("x", "said");
+  expect(await databaseFileStore(there.connections).read(path)).toEqual(new Uint8Array(Buffer.from("said")));
+  await here.close();
+  await there.close();
+});
+
+describe("a bucket that speaks S3's language", () => {
+  test("keeps files, and only those under the prefix are read", async () => {
+    const { default: S3rver } = await import("s3rver");
+    const directory = mkdtempSync(join(tmpdir(), "rookery-s3-"));
+    const server = new S3rver({
+      port: 0,
+      address: "127.0.0.1",
+      silent: true,
+      directory,
+      configureBuckets: [{ name: "rookery", configs: [] }],
+    });
+    const { port } = (await server.run()) as { port: number };
+    const options = {
+      endpoint: `http://127.0.0.1:${port}`,
+      bucket: "rookery",
+      region: "us-east-1",
+      accessKeyId: "S3RVER",
+      secretAccessKey: "S3RVER",
+    };
+    try {
+      await holds(s3FileStore({ ...options, prefix: "files/" }));
+      const path = await s3FileStore(options).write("other", "x");
+      await expect(s3FileStore({ ...options, prefix: "files/" }).read(path)).rejects.toThrow(InvalidInputError);
+      await expect(s3FileStore({ ...options, bucket: "none" }).write("x", "y")).rejects.toThrow(StoreUnavailableError);
+      await expect(s3FileStore({ ...options, accessKeyId: "nobody" }).write("x", "y")).rejects.toThrow(/refused/);
+    } finally {
+      await server.close();
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
+});

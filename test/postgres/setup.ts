@@ -1,0 +1,31 @@
+/** Global set-up of a test run: a place where the first test file that needs PostgreSQL starts one, and its end. */
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export default function setup(): () => Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), "rookery-run-"));
+  // The server may run under another account.
+  chmodSync(directory, 0o755);
+  process.env.ROOKERY_TEST_RUN = directory;
+  return async () => {
+    const told = join(directory, "server.json");
+    if (existsSync(told)) {
+      const { pid } = JSON.parse(readFileSync(told, "utf8"));
+      if (pid) await ended(pid);
+    }
+    rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+  };
+}
+
+async function ended(pid: number): Promise<void> {
+  try {
+    process.kill(pid, "SIGQUIT");
+    for (;;) {
+      process.kill(pid, 0);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  } catch {
+    // It is gone.
+  }
+}

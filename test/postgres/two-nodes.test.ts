@@ -1,0 +1,214 @@
+/** Two real nodes on one database: any node serves any request, and what must run once moves when its node dies. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { parseConfig } from "../../src/config/parse-config.ts";
+import { homePaths } from "../../src/config/paths.ts";
+import type { Connector } from "../../src/core/connector.ts";
+import type { AgentId, RunId } from "../../src/core/ids.ts";
+import type { Model, ModelMessage } from "../../src/core/model.ts";
+import { openNode, type RookeryNode } from "../../src/node/open-node.ts";
+import type { RunEvent } from "../../src/runs/events.ts";
+import { startProxy, type WireProxy } from "./proxy.ts";
+import { freshDatabase } from "./shared.ts";
+
+const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2 };
+const about = { api: "scripted", provider: "scripted", model: "scripted", usage };
+const textOf = (message: ModelMessage | undefined): string =>
+  (message?.content ?? []).flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");
+
+/** Answers what it was told last; waits inside the call until it is let go or told to stop. */
+class HeldModel implements Model {
+  readonly #held: (() => void)[] = [];
+  readonly calls: string[] = [];
+  holding = false;
+  deltas: readonly string[] = [];
+
+  readonly call: Model["call"] = async ({ messages }, signal, onEvent) => {
+    const asked = textOf(messages.findLast(({ role }) => role === "user"));
+    this.calls.push(asked);
+    for (const text of this.deltas) onEvent?.({ type: "text", delta: text });
+    if (this.holding) {
+      await new Promise<void>((resolve) => {
+        this.#held.push(resolve);
+        signal.addEventListener("abort", () => resolve(), { once: true });
+      });
+    }
+    return { ...about, content: [{ type: "text", text: `answer to ${asked}` }], stopReason: "stop" };
+  };
+
+  letGo(): void {
+    for (const go of this.#held.splice(0)) go();
+  }
+}
+
+/** Whether a node has heard of what waits at an agent it is at work on. */
+const steerable = async (on: RookeryNode, agentId: AgentId): Promise<boolean> => {
+  const { waiting, run } = await on.agents.whatWaits(agentId);
+  return run !== undefined && waiting.length === 1;
+};
+
+let url = "";
+let proxy: WireProxy;
+let homes: string[] = [];
+let nodes: RookeryNode[] = [];
+beforeAll(async () => {
+  url = await freshDatabase();
+});
+beforeEach(async () => {
+  const { hostname, port } = new URL(url);
+  proxy = await startProxy({ host: hostname, port: Number(port) });
+  homes = [];
+  nodes = [];
+});
+afterEach(async () => {
+  proxy.refusing = false;
+  await Promise.all(nodes.map((node) => node.close()));
+  await proxy.close();
+  for (const home of homes) rmSync(home, { recursive: true, force: true });
+});
+
+async function node(model: Model, connectors: readonly Connector[] = [], at = url): Promise<RookeryNode> {
+  const home = mkdtempSync(join(tmpdir(), "rookery-node-"));
+  homes.push(home);
+  const { config } = parseConfig({
+    text: '{ queue: { mode: "queue", cap: 1000 }, log: { level: "error" }, store: { leaseSeconds: 3 } }',
+    file: "rookery.json5",
+    env: {},
+  });
+  const opened = await openNode({
+    paths: { ...homePaths(home), sharedStore: at },
+    config,
+    connectors,
+    model,
+    env: {},
+    tools: { list: () => [], find: () => undefined },
+    onFatal(error) {
+      throw error;
+    },
+  });
+  nodes.push(opened);
+  return opened;
+}
+
+const descriptor = (user: string) => ({ type: "user", connector: "test", userId: user, channelId: user }) as const;
+const say = (text: string) => ({ kind: "user", text }) as const;
+
+/** Makes node B hold an agent with a run that waits inside its model call. */
+async function runOnB(b: RookeryNode, model: HeldModel, user: string): Promise<{ agentId: AgentId; runId: RunId }> {
+  model.holding = true;
+  const posted = await b.agents.post({ to: { descriptor: descriptor(user) }, body: say(user) });
+  if (posted.status === "stale") throw new Error("Not accepted.");
+  await expect.poll(() => b.agents.liveRun(posted.agentId)?.id, { interval: 5 }).toBeDefined();
+  await expect.poll(() => model.calls.length, { interval: 5 }).toBeGreaterThan(0);
+  return { agentId: posted.agentId, runId: b.agents.liveRun(posted.agentId)?.id as RunId };
+}
+
+test("a run on B streams to whoever listens on A, and its result reaches who waits on A", async () => {
+  const [ours, theirs] = [new HeldModel(), new HeldModel()];
+  const [a, b] = [await node(ours), await node(theirs)];
+  const { agentId } = await runOnB(b, theirs, "streamed");
+  const heard: RunEvent[] = [];
+  a.agents.events.listen((event) => heard.push(event));
+  const awaited = a.agents.postAndAwait({ to: { agentId }, body: say("second") }, { timeoutMs: 20_000 });
+  await expect.poll(async () => (await a.ports.store.agent(agentId))?.waiting, { interval: 10 }).toBe(1);
+  theirs.holding = false;
+  theirs.deltas = ["word ".repeat(1_000), "ü".repeat(3_000), "end"];
+  theirs.letGo();
+  const { result } = await awaited;
+  expect(result?.payloads[0]?.text).toContain("second");
+  expect(ours.calls).toEqual([]);
+  const second = () => heard.filter(({ runId }) => runId === result?.runId);
+  await expect.poll(() => second().at(-1)?.type, { interval: 10, timeout: 5_000 }).toBe("end");
+  const text = second().flatMap((event) => (event.type === "delta" ? [event.text] : []));
+  expect(text.join("")).toBe(theirs.deltas.join(""));
+  expect(second().map(({ seq }) => seq)).toEqual(
+    second()
+      .map(({ seq }) => seq)
+      .sort((x, y) => x - y),
+  );
+});
+
+test("a run on B is aborted from A at once, not at its next step", async () => {
+  const theirs = new HeldModel();
+  const [a, b] = [await node(new HeldModel()), await node(theirs)];
+  const { agentId, runId } = await runOnB(b, theirs, "aborted");
+  expect(await a.agents.abort(runId)).toBe(true);
+  expect(await a.agents.waitForRun(runId, 10_000)).toMatchObject({ status: "ended", outcome: "aborted" });
+  expect((await a.ports.store.agent(agentId))?.runId).toBeUndefined();
+  expect(await a.agents.abort(runId)).toBe(false);
+});
+
+test("words are said from A into a run on B, and it takes them up", async () => {
+  const theirs = new HeldModel();
+  const [a, b] = [await node(new HeldModel()), await node(theirs)];
+  const { agentId, runId } = await runOnB(b, theirs, "steered");
+  expect(await a.agents.steer(runId, "turn left")).toBe(true);
+  expect(await a.agents.steer("nobody" as RunId, "x")).toBe(false);
+  await expect.poll(async () => (await a.ports.store.waiting(agentId, { limit: 5 })).length, { interval: 10 }).toBe(1);
+  await expect.poll(() => steerable(b, agentId), { interval: 20, timeout: 5_000 }).toBe(true);
+  theirs.holding = false;
+  theirs.letGo();
+  expect(await a.agents.waitForRun(runId, 10_000)).toMatchObject({ status: "ended" });
+  await expect
+    .poll(async () => (await a.ports.store.messages(agentId, { limit: 5 })).map(({ state }) => state), {
+      interval: 20,
+      timeout: 5_000,
+    })
+    .not.toContain("waiting");
+  expect(theirs.calls.at(-1)).toContain("turn left");
+});
+
+test("a node that ends hands over: what it was at goes on elsewhere within seconds", async () => {
+  const theirs = new HeldModel();
+  const ours = new HeldModel();
+  const [a, b] = [await node(ours), await node(theirs)];
+  const { agentId, runId } = await runOnB(b, theirs, "handed over");
+  const began = performance.now();
+  await b.close();
+  nodes.splice(nodes.indexOf(b), 1);
+  expect(await a.agents.waitForRun(runId, 10_000)).toMatchObject({ status: "ended", outcome: "ok" });
+  expect(performance.now() - began).toBeLessThan(8_000);
+  expect(ours.calls).toContain("handed over");
+  // Handing over is no crash: it counts as no attempt.
+  expect(await a.ports.store.run(runId)).toMatchObject({ attempt: 1 });
+  expect((await a.ports.store.agent(agentId))?.waiting).toBe(0);
+});
+
+function onceConnector(log: string[], name: string): Connector {
+  return {
+    name: "bot",
+    capabilities: { sendText: true },
+    sendingClass: "idempotent",
+    once: true,
+    start: async () => void log.push(`${name} starts`),
+    stop: async () => void log.push(`${name} stops`),
+    health: () => ({ ok: true, detail: "" }),
+    async send({ payload }) {
+      log.push(`${name} sends ${payload.text}`);
+      return { status: "sent" };
+    },
+  };
+}
+
+test("a connector that must run once runs on one node, sends there, and moves when that node is gone", async () => {
+  const log: string[] = [];
+  const a = await node(new HeldModel(), [onceConnector(log, "A")], proxy.through(url));
+  await expect.poll(() => log, { interval: 10 }).toEqual(["A starts"]);
+  const b = await node(new HeldModel(), [onceConnector(log, "B")]);
+  // B works on the message, A sends the answer, because the bot runs there.
+  await b.agents.post({
+    to: { descriptor: descriptor("bot") },
+    body: say("hi"),
+    delivery: { channel: "bot", to: "x" },
+  });
+  await expect
+    .poll(() => log, { interval: 20, timeout: 10_000 })
+    .toEqual(["A starts", expect.stringMatching(/^A sends/)]);
+  proxy.refusing = true;
+  proxy.cut();
+  await expect.poll(() => log, { interval: 20, timeout: 10_000 }).toContain("B starts");
+  expect(log).toContain("A stops");
+  expect(a.ports.connectors.get("bot")?.elsewhere?.()).toBe(true);
+});
