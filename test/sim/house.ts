@@ -9,10 +9,10 @@ import { SWARM } from "./agent-talk.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Random } from "./random.ts";
 import { seededIds } from "./seeded-ids.ts";
-import type { Backend } from "./sim-store.ts";
+import { afterwards, type ServerBackend } from "./sim-store.ts";
 
 export interface HouseWorld {
-  readonly backend: Backend;
+  readonly backend: ServerBackend;
   readonly log: EventLog;
   readonly random: Random;
   wall(): number;
@@ -25,10 +25,11 @@ export function makeHouse({ backend, log, random, wall, clerks }: HouseWorld) {
   const removed: AgentId[] = [];
   let changes = 0;
 
-  const apply = (site: string, ops: readonly Op[]): boolean => {
+  const apply = (site: string, ops: readonly Op[], then: () => void = () => {}): void => {
     const change: Change = { id: `house-${++changes}` as ChangeId, site, at: wall(), ops };
-    const [result] = backend.apply([change]);
-    return result !== undefined && !(result instanceof Error) && result.ok;
+    afterwards(backend.apply([change]), ([result]) => {
+      if (result !== undefined && !(result instanceof Error) && result.ok) then();
+    });
   };
 
   const agents: { readonly id: AgentId; readonly name: string }[] = [];
@@ -57,24 +58,24 @@ export function makeHouse({ backend, log, random, wall, clerks }: HouseWorld) {
       if (removed.includes(id)) return;
       const systemPrompt = `description ${changes}`;
       const body = { kind: "describe", by: "house", description: name, systemPrompt } as const;
-      const posted = apply("house.describe", [
-        { op: "message.post", to: { agentId: id }, message: { body, acceptedAt: wall() } },
-      ]);
-      if (!posted) return;
-      described.set(id, [...(described.get(id) ?? []), systemPrompt]);
-      log.write("house", `describes ${name} as ${systemPrompt}`);
+      const post: Op = { op: "message.post", to: { agentId: id }, message: { body, acceptedAt: wall() } };
+      apply("house.describe", [post], () => {
+        described.set(id, [...(described.get(id) ?? []), systemPrompt]);
+        log.write("house", `describes ${name} as ${systemPrompt}`);
+      });
     },
     remove(): void {
       const { id, name } = random.pick(agents);
       if (removed.includes(id)) return;
       const at = wall();
-      const gone = apply("house.remove", [
+      const ops: readonly Op[] = [
         { op: "agent.stop", agentId: id, mark: { at, reason: "removed by the house", removing: true } },
         { op: "message.post", to: { agentId: id }, message: { body: { kind: "stop" }, acceptedAt: at } },
-      ]);
-      if (!gone) return;
-      removed.push(id);
-      log.write("house", `removes ${name}`);
+      ];
+      apply("house.remove", ops, () => {
+        removed.push(id);
+        log.write("house", `removes ${name}`);
+      });
     },
   };
 }
