@@ -6,6 +6,7 @@ import type { Config } from "../config/config-schema.ts";
 import type { HomePaths } from "../config/paths.ts";
 import type { Log } from "../core/log.ts";
 import type { FileStore } from "../core/ports.ts";
+import type { SharedMirror } from "../store/plain-files/follow-shared.ts";
 import { databaseFileStore } from "../store/postgres/file-store.ts";
 import { openPostgresStore, type PostgresStore } from "../store/postgres/open-store.ts";
 import { type Environment, fileText } from "./shared-store-url.ts";
@@ -31,11 +32,15 @@ export async function openSharedStore(options: SharedStoreOptions): Promise<Shar
   const store = await openPostgresStore({ url, maxConnections: config.store.maxConnections });
   try {
     const files = await openFiles(options, store);
+    const mirror = options.paths.mirror ? await startMirror(options, store) : undefined;
     return {
       store,
       files,
       leaseMs: config.store.leaseSeconds * 1_000,
-      close: () => store.close(),
+      async close() {
+        await mirror?.stop();
+        await store.close();
+      },
     };
   } catch (error) {
     await store.close();
@@ -56,4 +61,9 @@ async function openFiles({ config, env = {}, paths }: SharedStoreOptions, store:
     accessKeyId: s3.accessKeyId.reveal(world),
     secretAccessKey: s3.secretAccessKey.reveal(world),
   });
+}
+
+async function startMirror({ paths, log }: SharedStoreOptions, store: PostgresStore): Promise<SharedMirror> {
+  const { followShared } = await import("../store/plain-files/follow-shared.ts");
+  return followShared({ home: paths.home, store, log });
 }

@@ -9,13 +9,14 @@ export const serveCommand = defineAction({
   options: {
     port: { type: "string", value: "N", description: "the port to listen on; 0 takes a free one" },
     host: { type: "string", value: "ADDRESS", description: "the address to listen on" },
+    mirror: { type: "boolean", description: "also write the plain files of a shared store into this home" },
   },
   async run({ flags, env, json, stdout, stderr, paths, loadConfig }) {
     const port = portOf(flags.port);
     const { config } = await loadConfig();
     const { serve } = await import("../../gateway/serve.ts");
     const serving = await serve({
-      paths,
+      paths: { ...paths, ...(flags.mirror ? { mirror: true } : {}) },
       config,
       env,
       port,
