@@ -55,6 +55,10 @@ export async function readSharedAgent(
       dedupeKey: (_, key) => known.get(key),
       openDeliveries: () => deliveries,
       subagentRuns: nothing,
+      budgets: nothing,
+      job: nothing,
+      jobCount: nothing,
+      swarms: nothing,
       jobs: nothing,
     },
   };
