@@ -3,7 +3,18 @@
  * a loopback port nobody else has. As root it runs under another user, since the server refuses to be root.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { accessSync, chmodSync, chownSync, constants, cpSync, mkdirSync, mkdtempSync, openSync, rmSync } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  chownSync,
+  constants,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -15,6 +26,8 @@ export interface ServerOptions {
   readonly directory?: string;
   /** Further settings, as on the server's command line. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** A certificate and its key, as text: connections are then encrypted. */
+  readonly tls?: { readonly cert: string; readonly key: string };
   /** Whether a commit is on the disk when it is answered. Tests that kill no machine need not wait for that. */
   readonly durable?: boolean;
 }
@@ -53,6 +66,14 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     stdio: "pipe",
     env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
   });
+  const secured: Record<string, string> = options.tls
+    ? { ssl: "on", ssl_cert_file: "tls.crt", ssl_key_file: "tls.key" }
+    : {};
+  for (const [name, text] of Object.entries({ "tls.crt": options.tls?.cert, "tls.key": options.tls?.key })) {
+    if (text === undefined) continue;
+    writeFileSync(join(data, name), text, { mode: 0o600 });
+    if (user) chownSync(join(data, name), user.uid, user.gid);
+  }
   const port = await freePort();
   let child: ChildProcess | undefined;
   const settings: Record<string, string> = {
@@ -61,6 +82,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     max_connections: "200",
     shared_buffers: "128MB",
     ...(options.durable ? {} : { fsync: "off", full_page_writes: "off", synchronous_commit: "off" }),
+    ...secured,
     ...options.settings,
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);

@@ -1,0 +1,57 @@
+/** A connection that is encrypted and knows whom it speaks to. */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { StoreUnavailableError } from "../../src/core/errors.ts";
+import { openPostgresStore } from "../../src/store/postgres/open-store.ts";
+import { startServer } from "./server.ts";
+
+function selfSigned(directory: string): { cert: string; key: string } | undefined {
+  const [cert, key] = [join(directory, "tls.crt"), join(directory, "tls.key")];
+  const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
+  try {
+    const args = [
+      "req",
+      "-x509",
+      "-newkey",
+      "rsa:2048",
+      "-nodes",
+      "-days",
+      "2",
+      "-keyout",
+      key,
+      "-out",
+      cert,
+      ...subject,
+    ];
+    execFileSync("openssl", args, { stdio: "pipe" });
+  } catch {
+    return undefined;
+  }
+  return { cert: readFileSync(cert, "utf8"), key: readFileSync(key, "utf8") };
+}
+
+test("a server's certificate is checked, and what travels is encrypted", async (context) => {
+  const directory = mkdtempSync(join(tmpdir(), "rookery-tls-"));
+  const tls = selfSigned(directory);
+  if (!tls) return context.skip("there is no openssl here to make a certificate with");
+  const server = await startServer({ tls });
+  try {
+    const trusted = `${server.url}?sslmode=verify-full&sslrootcert=${join(directory, "tls.crt")}`;
+    const store = await openPostgresStore({ url: trusted });
+    const { rows } = await store.connections.use("read", (client) =>
+      client.query("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"),
+    );
+    expect(rows).toEqual([{ ssl: true }]);
+    await store.close();
+    // Nobody has vouched for it.
+    await expect(openPostgresStore({ url: `${server.url}?sslmode=verify-full` })).rejects.toThrow(
+      StoreUnavailableError,
+    );
+  } finally {
+    await server.stop();
+    rmSync(directory, { recursive: true });
+  }
+});
