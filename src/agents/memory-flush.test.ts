@@ -1,8 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../core/compaction-settings.ts";
-import type { Right } from "../core/tool.ts";
+import type { Right, ToolHost } from "../core/tool.ts";
 import { SUMMARY_SYSTEM_PROMPT } from "../history/compaction/summary-prompt.ts";
+import { thresholdsOf } from "../history/compaction/thresholds.ts";
+import type { Holding } from "../runs/holding.ts";
 import { dieAt, failure, gate, lastText, type ModelCall, Nest, type Reply, stall } from "./engine.test-kit.ts";
+import { isFlushDue } from "./memory-flush.ts";
 
 const SUMMARY = "## Goal\nto test\n\n## Progress\n- done\n\n## Original Request\nx\n\n## Early Progress\ny";
 const said = (text: string): Reply => ({ content: [{ type: "text", text }], usage: undefined });
@@ -46,6 +49,25 @@ async function talk(nest: Nest, turns: number): Promise<void> {
 const flushes = (nest: Nest): number =>
   nest.requests.filter((request) => request.system.includes("You are about to run out of context")).length;
 const stateOf = async (nest: Nest) => (await nest.store.agent(await nest.agentId()))?.state;
+
+test.each([
+  ["user", 700, {}, true],
+  ["permanent", 700, {}, true],
+  ["heartbeat", 700, {}, false],
+  ["cron", 700, {}, false],
+  ["subagent", 700, {}, false],
+  ["user", 649, {}, false],
+  ["user", 650, {}, true],
+  ["user", 999, {}, true],
+  ["user", 1_000, {}, false],
+  ["user", 700, { memoryFlushCompactionCount: 0 }, false],
+  ["user", 700, { memoryFlushCompactionCount: 0, compactionCount: 1 }, true],
+])("for the kind %s with %d tokens and the counts %j the flush is due: %s", (type, tokens, state, due) => {
+  const holding = { record: { descriptor: { type }, state } } as unknown as Holding;
+  const tools = { list: () => [{ rights: ["write"] }] } as unknown as ToolHost;
+  const measured = { limits, thresholds: thresholdsOf(limits), tokens, overhead: 0 };
+  expect(isFlushDue({ tools }, holding, measured)).toBe(due);
+});
 
 describe("the memory flush", () => {
   it("is a silent turn before the compaction, with its own prompts and tools", async () => {

@@ -3,6 +3,7 @@
  * cycle of compaction, counted when it begins, so that one that fails is not tried again for ever; it blocks nothing.
  */
 import type { MemoryFlushSettings } from "../core/compaction-settings.ts";
+import type { AgentKind } from "../core/descriptor.ts";
 import type { RunId } from "../core/ids.ts";
 import type { RunBody } from "../core/run.ts";
 import type { AgentState } from "../core/state.ts";
@@ -19,11 +20,14 @@ export const FLUSH_SECONDS = 120;
 const NO_REPLY = "NO_REPLY";
 const NO_REPLY_HINT = `If nothing needs to be written down, respond with ${NO_REPLY}.`;
 
+/** What these write down nobody reads later: their work ends with their report. */
+const SHORT_LIVED: ReadonlySet<AgentKind> = new Set(["heartbeat", "cron", "subagent"]);
+
 /** Whether the turn is due now. An agent that has no tool to write with is not asked to. */
 export function isFlushDue(ports: Pick<RunPorts, "tools">, { record }: Holding, measured: Measured): boolean {
   const { limits, thresholds, tokens } = measured;
   const { state, descriptor } = record;
-  if (!limits.enabled || !limits.memoryFlush.enabled || descriptor.type === "heartbeat") return false;
+  if (!limits.enabled || !limits.memoryFlush.enabled || SHORT_LIVED.has(descriptor.type)) return false;
   if (tokens < thresholds.flush || tokens >= thresholds.emergency) return false;
   if (state.memoryFlushCompactionCount === (state.compactionCount ?? 0)) return false;
   return ports.tools.list(record).some(({ rights }) => rights.includes("write"));

@@ -31,6 +31,14 @@ export const CONTEXT_SCENARIOS: readonly (readonly [string, string, Changes])[] 
     "a model that writes empty summaries, goes on talking, never shrinks, fails",
     talk({ manners: MANNERS }),
   ],
+  [
+    "big-contexts",
+    "tools that say so much that their outputs must be cut, and a model that writes no summaries",
+    talk(
+      { window: 2_200, manners: ["empty", "request", "good"] },
+      { workload: { padding: [10, 30], directives: { "tool:big": 0.25, "tool:never": 0.1 } } },
+    ),
+  ],
   ["no-summaries", "a model that never writes a summary at all", talk({ manners: ["empty", "continues", "bloats"] })],
   [
     "compaction-resets",
