@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { DeliveryId } from "../core/ids.ts";
 import { SEND_BLOCKED, type SendPolicy } from "../core/send-policy.ts";
 import { ONLY_THE_OWNER_TEXT } from "./connector-host.ts";
 import { dieAt, inTurn, Nest } from "./engine.test-kit.ts";
@@ -93,6 +94,24 @@ describe("the send policy", () => {
       "psst suppressed",
       "done suppressed",
     ]);
+  });
+
+  it("holds for what others owe with a run's end", async () => {
+    const target = { channel: "test", to: "bob" };
+    const nest = await Nest.open({
+      system: {
+        sendPolicy: denied,
+        hooks: {
+          alsoAtEnd: async ({ id: agentId }, { id: runId }) => {
+            const delivery = { agentId, runId, target, payload: { text: "by the way" }, createdAt: 1 };
+            return [{ op: "delivery.add", delivery: { ...delivery, id: `${runId}.also` as DeliveryId } }];
+          },
+        },
+      },
+    });
+    await nest.tell("hello");
+    expect(nest.channel().calls).toEqual([]);
+    expect((await nest.deliveries()).map(({ reason }) => reason)).toEqual([SEND_BLOCKED, SEND_BLOCKED]);
   });
 
   it("gives way to what the agent itself was told", async () => {

@@ -13,7 +13,7 @@ import { type AroundReply, aroundReply } from "../outbox/around-reply.ts";
 import { owe, oweReply, suppressed } from "../outbox/owe.ts";
 import { claiming, openCalls, resultOf } from "./act.ts";
 import { NOT_STARTED, textOutput, UNKNOWN_OUTCOME } from "./call-tool.ts";
-import { heedSendPolicy } from "./heed-send-policy.ts";
+import { heedInOps, heedSendPolicy } from "./heed-send-policy.ts";
 import { type Committing, type Holding, LostHolding } from "./holding.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { Reply, RunPorts } from "./run-ports.ts";
@@ -95,7 +95,9 @@ export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, en
   const evenAborted = ending.outcome === "aborted";
   const result = resultOfRun(run, body, { ...ending, payload }, holding, at, pending);
   const committing = { site: ending.site, ops, append, state, run: run.guard(evenAborted) };
-  const { results, also } = await commitWithOthers(holding, committing, () => ports.alsoAtEnd?.(agent, run, result));
+  const { results, also } = await commitWithOthers(holding, committing, async () =>
+    heedInOps(ports.sendPolicy, agent, (await ports.alsoAtEnd?.(agent, run, result)) ?? []),
+  );
   const release = results.findLast((one) => one?.op === "agent.release");
   holding.released = release?.op === "agent.release" && release.released;
   holding.runId = undefined;
@@ -114,10 +116,10 @@ const TRIES = 3;
 async function commitWithOthers(
   holding: Holding,
   committing: Committing,
-  others: () => Promise<readonly Op[]> | undefined,
+  others: () => Promise<readonly Op[]>,
 ): Promise<{ results: Extract<CommitResult, { ok: true }>["results"]; also: readonly Op[] }> {
   for (let tries = 1; ; tries++) {
-    const also = (await others()) ?? [];
+    const also = await others();
     const ops: Op[] = [...committing.ops, ...also.map((op) => claiming(op, holding.node)), { op: "agent.release" }];
     try {
       return { results: (await holding.commit({ ...committing, ops })).results, also };

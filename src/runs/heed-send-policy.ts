@@ -3,6 +3,7 @@
  * reason, so that it can be seen (L5). What the engine itself has to say about a command is not held back.
  */
 import type { AgentRecord } from "../core/agent.ts";
+import type { Op } from "../core/change.ts";
 import type { DeliveryContext, NewDelivery } from "../core/delivery.ts";
 import { resolveSendPolicy, SEND_BLOCKED, type SendPolicy } from "../core/send-policy.ts";
 import type { ToolOutput } from "../core/tool.ts";
@@ -21,6 +22,14 @@ export function heedSendPolicy(
   const ended = { state: "suppressed", reason: SEND_BLOCKED } as const;
   return deliveries.map((one) => (one.ended || maySend(policy, agent, one.target) ? one : { ...one, ended }));
 }
+
+/** The same for whatever else is owed by a commit of the agent's. */
+export const heedInOps = (policy: SendPolicy | undefined, agent: Sender, ops: readonly Op[]): readonly Op[] =>
+  ops.map((op) => {
+    if (op.op !== "delivery.add") return op;
+    const [delivery = op.delivery] = heedSendPolicy(policy, agent, [op.delivery]);
+    return { ...op, delivery };
+  });
 
 /** What the model is told of a tool whose send was held back: that it was, whatever the tool itself says. */
 export function tellIfBlocked(policy: SendPolicy | undefined, agent: Sender, output: ToolOutput): ToolOutput {
