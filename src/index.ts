@@ -10,6 +10,7 @@ export { type HomePaths, homePaths, resolveHome } from "./config/paths.ts";
 export { Secret, type SecretSource, type SecretWorld } from "./config/secret.ts";
 export { type AddressConfig, type Addressed, addressFor, type Conversation } from "./core/address.ts";
 export { type AgentRecord, type AgentSeed, DEFAULT_PROFILE, type StopMark } from "./core/agent.ts";
+export type { AgentTree, TreeNode, TreeOptions } from "./core/agent-tree.ts";
 export {
   type Binding,
   type BindingOrigin,
@@ -63,6 +64,7 @@ export {
   isForeground,
   parseDescriptor,
 } from "./core/descriptor.ts";
+export type { BusyAgent, Diagnosis } from "./core/diagnosis.ts";
 export {
   type Block,
   type Entry,
@@ -197,6 +199,7 @@ export { type AgentState, parseState, STATE_VERSION } from "./core/state.ts";
 export { stateAfterReset } from "./core/state-after-reset.ts";
 export type { Line, NodeRecord, Page, Store, StoreReader } from "./core/store.ts";
 export type { PersistedSubagentRegistry, SubagentRunOutcome, SubagentRunRecord } from "./core/subagent-run.ts";
+export type { SwarmContact, SwarmRecord } from "./core/swarm.ts";
 export type { SystemPromptReport } from "./core/system-prompt-report.ts";
 export { inheritsParent, type ThreadSettings } from "./core/thread-settings.ts";
 export type { Right, Tool, ToolContext, ToolHost, ToolOutput } from "./core/tool.ts";

@@ -13,7 +13,14 @@ import { type Connector, type ConnectorHost, DEFAULT_REPLAY_HORIZON_MS } from ".
 import type { Delivery, DeliveryContext } from "../core/delivery.ts";
 import { type AgentDescriptor, type AgentFetchStrategy, agentDescriptorSchema } from "../core/descriptor.ts";
 import type { Diagnosis } from "../core/diagnosis.ts";
-import { errorText, InvalidInputError, InvariantError, NotFoundError, TimeoutError } from "../core/errors.ts";
+import {
+  errorText,
+  InvalidInputError,
+  InvariantError,
+  NotFoundError,
+  TimeoutError,
+  WaitCycleError,
+} from "../core/errors.ts";
 import { type AgentId, type DeliveryId, type EntryId, messageId, type RunId, type SessionKey } from "../core/ids.ts";
 import {
   isSettled,
@@ -341,8 +348,11 @@ export class AgentSystem {
     const actor = from && this.#actors.get(from);
     const runId = actor?.run?.id;
     const edge = options.edge ?? ids.uuid();
-    const begin = (to: Recipient): readonly Op[] =>
-      from && runId ? [{ op: "wait.begin", id: edge, from, to, runId }] : [];
+    let meant: Recipient | undefined;
+    const begin = (to: Recipient): readonly Op[] => {
+      meant = to;
+      return from && runId ? [{ op: "wait.begin", id: edge, from, to, runId }] : [];
+    };
     try {
       // A circle is refused in the commit that would post the message: then nothing is posted.
       const posted = await this.#post(posting, begin);
@@ -350,6 +360,8 @@ export class AgentSystem {
       const { agentId, seq } = posted;
       const before = posted.status === "duplicate" ? await store.message(agentId, seq) : undefined;
       if (before && isSettled(before)) return await this.#answerTo(before);
+      // Asked before a restart under a name that means somebody else by now: it is the first one who is waited for.
+      if (before && meant && "agentId" in meant && meant.agentId !== agentId) await this.#waitFor(begin({ agentId }));
       const gone = before && sinceAccepted ? clock.now() - before.acceptedAt : 0;
       const wait = { timeoutMs: Math.max(0, timeoutMs - gone), signal, ofRun: runId !== undefined };
       const waiting = this.#waits.wait(messageId(agentId, seq), wait);
@@ -361,6 +373,13 @@ export class AgentSystem {
       // A caller that names the edge ends it together with what it makes of the answer.
       if (runId && options.edge === undefined) await this.#endWait(edge);
     }
+  }
+
+  async #waitFor(ops: readonly Op[]): Promise<void> {
+    if (ops.length === 0) return;
+    const { ids, clock, store } = this.#ports;
+    const done = await store.commit({ id: ids.change(), site: "wait.begin", at: clock.now(), ops });
+    if (!done.ok) throw new WaitCycleError(done.detail);
   }
 
   /** An edge that is left behind ends with its run. */

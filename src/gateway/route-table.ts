@@ -28,7 +28,7 @@ import { deliveryRoute, dropRoute, outboxRoute, retryRoute } from "./routes/outb
 import { abortRoute, agentEventsRoute, runEventsRoute, runRoute, steerRoute, waitRoute } from "./routes/run-routes.ts";
 import { sessionRoute, sessionsRoute } from "./routes/session-routes.ts";
 import { mintRoute, revokeRoute, tokensRoute } from "./routes/token-routes.ts";
-import { treeEventsRoute } from "./routes/tree-routes.ts";
+import { treeEventsRoute, treeRoute } from "./routes/tree-routes.ts";
 
 export const ROUTES: readonly Route[] = [
   chatCompletionsRoute,
@@ -57,6 +57,7 @@ export const ROUTES: readonly Route[] = [
   abortRoute,
   steerRoute,
   runEventsRoute,
+  treeRoute,
   treeEventsRoute,
   outboxRoute,
   deliveryRoute,

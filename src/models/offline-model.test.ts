@@ -44,6 +44,8 @@ describe("the offline model", () => {
     ["ask librarian what do we know", "sessions_send", { sessionKey: "librarian", message: "what do we know" }],
     ["Ask the doctor: what is stuck?", "sessions_send", { sessionKey: "doctor", message: "what is stuck?" }],
     ["ask clerk to open the door", "sessions_send", { sessionKey: "clerk", message: "open the door" }],
+    ["what is stuck?", "diagnose", {}],
+    ['<system_message origin="x">what is stuck?</system_message>', "diagnose", {}],
     ["what time is it", "current_time", {}],
     ["What time is it?", "current_time", {}],
     ["what's the date today?", "current_time", {}],

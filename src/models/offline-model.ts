@@ -81,7 +81,8 @@ const textOf = ({ content }: ModelMessage): string =>
 /** What the newest message says, as the model would read it. */
 function lastWords(messages: readonly ModelMessage[]): string {
   const last = messages.findLast((message) => message.role === "user");
-  return last ? textOf(last) : "";
+  // What another agent says is meant as it is said.
+  return last ? textOf(last).replace(/^<system_message[^>]*>(.*)<\/system_message>$/su, "$1") : "";
 }
 
 function answer(request: ModelRequest, content: ModelResult["content"], error?: ModelResult["error"]): ModelResult {

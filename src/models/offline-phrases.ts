@@ -22,6 +22,13 @@ export const OFFLINE_PHRASES: readonly Phrase[] = [
     answer: (result, { sessionKey }) => saidBy(String(sessionKey), result),
   },
   {
+    example: "what is stuck",
+    tool: "diagnose",
+    pattern: /^what(?:'s| is) stuck\b.*$/isu,
+    arguments: () => ({}),
+    answer: (result) => stuckWords(result),
+  },
+  {
     example: "what time is it",
     tool: "current_time",
     pattern: /^(?:what(?:'s| is) the (?:time|date)|what time is it|what day is it)\b.*$/iu,
@@ -62,6 +69,23 @@ export function phraseIn(
     if (match) return { phrase, given: phrase.arguments({ ...match.groups }) };
   }
   return undefined;
+}
+
+/** A diagnosis in a sentence. */
+function stuckWords(result: string): string {
+  try {
+    const { busy, waits, deadLetters, degraded, failedJobs } = JSON.parse(result) as Record<string, unknown[]>;
+    const count = (list: unknown[] | undefined, what: string): string => `${list?.length ?? 0} ${what}`;
+    return `There are ${[
+      count(busy, "agents with work"),
+      count(waits, "that wait for another"),
+      count(deadLetters, "dead letters"),
+      count(degraded, "agents that cannot be restored"),
+      count(failedJobs, "failed jobs"),
+    ].join(", ")}.`;
+  } catch {
+    return result;
+  }
 }
 
 /** What another agent answered, from the form in which the tool gives it. */

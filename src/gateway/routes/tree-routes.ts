@@ -1,11 +1,32 @@
-/** Follows everything: which agents work, begin and end. A reader that comes back is told what it missed. */
+/** The tree of agents as it is, and following everything: which begin and end. A reader that comes back is told what it missed. */
+import { z } from "zod";
+import { DEFAULT_LIMIT, MAX_DEPTH, MAX_LIMIT } from "../../agents/live-tree.ts";
 import { ANSWERED, defineRoute } from "../route.ts";
 import { openOutlet } from "../streams/open-outlet.ts";
 import type { Frame } from "../streams/outlet.ts";
 import type { TreeEvent } from "../streams/tree-feed.ts";
 import { shownAgent } from "./agent-routes.ts";
+import { agentOf, limitQuery, numberQuery } from "./inputs.ts";
 
 const LISTED = 500;
+
+export const treeRoute = defineRoute({
+  method: "GET",
+  path: "/api/tree",
+  access: "read",
+  tag: "agents",
+  summary: "Who started whom: states, what waits, what was used; below `root`, or from the top with the newest first",
+  query: z.object({
+    root: z.string().min(1).max(512).optional(),
+    depth: numberQuery(MAX_DEPTH),
+    limit: limitQuery(MAX_LIMIT, DEFAULT_LIMIT),
+  }),
+  answers: { status: 200, holds: "`{ at, roots: [{ id, state, waiting, tokens, children, … }], more }`" },
+  async handle({ desk, query: { root, depth, limit } }) {
+    const top = root === undefined ? undefined : (await agentOf(desk, root)).id;
+    return { json: await desk.agents.tree({ depth, limit, ...(top ? { root: top } : {}) }) };
+  },
+});
 
 export const treeEventsRoute = defineRoute({
   method: "GET",

@@ -200,6 +200,47 @@ describe("sessions_send", () => {
     await expect(flock.commit([back])).rejects.toThrow("cycle");
   });
 
+  it("waits for the one who was asked, whoever bears the name after a restart", async () => {
+    const door = gate();
+    let whom: AgentId | undefined;
+    const flock = await openFlock({
+      config: CONFIG,
+      nest: {
+        script: async (call) => {
+          if (call.request.messages.at(-1)?.role === "tool") return lastText(call.request, "tool");
+          if (lastText(call.request) === "ask") return { call: [{ name: "ask" }] };
+          await door.promise;
+          return "it is me";
+        },
+        tools: {
+          ask: {
+            execute: async (_input, { agentId: from }) => {
+              const posting = {
+                to: { agentId: whom as AgentId },
+                body: { kind: "system", text: "who?" } as const,
+                key: "k",
+              };
+              const { result } = await flock.nest.system.postAndAwait(posting, { from, edge: "e", timeoutMs: 60_000 });
+              return result?.agentId ?? "nobody";
+            },
+          },
+        },
+      },
+    });
+    const { nest } = flock;
+    const [first, second] = [await flock.make(permanent("first")), await flock.make(permanent("second"))];
+    whom = first.id;
+    await nest.tell("ask");
+    whom = second.id;
+    await nest.restart();
+    expect(await nest.store.waits({ limit: 5 })).toMatchObject([{ id: "e", to: first.id }]);
+    expect(await nest.states(second.id)).toEqual([]);
+    door.open();
+    await nest.settle();
+    await nest.advance(2_000);
+    expect(nest.shown()).toEqual([first.id]);
+  });
+
   it("ends with its run when that is aborted", async () => {
     const door = gate();
     const flock = await openFlock({ config: CONFIG, nest: { script: asking(() => door.promise) } });
