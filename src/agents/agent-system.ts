@@ -18,6 +18,7 @@ import {
   InvalidInputError,
   InvariantError,
   NotFoundError,
+  RookeryError,
   TimeoutError,
   WaitCycleError,
 } from "../core/errors.ts";
@@ -150,6 +151,8 @@ const POLL_ALONE_MS = 30_000;
 const POLL_SHARED_MS = 500;
 export const DEFAULT_WAIT_MS = 30_000;
 const REMOVE_AGAIN_MS = 200;
+const ASK_TRIES = 5;
+const ASK_AGAIN_MS = 100;
 
 export class AgentSystem {
   readonly #ports: Ports;
@@ -355,7 +358,7 @@ export class AgentSystem {
     };
     try {
       // A circle is refused in the commit that would post the message: then nothing is posted.
-      const posted = await this.#post(posting, begin);
+      const posted = await this.#postForRun(posting, begin, runId !== undefined, signal);
       if (posted.status === "stale") throw new NotFoundError("The message is older than its channel may deliver.");
       const { agentId, seq } = posted;
       const before = posted.status === "duplicate" ? await store.message(agentId, seq) : undefined;
@@ -372,6 +375,25 @@ export class AgentSystem {
     } finally {
       // A caller that names the edge ends it together with what it makes of the answer.
       if (runId && options.edge === undefined) await this.#endWait(edge);
+    }
+  }
+
+  /** A run's question that has a key is asked again where the store did not answer: it is the same question. */
+  async #postForRun(
+    posting: Posting,
+    begin: (to: Recipient) => readonly Op[],
+    ofRun: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<AcceptResult> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#post(posting, begin);
+      } catch (error) {
+        const passes = error instanceof RookeryError && error.retryable;
+        if (!passes || !ofRun || posting.key === undefined || tries >= ASK_TRIES) throw error;
+        await sleep(this.#ports.clock, ASK_AGAIN_MS * 2 ** tries, signal);
+        if (signal?.aborted) throw error;
+      }
     }
   }
 

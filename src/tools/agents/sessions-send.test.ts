@@ -98,6 +98,20 @@ describe("sessions_send", () => {
     expect(nest.shown()[1]).toMatch(/^I heard error Agent not found: nobody/);
   });
 
+  it.each(["full", "unknown-lost", "unknown-applied"] as const)(
+    "asks once, also where the store is %s for a moment",
+    async (fate) => {
+      const flock = await openFlock({ config: CONFIG, nest: { script: asking() } });
+      const { nest } = flock;
+      const clerk = await flock.make(permanent("clerk"));
+      nest.fate = (change, nth) => (change.site === "accept" && (nth === 2 || nth === 3) ? fate : "go");
+      await nest.tell("ask clerk: is it open?");
+      await nest.advance(2_000);
+      expect(nest.shown()).toEqual(["I heard ok yes: is it open?"]);
+      expect(await nest.states(clerk.id)).toEqual(["answered"]);
+    },
+  );
+
   it("says how the other one ended where it did not answer", async () => {
     const flock = await openFlock({
       config: CONFIG,
