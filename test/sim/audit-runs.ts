@@ -104,7 +104,7 @@ function* noToolRepeated({ executions, listed }: View): Iterable<Violation> {
 }
 
 /** M9: whoever was told that a run will end sees it end so and hears no answer; a "no" means that it was over. */
-function* endsAsAsked({ aborts, listed, workload, scenario }: View): Iterable<Violation> {
+function* endsAsAsked({ aborts, listed, workload, scenario, removed }: View): Iterable<Violation> {
   const runOf = new Map(
     listed.flatMap(({ runs: all, deliveries }) => all.map((run) => [String(run.id), { run, deliveries }])),
   );
@@ -121,6 +121,8 @@ function* endsAsAsked({ aborts, listed, workload, scenario }: View): Iterable<Vi
   const commanded = scenario.queue?.mode === "interrupt" || workload.items.some(({ kind }) => kind === "command");
   const asked = new Set(aborts.map(({ runId }) => runId));
   for (const { run } of commanded ? [] : runOf.values()) {
+    // Who is removed for good is ended with it.
+    if (removed.includes(run.agentId)) continue;
     if (run.outcome === "aborted" && !asked.has(run.id)) yield broken("M9", `run ${run.id} was aborted, by nobody`);
   }
 }
