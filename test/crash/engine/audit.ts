@@ -1,4 +1,4 @@
-/** Judges by what the outside saw and by the public listing: nothing accepted is lost, nothing is answered twice (L1, L4, L12). */
+/** Judges by what the outside saw and by the public listing: nothing accepted is lost, nothing is answered twice (L1, L4, L8, L12). */
 import type { Delivery } from "../../../src/core/delivery.ts";
 import type { Message } from "../../../src/core/message.ts";
 import type { StoreReader } from "../../../src/core/store.ts";
@@ -40,6 +40,7 @@ export async function audit(store: StoreReader, outside: Seen): Promise<Audit> {
   for (const { id, state } of deliveries) {
     if (state === "pending" || state === "sending") problems.push(`delivery ${id} is still ${state}`);
   }
+  problems.push(...(await charged(store, outside)));
   const unconfirmed = deliveries.filter(({ state }) => state === "unconfirmed").length;
   return {
     problems,
@@ -49,8 +50,21 @@ export async function audit(store: StoreReader, outside: Seen): Promise<Audit> {
       "answers shown": outside.shown.length,
       unconfirmed,
       "tools executed": outside.executed.size,
+      "tokens charged": outside.charged,
     },
   };
+}
+
+/** L8: everything the model charged is in the book, also what was under way at a kill, and nothing stays reserved. */
+async function charged(store: StoreReader, outside: Outside): Promise<readonly string[]> {
+  const left = await store.reservations({ limit: 1_000 });
+  const rows = await store.budgets({ limit: 1_000 });
+  const spent = rows.reduce((sum, row) => sum + row.spent.tokens, 0);
+  return [
+    ...left.map(({ id }) => `${id} is still reserved`),
+    ...rows.flatMap(({ key, reserved }) => (reserved.tokens === 0 ? [] : [`${key} still has something reserved`])),
+    ...(spent < outside.charged ? [`the model charged ${outside.charged} tokens, ${spent} are in the book`] : []),
+  ];
 }
 
 /** An answer is shown once: to a channel that knows ids, under one id; to a blind one, once or listed as unconfirmed. */

@@ -34,6 +34,8 @@ const usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0, totalTokens: 
 const about = { api: "scripted", provider: "scripted", model: "scripted", usage };
 const model: Model = {
   async call({ messages }) {
+    // The bill is written before anybody hears the answer.
+    tell({ say: "charge", tokens: usage.totalTokens });
     await pass(MODEL_MS);
     const last = messages.at(-1);
     const asked = messages.findLast((message) => message.role === "user");
@@ -84,7 +86,8 @@ const connectors = CHANNELS.map(
 );
 
 const { config } = parseConfig({
-  text: `{ queue: { mode: "queue", cap: 10000 }, log: { level: "error" }, store: { leaseSeconds: ${leaseSeconds} } }`,
+  text: `{ queue: { mode: "queue", cap: 10000 }, budgets: { day: { tokens: 1000000000000 } }, log: { level: "error" },
+    store: { leaseSeconds: ${leaseSeconds} } }`,
   file: "rookery.json5",
   env: {},
 });

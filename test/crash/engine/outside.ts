@@ -27,6 +27,8 @@ export class Outside {
   readonly written: Written[] = [];
   readonly shown: Shown[] = [];
   readonly executed = new Map<string, number>();
+  /** What the model's bill comes to, in tokens. */
+  charged = 0;
   readonly #answered = new Map<string, number>();
   readonly #said = new Map<string, number>();
   readonly #tell: (said: ToChild) => void;
@@ -48,6 +50,7 @@ export class Outside {
       if (message) message.acknowledged = true;
     }
     if (said.say === "exec") this.executed.set(said.callId, (this.executed.get(said.callId) ?? 0) + 1);
+    if (said.say === "charge") this.charged += said.tokens;
     if (said.say === "show") {
       const { channel, id, person, text } = said;
       this.shown.push({ channel, id, person, text });

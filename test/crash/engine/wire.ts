@@ -24,6 +24,7 @@ export type FromChild =
       readonly text: string;
     }
   | { readonly say: "exec"; readonly callId: string }
+  | { readonly say: "charge"; readonly tokens: number }
   | { readonly say: "now"; readonly runs: number; readonly tools: number }
   | { readonly say: "quiet" };
 
