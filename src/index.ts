@@ -1,6 +1,13 @@
 /** The library's public face: the words, the ports and contracts to build on, the typed errors and the configuration. */
 
-export { type ListedBudget, liftBudget, listBudgets, type SpentSince, spentSince } from "./agents/budget-book.ts";
+export {
+  type ListedBudget,
+  liftBudget,
+  listBudgets,
+  type SpentBy,
+  type SpentSince,
+  spentSince,
+} from "./agents/budget-book.ts";
 export { type CompactParams, compactSession } from "./agents/compact-session.ts";
 export { type Config, configDefaults } from "./config/config-schema.ts";
 export { createHome } from "./config/create-home.ts";

@@ -11,8 +11,10 @@ import {
   scopeOf,
 } from "../core/budget.ts";
 import { InvalidInputError, InvariantError, NotFoundError } from "../core/errors.ts";
+import type { AgentId } from "../core/ids.ts";
 import type { Ports } from "../core/ports.ts";
 import type { RunUsage, StoreReader } from "../core/store.ts";
+import { rootOf } from "../runs/spender.ts";
 
 /** A row of the book. */
 export interface ListedBudget extends BudgetRecord {
@@ -92,18 +94,30 @@ function spendIn(limit: Limit | undefined): Spend | undefined {
   return { ...NOTHING, ...limit };
 }
 
-/** What runs have used since a time, also where nothing is limited: in all, and by agent and person. */
+/** What runs of one agent have used for one person. `rootId`: the top of the tree it stands in. */
+export interface SpentBy extends RunUsage {
+  readonly rootId: AgentId;
+}
+
+/** What runs have used since a time, also where nothing is limited: in all, and by agent, tree and person. */
 export interface SpentSince {
   readonly tokens: number;
   readonly dollars: number;
-  readonly by: readonly RunUsage[];
+  readonly by: readonly SpentBy[];
 }
 
 export async function spentSince(
-  { store }: { readonly store: Pick<StoreReader, "usageSince"> },
+  { store }: { readonly store: Pick<StoreReader, "usageSince" | "agent"> },
   at: number,
 ): Promise<SpentSince> {
-  const by = await store.usageSince(at);
+  const roots = new Map<AgentId, AgentId>();
+  const by: SpentBy[] = [];
+  for (const usage of await store.usageSince(at)) {
+    const { agentId } = usage;
+    const rootId = roots.get(agentId) ?? (await rootOf(store, agentId));
+    roots.set(agentId, rootId);
+    by.push({ ...usage, rootId });
+  }
   return {
     tokens: by.reduce((sum, { tokens }) => sum + tokens, 0),
     dollars: by.reduce((sum, { cost }) => sum + cost, 0),

@@ -222,6 +222,8 @@ describe("a tree's budget", () => {
     await nest.advance(4_000);
     expect(nest.requests).toHaveLength(3);
     expect(await nest.store.budget(tree)).toMatchObject({ spent: { micros: 3_000 } });
+    const { by } = await spentSince(nest, START);
+    expect(by.map(({ rootId, tokens }) => [rootId, tokens])).toEqual([root, root, root].map((id) => [id, 190]));
     expect(await nest.store.budget(`agent:${root}`)).toBeUndefined();
     await nothingReserved(nest);
   });
@@ -269,6 +271,15 @@ describe("a call whose result is not simply there", () => {
     const row = await nest.store.budget(await keyOf(nest, "agent"));
     expect(row?.estimated.micros).toBeGreaterThan(10_000);
     await nothingReserved(nest);
+  });
+
+  it("counts for its run what its provider counted, also where it broke off", async () => {
+    const broke: Reply = { ...failure("transient"), usage: used(100, 10) };
+    const nest = await Nest.open({ script: inTurn(broke, answer("ok")) });
+    await nest.tell("hi");
+    await nest.advance(2_000);
+    expect(nest.shown()).toEqual(["ok"]);
+    expect((await nest.runs())[0]?.body.usage?.totalTokens).toBe(300);
   });
 
   it("frees what it had reserved while it waits to be made again, and costs nothing where it was refused", async () => {

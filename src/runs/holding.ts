@@ -128,8 +128,8 @@ export class Holding {
   async commit(committing: Committing): Promise<Extract<CommitResult, { ok: true }>> {
     const { ids, clock, store } = this.#ports;
     const { append, state, begins } = committing;
-    const also = [...this.#also];
-    const ops: Op[] = [...committing.ops, ...also];
+    const also = this.#also.length;
+    const ops: Op[] = also > 0 ? [...committing.ops, ...this.#also] : [...committing.ops];
     // Also where nothing is added: what was read of the history must still be all of it.
     if (append) {
       const lines = append.entries.map(entryLine);
@@ -155,7 +155,7 @@ export class Holding {
       result = outcome;
     }
     if (!result.ok) throw new LostHolding(result.refused, result.detail);
-    if (also.length > 0) this.#also = this.#also.slice(also.length);
+    if (also > 0) this.#also = this.#also.slice(also);
     if (begins) {
       this.sessionId = begins;
       this.#context = [];

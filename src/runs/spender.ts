@@ -27,6 +27,17 @@ export function personWhoWrote(messages: readonly Message[]): Pick<RunBody, "per
   return { person: `${last.source.connector}:${last.body.sender.id}` };
 }
 
+/** The agent at the top of the tree an agent stands in. */
+export async function rootOf(store: Pick<StoreReader, "agent">, agentId: AgentId): Promise<AgentId> {
+  let root = agentId;
+  for (let depth = 0; depth < MOST_ANCESTORS; depth++) {
+    const descriptor = (await store.agent(root))?.descriptor;
+    if (descriptor?.type !== "subagent") break;
+    root = descriptor.parentAgentId as AgentId;
+  }
+  return root;
+}
+
 export async function spenderOf(
   store: Reader,
   budgets: Budgets,

@@ -16,12 +16,13 @@ import {
 } from "../core/model.ts";
 import type { Tool } from "../core/tool.ts";
 import { estimateOverhead } from "../history/compaction/estimate-tokens.ts";
-import { askPermission, type ReachedBudget, settleCall } from "./budget-gate.ts";
+import { askPermission, FREE, type ReachedBudget, settleCall } from "./budget-gate.ts";
 import { graceAfter } from "./grace.ts";
 import type { Holding } from "./holding.ts";
 import { limitsOf } from "./limits.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { RunPorts } from "./run-ports.ts";
+import { addUsage } from "./usage.ts";
 
 const BACKOFF_BASE_MS = 2_000;
 
@@ -48,12 +49,18 @@ export async function think(
   };
   holding.overhead = estimateOverhead(request.system, request.tools);
   for (let tries = 1; ; tries++) {
-    const permission = await askPermission(ports, holding, run, request);
+    // Where nothing is limited not even a tick is spent on it.
+    const permission = ports.budgets ? await askPermission(ports, ports.budgets, holding, run, request) : FREE;
     if (permission.kind === "reached") return { ...nothing(request, "aborted", ""), reached: permission.reached };
     if (permission.kind === "ended") return nothing(request, "aborted", "aborted");
     const { permit } = permission;
     const result = await call(ports, run, { ...request, tries, ...(permit ? { maxTokens: permit.maxTokens } : {}) });
     if (permit) settleCall(holding, permit, result);
+    // Of a call that gave nothing to keep, what it used is kept; the others are counted with what they gave.
+    if (result.error || result.alsoUsed) {
+      const lost = [...(result.alsoUsed ?? []), ...(result.error && result.usage ? [result.usage] : [])];
+      for (const usage of lost) run.body = { ...run.body, usage: addUsage(run.body.usage, usage) };
+    }
     const wait = waitBefore(result, tries);
     // A wait the run would not survive helps nobody: the person is told at once.
     if (wait === undefined || wait > limitsOf(ports, holding, run).timeoutMs) return result;
