@@ -229,6 +229,7 @@ export class AgentSystem {
       { ...DEFAULT_OUTBOX, ...this.#options.outbox, node },
     );
     this.#outbox = outbox;
+    const options = this.#options;
     const runPorts: RunPorts = {
       ...this.#ports,
       settings: { ...DEFAULT_RUN_SETTINGS, ...this.#options.runs },
@@ -237,7 +238,9 @@ export class AgentSystem {
       voice: this.#options.voice,
       sendPolicy: this.#options.sendPolicy,
       limits: this.#options.limits,
-      budgets: this.#options.budgets,
+      get budgets() {
+        return options.budgets;
+      },
       alsoAtEnd: async (agent, run, result) => [
         ...(await this.subagents.alsoAtEnd(agent, run, result)),
         ...((await this.#options.hooks?.alsoAtEnd?.(agent, run, result)) ?? []),

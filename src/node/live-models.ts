@@ -8,7 +8,10 @@ export interface LiveModels extends OpenModels {
 export function openLiveModels(options: ModelsOptions): LiveModels {
   let models = openModels(options);
   return {
-    model: { call: (request, signal, onEvent) => models.model.call(request, signal, onEvent) },
+    model: {
+      call: (request, signal, onEvent) => models.model.call(request, signal, onEvent),
+      price: async (choice) => models.model.price?.(choice),
+    },
     get providers() {
       return models.providers;
     },

@@ -15,13 +15,28 @@ export function openBudgets(
 ): Budgets | undefined {
   const limits = limitsOf(config.budgets);
   if (limitedScopes(limits).length === 0) return undefined;
-  const { identityLinks } = config.session;
   return {
     limitsFor: () => limits,
     dayOf: (at) => dayIn(at, timeZone),
     personNamed: (connector, userId) =>
-      linkedName(identityLinks, connector, userId) ??
+      linkedName(config.session.identityLinks, connector, userId) ??
       (isOwner({ connector, userId }, config.owner.accounts) ? OWNER : `${connector}:${userId}`),
+  };
+}
+
+/** The same, of a configuration that may be replaced while the process runs. */
+export function liveBudgets(
+  config: Pick<Config, "budgets" | "session" | "owner">,
+  timeZone: string,
+): () => Budgets | undefined {
+  let section = config.budgets;
+  let budgets = openBudgets(config, timeZone);
+  return () => {
+    if (config.budgets !== section) {
+      section = config.budgets;
+      budgets = openBudgets(config, timeZone);
+    }
+    return budgets;
   };
 }
 

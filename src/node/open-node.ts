@@ -25,7 +25,7 @@ import { agentsWorldOf } from "./agents-world.ts";
 import { contextLimitsOf } from "./context-limits.ts";
 import { liveConfigOf } from "./live-config.ts";
 import { openLiveModels } from "./live-models.ts";
-import { openBudgets, zoneOf } from "./open-budgets.ts";
+import { liveBudgets, zoneOf } from "./open-budgets.ts";
 import { openHands } from "./open-hands.ts";
 import type { OpenModels } from "./open-models.ts";
 import { type NodeStore, openStore } from "./open-store.ts";
@@ -130,6 +130,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
     };
     const scheduling = openTriggers(ports, config, paths, timeZone);
     triggers = scheduling;
+    const budgets = liveBudgets(config, timeZone);
     const system = new AgentSystem(ports, {
       nodeName: opened.nodeName,
       leaseMs: opened.leaseMs,
@@ -152,9 +153,11 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       },
       limits: ({ profile }) => limitsOf(config, profile),
       hooks: scheduling.hooks,
-      budgets: openBudgets(config, timeZone),
       // A model that is handed in is not looked for.
       contextLimits: contextLimitsOf(config, options.model ? withoutLooking(models) : models),
+      get budgets() {
+        return budgets();
+      },
       address: (incoming) => addressFor(incoming, config),
       isOwner: (sender) => isOwner(sender, config.owner.accounts),
       resetTriggers: config.session.resetTriggers,

@@ -12,7 +12,7 @@ import type { ModelRequest, ModelResult } from "../core/model.ts";
 import type { Holding } from "./holding.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { RunPorts } from "./run-ports.ts";
-import { type Budgets, spenderOf } from "./spender.ts";
+import { spenderOf } from "./spender.ts";
 
 /** What was reserved for one call. */
 export interface Permit {
@@ -45,14 +45,13 @@ export const FREE: Extract<Permission, { kind: "go" }> = { kind: "go" };
 /** May throw `LostHolding`, as every commit of the run. */
 export async function askPermission(
   ports: RunPorts,
-  budgets: Budgets,
   holding: Holding,
   run: LiveRun,
   request: ModelRequest,
 ): Promise<Permission> {
-  const { clock } = ports;
-  const limits = budgets.limitsFor(holding.record);
-  if (limitedScopes(limits).length === 0) return FREE;
+  const { budgets, clock } = ports;
+  const limits = budgets?.limitsFor(holding.record);
+  if (!budgets || !limits || limitedScopes(limits).length === 0) return FREE;
   const price = (await ports.model.price?.(request)) ?? UNKNOWN_PRICE;
   const call = greatestCost(estimatePromptTokens(request), price);
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {

@@ -50,7 +50,7 @@ export async function think(
   holding.overhead = estimateOverhead(request.system, request.tools);
   for (let tries = 1; ; tries++) {
     // Where nothing is limited not even a tick is spent on it.
-    const permission = ports.budgets ? await askPermission(ports, ports.budgets, holding, run, request) : FREE;
+    const permission = ports.budgets ? await askPermission(ports, holding, run, request) : FREE;
     if (permission.kind === "reached") return { ...nothing(request, "aborted", ""), reached: permission.reached };
     if (permission.kind === "ended") return nothing(request, "aborted", "aborted");
     const { permit } = permission;

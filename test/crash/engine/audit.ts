@@ -5,7 +5,7 @@ import type { StoreReader } from "../../../src/core/store.ts";
 import type { Outside } from "./outside.ts";
 
 /** What the judge wants to know of the world outside. */
-export type Seen = Pick<Outside, "written" | "shown" | "executed">;
+export type Seen = Pick<Outside, "written" | "shown" | "executed"> & Partial<Pick<Outside, "charged">>;
 
 export interface Audit {
   readonly problems: readonly string[];
@@ -50,20 +50,20 @@ export async function audit(store: StoreReader, outside: Seen): Promise<Audit> {
       "answers shown": outside.shown.length,
       unconfirmed,
       "tools executed": outside.executed.size,
-      "tokens charged": outside.charged,
+      ...(outside.charged === undefined ? {} : { "tokens charged": outside.charged }),
     },
   };
 }
 
 /** L8: everything the model charged is in the book, also what was under way at a kill, and nothing stays reserved. */
-async function charged(store: StoreReader, outside: Outside): Promise<readonly string[]> {
+async function charged(store: StoreReader, { charged: billed = 0 }: Seen): Promise<readonly string[]> {
   const left = await store.reservations({ limit: 1_000 });
   const rows = await store.budgets({ limit: 1_000 });
   const spent = rows.reduce((sum, row) => sum + row.spent.tokens, 0);
   return [
     ...left.map(({ id }) => `${id} is still reserved`),
     ...rows.flatMap(({ key, reserved }) => (reserved.tokens === 0 ? [] : [`${key} still has something reserved`])),
-    ...(spent < outside.charged ? [`the model charged ${outside.charged} tokens, ${spent} are in the book`] : []),
+    ...(spent < billed ? [`the model charged ${billed} tokens, ${spent} are in the book`] : []),
   ];
 }
 
