@@ -118,7 +118,11 @@ function* endsAsAsked({ aborts, listed, workload, scenario, removed }: View): It
     for (const { id } of said) yield broken("M9", `run ${runId} was to end, but answered with ${id}`);
   }
   // A command ends runs, and so does a message that interrupts.
-  const commanded = scenario.queue?.mode === "interrupt" || workload.items.some(({ kind }) => kind === "command");
+  const commanded =
+    scenario.queue?.mode === "interrupt" ||
+    scenario.treeStops !== undefined ||
+    scenario.removals !== undefined ||
+    workload.items.some(({ kind }) => kind === "command");
   const asked = new Set(aborts.map(({ runId }) => runId));
   for (const { run } of commanded ? [] : runOf.values()) {
     // Who is removed for good is ended with it.

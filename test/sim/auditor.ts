@@ -10,6 +10,7 @@ import { context } from "./audit-context.ts";
 import { keys } from "./audit-keys.ts";
 import { runs } from "./audit-runs.ts";
 import { sessions } from "./audit-sessions.ts";
+import { subagents } from "./audit-subagents.ts";
 import { talk } from "./audit-talk.ts";
 import { triggers } from "./audit-triggers.ts";
 import {
@@ -46,6 +47,7 @@ export function audit(evidence: Evidence): readonly Violation[] {
     ...triggers(view),
     ...compaction(view),
     ...sessions(view),
+    ...subagents(view),
     ...evidence.listed.flatMap((one) => [...lawfulState(one)]),
   ];
 }

@@ -14,6 +14,7 @@ import { MODEL_MUTATIONS } from "./model-mutations.ts";
 import { MUTATIONS, type Mutation } from "./mutations.ts";
 import { TRIGGER_MUTATIONS } from "./mutations-triggers.ts";
 import { SESSION_MUTATIONS } from "./session-mutations.ts";
+import { SUBAGENT_MUTATIONS } from "./subagent-mutations.ts";
 
 const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   {
@@ -254,6 +255,7 @@ const FOR_THE_ENGINE: Partial<Record<string, Pick<Mutation, "seeds">>> = {
 export const ENGINE_MUTATIONS: readonly Mutation[] = [
   ...TRIGGER_MUTATIONS,
   ...byPorts,
+  ...SUBAGENT_MUTATIONS,
   ...MESSAGE_MUTATIONS,
   ...MODEL_MUTATIONS,
   ...CONTEXT_MUTATIONS,

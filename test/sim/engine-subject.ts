@@ -4,7 +4,9 @@ import { configDefaults } from "../../src/config/config-schema.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
 import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../src/core/compaction-settings.ts";
 import { isStale, resetPolicyFor } from "../../src/core/session-freshness.ts";
+import type { Tool, ToolHost } from "../../src/core/tool.ts";
 import { agentsWorldOf } from "../../src/node/agents-world.ts";
+import { subagentTools } from "../../src/node/open-subagents.ts";
 import { Triggers } from "../../src/triggers/triggers.ts";
 import { withTalk } from "./agent-talk.ts";
 import type { SubjectUnderTest } from "./subject.ts";
@@ -37,6 +39,7 @@ export const engine: SubjectUnderTest = {
     "discard",
     "lookup-grace",
     "queue-modes",
+    "children",
     "agent-messages",
     "budgets",
     "keys",
@@ -45,23 +48,13 @@ export const engine: SubjectUnderTest = {
     "sessions",
   ],
   async start(ports, node) {
-    const {
-      name,
-      leaseMs,
-      alone,
-      restore,
-      queue,
-      lanes,
-      crowd,
-      budgets,
-      model,
-      triggers: scheduling,
-      context,
-      reset,
-    } = node;
+    const { name, leaseMs, alone, restore, queue, lanes, subagents, crowd, budgets, model, context, reset } = node;
     const world = agentsWorldOf({ ...ports, config: CONFIG, system: () => system });
-    const tools = withTalk(ports.tools, world, crowd);
-    const triggers = scheduling ? new Triggers(ports, { zone: "UTC", pollMs: 2_000 }) : undefined;
+    const tools = withChildren(
+      withTalk(ports.tools, world, crowd),
+      subagentTools(() => system, ports),
+    );
+    const triggers = node.triggers ? new Triggers(ports, { zone: "UTC", pollMs: 2_000 }) : undefined;
     const system: AgentSystem = new AgentSystem(
       { ...ports, tools },
       {
@@ -72,6 +65,7 @@ export const engine: SubjectUnderTest = {
         ...(lanes ? { lanes } : {}),
         ...(context ? { contextLimits: () => limitsOf(context) } : {}),
         ...(reset ? { isStale: (agent, last, now) => isStale(resetPolicyFor(agent, reset), last, now, "UTC") } : {}),
+        ...(subagents ? { subagents } : {}),
         runs: { timeoutMs: 30_000 },
         ...(budgets ? { budgets: { limitsFor: () => budgets, dayOf: () => "today" } } : {}),
         ...(triggers ? { hooks: triggers.hooks } : {}),
@@ -89,6 +83,16 @@ export const engine: SubjectUnderTest = {
       abort: (runId) => system.abort(runId),
       updateJob: (id, patch) => triggers?.cron.update(id, patch) ?? Promise.resolve(),
       branch: (agentId, entryId, summary) => system.branch(agentId, entryId, { summary, timeoutMs: 120_000 }),
+      stop: (agentId) => system.stop(agentId),
+      remove: (agentId) => system.remove(agentId),
     };
   },
 };
+
+/** A host's tools, and the program's own for starting children. */
+function withChildren(host: ToolHost, more: readonly Tool[]): ToolHost {
+  return {
+    list: (agent) => [...host.list(agent), ...more],
+    find: (agent, name) => host.find(agent, name) ?? more.find((tool) => tool.name === name),
+  };
+}

@@ -7,6 +7,7 @@ import type { RunRecord } from "../../src/core/run.ts";
 import type { StoreReader } from "../../src/core/store.ts";
 import type { WaitEdge } from "../../src/core/wait.ts";
 import type { AbortRecord } from "./aborts.ts";
+import type { Applied } from "./audit-subagents.ts";
 import type { BranchRecord } from "./branches.ts";
 import type { Channel } from "./channel.ts";
 import type { JobEvidence } from "./jobs.ts";
@@ -31,6 +32,8 @@ export interface Evidence {
   readonly reservations: readonly Reservation[];
   readonly keyUses: readonly KeyUse[];
   readonly branches: readonly BranchRecord[];
+  /** Everything the store applied, in its order. */
+  readonly applied: readonly Applied[];
   /** How often a process died otherwise than in peace. */
   readonly deaths: number;
   /** The processes that were paused, once for each time. */

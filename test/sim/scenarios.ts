@@ -11,8 +11,9 @@ import { CONTEXT_SCENARIOS } from "./scenarios-context.ts";
 import { MESSAGE_SCENARIOS } from "./scenarios-messages.ts";
 import { MODEL_SCENARIOS } from "./scenarios-models.ts";
 import { SESSION_SCENARIOS } from "./scenarios-sessions.ts";
+import { SUBAGENT_SCENARIOS } from "./scenarios-subagents.ts";
 import { TRIGGER_SCENARIOS } from "./scenarios-triggers.ts";
-import type { Feature } from "./subject.ts";
+import type { Feature, SubjectNode } from "./subject.ts";
 import type { SimContext } from "./summariser.ts";
 import type { Directive } from "./tokens.ts";
 
@@ -57,6 +58,10 @@ export interface Scenario {
   readonly wallOffsetMs?: number;
   /** How often somebody goes back to an earlier answer. */
   readonly branches?: Range;
+  /** How often somebody stops an agent with all it has started, or removes one. */
+  readonly treeStops?: Range;
+  readonly removals?: Range;
+  readonly subagents?: SubjectNode["subagents"];
   /** Nobody fails but by his own fault, however often a poisonous message kills the node (M13). */
   readonly innocentsLive?: boolean;
   /** How many runs a node has active at a time. */
@@ -397,6 +402,7 @@ export const SCENARIOS: readonly Scenario[] = [
     needs: ["tools", "files"],
     workload: { directives: { "tool:big": 0.2, "tool:safe": 0.1 } },
   }),
+  ...SUBAGENT_SCENARIOS.map(([name, about, changed]) => scenario(name, about, changed)),
 ];
 
 /** The scenarios a subject can be asked to go through. */

@@ -11,7 +11,7 @@ import type { SimProcess } from "./process.ts";
 import type { Random } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { isSummaryRequest, makeSummariser, type SimContext, type SummaryCall } from "./summariser.ts";
-import { type Directive, directivesIn, tokensIn, tokenText } from "./tokens.ts";
+import { childMarksIn, type Directive, directivesIn, tokensIn, tokenText } from "./tokens.ts";
 
 export interface ModelCall {
   readonly n: number;
@@ -121,7 +121,8 @@ export function makeScriptedModel({ scheduler, random, log, context }: ModelWorl
       if (message.role === "user") for (const [token, list] of directivesIn(textOf(message))) wanted.set(token, list);
     }
     // Trouble comes for whom the call is made, not for those whose run it ended before.
-    const last = new Set(tokensIn(textOf(open.findLast(({ role }) => role === "user") ?? NOBODY), "t"));
+    const newest = textOf(open.findLast(({ role }) => role === "user") ?? NOBODY);
+    const last = new Set([...tokensIn(newest, "t"), ...childMarksIn(newest)]);
     const due = (directives: readonly Directive[]): boolean =>
       call.results >= (directives.includes("later") ? 2 : directives.includes("late") ? 1 : 0);
     let ms = random.int(30, 90);
@@ -159,6 +160,13 @@ export function makeScriptedModel({ scheduler, random, log, context }: ModelWorl
           id,
           type: "toolCall",
         });
+      }
+    }
+    for (const [token, directives] of wanted) {
+      for (const { name, given } of childCalls(token, directives, asked)) {
+        const id = `call_${call.n}_${tools.length + 1}`;
+        call.asked.push(id);
+        tools.push({ signature: `s${call.n}`, arguments: given, name, id, type: "toolCall" });
       }
     }
     const written = random.int(SHORTEST_ANSWER, Math.max(SHORTEST_ANSWER, Math.min(200, maxTokens ?? 200)));
@@ -213,7 +221,7 @@ export function makeScriptedModel({ scheduler, random, log, context }: ModelWorl
             endedAt: undefined,
             tokens: users.flatMap((message) => tokensIn(textOf(message), "t")),
             context: new Set(request.messages.filter(({ role }) => role === "assistant").flatMap(marksOf)),
-            fresh: fresh.flatMap((message) => tokensIn(textOf(message), "t")),
+            fresh: fresh.flatMap((message) => [...tokensIn(textOf(message), "t"), ...childMarksIn(textOf(message))]),
             answer: undefined,
             silent: false,
             asked: [],
@@ -260,6 +268,43 @@ export function makeScriptedModel({ scheduler, random, log, context }: ModelWorl
       },
     }),
   };
+}
+
+/** What each directive wants of a child: the words behind its mark, and what is said of it beside. */
+const CHILDREN: Partial<Record<Directive, readonly { readonly words: string; readonly beside?: object }[]>> = {
+  spawn: [{ words: "" }],
+  "spawn:slow": [{ words: "slow" }],
+  "spawn:fail": [{ words: "fail:auth" }],
+  "spawn:stall": [{ words: "stall", beside: { runTimeoutSeconds: 4 } }],
+  "spawn:poison": [{ words: "tool:poison" }],
+  "spawn:delete": [{ words: "", beside: { cleanup: "delete" } }],
+  "spawn:many": Array.from({ length: 20 }, () => ({ words: "" })),
+  "spawn:tree": [{ words: "spawn:branch await" }],
+  "spawn:branch": [{ words: "spawn await" }],
+};
+
+/** The calls that start the children a token asks for, and then wait for them; each once. */
+function childCalls(
+  token: string,
+  directives: readonly Directive[],
+  asked: ReadonlySet<string>,
+): readonly { readonly name: string; readonly given: Record<string, unknown> }[] {
+  const wanted = directives.flatMap((directive) => CHILDREN[directive] ?? []);
+  const marks = wanted.map((_, index) => `${token.replace("t", "s")}_${index + 1}`);
+  const started = (mark: string): boolean => asked.has(`sessions_spawn ${mark}`);
+  const spawns = wanted.flatMap(({ words, beside }, index) => {
+    const mark = marks[index] as string;
+    const label = tokenText(mark);
+    return started(mark)
+      ? []
+      : [{ name: "sessions_spawn", given: { token: mark, task: `${label} ${words}`.trim(), label, ...beside } }];
+  });
+  if (spawns.length > 0 || !directives.includes("await")) return spawns;
+  return marks.flatMap((mark) =>
+    asked.has(`subagents ${mark}`)
+      ? []
+      : [{ name: "subagents", given: { token: mark, action: "wait", id: tokenText(mark), timeoutSeconds: 20 } }],
+  );
 }
 
 const saying = (content: readonly Block[], stopReason: ModelResult["stopReason"]): ModelResult => ({

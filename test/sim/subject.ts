@@ -20,6 +20,10 @@ export interface Subject {
   updateJob?(id: string, patch: unknown): Promise<unknown>;
   /** Goes back to an entry of the agent's current session. Resolves when it has happened. */
   branch?(agentId: AgentId, entryId: EntryId, summary?: string): Promise<void>;
+  /** Stops an agent with all it has started, on whichever nodes (L7). */
+  stop?(agentId: AgentId): Promise<void>;
+  /** Removes an agent for ever. */
+  remove?(agentId: AgentId): Promise<void>;
 }
 
 export interface Person {
@@ -49,6 +53,7 @@ export interface SubjectNode {
   /** How messages are treated that arrive while a run is active. Absent: one run each, in order. */
   readonly queue?: Partial<Config["queue"]>;
   readonly lanes?: LaneSizes;
+  readonly subagents?: Partial<Pick<Config["subagents"], "maxDepth" | "maxChildren">>;
   readonly crowd: Crowd;
   /** What may be spent, in tokens and millionths of a dollar. */
   readonly budgets?: Limits;
@@ -78,6 +83,7 @@ export type Feature =
   | "discard"
   | "lookup-grace"
   | "queue-modes"
+  | "children"
   | "agent-messages"
   | "budgets"
   | "keys"

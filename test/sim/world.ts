@@ -10,6 +10,7 @@ import { silentLog } from "../../src/core/log.ts";
 import type { Ports } from "../../src/core/ports.ts";
 import type { Database } from "../../src/store/sqlite/database.ts";
 import { makeAborts } from "./aborts.ts";
+import { type Applied, recording } from "./audit-subagents.ts";
 import type { Violation } from "./audit-view.ts";
 import { audit, lawfulState } from "./auditor.ts";
 import { makeBranches } from "./branches.ts";
@@ -30,10 +31,11 @@ import { makeScheduler } from "./scheduler.ts";
 import { makeScriptedModel } from "./scripted-model.ts";
 import { seededIds } from "./seeded-ids.ts";
 import { makeSimFiles } from "./sim-files.ts";
-import { type Backend, makeSimStore } from "./sim-store.ts";
+import { afterwards, type Backend, makeSimStore } from "./sim-store.ts";
 import { makeSimTools } from "./sim-tools.ts";
 import type { Subject, SubjectUnderTest } from "./subject.ts";
 import { tokenText } from "./tokens.ts";
+import { makeTreeStops } from "./tree-stops.ts";
 import { makeWaitLog } from "./wait-log.ts";
 import { makeWorkload, type WorkItem } from "./workload.ts";
 
@@ -115,7 +117,16 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     store: scenario.store,
     channel: scenario.channel,
   };
-  const backend = options.mutateStore?.(database.backend as Backend, database.db) ?? database.backend;
+  const behind = options.mutateStore?.(database.backend as Backend, database.db) ?? database.backend;
+  const applied: Applied[] = [];
+  const backend: typeof behind = {
+    ...behind,
+    apply(changes) {
+      const results = behind.apply(changes);
+      afterwards(results, (all) => recording(applied, changes, all));
+      return results;
+    },
+  };
   const parts = { scheduler, log, faults };
   const channels = scenario.classes.map((kind) =>
     makeChannel({ ...parts, random: random.fork(kind) }, kind.slice(0, 5), kind),
@@ -214,6 +225,7 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
         alone,
         restore: scenario.restore,
         queue: scenario.queue,
+        subagents: scenario.subagents,
         ...(scenario.lanes ? { lanes: scenario.lanes } : {}),
         crowd,
         budgets: scenario.budgets,
@@ -289,6 +301,9 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
   if (scenario.jobs) times(scenario.jobs.edits, () => jobs.edit());
   const branches = makeBranches({ random: random.fork("branches"), log, backend, living: () => [...lives.values()] });
   if (scenario.branches) times(scenario.branches, () => void branches.ask());
+  const trees = makeTreeStops({ random: random.fork("trees"), log, backend, living: () => [...lives.values()] });
+  if (scenario.treeStops) times(scenario.treeStops, () => void trees.stop());
+  if (scenario.removals) times(scenario.removals, () => void trees.remove());
   scheduler.after(faultsEnd, () => {
     log.write("world", "the faults end");
     faults.active = false;
@@ -358,6 +373,8 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
       return false;
     if ((await backend.reader.deliveries({ limit: 1 })).length > 0) return false;
     if ((await backend.reader.reservations({ limit: 1 })).length > 0) return false;
+    const ended = await backend.reader.subagentRuns();
+    if (ended.some(({ cleanup, endedAt }) => cleanup === "delete" && endedAt !== undefined)) return false;
     const agents = await backend.reader.agents({ limit: 1_000 });
     return agents.every(({ waiting, runId }) => waiting === 0 && runId === undefined);
   }
@@ -408,6 +425,7 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
       reservations: await backend.reader.reservations({ limit: 10_000 }),
       keyUses: routed?.uses ?? [],
       branches: branches.records,
+      applied,
       deaths,
       paused,
       leases: alone ? new Map() : store.leases,

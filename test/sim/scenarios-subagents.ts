@@ -1,0 +1,148 @@
+/** Children under every weather: crashes on either side of a spawn and of its report, stops that race, trees that wait. */
+import type { Scenario } from "./scenarios.ts";
+
+type Changes = Partial<Omit<Scenario, "workload">> & { readonly workload?: Partial<Scenario["workload"]> };
+
+const NEEDS = ["children", "tools", "timeouts", "model-errors"] as const;
+const few = { messages: [24, 30], conversations: [4, 5], burst: [1, 3], pause: [200, 1_500] } as const;
+
+const family = (changed: Changes): Changes => ({
+  nodes: [1, 2],
+  crashes: [1, 5],
+  ends: ["failed", "aborted", "recorded"],
+  order: "none",
+  ...changed,
+  needs: [...NEEDS, ...(changed.needs ?? [])],
+  workload: { ...few, ...changed.workload },
+});
+
+const MIXED = {
+  spawn: 0.25,
+  "spawn:slow": 0.1,
+  "spawn:fail": 0.06,
+  "spawn:delete": 0.1,
+  slow: 0.08,
+  silent: 0.04,
+} as const;
+
+export const SUBAGENT_SCENARIOS: readonly (readonly [string, string, Changes])[] = [
+  [
+    "children",
+    "agents that start children and are told of each of them once, whichever side dies",
+    family({ workload: { directives: MIXED } }),
+  ],
+  [
+    "children-busy",
+    "reports to agents that are busy, in every mode, past the cap",
+    family({
+      crashes: [1, 4],
+      needs: ["queue-modes", "commands"],
+      queue: { mode: "collect", debounceMs: 300, cap: 2 },
+      ends: ["failed", "aborted", "recorded", "dropped"],
+      workload: {
+        burst: [2, 6],
+        modeChanges: [3, 6],
+        threads: 2,
+        directives: { ...MIXED, slow: 0.2, "tool:slow": 0.1 },
+      },
+    }),
+  ],
+  [
+    "children-at-once",
+    "twenty children of one agent that end in the same moment, past the cap",
+    family({
+      crashes: [1, 4],
+      needs: ["queue-modes"],
+      queue: { mode: "collect", debounceMs: 200, cap: 3 },
+      ends: ["failed", "dropped"],
+      workload: { messages: [10, 12], conversations: [2, 3], directives: { "spawn:many": 0.2, slow: 0.2 } },
+    }),
+  ],
+  [
+    "children-resets",
+    "people who begin anew while children are at work",
+    family({ needs: ["commands"], workload: { resets: [4, 8], directives: MIXED } }),
+  ],
+  [
+    "children-stopped",
+    "trees that are stopped while children are being started, on two nodes",
+    family({
+      nodes: [2, 2],
+      crashes: [0, 3],
+      treeStops: [4, 9],
+      subagents: { maxDepth: 3 },
+      workload: { directives: { ...MIXED, "spawn:tree": 0.15, "spawn:slow": 0.3 } },
+    }),
+  ],
+  [
+    "children-stop-words",
+    "people who say stop while their children are at work",
+    family({ needs: ["commands"], workload: { stops: [4, 8], directives: { ...MIXED, "spawn:slow": 0.3 } } }),
+  ],
+  [
+    "children-orphaned",
+    "requesters that are removed while their children are at work: the nearest ancestor is told",
+    family({
+      crashes: [0, 3],
+      removals: [3, 7],
+      subagents: { maxDepth: 3 },
+      workload: { directives: { ...MIXED, "spawn:tree": 0.3 } },
+    }),
+  ],
+  [
+    "children-trees",
+    "trees three deep that wait for each other with full lanes",
+    family({
+      crashes: [0, 4],
+      subagents: { maxDepth: 3 },
+      lanes: { main: 2, subagent: 1, cron: 1, nested: 1 },
+      workload: {
+        messages: [10, 14],
+        conversations: [3, 4],
+        directives: { "spawn:tree": 0.4, await: 0.7, spawn: 0.2 },
+      },
+    }),
+  ],
+  [
+    "children-timeouts",
+    "children whose model does not answer in their time, and children that kill their node",
+    family({
+      crashes: [0, 2],
+      needs: ["attempts"],
+      workload: { directives: { spawn: 0.2, "spawn:stall": 0.12, "spawn:poison": 0.03 } },
+    }),
+  ],
+  [
+    "children-discarded",
+    "a node that gives up what an earlier life left behind, children among it",
+    family({
+      nodes: [1, 1],
+      crashes: [2, 5],
+      needs: ["discard"],
+      restore: "discard",
+      ends: ["failed", "aborted", "discarded"],
+      workload: { directives: { ...MIXED, "spawn:slow": 0.3 } },
+    }),
+  ],
+  [
+    "children-zombies",
+    "nodes paused for longer than their lease while their children are at work elsewhere",
+    family({
+      nodes: [2, 3],
+      crashes: [0, 2],
+      pauses: [3, 6],
+      workload: { directives: { ...MIXED, "spawn:slow": 0.2 } },
+    }),
+  ],
+  [
+    "children-sick-store",
+    "commits of which nobody knows whether they were applied, around spawns and reports",
+    family({
+      nodes: [2, 2],
+      crashes: [0, 2],
+      treeStops: [0, 2],
+      store: { lost: 0.04, unanswered: 0.1, late: 0.02, hangs: 0, full: 0.01, batchDeath: 0.004 },
+      workload: { directives: MIXED },
+    }),
+  ],
+];
