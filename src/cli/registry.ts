@@ -41,8 +41,12 @@ export const REGISTRY: Registry = {
     load: async () => (await import("./commands/home.ts")).homeCommand,
   },
   agents: {
-    summary: "list agents, show one, change what one was told, go back in its history",
+    summary: "list agents, show, set, stop, start and remove one, go back in its history",
     load: async () => (await import("./commands/agents.ts")).agentsCommand,
+  },
+  subagents: {
+    summary: "list the children agents have started; inspect, tell, stop and release one",
+    load: async () => (await import("./commands/subagents.ts")).subagentsCommand,
   },
   tree: {
     summary: "show who started whom, how each stands, and what it used",

@@ -56,6 +56,12 @@ describe("the offline model", () => {
     ["Read the file docs/a.md.", "read", { path: "docs/a.md" }],
     ["write buy milk to notes.txt", "write", { path: "notes.txt", content: "buy milk" }],
     ['write "a to b" to notes.txt', "write", { path: "notes.txt", content: "a to b" }],
+    [
+      "in the background, read notes.txt",
+      "start_background_agent",
+      { prompt: "read notes.txt", name: "read notes.txt" },
+    ],
+    ["Do in the background: list files", "start_background_agent", { prompt: "list files", name: "list files" }],
     ["write line one\nline two to notes.txt", "write", { path: "notes.txt", content: "line one\nline two" }],
   ])("understands %j", async (words, tool, given) => {
     const events: ModelEvent[] = [];
@@ -101,6 +107,16 @@ describe("the offline model", () => {
     ]);
     expect(again.content[0]).toMatchObject({ type: "toolCall" });
     expect(again.content[0]).not.toMatchObject({ id: call.id });
+  });
+
+  it("tells what a child found when it is told", async () => {
+    const report = [
+      'A background task "read notes.txt" just completed successfully.\n\nFindings:',
+      `${OFFLINE_LABEL} notes.txt says:\nbuy milk\n\nStats: runtime 1s • tokens 3`,
+    ].join("\n");
+    expect(textOf(await ask([say(`<system_message origin="x">${report}</system_message>`)]))).toBe(
+      `${OFFLINE_LABEL} read notes.txt: completed successfully.\n${OFFLINE_LABEL} notes.txt says:\nbuy milk`,
+    );
   });
 
   it("ends when it is aborted", async () => {

@@ -4,7 +4,7 @@
  */
 import type { Block } from "../core/entry.ts";
 import type { CallPrice, Model, ModelMessage, ModelRequest, ModelResult } from "../core/model.ts";
-import { OFFLINE_PHRASES, phraseIn } from "./offline-phrases.ts";
+import { findingsIn, OFFLINE_PHRASES, phraseIn } from "./offline-phrases.ts";
 
 export const OFFLINE_LABEL = "[offline model, not an LLM]";
 
@@ -59,6 +59,8 @@ function fromResults(messages: readonly ModelMessage[]): string | undefined {
 
 function replyTo(words: string, { tools }: ModelRequest): string {
   if (words === "") return "I was sent no words.";
+  const findings = findingsIn(words);
+  if (findings !== undefined) return findings;
   if (/^(hi|hello|hey|good (morning|day|evening))\b/iu.test(words)) {
     return `Hello. No model is configured yet, so I can only repeat what I am told; your messages are kept all the same.${able(tools)}`;
   }

@@ -56,7 +56,22 @@ export const OFFLINE_PHRASES: readonly Phrase[] = [
     arguments: ({ path, content }) => ({ path, content: unquoted(content ?? "") }),
     answer: (_, { path }) => `I wrote it to ${String(path)}.`,
   },
+  {
+    example: "in the background, read notes.txt",
+    tool: "start_background_agent",
+    pattern: /^(?:do )?in the background[,:]?\s+(?<prompt>.+)$/isu,
+    arguments: ({ prompt }) => ({ prompt, name: prompt }),
+    answer: (result) => `${result} I will say what comes of it.`,
+  },
 ];
+
+/** What a report says was found, where a text is one: a child has ended, and its requester is to say so. */
+export function findingsIn(text: string): string | undefined {
+  const found = /A background task "(?<name>.*?)" just (?<how>[^\n]*?)\.\n\nFindings:\n(?<what>.*?)\n\nStats: /su.exec(
+    text,
+  )?.groups;
+  return found && `${found.name}: ${found.how}.\n${found.what}`;
+}
 
 /** The first request a text makes for which there is a tool. */
 export function phraseIn(

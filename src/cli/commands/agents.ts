@@ -9,6 +9,7 @@ import { defineAction, type Group } from "../command.ts";
 import { findAgent } from "../find-agent.ts";
 import { oneLine, timeText, wholeNumberFlag } from "../plain-text.ts";
 import { readHome } from "../read-home.ts";
+import { removeAction, startAction, stopAction } from "./agent-stops.ts";
 
 const LIMIT = 100;
 const MAX = 10_000;
@@ -117,9 +118,17 @@ function details(agent: AgentRecord, phase: SessionPhase): string {
 }
 
 export const agentsCommand: Group = {
-  summary: "list agents, show one, change what one was told, go back in its history",
+  summary: "list agents, show, set, stop, start and remove one, go back in its history",
   description:
-    "list and show only read; a node may be running meanwhile. set and back need the home for themselves, and are done when the agent next works.",
-  actions: { list, show, set: setAction, back: backAction },
+    "list and show only read; a node may be running meanwhile. The others need the home for themselves, and are done when the agent next works.",
+  actions: {
+    list,
+    show,
+    set: setAction,
+    back: backAction,
+    stop: stopAction,
+    start: startAction,
+    remove: removeAction,
+  },
   fallback: "list",
 };
