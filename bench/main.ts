@@ -4,6 +4,7 @@ import { type Bench, missed, printReport } from "./report.ts";
 const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   store: async () => (await import("./store.ts")).storeBench,
   engine: async () => (await import("./engine.ts")).engineBench,
+  children: async () => (await import("./children.ts")).childrenBench,
   queue: async () => (await import("./queue.ts")).queueBench,
   model: async () => (await import("./model.ts")).modelBench,
   front: async () => (await import("./front.ts")).frontBench,

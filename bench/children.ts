@@ -1,0 +1,69 @@
+/** A thousand children of one agent that end within the same moment: what their reports cost, and that all of them arrive. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Ended } from "./children/children-child.ts";
+import type { Bench } from "./report.ts";
+import { median } from "./statistics.ts";
+
+const ROUNDS = 5;
+const CHILDREN = 1_000;
+
+export const childrenBench: Bench = {
+  about: "a thousand children of one agent that end at once, with and without their reports",
+  async run(say) {
+    const root = mkdtempSync(join(tmpdir(), "rookery-bench-"));
+    const rounds: Record<"reports" | "bare", Ended[]> = { reports: [], bare: [] };
+    try {
+      for (let round = 1; round <= ROUNDS; round++) {
+        for (const how of ["bare", "reports"] as const) rounds[how].push(endIn(join(root, `${how}-${round}`), how));
+        const [bare, told] = [rounds.bare.at(-1), rounds.reports.at(-1)];
+        say(`round ${round}: ${Math.round(bare?.ms ?? 0)} ms without reports, ${Math.round(told?.ms ?? 0)} ms with`);
+      }
+    } finally {
+      rmSync(root, { recursive: true, force: true });
+    }
+    const of = (how: "reports" | "bare", what: (ended: Ended) => number): number => median(rounds[how].map(what));
+    return {
+      figures: [
+        { what: "runs end, without reports", value: of("bare", ({ ms }) => ms), unit: "ms" },
+        { what: "runs end and every report is answered", value: of("reports", ({ ms }) => ms), unit: "ms" },
+        { what: "first to last end", value: of("reports", ({ endMs }) => endMs), unit: "ms" },
+        { what: "prompts that told of them", value: of("reports", ({ prompts }) => prompts), unit: "" },
+        { what: "resident without reports", value: of("bare", ({ residentMb }) => residentMb), unit: "MB" },
+      ],
+      goals: [
+        {
+          what: "time with reports against without",
+          goal: 3,
+          better: "less",
+          measured: of("reports", ({ ms }) => ms) / of("bare", ({ ms }) => ms),
+          unit: "×",
+        },
+        {
+          what: "reports that were heard, of the worst round",
+          goal: CHILDREN,
+          better: "more",
+          measured: Math.min(...rounds.reports.map(({ heard }) => heard)),
+          unit: "",
+        },
+        {
+          what: "resident with reports",
+          goal: 300,
+          better: "less",
+          measured: Math.max(...rounds.reports.map(({ residentMb }) => residentMb)),
+          unit: "MB",
+        },
+      ],
+    };
+  },
+};
+
+function endIn(home: string, how: string): Ended {
+  mkdirSync(home);
+  const child = fileURLToPath(new URL("./children/children-child.ts", import.meta.url));
+  const out = execFileSync(process.execPath, [child, home, how, String(CHILDREN)], { encoding: "utf8" });
+  return JSON.parse(out) as Ended;
+}

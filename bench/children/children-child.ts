@@ -1,0 +1,131 @@
+/**
+ * One agent and its children on a file. All children come to their last word, are let go in the same moment, and the clock
+ * runs until everything rests: with `reports` they were spawned and report, with `bare` they are the same runs of nobody.
+ */
+import { AgentSystem } from "../../src/agents/agent-system.ts";
+import { sessionsSpawnTool } from "../../src/agents/subagents/spawn-tools.ts";
+import { parseConfig } from "../../src/config/parse-config.ts";
+import type { Block } from "../../src/core/entry.ts";
+import { silentLog } from "../../src/core/log.ts";
+import type { Model, ModelResult } from "../../src/core/model.ts";
+import type { Tool } from "../../src/core/tool.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open-store.ts";
+import { systemClock } from "../../src/world/system-clock.ts";
+import { systemIds } from "../../src/world/system-ids.ts";
+
+export interface Ended {
+  /** From the moment they are let go until everything rests. */
+  readonly ms: number;
+  /** From the first run's end to the last one's. */
+  readonly endMs: number;
+  readonly residentMb: number;
+  /** Reports the requester's model was told of, each once. */
+  readonly heard: number;
+  readonly prompts: number;
+}
+
+const [home = "", how = "reports", count = "1000"] = process.argv.slice(2);
+const children = Number(count);
+const go = Promise.withResolvers<void>();
+const ready = Promise.withResolvers<void>();
+let waiting = 0;
+let prompts = 0;
+const heard = new Set<string>();
+
+const usage = { input: 100, output: 10, cacheRead: 0, cacheWrite: 0, totalTokens: 110 };
+const result = (content: readonly Block[], stopReason: ModelResult["stopReason"] = "stop"): ModelResult => ({
+  content,
+  stopReason,
+  api: "scripted",
+  provider: "scripted",
+  model: "scripted",
+  usage,
+});
+const said = (text: string): ModelResult => result([{ type: "text", text }]);
+
+const model: Model = {
+  async call({ messages }) {
+    const last = messages.at(-1);
+    const text = last?.content.map((block) => (block.type === "text" ? block.text : "")).join("") ?? "";
+    if (text.startsWith("task ")) {
+      waiting += 1;
+      if (waiting === children) ready.resolve();
+      await go.promise;
+      return said(`found ${text.slice(5)}`);
+    }
+    if (last?.role === "tool") return said("all started");
+    if (text === "start") {
+      const calls = Array.from(
+        { length: children },
+        (_, n): Block => ({
+          type: "toolCall",
+          id: `call-${n}`,
+          name: "sessions_spawn",
+          arguments: { task: `task ${n}`, label: `child ${n}` },
+        }),
+      );
+      return result(calls, "tool_calls");
+    }
+    prompts += 1;
+    for (const match of text.matchAll(/A background task "(child \d+)"/gu)) heard.add(match[1] as string);
+    return said("told");
+  },
+};
+
+const store = openSqliteStore({ home });
+const { config } = parseConfig({ text: "{ queue: { debounceMs: 50 } }", file: "bench", env: {} });
+const tools: Tool[] = [sessionsSpawnTool(() => system.subagents) as Tool];
+const system: AgentSystem = new AgentSystem(
+  {
+    clock: systemClock,
+    ids: systemIds(),
+    log: silentLog,
+    store,
+    model,
+    tools: { list: () => tools, find: (_agent, name) => tools.find((tool) => tool.name === name) },
+    files: { write: async (name) => name, read: async () => undefined },
+    connectors: new Map(),
+  },
+  {
+    nodeName: "bench",
+    queue: config.queue,
+    lanes: { main: 32, subagent: children, cron: 4, nested: 16 },
+    subagents: { maxChildren: children },
+    voice: () => ({ model: "scripted", system: "You are measured." }),
+  },
+);
+const ends: number[] = [];
+await system.load();
+await system.start();
+
+const person = { type: "user", connector: "bench", userId: "p", channelId: "p" } as const;
+const parent = await system.post({
+  to: { descriptor: person },
+  body: { kind: "user", text: how === "bare" ? "hello" : "start" },
+});
+if (parent.status === "stale") throw new TypeError("nobody is that old");
+if (how === "bare") {
+  await system.settled();
+  prompts = 0;
+  for (let n = 0; n < children; n++) {
+    const descriptor = { type: "subagent", id: `c${n}`, parentAgentId: parent.agentId, name: `child ${n}` } as const;
+    await system.post({ to: { descriptor }, body: { kind: "user", text: `task ${n}` } });
+  }
+}
+await ready.promise;
+system.events.listen((event) => event.type === "end" && ends.push(performance.now()));
+const begun = performance.now();
+go.resolve();
+await system.settled();
+const ms = performance.now() - begun;
+const own = ends.slice(0, children);
+const ended: Ended = {
+  ms,
+  endMs: (own.at(-1) ?? 0) - (own[0] ?? 0),
+  residentMb: Math.round(process.memoryUsage.rss() / 1_048_576),
+  heard: heard.size,
+  prompts,
+};
+await system.drain();
+await store.close();
+console.log(JSON.stringify(ended));
