@@ -28,8 +28,9 @@ export const childrenBench: Bench = {
     const of = (how: "reports" | "bare", what: (ended: Ended) => number): number => median(rounds[how].map(what));
     return {
       figures: [
-        { what: "runs end, without reports", value: of("bare", ({ ms }) => ms), unit: "ms" },
-        { what: "runs end and every report is answered", value: of("reports", ({ ms }) => ms), unit: "ms" },
+        { what: "all have ended, without reports", value: of("bare", ({ ms }) => ms), unit: "ms" },
+        { what: "all have ended and every report has arrived", value: of("reports", ({ ms }) => ms), unit: "ms" },
+        { what: "every report is answered", value: of("reports", ({ restMs }) => restMs), unit: "ms" },
         { what: "first to last end", value: of("reports", ({ endMs }) => endMs), unit: "ms" },
         { what: "prompts that told of them", value: of("reports", ({ prompts }) => prompts), unit: "" },
         { what: "resident without reports", value: of("bare", ({ residentMb }) => residentMb), unit: "MB" },
@@ -53,7 +54,7 @@ export const childrenBench: Bench = {
           what: "resident with reports",
           goal: 300,
           better: "less",
-          measured: Math.max(...rounds.reports.map(({ residentMb }) => residentMb)),
+          measured: of("reports", ({ residentMb }) => residentMb),
           unit: "MB",
         },
       ],

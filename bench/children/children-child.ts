@@ -1,7 +1,9 @@
 /**
- * One agent and its children on a file. All children come to their last word, are let go in the same moment, and the clock
- * runs until everything rests: with `reports` they were spawned and report, with `bare` they are the same runs of nobody.
+ * One agent and its children on a file. All children have begun, are let go in the same moment, use a tool once and say their
+ * last word. The clock runs until the last has ended: with `reports` they were spawned and report, with `bare` they are the
+ * same runs and tell nobody.
  */
+import { z } from "zod";
 import { AgentSystem } from "../../src/agents/agent-system.ts";
 import { sessionsSpawnTool } from "../../src/agents/subagents/spawn-tools.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
@@ -14,8 +16,10 @@ import { systemClock } from "../../src/world/system-clock.ts";
 import { systemIds } from "../../src/world/system-ids.ts";
 
 export interface Ended {
-  /** From the moment they are let go until everything rests. */
+  /** From the moment they are let go until the last of them has ended and, where it reports, its report has arrived. */
   readonly ms: number;
+  /** Until everything rests: until every report is answered. */
+  readonly restMs: number;
   /** From the first run's end to the last one's. */
   readonly endMs: number;
   readonly residentMb: number;
@@ -43,6 +47,19 @@ const result = (content: readonly Block[], stopReason: ModelResult["stopReason"]
 });
 const said = (text: string): ModelResult => result([{ type: "text", text }]);
 
+/** A few at a time: a run that asks for a thousand calls at once is another story. */
+const PORTION = 50;
+let spawned = 0;
+function nextSpawns(): readonly Block[] {
+  const first = spawned;
+  spawned = Math.min(children, spawned + PORTION);
+  return Array.from({ length: spawned - first }, (_, at): Block => {
+    const n = first + at;
+    const given = { task: `task ${n}`, label: `child ${n}` };
+    return { type: "toolCall", id: `call-${n}`, name: "sessions_spawn", arguments: given };
+  });
+}
+
 const model: Model = {
   async call({ messages }) {
     const last = messages.at(-1);
@@ -51,21 +68,11 @@ const model: Model = {
       waiting += 1;
       if (waiting === children) ready.resolve();
       await go.promise;
-      return said(`found ${text.slice(5)}`);
+      return result([{ type: "toolCall", id: `work-${text.slice(5)}`, name: "work", arguments: {} }], "tool_calls");
     }
+    if (text === "worked") return said("found it");
+    if (text === "start" || (last?.role === "tool" && spawned < children)) return result(nextSpawns(), "tool_calls");
     if (last?.role === "tool") return said("all started");
-    if (text === "start") {
-      const calls = Array.from(
-        { length: children },
-        (_, n): Block => ({
-          type: "toolCall",
-          id: `call-${n}`,
-          name: "sessions_spawn",
-          arguments: { task: `task ${n}`, label: `child ${n}` },
-        }),
-      );
-      return result(calls, "tool_calls");
-    }
     prompts += 1;
     for (const match of text.matchAll(/A background task "(child \d+)"/gu)) heard.add(match[1] as string);
     return said("told");
@@ -74,7 +81,17 @@ const model: Model = {
 
 const store = openSqliteStore({ home });
 const { config } = parseConfig({ text: "{ queue: { debounceMs: 50 } }", file: "bench", env: {} });
-const tools: Tool[] = [sessionsSpawnTool(() => system.subagents) as Tool];
+const work: Tool = {
+  name: "work",
+  description: "works",
+  input: z.object({}),
+  rights: [],
+  replay: "safe",
+  parallel: true,
+  maxOutput: 100,
+  execute: async () => ({ content: [{ type: "text", text: "worked" }] }),
+};
+const tools: Tool[] = [work, sessionsSpawnTool(() => system.subagents) as Tool];
 const system: AgentSystem = new AgentSystem(
   {
     clock: systemClock,
@@ -117,10 +134,11 @@ system.events.listen((event) => event.type === "end" && ends.push(performance.no
 const begun = performance.now();
 go.resolve();
 await system.settled();
-const ms = performance.now() - begun;
+const restMs = performance.now() - begun;
 const own = ends.slice(0, children);
 const ended: Ended = {
-  ms,
+  ms: (own.at(-1) ?? 0) - begun,
+  restMs,
   endMs: (own.at(-1) ?? 0) - (own[0] ?? 0),
   residentMb: Math.round(process.memoryUsage.rss() / 1_048_576),
   heard: heard.size,

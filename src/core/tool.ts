@@ -5,7 +5,7 @@
 import type { z } from "zod";
 import type { AgentRecord } from "./agent.ts";
 import type { Op } from "./change.ts";
-import type { NewDelivery } from "./delivery.ts";
+import type { DeliveryContext, NewDelivery } from "./delivery.ts";
 import type { Block } from "./entry.ts";
 import type { AgentId, RunId } from "./ids.ts";
 import type { ReplayPolicy } from "./run.ts";
@@ -34,6 +34,8 @@ export interface ToolContext {
   readonly runId: RunId;
   /** Stable over retries of the same call: the key for whatever a tool does outside. */
   readonly callId: string;
+  /** Where the run's answer goes, if anywhere. */
+  readonly delivery?: DeliveryContext;
   readonly signal: AbortSignal;
   /** Tells listeners how far the tool is. Not durable. */
   progress(text: string): void;

@@ -71,6 +71,7 @@ async function executeAll(
         agentId: run.agentId,
         runId: run.id,
         callId: call.callId,
+        ...(run.body.delivery ? { delivery: run.body.delivery } : {}),
         signal: run.toolSignal,
         progress: (text: string) => ports.events.emit(about, { type: "tool_update", callId: call.callId, text }),
       };

@@ -30,13 +30,13 @@ export function sessionsSpawnTool(subagents: () => Subagents): Tool<z.infer<type
     replay: "safe",
     parallel: false,
     maxOutput: DEFAULT_MAX_OUTPUT,
-    async execute({ timeoutSeconds, ...input }, { agent, runId }): Promise<ToolOutput> {
+    async execute({ timeoutSeconds, ...input }, { agent, delivery }): Promise<ToolOutput> {
       const { result, ops } = await subagents().spawn({
         ...input,
         runTimeoutSeconds: input.runTimeoutSeconds ?? timeoutSeconds,
         tool: "sessions_spawn",
         requester: agent,
-        requesterRunId: runId,
+        origin: delivery,
       });
       return { content: [{ type: "text", text: JSON.stringify(result, null, 2) }], ops };
     },
@@ -64,12 +64,12 @@ export function startBackgroundAgentTool(subagents: () => Subagents): Tool<z.inf
     replay: "safe",
     parallel: false,
     maxOutput: DEFAULT_MAX_OUTPUT,
-    async execute({ prompt, name, permissions, model }, { agent, runId }): Promise<ToolOutput> {
+    async execute({ prompt, name, permissions, model }, { agent, delivery }): Promise<ToolOutput> {
       if (prompt.trim() === "") throw new InvalidInputError("Background agent prompt is required");
       const { result, ops, childId } = await subagents().spawn({
         tool: "start_background_agent",
         requester: agent,
-        requesterRunId: runId,
+        origin: delivery,
         task: prompt,
         label: name,
         model,

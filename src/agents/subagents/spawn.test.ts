@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AgentRecord } from "../../core/agent.ts";
-import type { AgentId, RunId } from "../../core/ids.ts";
+import type { AgentId } from "../../core/ids.ts";
 import type { Store } from "../../core/store.ts";
 import type { Tool } from "../../core/tool.ts";
 import { openMemoryStore } from "../../store/sqlite/open-store.ts";
@@ -42,7 +42,7 @@ const spawn = (request: Partial<SpawnRequest>, settings: Partial<SubagentSetting
   spawnSubagent(
     ports(open),
     { ...DEFAULT_SUBAGENT_SETTINGS, ...settings },
-    { tool: "sessions_spawn", requester: requester(), requesterRunId: "r" as RunId, task: "dig", ...request },
+    { tool: "sessions_spawn", requester: requester(), task: "dig", ...request },
   );
 
 const KEY = /^agent:(?:main|coder):subagent:[0-9a-f-]{36}$/u;
@@ -141,7 +141,7 @@ describe("sessions_spawn answers", () => {
     const result = await spawnSubagent(
       { ...ports(), store: chain },
       { ...DEFAULT_SUBAGENT_SETTINGS, maxDepth: 5 },
-      { tool: "sessions_spawn", requester: deep, requesterRunId: "r" as RunId, task: "dig" },
+      { tool: "sessions_spawn", requester: deep, task: "dig" },
     );
     expect(result.result).toMatchObject({
       status: "forbidden",

@@ -4,6 +4,7 @@
  */
 import type { AgentRecord } from "../../core/agent.ts";
 import type { Op } from "../../core/change.ts";
+import type { DeliveryContext } from "../../core/delivery.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import { normalizeAgentId } from "../../core/key-part.ts";
 import type { Ports } from "../../core/ports.ts";
@@ -21,9 +22,9 @@ export type SpawnPorts = Pick<Ports, "store" | "ids" | "clock" | "tools">;
 export interface SpawnRequest {
   /** The tool that asks, as errors name it. */
   readonly tool: string;
-  /** The agent and the run that want a child. */
+  /** The agent that wants a child, and where its run's answer goes. */
   readonly requester: AgentRecord;
-  readonly requesterRunId: RunId;
+  readonly origin?: DeliveryContext;
   readonly task: string;
   readonly label?: string;
   /** The profile the child speaks as. Absent: the requester's. */
@@ -77,7 +78,7 @@ export async function spawnSubagent(
   const at = ports.clock.now();
   const uuid = ports.ids.uuid();
   const label = request.label?.trim() || undefined;
-  const parent = request.requester;
+  const { requester: parent, origin } = request;
   const descriptor = { type: "subagent", id: uuid, parentAgentId: parent.id, name: label ?? "subagent" } as const;
   const seed = seedAgent(ports.ids, descriptor, at, spelled);
   const { sessionKey } = seed;
@@ -88,7 +89,6 @@ export async function spawnSubagent(
   if (thinking.error !== undefined) return refused({ status: "error", error: thinking.error });
 
   const runId = ports.ids.uuid() as RunId;
-  const origin = (await ports.store.run(request.requesterRunId))?.body.delivery;
   const about = { task: request.task, ...(label ? { label } : {}), childSessionKey: sessionKey };
   const state: AgentState = {
     ...seed.state,
