@@ -99,6 +99,10 @@ export class Holding {
       for (const { position, reason } of skipped) {
         this.#ports.log.warn("a line of history was kept and skipped", { agent: this.agentId, position, reason });
       }
+      // Every history has its first lines: without any, others finished the agent meanwhile and removed it.
+      if (messages.length === 0 && (await this.#ports.store.linesBack(this.agentId, { limit: 1 })).length === 0) {
+        throw new LostHolding("fenced", `The history of agent ${this.agentId} is gone.`);
+      }
       this.#context = [...messages];
       this.#size = size;
     }
