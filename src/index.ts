@@ -9,6 +9,16 @@ export {
   spentSince,
 } from "./agents/budget-book.ts";
 export { type CompactParams, compactSession } from "./agents/compact-session.ts";
+export { buildSubagentSystemPrompt, type SubagentPromptParams } from "./agents/prompt/subagent-prompt.ts";
+export {
+  initSubagentRegistry,
+  listSubagentRunsForRequester,
+  registerSubagentRun,
+  releaseSubagentRun,
+} from "./agents/subagents/registry.ts";
+export { type SubagentSettings, subagentSettings } from "./agents/subagents/settings.ts";
+export type { SpawnRequest, SpawnResult } from "./agents/subagents/spawn.ts";
+export type { SubagentInfo, Subagents, SubagentWait } from "./agents/subagents/subagents.ts";
 export { type Config, configDefaults } from "./config/config-schema.ts";
 export { createHome } from "./config/create-home.ts";
 export { type LoadedConfig, loadConfig, secretWorld } from "./config/load-config.ts";

@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 import { AgentSystem } from "../../src/agents/agent-system.ts";
-import { sessionsSpawnTool } from "../../src/agents/subagents/spawn-tools.ts";
+import { createSessionsSpawnTool } from "../../src/agents/subagents/spawn-tools.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
 import type { Block } from "../../src/core/entry.ts";
 import { silentLog } from "../../src/core/log.ts";
@@ -91,7 +91,7 @@ const work: Tool = {
   maxOutput: 100,
   execute: async () => ({ content: [{ type: "text", text: "worked" }] }),
 };
-const tools: Tool[] = [work, sessionsSpawnTool(() => system.subagents) as Tool];
+const tools: Tool[] = [work, createSessionsSpawnTool(() => system.subagents) as Tool];
 const system: AgentSystem = new AgentSystem(
   {
     clock: systemClock,

@@ -22,7 +22,7 @@ import type { Right, Tool, ToolContext, ToolHost, ToolOutput } from "../core/too
 import type { AcceptResult } from "../inbox/accept.ts";
 import { openMemoryStore } from "../store/sqlite/open-store.ts";
 import { AgentSystem, type AgentSystemOptions, type Posting } from "./agent-system.ts";
-import { sessionsSpawnTool, startBackgroundAgentTool } from "./subagents/spawn-tools.ts";
+import { createSessionsSpawnTool, startBackgroundAgentTool } from "./subagents/spawn-tools.ts";
 import { subagentsTool } from "./subagents/subagents-tool.ts";
 
 // ---------------------------------------------------------------------------------------------------------------- time
@@ -572,7 +572,7 @@ export class Nest {
     if (this.options.children) {
       const subagents = () => this.system.subagents;
       const { store, clock } = this;
-      tools.push(sessionsSpawnTool(subagents) as Tool, startBackgroundAgentTool(subagents) as Tool);
+      tools.push(createSessionsSpawnTool(subagents) as Tool, startBackgroundAgentTool(subagents) as Tool);
       tools.push(subagentsTool(subagents, { store, clock }) as Tool);
     }
     const byName = new Map(tools.map((tool) => [tool.name, tool]));

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { AgentSystem } from "../agents/agent-system.ts";
 import { type SubagentSettings, subagentSettings } from "../agents/subagents/settings.ts";
-import { sessionsSpawnTool, startBackgroundAgentTool } from "../agents/subagents/spawn-tools.ts";
+import { createSessionsSpawnTool, startBackgroundAgentTool } from "../agents/subagents/spawn-tools.ts";
 import { subagentsTool } from "../agents/subagents/subagents-tool.ts";
 import type { Config } from "../config/config-schema.ts";
 import type { HomePaths } from "../config/paths.ts";
@@ -23,5 +23,9 @@ export function subagentSettingsOf(config: Config, paths: Pick<HomePaths, "home"
 /** `system`: asked for when a tool is called, for it is made after its tools. */
 export function subagentTools(system: () => AgentSystem, ports: Pick<Ports, "store" | "clock">): readonly Tool[] {
   const subagents = () => system().subagents;
-  return [sessionsSpawnTool(subagents), startBackgroundAgentTool(subagents), subagentsTool(subagents, ports)] as Tool[];
+  return [
+    createSessionsSpawnTool(subagents),
+    startBackgroundAgentTool(subagents),
+    subagentsTool(subagents, ports),
+  ] as Tool[];
 }

@@ -4,7 +4,7 @@ import type { Scenario } from "./scenarios.ts";
 type Changes = Partial<Omit<Scenario, "workload">> & { readonly workload?: Partial<Scenario["workload"]> };
 
 const NEEDS = ["children", "tools", "timeouts", "model-errors"] as const;
-const few = { messages: [24, 30], conversations: [4, 5], burst: [1, 3], pause: [200, 1_500] } as const;
+const few = { messages: [50, 54], conversations: [5, 6], burst: [1, 4], pause: [100, 1_000] } as const;
 
 const family = (changed: Changes): Changes => ({
   nodes: [1, 2],
@@ -17,7 +17,7 @@ const family = (changed: Changes): Changes => ({
 });
 
 const MIXED = {
-  spawn: 0.25,
+  spawn: 0.15,
   "spawn:slow": 0.1,
   "spawn:fail": 0.06,
   "spawn:delete": 0.1,
@@ -55,7 +55,7 @@ export const SUBAGENT_SCENARIOS: readonly (readonly [string, string, Changes])[]
       needs: ["queue-modes"],
       queue: { mode: "collect", debounceMs: 200, cap: 3 },
       ends: ["failed", "dropped"],
-      workload: { messages: [10, 12], conversations: [2, 3], directives: { "spawn:many": 0.2, slow: 0.2 } },
+      workload: { directives: { "spawn:many": 0.05, slow: 0.1 } },
     }),
   ],
   [
@@ -71,7 +71,7 @@ export const SUBAGENT_SCENARIOS: readonly (readonly [string, string, Changes])[]
       crashes: [0, 3],
       treeStops: [4, 9],
       subagents: { maxDepth: 3 },
-      workload: { directives: { ...MIXED, "spawn:tree": 0.15, "spawn:slow": 0.3 } },
+      workload: { directives: { ...MIXED, "spawn:tree": 0.1, "spawn:slow": 0.15 } },
     }),
   ],
   [
@@ -86,7 +86,7 @@ export const SUBAGENT_SCENARIOS: readonly (readonly [string, string, Changes])[]
       crashes: [0, 3],
       removals: [3, 7],
       subagents: { maxDepth: 3 },
-      workload: { directives: { ...MIXED, "spawn:tree": 0.3 } },
+      workload: { directives: { ...MIXED, "spawn:tree": 0.15 } },
     }),
   ],
   [
@@ -97,9 +97,7 @@ export const SUBAGENT_SCENARIOS: readonly (readonly [string, string, Changes])[]
       subagents: { maxDepth: 3 },
       lanes: { main: 2, subagent: 1, cron: 1, nested: 1 },
       workload: {
-        messages: [10, 14],
-        conversations: [3, 4],
-        directives: { "spawn:tree": 0.4, await: 0.7, spawn: 0.2 },
+        directives: { "spawn:tree": 0.12, await: 0.3, spawn: 0.08 },
       },
     }),
   ],
@@ -109,7 +107,7 @@ export const SUBAGENT_SCENARIOS: readonly (readonly [string, string, Changes])[]
     family({
       crashes: [0, 2],
       needs: ["attempts"],
-      workload: { directives: { spawn: 0.2, "spawn:stall": 0.12, "spawn:poison": 0.03 } },
+      workload: { directives: { spawn: 0.2, "spawn:stall": 0.06, "spawn:poison": 0.015 } },
     }),
   ],
   [

@@ -8,7 +8,7 @@ import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports.ts";
 import type { StoreReader } from "../../core/store.ts";
 import type { SubagentRunRecord } from "../../core/subagent-run.ts";
-import { endRecord, type ReportPorts, type ReportSettings } from "./report.ts";
+import { type ReportPorts, type ReportSettings, runSubagentAnnounceFlow } from "./report.ts";
 import { type Sweep, startSweep } from "./sweep.ts";
 
 /** The record of a new spawn, as an op for the commit that makes the child. */
@@ -64,7 +64,7 @@ async function reportLost(
     if (record?.endedAt !== undefined || !record) continue;
     const child = record.childAgentId === undefined ? undefined : await store.agent(record.childAgentId as AgentId);
     const end = { outcome: { status: "unknown" }, reason: "it was lost" } as const;
-    const ops = await endRecord(ports, settings, record, child, end);
+    const ops = await runSubagentAnnounceFlow(ports, settings, record, child, end);
     const done = await store.commit({ id: ids.change(), site: "subagent.lost", at: clock.now(), ops });
     if (done.ok) posted(done.results);
   }

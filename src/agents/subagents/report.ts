@@ -55,10 +55,14 @@ export async function endOfRun(
   const about = { startedAt: run.startedAt, sessionId, ...(run.body.usage ? { usage: run.body.usage } : {}) };
   if (result.outcome === "ok") {
     const reply = result.payloads[0]?.text;
-    return endRecord(ports, settings, record, agent, { ...about, outcome: { status: "ok" }, reply });
+    return runSubagentAnnounceFlow(ports, settings, record, agent, { ...about, outcome: { status: "ok" }, reply });
   }
   const reply = await lastReply(ports.store, agent.id);
-  return endRecord(ports, settings, record, agent, { ...about, ...(await failed(ports, agent, result)), reply });
+  return runSubagentAnnounceFlow(ports, settings, record, agent, {
+    ...about,
+    ...(await failed(ports, agent, result)),
+    reply,
+  });
 }
 
 async function failed(
@@ -98,13 +102,13 @@ export async function endWithoutRun(
     const record = asRun && (await ports.store.subagentRun(asRun));
     if (!record || record.endedAt !== undefined) continue;
     const end: SubagentEnd = { outcome: { status: "error", error: reason }, reason: `it never began: ${reason}` };
-    ops.push(...(await endRecord(ports, settings, record, agent, end)));
+    ops.push(...(await runSubagentAnnounceFlow(ports, settings, record, agent, end)));
   }
   return ops;
 }
 
-/** The report, and the record that says it was made. */
-export async function endRecord(
+/** The report, and the record that says it was made: clawdbot's flow, as ops for the commit that ends the child's work. */
+export async function runSubagentAnnounceFlow(
   ports: ReportPorts,
   settings: ReportSettings,
   record: SubagentRunRecord,
@@ -120,6 +124,8 @@ export async function endRecord(
     endedAt: at,
     outcome: end.outcome,
     cleanupHandled: true,
+    // Told and settled in one commit; what is to be deleted is not done before it is gone, and then neither is its record.
+    ...(record.cleanup === "keep" ? { cleanupCompletedAt: at } : {}),
     ...archiveAt(record, settings, at),
     ...("dropped" in target ? { reportDropped: target.dropped } : { reportedTo: target.agentId }),
   };

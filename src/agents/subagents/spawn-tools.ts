@@ -19,7 +19,7 @@ export const sessionsSpawnInput = z.object({
 });
 
 /** Says at once that it began; the child reports by itself when it is done. */
-export function sessionsSpawnTool(subagents: () => Subagents): Tool<z.infer<typeof sessionsSpawnInput>> {
+export function createSessionsSpawnTool(subagents: () => Subagents): Tool<z.infer<typeof sessionsSpawnInput>> {
   return {
     name: "sessions_spawn",
     description:

@@ -49,6 +49,21 @@ describe("the mirror", () => {
     }
   });
 
+  test("takes away the files of an agent that was removed, and leaves the others", () => {
+    const { work, files, open } = world();
+    const mirror = open();
+    const [ann, bob] = [work.agent("ann"), work.agent("bob")];
+    catchUp(mirror);
+    expect(files.list("agents")).toEqual([ann, bob]);
+    work.commit([{ op: "agent.remove", agentId: ann, reason: "done" }]);
+    catchUp(mirror);
+    expect(files.list("agents")).toEqual([bob]);
+    // A pass over all agents finds nothing to bring back.
+    const fresh = new MemoryFiles();
+    catchUp(open(fresh));
+    expect(fresh.list("agents")).toEqual([bob]);
+  });
+
   test("says how far behind it is", () => {
     const { work, open } = world();
     const mirror = open();
