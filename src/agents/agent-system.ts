@@ -281,6 +281,7 @@ export class AgentSystem {
       degraded: (agentId, reason) => {
         this.#degraded.set(agentId, reason);
         log.error("an agent cannot be restored and is left as it is", { agent: agentId, reason });
+        this.subagents.givenUp(agentId, reason);
       },
     };
     this.#host = host;

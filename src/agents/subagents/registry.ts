@@ -8,7 +8,7 @@ import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports.ts";
 import type { StoreReader } from "../../core/store.ts";
 import type { SubagentRunRecord } from "../../core/subagent-run.ts";
-import { type ReportPorts, type ReportSettings, runSubagentAnnounceFlow } from "./report.ts";
+import { type ReportPorts, type ReportSettings, runSubagentAnnounceFlow, type SubagentEnd } from "./report.ts";
 import { type Sweep, startSweep } from "./sweep.ts";
 
 /** The record of a new spawn, as an op for the commit that makes the child. */
@@ -56,18 +56,42 @@ async function reportLost(
   settings: ReportSettings,
   posted: (results: readonly (OpResult | undefined)[]) => void,
 ): Promise<void> {
-  const { store, ids, clock } = ports;
+  const { store } = ports;
   for (const { runId } of await store.subagentRuns({ open: true })) {
-    if (!(await isOver(store, runId))) continue;
-    // Read again: a run that ended properly ended its record in the same commit.
-    const record = await store.subagentRun(runId);
-    if (record?.endedAt !== undefined || !record) continue;
-    const child = record.childAgentId === undefined ? undefined : await store.agent(record.childAgentId as AgentId);
-    const end = { outcome: { status: "unknown" }, reason: "it was lost" } as const;
-    const ops = await runSubagentAnnounceFlow(ports, settings, record, child, end);
-    const done = await store.commit({ id: ids.change(), site: "subagent.lost", at: clock.now(), ops });
-    if (done.ok) posted(done.results);
+    if (await isOver(store, runId)) await reportNow(ports, settings, runId, LOST, posted);
   }
+}
+
+const LOST: SubagentEnd = { outcome: { status: "unknown" }, reason: "it was lost" };
+
+/** Reports a child of which nothing more will come: its agent cannot be restored here. */
+export async function reportGivenUp(
+  ports: RegistryPorts,
+  settings: ReportSettings,
+  { agentId, reason }: { readonly agentId: AgentId; readonly reason: string },
+  posted: (results: readonly (OpResult | undefined)[]) => void,
+): Promise<void> {
+  const end: SubagentEnd = { outcome: { status: "error", error: reason }, reason: "its agent cannot be restored" };
+  for (const { runId, childAgentId } of await ports.store.subagentRuns({ open: true })) {
+    if (childAgentId === agentId) await reportNow(ports, settings, runId, end, posted);
+  }
+}
+
+/** Ends a record in a commit of its own. Refused where the child's own end came first. */
+async function reportNow(
+  ports: RegistryPorts,
+  settings: ReportSettings,
+  runId: string,
+  end: SubagentEnd,
+  posted: (results: readonly (OpResult | undefined)[]) => void,
+): Promise<void> {
+  const { store, ids, clock } = ports;
+  // Read again: a run that ended properly ended its record in the same commit.
+  const record = await store.subagentRun(runId);
+  if (record?.endedAt !== undefined || !record) return;
+  const ops = await runSubagentAnnounceFlow(ports, settings, record, undefined, end);
+  const done = await store.commit({ id: ids.change(), site: "subagent.lost", at: clock.now(), ops });
+  if (done.ok) posted(done.results);
 }
 
 /** Whether nothing will ever come of a run: it has ended, or neither it nor its message is there any more. */

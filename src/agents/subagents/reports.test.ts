@@ -197,6 +197,19 @@ describe("a child that does not come to its end", () => {
     );
   });
 
+  it("because it cannot be restored, reports that", async () => {
+    const nest = await openFamily({ child: (call) => stall(call, new Promise(() => {})) });
+    await nest.tell("spawn dig");
+    const [child] = await childrenOf(nest);
+    const { agent } = nest.store;
+    nest.store.agent = async (id) => {
+      const record = await agent(id);
+      return record && id === child?.id ? { ...record, state: { version: 1 } as never } : record;
+    };
+    await nest.restart();
+    expect(await failing(nest)).toContain("failed: its agent cannot be restored");
+  });
+
   it("whose run was lost with the database, reports that at the next start", async () => {
     const nest = await openFamily({ child: (call) => stall(call, new Promise(() => {})) });
     await nest.tell("spawn dig");

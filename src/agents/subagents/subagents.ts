@@ -20,7 +20,7 @@ import type { RunRecord, RunResult } from "../../core/run.ts";
 import type { SubagentRunOutcome, SubagentRunRecord } from "../../core/subagent-run.ts";
 import type { LiveRun } from "../../runs/live-run.ts";
 import { Waits } from "../waits.ts";
-import { initSubagentRegistry, listSubagentRunsForRequester, releaseSubagentRun } from "./registry.ts";
+import { initSubagentRegistry, listSubagentRunsForRequester, releaseSubagentRun, reportGivenUp } from "./registry.ts";
 import { endOfRun, endWithoutRun } from "./report.ts";
 import { DEFAULT_SUBAGENT_SETTINGS, type SubagentSettings } from "./settings.ts";
 import { type Spawned, type SpawnRequest, spawnSubagent } from "./spawn.ts";
@@ -93,6 +93,14 @@ export class Subagents {
     this.#waits.setAside();
     this.#sweep?.stop();
     this.#sweep = undefined;
+  }
+
+  /** An agent cannot be restored: if it is a child, whoever waits for it is told. */
+  givenUp(agentId: AgentId, reason: string): void {
+    const { log } = this.#ports;
+    reportGivenUp(this.#ports, this.settings, { agentId, reason }, (results) => this.#host.posted(results)).catch(
+      (error) => log.warn("a lost child will be reported at the next start", { error: errorText(error) }),
+    );
   }
 
   // What the engine asks at its own commits.
