@@ -19,6 +19,7 @@ import { sessionDefaults, sessionSchema } from "./sections/session.ts";
 import { storeDefaults, storeSchema } from "./sections/store.ts";
 import { subagentDefaults, subagentsSchema } from "./sections/subagents.ts";
 import { systemAgentsSchema } from "./sections/system-agents.ts";
+import { telemetryDefaults, telemetrySchema } from "./sections/telemetry.ts";
 import { section, text } from "./values.ts";
 
 export const configSchema = section({
@@ -43,6 +44,7 @@ export const configSchema = section({
   store: storeSchema,
   retention: retentionSchema,
   log: logSchema,
+  telemetry: telemetrySchema,
 });
 
 export type Config = z.output<typeof configSchema>;
@@ -65,4 +67,5 @@ export const configDefaults = {
   store: storeDefaults,
   retention: retentionDefaults,
   log: logDefaults,
+  telemetry: telemetryDefaults,
 } as const;

@@ -118,7 +118,9 @@ function noteOf(warning: Warning, locate: Locator, file: string): ConfigNote {
 function keyOf(path: Path): string {
   return path.reduce<string>((key, segment) => {
     if (typeof segment === "number") return `${key}[${segment}]`;
-    return key === "" ? String(segment) : `${key}.${String(segment)}`;
+    // A key may hold anything; what is printed stays in its line.
+    const shown = String(segment).replace(/\p{Cc}/gu, (one) => JSON.stringify(one).slice(1, -1));
+    return key === "" ? shown : `${key}.${shown}`;
   }, "");
 }
 

@@ -91,6 +91,8 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
   const ids = systemIds();
   const models = openLiveModels({ config, paths, clock, log, env: options.env });
   const opened = await openStore({ ...options, config, ids, log });
+  // Loaded where somebody wants it only.
+  const telemetry = config.telemetry.enabled ? (await import("./telemetry.ts")).openTelemetry() : undefined;
   let stopRetention = (): void => {};
   let agents: AgentSystem | undefined;
   let triggers: Triggers | undefined;
@@ -123,8 +125,8 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       ids,
       log,
       store,
-      model: options.model ?? models.model,
-      tools: hands.tools,
+      model: telemetry ? telemetry.model(options.model ?? models.model) : (options.model ?? models.model),
+      tools: telemetry ? telemetry.tools(hands.tools) : hands.tools,
       files,
       connectors: new Map(options.connectors.map((connector) => [connector.name, opened.once(connector)])),
     };
@@ -174,6 +176,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
     });
     agents = system;
     opened.serves(system);
+    telemetry?.follow(system.events, (agentId) => system.liveRun(agentId)?.sessionId);
     await system.load();
     await system.start();
     if (options.triggers && config.cron.enabled) scheduling.start(system);

@@ -39,6 +39,7 @@ export class RequestLedger {
   /** Keys of requests that are being answered by this process now. */
   readonly #answering = new Map<string, number>();
   readonly #unwritten = new Set<string>();
+  readonly #marking = new Set<Promise<void>>();
   #cancel: (() => void) | undefined;
 
   constructor(ports: Pick<Ports, "store" | "ids" | "clock" | "log">) {
@@ -80,7 +81,9 @@ export class RequestLedger {
         const left = (this.#answering.get(key) ?? 1) - 1;
         if (left > 0) this.#answering.set(key, left);
         else this.#answering.delete(key);
-        if (finished) void this.#finished(shelf, key);
+        if (!finished) return;
+        const marking = this.#finished(shelf, key).finally(() => this.#marking.delete(marking));
+        this.#marking.add(marking);
       },
     };
   }
@@ -99,6 +102,7 @@ export class RequestLedger {
   async flush(): Promise<void> {
     this.#cancel?.();
     this.#cancel = undefined;
+    await Promise.allSettled(this.#marking);
     const shelves = [...this.#unwritten];
     this.#unwritten.clear();
     if (shelves.length === 0) return;

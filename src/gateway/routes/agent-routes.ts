@@ -3,11 +3,10 @@ import { z } from "zod";
 import type { AgentRecord } from "../../core/agent.ts";
 import { labelOf } from "../../core/descriptor.ts";
 import { readEntry } from "../../core/entry.ts";
-import { NotFoundError } from "../../core/errors.ts";
+import { NotFoundError, TimeoutError } from "../../core/errors.ts";
 import { type AgentId, agentIdSchema, messageId } from "../../core/ids.ts";
 import { messageStateSchema } from "../../core/message.ts";
 import { queueSettingsSchema } from "../../core/queue.ts";
-import { HttpError } from "../http-error.ts";
 import { answerOfResult, readAnswer } from "../openai/answer.ts";
 import { type Call, defineRoute } from "../route.ts";
 import { acceptOnce } from "./accept-once.ts";
@@ -170,8 +169,13 @@ export const sayRoute = defineRoute({
     const { agentId, seq, duplicate } = posted;
     const accepted = { agentId, seq, messageId: messageId(agentId, seq), duplicate };
     if (!waitSeconds) return { status: 202, json: accepted };
-    const { result } = await desk.agents.waitForMessage({ agentId, seq }, waitSeconds * 1000);
-    const answer = result ? answerOfResult(result, seq) : await readAnswer(desk.ports, agentId, seq);
+    const waited = await desk.agents.waitForMessage({ agentId, seq }, waitSeconds * 1000).catch((error) => {
+      // It stays accepted, however long its answer takes.
+      if (error instanceof TimeoutError) return undefined;
+      throw error;
+    });
+    if (!waited) return { status: 202, json: { ...accepted, answer: null } };
+    const answer = waited.result ? answerOfResult(waited.result, seq) : await readAnswer(desk.ports, agentId, seq);
     return { json: { ...accepted, answer: answer ?? null } };
   },
 });
@@ -212,5 +216,3 @@ export const agentRunsRoute = defineRoute({
     return { json: { runs: await desk.ports.store.runs(id, { limit }) } };
   },
 });
-
-export const tooLate = (): HttpError => new HttpError(409, "too_late", "The run has ended already, or is not known.");

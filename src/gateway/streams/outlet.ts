@@ -65,17 +65,19 @@ export class Outlet {
   /** Writes what is left and ends, or breaks the connection off where the reader must notice. */
   close(reason: CloseReason): void {
     if (this.#closed) return;
-    if (reason === "done") {
-      for (const { frame, text } of this.#pending) this.#response.write(frame.render(text));
-      this.#response.end();
-      // A reader that never takes the rest does not keep us.
-      const cancel = this.#options.after(this.#options.stalledMs, () => this.#response.destroy());
-      this.#response.on("close", cancel);
-    } else if (reason !== "gone") this.#response.destroy();
-    // The end is told when the last byte has left, the other ways at once.
-    if (reason !== "done") this.#ended(reason);
+    if (reason !== "done") {
+      this.#ended(reason);
+      if (reason !== "gone") this.#response.destroy();
+      return;
+    }
+    const rest = this.#pending;
     this.#pending = [];
     this.#stalled?.();
+    // A reader that never takes the rest does not keep us. The end is told when the last byte has left.
+    const cancel = this.#options.after(this.#options.stalledMs, () => this.close("slow"));
+    this.onClose(cancel);
+    for (const { frame, text } of rest) this.#response.write(frame.render(text));
+    this.#response.end();
   }
 
   #congested(): boolean {

@@ -1,0 +1,9 @@
+/** Whether OpenTelemetry is told what runs, model calls and tools do. */
+import { z } from "zod";
+import { section } from "../values.ts";
+
+export const telemetryDefaults = { enabled: false } as const;
+
+export const telemetrySchema = section({
+  enabled: z.boolean({ error: "expected true or false" }).default(telemetryDefaults.enabled),
+}).prefault({});
