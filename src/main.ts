@@ -2,8 +2,11 @@
 /** The `rookery` command: hands the process's outside to the router and its answer to the shell. */
 import { enableCompileCache } from "node:module";
 import { leanHeap } from "./world/lean-heap.ts";
+import { asLeanProcess } from "./world/lean-process.ts";
 
 enableCompileCache();
+// Flags may stand before the command; whoever only asks about it loses nothing.
+if (process.argv.slice(2).includes("serve")) asLeanProcess();
 leanHeap();
 
 // A reader that went away (`rookery … | head`) is no error of ours.

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { Config } from "../config/config-schema.ts";
 import { ConfigError } from "../core/errors.ts";
 import type { RookeryNode } from "../node/open-node.ts";
+import { type Trimmer, trimWhenQuiet } from "../world/trim-when-quiet.ts";
 import { Allowances } from "./access/allowances.ts";
 import { Buckets } from "./access/buckets.ts";
 import { clientAddress, type DoorRules, isLoopback, type Refusal, refusalAtDoor } from "./access/front-door.ts";
@@ -61,9 +62,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const stopping = new AbortController();
   const desk = deskOf(options, stopping.signal);
   const stopListening = desk.tokens.onRevoked((ids) => desk.streams.closeOf(ids, "revoked"));
-  const listener = listenerOf(desk, options.routes ?? ROUTES, () =>
-    doorRules(options.config(), host, tls !== undefined),
-  );
+  const trimmer = trimWhenQuiet(node.ports.clock);
+  const rules = (): DoorRules => doorRules(options.config(), host, tls !== undefined);
+  const listener = listenerOf(desk, options.routes ?? ROUTES, rules, trimmer);
   const server = makeServer(options, listener);
   const port = await listen(server, options.port ?? gateway.port, host);
   // Streams of a token that was revoked by another process end without a request of theirs.
@@ -85,12 +86,22 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     },
     async close() {
       stopLooking();
+      trimmer.stop();
       stopListening();
       stopping.abort();
       desk.streams.closeAll("shutdown");
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeIdleConnections();
-      const cancel = clock.after(GOODBYE_MS, () => server.closeAllConnections());
+      // Who has its answer keeps no connection open; who takes too long to take it is not waited for.
+      const until = clock.monotonic() + GOODBYE_MS;
+      let cancel = (): void => {};
+      const hangUp = (): void => {
+        if (clock.monotonic() >= until) server.closeAllConnections();
+        else {
+          server.closeIdleConnections();
+          cancel = clock.after(20, hangUp);
+        }
+      };
+      hangUp();
       await closed;
       cancel();
       await desk.ledger.flush();
@@ -147,7 +158,7 @@ function doorRules({ gateway }: Config, host: string, secure: boolean): DoorRule
 
 type Listener = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
-function listenerOf(desk: Desk, routes: readonly Route[], rules: () => DoorRules): Listener {
+function listenerOf(desk: Desk, routes: readonly Route[], rules: () => DoorRules, trimmer: Trimmer): Listener {
   const { clock } = desk.ports;
   const addresses = new Buckets(() => clock.monotonic());
   const failures = new Buckets(() => clock.monotonic());
@@ -157,6 +168,7 @@ function listenerOf(desk: Desk, routes: readonly Route[], rules: () => DoorRules
     let asked = "none";
     desk.metrics.begun();
     outgoing.on("close", () => {
+      trimmer.touched();
       const seconds = (clock.monotonic() - begun) / 1000;
       desk.metrics.ended(asked, methodOf(incoming), outgoing.statusCode, seconds);
     });
