@@ -2,6 +2,7 @@
 import type { AgentSystem } from "../agents/agent-system.ts";
 import type { Config } from "../config/config-schema.ts";
 import type { Ports } from "../core/ports.ts";
+import type { Triggers } from "../triggers/triggers.ts";
 import type { Allowances } from "./access/allowances.ts";
 import type { TokenBook } from "./access/token-book.ts";
 import type { Metrics } from "./metrics.ts";
@@ -14,6 +15,8 @@ import type { TreeFeed } from "./streams/tree-feed.ts";
 export interface Desk {
   readonly agents: AgentSystem;
   readonly ports: Ports;
+  /** Jobs, the heartbeat, webhooks. */
+  readonly triggers: Triggers;
   /** As it is now: part of it may change while we run. */
   readonly config: () => Config;
   readonly reload: () => Promise<Reloaded>;

@@ -24,7 +24,7 @@ import { Streams } from "./streams/streams.ts";
 import { TreeFeed } from "./streams/tree-feed.ts";
 
 export interface GatewayOptions {
-  readonly node: Pick<RookeryNode, "agents" | "ports">;
+  readonly node: Pick<RookeryNode, "agents" | "ports" | "triggers">;
   /** As it is now. */
   readonly config: () => Config;
   readonly reload: () => Promise<Reloaded>;
@@ -118,6 +118,7 @@ function deskOf(options: GatewayOptions, stopping: AbortSignal): Desk {
   return {
     agents,
     ports,
+    triggers: node.triggers,
     config,
     reload: options.reload,
     tokens: new TokenBook({
@@ -128,7 +129,7 @@ function deskOf(options: GatewayOptions, stopping: AbortSignal): Desk {
     }),
     allowances: new Allowances(ports, () => config().gateway.limits),
     feed,
-    tree: new TreeFeed(feed),
+    tree: new TreeFeed(feed, agents),
     streams: new Streams(() => config().gateway.limits),
     ledger: new RequestLedger(ports),
     metrics: new Metrics(),

@@ -1,6 +1,7 @@
 /** An error as an HTTP answer: one shape for every route, which the OpenAI clients understand too. */
 import {
   CommitUnknownError,
+  ConflictError,
   DeniedError,
   InvalidInputError,
   NotFoundError,
@@ -47,6 +48,7 @@ export interface ErrorBody {
 const STATUS: readonly (readonly [new (...args: never[]) => RookeryError, number])[] = [
   [InvalidInputError, 400],
   [DeniedError, 403],
+  [ConflictError, 409],
   [NotFoundError, 404],
   [TimeoutError, 504],
   [StoreFullError, 507],

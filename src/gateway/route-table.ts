@@ -11,9 +11,13 @@ import {
   inboxRoute,
   messageRoute,
   messagesRoute,
+  patchRoute,
+  removeAgentRoute,
   resetRoute,
   sayRoute,
+  startAgainRoute,
   stopRoute,
+  stopTreeRoute,
 } from "./routes/agent-routes.ts";
 import { configRoute, reloadRoute } from "./routes/config-routes.ts";
 import {
@@ -27,8 +31,9 @@ import {
 import { deliveryRoute, dropRoute, outboxRoute, retryRoute } from "./routes/outbox-routes.ts";
 import { abortRoute, agentEventsRoute, runEventsRoute, runRoute, steerRoute, waitRoute } from "./routes/run-routes.ts";
 import { sessionRoute, sessionsRoute } from "./routes/session-routes.ts";
+import { budgetsRoute, liftRoute, usageRoute } from "./routes/spend-routes.ts";
 import { mintRoute, revokeRoute, tokensRoute } from "./routes/token-routes.ts";
-import { treeEventsRoute, treeRoute } from "./routes/tree-routes.ts";
+import { childrenRoute, diagnosisRoute, treeEventsRoute, treeRoute } from "./routes/tree-routes.ts";
 
 export const ROUTES: readonly Route[] = [
   chatCompletionsRoute,
@@ -41,6 +46,7 @@ export const ROUTES: readonly Route[] = [
   openApiRoute,
   healthRoute,
   nodesRoute,
+  diagnosisRoute,
   agentsRoute,
   agentRoute,
   historyRoute,
@@ -50,6 +56,11 @@ export const ROUTES: readonly Route[] = [
   sayRoute,
   resetRoute,
   stopRoute,
+  stopTreeRoute,
+  startAgainRoute,
+  removeAgentRoute,
+  patchRoute,
+  childrenRoute,
   agentRunsRoute,
   agentEventsRoute,
   runRoute,
@@ -65,6 +76,9 @@ export const ROUTES: readonly Route[] = [
   dropRoute,
   sessionsRoute,
   sessionRoute,
+  usageRoute,
+  budgetsRoute,
+  liftRoute,
   configRoute,
   reloadRoute,
   tokensRoute,

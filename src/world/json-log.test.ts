@@ -1,7 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Secret } from "../config/secret.ts";
+import { freshToken } from "../gateway/access/token.ts";
 import { jsonLog } from "./json-log.ts";
 
 let home: string;
@@ -55,5 +57,46 @@ describe("the log", () => {
       },
     });
     expect(() => broken.warn("x")).not.toThrow();
+  });
+
+  it("sets a file aside that has grown too large, and keeps so many", () => {
+    const file = join(home, "log");
+    const log = jsonLog({ file, level: "info", maxBytes: 300, keep: 2 });
+    for (let n = 0; n < 20; n++) log.info(`line ${n}`);
+    const all = [`${file}.2`, `${file}.1`, file].map((name) => lines(name).map(({ message }) => message as string));
+    expect(all.every((some) => some.length > 0)).toBe(true);
+    expect(all.flat().at(-1)).toBe("line 19");
+    // No line is lost between the files that are kept.
+    const first = Number(all.flat()[0]?.split(" ")[1]);
+    expect(all.flat()).toEqual(Array.from({ length: 20 - first }, (_, n) => `line ${first + n}`));
+    expect(() => readFileSync(`${file}.3`)).toThrow();
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it("prints no secret: not one of the type, nor what has the form of a token", () => {
+    const file = join(home, "log");
+    const shown: string[] = [];
+    const log = jsonLog({ file, level: "info", errors: { write: (text) => shown.push(text) } });
+    const { text } = freshToken();
+    log.warn(`asked with Bearer ${text}`, {
+      token: text,
+      key: new Secret({ value: "hunter2" }) as never,
+      header: "Bearer abcdefghijkl",
+    });
+    const all = readFileSync(file, "utf8") + shown.join("");
+    expect(all).not.toContain(text.slice(-20));
+    expect(all).not.toContain("hunter2");
+    expect(all).not.toContain("abcdefghijkl");
+    expect(all).toContain("***");
+  });
+
+  it("says as much as it is told to, from the moment it is told", () => {
+    const file = join(home, "log");
+    let level: "info" | "error" = "error";
+    const log = jsonLog({ file, level: () => level });
+    log.info("no");
+    level = "info";
+    log.info("yes");
+    expect(lines(file).map(({ message }) => message)).toEqual(["yes"]);
   });
 });

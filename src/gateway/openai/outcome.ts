@@ -40,6 +40,8 @@ function ofKind({ error }: Answer): HttpError {
       return new HttpError(400, "context_length_exceeded", message);
     case "role_ordering":
       return new HttpError(400, "role_ordering", message);
+    case "budget":
+      return new HttpError(429, "insufficient_quota", message);
     default:
       return new HttpError(502, `run_${error?.kind ?? "failed"}`, message);
   }

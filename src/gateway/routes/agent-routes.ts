@@ -6,6 +6,7 @@ import { readEntry } from "../../core/entry.ts";
 import { NotFoundError, TimeoutError } from "../../core/errors.ts";
 import { type AgentId, agentIdSchema, messageId } from "../../core/ids.ts";
 import { messageStateSchema } from "../../core/message.ts";
+import type { StatePatch } from "../../core/patch-state.ts";
 import { queueSettingsSchema } from "../../core/queue.ts";
 import { answerOfResult, readAnswer } from "../openai/answer.ts";
 import { type Call, defineRoute } from "../route.ts";
@@ -201,6 +202,70 @@ const commandRoute = (name: "reset" | "stop", summary: string) =>
 
 export const resetRoute = commandRoute("reset", "Begin a new session; the run under way is aborted");
 export const stopRoute = commandRoute("stop", "End the run an agent is at");
+
+export const patchRoute = defineRoute({
+  method: "PATCH",
+  path: "/api/agents/:agent/state",
+  access: "operate",
+  tag: "agents",
+  summary:
+    "Change what an agent was told to do differently: model, thinking, queue, label and the like; null clears one",
+  params: agentParams,
+  body: z.record(z.string().max(64), z.unknown()),
+  answers: { status: 202, holds: "`{ agentId, seq, messageId, duplicate }`; its owner writes it in its turn" },
+  async handle({ desk, params, body }) {
+    const { id } = await agentOf(desk, params.agent);
+    const posted = await desk.agents.patch(id, body as StatePatch);
+    if (posted.status === "stale") throw new NotFoundError("The change was not taken.");
+    const { agentId, seq, duplicate } = posted;
+    return { status: 202, json: { agentId, seq, messageId: messageId(agentId, seq), duplicate } };
+  },
+});
+
+export const stopTreeRoute = defineRoute({
+  method: "POST",
+  path: "/api/agents/:agent/stop-tree",
+  access: "operate",
+  tag: "agents",
+  summary: "Stop an agent and everything it has started; nothing of it begins any more when this is answered",
+  params: agentParams,
+  answers: { status: 200, holds: "`{ stopped: agentId }`" },
+  async handle({ desk, params, principal }) {
+    const { id } = await agentOf(desk, params.agent);
+    await desk.agents.stop(id, `stopped by ${principal.name}`);
+    return { json: { stopped: id } };
+  },
+});
+
+export const startAgainRoute = defineRoute({
+  method: "POST",
+  path: "/api/agents/:agent/start",
+  access: "operate",
+  tag: "agents",
+  summary: "Take a stop back",
+  params: agentParams,
+  answers: { status: 200, holds: "`{ started: agentId }`" },
+  async handle({ desk, params }) {
+    const { id } = await agentOf(desk, params.agent);
+    await desk.agents.startAgain(id);
+    return { json: { started: id } };
+  },
+});
+
+export const removeAgentRoute = defineRoute({
+  method: "DELETE",
+  path: "/api/agents/:agent",
+  access: "admin",
+  tag: "agents",
+  summary: "Stop an agent with all it has started, and remove it for ever",
+  params: agentParams,
+  answers: { status: 200, holds: "`{ removed: agentId }`" },
+  async handle({ desk, params }) {
+    const { id } = await agentOf(desk, params.agent);
+    await desk.agents.remove(id);
+    return { json: { removed: id } };
+  },
+});
 
 export const agentRunsRoute = defineRoute({
   method: "GET",

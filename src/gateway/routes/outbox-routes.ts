@@ -3,7 +3,7 @@ import { z } from "zod";
 import { deliveryStateSchema } from "../../core/delivery.ts";
 import { NotFoundError } from "../../core/errors.ts";
 import type { DeliveryId } from "../../core/ids.ts";
-import { dropDelivery, listDeliveries, retryDelivery } from "../../outbox/dead-letters.ts";
+import { listDeliveries } from "../../outbox/dead-letters.ts";
 import { defineRoute } from "../route.ts";
 import { agentOf, limitQuery, numberQuery } from "./inputs.ts";
 
@@ -54,9 +54,7 @@ export const retryRoute = defineRoute({
   params: deliveryParams,
   answers: { status: 200, holds: "the delivery, pending again" },
   async handle({ desk, params }) {
-    const delivery = await retryDelivery(desk.ports, params.delivery as DeliveryId);
-    void desk.agents.outbox.scan().catch(() => undefined);
-    return { json: delivery };
+    return { json: await desk.agents.retryDelivery(params.delivery as DeliveryId) };
   },
 });
 
@@ -68,5 +66,5 @@ export const dropRoute = defineRoute({
   summary: "Give up a delivery that waits to be tried again",
   params: deliveryParams,
   answers: { status: 200, holds: "the delivery, failed" },
-  handle: async ({ desk, params }) => ({ json: await dropDelivery(desk.ports, params.delivery as DeliveryId) }),
+  handle: async ({ desk, params }) => ({ json: await desk.agents.dropDelivery(params.delivery as DeliveryId) }),
 });

@@ -5,7 +5,6 @@ import { ANSWERED, defineRoute } from "../route.ts";
 import { openOutlet } from "../streams/open-outlet.ts";
 import type { Frame } from "../streams/outlet.ts";
 import type { TreeEvent } from "../streams/tree-feed.ts";
-import { shownAgent } from "./agent-routes.ts";
 import { agentOf, limitQuery, numberQuery } from "./inputs.ts";
 
 const LISTED = 500;
@@ -28,13 +27,37 @@ export const treeRoute = defineRoute({
   },
 });
 
+export const diagnosisRoute = defineRoute({
+  method: "GET",
+  path: "/api/diagnosis",
+  access: "read",
+  tag: "health",
+  summary: "What is under way and what is stuck",
+  answers: { status: 200, holds: "the diagnosis" },
+  handle: async ({ desk }) => ({ json: await desk.agents.diagnose() }),
+});
+
+export const childrenRoute = defineRoute({
+  method: "GET",
+  path: "/api/subagents",
+  access: "read",
+  tag: "agents",
+  summary: "Subagent runs that have not ended, or all of one requester",
+  query: z.object({ requester: z.string().min(1).max(512).optional() }),
+  answers: { status: 200, holds: "`{ runs: [...] }`" },
+  async handle({ desk, query: { requester } }) {
+    const filter = requester === undefined ? { open: true as const } : { requesterSessionKey: requester };
+    return { json: { runs: await desk.ports.store.subagentRuns(filter) } };
+  },
+});
+
 export const treeEventsRoute = defineRoute({
   method: "GET",
   path: "/api/events",
   access: "read",
   tag: "streams",
   summary: "Follow all agents; `Last-Event-ID` goes on where a reader left, or the tree comes anew",
-  answers: { status: 200, holds: "events: tree, start, step, restart, error, end", type: "text/event-stream" },
+  answers: { status: 200, holds: "events: tree, changed, start, step, restart, error, end", type: "text/event-stream" },
   async handle(call) {
     const { desk } = call;
     const missed = desk.tree.after(call.header("last-event-id"));
@@ -51,8 +74,8 @@ export const treeEventsRoute = defineRoute({
       }),
     );
     if (!missed) {
-      const agents = await desk.ports.store.agents({ limit: LISTED });
-      outlet.write(frame(desk.tree.idOf(last), "tree", { type: "tree", agents: agents.map(shownAgent) }));
+      const tree = await desk.agents.tree({ limit: LISTED });
+      outlet.write(frame(desk.tree.idOf(last), "tree", { type: "tree", ...tree }));
     }
     for (const event of waiting) outlet.write(frameOf(event));
     open = true;

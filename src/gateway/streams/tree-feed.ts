@@ -3,6 +3,7 @@
  * comes back is told what it missed; who was away longer gets the tree anew.
  */
 import { randomUUID } from "node:crypto";
+import type { AgentSystem } from "../../agents/agent-system.ts";
 import type { RunEvent } from "../../runs/events.ts";
 import type { RunFeed } from "./run-feed.ts";
 
@@ -23,7 +24,8 @@ export class TreeFeed {
   #events: TreeEvent[] = [];
   #n = 0;
 
-  constructor(feed: RunFeed) {
+  constructor(feed: RunFeed, agents: Pick<AgentSystem, "onTreeChange">) {
+    agents.onTreeChange((change) => this.#add("changed", { type: "changed", ...change }));
     feed.followAll((event) => {
       if (!TOLD.includes(event.type)) return;
       const { type, agentId, runId, attempt, step, seq } = event;
