@@ -8,6 +8,7 @@ import { deliveryContextSchema, type Payload } from "./delivery.ts";
 import { usageSchema } from "./entry.ts";
 import type { AgentId, RunId, SessionId } from "./ids.ts";
 import { runWishesSchema } from "./run-wishes.ts";
+import type { SystemPromptReport } from "./system-prompt-report.ts";
 import { triggerSchema } from "./trigger.ts";
 
 export const laneSchema = z.enum(["main", "subagent", "cron", "nested"]);
@@ -123,6 +124,8 @@ export interface RunMeta {
   readonly durationMs: number;
   readonly aborted: boolean;
   readonly agentMeta?: AgentMeta;
+  /** What the prompt of its last model call was made of. */
+  readonly systemPromptReport?: SystemPromptReport;
   readonly error?: { readonly kind: RunErrorKind; readonly message: string };
   readonly stopReason?: string;
   /** Of a run that was asked to compact. */

@@ -187,6 +187,7 @@ function resultOfRun(
             },
           }
         : {}),
+      ...(run.promptReport ? { systemPromptReport: run.promptReport } : {}),
       ...(ending.error ? { error: ending.error } : {}),
       ...(ending.stopReason ? { stopReason: ending.stopReason } : {}),
       ...(ending.compaction ? { compaction: ending.compaction } : {}),

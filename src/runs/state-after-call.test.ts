@@ -13,8 +13,8 @@ describe("what a run leaves in its agent's state", () => {
     expect((await state())?.systemPromptReport).toEqual(report(10));
     expect(nest.requests[0]).not.toHaveProperty("report");
     chars = 20;
-    await nest.say("two");
-    await nest.settle();
+    const { result } = await nest.system.postAndAwait({ ...nest.person(), body: { kind: "user", text: "two" } });
+    expect(result?.meta.systemPromptReport).toEqual(report(20));
     expect((await state())?.systemPromptReport).toEqual(report(20));
     await nest.system.post({ ...nest.person(), body: { kind: "reset", by: "person" } });
     await nest.settle();
