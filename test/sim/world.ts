@@ -119,14 +119,18 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
   };
   const behind = options.mutateStore?.(database.backend as Backend, database.db) ?? database.backend;
   const applied: Applied[] = [];
-  const backend: typeof behind = {
-    ...behind,
-    apply(changes) {
+  const backend = {
+    // Asked anew each time: a database on a file is opened again by every node that starts.
+    get reader() {
+      return behind.reader;
+    },
+    outcome: (id: ChangeId) => behind.outcome(id),
+    apply(changes: readonly Change[]) {
       const results = behind.apply(changes);
       afterwards(results, (all) => recording(applied, changes, all));
       return results;
     },
-  };
+  } as typeof behind;
   const parts = { scheduler, log, faults };
   const channels = scenario.classes.map((kind) =>
     makeChannel({ ...parts, random: random.fork(kind) }, kind.slice(0, 5), kind),
