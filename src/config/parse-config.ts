@@ -119,7 +119,10 @@ function keyOf(path: Path): string {
   return path.reduce<string>((key, segment) => {
     if (typeof segment === "number") return `${key}[${segment}]`;
     // A key may hold anything; what is printed stays in its line.
-    const shown = String(segment).replace(/\p{Cc}/gu, (one) => JSON.stringify(one).slice(1, -1));
+    const shown = String(segment).replace(
+      /[\p{Cc}\p{Zl}\p{Zp}]/gu,
+      (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    );
     return key === "" ? shown : `${key}.${shown}`;
   }, "");
 }
