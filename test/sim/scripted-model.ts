@@ -169,7 +169,8 @@ export function makeScriptedModel({ scheduler, random, log, context }: ModelWorl
         tools.push({ signature: `s${call.n}`, arguments: given, name, id, type: "toolCall" });
       }
     }
-    const written = random.int(SHORTEST_ANSWER, Math.max(SHORTEST_ANSWER, Math.min(200, maxTokens ?? 200)));
+    const longest = Math.min(SIM_PRICE.maxTokens, maxTokens ?? SIM_PRICE.maxTokens);
+    const written = random.int(SHORTEST_ANSWER, Math.max(SHORTEST_ANSWER, longest));
     const answering = (content: readonly Block[], stop: ModelResult["stopReason"]) => {
       const usage = usageFor(call.prompt, written);
       call.charged = chargeFor(usage);
