@@ -6,6 +6,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   engine: async () => (await import("./engine.ts")).engineBench,
   children: async () => (await import("./children.ts")).childrenBench,
   queue: async () => (await import("./queue.ts")).queueBench,
+  triggers: async () => (await import("./triggers.ts")).triggersBench,
   model: async () => (await import("./model.ts")).modelBench,
   front: async () => (await import("./front.ts")).frontBench,
   context: async () => (await import("./context.ts")).contextBench,

@@ -60,6 +60,14 @@ export const REGISTRY: Registry = {
     summary: "list an agent's messages and how each ended",
     load: async () => (await import("./commands/inbox.ts")).inboxCommand,
   },
+  cron: {
+    summary: "list, add, run and remove schedules",
+    load: async () => (await import("./commands/cron.ts")).cronCommand,
+  },
+  heartbeat: {
+    summary: "show how the heartbeat is set and what its last ticks did",
+    load: async () => (await import("./commands/heartbeat.ts")).heartbeatCommand,
+  },
   outbox: {
     summary: "list, retry and drop deliveries",
     load: async () => (await import("./commands/outbox.ts")).outboxCommand,

@@ -6,6 +6,8 @@ import { budgetsSchema } from "./sections/budgets.ts";
 import { compactionDefaults, compactionSchema } from "./sections/compaction.ts";
 import { cronDefaults, cronSchema } from "./sections/cron.ts";
 import { gatewayDefaults, gatewaySchema } from "./sections/gateway.ts";
+import { heartbeatDefaults, heartbeatSchema } from "./sections/heartbeat.ts";
+import { hooksSchema } from "./sections/hooks.ts";
 import { laneDefaults, lanesSchema } from "./sections/lanes.ts";
 import { logDefaults, logSchema } from "./sections/log.ts";
 import { modelDefaults, modelsSchema, providerDefaults } from "./sections/models.ts";
@@ -40,6 +42,8 @@ export const configSchema = section({
   lanes: lanesSchema,
   runs: runsSchema,
   cron: cronSchema,
+  heartbeat: heartbeatSchema,
+  hooks: hooksSchema,
   outbox: outboxSchema,
   store: storeSchema,
   retention: retentionSchema,
@@ -63,6 +67,7 @@ export const configDefaults = {
   lanes: laneDefaults,
   runs: runDefaults,
   cron: cronDefaults,
+  heartbeat: heartbeatDefaults,
   outbox: outboxDefaults,
   store: storeDefaults,
   retention: retentionDefaults,

@@ -70,7 +70,8 @@ export function jobAfterRun(job: CronJob, end: JobRunEnd): CronJob | undefined {
   const errors = end.failed ? (job.state.consecutiveErrors ?? 0) + 1 : 0;
   const wait = FAILURE_BACKOFF_MS[Math.min(errors, FAILURE_BACKOFF_MS.length) - 1] ?? 0;
   const over = !end.manual && (job.schedule.kind === "at" || job.deleteAfterRun === true);
-  if (over && !end.failed && job.deleteAfterRun) return undefined;
+  // A job that stands in a file stays known, so that the file does not bring it back.
+  if (over && !end.failed && job.deleteAfterRun && !job.file) return undefined;
   const tooMany = errors >= DISABLE_AFTER;
   return {
     ...job,

@@ -112,8 +112,13 @@ export const cronJobSchema = z.looseObject({
   sessionKey: z.string().optional(),
   /** An isolated job that runs in this agent and not in one of its own. */
   targetAgentId: z.string().optional(),
-  /** Where the job is written down, if it is a file. */
+  /** Where the job is written down, if it is a file, and what the file said. */
   file: z.string().optional(),
+  fileHash: z.string().optional(),
+  /** What its own agent wrote down for its next runs. */
+  memory: z.string().optional(),
+  /** The heartbeat's own tasks, on its row. */
+  tasks: z.array(z.object({ id: z.string(), title: z.string(), prompt: z.string() })).optional(),
   /** Set on the rows that are not a person's jobs: the heartbeat's ticks. */
   system: z.enum(["heartbeat"]).optional(),
 });

@@ -15,6 +15,8 @@ export const LIVE_KEYS: readonly string[] = [
   "owner",
   "queue",
   "compaction",
+  "heartbeat",
+  "hooks",
   "session.dmScope",
   "session.mainKey",
   "session.identityLinks",

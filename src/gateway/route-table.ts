@@ -34,6 +34,17 @@ import { sessionRoute, sessionsRoute } from "./routes/session-routes.ts";
 import { budgetsRoute, liftRoute, usageRoute } from "./routes/spend-routes.ts";
 import { mintRoute, revokeRoute, tokensRoute } from "./routes/token-routes.ts";
 import { childrenRoute, diagnosisRoute, treeEventsRoute, treeRoute } from "./routes/tree-routes.ts";
+import {
+  addJobRoute,
+  changeJobRoute,
+  heartbeatRoute,
+  hookRoute,
+  jobRoute,
+  jobRunsRoute,
+  jobsRoute,
+  removeJobRoute,
+  runJobRoute,
+} from "./routes/trigger-routes.ts";
 
 export const ROUTES: readonly Route[] = [
   chatCompletionsRoute,
@@ -79,6 +90,15 @@ export const ROUTES: readonly Route[] = [
   usageRoute,
   budgetsRoute,
   liftRoute,
+  jobsRoute,
+  jobRoute,
+  addJobRoute,
+  changeJobRoute,
+  removeJobRoute,
+  runJobRoute,
+  jobRunsRoute,
+  heartbeatRoute,
+  hookRoute,
   configRoute,
   reloadRoute,
   tokensRoute,

@@ -75,10 +75,8 @@ export function choose({ now, waiting, urgent, busyUntil, dedupe }: RestingAgent
     summarize,
     cap: waiting.at(-1)?.settings.cap ?? 1,
   });
-  // A report never interrupts: it waits its turn like anything else that is told.
-  const interrupting = kept.find(
-    ({ message, settings }) => settings.mode === "interrupt" && message.body.kind !== "report",
-  );
+  // A report or a schedule never interrupts: it waits its turn like anything else that is told.
+  const interrupting = kept.find(({ message, settings }) => settings.mode === "interrupt" && mayInterrupt(message));
   if (interrupting) return run([interrupting], false);
   const next = kept[0] as Waiting;
   const waited = busyUntil !== undefined && next.message.acceptedAt <= busyUntil;
@@ -133,6 +131,8 @@ function withoutRun(waiting: readonly Waiting[]): Choice | undefined {
       return undefined;
   }
 }
+
+const mayInterrupt = ({ body }: Message): boolean => body.kind !== "report" && body.kind !== "trigger";
 
 const isRunnable = ({ body }: Message): boolean =>
   !isSilent(body) &&
@@ -237,7 +237,7 @@ export function onArrival({ message, settings }: Waiting, run: BusyAgent): Arriv
   const same = routeOf(message) === run.route && !runsAlone(message);
   switch (settings.mode) {
     case "interrupt":
-      return body.kind === "report" ? "wait" : "end-interrupt";
+      return mayInterrupt(message) ? "end-interrupt" : "wait";
     case "steer":
       return same ? "steer" : "wait";
     case "steer-backlog":

@@ -46,6 +46,33 @@ describe("the offline model", () => {
     ["ask clerk to open the door", "sessions_send", { sessionKey: "clerk", message: "open the door" }],
     ["what is stuck?", "diagnose", {}],
     ['<system_message origin="x">what is stuck?</system_message>', "diagnose", {}],
+    [
+      "remind me in 10 seconds to drink tea",
+      "cron",
+      {
+        action: "add",
+        job: {
+          name: "drink tea",
+          schedule: { kind: "at", inMs: 10_000 },
+          wakeMode: "now",
+          deleteAfterRun: true,
+          payload: { kind: "systemEvent", text: "Reminder: drink tea" },
+        },
+      },
+    ],
+    [
+      "Every minute, say hello.",
+      "cron",
+      {
+        action: "add",
+        job: {
+          name: "say hello",
+          schedule: { kind: "every", everyMs: 60_000 },
+          wakeMode: "now",
+          payload: { kind: "systemEvent", text: "say hello" },
+        },
+      },
+    ],
     ["what time is it", "current_time", {}],
     ["What time is it?", "current_time", {}],
     ["what's the date today?", "current_time", {}],
@@ -117,6 +144,27 @@ describe("the offline model", () => {
     expect(textOf(await ask([say(`<system_message origin="x">${report}</system_message>`)]))).toBe(
       `${OFFLINE_LABEL} read notes.txt: completed successfully.\n${OFFLINE_LABEL} notes.txt says:\nbuy milk`,
     );
+  });
+
+  it("says what a schedule says, that nothing needs attention, and when a job is due", async () => {
+    const told = (origin: string, text: string) =>
+      ask([say(`<system_message origin="${origin}">${text}</system_message>`)]);
+    expect(textOf(await told("cron:j", "Reminder: tea"))).toBe(`${OFFLINE_LABEL} Reminder: tea`);
+    expect(textOf(await told("heartbeat:main", "look"))).toBe(`${OFFLINE_LABEL} HEARTBEAT_OK`);
+    for (const [words, answer] of [
+      ["every minute say hello", "I will do that again and again, first at soon"],
+      ["remind me in 5 minutes of tea", "I will remind you at soon"],
+    ] as const) {
+      const asked = await ask([say(words)]);
+      const [call] = asked.content;
+      if (call?.type !== "toolCall") throw new TypeError("no call");
+      const result = await ask([
+        say(words),
+        { role: "assistant", content: asked.content, stopReason: "tool_calls" },
+        { role: "tool", toolCallId: call.id, toolName: "cron", content: [{ type: "text", text: '{"next":["soon"]}' }] },
+      ]);
+      expect(textOf(result)).toBe(`${OFFLINE_LABEL} ${answer}.`);
+    }
   });
 
   it("ends when it is aborted", async () => {

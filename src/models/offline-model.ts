@@ -57,10 +57,15 @@ function fromResults(messages: readonly ModelMessage[]): string | undefined {
   return phrase?.answer(text, given) ?? `${result.toolName} says: ${text}`;
 }
 
-function replyTo(words: string, { tools }: ModelRequest): string {
+function replyTo(words: string, { tools, messages }: ModelRequest): string {
   if (words === "") return "I was sent no words.";
   const findings = findingsIn(words);
   if (findings !== undefined) return findings;
+  const last = messages.findLast(({ role }) => role === "user");
+  const trigger = /^<system_message origin="(cron|heartbeat|webhook):/u.exec(last ? textOf(last) : "")?.[1];
+  // Whatever is to be looked at, it cannot be looked at here.
+  if (trigger === "heartbeat") return "HEARTBEAT_OK";
+  if (trigger !== undefined) return words;
   if (/^(hi|hello|hey|good (morning|day|evening))\b/iu.test(words)) {
     return `Hello. No model is configured yet, so I can only repeat what I am told; your messages are kept all the same.${able(tools)}`;
   }

@@ -63,6 +63,38 @@ export const OFFLINE_PHRASES: readonly Phrase[] = [
     arguments: ({ prompt }) => ({ prompt, name: prompt }),
     answer: (result) => `${result} I will say what comes of it.`,
   },
+  {
+    example: "remind me in 10 seconds to drink tea",
+    tool: "cron",
+    pattern:
+      /^remind me in (?<count>\d+) (?<unit>second|minute|hour|day)s? (?:to |that |about |of )?(?<text>.+?)[.!]?$/isu,
+    arguments: ({ count, unit, text }) => ({
+      action: "add",
+      job: {
+        name: (text ?? "").slice(0, 60),
+        schedule: { kind: "at", inMs: Number(count) * unitMs(unit) },
+        wakeMode: "now",
+        deleteAfterRun: true,
+        payload: { kind: "systemEvent", text: `Reminder: ${text}` },
+      },
+    }),
+    answer: scheduled,
+  },
+  {
+    example: "every minute say hello",
+    tool: "cron",
+    pattern: /^every (?:(?<count>\d+) )?(?<unit>second|minute|hour|day)s?,? (?<text>.+?)[.!]?$/isu,
+    arguments: ({ count, unit, text }) => ({
+      action: "add",
+      job: {
+        name: (text ?? "").slice(0, 60),
+        schedule: { kind: "every", everyMs: Number(count ?? 1) * unitMs(unit) },
+        wakeMode: "now",
+        payload: { kind: "systemEvent", text: text ?? "" },
+      },
+    }),
+    answer: scheduled,
+  },
 ];
 
 /** What a report says was found, where a text is one: a child has ended, and its requester is to say so. */
@@ -71,6 +103,26 @@ export function findingsIn(text: string): string | undefined {
     text,
   )?.groups;
   return found && `${found.name}: ${found.how}.\n${found.what}`;
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000 };
+const unitMs = (unit: string | undefined): number => UNIT_MS[(unit ?? "").toLowerCase()] ?? 0;
+
+/** Both requests are answered by one tool, so its result is told apart by what was asked of it. */
+function scheduled(result: string, given: Readonly<Record<string, unknown>>): string {
+  const { job } = given as { job?: { schedule?: { kind?: string } } };
+  return job?.schedule?.kind === "every"
+    ? `I will do that again and again, first at ${firstTime(result)}.`
+    : `I will remind you at ${firstTime(result)}.`;
+}
+
+/** The first of a new job's times, from what the tool says of it. */
+function firstTime(result: string): string {
+  try {
+    return (JSON.parse(result) as { next?: readonly string[] }).next?.[0] ?? "soon";
+  } catch {
+    return "soon";
+  }
 }
 
 /** The first request a text makes for which there is a tool. */

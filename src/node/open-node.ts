@@ -7,7 +7,7 @@ import { createHome } from "../config/create-home.ts";
 import type { HomePaths } from "../config/paths.ts";
 import { addressFor } from "../core/address.ts";
 import type { Connector } from "../core/connector.ts";
-import { InvariantError } from "../core/errors.ts";
+import { errorText, InvariantError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { Model } from "../core/model.ts";
 import type { Ports } from "../core/ports.ts";
@@ -30,7 +30,7 @@ import { openHands } from "./open-hands.ts";
 import type { OpenModels } from "./open-models.ts";
 import { type NodeStore, openStore } from "./open-store.ts";
 import { subagentSettingsOf, subagentTools } from "./open-subagents.ts";
-import { openTriggers } from "./open-triggers.ts";
+import { type OpenTriggers, openTriggers } from "./open-triggers.ts";
 import { permanentAgentsOf } from "./permanent-agents.ts";
 import { startRetention } from "./retention.ts";
 import { watchJobs } from "./watch-jobs.ts";
@@ -95,12 +95,12 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
   const telemetry = config.telemetry.enabled ? (await import("./telemetry.ts")).openTelemetry() : undefined;
   let stopRetention = (): void => {};
   let agents: AgentSystem | undefined;
-  let triggers: Triggers | undefined;
+  let triggers: OpenTriggers | undefined;
   try {
     const { list: permanentAgents } = permanentAgentsOf(opened.store, clock);
     const { files } = opened;
     const timeZone = zoneOf(config);
-    const store = watchJobs(opened.store, () => triggers?.wake());
+    const store = watchJobs(opened.store, () => triggers?.triggers.wake());
     const systemAgents = systemAgentsOf(config);
     const swarmNamed = store.swarm;
     const workspaceFor = workspaceMaker(config, paths);
@@ -108,7 +108,12 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
     const parts = { store, clock, ids, files, config, systemAgents, workspaceFor, subagents };
     const world = agentsWorldOf({ ...parts, system: () => started(agents) });
     const children = subagentTools(() => started(agents), { store, clock });
-    const [more, older] = [[...agentTools(world), ...children], olderAgentTools(world)];
+    const timers = openTriggers({
+      ports: { clock, ids, log, store },
+      ...{ config, paths, models, zone: timeZone, env: options.env ?? {}, shared: opened.leaseMs !== undefined },
+    });
+    triggers = timers;
+    const [more, older] = [[...agentTools(world), ...children, ...timers.tools], olderAgentTools(world)];
     const hands = openHands({
       config,
       paths,
@@ -130,8 +135,6 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       files,
       connectors: new Map(options.connectors.map((connector) => [connector.name, opened.once(connector)])),
     };
-    const scheduling = openTriggers(ports, config, paths, timeZone);
-    triggers = scheduling;
     const budgets = liveBudgets(config, timeZone);
     const system = new AgentSystem(ports, {
       nodeName: opened.nodeName,
@@ -154,7 +157,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
         return { ...models.choose(agent, wishes), system, report };
       },
       limits: ({ profile }) => limitsOf(config, profile),
-      hooks: scheduling.hooks,
+      hooks: timers.triggers.hooks,
       // A model that is handed in is not looked for.
       contextLimits: contextLimitsOf(config, options.model ? withoutLooking(models) : models),
       get budgets() {
@@ -179,20 +182,23 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
     telemetry?.follow(system.events, (agentId) => system.liveRun(agentId)?.sessionId);
     await system.load();
     await system.start();
-    if (options.triggers && config.cron.enabled) scheduling.start(system);
+    if (options.triggers && config.cron.enabled) await timers.start(system);
     return {
       agents: system,
-      triggers: scheduling,
+      triggers: timers.triggers,
       ports,
       rebuilt: opened.rebuilt,
       reload(next, changed) {
         openWorkspaces(next, paths);
         live.replace(next);
+        void timers.triggers
+          .updateConfig(next)
+          .catch((error) => log.warn("the heartbeat follows the configuration later", { error: errorText(error) }));
         if (changed.some((key) => key.startsWith("models."))) models.renew();
       },
       async close() {
         stopRetention();
-        await scheduling.stop();
+        await timers.stop();
         await system.drain();
         await opened.close();
       },

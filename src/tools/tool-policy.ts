@@ -24,6 +24,11 @@ export const CHILD_DENY: readonly string[] = [
   "whatsapp_login",
   "session_status",
   "cron",
+  "cron_add",
+  "cron_delete_task",
+  "heartbeat_add",
+  "heartbeat_remove",
+  "heartbeat_run",
   "memory_search",
   "memory_get",
 ];

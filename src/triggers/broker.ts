@@ -13,7 +13,7 @@ import type { Ports } from "../core/ports.ts";
 import { sessionKeyOf } from "../core/session-key.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import { firedSlot, skippedSlot } from "./cron/job-changes.ts";
-import { type Firing, isolatedAddress, type JobMessage, jobMessage, profileOf } from "./cron/job-message.ts";
+import { type Firing, type JobMessage, jobMessage, profileOf } from "./cron/job-message.ts";
 import { type DueStep, ON_TIME_MS, planDue } from "./cron/plan-due.ts";
 import { hostZone } from "./cron/schedule.ts";
 
@@ -127,8 +127,7 @@ export class TriggerBroker {
     try {
       await this.#step(job);
     } catch (error) {
-      // Another broker was first, or somebody edited it: what is there now is read again.
-      if (error instanceof ConflictError) return;
+      if (error instanceof ConflictError) return this.#afterConflict(job);
       if (!(error instanceof RookeryError) || error.retryable) throw error;
       await this.#turnOff(job, errorText(error));
     }
@@ -141,8 +140,9 @@ export class TriggerBroker {
     if (!step) return;
     if (step.kind === "skip") return this.#skip(job, step);
     if (await this.#overlaps(job, step)) return this.#skipOne(job, step, "overlap");
-    if (!job.gate) return this.#fire(job, step);
-    const checking = this.#throughGate(job, step).finally(() => {
+    // What may take its time to decide holds up nobody else: gates, and ticks, which have gates of their own.
+    if (!job.gate && !job.system) return this.#fire(job, step);
+    const checking = this.#apart(job, step).finally(() => {
       this.#checking.delete(job.id);
       this.wake();
     });
@@ -154,30 +154,43 @@ export class TriggerBroker {
     const all = (job.missed ?? this.#options.missed) === "all";
     // Who wants every due time wants those behind each other that come while a run works.
     const overlap = job.overlap ?? (all ? "queue" : "skip");
-    if (job.system || job.sessionTarget !== "isolated" || overlap === "queue") return false;
+    // An agent that is somebody else's as well may be busy with other things.
+    if (job.system || job.targetAgentId || job.sessionTarget !== "isolated" || overlap === "queue") return false;
     if (all && lateMs > ON_TIME_MS) return false;
     const { store } = this.#ports;
-    const to = isolatedAddress(job);
-    const agent =
-      "descriptor" in to
-        ? await store.agentByKey(sessionKeyOf(to.descriptor, profileOf(job)))
-        : "agentId" in to
-          ? await store.agent(to.agentId)
-          : undefined;
+    const agent = await store.agentByKey(sessionKeyOf({ type: "cron", id: job.id }, profileOf(job)));
     return agent !== undefined && (agent.waiting > 0 || agent.runId !== undefined);
   }
 
-  async #throughGate(job: CronJob, step: FireStep): Promise<void> {
+  async #apart(job: CronJob, step: FireStep): Promise<void> {
     const { gates, log } = this.#ports;
     try {
-      const verdict = job.gate && (await gates?.check(job.gate, this.#stop.signal));
+      if (!job.gate) return await this.#fire(job, step);
+      const verdict = await gates?.check(job.gate, this.#stop.signal);
       if (this.#stop.signal.aborted) return;
       if (verdict?.pass) await this.#fire(job, step, verdict.output);
       else await this.#skipOne(job, step, `gate: ${verdict?.reason ?? "gates are not allowed here"}`);
     } catch (error) {
-      if (error instanceof ConflictError) return;
-      log.warn("a job behind a gate will be looked at again", { job: job.id, error: errorText(error) });
+      if (error instanceof ConflictError) return this.#afterConflict(job);
+      log.warn("a job will be looked at again", { job: job.id, error: errorText(error) });
+      await new Promise<void>((resolve) => this.#ports.clock.after(AGAIN_MS, resolve));
     }
+  }
+
+  /**
+   * Another broker was first, or somebody edited the job: what is there now is read again. If the job is as it was, then its
+   * slot has its row already (a job that was set back by hand): it is passed over, or it would be tried for ever.
+   */
+  async #afterConflict(job: CronJob): Promise<void> {
+    const { store, clock, log } = this.#ports;
+    const now = await store.job(job.id);
+    const { missed = "once", maxLatenessMs } = this.#options;
+    const step = now && planDue(now, clock.now(), { missed, maxLatenessMs, zone: this.#zone });
+    if (!now || !step || versionOf(now) !== versionOf(job)) return;
+    if (!(await store.jobSlot(job.id, slotName(now, step.dueAt)))) return;
+    log.warn("a due time that had its outcome before is passed over", { job: job.id, dueAt: step.dueAt });
+    const put = { ...now, state: { ...now.state, nextRunAtMs: step.nextAt } };
+    await this.#commit("trigger.pass", [{ op: "job.put", job: put, expect: versionOf(now) }]);
   }
 
   async #fire(job: CronJob, step: FireStep, gateOutput?: string): Promise<void> {

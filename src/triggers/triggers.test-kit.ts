@@ -1,29 +1,37 @@
 /** A nest with triggers: the whole engine with a broker on its store, and a virtual clock that moves when told. */
 import type { AgentSystemOptions } from "../agents/agent-system.ts";
 import { Nest, type NestOptions } from "../agents/engine.test-kit.ts";
+import type { Secret } from "../config/secret.ts";
 import type { GateKeeper } from "../core/gate-keeper.ts";
 import type { CronJob } from "../core/job.ts";
 import type { JobSlot } from "../core/job-slot.ts";
-import { type TriggerOptions, Triggers } from "./triggers.ts";
+import { type TriggerOptions, type TriggerPorts, Triggers } from "./triggers.ts";
+import type { HookAnswer, HookRequest } from "./webhooks/accept-hook.ts";
 
 export class TriggerNest {
   readonly nest: Nest;
   triggers!: Triggers;
   readonly #options: TriggerOptions;
-  readonly #gates: GateKeeper | undefined;
+  readonly #more: Partial<TriggerPorts>;
   #lives = 0;
 
-  private constructor(nest: Nest, options: TriggerOptions, gates?: GateKeeper) {
+  private constructor(nest: Nest, options: TriggerOptions, more: Partial<TriggerPorts>) {
     this.nest = nest;
     this.#options = options;
-    this.#gates = gates;
+    this.#more = more;
   }
 
   static async open(
-    options: NestOptions & { readonly triggers?: TriggerOptions; readonly gates?: GateKeeper } = {},
+    options: NestOptions & {
+      readonly triggers?: TriggerOptions;
+      readonly gates?: GateKeeper;
+      readonly ports?: Partial<TriggerPorts>;
+    } = {},
   ): Promise<TriggerNest> {
     const nest = Nest.unloaded(options);
-    const world = new TriggerNest(nest, { zone: "UTC", ...options.triggers }, options.gates);
+    const reveal = (secret: Secret): string => secret.reveal({ env: {}, readFile: () => "" });
+    const more = { reveal, ...(options.gates ? { gates: options.gates } : {}), ...options.ports };
+    const world = new TriggerNest(nest, { zone: "UTC", ...options.triggers }, more);
     await world.boot();
     return world;
   }
@@ -41,7 +49,9 @@ export class TriggerNest {
   async boot(): Promise<void> {
     const { hooks } = this.#made();
     await this.nest.boot({ hooks } satisfies Partial<AgentSystemOptions>);
-    this.triggers.start(this.nest.system);
+    const starting = this.triggers.start(this.nest.system);
+    await this.nest.settle();
+    await starting;
     await this.nest.settle();
   }
 
@@ -49,10 +59,7 @@ export class TriggerNest {
     const life = { alive: true, name: `triggers${++this.#lives}` };
     const { clock, ids, store, log } = this.nest.ports(life);
     this.#life = life;
-    this.triggers = new Triggers(
-      { clock, ids, store, log, ...(this.#gates ? { gates: this.#gates } : {}) },
-      this.#options,
-    );
+    this.triggers = new Triggers({ clock, ids, store, log, ...this.#more }, this.#options);
     return this.triggers;
   }
   #life = { alive: true, name: "" };
@@ -87,6 +94,10 @@ export class TriggerNest {
     this.clock.jump(ms);
     await this.restart();
     await this.nest.settle();
+  }
+
+  hook(name: string, request: HookRequest): Promise<HookAnswer> {
+    return this.triggers.acceptHook(this.nest.system, name, request);
   }
 
   async slots(id: string): Promise<readonly JobSlot[]> {

@@ -1,44 +1,73 @@
 /**
- * Everything that makes messages by itself, put together for one node: the broker with its jobs, and what it has to say
- * at certain points of a run. Made before the agent system, started after it.
+ * Everything that makes messages by itself, put together for one node: the broker with its jobs, the heartbeat, the
+ * webhooks, and what they have to say at certain points of a run. Made before the agent system, started after it.
  */
 import type { AgentSystem, AgentSystemOptions } from "../agents/agent-system.ts";
-import type { GateKeeper } from "../core/gate-keeper.ts";
+import type { Config } from "../config/config-schema.ts";
 import type { Ports } from "../core/ports.ts";
 import { type BrokerOptions, TriggerBroker } from "./broker.ts";
 import { CronService } from "./cron/cron-service.ts";
 import { cronSessionFor } from "./cron/cron-session.ts";
 import { opsAtRunEnd, opsAtSettle } from "./cron/run-end.ts";
+import type { HeartbeatSections } from "./heartbeat/heartbeat-config.ts";
+import { HeartbeatRunner } from "./heartbeat/heartbeat-runner.ts";
+import { shapeReply } from "./heartbeat/reply.ts";
+import type { TickPorts } from "./heartbeat/tick.ts";
+import { acceptHook, type HookAnswer, type HookPorts, type HookRequest } from "./webhooks/accept-hook.ts";
 
-export type TriggerPorts = Pick<Ports, "clock" | "ids" | "store" | "log"> & { readonly gates?: GateKeeper };
+export type TriggerPorts = Pick<Ports, "clock" | "ids" | "store" | "log"> &
+  Omit<TickPorts, "store"> &
+  Pick<HookPorts, "reveal">;
 
-export type TriggerOptions = Omit<BrokerOptions, "tick">;
+export interface TriggerOptions extends Omit<BrokerOptions, "tick"> {
+  /** Absent: there is no heartbeat. */
+  readonly heartbeat?: HeartbeatSections;
+  readonly webhooks?: Config["hooks"];
+}
 
 export type TriggerHooks = NonNullable<AgentSystemOptions["hooks"]>;
 
+type Agents = Pick<AgentSystem, "post" | "postAndAwait">;
+
 export class Triggers {
   readonly cron: CronService;
+  readonly heartbeat: HeartbeatRunner;
   readonly hooks: TriggerHooks;
   readonly #ports: TriggerPorts;
   readonly #options: TriggerOptions;
+  #webhooks: Config["hooks"];
   #broker: TriggerBroker | undefined;
+  #agents: Agents | undefined;
 
   constructor(ports: TriggerPorts, options: TriggerOptions = {}) {
     const { store, clock } = ports;
-    const { mainKey } = options;
+    const { mainKey, zone } = options;
     this.#ports = ports;
     this.#options = options;
-    this.cron = new CronService({ ...ports, changed: () => this.wake() }, options);
+    this.#webhooks = options.webhooks ?? {};
+    this.cron = new CronService(
+      { ...ports, changed: () => this.wake(), post: (posting) => this.#agents?.post(posting) },
+      options,
+    );
+    const sections = options.heartbeat ?? NO_HEARTBEAT;
+    this.heartbeat = new HeartbeatRunner(ports, sections, { zone, mainKey });
     this.hooks = {
       alsoAtEnd: (agent, run, result) => opsAtRunEnd(store, agent, run, result, clock.now(), mainKey),
       alsoAtSettle: async (_, messages, reason) => opsAtSettle(messages, reason, clock.now()),
+      replyOf: (agent, run, said) =>
+        shapeReply(agent, run.body.trigger, said, clock.now(), this.heartbeat.configOf(agent.profile)),
       sessionFor: (agent, messages) => cronSessionFor(store, agent, messages, clock.now(), mainKey),
     };
   }
 
   /** From now on due times become messages. The agents must have been started. */
-  start(agents: Pick<AgentSystem, "post">): void {
-    this.#broker = new TriggerBroker({ ...this.#ports, post: (posting) => agents.post(posting) }, this.#options);
+  async start(agents: Agents): Promise<void> {
+    this.#agents = agents;
+    await this.heartbeat.start(agents);
+    this.#broker = new TriggerBroker(
+      { ...this.#ports, post: (posting) => agents.post(posting) },
+      { ...this.#options, tick: (job, firing) => this.heartbeat.tick(job, firing) },
+    );
     this.#broker.start();
   }
 
@@ -47,7 +76,23 @@ export class Triggers {
     this.#broker?.wake();
   }
 
+  /** Follows a changed configuration without a restart. */
+  async updateConfig(config: Pick<Config, "heartbeat" | "profiles" | "hooks">): Promise<void> {
+    this.#webhooks = config.hooks;
+    if (this.#options.heartbeat) await this.heartbeat.updateConfig(config);
+    this.wake();
+  }
+
+  /** `POST /hooks/<name>`: what came in, as it came; what to answer. The answer is given after the commit. */
+  acceptHook(agents: Agents, name: string, request: HookRequest): Promise<HookAnswer> {
+    const ports = { ...this.#ports, post: (posting: Parameters<Agents["post"]>[0]) => agents.post(posting) };
+    return acceptHook(ports, this.#webhooks, name, request, this.#options);
+  }
+
   async stop(): Promise<void> {
+    this.heartbeat.stop();
     await this.#broker?.stop();
   }
 }
+
+const NO_HEARTBEAT: HeartbeatSections = { heartbeat: { every: "0" }, profiles: {} };

@@ -28,7 +28,7 @@ export const TRIGGER_SCENARIOS: readonly (readonly [string, string, Changes])[] 
     "schedule-storm",
     "brokers with a sick store, jumping clocks and restarts in peace",
     withJobs({
-      nodes: [2, 3],
+      nodes: [1, 2],
       crashes: [1, 4],
       outages: [0, 1],
       clockJumps: [1, 4],

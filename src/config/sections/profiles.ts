@@ -1,6 +1,7 @@
 /** Who an agent speaks as. The profile `main` is there even if nobody writes it down. */
 import { normalizeAgentId } from "../../core/key-part.ts";
 import { list, named, section, text, wholeNumber } from "../values.ts";
+import { profileHeartbeatSchema } from "./heartbeat.ts";
 import { modelNameSchema, thinkingSchema } from "./models.ts";
 import { profileSubagentsSchema } from "./subagents.ts";
 
@@ -29,6 +30,8 @@ const profileSchema = section({
   tools: toolsSchema.optional(),
   limits: limitsSchema.optional(),
   subagents: profileSubagentsSchema.optional(),
+  /** A profile that says something here has a heartbeat of its own; what it does not say is as in `heartbeat`. */
+  heartbeat: profileHeartbeatSchema.optional(),
 });
 
 /** A profile's name is part of its agents' addresses: two that read alike there would share them. */

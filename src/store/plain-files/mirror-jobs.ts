@@ -11,8 +11,8 @@ const DIR = "cron";
 const LOGS = ["jobs-a.jsonl", "jobs-b.jsonl"] as const;
 /** Up to here all of them are written each time: small, and complete to look at. */
 const FEW = 200;
-/** The log is folded into `jobs.json` when it holds more lines than there are jobs, and at least this many. */
-const SHORTEST_FOLD = 2_000;
+/** The log is folded into `jobs.json` when it is as long as that, and at least this long. */
+const SHORTEST_FOLD = 1024 * 1024;
 
 export interface JobsMirror {
   all(): void;
@@ -20,50 +20,44 @@ export interface JobsMirror {
 }
 
 export function jobsMirror(source: MirrorSource, files: MirrorFiles, wrote: (path: string) => void): JobsMirror {
-  let log: string | undefined;
-  /** Lines of the log; not known before this process has written it anew. */
-  let lines = Number.POSITIVE_INFINITY;
-
   function all(): void {
     const jobs = source.jobs();
-    const next = LOGS.find((name) => name !== log && name !== logOf(files)) ?? LOGS[0];
-    const text =
-      jobs.length <= FEW ? jsonText({ version: 1, jobs }) : `${JSON.stringify({ version: 1, log: next, jobs })}\n`;
-    if (files.read(JOBS_FILE)?.toString() === text) return;
+    const before = logOf(files);
+    const next = LOGS.find((name) => name !== before) ?? LOGS[0];
+    const many = jobs.length > FEW;
+    const text = many ? `${JSON.stringify({ version: 1, log: next, jobs })}\n` : jsonText({ version: 1, jobs });
+    if (!many && files.read(JOBS_FILE)?.toString() === text) return;
     files.makeDir(DIR);
-    if (jobs.length > FEW) {
+    if (many) {
       files.replace(`${DIR}/${next}`, "");
       wrote(`${DIR}/${next}`);
     }
     files.replace(JOBS_FILE, text);
-    log = next;
-    lines = 0;
     for (const path of [".", DIR, JOBS_FILE]) wrote(path);
   }
 
   return {
     all,
     changed(ids) {
-      const count = source.jobCount();
-      if (count <= FEW || log === undefined || lines + ids.length > Math.max(SHORTEST_FOLD, count)) return all();
+      const log = logOf(files);
+      if (log === undefined) return all();
+      const path = `${DIR}/${log}`;
+      if ((files.size(path) ?? 0) > Math.max(SHORTEST_FOLD, files.size(JOBS_FILE) ?? 0)) return all();
       // A line that a crash tore is left behind as one that nobody can read.
-      const text = ids.map((id) => `\n${JSON.stringify({ id, job: source.job(id) ?? null })}`).join("");
-      files.append(`${DIR}/${log}`, text);
-      lines += ids.length;
-      wrote(`${DIR}/${log}`);
+      files.append(path, ids.map((id) => `\n${JSON.stringify({ id, job: source.job(id) ?? null })}`).join(""));
+      wrote(path);
     },
   };
 }
 
-function logOf(files: MirrorFiles): string | undefined {
-  try {
-    return (JSON.parse(files.read(JOBS_FILE)?.toString() ?? "{}") as { log?: string }).log;
-  } catch {
-    return undefined;
-  }
+/** The log that the file of all jobs names, read from its beginning. */
+function logOf(files: Pick<MirrorFiles, "size" | "readAt">): string | undefined {
+  if (files.size(JOBS_FILE) === undefined) return undefined;
+  const found = /^\{"version":1,"log":"([^"]+)"/u.exec(files.readAt(JOBS_FILE, 0, 80).toString())?.[1];
+  return LOGS.find((name) => name === found);
 }
 
-/** What the file of all jobs and its log say together. Throws where the file is no JSON. */
+/** What the file of all jobs and its log say together. */
 export function jobsIn(files: Pick<MirrorFiles, "read">, file: object): readonly unknown[] {
   const { jobs, log } = file as { jobs?: unknown; log?: unknown };
   const known = new Map<string, unknown>();

@@ -28,7 +28,6 @@ export interface MirrorSource {
   /** The whole of `budgets.json`; undefined where there is nothing to tell. */
   budgets(): object | undefined;
   job(id: string): unknown;
-  jobCount(): number;
   swarms(): readonly unknown[];
 }
 

@@ -57,7 +57,6 @@ export async function readSharedAgent(
       subagentRuns: nothing,
       budgets: nothing,
       job: nothing,
-      jobCount: nothing,
       swarms: nothing,
       jobs: nothing,
     },

@@ -96,6 +96,5 @@ export function sqliteSource(sql: DatabaseSync): MirrorSource {
       const row = store.statement("select-job").get(id);
       return row && JSON.parse(row.job as string);
     },
-    jobCount: () => one<{ count: number }>("job-count")?.count ?? 0,
   };
 }

@@ -2,12 +2,13 @@
  * Jobs for whoever manages them: tools, the command line, the gateway. Every change comes as ops, so that a tool commits
  * them with its result (M12); the functions without `Ops` commit them at once and try again where somebody else was first.
  */
+import type { Posting } from "../../agents/agent-system.ts";
 import { seedAgent } from "../../agents/seed-agent.ts";
 import type { AgentRecord } from "../../core/agent.ts";
 import type { Op, Recipient } from "../../core/change.ts";
 import type { DeliveryState } from "../../core/delivery.ts";
 import { ConflictError, InvalidInputError, NotFoundError } from "../../core/errors.ts";
-import type { CronJob } from "../../core/job.ts";
+import { type CronJob, versionOf } from "../../core/job.ts";
 import { type JobSlot, MANUAL_SLOT } from "../../core/job-slot.ts";
 import type { Ports } from "../../core/ports.ts";
 import { buildAgentMainSessionKey } from "../../core/session-key.ts";
@@ -21,6 +22,8 @@ import { hostZone, nextRunTimes } from "./schedule.ts";
 export interface CronServicePorts extends Pick<Ports, "clock" | "ids" | "store"> {
   /** Told when jobs were changed here. */
   changed?(): void;
+  /** Posts so that whoever is posted to is woken at once; without it the next poll finds the message. */
+  post?(posting: Posting): Promise<unknown> | undefined;
 }
 
 export interface CronServiceOptions {
@@ -123,7 +126,12 @@ export class CronService {
 
   addOps(raw: unknown, by: JobMaker = {}, more: Partial<CronJob> = {}): ChangedJob {
     const { ids } = this.#ports;
-    const changed = addedJob(more.id ?? ids.uuid(), normalizeCronJobCreate(raw), by, this.#moment);
+    const changed = addedJob(
+      more.id ?? ids.uuid(),
+      normalizeCronJobCreate(raw, this.#ports.clock.now()),
+      by,
+      this.#moment,
+    );
     const job = { ...changed.job, ...more };
     return { job, ops: changed.ops.map((op) => (op.op === "job.put" ? { ...op, job } : op)) };
   }
@@ -139,6 +147,11 @@ export class CronService {
 
   /** A run outside of the schedule, which goes on as it was. */
   async runOps(id: string): Promise<{ readonly job: CronJob; readonly slot: string; readonly ops: readonly Op[] }> {
+    const { job, slot, message, row } = await this.#manual(id);
+    return { job, slot, ops: [this.#postOp(message, row.slot.at), row] };
+  }
+
+  async #manual(id: string) {
     const { ids, store, clock } = this.#ports;
     const job = await this.#job(id);
     const now = clock.now();
@@ -146,7 +159,7 @@ export class CronService {
     const firing = { slot, dueAt: now, lateMs: 0, now, zone: this.#zone, mainKey: this.#mainKey };
     // Asked for now, it runs now, whatever wakes it otherwise.
     const message = await jobMessage(store, { ...job, wakeMode: "now" }, firing);
-    return { job, slot, ops: [this.#postOp(message, now), { op: "job.slot", slot: firedSlot(job, now, now, slot) }] };
+    return { job, slot, message, row: { op: "job.slot", slot: firedSlot(job, now, now, slot) } as const };
   }
 
   /** Tells the main conversation something: now, or with the next heartbeat. */
@@ -154,12 +167,18 @@ export class CronService {
     const said = text.trim();
     if (said === "") throw new InvalidInputError("text required");
     const now = this.#ports.clock.now();
-    const job = { agentId: by.profile, sessionKey: by.sessionKey } as CronJob;
+    const job = { agentId: by.profile, sessionKey: by.sessionKey };
     const silent = mode !== "now";
     const body = { kind: "system", text: said, origin: "cron:wake", ...(silent ? { silent } : {}) } as const;
     return [
       this.#postOp({ to: mainAddress(job, this.#mainKey), body, delivery: silent ? undefined : by.delivery }, now),
     ];
+  }
+
+  /** What a job's own agent writes down for its next runs. */
+  async memoryOps(id: string, memory: string): Promise<readonly Op[]> {
+    const job = await this.#job(id);
+    return [{ op: "job.put", job: { ...job, memory, updatedAtMs: this.#ports.clock.now() }, expect: versionOf(job) }];
   }
 
   // -- changes, committed
@@ -181,8 +200,10 @@ export class CronService {
 
   /** Gives the slot, by which the run can be found. */
   async run(id: string): Promise<{ readonly slot: string }> {
-    const { slot, ops } = await this.runOps(id);
-    await this.#commit("cron.run", ops);
+    const { slot, message, row } = await this.#manual(id);
+    const posted = this.#ports.post?.({ ...message, also: [row] });
+    if (posted) await posted;
+    else await this.#commit("cron.run", [this.#postOp(message, row.slot.at), row]);
     return { slot };
   }
 
@@ -211,7 +232,7 @@ export class CronService {
     if ("agentId" in to) return to;
     if ("strategy" in to) throw new InvalidInputError("A job's message has a stated recipient.");
     const { descriptor, profile, sessionKey } = to;
-    return recipientOf(seedAgent(this.#ports.ids, descriptor, now, profile ?? profileOf({} as CronJob), sessionKey));
+    return recipientOf(seedAgent(this.#ports.ids, descriptor, now, profile ?? profileOf({}), sessionKey));
   }
 
   async #trying(site: string, ops: () => Promise<readonly Op[]>): Promise<void> {

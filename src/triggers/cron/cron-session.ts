@@ -33,7 +33,10 @@ export function resolveCronSession(params: {
   return { sessionEntry: entry as AgentState, isNewSession: true };
 }
 
-/** For a run's take: the fresh session of a job's own agent; undefined for every other agent. */
+/**
+ * For a run's take: the fresh session of a job's own agent or of the heartbeat's, so that what one run said is not paid for
+ * by the next; undefined for every other agent.
+ */
 export async function cronSessionFor(
   store: StoreReader,
   agent: AgentRecord,
@@ -42,8 +45,9 @@ export async function cronSessionFor(
   mainKey?: string,
 ): Promise<AgentState | undefined> {
   const body = messages.at(-1)?.body;
-  if (agent.descriptor.type !== "cron" || body?.kind !== "trigger") return undefined;
+  const { type } = agent.descriptor;
+  if ((type !== "cron" && type !== "heartbeat") || body?.kind !== "trigger") return undefined;
   const job = await store.job(body.trigger.id);
-  const main = job && (await store.agentByKey(mainKeyOf(job, mainKey)));
+  const main = await store.agentByKey(mainKeyOf(job ?? { agentId: agent.profile }, mainKey));
   return resolveCronSession({ state: agent.state, main: main?.state, nowMs }).sessionEntry;
 }

@@ -69,16 +69,22 @@ function turnText(job: CronJob, message: string, firing: Firing): string {
 
 const gateText = ({ gateOutput }: Firing): string => (gateOutput ? `\n\n[Gate output]\n${gateOutput}` : "");
 
-export const profileOf = (job: CronJob): string => job.agentId ?? DEFAULT_PROFILE;
+/** Whose a job is: the profile, and the conversation it was made in. */
+export interface Belonging {
+  readonly agentId?: string | undefined;
+  readonly sessionKey?: string | undefined;
+}
+
+export const profileOf = (job: Belonging): string => job.agentId ?? DEFAULT_PROFILE;
 
 /** The conversation that is "main" for a job. */
-export const mainKeyOf = (job: CronJob, mainKey?: string): SessionKey =>
+export const mainKeyOf = (job: Belonging, mainKey?: string): SessionKey =>
   (job.sessionKey ?? buildAgentMainSessionKey({ agentId: profileOf(job), mainKey })) as SessionKey;
 
 /** The owner at the terminal: who the main conversation is with before anybody has written. */
 const OWNER = { type: "user", connector: "terminal", userId: "owner", channelId: "owner" } as const;
 
-export const mainAddress = (job: CronJob, mainKey?: string): Address => ({
+export const mainAddress = (job: Belonging, mainKey?: string): Address => ({
   descriptor: OWNER,
   profile: profileOf(job),
   sessionKey: mainKeyOf(job, mainKey),

@@ -44,8 +44,8 @@ const patchSchema = z.object({ ...fields, payload: z.unknown().optional() }).par
 export type CronJobPatch = Omit<z.infer<typeof patchSchema>, "payload"> & { payload?: CronPayload };
 
 /** What a new job is to be. Throws `InvalidInputError`. */
-export function normalizeCronJobCreate(raw: unknown): CronJobCreate {
-  const input = coerce(unwrap(raw));
+export function normalizeCronJobCreate(raw: unknown, now?: number): CronJobCreate {
+  const input = coerce(unwrap(raw), now);
   if (typeof input.name !== "string" || input.name.trim() === "")
     throw new InvalidInputError("cron job name is required");
   return parse(createSchema, input);
@@ -100,17 +100,18 @@ function unwrap(raw: unknown): Loose {
   return outer;
 }
 
-function coerce(input: Loose): Loose {
-  const schedule = input.schedule === undefined ? {} : { schedule: coerceSchedule(input.schedule) };
+function coerce(input: Loose, now?: number): Loose {
+  const schedule = input.schedule === undefined ? {} : { schedule: coerceSchedule(input.schedule, now) };
   const payload = input.payload === undefined ? {} : { payload: coercePayload(record(input.payload)) };
   return { ...input, ...schedule, ...payload };
 }
 
 /** `at` as a time in words, the kind by what is there, an expression as plain text. */
-function coerceSchedule(raw: unknown): unknown {
+function coerceSchedule(raw: unknown, now?: number): unknown {
   if (typeof raw === "string") return { kind: "cron", expr: raw };
   const given = record(raw);
-  const at = given.atMs ?? given.at;
+  const fromNow = typeof given.inMs === "number" && now !== undefined ? now + given.inMs : undefined;
+  const at = given.atMs ?? given.at ?? fromNow;
   if (given.kind === "at" || (given.kind === undefined && at !== undefined)) return { kind: "at", atMs: timeOf(at) };
   if (given.kind === undefined && given.everyMs !== undefined) return { ...given, kind: "every" };
   if (given.kind === undefined && given.expr !== undefined) return { ...given, kind: "cron" };

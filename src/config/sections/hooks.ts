@@ -1,0 +1,29 @@
+/** Webhooks: who may call `POST /hooks/<name>`, what is made of the body, and who is told. */
+import { secretSchema } from "../secret.ts";
+import { named, oneOf, section, text, wholeNumber } from "../values.ts";
+
+export const hookDefaults = { target: "isolated", header: "x-signature", algorithm: "sha256" } as const;
+
+const hookSchema = section({
+  /** `Authorization: Bearer …` must be this. */
+  token: secretSchema.optional(),
+  /** The body must be signed with this. */
+  hmac: section({
+    secret: secretSchema,
+    header: text("the name of a header").default(hookDefaults.header),
+    algorithm: oneOf(["sha256", "sha512", "sha1"]).default(hookDefaults.algorithm),
+    prefix: text('what stands before the signature, such as "sha256="').optional(),
+  }).optional(),
+  prompt: text("the text of a prompt").optional(),
+  target: oneOf(["main", "isolated"]).default(hookDefaults.target),
+  profile: text("the name of a profile").optional(),
+  deliver: text('"last" or "channel:id"').optional(),
+  model: text("the name of a model").optional(),
+  thinking: text("a level of thinking").optional(),
+  timeoutSeconds: wholeNumber(1, 604_800).optional(),
+  idempotencyHeader: text("the name of a header").optional(),
+}).refine(({ token, hmac }) => token !== undefined || hmac !== undefined, {
+  error: "expected a token or an hmac: a hook without either would take anybody's word",
+});
+
+export const hooksSchema = named(hookSchema).prefault({});

@@ -1,0 +1,81 @@
+import { createHmac } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openTestGateway, type TestGateway } from "./gateway.test-kit.ts";
+
+let kit: TestGateway;
+beforeAll(async () => {
+  kit = await openTestGateway({
+    config: {
+      hooks: {
+        deploy: { token: "open-sesame", prompt: "{{who}} pushed" },
+        signed: { hmac: { secret: "s", prefix: "sha256=" } },
+      },
+    },
+  });
+  await kit.node.triggers.start(kit.node.agents);
+});
+afterAll(() => kit.close());
+
+const JOB = { name: "mail", schedule: { kind: "cron", expr: "0 9 * * 1-5", tz: "UTC" }, payload: { message: "look" } };
+
+describe("schedules over HTTP", () => {
+  it("are added, listed, changed, run, looked into and removed", async () => {
+    const added = await kit.ask({ method: "POST", path: "/api/cron", body: JOB });
+    expect([added.status, added.json.when]).toEqual([201, "At 09:00 on Monday to Friday (UTC)"]);
+    expect(added.json.nextTimes).toHaveLength(3);
+    const path = `/api/cron/${String(added.json.id)}`;
+    expect((await kit.ask({ path: "/api/cron" })).json.jobs).toHaveLength(1);
+    expect((await kit.ask({ method: "PATCH", path, body: { enabled: false } })).json.enabled).toBe(false);
+    expect((await kit.ask({ path: "/api/cron" })).json.jobs).toEqual([]);
+    expect((await kit.ask({ path: "/api/cron?all=true" })).json.jobs).toHaveLength(1);
+    const run = await kit.ask({ method: "POST", path: `${path}/run` });
+    expect(run.status).toBe(202);
+    await kit.node.agents.settled();
+    expect((await kit.ask({ path: `${path}/runs` })).json.runs).toMatchObject([
+      { slot: run.json.slot, status: "fired", end: { status: "ok" } },
+    ]);
+    expect((await kit.ask({ method: "DELETE", path })).json).toEqual({ removed: added.json.id });
+    expect((await kit.ask({ path })).status).toBe(404);
+  });
+
+  it("are refused with what is wrong", async () => {
+    const bad = { ...JOB, schedule: { kind: "cron", expr: "nonsense" } };
+    const { status, json } = await kit.ask({ method: "POST", path: "/api/cron", body: bad });
+    expect([status, json.error?.message]).toEqual([400, expect.stringContaining("Invalid cron schedule: nonsense")]);
+    expect((await kit.ask({ path: "/api/cron/..%2F..%2Fetc" })).status).toBe(400);
+  });
+
+  it("have a heartbeat beside them", async () => {
+    expect((await kit.ask({ path: "/api/heartbeat" })).json.heartbeats).toMatchObject([
+      { profile: "main", every: "30m" },
+    ]);
+  });
+});
+
+describe("a webhook", () => {
+  const bearer = { authorization: "Bearer open-sesame" };
+  const hook = (name: string, body: unknown, headers: Record<string, string>) =>
+    kit.ask({ method: "POST", path: `/hooks/${name}`, token: null, body, headers });
+
+  it("is let in by its own token, and the same key is the same call", async () => {
+    const headers = { ...bearer, "idempotency-key": "k" };
+    const first = await hook("deploy", { who: "ann" }, headers);
+    const again = await hook("deploy", { who: "ann" }, headers);
+    expect([first.status, again.status, again.json.duplicate]).toEqual([202, 202, true]);
+    expect(again.json.messageId).toBe(first.json.messageId);
+    expect((await hook("deploy", { who: "bob" }, headers)).status).toBe(422);
+  });
+
+  it("is let in by the signature over the very bytes", async () => {
+    const body = `{"n": 1 }`;
+    const signature = `sha256=${createHmac("sha256", "s").update(body).digest("hex")}`;
+    expect((await hook("signed", body, { "x-signature": signature })).status).toBe(202);
+    expect((await hook("signed", `{"n":1}`, { "x-signature": signature })).status).toBe(401);
+  });
+
+  it("is not let in otherwise", async () => {
+    expect((await hook("deploy", {}, {})).status).toBe(401);
+    expect((await hook("deploy", {}, { authorization: "Bearer wrong" })).status).toBe(401);
+    expect((await hook("nobody", {}, bearer)).status).toBe(404);
+  });
+});

@@ -1,1 +1,0 @@
-SELECT count(*) AS count FROM (SELECT 1 FROM jobs LIMIT 1000000)

@@ -1,0 +1,20 @@
+/** Fills `{{field.of.the.body}}` into a text. Only own fields are looked up; what is not there is left empty. */
+export function fillTemplate(template: string, values: { readonly body: unknown; readonly name: string }): string {
+  return template.replace(/\{\{\s*([^{}]*?)\s*\}\}/gu, (_, path: string) => {
+    if (path === "name") return values.name;
+    if (path === "body") return shown(values.body);
+    return shown(valueAt(values.body, path.replace(/^body\./u, "")));
+  });
+}
+
+function valueAt(value: unknown, path: string): unknown {
+  let at = value;
+  for (const part of path.split(/\.|\[(\d+)\]/u).filter((one) => one !== undefined && one !== "")) {
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, part)) return undefined;
+    at = (at as Record<string, unknown>)[part];
+  }
+  return at;
+}
+
+const shown = (value: unknown): string =>
+  value === undefined || value === null ? "" : typeof value === "string" ? value : JSON.stringify(value, null, 2);
