@@ -63,6 +63,8 @@ describe("a node with a budget", () => {
   it("holds to the price of its model, and to the limit that holds now", async () => {
     const config = (dollars: number) => ({
       budgets: { day: { dollars } },
+      // Without tools the prompt is small, however many there are.
+      profiles: { main: { tools: { deny: ["*"] } } },
       models: {
         default: "house/m",
         providers: {
