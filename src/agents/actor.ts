@@ -415,6 +415,8 @@ export class Actor {
     const { results } = await holding.commit({ site: "release", ops: [{ op: "agent.release" }] });
     const [release] = results;
     holding.released = release?.op === "agent.release" && release.released;
+    // Something came in that we have not seen: a message, or a commit we had given up. It is read anew (M2).
+    if (!holding.released) this.#holding = undefined;
     return !holding.released;
   }
 
@@ -448,9 +450,11 @@ export class Actor {
       // What runs next may not be what the run was meant for.
       if (now.act !== "run" || now.messages[0]?.asRun !== choice.messages[0]?.asRun) return true;
       const run = await takeRun(ports, holding, runId, now, looked.seen).catch((error) => {
-        // A reset came between the look and the commit: what to do is decided anew (M10).
-        if (error instanceof LostHolding && error.refused === "conflict") return undefined;
-        throw error;
+        // A reset came between the look and the commit, or a commit that was given up came in late after all: what there is
+        // to do is read and decided anew (M10, M2).
+        if (!(error instanceof LostHolding) || error.refused !== "conflict") throw error;
+        this.#holding = undefined;
+        return undefined;
       });
       if (!run) return true;
       this.#interrupted = false;
