@@ -109,6 +109,8 @@ async function measure(modelPort: number): Promise<Round> {
     // The first rounds warm the process up, as any that has been running for a minute is.
     await load(port, 20);
     const through = await load(port, TURNS);
+    // A second later: what the load needed has been given back by then.
+    await new Promise((next) => setTimeout(next, 1_000));
     const residentMb = residentOf(server);
     const { perSecond: bare } = await load(modelPort, TURNS, "/chat/completions");
     return { ...through, residentMb, startMs, bare };

@@ -13,6 +13,8 @@ const FLAGS = [
   "--max-old-space-size=1024",
   // The engine works in one thread; collecting and compiling need one helper.
   "--v8-pool-size=1",
+  // Compiled in the background, code leaves some forty megabytes behind that the allocator never gives back.
+  "--no-concurrent-recompilation",
 ] as const;
 
 /** The allocator of the C library: few arenas, and what is freed goes back to the machine instead of being kept for later. */

@@ -1,6 +1,6 @@
 /** Schedules, the heartbeat and webhooks over HTTP. A hook proves itself by what its configuration says, not by a token of ours. */
 import { z } from "zod";
-import { errorText } from "../../core/errors.ts";
+import { HttpError } from "../http-error.ts";
 import { defineRoute } from "../route.ts";
 import { limitQuery, numberQuery } from "./inputs.ts";
 
@@ -123,12 +123,15 @@ export const hookRoute = defineRoute({
     const headers = Object.fromEntries(
       Object.entries(incoming.headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]),
     );
+    let body: string;
     try {
-      const body = new TextDecoder("utf-8", { fatal: true }).decode(raw);
-      const { status, body: json } = await desk.triggers.acceptHook(desk.agents, hook, { headers, body });
-      return { status, json };
-    } catch (error) {
-      return { status: 400, json: { error: { code: "invalid_input", message: errorText(error) } } };
+      body = new TextDecoder("utf-8", { fatal: true }).decode(raw);
+    } catch (cause) {
+      throw new HttpError(400, "bad_body", "The body is not UTF-8.", { cause });
     }
+    const { status, body: json } = await desk.triggers.acceptHook(desk.agents, hook, { headers, body });
+    // Errors have one shape, whoever found them.
+    if (typeof json.error === "string") throw new HttpError(status, "hook_refused", json.error);
+    return { status, json };
   },
 });
