@@ -22,12 +22,15 @@ export function* runs(view: View): Iterable<Violation> {
 }
 
 /** L3, by commits: a result that was kept was thought up knowing every result kept before it in its session. */
-function* oneLiveRun({ listed, calls }: View): Iterable<Violation> {
+function* oneLiveRun({ listed, calls, branches }: View): Iterable<Violation> {
+  // Only somebody who went back may leave a fork in a history; two runs at once would leave one too.
+  const back = new Set(branches.map(({ agentId }) => agentId));
   const byMark = new Map<string, ModelCall>();
   for (const call of calls) for (const mark of [call.answer ?? "", ...call.asked]) byMark.set(mark, call);
   for (const { agent, lines, runs: all } of listed) {
     let before: ReadonlySet<string> = new Set();
-    for (const session of sessionsOf(lines.map(parsed)).flatMap(branchesOf)) {
+    const ways = back.has(agent.id) ? branchesOf : (session: readonly Line[]) => [session];
+    for (const session of sessionsOf(lines.map(parsed)).flatMap(ways)) {
       if (session[0]?.type !== "compaction") before = new Set();
       const kept = session.flatMap((line) => callOf(byMark, line));
       for (const [a, b] of pairs(kept)) {
