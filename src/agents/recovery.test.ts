@@ -287,7 +287,7 @@ describe("attempts", () => {
       await nest.advance(12_000);
       const [run] = await nest.runs();
       attempts.push(run?.attempt);
-      expect(run).toMatchObject({ state: "open", body: { node: nest.system.node, blamed: [was] } });
+      expect(run).toMatchObject({ state: "open", body: { node: nest.system.node, blamed: [{ node: was }] } });
       const ops = [{ op: "node.join", name: "returned", leaseUntil: nest.clock.now() + 8_000, was }] as const;
       await nest.store.commit({ id: `return-${was}` as ChangeId, site: "node.join", at: nest.clock.now(), ops });
     }

@@ -49,8 +49,8 @@ export const runBodySchema = z.looseObject({
   lane: laneSchema,
   /** The node that works on it, or did when it was last heard of. */
   node: z.number().int().optional(),
-  /** Nodes that went silent over it without a step; taken off again where one returns (M13). */
-  blamed: z.array(z.number().int()).optional(),
+  /** Nodes that went silent over it without a step, and their leases then; taken off again where one proves alive (M13). */
+  blamed: z.array(z.object({ node: z.number().int(), leaseUntil: z.number() })).optional(),
   /** Sequences of the messages it took, in order. */
   seqs: z.array(z.number().int()),
   /** Those of them that became part of another's prompt. */

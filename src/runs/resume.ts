@@ -49,19 +49,26 @@ export async function resumeRun(
   return run;
 }
 
+type Blame = NonNullable<RunBody["blamed"]>[number];
+
 /**
- * One attempt more, less those whose node has returned since: it had lost its lease, which is no crash. Who is silent and
- * stays so cannot be told from the dead, and counts: a run that hangs each node it comes to must end too.
+ * One attempt more, less those whose node has proved alive since: it renewed its lease, or lost it and joined again, which
+ * is no crash. Who is silent and stays so cannot be told from the dead, and counts: a run that hangs each node must end.
  */
 async function countAttempt(
   { store }: Pick<RunPorts, "store">,
   { attempt, body }: RunRecord,
   self: number,
-): Promise<{ readonly attempt: number; readonly blamed: readonly number[] }> {
-  const silent = body.node === undefined || body.node === self ? [] : [body.node];
-  const all = [...(body.blamed ?? []), ...silent];
-  if (all.length === 0) return { attempt: attempt + 1, blamed: [] };
-  const returned = new Set((await store.nodes()).flatMap((one) => (one.returned ? [one.node] : [])));
-  const blamed = all.filter((node) => !returned.has(node));
+): Promise<{ readonly attempt: number; readonly blamed: readonly Blame[] }> {
+  const before = body.blamed ?? [];
+  const silent = body.node === self ? undefined : body.node;
+  if (before.length === 0 && silent === undefined) return { attempt: attempt + 1, blamed: [] };
+  const nodes = new Map((await store.nodes()).map((one) => [one.node, one]));
+  const all =
+    silent === undefined ? before : [...before, { node: silent, leaseUntil: nodes.get(silent)?.leaseUntil ?? 0 }];
+  const blamed = all.filter(({ node, leaseUntil }) => {
+    const now = nodes.get(node);
+    return now === undefined || !(now.returned || (now.leaseUntil !== leaseUntil && !now.left));
+  });
   return { attempt: attempt + 1 - (all.length - blamed.length), blamed };
 }
