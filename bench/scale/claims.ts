@@ -10,16 +10,17 @@ const BUSY = 50;
 /** Milliseconds a claim of fifty takes, with `small` agents in one database and `large` in the other, in turns. */
 export async function claimCosts(urls: readonly [string, string], sizes: readonly [number, number], rounds: number) {
   const [small, large] = [await claiming(urls[0], sizes[0]), await claiming(urls[1], sizes[1])];
-  const took = { small: [] as number[], large: [] as number[] };
+  const took = { small: [] as number[], large: [] as number[], ratio: [] as number[] };
   for (let round = -3; round < rounds; round++) {
     const [a, b] = [await small.claim(), await large.claim()];
     if (round < 0) continue;
     took.small.push(a);
     took.large.push(b);
+    took.ratio.push(b / a);
   }
   await small.close();
   await large.close();
-  return { small: median(took.small), large: median(took.large) };
+  return { small: median(took.small), large: median(took.large), ratio: median(took.ratio) };
 }
 
 async function claiming(url: string, agents: number) {

@@ -131,11 +131,16 @@ for await (const line of createInterface({ input: process.stdin })) {
     wanted = heard.what;
     perhapsNow();
   } else {
+    let rests = false;
     // What waits to be tried again is part of the work too.
     do {
       await node.agents.settled();
       await pass(50);
-    } while ((await node.ports.store.deliveries({ limit: 1 })).length > 0);
+      // Also what another node holds, or nobody at this moment: all come to rest before the first one leaves.
+      const { store } = node.ports;
+      rests =
+        (await store.deliveries({ limit: 1 })).length === 0 && (await store.busyAgents({ limit: 1 })).length === 0;
+    } while (!rests);
     tell({ say: "quiet" });
     await node.close();
     process.exit(0);

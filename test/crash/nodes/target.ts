@@ -73,7 +73,7 @@ export async function crashNodes(options: NodesCrashOptions): Promise<CrashRepor
     // Left alone until everything has come to rest.
     people.people = 0;
     for (const node of nodes) if (!node.started) await node.start();
-    const limit = performance.now() + 60_000;
+    const limit = performance.now() + 120_000;
     while (people.unacknowledged > 0 && performance.now() < limit) await sleep(50);
     for (const node of nodes) node.tell({ say: "end" });
     while (quiet < nodes.length && performance.now() < limit) await sleep(50);
