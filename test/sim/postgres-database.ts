@@ -83,7 +83,7 @@ export async function postgresDatabase(server: string): Promise<WorldDatabase> {
     },
     async reopen(alone) {
       if (!alone) return;
-      await connections.use("read", (client) => client.query("UPDATE nodes SET gone = 1 WHERE gone = 0"));
+      await under.track(connections.use("read", (client) => client.query("UPDATE nodes SET gone = 1 WHERE gone = 0")));
     },
     close() {},
   };
