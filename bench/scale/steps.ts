@@ -31,6 +31,8 @@ export async function steps(store: Store, agents: number, ms: number, rounds: nu
   const position = numbers.map(() => 2);
   const seq = numbers.map(() => 1);
   let made = 0;
+  /** Messages each has been sent and has not settled; it steps only when it has one. */
+  const waiting = numbers.map(() => 1);
   /** Everybody sends to somebody far away, so that what one group writes is spread over all agents. */
   const next = (n: number): number => (n * 7 + 1) % agents;
 
@@ -47,10 +49,10 @@ export async function steps(store: Store, agents: number, ms: number, rounds: nu
       ],
       { agentId: agentIdOf(n), node, epoch: 1 },
     );
-    // Nothing waits for it yet: whoever sends to it has not been at work.
-    if (!result.ok) return false;
+    if (!result.ok) throw new Error(result.detail);
     position[n] = at + 1;
     seq[n] = (seq[n] as number) + 1;
+    waiting[next(n)] = (waiting[next(n)] as number) + 1;
     return true;
   }
 
@@ -63,8 +65,12 @@ export async function steps(store: Store, agents: number, ms: number, rounds: nu
       numbers.map(async (n) => {
         while (performance.now() < until) {
           const at = performance.now();
+          if ((waiting[n] as number) > 0) waiting[n] = (waiting[n] as number) - 1;
+          else {
+            await new Promise((resolve) => setTimeout(resolve, 1));
+            continue;
+          }
           if (await step(n)) took.push(performance.now() - at);
-          else await new Promise((resolve) => setTimeout(resolve, 1));
         }
       }),
     );

@@ -132,9 +132,11 @@ export class Connections {
 
   async #setUp(client: pg.ClientBase): Promise<void> {
     // Every statement here is meant for an index and for one plan; what the planner guesses of young tables would mislead.
+    // A plan kept from then that hashes a whole table would cost more with every message there is.
     const results = (await client.query(
       `SET search_path TO ${this.#pg.escapeIdentifier(this.options.schema)};
-       SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off;
+       SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
+       SET enable_mergejoin = off; SET jit = off;
        SET synchronous_commit = on; SET default_transaction_isolation = 'read committed';
        SELECT pg_backend_pid() AS pid`,
     )) as unknown as pg.QueryResult[];
