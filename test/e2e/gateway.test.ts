@@ -199,9 +199,10 @@ describe("a process that is killed", () => {
     });
     const failed = expect(lost).rejects.toThrow();
     await begun.promise;
+    // Before the restart: the run that was cut off asks again as soon as the process is back.
+    model.script = echo;
     served = await served.crash();
     await failed;
-    model.script = echo;
     const after = await client().chat.completions.create(asked, options);
     expect([after.id, after.choices[0]?.message.content]).toEqual([before.id, "echo: before"]);
     const again = await client().chat.completions.create({ model: "main", user: "kim", messages: said("cut off") });
