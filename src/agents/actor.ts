@@ -83,6 +83,8 @@ export class Actor {
   /** Messages that may enter the active run at its next step, as was decided when they arrived. */
   #steerable = new Set<number>();
   #seen = 0;
+  /** All that waited when we were woken from rest; nothing else has come since. */
+  #waits: Message | undefined;
   /** A run was refused because the agent, or one above it, was stopped. */
   #stopped = false;
   /** Something that interrupts waits, perhaps behind much else. */
@@ -119,9 +121,10 @@ export class Actor {
     return this.#background.busy;
   }
 
-  /** Something was posted, or the agent was claimed (again). */
-  wake(epoch: number): void {
+  /** Something was posted, or the agent was claimed (again). `waits`: all that waits, where the one who wakes us knows. */
+  wake(epoch: number, waits?: Message): void {
     this.#stir?.();
+    this.#waits = this.#working ? undefined : waits;
     this.#epoch = Math.max(this.#epoch, epoch);
     this.#again = true;
     if (this.#run) void this.#lookAtArrivals(this.#run);
@@ -281,6 +284,8 @@ export class Actor {
   /** Does one thing. False where there is nothing left to do and the agent was given back. */
   async #next(holding: Holding): Promise<boolean> {
     const { ports } = this.#host;
+    // Whatever comes before the next choice may take what waits.
+    if (holding.runId || this.#stopped || holding.record.stopped) this.#waits = undefined;
     if (holding.runId) {
       await this.#resume(holding, holding.runId);
       return !holding.released;
@@ -394,7 +399,9 @@ export class Actor {
   /** What waits: its beginning where the first runs alone and nothing is dropped, otherwise all of it. */
   async #waiting(holding: Holding): Promise<{ messages: readonly Message[]; urgent: readonly Message[] }> {
     const { store } = this.#host.ports;
-    const page = await store.waiting(this.agentId, { limit: FIRST_LOOK });
+    const known = this.#waits;
+    this.#waits = undefined;
+    const page = known ? [known] : await store.waiting(this.agentId, { limit: FIRST_LOOK });
     const first = page[0];
     if (!first || page.length < FIRST_LOOK)
       return { messages: page, urgent: page.filter(({ body }) => isUrgent(body)) };

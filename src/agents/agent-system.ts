@@ -714,12 +714,12 @@ export class AgentSystem {
   }
 
   /** What was posted is worked on here where the agent is ours. */
-  #wakeIfOurs({ agentId, duplicate, holder }: Posted): void {
+  #wakeIfOurs({ agentId, duplicate, holder, waits }: Posted & { readonly waits?: Message }): void {
     if (!duplicate) this.#treeWatch.changed(agentId);
-    if (!duplicate && holder?.node === this.node) this.#wake(agentId, holder.epoch);
+    if (!duplicate && holder?.node === this.node) this.#wake(agentId, holder.epoch, waits);
   }
 
-  #wake(agentId: AgentId, epoch: number): void {
+  #wake(agentId: AgentId, epoch: number, waits?: Message): void {
     if (!this.#host || this.#phase !== "started") return;
     let actor = this.#actors.get(agentId);
     if (!actor) {
@@ -730,7 +730,7 @@ export class AgentSystem {
       this.#actors.delete(agentId);
       this.#actors.set(agentId, actor);
     }
-    actor.wake(epoch);
+    actor.wake(epoch, waits);
   }
 
   #hinted(agentId: AgentId): void {

@@ -239,6 +239,8 @@ export interface Posted {
   readonly created: boolean;
   /** Who holds the recipient after this commit, if anybody does. */
   readonly holder?: { readonly node: number; readonly epoch: number };
+  /** Nothing else waits there. Absent: something may. */
+  readonly alone?: true;
 }
 
 /** Why a change was not applied. Expected, so returned and not thrown. */

@@ -36,17 +36,18 @@ export const SEND_BLOCKED = "send blocked by session policy";
 export function resolveSendPolicy(question: SendQuestion): SendDecision {
   const { policy, state, sessionKey = "" } = question;
   if (state?.sendPolicy) return state.sendPolicy;
+  if (!policy?.rules?.length) return policy?.default ?? "allow";
   const shape = readSessionKey(sessionKey);
   const channel = folded(question.channel ?? state?.channel ?? state?.lastChannel ?? shape?.channel);
   const chatType = question.chatType ?? state?.chatType ?? chatTypeOf(shape);
-  const holding = (policy?.rules ?? []).filter(({ match = {} }) => {
+  const holding = policy.rules.filter(({ match = {} }) => {
     if (match.channel !== undefined && folded(match.channel) !== channel) return false;
     if (match.chatType !== undefined && match.chatType !== chatType) return false;
     return match.keyPrefix === undefined || hasPrefix(sessionKey, match.keyPrefix);
   });
   if (holding.some(({ action }) => action === "deny")) return "deny";
   if (holding.some(({ action }) => action === "allow")) return "allow";
-  return policy?.default ?? "allow";
+  return policy.default ?? "allow";
 }
 
 const folded = (text: string | undefined): string | undefined => text?.trim().toLowerCase() || undefined;

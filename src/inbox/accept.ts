@@ -14,7 +14,8 @@ import {
   NotFoundError,
   WaitCycleError,
 } from "../core/errors.ts";
-import { type NewMessage, newMessageSchema } from "../core/message.ts";
+import { messageId } from "../core/ids.ts";
+import { type Message, type NewMessage, newMessageSchema } from "../core/message.ts";
 import type { Ports } from "../core/ports.ts";
 
 export type AcceptPorts = Pick<Ports, "store" | "ids" | "clock">;
@@ -32,7 +33,13 @@ export interface Accepting {
   readonly also?: readonly Op[];
 }
 
-export type AcceptResult = ({ readonly status: "accepted" | "duplicate" } & Posted) | { readonly status: "stale" };
+export type AcceptResult =
+  | ({
+      readonly status: "accepted" | "duplicate";
+      /** The message as it waits, where nothing else does: who holds the agent need not read it. */
+      readonly waits?: Message;
+    } & Posted)
+  | { readonly status: "stale" };
 
 export async function accept(ports: AcceptPorts, accepting: Accepting): Promise<AcceptResult> {
   const { store, ids, clock } = ports;
@@ -69,7 +76,9 @@ export async function accept(ports: AcceptPorts, accepting: Accepting): Promise<
   }
   const posted = result.results[0];
   if (posted?.op !== "message.post") throw new InvariantError("The store did not say where it put the message.");
-  return { ...posted, status: posted.duplicate ? "duplicate" : "accepted" };
+  const { agentId, seq } = posted;
+  const waits = posted.alone && { ...message, id: messageId(agentId, seq), agentId, seq, state: "waiting" as const };
+  return { ...posted, status: posted.duplicate ? "duplicate" : "accepted", waits };
 }
 
 /** A commit whose answer was lost is looked up before anybody is told anything (M2). */

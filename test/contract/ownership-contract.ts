@@ -121,6 +121,21 @@ export function ownershipContract(open: Opener): void {
     expect((await post(world.node)).holder).toEqual({ node: world.node, epoch: 2 });
   });
 
+  storeTest("posting says where nothing else waits, in one change and over many", open, async (world) => {
+    const a = await world.agent("a");
+    const post = () => postOp({ agentId: a.id }, userBody("x"), world.now);
+    const alone = (results: Awaited<ReturnType<World["done"]>>) =>
+      results.flatMap((one) => (one?.op === "message.post" ? [one.alone ?? false] : []));
+    expect(alone(await world.done([post()]))).toEqual([true]);
+    expect(alone(await world.done([post()]))).toEqual([false]);
+    const created = { sessionKey: keyOf("b"), create: world.seed("b") };
+    expect(alone(await world.done([postOp(created, userBody("x"), world.now)]))).toEqual([true]);
+    const c = await world.agent("c");
+    // Of two in one change the second is never alone; what is said of the first no one may rely on.
+    const two = [1, 2].map(() => postOp({ agentId: c.id }, userBody("x"), world.now));
+    expect(alone(await world.done(two))[1]).toBe(false);
+  });
+
   storeTest("claiming many takes only busy agents without a living holder, up to the limit", open, async (world) => {
     const other = await world.join("other", world.now + 10 * LEASE_MS);
     for (const name of ["idle", "w1", "w2", "w3", "held", "ran"]) {

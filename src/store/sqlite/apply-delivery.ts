@@ -36,19 +36,18 @@ export function moveDelivery({ db, change, touched }: Applying, op: OpOf<"delive
       `Delivery ${op.id} is ${String(row.state)} after ${String(row.attempts)} attempts.`,
     );
   }
-  const n = op.toTail ? Number(db.statement("select-last-delivery-n").get()?.n ?? 0) + 1 : Number(row.n);
   const attempts = op.to === "sending" ? op.attempts + 1 : op.attempts;
   db.statement("move-delivery").run(
-    n,
     op.to,
     attempts,
     op.node ?? null,
     op.nextAt ?? change.at,
-    op.toTail ? change.at : null,
     ENDED.includes(op.to) ? change.at : null,
     op.reason ?? null,
     op.receipt ?? null,
-    op.id,
+    row.n as number,
   );
+  // Apart, because a row that gets another number is written anew in every index.
+  if (op.toTail) db.statement("requeue-delivery").run(change.at, row.n as number);
   touched.add(Number(row.agent));
 }

@@ -36,7 +36,8 @@ export function postMessage(applying: Applying, op: OpOf<"message.post">): OpRes
   if (op.claimFor !== undefined) claim(applying, draft, op.claimFor);
   const { node, epoch } = draft;
   const holder = node !== null && (node === op.claimFor || livingNode(applying, node)) ? { node, epoch } : undefined;
-  return { op: "message.post", agentId: draft.id, seq, duplicate: false, created: !found, holder };
+  const alone = draft.waiting === 1 || undefined;
+  return { op: "message.post", agentId: draft.id, seq, duplicate: false, created: !found, holder, alone };
 }
 
 function seenBefore(db: Database, key: string): OpResult | undefined {

@@ -46,5 +46,6 @@ BEGIN
   IF v.node IS NOT NULL AND (v.node = v_claim OR EXISTS (SELECT FROM nodes WHERE node = v.node AND gone <> 1 AND lease_until > p_now)) THEN
     v_holder := jsonb_build_object('holder', jsonb_build_object('node', v.node, 'epoch', v.epoch));
   END IF;
-  RETURN jsonb_build_object('op', 'message.post', 'agentId', v.id, 'seq', v.next_seq, 'duplicate', false, 'created', NOT v_found) || v_holder;
+  RETURN jsonb_build_object('op', 'message.post', 'agentId', v.id, 'seq', v.next_seq, 'duplicate', false, 'created', NOT v_found) || v_holder
+    || CASE WHEN v.waiting = 0 THEN '{"alone": true}'::jsonb ELSE '{}' END;
 END $$

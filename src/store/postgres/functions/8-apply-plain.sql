@@ -142,13 +142,14 @@ BEGIN
         SELECT recipient, count(*) AS posted, max(at) FILTER (WHERE human) AS human, min(claim) AS claim FROM numbered GROUP BY recipient
       ) AS g
       WHERE a.id = g.recipient
-      RETURNING a.id, a.node, a.epoch
+      RETURNING a.id, a.node, a.epoch, a.waiting
     )
     SELECT count(*) - jsonb_array_length(p->'posts') + (SELECT count(*) FROM remembered) - count(n.dedupe),
       jsonb_agg(jsonb_build_object('i', n.i, 'o', n.o, 'said',
         jsonb_build_object('op', 'message.post', 'agentId', n.recipient, 'seq', n.seq, 'duplicate', false, 'created', false)
         || CASE WHEN c.node IS NOT NULL AND (c.node = n.claim OR c.node = ANY (v_living))
-          THEN jsonb_build_object('holder', jsonb_build_object('node', c.node, 'epoch', c.epoch)) ELSE '{}' END))
+          THEN jsonb_build_object('holder', jsonb_build_object('node', c.node, 'epoch', c.epoch)) ELSE '{}' END
+        || CASE WHEN c.waiting = 1 THEN '{"alone": true}'::jsonb ELSE '{}' END))
     INTO v_count, v_released FROM numbered n JOIN counted c ON c.id = n.recipient;
     -- Somebody who is not there, or a message that was there before.
     IF v_count <> 0 THEN RAISE EXCEPTION 'not plain: posts' USING ERRCODE = 'RKSLW'; END IF;

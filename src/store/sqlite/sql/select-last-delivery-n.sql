@@ -1,1 +1,0 @@
-SELECT max(n) AS n FROM deliveries
