@@ -4,6 +4,7 @@
  */
 
 import type { AgentRecord } from "../core/agent.ts";
+import type { Owner } from "../core/change.ts";
 import { parseDescriptor } from "../core/descriptor.ts";
 import { CorruptDataError, errorText, RookeryError } from "../core/errors.ts";
 import type { AgentId, RunId } from "../core/ids.ts";
@@ -141,6 +142,13 @@ export class Actor {
     this.#stir?.();
     this.#background.stop();
     this.#run?.end("drain");
+  }
+
+  /** What a commit in the name of the active run says of itself. */
+  get asOwner(): Owner | undefined {
+    if (!this.#run || !this.#holding) return undefined;
+    const { agentId, node, epoch, sessionId } = this.#holding;
+    return { agentId, node, epoch, sessionId, run: this.#run.guard() };
   }
 
   /** Waits for another agent without holding a place that agent may need (M11): neither in a lane nor among suspects. */

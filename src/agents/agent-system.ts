@@ -7,13 +7,14 @@ import { z } from "zod";
 import type { Config } from "../config/config-schema.ts";
 import { type AgentRecord, DEFAULT_PROFILE } from "../core/agent.ts";
 import type { AgentTree, TreeOptions } from "../core/agent-tree.ts";
-import type { Op, OpResult, Posted, Recipient } from "../core/change.ts";
+import type { Op, OpResult, Owner, Posted, Recipient } from "../core/change.ts";
 import { sleep } from "../core/clock.ts";
 import { type Connector, type ConnectorHost, DEFAULT_REPLAY_HORIZON_MS } from "../core/connector.ts";
 import type { Delivery, DeliveryContext } from "../core/delivery.ts";
 import { type AgentDescriptor, type AgentFetchStrategy, agentDescriptorSchema } from "../core/descriptor.ts";
 import type { Diagnosis } from "../core/diagnosis.ts";
 import {
+  CommitUnknownError,
   errorText,
   InvalidInputError,
   InvariantError,
@@ -127,6 +128,12 @@ export interface Waiting {
   readonly edge?: string;
   /** The time runs from the message's acceptance, not from this call: a wait taken up again is not longer than one that was not. */
   readonly sinceAccepted?: boolean;
+}
+
+/** What a question of a run commits beside the message. */
+interface Asking {
+  begin(to: Recipient): readonly Op[];
+  readonly owner: Owner | undefined;
 }
 
 /** What waiting for a message's end gives. Without a run where none was needed (a reset, a silent message). */
@@ -310,7 +317,7 @@ export class AgentSystem {
     return this.#post(posting);
   }
 
-  async #post(posting: Posting, waits?: (to: Recipient) => readonly Op[]): Promise<AcceptResult> {
+  async #post(posting: Posting, waits?: Asking): Promise<AcceptResult> {
     const { clock } = this.#ports;
     const { body, source, delivery } = posting;
     const message: NewMessage = { body, source, delivery, acceptedAt: clock.now() };
@@ -325,19 +332,15 @@ export class AgentSystem {
     return result;
   }
 
-  #accept(
-    posting: Posting,
-    message: NewMessage,
-    to: Recipient,
-    waits?: (to: Recipient) => readonly Op[],
-  ): Promise<AcceptResult> {
+  #accept(posting: Posting, message: NewMessage, to: Recipient, waits?: Asking): Promise<AcceptResult> {
     return accept(this.#ports, {
       to,
       message,
       replayHorizonMs: posting.replayHorizonMs ?? DEFAULT_REPLAY_HORIZON_MS,
       claimFor: this.#phase === "started" && this.#host ? this.node : undefined,
       key: posting.key,
-      also: waits ? [...(posting.also ?? []), ...waits(to)] : posting.also,
+      also: waits ? [...(posting.also ?? []), ...waits.begin(to)] : posting.also,
+      owner: waits?.owner,
     }).catch((error) => {
       // It may have been applied, and the agent claimed for us, without our learning of it.
       this.#membership.doubt();
@@ -362,7 +365,8 @@ export class AgentSystem {
     };
     try {
       // A circle is refused in the commit that would post the message: then nothing is posted.
-      const posted = await this.#postForRun(posting, begin, runId !== undefined, signal);
+      const asking: Asking = { begin, owner: actor?.asOwner };
+      const posted = await this.#postForRun(posting, asking, signal);
       if (posted.status === "stale") throw new NotFoundError("The message is older than its channel may deliver.");
       const { agentId, seq } = posted;
       const before = posted.status === "duplicate" ? await store.message(agentId, seq) : undefined;
@@ -382,19 +386,19 @@ export class AgentSystem {
     }
   }
 
-  /** A run's question that has a key is asked again where the store did not answer: it is the same question. */
-  async #postForRun(
-    posting: Posting,
-    begin: (to: Recipient) => readonly Op[],
-    ofRun: boolean,
-    signal: AbortSignal | undefined,
-  ): Promise<AcceptResult> {
+  /**
+   * A run's question that has a key is asked again where the store did not answer: it is the same question. One that may still
+   * be on its way is not told as refused, whatever is said of it when it is asked again.
+   */
+  async #postForRun(posting: Posting, asking: Asking, signal: AbortSignal | undefined): Promise<AcceptResult> {
+    let unknown: CommitUnknownError | undefined;
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#post(posting, begin);
+        return await this.#post(posting, asking);
       } catch (error) {
+        if (error instanceof CommitUnknownError) unknown = error;
         const passes = error instanceof RookeryError && error.retryable;
-        if (!passes || !ofRun || posting.key === undefined || tries >= ASK_TRIES) throw error;
+        if (!passes || !asking.owner || posting.key === undefined || tries >= ASK_TRIES) throw unknown ?? error;
         await sleep(this.#ports.clock, ASK_AGAIN_MS * 2 ** tries, signal);
         if (signal?.aborted) throw error;
       }

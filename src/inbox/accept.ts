@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { AgentSeed } from "../core/agent.ts";
-import type { Change, Op, Posted, Recipient } from "../core/change.ts";
+import type { Change, Op, Owner, Posted, Recipient } from "../core/change.ts";
 import { dedupeKey } from "../core/dedupe-key.ts";
 import {
   CommitUnknownError,
@@ -31,6 +31,8 @@ export interface Accepting {
   readonly key?: string;
   /** What must become durable together with the message: a channel's offset. */
   readonly also?: readonly Op[];
+  /** The run that posts and waits: what it sent and was not answered cannot arrive any more once it has gone on. */
+  readonly owner?: Owner;
 }
 
 export type AcceptResult =
@@ -63,7 +65,7 @@ export async function accept(ports: AcceptPorts, accepting: Accepting): Promise<
     ...(key === undefined ? {} : { dedupe: { key, keepUntil: now + accepting.replayHorizonMs } }),
     ...(accepting.claimFor === undefined ? {} : { claimFor: accepting.claimFor }),
   };
-  const change: Change = { id: ids.change(), site: "accept", at: now, ops: [post, ...(accepting.also ?? [])] };
+  const change: Change = { id: ids.change(), site: "accept", at: now, owner: accepting.owner, ops: [post, ...(accepting.also ?? [])] };
   const result = await commitKnown(store, change);
   if (!result.ok && result.refused === "conflict") throw new ConflictError(result.detail);
   if (!result.ok) {

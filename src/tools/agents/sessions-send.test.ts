@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { dieAt, gate, lastText, type Script } from "../../agents/engine.test-kit.ts";
+import type { Change } from "../../core/change.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { openFlock, permanent } from "./agents.test-kit.ts";
 
@@ -111,6 +112,26 @@ describe("sessions_send", () => {
       expect(await nest.states(clerk.id)).toEqual(["answered"]);
     },
   );
+
+  it("is not told as refused while an earlier try may be on its way, and arrives no more once the run has gone on", async () => {
+    const flock = await openFlock({ config: CONFIG, nest: { script: asking() } });
+    const { nest } = flock;
+    const [a] = await Promise.all(["a", "b"].map((name) => flock.make(permanent(name))));
+    const late: Change[] = [];
+    // The fourth is the one that closes the circle: it is on its way somewhere, and is asked again.
+    nest.fate = (change, nth) =>
+      change.site === "accept" && nth === 4 && late.push(change) > 0 ? "unknown-lost" : "go";
+    nest.script = async (call) => {
+      const heard = lastText(call.request, "tool");
+      return heard.startsWith("nobody knows") ? `I heard ${heard}` : asking()(call);
+    };
+    await nest.tell("ask a: ask b: ask a: hello");
+    await nest.advance(2_000);
+    expect(nest.shown()).toEqual(["I heard ok I heard ok I heard nobody knows"]);
+    expect(late).toHaveLength(1);
+    expect(await nest.store.commit(late[0] as Change)).toMatchObject({ ok: false });
+    expect(await nest.states(a?.id)).toEqual(["answered"]);
+  });
 
   it("says how the other one ended where it did not answer", async () => {
     const flock = await openFlock({
