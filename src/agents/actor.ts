@@ -13,6 +13,7 @@ import type { QueueDedupeMode, QueueSettings } from "../core/queue.ts";
 import type { Lane, RunResult } from "../core/run.ts";
 import { type AgentState, parseState } from "../core/state.ts";
 import { type Choice, choose, onArrival, routeKey, steerableNow, type Waiting } from "../inbox/decide.ts";
+import { Attempts } from "../runs/attempts.ts";
 import { Holding, LostHolding } from "../runs/holding.ts";
 import { type Lanes, Place } from "../runs/lanes.ts";
 import type { LiveRun } from "../runs/live-run.ts";
@@ -91,12 +92,14 @@ export class Actor {
   /** Something that interrupts waits, perhaps behind much else. */
   #interrupted = false;
   readonly #background = new BackgroundCompaction();
+  readonly #attempts: Attempts;
   #flushWaits = false;
 
   constructor(host: ActorHost, agentId: AgentId, epoch: number) {
     this.#host = host;
     this.agentId = agentId;
     this.#epoch = epoch;
+    this.#attempts = new Attempts(host.ports);
     this.#discards = host.restore === "discard" && host.restoring();
   }
 
@@ -552,7 +555,17 @@ export class Actor {
     this.#cleared = leave;
     const place = await this.#enter(record.body.lane);
     try {
-      const run = await resumeRun(ports, holding, record, { counted });
+      const same = { attempt: record.attempt, blamed: record.body.blamed ?? [] };
+      const count = counted && !record.body.paused ? await this.#attempts.count(record, holding.node) : same;
+      if ("waitMs" in count) {
+        // Nobody stands behind it meanwhile: neither the next suspect nor who waits for a place.
+        place?.leave();
+        leave?.();
+        this.#faulted = record.body.node === holding.node;
+        await this.#quiet(count.waitMs);
+        return;
+      }
+      const run = await resumeRun(ports, holding, record, count);
       if (this.#discards && counted) {
         const message = "The program was restarted; unfinished work is not taken up again (restore: discard).";
         await failRun(ports, holding, run, { kind: "internal", message });

@@ -158,6 +158,8 @@ const POLL_ALONE_MS = 30_000;
 const POLL_SHARED_MS = 500;
 export const DEFAULT_WAIT_MS = 30_000;
 const REMOVE_AGAIN_MS = 200;
+/** For so many leases nodes that fell silent are expected back before a run is failed for them (M13). */
+const SILENT_LEASES = 4;
 const ASK_TRIES = 5;
 const ASK_AGAIN_MS = 100;
 
@@ -239,7 +241,11 @@ export class AgentSystem {
     const options = this.#options;
     const runPorts: RunPorts = {
       ...this.#ports,
-      settings: { ...DEFAULT_RUN_SETTINGS, ...this.#options.runs },
+      settings: {
+        ...DEFAULT_RUN_SETTINGS,
+        silenceMs: SILENT_LEASES * (this.#options.leaseMs ?? 0),
+        ...this.#options.runs,
+      },
       events: this.events,
       ...this.#options.hooks,
       voice: this.#options.voice,

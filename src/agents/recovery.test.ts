@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { TimeoutError } from "../core/errors.ts";
-import type { AgentId, ChangeId } from "../core/ids.ts";
+import type { AgentId, ChangeId, RunId } from "../core/ids.ts";
 import type { ReplayPolicy } from "../core/run.ts";
 import { NOT_STARTED, UNKNOWN_OUTCOME } from "../runs/call-tool.ts";
 import { channel, dieAt, gate, lastText, Nest, type Script, stall } from "./engine.test-kit.ts";
@@ -297,19 +297,65 @@ describe("attempts", () => {
     expect(nest.shown()).toEqual(["at last"]);
   });
 
-  it("count a node that went silent and stays so", async () => {
-    const nest = await Nest.open({
-      script: (call) => stall(call, new Promise(() => {})),
-      system: { leaseMs: 8_000 },
-    });
+  /** Three nodes in a row fall silent under one run; nobody can tell whether they have died. Gives their numbers. */
+  async function threeSilent(nest: Nest): Promise<readonly number[]> {
     await nest.tell("hangs every node");
+    const silent: number[] = [];
     for (let times = 1; times <= 3; times++) {
+      silent.push(nest.system.node);
       nest.crash();
       nest.fate = () => "go";
       await nest.boot();
       await nest.advance(12_000);
     }
+    return silent;
+  }
+  const shared = () => Nest.open({ script: (call) => stall(call, new Promise(() => {})), system: { leaseMs: 8_000 } });
+
+  it("count nodes that went silent only after they were watched for four leases", async () => {
+    const nest = await shared();
+    await threeSilent(nest);
+    expect(await nest.states()).toEqual(["taken"]);
+    await nest.advance(19_000);
+    expect([await nest.states(), nest.requests.length]).toEqual([["taken"], 3]);
+    await nest.advance(10_000);
     expect(await nest.states()).toEqual(["failed"]);
+    expect(nest.requests).toHaveLength(3);
+  });
+
+  it.each(["renews its lease", "joins again"])("fail nothing where a watched node %s", async (sign) => {
+    const nest = await shared();
+    const silent = await threeSilent(nest);
+    await nest.advance(10_000);
+    nest.script = () => "at last";
+    const was = silent[2] as number;
+    const at = nest.clock.now();
+    const leaseUntil = at + 8_000;
+    // It renews by its own clock, which may have stood still.
+    const renews = { site: "node.renew", at: at - 20_000, ops: [{ op: "node.renew", node: was, leaseUntil }] } as const;
+    const joins = { site: "node.join", at, ops: [{ op: "node.join", name: "returned", leaseUntil, was }] } as const;
+    const id = `sign-${was}` as ChangeId;
+    const result = await nest.store.commit({ id, ...(sign === "joins again" ? joins : renews) });
+    expect(result.ok).toBe(true);
+    await nest.advance(5_000);
+    expect([nest.shown(), await nest.states()]).toEqual([["at last"], ["answered"]]);
+  });
+
+  it("count nodes at once that are known to be dead", async () => {
+    const nest = await shared();
+    const silent = await threeSilent(nest);
+    const ops = silent.map((node) => ({ op: "node.leave", node }) as const);
+    await nest.store.commit({ id: "dead" as ChangeId, site: "node.leave", at: nest.clock.now(), ops });
+    await nest.advance(3_000);
+    expect(await nest.states()).toEqual(["failed"]);
+  });
+
+  it("end a run that is watched at once where somebody aborts it", async () => {
+    const nest = await shared();
+    await threeSilent(nest);
+    await nest.system.abort((await nest.runs())[0]?.id as RunId);
+    await nest.advance(3_000);
+    expect((await nest.runs()).map(({ state }) => state)).toEqual(["ended"]);
   });
 
   it("do not count a store that cannot be read for a while", async () => {

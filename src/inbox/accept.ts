@@ -65,7 +65,13 @@ export async function accept(ports: AcceptPorts, accepting: Accepting): Promise<
     ...(key === undefined ? {} : { dedupe: { key, keepUntil: now + accepting.replayHorizonMs } }),
     ...(accepting.claimFor === undefined ? {} : { claimFor: accepting.claimFor }),
   };
-  const change: Change = { id: ids.change(), site: "accept", at: now, owner: accepting.owner, ops: [post, ...(accepting.also ?? [])] };
+  const change: Change = {
+    id: ids.change(),
+    site: "accept",
+    at: now,
+    owner: accepting.owner,
+    ops: [post, ...(accepting.also ?? [])],
+  };
   const result = await commitKnown(store, change);
   if (!result.ok && result.refused === "conflict") throw new ConflictError(result.detail);
   if (!result.ok) {

@@ -1,27 +1,24 @@
 /**
- * Goes on with a run that has no end: reads its record, counts the attempt (M13) and settles what a crash left open, in
- * one commit. Calls that must not be repeated get the result "outcome unknown"; the others are made again (L4).
+ * Goes on with a run that has no end: writes down the attempt (M13) and settles what a crash left open, in one
+ * commit. Calls that must not be repeated get the result "outcome unknown"; the others are made again (L4).
  */
 import type { CallRecord, RunBody, RunRecord } from "../core/run.ts";
 import { chain, toolEntry } from "../history/entries.ts";
 import { intendNext, resultOf } from "./act.ts";
+import type { Count } from "./attempts.ts";
 import { textOutput, UNKNOWN_OUTCOME } from "./call-tool.ts";
 import type { Holding } from "./holding.ts";
 import { LiveRun } from "./live-run.ts";
 import type { RunPorts } from "./run-ports.ts";
 
-/** The run as it goes on. `counted` says whether this start is one that a crash, or a fault of our own, made necessary. */
+/** The run as it goes on, with this count of attempts and who is blamed for them. */
 export async function resumeRun(
   ports: RunPorts,
   holding: Holding,
   record: RunRecord,
-  options: { readonly counted: boolean },
+  { attempt, blamed }: Count,
 ): Promise<LiveRun> {
-  const { paused, blamed: _, ...rest } = record.body;
-  const { attempt, blamed } =
-    options.counted && !paused
-      ? await countAttempt(ports, record, holding.node)
-      : { attempt: record.attempt, blamed: record.body.blamed ?? [] };
+  const { paused: _paused, blamed: _blamed, ...rest } = record.body;
   const at = ports.clock.now();
   const unknown = (call: CallRecord): boolean => call.state === "intended" && call.replay === "never";
   const orphans = rest.calls.filter(unknown);
@@ -47,28 +44,4 @@ export async function resumeRun(
   if (record.abort) run.end(record.abort.reason);
   ports.events.emit({ agentId: run.agentId, runId: run.id, attempt, step: run.step }, { type: "restart", attempt });
   return run;
-}
-
-type Blame = NonNullable<RunBody["blamed"]>[number];
-
-/**
- * One attempt more, less those whose node has proved alive since: it renewed its lease, or lost it and joined again, which
- * is no crash. Who is silent and stays so cannot be told from the dead, and counts: a run that hangs each node must end.
- */
-async function countAttempt(
-  { store }: Pick<RunPorts, "store">,
-  { attempt, body }: RunRecord,
-  self: number,
-): Promise<{ readonly attempt: number; readonly blamed: readonly Blame[] }> {
-  const before = body.blamed ?? [];
-  const silent = body.node === self ? undefined : body.node;
-  if (before.length === 0 && silent === undefined) return { attempt: attempt + 1, blamed: [] };
-  const nodes = new Map((await store.nodes()).map((one) => [one.node, one]));
-  const all =
-    silent === undefined ? before : [...before, { node: silent, leaseUntil: nodes.get(silent)?.leaseUntil ?? 0 }];
-  const blamed = all.filter(({ node, leaseUntil }) => {
-    const now = nodes.get(node);
-    return now === undefined || !(now.returned || (now.leaseUntil !== leaseUntil && !now.left));
-  });
-  return { attempt: attempt + 1 - (all.length - blamed.length), blamed };
 }

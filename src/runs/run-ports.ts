@@ -22,6 +22,8 @@ export interface RunSettings {
   readonly abortGraceMs: number;
   /** Starts without progress before a run fails visibly (M13). */
   readonly maxAttempts: number;
+  /** How long nodes that fell silent are watched before a run is failed on the suspicion that it killed them (M13). */
+  readonly silenceMs: number;
 }
 
 /** The limits of a run that its agent's profile may set. */
@@ -32,6 +34,7 @@ export const DEFAULT_RUN_SETTINGS: RunSettings = {
   maxIterations: 500,
   abortGraceMs: 5_000,
   maxAttempts: 3,
+  silenceMs: 0,
 };
 
 /** What a run has said at its end. */

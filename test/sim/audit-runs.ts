@@ -159,19 +159,10 @@ const ATTEMPTS = 3;
  * away at the same moment looks like their deaths to the one that is left; however often they go and come back, no more
  * than that is counted. What kills its node each time is tried three times and then fails.
  */
-function* failuresHaveCauses({
-  listed,
-  rows,
-  directives,
-  executions,
-  deaths,
-  paused,
-  scenario,
-}: View): Iterable<Violation> {
-  // What one poisonous message did to its nodes is no excuse; where something else killed them too, it is.
+function* failuresHaveCauses({ listed, rows, directives, executions, deaths, scenario }: View): Iterable<Violation> {
+  // What one poisonous message did to its nodes is no excuse; where something else killed them too, it is. A pause is none.
   const poison = executions.filter(({ tool }) => tool === "sim_poison");
-  const others =
-    scenario.innocentsLive && deaths === poison.length ? 0 : deaths + Math.min(paused.length, scenario.nodes[1] - 1);
+  const others = scenario.innocentsLive && deaths === poison.length ? 0 : deaths;
   const fails = (token: string): boolean => FATAL.some((fatal) => directives.get(token)?.includes(fatal));
   for (const [token, found] of rows) {
     for (const { of, message } of found) {

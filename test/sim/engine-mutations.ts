@@ -232,6 +232,16 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     ports: rewriting((op) => (op.op === "node.join" ? { op: op.op, name: op.name, leaseUntil: op.leaseUntil } : op)),
   },
   {
+    name: "silence believed",
+    about: "a node that has fallen silent is taken for dead at once",
+    law: "M13",
+    scenario: "silences",
+    seeds: 20,
+    ports: reading((store) => ({
+      nodes: async () => (await store.nodes()).map((one) => ({ ...one, left: !one.returned })),
+    })),
+  },
+  {
     name: "attempts uncounted",
     about: "a run is begun again however often it killed its node",
     law: "M13",

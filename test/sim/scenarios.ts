@@ -285,6 +285,13 @@ export const SCENARIOS: readonly Scenario[] = [
     pauses: [6, 12],
     workload: { burst: [1, 1], directives: { slow: 0.8 } },
   }),
+  scenario("silences", "slow runs on three nodes whose leases end by pauses and by clocks that jump, and nobody dies", {
+    nodes: [3, 3],
+    crashes: [0, 0],
+    pauses: [2, 4],
+    clockJumps: [8, 14],
+    workload: { burst: [1, 1], directives: { slow: 0.8 } },
+  }),
   scenario("frozen-senders", "nodes paused around a send, on channels that can be asked", {
     nodes: [2, 2],
     crashes: [0, 2],
