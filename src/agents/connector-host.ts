@@ -5,7 +5,7 @@ import { messageId } from "../core/ids.ts";
 import type { Source } from "../core/message.ts";
 import { isOwner as isOwnerByDefault } from "../core/session-key.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
-import type { Posting } from "./agent-system.ts";
+import type { Posting } from "./posting.ts";
 
 type Post = (posting: Posting) => Promise<AcceptResult>;
 

@@ -21,7 +21,9 @@ import type { Store } from "../core/store.ts";
 import type { Right, Tool, ToolContext, ToolHost, ToolOutput } from "../core/tool.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import { openMemoryStore } from "../store/sqlite/open-store.ts";
-import { AgentSystem, type AgentSystemOptions, type Posting } from "./agent-system.ts";
+import { AgentSystem } from "./agent-system.ts";
+import type { AgentSystemOptions } from "./agent-system-options.ts";
+import type { Posting } from "./posting.ts";
 import { createSessionsSpawnTool, startBackgroundAgentTool } from "./subagents/spawn-tools.ts";
 import { subagentsTool } from "./subagents/subagents-tool.ts";
 

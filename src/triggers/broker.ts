@@ -3,7 +3,7 @@
  * the job's next time are one commit over the version of the job that was read, so of any number of brokers on one store
  * one fires a slot, and none is lost (L9, M22). One timer for all jobs; nothing is held while a run works.
  */
-import type { Posting } from "../agents/agent-system.ts";
+import type { Posting } from "../agents/posting.ts";
 import type { Op } from "../core/change.ts";
 import { ConflictError, errorText, NotFoundError, RookeryError } from "../core/errors.ts";
 import type { GateKeeper } from "../core/gate-keeper.ts";

@@ -1,5 +1,5 @@
 /** A nest with triggers: the whole engine with a broker on its store, and a virtual clock that moves when told. */
-import type { AgentSystemOptions } from "../agents/agent-system.ts";
+import type { AgentSystemOptions } from "../agents/agent-system-options.ts";
 import { Nest, type NestOptions } from "../agents/engine.test-kit.ts";
 import type { Secret } from "../config/secret.ts";
 import type { GateKeeper } from "../core/gate-keeper.ts";

@@ -2,7 +2,8 @@
  * Everything that makes messages by itself, put together for one node: the broker with its jobs, the heartbeat, the
  * webhooks, and what they have to say at certain points of a run. Made before the agent system, started after it.
  */
-import type { AgentSystem, AgentSystemOptions } from "../agents/agent-system.ts";
+import type { AgentSystem } from "../agents/agent-system.ts";
+import type { AgentSystemOptions } from "../agents/agent-system-options.ts";
 import type { Config } from "../config/config-schema.ts";
 import type { Ports } from "../core/ports.ts";
 import { type BrokerOptions, TriggerBroker } from "./broker.ts";

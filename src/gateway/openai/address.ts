@@ -3,7 +3,7 @@
  * agent's where none is named; or it is an agent, by id or by session key.
  */
 import { randomUUID } from "node:crypto";
-import type { Address } from "../../agents/agent-system.ts";
+import type { Address } from "../../agents/posting.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { type AgentRecord, DEFAULT_PROFILE } from "../../core/agent.ts";
 import { type AgentId, isAgentId, type SessionKey } from "../../core/ids.ts";

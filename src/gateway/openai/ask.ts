@@ -2,7 +2,7 @@
  * One question through the API: posted durably, waited for, answered from its run. A caller that goes away ends nothing,
  * and one that asks again gets the same run and the same answer (M18).
  */
-import type { Posting } from "../../agents/agent-system.ts";
+import type { Posting } from "../../agents/posting.ts";
 import { TimeoutError } from "../../core/errors.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { RunEvent } from "../../runs/events.ts";

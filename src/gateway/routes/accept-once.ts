@@ -1,6 +1,6 @@
 /** Posts for an accepting route: with an `Idempotency-Key` the same request is the same message, however often it comes. */
 import { createHash } from "node:crypto";
-import type { Posting } from "../../agents/agent-system.ts";
+import type { Posting } from "../../agents/posting.ts";
 import type { Posted } from "../../core/change.ts";
 import { HttpError } from "../http-error.ts";
 import type { Call } from "../route.ts";

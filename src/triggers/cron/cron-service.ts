@@ -2,7 +2,7 @@
  * Jobs for whoever manages them: tools, the command line, the gateway. Every change comes as ops, so that a tool commits
  * them with its result (M12); the functions without `Ops` commit them at once and try again where somebody else was first.
  */
-import type { Posting } from "../../agents/agent-system.ts";
+import type { Posting } from "../../agents/posting.ts";
 import { seedAgent } from "../../agents/seed-agent.ts";
 import type { AgentRecord } from "../../core/agent.ts";
 import type { Op, Recipient } from "../../core/change.ts";

@@ -2,7 +2,7 @@
  * What a job says when it is due, to whom, and where the answer goes. An address is taken whole, from the job or from the
  * conversation the job belongs to; it is resolved when the job fires and stored with the message.
  */
-import type { Address } from "../../agents/agent-system.ts";
+import type { Address } from "../../agents/posting.ts";
 import { DEFAULT_PROFILE } from "../../core/agent.ts";
 import type { DeliveryContext } from "../../core/delivery.ts";
 import type { AgentId, SessionKey } from "../../core/ids.ts";

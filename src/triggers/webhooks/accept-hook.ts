@@ -3,7 +3,7 @@
  * a caller that got it may forget the call; one that did not may repeat it under the same key (M18).
  */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import type { Posting } from "../../agents/agent-system.ts";
+import type { Posting } from "../../agents/posting.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { Secret } from "../../config/secret.ts";
 import { DEFAULT_PROFILE } from "../../core/agent.ts";

@@ -1,0 +1,78 @@
+/** The agents in memory on this node: made when they are woken, kept warm while there is room, and let go when they rest. */
+import { errorText } from "../core/errors.ts";
+import type { AgentId } from "../core/ids.ts";
+import type { Message } from "../core/message.ts";
+import type { Ports } from "../core/ports.ts";
+import type { LiveRun } from "../runs/live-run.ts";
+import { Actor, type ActorHost } from "./actor.ts";
+
+/** Agents kept in memory while they rest. */
+const DEFAULT_WARM = 1_000;
+
+export class Crowd {
+  readonly #ports: Pick<Ports, "store" | "log">;
+  readonly #warm: number;
+  readonly #actors = new Map<AgentId, Actor>();
+
+  constructor(ports: Pick<Ports, "store" | "log">, warm = DEFAULT_WARM) {
+    this.#ports = ports;
+    this.#warm = warm;
+  }
+
+  get size(): number {
+    return this.#actors.size;
+  }
+  get(agentId: AgentId): Actor | undefined {
+    return this.#actors.get(agentId);
+  }
+  all(): Iterable<Actor> {
+    return this.#actors.values();
+  }
+  /** What is being worked on right now. */
+  working(): readonly Promise<void>[] {
+    return [...this.#actors.values()].flatMap((actor) => actor.working ?? []);
+  }
+
+  /** Wakes an agent that is ours. `waits`: all that waits at it, where that is known. */
+  wake(host: ActorHost, agentId: AgentId, epoch: number, waits?: Message): void {
+    const actor = this.#actors.get(agentId) ?? new Actor(host, agentId, epoch);
+    // The most recently woken stand last, so that the first idle ones are the coldest.
+    this.#actors.delete(agentId);
+    this.#actors.set(agentId, actor);
+    actor.wake(epoch, waits);
+  }
+
+  /** Something happened to an agent. False where nobody here works on it. */
+  stir(agentId: AgentId): boolean {
+    const actor = this.#actors.get(agentId);
+    if (!actor || actor.idle) return false;
+    actor.wake(0);
+    if (actor.run) void this.#lookAtMark(actor.run);
+    return true;
+  }
+
+  /** Idle agents leave memory when there are more than enough; they come back on their next message. */
+  forgetIdle(): void {
+    if (this.#actors.size <= this.#warm) return;
+    for (const [agentId, actor] of this.#actors) {
+      if (this.#actors.size <= this.#warm) return;
+      if (actor.idle && !actor.summarising) this.#actors.delete(agentId);
+    }
+  }
+
+  /** None of them is ours any more. */
+  lose(): void {
+    for (const actor of this.#actors.values()) actor.lose();
+    this.#actors.clear();
+  }
+
+  /** Another node may have marked a run of ours to end: it does at once, and not at its next step. */
+  async #lookAtMark(run: LiveRun): Promise<void> {
+    try {
+      const abort = (await this.#ports.store.run(run.id))?.abort;
+      if (abort) run.end(abort.reason);
+    } catch (error) {
+      this.#ports.log.warn("could not look at a run's mark", { run: run.id, error: errorText(error) });
+    }
+  }
+}
