@@ -1,4 +1,5 @@
 /** What an agent system is told when it is made: its name among the nodes, its limits, and what others decide for it. */
+
 import type { Config } from "../config/config-schema.ts";
 import type { AgentRecord } from "../core/agent.ts";
 import type { SendPolicy } from "../core/send-policy.ts";
@@ -6,6 +7,7 @@ import type { OutboxOptions } from "../outbox/outbox.ts";
 import type { LaneSizes } from "../runs/lanes.ts";
 import type { RunPorts, RunSettings } from "../runs/run-ports.ts";
 import type { Budgets } from "../runs/spender.ts";
+import type { AwaitEnds } from "./answers.ts";
 import type { AddressOf, HostOptions } from "./connector-host.ts";
 import type { SubagentSettings } from "./subagents/settings.ts";
 import type { InheritsParent } from "./thread-fork.ts";
@@ -42,6 +44,7 @@ export interface AgentSystemOptions {
   /** How messages are treated that arrive while a run is active. Default: one run each, in order. */
   readonly queue?: Config["queue"];
   readonly subagents?: Partial<SubagentSettings>;
+  readonly elsewhere?: AwaitEnds;
   /** What others have to say at certain points of a run, beside children's reports; see `RunPorts`. */
   readonly hooks?: Pick<RunPorts, "alsoAtEnd" | "alsoAtSettle" | "replyOf" | "sessionFor">;
 }

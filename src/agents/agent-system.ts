@@ -80,7 +80,7 @@ export class AgentSystem {
       accepted: (posted) => this.#wakeIfOurs(posted),
       doubt: () => this.#membership.doubt(),
     });
-    this.#answers = new Answers(ports, this.#postbox, (agentId) => this.#crowd.get(agentId));
+    this.#answers = new Answers(ports, this.#postbox, (agentId) => this.#crowd.get(agentId), options.elsewhere);
     this.#runs = new RunControl(ports, {
       events: this.events,
       postbox: this.#postbox,
@@ -295,7 +295,7 @@ export class AgentSystem {
   /** Told which agents of this node have changed in the tree, a moment later and together. Returns how to stop. */
   onTreeChange(listener: TreeListener): () => void {
     const stopWatching = this.#treeWatch.listen(listener);
-    const stopRuns = this.events.listen(({ type, agentId }) => {
+    const stopRuns = this.events.listenToOwn(({ type, agentId }) => {
       if (type === "start" || type === "restart" || type === "end") this.#treeWatch.changed(agentId);
     });
     return () => {

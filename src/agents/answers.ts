@@ -35,6 +35,11 @@ export interface Answer {
   readonly ended?: { readonly state: MessageState; readonly reason?: string };
 }
 
+/** Says when a run of an agent has ended on another node, so that whoever waits looks at once. Returns how to stop. */
+export interface AwaitEnds {
+  awaitEnd(agentId: AgentId, ended: () => void): () => void;
+}
+
 export const DEFAULT_WAIT_MS = 30_000;
 const ASK_TRIES = 5;
 const ASK_AGAIN_MS = 100;
@@ -44,10 +49,17 @@ export class Answers {
   readonly #ports: Ports;
   readonly #postbox: Postbox;
   readonly #actorOf: (agentId: AgentId) => Actor | undefined;
+  readonly #elsewhere: AwaitEnds | undefined;
   readonly #waits: Waits<Answer>;
   readonly #gone = new AbortController();
 
-  constructor(ports: Ports, postbox: Postbox, actorOf: (agentId: AgentId) => Actor | undefined) {
+  constructor(
+    ports: Ports,
+    postbox: Postbox,
+    actorOf: (agentId: AgentId) => Actor | undefined,
+    elsewhere: AwaitEnds | undefined,
+  ) {
+    this.#elsewhere = elsewhere;
     this.#ports = ports;
     this.#postbox = postbox;
     this.#actorOf = actorOf;
@@ -154,18 +166,24 @@ export class Answers {
   /** Looks in the store as long as somebody waits. */
   async #lookUp(agentId: AgentId, seq: number): Promise<void> {
     const key = messageId(agentId, seq);
+    let stop: (() => void) | undefined;
+    let nudge = new AbortController();
     while (this.#waits.has(key)) {
       try {
         const message = await this.#ports.store.message(agentId, seq);
         // One that is no longer there was settled and has been pruned since.
         if (!message || isSettled(message)) {
           this.#waits.settle(key, await this.#answerTo(message));
-          return;
+          break;
         }
+        if (!this.#actorOf(agentId)) stop ??= this.#elsewhere?.awaitEnd(agentId, () => nudge.abort());
       } catch (error) {
         this.#ports.log.warn("could not look a message up", { id: key, error: errorText(error) });
       }
-      await sleep(this.#ports.clock, LOOK_AGAIN_MS, this.#gone.signal);
+      const { signal } = this.#gone;
+      await sleep(this.#ports.clock, LOOK_AGAIN_MS, stop ? AbortSignal.any([signal, nudge.signal]) : signal);
+      if (nudge.signal.aborted) nudge = new AbortController();
     }
+    stop?.();
   }
 }

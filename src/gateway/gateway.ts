@@ -24,7 +24,7 @@ import { Streams } from "./streams/streams.ts";
 import { TreeFeed } from "./streams/tree-feed.ts";
 
 export interface GatewayOptions {
-  readonly node: Pick<RookeryNode, "agents" | "ports" | "triggers">;
+  readonly node: Pick<RookeryNode, "agents" | "ports" | "triggers" | "elsewhere">;
   /** As it is now. */
   readonly config: () => Config;
   readonly reload: () => Promise<Reloaded>;
@@ -105,6 +105,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       await closed;
       cancel();
       await desk.ledger.flush();
+      desk.tree.close();
       desk.feed.close();
     },
   };
@@ -113,7 +114,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 function deskOf(options: GatewayOptions, stopping: AbortSignal): Desk {
   const { node, config, version } = options;
   const { ports, agents } = node;
-  const feed = new RunFeed(agents.events);
+  const feed = new RunFeed(agents.events, node.elsewhere);
   let described: Promise<unknown> | undefined;
   return {
     agents,
@@ -129,7 +130,7 @@ function deskOf(options: GatewayOptions, stopping: AbortSignal): Desk {
     }),
     allowances: new Allowances(ports, () => config().gateway.limits),
     feed,
-    tree: new TreeFeed(feed, agents),
+    tree: new TreeFeed(feed, agents, ports.clock, node.elsewhere),
     streams: new Streams(() => config().gateway.limits),
     ledger: new RequestLedger(ports),
     metrics: new Metrics(),

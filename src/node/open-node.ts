@@ -59,6 +59,8 @@ export interface RookeryNode {
   /** Jobs, and whatever else makes messages by itself. Its broker runs only where the options say so. */
   readonly triggers: Triggers;
   readonly rebuilt: NodeStore["rebuilt"];
+  /** Agents that other nodes work on; absent where there are no others. */
+  readonly elsewhere: NodeStore["elsewhere"];
   /** Sets everything aside where it stands and closes the store; what is unfinished goes on at the next start. */
   close(): Promise<void>;
   /** Goes on with another configuration, as far as it is read at the moment of use. `changed`: the keys that differ. */
@@ -139,6 +141,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
     const system = new AgentSystem(ports, {
       nodeName: opened.nodeName,
       leaseMs: opened.leaseMs,
+      elsewhere: opened.elsewhere,
       restore: config.runs.restore,
       lanes: config.lanes,
       runs: { timeoutMs: config.runs.timeoutSeconds * 1000, maxIterations: config.runs.maxIterations },
@@ -188,6 +191,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       triggers: timers.triggers,
       ports,
       rebuilt: opened.rebuilt,
+      elsewhere: opened.elsewhere,
       reload(next, changed) {
         openWorkspaces(next, paths);
         live.replace(next);

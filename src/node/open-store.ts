@@ -11,6 +11,7 @@ import { diskFileStore } from "../world/disk-file-store.ts";
 import { systemClock } from "../world/system-clock.ts";
 import { amongNodes, type Serving } from "./among-nodes.ts";
 import { type EmbeddedStore, openEmbeddedStore } from "./open-embedded-store.ts";
+import type { Elsewhere } from "./relay/relay-events.ts";
 import { type Environment, sharedStoreUrl } from "./shared-store-url.ts";
 
 export interface NodeStore {
@@ -22,6 +23,8 @@ export interface NodeStore {
   readonly rebuilt?: EmbeddedStore["rebuilt"];
   /** The connector, or one that runs on one node at a time where it must. */
   once(connector: Connector): Connector;
+  /** Agents that other nodes work on; absent: alone on this store. */
+  readonly elsewhere?: Elsewhere;
   /** Whom this store is opened for: its events reach the other nodes, and theirs reach it. */
   serves(node: Serving): void;
   close(): Promise<void>;
@@ -51,9 +54,9 @@ export async function openStore(options: NodeStoreOptions): Promise<NodeStore> {
   }
   const { openSharedStore } = await import("./open-shared-store.ts");
   const shared = await openSharedStore({ url, paths, config, env, log });
-  const { store, once, serves, stop } = amongNodes(shared.store, { clock: systemClock, log });
+  const { once, serves, elsewhere, stop } = amongNodes(shared.store, { clock: systemClock, log });
   return {
-    ...{ store, once, serves, nodeName },
+    ...{ store: shared.store, once, serves, elsewhere, nodeName },
     files: shared.files,
     leaseMs: shared.leaseMs,
     async close() {

@@ -129,7 +129,7 @@ export function openTelemetry(): Telemetry {
     }),
     follow(events, session) {
       sessionOf = session;
-      const stop = events.listen(told);
+      const stop = events.listenToOwn(told);
       return () => {
         stop();
         for (const { span } of runs.values()) span.end();

@@ -37,6 +37,7 @@ export class RunEvents {
   readonly #log: Log;
   readonly #listeners = new Set<RunListener>();
   readonly #ownListeners = new Set<RunListener>();
+  readonly #passedListeners = new Set<RunListener>();
   readonly #seqs = new Map<RunId, number>();
 
   constructor(log: Log) {
@@ -55,8 +56,15 @@ export class RunEvents {
     return () => this.#ownListeners.delete(listener);
   }
 
+  /** Only what was passed on from other nodes. */
+  listenToPassed(listener: RunListener): () => void {
+    this.#passedListeners.add(listener);
+    return () => this.#passedListeners.delete(listener);
+  }
+
   /** Tells listeners of an event that happened on another node, as it was numbered there. */
   pass(event: RunEvent): void {
+    this.#tell(this.#passedListeners, event);
     this.#tell(this.#listeners, event);
   }
 

@@ -99,7 +99,7 @@ export interface Served {
 
 export async function serve(
   model: FakeModel,
-  options: { home?: string; port?: number; gateway?: object; more?: object } = {},
+  options: { home?: string; port?: number; gateway?: object; more?: object; store?: string } = {},
 ): Promise<Served> {
   const home = options.home ?? mkdtempSync(join(tmpdir(), "rookery-e2e-"));
   if (options.home === undefined) {
@@ -121,7 +121,7 @@ export async function serve(
     [MAIN, "serve", "--home", home, "--port", String(options.port ?? 0), "--json"],
     {
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, ROOKERY_TOKEN: TOKEN, K: "k" },
+      env: { ...process.env, ROOKERY_TOKEN: TOKEN, K: "k", ...(options.store ? { ROOKERY_STORE: options.store } : {}) },
     },
   );
   let errors = "";
@@ -146,7 +146,7 @@ export async function serve(
     errors: () => errors,
     async crash() {
       await end("SIGKILL");
-      return serve(model, { home, port });
+      return serve(model, { home, port, store: options.store });
     },
     async stop() {
       await end("SIGTERM");

@@ -111,6 +111,7 @@ test("a run on B streams to whoever listens on A, and its result reaches who wai
   const { agentId } = await runOnB(b, theirs, "streamed");
   const heard: RunEvent[] = [];
   a.agents.events.listen((event) => heard.push(event));
+  a.elsewhere?.follow(agentId);
   const awaited = a.agents.postAndAwait({ to: { agentId }, body: say("second") }, { timeoutMs: 20_000 });
   await expect.poll(async () => (await a.ports.store.agent(agentId))?.waiting, { interval: 10 }).toBe(1);
   theirs.holding = false;

@@ -118,7 +118,10 @@ async function wait(
   }
 }
 
-/** Events of the run that took the message, and of no other; what it said before somebody listened comes first. */
+/**
+ * Events of the run that took the message, and of no other; what it said before somebody listened comes first. Of a run on
+ * another node the store says which messages it took: what comes meanwhile is kept.
+ */
 function followRun(desk: Call["desk"], agentId: AgentId, seq: number, onEvent: (event: RunEvent) => void): () => void {
   let ours: RunId | undefined;
   const isOurs = (runId: RunId): boolean => {
@@ -128,9 +131,27 @@ function followRun(desk: Call["desk"], agentId: AgentId, seq: number, onEvent: (
     ours = runId;
     return true;
   };
-  const tail = desk.feed.tailOf(agentId);
-  if (tail && isOurs(tail.runId)) for (const event of tail.tail.events()) onEvent(event);
-  return desk.feed.follow(agentId, (event) => {
+  let kept: RunEvent[] | undefined;
+  /** Steps of runs the store was asked about: a message may join a run at each. */
+  const looked = new Set<string>();
+  const look = async (event: RunEvent): Promise<void> => {
+    kept = [event];
+    const run = await desk.ports.store.run(event.runId).catch(() => undefined);
+    if (run?.body.seqs.includes(seq)) ours ??= event.runId;
+    const told = kept;
+    kept = undefined;
+    for (const one of told) hear(one);
+  };
+  const hear = (event: RunEvent): void => {
+    const place = `${event.runId} ${event.step}`;
     if (isOurs(event.runId)) onEvent(event);
-  });
+    else if (kept) kept.push(event);
+    else if (desk.feed.isShared && !ours && !looked.has(place) && !desk.agents.liveRun(agentId)) {
+      looked.add(place);
+      void look(event);
+    }
+  };
+  const tail = desk.feed.tailOf(agentId);
+  for (const event of tail?.tail.events() ?? []) hear(event);
+  return desk.feed.follow(agentId, hear);
 }

@@ -40,15 +40,32 @@ export function streamAgent(call: Call, following: Following): void {
       outlet.close("slow");
     });
   };
+  // A reader that comes back to a run on another node: what it has seen is told again from there, and not to it.
+  let had: EventId | undefined;
+  let over = false;
   const onEvent = (event: RunEvent): void => {
-    if (runId !== undefined && event.runId !== runId) return;
+    if (over || (runId !== undefined && event.runId !== runId)) return;
+    const place = had && placeOf(event, had);
+    if (place === "seen") return;
+    had = undefined;
     // What was committed with the event goes before it.
     const commits = event.type === "start" || event.type === "step" || event.type === "end";
     then(async () => {
+      if (over) return;
       if (commits) await sendEntries(call, outlet, following, state);
+      if (place === "elsewhere" && !BEGINS.has(event.type)) outlet.write(restartFrame(event, state.position));
       outlet.write(frameOf(event, state.position));
-      if (event.type === "end" && runId !== undefined) outlet.close("done");
+      if (event.type === "end" && runId !== undefined) finish();
     });
+  };
+  const finish = (): void => {
+    over = true;
+    outlet.close("done");
+  };
+  /** Its end, where it has come and was not told. */
+  const lookForEnd = async (): Promise<void> => {
+    if (over || runId === undefined || !(await tellEnd(call, outlet, runId, state.position))) return;
+    finish();
   };
   const stop = desk.feed.follow(agentId, onEvent);
   outlet.onClose(stop);
@@ -56,6 +73,7 @@ export function streamAgent(call: Call, following: Following): void {
   const now = desk.feed.tailOf(agentId);
   const tail = now && (runId === undefined || now.runId === runId) ? now : undefined;
   const seen = following.seen;
+  if (!tail) had = seen;
   const missed = tail && seen?.runId === tail.runId ? tail.tail.after(seen) : undefined;
   const said = missed ?? tail?.tail.events() ?? [];
   then(async () => {
@@ -64,8 +82,35 @@ export function streamAgent(call: Call, following: Following): void {
     const [first] = said;
     if (seen && !missed && first) outlet.write(restartFrame(first, state.position));
     for (const event of said) outlet.write(frameOf(event, state.position));
-    if (runId !== undefined && !tail) await endOf(call, outlet, runId, state.position);
+    if (!tail) await lookForEnd();
   });
+  if (runId === undefined || !desk.feed.isShared) return;
+  // A node that dies, or a way between nodes that is cut, must not leave a reader waiting for an end that has come.
+  let cancel = (): void => {};
+  const look = (): void => {
+    cancel = desk.ports.clock.after(LOOK_MS, () => {
+      if (desk.agents.liveRun(agentId)?.id !== runId) {
+        then(async () => {
+          if ((await desk.ports.store.run(runId))?.state !== "ended" || over) return;
+          await sendEntries(call, outlet, following, state);
+          await lookForEnd();
+        });
+      }
+      look();
+    });
+  };
+  look();
+  outlet.onClose(() => cancel());
+}
+
+/** How often the store is asked about a run of another node that somebody follows. */
+const LOOK_MS = 3_000;
+const BEGINS: ReadonlySet<RunEvent["type"]> = new Set(["start", "restart", "step", "end"]);
+
+/** Where an event stands to what a reader has seen: it has it, it is the next, or it belongs to something else. */
+function placeOf({ runId, attempt, step, seq }: RunEvent, seen: EventId): "seen" | "next" | "elsewhere" {
+  if (runId !== seen.runId || attempt !== seen.attempt || step !== seen.step) return "elsewhere";
+  return seq <= seen.seq ? "seen" : "next";
 }
 
 /** Sends what history has beyond what the reader has seen. */
@@ -94,14 +139,14 @@ async function sendEntries(
 
 const isOf = (entry: Entry, runId: RunId): boolean => "runId" in entry && entry.runId === runId;
 
-/** A run that is over or has not begun here: its end is read from the store. */
-async function endOf({ desk }: Call, outlet: Outlet, runId: RunId, position: number): Promise<void> {
+/** A run that is over or has not begun here: its end is read from the store. False where it has none yet. */
+async function tellEnd({ desk }: Call, outlet: Outlet, runId: RunId, position: number): Promise<boolean> {
   const run = await desk.ports.store.run(runId);
-  if (run?.state !== "ended") return;
+  if (run?.state !== "ended") return false;
   const { agentId, attempt, step, outcome, body } = run;
   const data = { type: "end", agentId, runId, attempt, step, outcome, ...(body.error ? { error: body.error } : {}) };
   outlet.write(frame("end", `${runId}.${attempt}.${step}.0.${position}`, data));
-  outlet.close("done");
+  return true;
 }
 
 function frameOf(event: RunEvent, position: number): Frame {

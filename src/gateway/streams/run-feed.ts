@@ -1,57 +1,84 @@
-/** Hands run events to whoever follows an agent, a run or everything, and keeps the tail of every run under way. */
-import type { AgentId, RunId } from "../../core/ids.ts";
+/**
+ * Hands run events to whoever follows an agent, on whichever node it runs, and keeps the tail of every run under way: of
+ * those that run here, and of others while somebody here follows them.
+ */
+import type { AgentId } from "../../core/ids.ts";
+import type { Elsewhere } from "../../node/relay/relay-events.ts";
 import type { RunEvent, RunEvents, RunListener } from "../../runs/events.ts";
-import { Tail } from "./tail.ts";
+import { type RunTail, RunTails } from "../../runs/run-tails.ts";
+
+interface Followers {
+  readonly listeners: Set<RunListener>;
+  /** Stops following what runs on other nodes. */
+  readonly leave: (() => void) | undefined;
+}
 
 export class RunFeed {
-  readonly #followers = new Map<AgentId, Set<RunListener>>();
-  readonly #all = new Set<RunListener>();
-  readonly #tails = new Map<AgentId, { readonly runId: RunId; readonly tail: Tail }>();
-  readonly #stop: () => void;
+  readonly #followers = new Map<AgentId, Followers>();
+  readonly #own = new Set<RunListener>();
+  readonly #tails = new RunTails();
+  readonly #tailsElsewhere = new RunTails();
+  readonly #elsewhere: Elsewhere | undefined;
+  readonly #stop: readonly (() => void)[];
 
-  constructor(events: RunEvents) {
-    this.#stop = events.listen((event) => this.#told(event));
+  constructor(events: RunEvents, elsewhere?: Elsewhere) {
+    this.#elsewhere = elsewhere;
+    this.#stop = [
+      events.listenToOwn((event) => {
+        this.#tails.add(event);
+        // Taken over from another node: what that one had said is void.
+        this.#tailsElsewhere.forget(event.agentId);
+        this.#told(event);
+        for (const listener of this.#own) listener(event);
+      }),
+      events.listenToPassed((event) => {
+        this.#tailsElsewhere.add(event);
+        this.#told(event);
+      }),
+    ];
+  }
+
+  /** Whether agents may run on other nodes too. */
+  get isShared(): boolean {
+    return this.#elsewhere !== undefined;
   }
 
   follow(agentId: AgentId, listener: RunListener): () => void {
-    const followers = this.#followers.get(agentId) ?? new Set();
-    this.#followers.set(agentId, followers);
-    followers.add(listener);
+    const known = this.#followers.get(agentId) ?? {
+      listeners: new Set<RunListener>(),
+      leave: this.#elsewhere?.follow(agentId),
+    };
+    this.#followers.set(agentId, known);
+    known.listeners.add(listener);
     return () => {
-      followers.delete(listener);
-      if (followers.size === 0 && this.#followers.get(agentId) === followers) this.#followers.delete(agentId);
+      if (!known.listeners.delete(listener) || known.listeners.size > 0) return;
+      this.#followers.delete(agentId);
+      known.leave?.();
+      this.#tailsElsewhere.forget(agentId);
     };
   }
 
-  followAll(listener: RunListener): () => void {
-    this.#all.add(listener);
-    return () => this.#all.delete(listener);
+  /** Every event of runs on this node. */
+  followOwn(listener: RunListener): () => void {
+    this.#own.add(listener);
+    return () => this.#own.delete(listener);
   }
 
-  /** What the run under way at an agent has said since its last commit. */
-  tailOf(agentId: AgentId): { readonly runId: RunId; readonly tail: Tail } | undefined {
-    return this.#tails.get(agentId);
+  /** What the run under way at an agent has said since its last commit; on another node only while it is followed. */
+  tailOf(agentId: AgentId): RunTail | undefined {
+    return this.#tails.of(agentId) ?? this.#tailsElsewhere.of(agentId);
   }
 
   close(): void {
-    this.#stop();
+    for (const stop of this.#stop) stop();
+    for (const { leave } of this.#followers.values()) leave?.();
     this.#followers.clear();
-    this.#all.clear();
+    this.#own.clear();
     this.#tails.clear();
+    this.#tailsElsewhere.clear();
   }
 
   #told(event: RunEvent): void {
-    const { agentId, runId } = event;
-    if (event.type === "end") this.#tails.delete(agentId);
-    else {
-      let known = this.#tails.get(agentId);
-      if (known?.runId !== runId) {
-        known = { runId, tail: new Tail() };
-        this.#tails.set(agentId, known);
-      }
-      known.tail.add(event);
-    }
-    for (const listener of this.#followers.get(agentId) ?? []) listener(event);
-    for (const listener of this.#all) listener(event);
+    for (const listener of this.#followers.get(event.agentId)?.listeners ?? []) listener(event);
   }
 }

@@ -4,6 +4,8 @@
  */
 import { randomUUID } from "node:crypto";
 import type { AgentSystem } from "../../agents/agent-system.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Elsewhere } from "../../node/relay/relay-events.ts";
 import type { RunEvent } from "../../runs/events.ts";
 import type { RunFeed } from "./run-feed.ts";
 
@@ -14,6 +16,8 @@ export interface TreeEvent {
 }
 
 const KEPT = 1_000;
+/** So long other nodes are listened to when the last reader has left: it may come back. */
+const LINGER_MS = 30_000;
 /** Deltas are for those who follow an agent. */
 const TOLD: readonly RunEvent["type"][] = ["start", "restart", "step", "end", "error"];
 
@@ -23,10 +27,16 @@ export class TreeFeed {
   readonly #listeners = new Set<(event: TreeEvent) => void>();
   #events: TreeEvent[] = [];
   #n = 0;
+  readonly #clock: Clock;
+  readonly #elsewhere: Elsewhere | undefined;
+  #leave: (() => void) | undefined;
+  #cancelLeave: (() => void) | undefined;
 
-  constructor(feed: RunFeed, agents: Pick<AgentSystem, "onTreeChange">) {
+  constructor(feed: RunFeed, agents: Pick<AgentSystem, "onTreeChange">, clock: Clock, elsewhere?: Elsewhere) {
+    this.#clock = clock;
+    this.#elsewhere = elsewhere;
     agents.onTreeChange((change) => this.#add("changed", { type: "changed", ...change }));
-    feed.followAll((event) => {
+    feed.followOwn((event) => {
       if (!TOLD.includes(event.type)) return;
       const { type, agentId, runId, attempt, step, seq } = event;
       const more = event.type === "end" ? { outcome: event.result.outcome } : {};
@@ -40,7 +50,32 @@ export class TreeFeed {
 
   follow(listener: (event: TreeEvent) => void): () => void {
     this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    this.#followOthers();
+    return () => {
+      if (!this.#listeners.delete(listener) || this.#listeners.size > 0 || !this.#leave) return;
+      this.#cancelLeave ??= this.#clock.after(LINGER_MS, () => this.close());
+    };
+  }
+
+  /** Stops listening to other nodes. */
+  close(): void {
+    this.#cancelLeave?.();
+    this.#cancelLeave = undefined;
+    this.#leave?.();
+    this.#leave = undefined;
+  }
+
+  #followOthers(): void {
+    this.#cancelLeave?.();
+    this.#cancelLeave = undefined;
+    if (this.#leave || !this.#elsewhere) return;
+    // What other nodes did meanwhile is not known: whoever was here before gets the tree anew.
+    this.#n += 1;
+    this.#events = [];
+    this.#leave = this.#elsewhere.followTree({
+      event: (event) => this.#add(event.type, event),
+      changed: (agents, all) => this.#add("changed", { type: "changed", agents: all ? [] : agents, all }),
+    });
   }
 
   /** What came after; undefined where that is no longer known. */

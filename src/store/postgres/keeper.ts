@@ -23,8 +23,10 @@ export interface Keeper {
 }
 
 export interface Relay {
-  send(text: string): void;
-  listen(listener: (text: string) => void): () => void;
+  /** `to`: the one process that is told, by what `listen` calls it; else all others are. Bounded: what does not fit is lost. */
+  send(text: string, to?: string): void;
+  /** `gap`: the connection was made anew, and whatever was told in between is lost. */
+  listen(listener: (text: string, from: string) => void, gap?: () => void): () => void;
 }
 
 export interface KeptLeases {
@@ -35,6 +37,10 @@ export interface KeptLeases {
 
 /** The server's limit is 8,000 bytes. */
 const MAX_PAYLOAD = 7_800;
+/** What a text for other processes may weigh, in bytes. */
+export const MAX_RELAYED = MAX_PAYLOAD - 64;
+/** So much may wait to be told while the database is away or slow. */
+const MOST_WAITING = 1_000;
 const FIRST_PAUSE_MS = 100;
 const LAST_PAUSE_MS = 2_000;
 const CHECK_MS = 5_000;
@@ -43,11 +49,13 @@ export async function openKeeper(connections: Connections, self: string): Promis
   const { schema } = connections.options;
   const hints = `${schema}_hint`;
   const relayed = `${schema}_relay`;
+  const channelOf = (process: string): string => `relay_${process.replaceAll("-", "")}`;
+  const ours = channelOf(self);
   const nodes = new Set<number>();
   const locked = new Set<number>();
   const held = new Map<string, () => void>();
   const listeners = new Set<(agentId: AgentId) => void>();
-  const relayListeners = new Set<(text: string) => void>();
+  const relayListeners = new Map<(text: string, from: string) => void, (() => void) | undefined>();
   let client: pg.Client | undefined;
   let closed = false;
   let connecting: Promise<void> | undefined;
@@ -58,10 +66,11 @@ export async function openKeeper(connections: Connections, self: string): Promis
     fresh.on("error", () => lost(fresh));
     fresh.on("end", () => lost(fresh));
     // A hint that is lost with the server is found by the next look.
-    await fresh.query(`SET synchronous_commit = off; LISTEN "${hints}"; LISTEN "${relayed}"`);
+    await fresh.query(`SET synchronous_commit = off; LISTEN "${hints}"; LISTEN "${relayed}"; LISTEN "${ours}"`);
     client = fresh;
     locked.clear();
     for (const node of nodes) await lock(node);
+    for (const gap of relayListeners.values()) gap?.();
   }
 
   function lost(which: pg.Client): void {
@@ -109,8 +118,8 @@ export async function openKeeper(connections: Connections, self: string): Promis
   function heard(channel: string, payload: string): void {
     const [from, body = ""] = split(payload);
     if (from === self) return;
-    if (channel === relayed) {
-      for (const listener of relayListeners) listener(body);
+    if (channel !== hints) {
+      for (const listener of relayListeners.keys()) listener(body, from);
       return;
     }
     for (const hint of body.split(",")) {
@@ -122,13 +131,13 @@ export async function openKeeper(connections: Connections, self: string): Promis
   }
 
   const waiting = new Set<string>();
-  const texts: string[] = [];
+  const texts: [channel: string, text: string][] = [];
   let telling = false;
   async function tellAll(): Promise<void> {
     telling = true;
     // What is gathered while one notification travels goes with the next.
     while ((waiting.size > 0 || texts.length > 0) && client && !closed) {
-      const payloads: [string, string][] = texts.splice(0, 64).map((text) => [relayed, `${self} ${text}`]);
+      const payloads: [string, string][] = texts.splice(0, 64).map(([channel, text]) => [channel, `${self} ${text}`]);
       for (const portion of portions(waiting)) payloads.push([hints, `${self} ${portion}`]);
       waiting.clear();
       await client
@@ -191,13 +200,13 @@ export async function openKeeper(connections: Connections, self: string): Promis
       return () => void listeners.delete(listener);
     },
     relay: {
-      send(text) {
-        if (Buffer.byteLength(text) > MAX_PAYLOAD - 64) return;
-        texts.push(text);
+      send(text, to) {
+        if (texts.length >= MOST_WAITING || Buffer.byteLength(text) > MAX_RELAYED) return;
+        texts.push([to === undefined ? relayed : channelOf(to), text]);
         soon();
       },
-      listen(listener) {
-        relayListeners.add(listener);
+      listen(listener, gap) {
+        relayListeners.set(listener, gap);
         return () => void relayListeners.delete(listener);
       },
     },

@@ -2,7 +2,7 @@
  * What a run has said since its last commit, so that somebody who comes late or comes back can be told. Pieces of text are
  * kept as one text with the places where each ended: a long answer weighs little more than itself.
  */
-import type { RunEvent } from "../../runs/events.ts";
+import type { RunEvent } from "./events.ts";
 
 type Delta = Extract<RunEvent, { type: "delta" }>;
 
@@ -19,12 +19,19 @@ export class Tail {
   #pieces: Piece[] = [];
   #attempt = 0;
   #step = 0;
+  #seq = 0;
+
+  /** The number of the latest event. */
+  get at(): { readonly attempt: number; readonly step: number; readonly seq: number } {
+    return { attempt: this.#attempt, step: this.#step, seq: this.#seq };
+  }
 
   add(event: RunEvent): void {
     // What was committed is in history; a new start voids what was not.
     if (event.type === "restart" || event.attempt !== this.#attempt || event.step !== this.#step) this.#pieces = [];
     this.#attempt = event.attempt;
     this.#step = event.step;
+    this.#seq = event.seq;
     if (event.type === "step" || event.type === "end") {
       this.#pieces = [];
       return;
@@ -46,6 +53,16 @@ export class Tail {
   /** The events since the last commit, deltas joined. */
   events(): readonly RunEvent[] {
     return this.after(undefined) ?? [];
+  }
+
+  /** As `events`, each delta as it came. */
+  *apart(): Iterable<RunEvent> {
+    for (const { event, text, numbers, ends } of this.#pieces) {
+      if (event.type !== "delta") yield event;
+      else
+        for (const [at, seq] of numbers.entries())
+          yield { ...event, seq, text: text.slice(at === 0 ? 0 : ends[at - 1], ends[at]) };
+    }
   }
 
   /** Those behind a number; undefined where that number is not of this stretch, so that nobody knows what is missing. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AgentId, RunId } from "../../core/ids.ts";
-import type { RunEvent, RunEventBody } from "../../runs/events.ts";
+import type { AgentId, RunId } from "../core/ids.ts";
+import type { RunEvent, RunEventBody } from "./events.ts";
 import { Tail } from "./tail.ts";
 
 const about = { agentId: "a" as AgentId, runId: "r" as RunId, attempt: 1, step: 1 };

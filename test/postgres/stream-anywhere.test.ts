@@ -1,0 +1,169 @@
+/**
+ * Two real processes on one database, spoken to over HTTP: a run on one streams to people connected to the other, is
+ * aborted and said something into from there, and goes on streaming when its node is killed. What one gateway knows, the
+ * other knows.
+ */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { askHttp } from "../../src/gateway/gateway.test-kit.ts";
+import { echo, type FakeModel, fakeModel, type ModelCall, type Served, serve, TOKEN } from "../e2e/serving.ts";
+import { readEvents, type SseEvent } from "../e2e/sse-client.ts";
+import { freshDatabase } from "./shared.ts";
+
+let model: FakeModel;
+let a: Served;
+let b: Served;
+let url = "";
+beforeAll(async () => {
+  model = await fakeModel();
+  url = await freshDatabase();
+});
+const CONFIG = { more: { log: { level: "error" }, store: { leaseSeconds: 3 } }, gateway: {} };
+beforeEach(async () => {
+  model.calls.length = 0;
+  model.script = echo;
+  [a, b] = await Promise.all([serve(model, { ...CONFIG, store: url }), serve(model, { ...CONFIG, store: url })]);
+});
+afterEach(async () => {
+  await Promise.all([a.stop(), b.stop()]);
+});
+afterAll(() => model.close());
+
+const ask = (served: Served, method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+  askHttp(served.port, { method, path, token: TOKEN, headers, body });
+const chat = (served: Served, user: string, said: string, more: object = {}, headers: Record<string, string> = {}) =>
+  ask(
+    served,
+    "POST",
+    "/v1/chat/completions",
+    { model: "main", user, messages: [{ role: "user", content: said }], ...more },
+    headers,
+  );
+const deltas = (events: readonly SseEvent[]): string =>
+  events.flatMap(({ event, data }) => (event === "delta" ? [(data as { text: string }).text] : [])).join("");
+
+/** A run on B that has begun to speak and waits for more to say. Gives its agent, its run and its model call. */
+async function runOnB(user: string, said: string) {
+  const calls = model.calls.length;
+  model.script = (call) => call.say("first ");
+  const answer = chat(b, user, said);
+  await expect.poll(() => model.calls.length, { interval: 10, timeout: 10_000 }).toBe(calls + 1);
+  const call = model.calls.at(-1) as ModelCall;
+  const agents = async () =>
+    (await ask(b, "GET", "/api/agents?limit=50")).json.agents as { id: string; sessionKey: string }[];
+  const id = (await agents()).find(({ sessionKey }) => sessionKey.includes(user))?.id as string;
+  const runs = (await ask(b, "GET", `/api/agents/${id}/runs`)).json.runs as { id: string; state: string }[];
+  const runId = runs.find(({ state }) => state === "open")?.id as string;
+  return { answer, call, agentId: id, runId };
+}
+
+describe("two nodes behind one address", () => {
+  it("stream a run of B to whoever is connected to A, and go on where a reader left", async () => {
+    const { answer, call, runId, agentId } = await runOnB("person-ann", "hello");
+    const tree = readEvents(a.port, "/api/events", {
+      until: ({ event, data }) => event === "end" && (data as { runId: string }).runId === runId,
+    });
+    const wholeAgent = readEvents(a.port, `/api/agents/${agentId}/events`, { until: ({ event }) => event === "end" });
+    const part = await readEvents(a.port, `/api/runs/${runId}/events`, { until: ({ event }) => event === "delta" });
+    expect(deltas(part)).toBe("first ");
+    for (const piece of ["second ", "ünd ", "third 🐦"]) call.say(piece);
+    const more = await readEvents(a.port, `/api/runs/${runId}/events`, {
+      lastEventId: part.at(-1)?.id,
+      until: ({ event, data }) => event === "delta" && (data as { text: string }).text.includes("third"),
+    });
+    expect(deltas(more)).toBe("second ünd third 🐦");
+    expect(more.map(({ event }) => event)).not.toContain("restart");
+    // And the other way round: who followed on A goes on on B, exactly.
+    call.say(" fourth");
+    let reading = 0;
+    const onFirst = ({ event }: SseEvent): boolean => {
+      if (event === "delta") reading += 1;
+      return false;
+    };
+    const [there, rest] = [b, a].map(({ port }) =>
+      readEvents(port, `/api/runs/${runId}/events`, { lastEventId: more.at(-1)?.id, until: onFirst }),
+    );
+    await expect.poll(() => reading, { interval: 10, timeout: 10_000 }).toBe(2);
+    const waited = ask(a, "GET", `/api/runs/${runId}/wait?timeoutMs=20000`);
+    call.end();
+    for (const events of [(await rest) ?? [], (await there) ?? []]) {
+      expect(deltas(events)).toBe(" fourth");
+      expect(events.at(-1)).toMatchObject({ event: "end" });
+      expect(events.filter(({ event }) => event === "entry").length).toBeGreaterThan(0);
+    }
+    const said = "first second ünd third 🐦 fourth";
+    expect((await answer).json).toMatchObject({ choices: [{ message: { content: said } }] });
+    expect((await waited).json).toMatchObject({ status: "ended", outcome: "ok" });
+    expect(deltas(await wholeAgent)).toBe(said);
+    expect((await tree).map(({ event }) => event)).toEqual(expect.arrayContaining(["tree", "end"]));
+  });
+
+  it("stream a chat of A whose agent B holds, and abort and steer it from A", async () => {
+    const { answer, call, agentId, runId } = await runOnB("person-bob", "one");
+    model.script = (next) => {
+      for (const piece of `echo: ${next.said}`.split(/(?<= )/)) next.say(piece);
+      next.end();
+    };
+    const second = chat(a, "person-bob", "two words", { stream: true });
+    const third = ask(a, "POST", "/v1/responses", {
+      model: "main",
+      user: "person-bob",
+      input: "three words",
+      stream: true,
+    });
+    await expect
+      .poll(async () => ((await ask(a, "GET", `/api/agents/${agentId}/inbox`)).json.waiting as unknown[]).length, {
+        interval: 20,
+        timeout: 10_000,
+      })
+      .toBe(2);
+    call.end();
+    expect((await answer).json).toMatchObject({ choices: [{ message: { content: "first " } }] });
+    const chunks = (await second).text
+      .split("\n\n")
+      .filter((line) => line.includes('"content":"') && !line.includes('""'));
+    expect(chunks.length).toBeGreaterThan(0);
+    expect((await second).text).toContain("[DONE]");
+    expect(textOfChunks((await second).text)).toBe("echo: two words");
+    expect((await third).text).toContain("response.completed");
+    expect((await third).text).toContain("echo: three words");
+    expect(runId).toBeDefined();
+    const held = await runOnB("person-bob", "four");
+    expect((await ask(a, "POST", `/api/runs/${held.runId}/steer`, { text: "turn left" })).status).toBe(202);
+    model.script = echo;
+    expect((await ask(a, "POST", `/api/runs/${held.runId}/abort`)).json).toEqual({ aborted: true });
+    expect((await ask(a, "GET", `/api/runs/${held.runId}/wait?timeoutMs=10000`)).json).toMatchObject({
+      outcome: "aborted",
+    });
+    await held.answer;
+    // What was said into the run and not taken up runs next.
+    const inbox = async () => (await ask(a, "GET", `/api/agents/${agentId}/inbox`)).json;
+    await expect.poll(inbox, { interval: 20, timeout: 10_000 }).not.toHaveProperty("run");
+    await expect.poll(async () => (await inbox()).waiting, { interval: 20, timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => model.calls.at(-1)?.said, { interval: 20, timeout: 10_000 }).toContain("turn left");
+  });
+
+  it("go on with the node that takes over when B is killed in the middle", async () => {
+    const { answer, call, runId } = await runOnB("person-cid", "hello");
+    answer.catch(() => undefined);
+    const events = readEvents(a.port, `/api/runs/${runId}/events`);
+    call.say("second ");
+    model.script = (again) => {
+      again.say("all over again");
+      again.end();
+    };
+    b = await b.crash();
+    const told = await events;
+    expect(told.at(-1)).toMatchObject({ event: "end", data: expect.objectContaining({ type: "end" }) });
+    const restart = told.findLastIndex(({ event }) => event === "restart");
+    expect(restart).toBeGreaterThan(0);
+    expect(deltas(told.slice(restart))).toBe("all over again");
+    expect(model.calls.length).toBe(2);
+  });
+});
+
+const textOfChunks = (text: string): string =>
+  text
+    .split("\n\n")
+    .flatMap((line) => (line.startsWith("data: {") ? [JSON.parse(line.slice(6))] : []))
+    .map(({ choices }) => choices?.[0]?.delta?.content ?? "")
+    .join("");
