@@ -3,63 +3,31 @@
  * the store lets only the owner commit, so an agent has one live run on any number of nodes (L2, L3).
  */
 
-import type { AgentRecord } from "../core/agent.ts";
 import type { Owner } from "../core/change.ts";
 import { parseDescriptor } from "../core/descriptor.ts";
 import { CorruptDataError, errorText, RookeryError } from "../core/errors.ts";
 import type { AgentId, RunId } from "../core/ids.ts";
-import { isUrgent, type Message } from "../core/message.ts";
-import type { QueueDedupeMode, QueueSettings } from "../core/queue.ts";
-import type { Lane, RunResult } from "../core/run.ts";
-import { type AgentState, parseState } from "../core/state.ts";
-import { type Choice, choose, onArrival, routeKey, steerableNow, type Waiting } from "../inbox/decide.ts";
+import type { Message } from "../core/message.ts";
+import type { Lane } from "../core/run.ts";
+import { parseState } from "../core/state.ts";
 import { Attempts } from "../runs/attempts.ts";
 import { Holding, LostHolding } from "../runs/holding.ts";
-import { type Lanes, Place } from "../runs/lanes.ts";
+import { Place } from "../runs/lanes.ts";
 import type { LiveRun } from "../runs/live-run.ts";
 import { failRun, runLoop } from "../runs/loop.ts";
 import { measureContext } from "../runs/make-room.ts";
 import { resumeRun } from "../runs/resume.ts";
-import type { RunPorts } from "../runs/run-ports.ts";
+import type { ActorHost } from "./actor-host.ts";
 import { BackgroundCompaction } from "./background-compaction.ts";
 import { changeSettings } from "./change-settings.ts";
 import { describeAgent } from "./describe-agent.ts";
 import { goBack } from "./go-back.ts";
 import { beginFresh, recordSilent, resetSession, settle, settleStop } from "./inbox-steps.ts";
+import { InboxView } from "./inbox-view.ts";
 import { isFlushDue, openFlush } from "./memory-flush.ts";
 import { stopOf } from "./subagents/tree.ts";
 import { laneOf, type RunChoice, steerInto, takeRun } from "./take.ts";
 import { removeForGood, windDown } from "./wind-down.ts";
-
-/** How many waiting messages are looked at first, and in each portion where all must be. */
-const FIRST_LOOK = 8;
-const LOOK_AHEAD = 256;
-
-export interface ActorHost {
-  readonly ports: RunPorts;
-  readonly lanes: Lanes;
-  readonly node: number;
-  readonly restore: "resume" | "discard";
-  /** Whether the agents that are claimed now are those an earlier process left. */
-  restoring(): boolean;
-  readonly startedAt: number;
-  /** Whether a session in which a person was last answered then is to end by itself (M10). */
-  isStale(agent: AgentRecord, lastInteractionAt: number, now: number): boolean;
-  /** The settings that hold for a message now. */
-  queueSettings(message: Message, state: AgentState): Required<QueueSettings>;
-  readonly dedupe: QueueDedupeMode;
-  /** Serialises the resumption of runs that were already resumed once without progress (M13). */
-  readonly suspects: { enter(): Promise<() => void> };
-  draining(): boolean;
-  /** Something may have been committed that nobody here knows of: the outbox looks for itself. */
-  rescan(): void;
-  /** A run, or a message without one, has ended. */
-  settled(messages: readonly { agentId: AgentId; seq: number }[], result: RunResult | undefined): void;
-  /** Claims an agent that nobody holds, for work that no message asks for; it is then woken. */
-  claim(agentId: AgentId): void;
-  /** The agent cannot be restored; the others go on. */
-  degraded(agentId: AgentId, reason: string): void;
-}
 
 export class Actor {
   readonly #host: ActorHost;
@@ -82,15 +50,9 @@ export class Actor {
   #place: Place | undefined;
   /** Lets the next suspect go on, where this agent's run is one (M13). */
   #cleared: (() => void) | undefined;
-  /** Messages that may enter the active run at its next step, as was decided when they arrived. */
-  #steerable = new Set<number>();
-  #seen = 0;
-  /** All that waited when we were woken from rest; nothing else has come since. */
-  #waits: Message | undefined;
   /** A run was refused because the agent, or one above it, was stopped. */
   #stopped = false;
-  /** Something that interrupts waits, perhaps behind much else. */
-  #interrupted = false;
+  readonly #inbox: InboxView;
   readonly #background = new BackgroundCompaction();
   readonly #attempts: Attempts;
   #flushWaits = false;
@@ -99,6 +61,7 @@ export class Actor {
     this.#host = host;
     this.agentId = agentId;
     this.#epoch = epoch;
+    this.#inbox = new InboxView(host, agentId);
     this.#attempts = new Attempts(host.ports);
     this.#discards = host.restore === "discard" && host.restoring();
   }
@@ -128,10 +91,10 @@ export class Actor {
   /** Something was posted, or the agent was claimed (again). `waits`: all that waits, where the one who wakes us knows. */
   wake(epoch: number, waits?: Message): void {
     this.#stir?.();
-    this.#waits = this.#working ? undefined : waits;
+    this.#inbox.known(this.#working ? undefined : waits);
     this.#epoch = Math.max(this.#epoch, epoch);
     this.#again = true;
-    if (this.#run) void this.#lookAtArrivals(this.#run);
+    if (this.#run && this.#holding) void this.#inbox.lookAtArrivals(this.#run, this.#holding.state);
     if (this.#working) return;
     this.#working = this.#work().finally(() => {
       this.#working = undefined;
@@ -180,58 +143,10 @@ export class Actor {
     this.#run?.end("lost");
   }
 
-  /** Looks at what arrived while a run is active: some of it ends the run, some may enter it at its next step. */
-  async #lookAtArrivals(run: LiveRun): Promise<void> {
-    try {
-      for (const waiting of await this.#arrivals()) {
-        const { message } = waiting;
-        const { state, body } = run;
-        const streaming = state === "streaming";
-        const compacting = state === "compacting";
-        const route = routeKey(body.delivery);
-        switch (onArrival(waiting, { streaming, compacting, route, lastSeq: Math.max(...body.seqs) })) {
-          case "end-stop":
-            run.end("person");
-            break;
-          case "end-reset":
-            run.end("reset");
-            break;
-          case "end-interrupt":
-            this.#interrupted = true;
-            run.end("interrupt");
-            break;
-          case "steer":
-            this.#steerable.add(message.seq);
-            break;
-          case "wait":
-            break;
-        }
-      }
-    } catch (error) {
-      this.#host.ports.log.warn("could not look at what arrived", { agent: this.agentId, error: errorText(error) });
-    }
-  }
-
-  /** What waits and was not looked at before in this run, and everything urgent. */
-  async #arrivals(): Promise<readonly Waiting[]> {
-    const { store } = this.#host.ports;
-    const fresh = await store.waiting(this.agentId, { limit: LOOK_AHEAD, afterSeq: this.#seen });
-    const urgent = await store.waiting(this.agentId, { limit: 8, urgent: true });
-    this.#seen = Math.max(this.#seen, fresh.at(-1)?.seq ?? 0);
-    return [...urgent, ...fresh].map((message) => this.#withSettings(message));
-  }
-
-  #withSettings(message: Message): Waiting {
-    const state = this.#holding?.state;
-    return { message, settings: this.#host.queueSettings(message, state as AgentState) };
-  }
-
   /** Between two steps: a summary that was written meanwhile is appended, what may be steered is taken into the run. */
   async #between(holding: Holding, run: LiveRun): Promise<void> {
     await this.#background.append(this.#host.ports, holding, run);
-    if (this.#steerable.size === 0) return;
-    const waiting = await this.#host.ports.store.waiting(this.agentId, { limit: LOOK_AHEAD });
-    const messages = steerableNow(waiting, routeKey(run.body.delivery), this.#steerable);
+    const messages = await this.#inbox.steerable(run);
     if (messages.length > 0) await steerInto(this.#host.ports, holding, run, messages);
   }
 
@@ -296,7 +211,7 @@ export class Actor {
   async #next(holding: Holding): Promise<boolean> {
     const { ports } = this.#host;
     // Whatever comes before the next choice may take what waits.
-    if (holding.runId || this.#stopped || holding.record.stopped) this.#waits = undefined;
+    if (holding.runId || this.#stopped || holding.record.stopped) this.#inbox.known(undefined);
     if (holding.runId) {
       await this.#resume(holding, holding.runId);
       return !holding.released;
@@ -319,7 +234,7 @@ export class Actor {
       }
     }
     if (await this.#background.append(ports, holding)) return true;
-    const { choice, messages, seen, now } = await this.#choose(holding);
+    const { choice, messages, seen, now } = await this.#inbox.choose(holding, this.#busyUntil);
     if (this.#discards && (await this.#discard(holding, messages))) return true;
     this.#discards = false;
     switch (choice.act) {
@@ -371,17 +286,6 @@ export class Actor {
     this.#stir = undefined;
   }
 
-  /** `seen`: the newest message of what was looked at in order. */
-  async #choose(
-    holding: Holding,
-  ): Promise<{ choice: Choice; messages: readonly Message[]; seen: number; now: number }> {
-    const { messages, urgent } = await this.#waiting(holding);
-    const waiting = messages.map((message) => this.#withSettings(message));
-    const now = this.#host.ports.clock.now();
-    const choice = choose({ now, waiting, urgent, busyUntil: this.#busyUntil, dedupe: this.#host.dedupe });
-    return { choice, messages, seen: messages.at(-1)?.seq ?? 0, now };
-  }
-
   /** Whether a person's message finds a session that should have ended by itself meanwhile. */
   #isStale({ record, state }: Holding, messages: readonly Message[], now: number): boolean {
     const last = state.lastInteractionAt;
@@ -405,27 +309,6 @@ export class Actor {
   #settled(messages: readonly Message[]): true {
     this.#host.settled(messages, undefined);
     return true;
-  }
-
-  /** What waits: its beginning where the first runs alone and nothing is dropped, otherwise all of it. */
-  async #waiting(holding: Holding): Promise<{ messages: readonly Message[]; urgent: readonly Message[] }> {
-    const { store } = this.#host.ports;
-    const known = this.#waits;
-    this.#waits = undefined;
-    const page = known ? [known] : await store.waiting(this.agentId, { limit: FIRST_LOOK });
-    const first = page[0];
-    if (!first || page.length < FIRST_LOOK)
-      return { messages: page, urgent: page.filter(({ body }) => isUrgent(body)) };
-    const urgent = await store.waiting(this.agentId, { limit: FIRST_LOOK, urgent: true });
-    const { mode, cap } = this.#host.queueSettings(first, holding.state);
-    const alone =
-      (mode === "queue" || mode === "steer") && !this.#interrupted && urgent.every(({ body }) => body.kind !== "user");
-    if (alone && ((await store.agent(this.agentId))?.waiting ?? 0) <= cap) return { messages: page, urgent };
-    const messages = [...page];
-    for (let more = page as readonly Message[]; ; messages.push(...more)) {
-      more = await store.waiting(this.agentId, { limit: LOOK_AHEAD, afterSeq: messages.at(-1)?.seq });
-      if (more.length === 0) return { messages, urgent };
-    }
   }
 
   /** Gives the agent back. Refused where a message came in between: then there is more to do (M3). */
@@ -463,7 +346,7 @@ export class Actor {
         return this.#settled(choice.messages);
       }
       // More came while it waited for a lane: what is taken is decided anew, a reset may go first.
-      const looked = this.#again ? await this.#choose(holding) : { choice, seen };
+      const looked = this.#again ? await this.#inbox.choose(holding, this.#busyUntil) : { choice, seen };
       const now = looked.choice;
       // What runs next may not be what the run was meant for.
       if (now.act !== "run" || now.messages[0]?.asRun !== choice.messages[0]?.asRun) return true;
@@ -475,7 +358,7 @@ export class Actor {
         return undefined;
       });
       if (!run) return true;
-      this.#interrupted = false;
+      this.#inbox.taken();
       if (now.dropped.length > 0) this.#settled(now.dropped.map(({ message }) => message));
       await this.#drive(holding, run);
       return !holding.released;
@@ -486,9 +369,9 @@ export class Actor {
 
   async #drive(holding: Holding, run: LiveRun): Promise<void> {
     this.#run = run;
-    this.#seen = 0;
+    this.#inbox.runBegins();
     // What came while the run was being opened is looked at once more, now that the run can be ended.
-    if (this.#again) void this.#lookAtArrivals(run);
+    if (this.#again) void this.#inbox.lookAtArrivals(run, holding.state);
     if (this.#host.draining()) run.end("drain");
     try {
       const exit = await runLoop(this.#host.ports, holding, run, () => this.#between(holding, run));
@@ -503,7 +386,7 @@ export class Actor {
       }
     } finally {
       this.#run = undefined;
-      this.#steerable.clear();
+      this.#inbox.runEnded();
     }
   }
 
@@ -584,7 +467,7 @@ export class Actor {
       // Nothing begins any more under a stop, not even what a crash interrupted (M20).
       if (await stopOf(ports.store, holding.record)) run.end("stop");
       // A reset or a stop may have been accepted before the crash.
-      void this.#lookAtArrivals(run);
+      void this.#inbox.lookAtArrivals(run, holding.state);
       // The suspect is cleared by its first new step, or by its end.
       const stop =
         leave &&

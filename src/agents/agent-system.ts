@@ -22,7 +22,7 @@ import { DEFAULT_OUTBOX, Outbox } from "../outbox/outbox.ts";
 import { RunEvents } from "../runs/events.ts";
 import { Lanes } from "../runs/lanes.ts";
 import type { RunState } from "../runs/live-run.ts";
-import type { ActorHost } from "./actor.ts";
+import type { ActorHost } from "./actor-host.ts";
 import { branchMessage, settingMessage } from "./agent-commands.ts";
 import { type AgentSystemOptions, PLAIN_QUEUE } from "./agent-system-options.ts";
 import { type Answer, Answers, type Waiting } from "./answers.ts";

@@ -4,7 +4,8 @@ import type { AgentId } from "../core/ids.ts";
 import type { Message } from "../core/message.ts";
 import type { Ports } from "../core/ports.ts";
 import type { LiveRun } from "../runs/live-run.ts";
-import { Actor, type ActorHost } from "./actor.ts";
+import { Actor } from "./actor.ts";
+import type { ActorHost } from "./actor-host.ts";
 
 /** Agents kept in memory while they rest. */
 const DEFAULT_WARM = 1_000;
