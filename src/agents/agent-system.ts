@@ -140,13 +140,13 @@ export class AgentSystem {
     const { clock, store, ids, log, connectors } = this.#ports;
     const outbox = new Outbox(
       { clock, store, ids, log, connectors },
-      { ...DEFAULT_OUTBOX, ...this.#options.outbox, node },
+      { ...DEFAULT_OUTBOX, ...this.#options.outbox, node, alone: this.#options.leaseMs === undefined },
     );
     this.#outbox = outbox;
     const ports = runPortsOf(this.#ports, this.#options, {
       events: this.events,
       subagents: this.subagents,
-      owed: (deliveries) => outbox.offer(deliveries),
+      owed: (deliveries, results) => outbox.offer(deliveries, results),
       posted: (posted) => this.#wakeIfOurs(posted),
     });
     const host: ActorHost = {

@@ -107,7 +107,7 @@ export async function settleCommand(
     ...(beside.ops ?? []),
   ];
   const { results } = await holding.commit({ site, ...beside, ops });
-  ports.owed(told);
+  ports.owed(told, results);
   ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
 }
 

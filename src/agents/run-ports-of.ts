@@ -1,6 +1,5 @@
 /** What the runs of a node act through: its ports, its settings, and what children and others add to a run's commits. */
 import type { Posted } from "../core/change.ts";
-import type { NewDelivery } from "../core/delivery.ts";
 import type { Ports } from "../core/ports.ts";
 import type { RunEvents } from "../runs/events.ts";
 import { DEFAULT_RUN_SETTINGS, type RunPorts } from "../runs/run-ports.ts";
@@ -13,7 +12,7 @@ const SILENT_LEASES = 4;
 export interface RunSurroundings {
   readonly events: RunEvents;
   readonly subagents: Subagents;
-  owed(deliveries: readonly NewDelivery[]): void;
+  owed: RunPorts["owed"];
   posted(posted: Posted): void;
 }
 
@@ -42,7 +41,7 @@ export function runPortsOf(ports: Ports, options: AgentSystemOptions, around: Ru
       ...((await hooks?.alsoAtSettle?.(agent, messages, reason)) ?? []),
     ],
     stopChildren: (agent) => subagents.stopChildren(agent),
-    owed: (deliveries) => around.owed(deliveries),
+    owed: around.owed,
     posted: (posted) => {
       for (const one of posted) around.posted(one);
     },

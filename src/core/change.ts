@@ -224,6 +224,8 @@ export type OpResult =
   | { readonly op: "agent.claim"; readonly epoch: number | undefined }
   | { readonly op: "agents.claim"; readonly claims: readonly { readonly agentId: AgentId; readonly epoch: number }[] }
   | { readonly op: "agent.release"; readonly released: boolean }
+  /** Said only where nothing else is owed to its target: it is the next to be sent there. */
+  | { readonly op: "delivery.add"; readonly next: DeliveryId }
   /** `told`: whether this agent's people know already, where the budget is reached. */
   | { readonly op: "budget.reserve"; readonly decision: BudgetDecision; readonly told: boolean }
   | { readonly op: "budget.forfeit"; readonly charged: number }

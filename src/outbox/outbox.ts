@@ -3,7 +3,7 @@
  * that after a crash it is sent again under the same id, looked up, or listed as unconfirmed, by what the channel can
  * tell (L5, L12). Order per target; a failing head blocks only its own target (M17).
  */
-import type { Change, CommitResult, Op } from "../core/change.ts";
+import type { Change, CommitResult, Op, OpResult } from "../core/change.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Connector, SendResult } from "../core/connector.ts";
 import { type Delivery, type DeliveryContext, type NewDelivery, targetKey } from "../core/delivery.ts";
@@ -23,6 +23,8 @@ export interface OutboxPorts {
 
 export interface OutboxOptions {
   readonly node: number;
+  /** Nobody else sends from this store: what is owed to a target is known here. */
+  readonly alone?: boolean;
   /** A delivery older than this fails instead of being tried again. */
   readonly maxAgeMs: number;
   /** How long one send may take before its outcome counts as unknown. */
@@ -59,9 +61,13 @@ export class Outbox {
     this.#options = options;
   }
 
-  /** Takes up deliveries that were just committed. */
-  offer(deliveries: readonly NewDelivery[]): void {
-    for (const delivery of deliveries) if (!delivery.ended) this.#serveTarget(targetKey(delivery.target));
+  /** Takes up deliveries that were just committed, with what the store said of them. */
+  offer(deliveries: readonly NewDelivery[], results: readonly (OpResult | undefined)[] = []): void {
+    for (const delivery of deliveries) {
+      if (delivery.ended) continue;
+      const isNext = results.some((one) => one?.op === "delivery.add" && one.next === delivery.id);
+      this.#serveTarget(targetKey(delivery.target), isNext ? delivery : undefined);
+    }
   }
 
   /** Looks at a target now, whatever it waits for: a person has moved a delivery of it by hand. */
@@ -106,14 +112,14 @@ export class Outbox {
     if (this.#active > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
   }
 
-  #serveTarget(key: string): void {
+  #serveTarget(key: string, next?: NewDelivery): void {
     if (this.#stop.signal.aborted) return;
     const known = this.#targets.get(key);
     if (known) {
       known.again = true;
       return;
     }
-    const target: Target = { key, again: false };
+    const target: Target = { key, again: false, next };
     this.#targets.set(key, target);
     this.#makeReady(target);
   }
@@ -142,7 +148,8 @@ export class Outbox {
       turn = { next: "wait", ms: 1_000 };
     }
     this.#active -= 1;
-    if (turn.next === "none" && !target.again) this.#targets.delete(target.key);
+    const isEmpty = turn.next === "none" || (turn.next === "left" && this.#options.alone && !target.unsure);
+    if (isEmpty && !target.again) this.#targets.delete(target.key);
     else if (!this.#stop.signal.aborted) {
       if (turn.next === "wait") this.#wait(target, turn.ms);
       else this.#makeReady(target);
@@ -162,8 +169,8 @@ export class Outbox {
 
   /** One turn of a target: reads its oldest delivery and takes it one step further. */
   async #attempt(target: Target): Promise<Turn> {
-    const { store, clock, connectors } = this.#ports;
-    const delivery = await store.deliveryHead(target.key);
+    const { clock, connectors } = this.#ports;
+    const delivery = await this.#head(target);
     if (!delivery) return { next: "none" };
     const known = connectors.get(delivery.target.channel ?? "");
     const connector = known?.elsewhere?.() ? undefined : known;
@@ -183,6 +190,15 @@ export class Outbox {
     const sending = await this.#move(delivery, { to: "sending" });
     if (!sending) return { next: "wait", ms: 50 };
     return this.#finish(target, sending, connector, await this.#send(sending, connector));
+  }
+
+  /** What is owed first to a target: as it was committed, where the store said that nothing stands before it. */
+  async #head(target: Target): Promise<Delivery | undefined> {
+    const { next } = target;
+    target.next = undefined;
+    if (next) return { ...next, n: 0, state: "pending", attempts: 0, nextAt: next.createdAt };
+    target.unsure = true;
+    return this.#ports.store.deliveryHead(target.key);
   }
 
   /** A wait that was sat out here is over, whatever the wall clock says; one from before a restart is never longer than it was. */
@@ -328,6 +344,10 @@ interface Target {
   readonly key: string;
   /** Something more was owed while its turn was under way. */
   again: boolean;
+  /** All that was owed to it when it was taken up. */
+  next?: NewDelivery;
+  /** More may be owed to it than was offered here. */
+  unsure?: boolean;
   /** A send of another node that does not answer, and since when. */
   silent?: { readonly id: DeliveryId; readonly attempts: number; readonly since: number };
   /** The delivery whose wait is being, or was, sat out here. */

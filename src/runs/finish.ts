@@ -102,7 +102,7 @@ export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, en
   holding.released = release?.op === "agent.release" && release.released;
   holding.runId = undefined;
   run.state = "ended";
-  ports.owed([...deliveries, ...also.flatMap((op) => (op.op === "delivery.add" ? [op.delivery] : []))]);
+  ports.owed([...deliveries, ...also.flatMap((op) => (op.op === "delivery.add" ? [op.delivery] : []))], results);
   ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
   return result;
 }

@@ -1,6 +1,6 @@
 /** What the loop is given: the world, the settings of this node, and who listens. */
 import type { AgentRecord } from "../core/agent.ts";
-import type { Op, Posted } from "../core/change.ts";
+import type { Op, OpResult, Posted } from "../core/change.ts";
 import type { ContextLimits } from "../core/compaction-settings.ts";
 import type { NewDelivery, Payload } from "../core/delivery.ts";
 import type { Message } from "../core/message.ts";
@@ -82,7 +82,7 @@ export interface RunPorts extends Ports {
   /** Whether agents may send, beside what each was told itself. */
   readonly sendPolicy?: SendPolicy;
   /** Told of deliveries that have just been committed. */
-  owed(deliveries: readonly NewDelivery[]): void;
+  owed(deliveries: readonly NewDelivery[], results: readonly (OpResult | undefined)[]): void;
   /** Told of messages to agents that a tool's step has just committed. */
   posted(posted: readonly Posted[]): void;
 }

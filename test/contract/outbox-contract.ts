@@ -44,6 +44,30 @@ export function outboxContract(open: Opener): void {
     expect(await get(world, "d2")).toBeUndefined();
   });
 
+  storeTest(
+    "a delivery is said to be the next of its target only where nothing else is owed there",
+    open,
+    async (world) => {
+      const a = await world.agent("a");
+      const next = async (one: NewDelivery) => {
+        const [said] = await world.done([add(one)], a.owner);
+        return said?.op === "delivery.add" ? said.next : undefined;
+      };
+      const elsewhere = { target: { channel: "test", to: "somebody else" } };
+      // A store need not say it; what it says must be true.
+      expect([undefined, "d1"]).toContain(await next(delivery(a.id, "d1")));
+      expect(await next(delivery(a.id, "d2"))).toBeUndefined();
+      expect([undefined, "e1"]).toContain(await next(delivery(a.id, "e1", elsewhere)));
+      await world.done([move("d1", "pending", 0, "sending")]);
+      await world.done([move("d2", "pending", 0, "failed")]);
+      expect(await next(delivery(a.id, "d3"))).toBeUndefined();
+      const ended = { state: "suppressed", reason: "silent reply" } as const;
+      await world.done([move("d1", "sending", 1, "sent"), move("d3", "pending", 0, "failed")]);
+      expect(await next(delivery(a.id, "d4", { ended }))).toBeUndefined();
+      expect([undefined, "d5"]).toContain(await next(delivery(a.id, "d5")));
+    },
+  );
+
   storeTest("the same delivery is not owed twice", open, async (world) => {
     const a = await world.agent("a");
     await world.done([add(delivery(a.id, "d1"))], a.owner);

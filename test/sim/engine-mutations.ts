@@ -103,6 +103,36 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     ports: reading((store) => ({ deliveryHead: (target) => newestTo(store, target) })),
   },
   {
+    name: "said to be next",
+    about: "the store says of each delivery that nothing else is owed to its target",
+    law: "L2",
+    scenario: "shared-target",
+    seeds: 30,
+    ports: committing(async (store, change) => {
+      const done = await store.commit(change);
+      if (!done.ok) return done;
+      const results = change.ops.map((op, index) =>
+        op.op === "delivery.add" ? ({ op: "delivery.add", next: op.delivery.id } as const) : done.results[index],
+      );
+      return { ok: true, results };
+    }),
+  },
+  {
+    name: "said to be alone",
+    about: "the store says of each message that nothing else waits at its agent",
+    law: "L2",
+    scenario: "bursts",
+    seeds: 30,
+    ports: committing(async (store, change) => {
+      const done = await store.commit(change);
+      if (!done.ok) return done;
+      const results = done.results.map((one) =>
+        one?.op === "message.post" ? ({ ...one, alone: true } as const) : one,
+      );
+      return { ok: true, results };
+    }),
+  },
+  {
     name: "every tool safe",
     about: "tools that must not be repeated say that they may be",
     law: "L4",

@@ -1,5 +1,5 @@
 /** Ops on the outbox. Every move names the state it starts from, so that two senders cannot both win (L12). */
-import type { Op } from "../../core/change.ts";
+import type { Op, OpResult } from "../../core/change.ts";
 import { type DeliveryState, type NewDelivery, targetKey } from "../../core/delivery.ts";
 import { type Applying, ownerOf } from "./apply-change.ts";
 import { RefusedChange } from "./refused.ts";
@@ -8,23 +8,25 @@ type OpOf<Name extends Op["op"]> = Extract<Op, { op: Name }>;
 
 const ENDED: readonly DeliveryState[] = ["sent", "suppressed", "failed", "unconfirmed"];
 
-export function addDelivery(applying: Applying, delivery: NewDelivery): undefined {
+export function addDelivery(applying: Applying, delivery: NewDelivery): OpResult | undefined {
+  const { db } = applying;
   const owner = ownerOf(applying);
-  applying.db
-    .statement("insert-delivery")
-    .run(
-      delivery.id,
-      owner.no,
-      delivery.runId ?? null,
-      delivery.ended?.state ?? "pending",
-      delivery.createdAt,
-      delivery.createdAt,
-      delivery.ended ? applying.change.at : null,
-      delivery.ended?.reason ?? null,
-      targetKey(delivery.target),
-      JSON.stringify(delivery.payload),
-    );
+  const target = targetKey(delivery.target);
+  const isNext = !delivery.ended && db.statement("select-owed-to").get(target) === undefined;
+  db.statement("insert-delivery").run(
+    delivery.id,
+    owner.no,
+    delivery.runId ?? null,
+    delivery.ended?.state ?? "pending",
+    delivery.createdAt,
+    delivery.createdAt,
+    delivery.ended ? applying.change.at : null,
+    delivery.ended?.reason ?? null,
+    target,
+    JSON.stringify(delivery.payload),
+  );
   applying.touched.add(owner.no);
+  return isNext ? { op: "delivery.add", next: delivery.id } : undefined;
 }
 
 export function moveDelivery({ db, change, touched }: Applying, op: OpOf<"delivery.move">): undefined {
