@@ -22,7 +22,7 @@ import { BackgroundCompaction } from "./background-compaction.ts";
 import { changeSettings } from "./change-settings.ts";
 import { describeAgent } from "./describe-agent.ts";
 import { goBack } from "./go-back.ts";
-import { beginFresh, recordSilent, resetSession, settle, settleStop } from "./inbox-steps.ts";
+import { answerAboutChildren, beginFresh, recordSilent, resetSession, settle, settleStop } from "./inbox-steps.ts";
 import { InboxView } from "./inbox-view.ts";
 import { isFlushDue, openFlush } from "./memory-flush.ts";
 import { stopOf } from "./subagents/tree.ts";
@@ -146,6 +146,10 @@ export class Actor {
   /** Between two steps: a summary that was written meanwhile is appended, what may be steered is taken into the run. */
   async #between(holding: Holding, run: LiveRun): Promise<void> {
     await this.#background.append(this.#host.ports, holding, run);
+    for (const question of await this.#inbox.questions()) {
+      await answerAboutChildren(this.#host.ports, holding, question);
+      this.#settled([question]);
+    }
     const messages = await this.#inbox.steerable(run);
     if (messages.length > 0) await steerInto(this.#host.ports, holding, run, messages);
   }
@@ -298,6 +302,7 @@ export class Actor {
     const { ports } = this.#host;
     if (message.body.kind === "setting") return changeSettings(ports, holding, message);
     if (message.body.kind === "describe") return describeAgent(ports, holding, message);
+    if (message.body.kind === "subagents") return answerAboutChildren(ports, holding, message);
     if (message.body.kind !== "branch") return settle(ports, holding, "settle", [message], "recorded", reason);
     // What is being summarised is perhaps no longer on the way.
     this.#background.stop();

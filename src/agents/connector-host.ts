@@ -60,6 +60,9 @@ export function hostFor(
         const body = { kind: "compact", ...(instructions ? { instructions } : {}) } as const;
         return told(await post({ ...common(incoming), body }));
       }
+      if (command.name === "subagents") {
+        return told(await post({ ...common(incoming), body: { kind: "subagents", command: command.text } }));
+      }
       if (command.name === "queue") {
         return told(await post({ ...common(incoming), body: { kind: "setting", queue: command.settings } }));
       }

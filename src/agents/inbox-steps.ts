@@ -90,6 +90,16 @@ export async function settleStop(ports: RunPorts, holding: Holding, message: Mes
   await settleCommand(ports, holding, message, { site: "stop", reason, text }, { ops: also });
 }
 
+/** A question about the agent's children: answered at rest, or between two steps of a run. */
+export async function answerAboutChildren(ports: RunPorts, holding: Holding, message: Message): Promise<void> {
+  if (message.body.kind !== "subagents") return;
+  const { command } = message.body;
+  const { text, ops } = (await ports.aboutChildren?.(holding.record, command)) ?? { text: "No children.", ops: [] };
+  const also = ops.map((op) => claiming(op, holding.node));
+  const reason = "children were asked for";
+  await settleCommand(ports, holding, message, { site: "subagents", reason, text }, { ops: also });
+}
+
 type Beside = Partial<Pick<Parameters<Holding["commit"]>[0], "ops" | "append" | "state" | "begins">>;
 
 /** Settles a person's command and owes them a word about it, in one commit. */

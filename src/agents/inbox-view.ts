@@ -32,6 +32,8 @@ export class InboxView {
   #waits: Message | undefined;
   /** Messages that may enter the active run at its next step, as was decided when they arrived. */
   readonly #steerable = new Set<number>();
+  /** Messages that ask what is going on, to be answered at the next step. */
+  readonly #questions = new Set<number>();
   #seen = 0;
   /** Something that interrupts waits, perhaps behind much else. */
   #interrupted = false;
@@ -65,6 +67,7 @@ export class InboxView {
   }
   runEnded(): void {
     this.#steerable.clear();
+    this.#questions.clear();
   }
 
   /** Looks at what arrived while a run is active: some of it ends the run, some may enter it at its next step. */
@@ -89,6 +92,9 @@ export class InboxView {
           case "steer":
             this.#steerable.add(waiting.message.seq);
             break;
+          case "answer":
+            this.#questions.add(waiting.message.seq);
+            break;
           case "wait":
             break;
         }
@@ -103,6 +109,13 @@ export class InboxView {
     if (this.#steerable.size === 0) return [];
     const waiting = await this.#host.ports.store.waiting(this.#agentId, { limit: LOOK_AHEAD });
     return steerableNow(waiting, routeKey(run.body.delivery), this.#steerable);
+  }
+
+  /** What is answered before the run's next step, each once. */
+  async questions(): Promise<readonly Message[]> {
+    if (this.#questions.size === 0) return [];
+    const waiting = await this.#host.ports.store.waiting(this.#agentId, { limit: LOOK_AHEAD });
+    return waiting.filter(({ seq }) => this.#questions.delete(seq));
   }
 
   /** What waits and was not looked at before in this run, and everything urgent. */

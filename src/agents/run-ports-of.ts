@@ -4,6 +4,7 @@ import type { Ports } from "../core/ports.ts";
 import type { RunEvents } from "../runs/events.ts";
 import { DEFAULT_RUN_SETTINGS, type RunPorts } from "../runs/run-ports.ts";
 import type { AgentSystemOptions } from "./agent-system-options.ts";
+import { answerSubagentsCommand } from "./subagents/chat-command.ts";
 import type { Subagents } from "./subagents/subagents.ts";
 
 /** For so many leases nodes that fell silent are expected back before a run is failed for them (M13). */
@@ -41,6 +42,7 @@ export function runPortsOf(ports: Ports, options: AgentSystemOptions, around: Ru
       ...((await hooks?.alsoAtSettle?.(agent, messages, reason)) ?? []),
     ],
     stopChildren: (agent) => subagents.stopChildren(agent),
+    aboutChildren: (agent, command) => answerSubagentsCommand(ports, subagents, agent, command),
     owed: around.owed,
     posted: (posted) => {
       for (const one of posted) around.posted(one);

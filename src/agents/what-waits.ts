@@ -60,6 +60,8 @@ function duringRun(one: Waiting, run: LiveRun): string {
     case "end-reset":
     case "end-stop":
       return `ends run ${run.id}`;
+    case "answer":
+      return `is answered at the next step of run ${run.id}`;
     case "wait":
       return one.settings.mode === "collect"
         ? "waits for the run, then joins one prompt with its route"

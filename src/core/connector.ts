@@ -51,6 +51,8 @@ export type IncomingCommand = Omit<IncomingMessage, "text" | "files"> & {
     | { readonly name: "reset"; readonly text?: string }
     | { readonly name: "stop" }
     | { readonly name: "compact"; readonly instructions?: string }
+    /** What the agent has started: `text` says what is wanted of it. */
+    | { readonly name: "subagents"; readonly text: string }
     /** How to treat what arrives while the agent is busy; `null`: back to the default. */
     | { readonly name: "queue"; readonly settings: Partial<QueueSettings> | null }
     /** Whether the agent may send at all; `null`: what the rules say. Only the owner may say so. */

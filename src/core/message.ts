@@ -81,6 +81,8 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     permissions: permissionsSchema.optional(),
   }),
   z.object({ kind: z.literal("restore") }),
+  /** A person's question about what the agent has started, or an order to it; see `/subagents`. */
+  z.object({ kind: z.literal("subagents"), command: z.string() }),
   z.object({ kind: z.literal("compact"), instructions: z.string().optional() }),
   z.object({
     kind: z.literal("permission"),

@@ -71,6 +71,7 @@ export function messageEntry(message: Message, runId?: RunId): Bare | undefined 
     case "setting":
     case "describe":
     case "branch":
+    case "subagents":
     case "restore":
     case "compact":
     case "permission":

@@ -123,6 +123,8 @@ function withoutRun(waiting: readonly Waiting[]): Choice | undefined {
       return { act: "settle", message, reason: "settings changed" };
     case "branch":
       return { act: "settle", message, reason: "went back" };
+    case "subagents":
+      return { act: "settle", message, reason: "children were asked for" };
     case "reset":
       return { act: "reset", message };
     case "stop":
@@ -226,12 +228,14 @@ export interface BusyAgent {
 }
 
 /** What becomes of a message that arrives while a run is active. */
-export type Arrival = "end-stop" | "end-reset" | "end-interrupt" | "steer" | "wait";
+export type Arrival = "end-stop" | "end-reset" | "end-interrupt" | "steer" | "answer" | "wait";
 
 export function onArrival({ message, settings }: Waiting, run: BusyAgent): Arrival {
   const { body, seq } = message;
   if (body.kind === "stop") return seq > run.lastSeq ? "end-stop" : "wait";
   if (body.kind === "reset") return body.by === "person" ? "end-reset" : "wait";
+  // Who asks what is going on does not want to wait until nothing is.
+  if (body.kind === "subagents") return "answer";
   if (!isRunnable(message)) return "wait";
   // An answer goes where its message came from, so only the run's own route can be steered into it.
   const same = routeOf(message) === run.route && !runsAlone(message);

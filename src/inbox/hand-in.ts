@@ -23,6 +23,8 @@ export function handIn(
       return host.command({ ...origin, command: { name: "reset", text: typed.text } });
     case "compact":
       return host.command({ ...origin, command: { name: "compact", instructions: typed.instructions } });
+    case "subagents":
+      return host.command({ ...origin, command: { name: "subagents", text: typed.text } });
     case "queue":
       return host.command({ ...origin, command: { name: "queue", settings: typed.settings } });
     case "send":

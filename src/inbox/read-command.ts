@@ -15,6 +15,8 @@ export type Typed =
   | { readonly kind: "reset"; readonly text?: string }
   /** `instructions`: what a person wants to be heeded in the summary. */
   | { readonly kind: "compact"; readonly instructions?: string }
+  /** `text`: what is wanted of the children. */
+  | { readonly kind: "subagents"; readonly text: string }
   /** `null`: back to the default. */
   | { readonly kind: "queue"; readonly settings: Partial<QueueSettings> | null }
   | { readonly kind: "send"; readonly policy: SendDecision | null }
@@ -27,6 +29,8 @@ export function readTyped(text: string, triggers?: readonly string[], mentions?:
   if (reset) return { kind: "reset", ...(reset.text ? { text: reset.text } : {}) };
   const compact = /^\/compact(?:\s*:)?(?:\s+([\s\S]+))?$/iu.exec(text.trim());
   if (compact) return { kind: "compact", ...(compact[1] ? { instructions: compact[1].trim() } : {}) };
+  const subagents = /^\/subagents(?:\s*:)?(?:\s+([\s\S]+))?$/iu.exec(text.trim());
+  if (subagents) return { kind: "subagents", text: subagents[1]?.trim() ?? "" };
   const policy = parseSendDirective(text);
   if (policy !== undefined) return { kind: "send", policy };
   const directive = parseQueueDirective(text);

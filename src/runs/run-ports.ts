@@ -73,6 +73,8 @@ export interface RunPorts extends Ports {
   alsoAtSettle?(agent: AgentRecord, messages: readonly Message[], reason: string): Promise<readonly Op[]>;
   /** What stops the children of an agent whose person said stop, and how many of them there are. */
   stopChildren?(agent: AgentRecord): Promise<{ readonly ops: readonly Op[]; readonly stopped: number }>;
+  /** What a person is told who asked for an agent's children, and what they wanted changed. */
+  aboutChildren?(agent: AgentRecord, command: string): Promise<{ readonly text: string; readonly ops: readonly Op[] }>;
   /** What a run's answer becomes before it is owed; undefined leaves it as it is. */
   replyOf?(agent: AgentRecord, run: LiveRun, said: Said): Reply | undefined;
   /** The state of the fresh session a run begins in; undefined where it goes on in the agent's session. */
