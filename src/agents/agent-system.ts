@@ -29,7 +29,7 @@ import { type Answer, Answers, type Waiting } from "./answers.ts";
 import { hostFor } from "./connector-host.ts";
 import { Crowd } from "./crowd.ts";
 import { diagnose } from "./diagnose.ts";
-import { type EndingHost, removeAgent, stopAgent } from "./end-agents.ts";
+import { type EndingHost, removeAgent, removeSwarm, stopAgent } from "./end-agents.ts";
 import { readTree } from "./live-tree.ts";
 import { Membership } from "./membership.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
@@ -261,6 +261,11 @@ export class AgentSystem {
   /** Stops an agent with all it has started, and removes it for ever once it rests. Its children still report. */
   remove(agentId: AgentId, reason = "removed by a person"): Promise<void> {
     return removeAgent(this.#ports, this.#ending, agentId, reason);
+  }
+
+  /** Takes a swarm's name back; its agents are removed as they come to rest. */
+  removeSwarm(nametag: string, by = "a person"): Promise<void> {
+    return removeSwarm(this.#ports, this.#ending, nametag, by);
   }
 
   get #ending(): EndingHost {

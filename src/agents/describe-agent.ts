@@ -16,8 +16,14 @@ export async function describeAgent(ports: RunPorts, holding: Holding, message: 
     await holding.commit({ site: "describe", ops: [{ op: "message.settle", settlements: [refused] }] });
     return;
   }
-  const { description, systemPrompt, workspaceDir, permissions } = body;
-  const described = { ...descriptor, description, systemPrompt, ...(workspaceDir ? { workspaceDir } : {}) };
+  const { description, systemPrompt, workspaceDir, username, permissions } = body;
+  const described = {
+    ...descriptor,
+    description,
+    systemPrompt,
+    ...(workspaceDir ? { workspaceDir } : {}),
+    ...(username ? { username } : {}),
+  };
   await holding.commit({
     site: "describe",
     ops: [

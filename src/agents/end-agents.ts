@@ -5,6 +5,7 @@ import { NotFoundError, TimeoutError } from "../core/errors.ts";
 import type { AgentId, SessionKey } from "../core/ids.ts";
 import type { Ports } from "../core/ports.ts";
 import { DEFAULT_WAIT_MS } from "./answers.ts";
+import { removeSwarmOps } from "./remove-swarm.ts";
 import { stopOps } from "./subagents/stop.ts";
 
 export interface EndingHost {
@@ -19,10 +20,17 @@ export interface EndingHost {
 const REMOVE_AGAIN_MS = 200;
 
 export async function stopAgent(ports: Ports, host: EndingHost, agentId: AgentId, reason: string): Promise<void> {
-  const ops = await stopOps(ports.store, agentId, reason, ports.clock.now());
+  await changeClaiming(host, "agent.stop", await stopOps(ports.store, agentId, reason, ports.clock.now()));
+}
+
+export async function removeSwarm(ports: Ports, host: EndingHost, nametag: string, by: string): Promise<void> {
+  await changeClaiming(host, "swarm.remove", await removeSwarmOps(ports.store, nametag, by, ports.clock.now()));
+}
+
+function changeClaiming(host: EndingHost, site: string, ops: readonly Op[]): Promise<void> {
   const claimFor = host.claimFor();
-  await host.change(
-    "agent.stop",
+  return host.change(
+    site,
     ops.map((op) => (op.op === "message.post" ? { ...op, claimFor } : op)),
   );
 }

@@ -19,7 +19,8 @@ export interface MembershipOptions {
 }
 
 const CLAIM_BATCH = 100;
-const DOUBT_MS = 1_000;
+/** When our own agents are looked at after a commit was not answered: it may be applied after the first look, and after the second. */
+const DOUBT_MS = [1_000, 5_000, 25_000] as const;
 /** Every so manieth look names our own agents too: a claim may be applied long after we gave its commit up. */
 const LOOKS_PER_CHECK = 10;
 
@@ -33,6 +34,8 @@ export class Membership {
   #left = false;
   #doubt = false;
   #looking = false;
+  /** How often we have looked since the last doubt. */
+  #doubts = 0;
   #looks = 0;
   #started = false;
   /** Whether the lease is known to have ended; only joining again ends that. */
@@ -110,15 +113,28 @@ export class Membership {
     }
   }
 
-  /** A commit that may have claimed an agent was not answered: the next look names our own agents too. */
+  /** A commit that may have claimed an agent was not answered: the next looks name our own agents too. */
   doubt(): void {
     this.#doubt = true;
-    if (this.#looking) return;
-    this.#looking = true;
-    const cancel = this.#ports.clock.after(DOUBT_MS, () => {
-      this.#looking = false;
+    this.#doubts = 0;
+    if (!this.#looking) this.#lookAgain();
+  }
+
+  #lookAgain(): void {
+    const ms = DOUBT_MS[this.#doubts];
+    this.#looking = ms !== undefined;
+    if (ms === undefined) return;
+    this.#doubts += 1;
+    const cancel = this.#ports.clock.after(ms, () => {
       this.#cancels.delete(cancel);
-      if (!this.#left) void this.claimAll().catch(() => this.doubt());
+      this.#looking = false;
+      if (this.#left) return;
+      this.#doubt = true;
+      this.claimAll()
+        .catch(() => this.doubt())
+        .finally(() => {
+          if (!this.#looking && !this.#left) this.#lookAgain();
+        });
     });
     this.#cancels.add(cancel);
   }

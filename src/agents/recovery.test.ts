@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Change } from "../core/change.ts";
 import { TimeoutError } from "../core/errors.ts";
 import type { AgentId, ChangeId, RunId } from "../core/ids.ts";
 import type { ReplayPolicy } from "../core/run.ts";
@@ -547,5 +548,20 @@ describe("several channels after a restart", () => {
     await nest.tell("two", { on: "other" });
     expect(nest.shown("test")).toEqual(["answer to one"]);
     expect(nest.shown("other")).toEqual(["answer to two"]);
+  });
+});
+
+describe("a message whose acceptance was not answered", () => {
+  it("is answered also where it is applied long after we had looked for it", async () => {
+    const nest = await Nest.open();
+    const late: Change[] = [];
+    nest.fate = (change) => (change.site === "accept" && late.push(change) > 0 ? "unknown-lost" : "go");
+    await expect(nest.say("hello")).rejects.toThrow("nobody knows");
+    nest.fate = () => "go";
+    await nest.advance(3_000);
+    // Claimed for this node by a commit nobody here has heard of.
+    expect((await nest.store.commit(late[0] as Change)).ok).toBe(true);
+    await nest.advance(10_000);
+    expect(nest.shown()).toEqual(["answer to hello"]);
   });
 });

@@ -48,6 +48,10 @@ export const REGISTRY: Registry = {
     summary: "list the children agents have started; inspect, tell, stop and release one",
     load: async () => (await import("./commands/subagents.ts")).subagentsCommand,
   },
+  swarms: {
+    summary: "list swarms, show one and take its name back",
+    load: async () => (await import("./commands/swarms.ts")).swarmsCommand,
+  },
   tree: {
     summary: "show who started whom, how each stands, and what it used",
     load: async () => (await import("./commands/tree.ts")).treeCommand,

@@ -58,8 +58,9 @@ export const isForeground = (descriptor: AgentDescriptor): boolean => descriptor
 export function labelOf(descriptor: AgentDescriptor): string {
   switch (descriptor.type) {
     case "subagent":
-    case "permanent":
       return descriptor.name;
+    case "permanent":
+      return descriptor.username === undefined ? descriptor.name : `${descriptor.name} (@${descriptor.username})`;
     case "cron":
       return descriptor.name ?? "cron task";
     case "system":

@@ -78,6 +78,7 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     description: z.string().min(1),
     systemPrompt: z.string().min(1),
     workspaceDir: z.string().min(1).optional(),
+    username: z.string().min(1).optional(),
     permissions: permissionsSchema.optional(),
   }),
   z.object({ kind: z.literal("restore") }),

@@ -32,6 +32,7 @@ import { deliveryRoute, dropRoute, outboxRoute, retryRoute } from "./routes/outb
 import { abortRoute, agentEventsRoute, runEventsRoute, runRoute, steerRoute, waitRoute } from "./routes/run-routes.ts";
 import { sessionRoute, sessionsRoute } from "./routes/session-routes.ts";
 import { budgetsRoute, liftRoute, usageRoute } from "./routes/spend-routes.ts";
+import { removeSwarmRoute, swarmRoute, swarmsRoute } from "./routes/swarm-routes.ts";
 import { mintRoute, revokeRoute, tokensRoute } from "./routes/token-routes.ts";
 import { childrenRoute, diagnosisRoute, treeEventsRoute, treeRoute } from "./routes/tree-routes.ts";
 import {
@@ -72,6 +73,9 @@ export const ROUTES: readonly Route[] = [
   removeAgentRoute,
   patchRoute,
   childrenRoute,
+  swarmsRoute,
+  swarmRoute,
+  removeSwarmRoute,
   agentRunsRoute,
   agentEventsRoute,
   runRoute,

@@ -1,5 +1,6 @@
 /** Gives the tools that reach other agents their world: the store, and the engine that is there only after its tools are. */
 import type { AgentSystem } from "../agents/agent-system.ts";
+import { removeSwarmOps } from "../agents/remove-swarm.ts";
 import { seedAgent } from "../agents/seed-agent.ts";
 import { permissionsOf } from "../agents/subagents/permissions.ts";
 import type { SubagentSettings } from "../agents/subagents/settings.ts";
@@ -42,6 +43,7 @@ export function agentsWorldOf(parts: AgentsWorldParts): AgentsWorld {
         { to, body, key, replayHorizonMs: REPLAY_MS, also },
         { from, timeoutMs, signal, edge: key, sinceAccepted: true },
       ),
+    removeSwarm: (nametag, by) => removeSwarmOps(store, nametag, by, clock.now()),
     diagnose: () => system().diagnose(),
   };
 }

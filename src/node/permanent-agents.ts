@@ -50,7 +50,8 @@ async function read(store: Pick<StoreReader, "agentsOfKind">): Promise<readonly 
     const page: readonly AgentRecord[] = await store.agentsOfKind("permanent", { limit: PAGE, after: last?.id });
     for (const { id, descriptor, stopped } of page) {
       if (descriptor.type !== "permanent" || stopped) continue;
-      agents.push({ id, name: descriptor.name, description: descriptor.description });
+      const { name, description, username } = descriptor;
+      agents.push({ id, name, description, ...(username === undefined ? {} : { username }) });
     }
     last = page.length < PAGE ? undefined : page.at(-1);
   } while (last && agents.length < MOST_LISTED);

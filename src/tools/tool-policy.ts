@@ -40,6 +40,7 @@ export const CHILD_DENY_LASTING: readonly string[] = [
   "create_permanent_agent",
   "remove_permanent_agent",
   "create_swarm",
+  "remove_swarm",
   "send_user_message",
 ];
 

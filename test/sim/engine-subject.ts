@@ -74,7 +74,7 @@ export const engine: SubjectUnderTest = {
     );
     await system.load();
     await system.start();
-    triggers?.start(system);
+    await triggers?.start(system);
     return {
       async drain() {
         await triggers?.stop();

@@ -34,6 +34,8 @@ export interface PermanentAgent {
   readonly id: string;
   readonly name: string;
   readonly description: string;
+  /** What it is called on screens beside its name. */
+  readonly username?: string;
 }
 
 export interface SystemPrompt {
@@ -132,7 +134,10 @@ function permanentAgentsText(agents: readonly PermanentAgent[]): string {
   if (agents.length === 0) return "";
   const lines = [...agents]
     .sort((a, b) => byName(a, b) || (a.id < b.id ? -1 : 1))
-    .map(({ id, name, description }) => `- ${safe(name)} (${id}): ${safe(description)}`);
+    .map(({ id, name, username, description }) => {
+      const also = username === undefined ? "" : `, @${safe(username)}`;
+      return `- ${safe(name)} (${id}${also}): ${safe(description)}`;
+    });
   return ["<permanent_agents>", ...lines, "</permanent_agents>"].join("\n");
 }
 

@@ -19,7 +19,7 @@ export interface Sweep {
 
 const PORTION = 100;
 /** Others may have ended children meanwhile: looked for at the latest after this. */
-const LOOK_AGAIN_MS = 10 * 60_000;
+const LOOK_AGAIN_MS = 60_000;
 /** What cannot be put away yet is tried again after this. */
 const LATER_MS = 60_000;
 

@@ -7,6 +7,7 @@ import { createSwarmTool } from "./create-swarm.ts";
 import { diagnoseTool } from "./diagnose.ts";
 import { readMessageFileTool } from "./read-message-file.ts";
 import { removePermanentAgentTool } from "./remove-permanent-agent.ts";
+import { removeSwarmTool } from "./remove-swarm.ts";
 import { sendAgentMessageTool, sendSessionMessageTool } from "./send-agent-message.ts";
 import { sendUserMessageTool } from "./send-user-message.ts";
 import { sessionStatusTool } from "./session-status.ts";
@@ -25,6 +26,7 @@ export const agentTools = (world: AgentsWorld): readonly Tool[] => [
   createPermanentAgentTool(world),
   removePermanentAgentTool(world),
   createSwarmTool(world),
+  removeSwarmTool(world),
   sendUserMessageTool(world),
   diagnoseTool(world),
 ];

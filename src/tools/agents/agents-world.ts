@@ -34,6 +34,8 @@ export interface AgentsWorld {
   workspaceFor(profile: string, directory: string | undefined): Promise<string | undefined>;
   /** What is under way and what is stuck. */
   diagnose(): Promise<Diagnosis>;
+  /** What takes a swarm's name back, with all its agents. Throws where there is none. */
+  removeSwarm(nametag: string, by: string): Promise<readonly Op[]>;
   /** Posts a message and waits for the end of the run that takes it; again with the same key it waits for the same one. */
   ask(asking: Asking): Promise<Asked>;
 }

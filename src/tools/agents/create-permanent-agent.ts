@@ -19,6 +19,7 @@ const input = z.object({
   description: z.string().describe("What it is for, in a sentence: every agent reads this"),
   systemPrompt: z.string().describe("What it is told about itself and its work"),
   workspaceDir: z.string().optional().describe("A directory of its own inside the workspace"),
+  username: z.string().optional().describe("What it is called on screens beside its name"),
   agentId: z.string().optional().describe("The permanent agent to change, by its id"),
   permissions: z.array(z.string()).min(1).optional().describe("Permissions it gets of yours, such as @network"),
 });
@@ -51,9 +52,10 @@ interface Wanted {
   readonly description: string;
   readonly systemPrompt: string;
   readonly workspaceDir?: string;
+  readonly username?: string;
 }
 
-function checked({ name, description, systemPrompt, workspaceDir }: Input): Wanted {
+function checked({ name, description, systemPrompt, workspaceDir, username }: Input): Wanted {
   const needed = (text: string, what: string): string => {
     if (text.trim() === "") throw new InvalidInputError(`Permanent agent ${what} is required.`);
     return text.trim();
@@ -63,6 +65,7 @@ function checked({ name, description, systemPrompt, workspaceDir }: Input): Want
     description: needed(description, "description"),
     systemPrompt: needed(systemPrompt, "system prompt"),
     ...(workspaceDir?.trim() ? { workspaceDir: workspaceDir.trim() } : {}),
+    ...(username?.trim() ? { username: username.trim().replace(/^@/u, "") } : {}),
   };
 }
 
@@ -105,13 +108,14 @@ async function change(
     throw new InvalidInputError(`A permanent agent keeps its name: this one is ${name}.`);
   }
   const workingDir = await world.workspaceFor(known.profile, wanted.workspaceDir);
-  const { description, systemPrompt, workspaceDir } = wanted;
+  const { description, systemPrompt, workspaceDir, username } = wanted;
   const body = {
     kind: "describe",
     by: agent.id,
     description,
     systemPrompt,
     ...(workspaceDir === undefined ? {} : { workspaceDir }),
+    ...(username === undefined ? {} : { username }),
     ...(permissions || workingDir ? { permissions: { ...permissions, ...(workingDir ? { workingDir } : {}) } } : {}),
   } as const;
   const message = { body, acceptedAt: world.clock.now() };

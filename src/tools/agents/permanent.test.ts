@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { channel, dieAt, gate, lastText, stall } from "../../agents/engine.test-kit.ts";
 import type { AgentRecord } from "../../core/agent.ts";
+import { labelOf } from "../../core/descriptor.ts";
 import { openFlock, permanent, person, textOf } from "./agents.test-kit.ts";
 
 const about = { name: "Night Clerk", description: "sits at the door", systemPrompt: "You open the door." };
@@ -16,6 +17,21 @@ describe("create_permanent_agent", () => {
     expect(textOf(made)).toBe(`Permanent agent created: ${clerk.id} (name: Night Clerk).`);
     expect(clerk.descriptor).toEqual({ type: "permanent", id: clerk.id, ...about });
     expect([clerk.sessionKey, clerk.nextSeq]).toEqual(["agent:main:permanent:night%20clerk", 1]);
+  });
+
+  it("bears what it is called on screens, and takes another", async () => {
+    const flock = await openFlock();
+    const me = await flock.make(owner);
+    const made = await flock.call(me, "create_permanent_agent", { ...about, username: "@night" });
+    await flock.commit(made.ops ?? []);
+    const clerk = (await flock.nest.store.agentsOfKind("permanent", { limit: 10 }))[0] as AgentRecord;
+    expect(labelOf(clerk.descriptor)).toBe("Night Clerk (@night)");
+    const changed = await flock.call(me, "create_permanent_agent", { ...about, username: "dawn" });
+    await flock.commit(
+      (changed.ops ?? []).map((op) => (op.op === "message.post" ? { ...op, claimFor: flock.nest.system.node } : op)),
+    );
+    await flock.nest.restart();
+    expect(labelOf((await flock.nest.store.agent(clerk.id))?.descriptor as never)).toBe("Night Clerk (@dawn)");
   });
 
   it("changes the one that has the name, in any case, or the id; it keeps its name and its id", async () => {

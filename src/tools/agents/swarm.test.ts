@@ -131,3 +131,52 @@ describe("a swarm's agent", () => {
     expect(await flock.nest.store.waiting(ann.id as AgentId, { limit: 5 })).toEqual([]);
   });
 });
+
+describe("remove_swarm", () => {
+  /** A desk with two guests, one of whom waits for an answer. */
+  async function withGuests() {
+    const flock = await withDesk();
+    for (const name of ["ann", "bob"]) {
+      const sent = await flock.call(await flock.make(person(name)), "send_user_message", {
+        text: "hi",
+        nametag: "desk",
+      });
+      await flock.commit(sent.ops ?? []);
+    }
+    return flock;
+  }
+
+  it("takes the name back and removes the agents behind it; what waited is settled with a trace", async () => {
+    const flock = await withGuests();
+    const { nest, owner } = flock;
+    const agents = await nest.store.agentsOfKind("swarm", { limit: 10 });
+    const removed = await flock.call(owner, "remove_swarm", { nametag: "@Desk" });
+    expect(textOf(removed)).toBe("Swarm removed: @desk.");
+    await flock.commit(removed.ops ?? []);
+    await nest.advance(60_000);
+    expect(await nest.store.swarm("desk")).toBeUndefined();
+    for (const { id } of agents) {
+      expect((await nest.store.agent(id))?.stopped).toMatchObject({ removed: true });
+      const messages = await nest.store.messages(id, { limit: 10 });
+      expect(messages.filter(({ state }) => state === "waiting" || state === "taken")).toEqual([]);
+    }
+    const late = await flock.call(await flock.make(person("cid")), "send_user_message", {
+      text: "hi",
+      nametag: "desk",
+    });
+    expect(textOf(late)).toBe("User not found for nametag: desk");
+    // The name is free again.
+    expect(textOf(await flock.call(owner, "create_swarm", DESK))).toBe("Swarm created: @desk.");
+  });
+
+  it("is the owner's, and says where there is none", async () => {
+    const flock = await withGuests();
+    const stranger = await flock.make(person("stranger"));
+    expect(textOf(await flock.call(stranger, "remove_swarm", { nametag: "desk" }))).toBe(
+      "Only the owner user can remove swarms.",
+    );
+    expect(textOf(await flock.call(flock.owner, "remove_swarm", { nametag: "nobody" }))).toBe(
+      "There is no swarm nobody.",
+    );
+  });
+});

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { failure, lastText, START } from "../../agents/engine.test-kit.ts";
 import { parseConfig } from "../../config/parse-config.ts";
+import { TimeoutError } from "../../core/errors.ts";
 import type { SessionKey } from "../../core/ids.ts";
 import { TriggerNest } from "../triggers.test-kit.ts";
 
@@ -150,6 +151,21 @@ test("a restart neither stops the rhythm nor begins it anew", async () => {
     ["skipped", 2],
     ["fired", 1],
   ]);
+});
+
+test("a store that does not answer when the program starts only delays it", async () => {
+  const world = await open();
+  const { job } = world.store;
+  let sick = 3;
+  (world.store as { job: typeof job }).job = async (id) => {
+    if (sick-- > 0) throw new TimeoutError("The store does not answer.");
+    return job(id);
+  };
+  await world.restart();
+  expect(sick).toBe(2);
+  await world.leap(HALF + 10_000);
+  expect(sick).toBeLessThanOrEqual(0);
+  expect(await reasons(world)).toEqual(["fired"]);
 });
 
 test("a changed configuration is followed while it runs", async () => {

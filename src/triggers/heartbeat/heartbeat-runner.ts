@@ -5,7 +5,7 @@
  */
 import type { AgentSystem } from "../../agents/agent-system.ts";
 import type { Op } from "../../core/change.ts";
-import { DeniedError, errorText, NotFoundError } from "../../core/errors.ts";
+import { DeniedError, errorText, NotFoundError, RookeryError } from "../../core/errors.ts";
 import { type CronJob, versionOf } from "../../core/job.ts";
 import type { JobSlot } from "../../core/job-slot.ts";
 import type { Ports } from "../../core/ports.ts";
@@ -48,6 +48,7 @@ export interface HeartbeatStatus extends HeartbeatSummary {
 export const WAKE_COALESCE_MS = 250;
 export const WAKE_RETRY_MS = 1_000;
 const WAKE_RETRY_MAX_MS = 60_000;
+const SYNC_AGAIN_MS = 1_000;
 /** What is more important stays when several reasons come together. */
 const IMPORTANCE: readonly string[] = ["interval", "retry", "manual", "webhook", "cron", "exec-event"];
 const importanceOf = (reason: string): number => IMPORTANCE.indexOf(reason.split(":")[0] ?? "");
@@ -66,6 +67,7 @@ export class HeartbeatRunner {
   #config: HeartbeatSections;
   #agents: Pick<AgentSystem, "post" | "postAndAwait"> | undefined;
   #stopped = false;
+  #cancelSync: (() => void) | undefined;
 
   constructor(ports: HeartbeatPorts, config: HeartbeatSections, options: HeartbeatOptions = {}) {
     this.#ports = ports;
@@ -74,14 +76,32 @@ export class HeartbeatRunner {
     this.#mainKey = options.mainKey;
   }
 
-  /** Brings the rows in step with the configuration. An interval that stays the same keeps its rhythm. */
+  /**
+   * Brings the rows in step with the configuration; where the store does not answer now, as soon as it does. An interval that
+   * stays the same keeps its rhythm.
+   */
   async start(agents: Pick<AgentSystem, "post" | "postAndAwait">): Promise<void> {
     this.#agents = agents;
-    await this.#sync();
+    await this.#syncOrLater();
+  }
+
+  async #syncOrLater(): Promise<void> {
+    const { clock, log } = this.#ports;
+    if (this.#stopped) return;
+    try {
+      await this.#sync();
+    } catch (error) {
+      if (!(error instanceof RookeryError && error.retryable)) throw error;
+      log.warn("the heartbeat's rows will be looked at a little later", { error: errorText(error) });
+      this.#cancelSync = clock.after(SYNC_AGAIN_MS, () => {
+        this.#syncOrLater().catch((again) => log.error("the heartbeat is as it was", { error: errorText(again) }));
+      });
+    }
   }
 
   stop(): void {
     this.#stopped = true;
+    this.#cancelSync?.();
     for (const { cancel } of this.#wakes.values()) cancel();
     this.#wakes.clear();
   }
