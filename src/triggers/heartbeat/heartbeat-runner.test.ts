@@ -163,8 +163,9 @@ test("a store that does not answer when the program starts only delays it", asyn
   };
   await world.restart();
   expect(sick).toBe(2);
-  await world.leap(HALF + 10_000);
-  expect(sick).toBeLessThanOrEqual(0);
+  for (let n = 0; n < 3; n++) await world.leap(1_000);
+  expect(sick).toBeLessThan(0);
+  await world.leap(HALF);
   expect(await reasons(world)).toEqual(["fired"]);
 });
 
