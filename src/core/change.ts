@@ -193,8 +193,16 @@ export type Op =
       readonly received?: number;
       readonly known?: boolean;
     }
-  /** A small durable fact: a connector's offset, a counter. `null` removes it. */
-  | { readonly op: "fact.put"; readonly key: string; readonly value: string | null }
+  /**
+   * A small durable fact: a connector's offset, a counter. `null` removes it. `expect`: refused unless the fact is this one;
+   * `null` where there must be none.
+   */
+  | {
+      readonly op: "fact.put";
+      readonly key: string;
+      readonly value: string | null;
+      readonly expect?: string | null;
+    }
   /** Removes one bounded portion of what has outlived its limit; history is never pruned. */
   | {
       readonly op: "prune";

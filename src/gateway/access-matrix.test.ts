@@ -25,13 +25,13 @@ const only = new Map<Scope, string>();
 
 beforeAll(async () => {
   kit = await openTestGateway({ config: { gateway: { limits: { failuresPerMinute: 100_000 } } } });
-  for (const scope of SCOPES) only.set(scope, kit.mint(scope).token);
-  const gone = kit.mint("admin");
+  for (const scope of SCOPES) only.set(scope, (await kit.mint(scope)).token);
+  const gone = await kit.mint("admin");
   revoked = gone.token;
   expect((await kit.ask({ path: "/api/health", token: revoked })).status).toBe(200);
   expect((await kit.ask({ method: "DELETE", path: `/api/tokens/${gone.id}` })).json).toEqual({ revoked: [gone.id] });
   const root = { id: "root", name: "root", scopes: ["admin"] } as const;
-  expired = kit.gateway.desk.tokens.mint(root, { name: "old", scopes: ["admin"], expiresInDays: 1e-12 }).token;
+  expired = (await kit.gateway.desk.tokens.mint(root, { name: "old", scopes: ["admin"], expiresInDays: 1e-12 })).token;
 });
 afterAll(() => kit.close());
 
@@ -111,11 +111,11 @@ describe("tokens", () => {
         expect([scope, wanted, status]).toEqual([scope, wanted, may ? 201 : 403]);
       }
     }
-    const parent = kit.mint("operate");
+    const parent = await kit.mint("operate");
     const child = (await mint(parent.token, ["chat"])).json as { token: string; record: { id: string } };
     const grandchild = (await mint(child.token, ["chat"])).json as { token: string; record: { id: string } };
     expect((await kit.ask({ path: "/v1/models", token: grandchild.token })).status).toBe(200);
-    const stranger = kit.mint("operate");
+    const stranger = await kit.mint("operate");
     const byStranger = await kit.ask({ method: "DELETE", path: `/api/tokens/${parent.id}`, token: stranger.token });
     expect(byStranger.status).toBe(404);
     await kit.ask({ method: "DELETE", path: `/api/tokens/${parent.id}` });
@@ -125,7 +125,7 @@ describe("tokens", () => {
   });
 
   it("are never shown again, and are kept as hashes", async () => {
-    const { token, id } = kit.mint("read");
+    const { token, id } = await kit.mint("read");
     const { text } = await kit.ask({ path: "/api/tokens" });
     expect(text).toContain(id);
     expect(text).not.toContain(token.slice(-20));

@@ -2,6 +2,7 @@
 import type { AgentSystem } from "../agents/agent-system.ts";
 import type { Config } from "../config/config-schema.ts";
 import type { Ports } from "../core/ports.ts";
+import type { Elsewhere } from "../node/relay/relay-events.ts";
 import type { Triggers } from "../triggers/triggers.ts";
 import type { Allowances } from "./access/allowances.ts";
 import type { TokenBook } from "./access/token-book.ts";
@@ -21,6 +22,8 @@ export interface Desk {
   readonly config: () => Config;
   readonly reload: () => Promise<Reloaded>;
   readonly tokens: TokenBook;
+  /** Other nodes, where there may be any. */
+  readonly elsewhere: Elsewhere | undefined;
   readonly allowances: Allowances;
   readonly feed: RunFeed;
   readonly tree: TreeFeed;

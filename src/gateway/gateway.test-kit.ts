@@ -36,7 +36,7 @@ export interface TestGateway {
   readonly home: string;
   config: Config;
   ask(asking: Asking): Promise<Answered>;
-  mint(...scopes: Scope[]): { token: string; id: string };
+  mint(...scopes: Scope[]): Promise<{ token: string; id: string }>;
   close(): Promise<void>;
 }
 
@@ -64,8 +64,8 @@ export async function openTestGateway(options: { config?: object; model?: Model 
     node,
     home,
     ask: (asking: Asking) => askHttp(gateway.port, asking),
-    mint(...scopes: Scope[]) {
-      const { token, record } = gateway.desk.tokens.mint(root, { name: "test", scopes });
+    async mint(...scopes: Scope[]) {
+      const { token, record } = await gateway.desk.tokens.mint(root, { name: "test", scopes });
       return { token, id: record.id };
     },
     async close() {

@@ -10,6 +10,7 @@ import { Allowances } from "./access/allowances.ts";
 import { Buckets } from "./access/buckets.ts";
 import { clientAddress, type DoorRules, isLoopback, type Refusal, refusalAtDoor } from "./access/front-door.ts";
 import { TokenBook } from "./access/token-book.ts";
+import { fileShelf, sharedShelf } from "./access/token-shelf.ts";
 import type { Desk } from "./desk.ts";
 import { HttpError } from "./http-error.ts";
 import { Metrics } from "./metrics.ts";
@@ -60,7 +61,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const host = options.host ?? gateway.host;
   refuseOpenDoor(host, tls !== undefined, gateway.trustedProxies);
   const stopping = new AbortController();
-  const desk = deskOf(options, stopping.signal);
+  const desk = await deskOf(options, stopping.signal);
   const stopListening = desk.tokens.onRevoked((ids) => desk.streams.closeOf(ids, "revoked"));
   const trimmer = trimWhenQuiet(node.ports.clock);
   const rules = (): DoorRules => doorRules(options.config(), host, tls !== undefined);
@@ -72,11 +73,12 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   let stopLooking = (): void => {};
   const look = (): void => {
     stopLooking = clock.after(1_000, () => {
-      desk.tokens.refresh();
+      void desk.tokens.lookAgain();
       look();
     });
   };
   look();
+  const stopHearing = node.elsewhere?.onChanged("tokens", () => void desk.tokens.lookAgain());
   return {
     url: `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`,
     port,
@@ -86,6 +88,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     },
     async close() {
       stopLooking();
+      stopHearing?.();
       trimmer.stop();
       stopListening();
       stopping.abort();
@@ -111,7 +114,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-function deskOf(options: GatewayOptions, stopping: AbortSignal): Desk {
+async function deskOf(options: GatewayOptions, stopping: AbortSignal): Promise<Desk> {
   const { node, config, version } = options;
   const { ports, agents } = node;
   const feed = new RunFeed(agents.events, node.elsewhere);
@@ -122,17 +125,18 @@ function deskOf(options: GatewayOptions, stopping: AbortSignal): Desk {
     triggers: node.triggers,
     config,
     reload: options.reload,
-    tokens: new TokenBook({
-      file: options.tokenFile,
+    elsewhere: node.elsewhere,
+    tokens: await TokenBook.open({
+      shelf: node.elsewhere ? sharedShelf(ports) : fileShelf(options.tokenFile),
       root: options.rootToken,
       now: () => ports.clock.now(),
       log: ports.log,
     }),
-    allowances: new Allowances(ports, () => config().gateway.limits),
+    allowances: new Allowances(ports, () => config().gateway.limits, node.elsewhere !== undefined),
     feed,
     tree: new TreeFeed(feed, agents, ports.clock, node.elsewhere),
     streams: new Streams(() => config().gateway.limits),
-    ledger: new RequestLedger(ports),
+    ledger: new RequestLedger(ports, node.elsewhere && (() => agents.node)),
     metrics: new Metrics(),
     version,
     startedAt: ports.clock.now(),

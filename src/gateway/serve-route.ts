@@ -27,6 +27,8 @@ export async function serveRoute(
   named: Readonly<Record<string, string>>,
 ): Promise<void> {
   try {
+    const looking = desk.tokens.lookFor(presentedBy(incoming));
+    if (looking) await looking;
     const principal = authorise(desk, failures, route, incoming, address);
     const raw =
       route.body || route.method !== "GET" ? await readBody(incoming, desk.config().gateway.limits.bodyBytes) : EMPTY;
@@ -50,6 +52,8 @@ export async function serveRoute(
   }
 }
 
+const presentedBy = ({ headers }: IncomingMessage): string | undefined => BEARER.exec(headers.authorization ?? "")?.[1];
+
 /** The one place that decides who may call what. */
 export function authorise(
   desk: Desk,
@@ -69,7 +73,7 @@ export function authorise(
     });
   }
   const said = incoming.headers.authorization;
-  const presented = BEARER.exec(said ?? "")?.[1];
+  const presented = presentedBy(incoming);
   const principal = presented === undefined ? undefined : desk.tokens.find(presented);
   if (!principal) {
     failures.take(address, rate);

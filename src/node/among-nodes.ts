@@ -31,6 +31,8 @@ export function amongNodes(shared: PostgresStore, ports: { clock: Clock; log: Lo
       follow: (agentId) => events?.follow(agentId) ?? nothing,
       awaitEnd: (agentId, ended) => events?.awaitEnd(agentId, ended) ?? nothing,
       followTree: (listener) => events?.followTree(listener) ?? nothing,
+      tellChanged: (what) => events?.tellChanged(what),
+      onChanged: (what, changed) => events?.onChanged(what, changed) ?? nothing,
     },
     serves(node) {
       const onTreeChange = node.onTreeChange.bind(node);

@@ -104,4 +104,31 @@ export function recordsContract(open: Opener): void {
     await world.done([{ op: "fact.put", key: "offset", value: null }]);
     expect(await world.store.fact("offset")).toBeUndefined();
   });
+
+  storeTest("a fact that somebody else changed is not put over, nor anything with it", open, async (world) => {
+    const put = (value: string | null, expect?: string | null): Op => ({
+      op: "fact.put",
+      key: "shared",
+      value,
+      ...(expect === undefined ? {} : { expect }),
+    });
+    expect(await world.refused([{ op: "fact.put", key: "beside", value: "1" }, put("1", "0")])).toBe("conflict");
+    expect(await world.store.fact("beside")).toBeUndefined();
+    await world.done([put("1", null)]);
+    expect(await world.refused([put("2", null)])).toBe("conflict");
+    await world.done([put("2", "1")]);
+    expect(await world.refused([put(null, "1")])).toBe("conflict");
+    await world.done([put(null, "2")]);
+    expect(await world.store.fact("shared")).toBeUndefined();
+    // Of many that change the same one at once, each that is not refused counts.
+    const add = async (): Promise<void> => {
+      for (;;) {
+        const known = await world.store.fact("shared");
+        const change = world.change([put(String(Number(known ?? 0) + 1), known ?? null)]);
+        if ((await world.store.commit(change)).ok) return;
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, add));
+    expect(await world.store.fact("shared")).toBe("8");
+  });
 }

@@ -159,6 +159,36 @@ describe("two nodes behind one address", () => {
     expect(deltas(told.slice(restart))).toBe("all over again");
     expect(model.calls.length).toBe(2);
   });
+
+  it("know the same tokens: minted on one, used on the other, and revoked with their open streams", async () => {
+    const made = (await ask(a, "POST", "/api/tokens", { name: "desk", scopes: ["read", "chat"] })).json;
+    const token = made.token as string;
+    const list = () => askHttp(b.port, { path: "/api/agents", token });
+    expect((await list()).status).toBe(200);
+    const open = readEvents(b.port, "/api/events", { token, until: () => false }).catch(() => []);
+    await expect.poll(() => list().then(({ status }) => status)).toBe(200);
+    const { id } = made.record as { id: string };
+    const began = performance.now();
+    expect((await ask(a, "DELETE", `/api/tokens/${id}`)).json).toEqual({ revoked: [id] });
+    await open;
+    await expect.poll(() => list().then(({ status }) => status), { interval: 5, timeout: 5_000 }).toBe(401);
+    expect(performance.now() - began).toBeLessThan(3_000);
+  });
+
+  it("give a client that asks again on another node the same run", async () => {
+    const key = { "idempotency-key": "once" };
+    const first = await chat(a, "person-dan", "with a key", {}, key);
+    const again = await chat(b, "person-dan", "with a key", {}, key);
+    expect(again.headers["x-rookery-run"]).toBe(first.headers["x-rookery-run"]);
+    expect(again.json.choices).toEqual(first.json.choices);
+    expect((await chat(b, "person-dan", "another body", {}, key)).status).toBe(422);
+    const plain = await chat(a, "person-dan", "without a key");
+    const retry = await chat(b, "person-dan", "without a key", {}, { "x-stainless-retry-count": "1" });
+    expect(retry.headers["x-rookery-run"]).toBe(plain.headers["x-rookery-run"]);
+    const anew = await chat(b, "person-dan", "without a key");
+    expect(anew.headers["x-rookery-run"]).not.toBe(plain.headers["x-rookery-run"]);
+    expect(model.calls.filter(({ said }) => said.includes("key")).length).toBe(3);
+  });
 });
 
 const textOfChunks = (text: string): string =>

@@ -1,22 +1,44 @@
-/** `rookery tokens`: who may come in through the gateway. Works on the home's file; a gateway that runs follows it at once. */
+/**
+ * `rookery tokens`: who may come in through the gateway. Works on the home's file, or on the store that nodes share; gateways
+ * that run follow it at once.
+ */
 import { createHome } from "../../config/create-home.ts";
+import type { HomePaths } from "../../config/paths.ts";
 import { InvalidInputError } from "../../core/errors.ts";
 import { silentLog } from "../../core/log.ts";
 import { type Principal, ROOT } from "../../gateway/access/principal.ts";
 import { SCOPES, type Scope } from "../../gateway/access/scope.ts";
 import { TokenBook } from "../../gateway/access/token-book.ts";
-import { type CommandContext, defineAction, type Group } from "../command.ts";
+import { fileShelf, sharedShelf } from "../../gateway/access/token-shelf.ts";
+import { defineAction, type Group } from "../command.ts";
+import { sharedStoreOf } from "../read-home.ts";
 
 /** Whoever may write the home's files may do everything. */
 const OWNER: Principal = { id: ROOT, name: "the owner of the home", scopes: ["admin"] };
 
-const bookOf = ({ paths }: Pick<CommandContext, "paths">): TokenBook =>
-  new TokenBook({ file: paths.tokens, now: () => Date.now(), log: silentLog });
+async function withBook<T>(paths: HomePaths, use: (book: TokenBook) => Promise<T> | T): Promise<T> {
+  const common = { now: () => Date.now(), log: silentLog };
+  const url = await sharedStoreOf(paths);
+  if (url === undefined) return use(await TokenBook.open({ ...common, shelf: fileShelf(paths.tokens) }));
+  const { openPostgresStore } = await import("../../store/postgres/open-store.ts");
+  const { systemClock: clock } = await import("../../world/system-clock.ts");
+  const { systemIds } = await import("../../world/system-ids.ts");
+  const { tellChanged } = await import("../../node/relay/relay-events.ts");
+  const store = await openPostgresStore({ url });
+  try {
+    const shelf = sharedShelf({ store, clock, ids: systemIds() });
+    const done = await use(await TokenBook.open({ ...common, shelf }));
+    tellChanged(store.relay, "tokens");
+    return done;
+  } finally {
+    await store.close();
+  }
+}
 
 const list = defineAction({
   summary: "list tokens and what each may do; none is printed",
-  run(context) {
-    const tokens = bookOf(context).list(OWNER);
+  async run(context) {
+    const tokens = await withBook(context.paths, (book) => book.list(OWNER));
     if (context.json) context.stdout.write(`${JSON.stringify(tokens)}\n`);
     else if (tokens.length === 0)
       context.stdout.write("No tokens but the home's own. `rookery tokens mint` makes one.\n");
@@ -53,13 +75,14 @@ const mint = defineAction({
       tokensPerDay: numberOf(flags["tokens-per-day"], "--tokens-per-day"),
       dollarsPerDay: numberOf(flags["dollars-per-day"], "--dollars-per-day"),
     };
-    const made = bookOf({ paths }).mint(OWNER, {
+    const minting = {
       name,
       scopes: (flags.scope ?? ["chat"]).map(scopeOf),
       expiresInDays: numberOf(flags.days, "--days"),
       person: flags.person,
       ...(Object.values(limits).some((limit) => limit !== undefined) ? { limits } : {}),
-    });
+    };
+    const made = await withBook(paths, (book) => book.mint(OWNER, minting));
     stdout.write(json ? `${JSON.stringify(made)}\n` : `${made.token}\n`);
     return undefined;
   },
@@ -69,9 +92,9 @@ const revoke = defineAction({
   summary: "revoke a token and everything it minted; their open streams end",
   usage: "<id>",
   arguments: { min: 1, max: 1 },
-  run(context) {
+  async run(context) {
     const [id = ""] = context.args;
-    const revoked = bookOf(context).revoke(OWNER, id);
+    const revoked = await withBook(context.paths, (book) => book.revoke(OWNER, id));
     context.stdout.write(context.json ? `${JSON.stringify({ revoked })}\n` : `Revoked ${revoked.join(", ")}.\n`);
     return undefined;
   },
@@ -80,7 +103,7 @@ const revoke = defineAction({
 export const tokensCommand: Group = {
   summary: "list, mint and revoke tokens of the gateway",
   description:
-    "Tokens are kept as hashes in tokens.json of the home. A token may do what its scopes say: read sees everything, chat speaks, operate changes things, admin may do all.",
+    "Tokens are kept as hashes in tokens.json of the home, or in the store where nodes share one. A token may do what its scopes say: read sees everything, chat speaks, operate changes things, admin may do all.",
   actions: { list, mint, revoke },
   fallback: "list",
 };

@@ -1,9 +1,10 @@
 /**
  * How much a token and a person may ask and spend: requests in a minute, tokens and dollars in a day. What was spent is
- * counted when a run ends and kept as a fact, so that a restart forgets nothing; calls under way may go beyond (L8).
+ * counted when a run ends and kept as a fact, so that a restart forgets nothing; calls under way may go beyond (L8). Nodes
+ * on one store count what was spent together, and requests in a minute each for itself.
  */
 import type { Clock } from "../../core/clock.ts";
-import { errorText } from "../../core/errors.ts";
+import { ConflictError, errorText } from "../../core/errors.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports.ts";
 import { HttpError } from "../http-error.ts";
@@ -23,14 +24,22 @@ export interface AllowanceLimits {
 
 const MINUTE_MS = 60_000;
 const MOST_KNOWN = 10_000;
+const MOST_TRIES = 50;
 
 export class Allowances {
   readonly #ports: Pick<Ports, "store" | "ids" | "clock" | "log">;
   readonly #limits: () => AllowanceLimits;
   readonly #buckets: Buckets;
   readonly #spent = new Map<string, Spent>();
+  /** Whether other nodes count too, so that what is remembered may be old. */
+  readonly #shared: boolean;
 
-  constructor(ports: Pick<Ports, "store" | "ids" | "clock" | "log">, limits: () => AllowanceLimits) {
+  constructor(
+    ports: Pick<Ports, "store" | "ids" | "clock" | "log">,
+    limits: () => AllowanceLimits,
+    shared: boolean = false,
+  ) {
+    this.#shared = shared;
     this.#ports = ports;
     this.#limits = limits;
     this.#buckets = new Buckets(() => ports.clock.monotonic());
@@ -85,28 +94,30 @@ export class Allowances {
 
   async #add(name: string, tokens: number, dollars: number): Promise<void> {
     const { store, ids, clock } = this.#ports;
-    await this.#spentBy(name);
-    // Nothing is awaited between reading and writing: two runs that end together both count.
+    const key = `api.spent:${name}`;
     const day = dayOf(clock);
-    const known = this.#spent.get(name);
-    const before = known?.day === day ? known : { tokens: 0, dollars: 0 };
-    const spent = { day, tokens: before.tokens + tokens, dollars: before.dollars + dollars };
-    this.#keep(name, spent);
-    await store.commit({
-      id: ids.change(),
-      site: "api.spent",
-      at: clock.now(),
-      ops: [{ op: "fact.put", key: `api.spent:${name}`, value: JSON.stringify(spent) }],
-    });
+    for (let tries = 1; tries <= MOST_TRIES; tries++) {
+      const written = this.#shared ? ((await store.fact(key)) ?? null) : undefined;
+      if (written === undefined) await this.#spentBy(name);
+      // Nothing is awaited between reading and writing: two runs that end together both count.
+      const known = written === undefined ? this.#spent.get(name) : read(written ?? undefined);
+      const before = known?.day === day ? known : { tokens: 0, dollars: 0 };
+      const spent = { day, tokens: before.tokens + tokens, dollars: before.dollars + dollars };
+      if (written === undefined) this.#keep(name, spent);
+      const put = { op: "fact.put", key, value: JSON.stringify(spent) } as const;
+      const ops = [written === undefined ? put : { ...put, expect: written }];
+      if ((await store.commit({ id: ids.change(), site: "api.spent", at: clock.now(), ops })).ok) return;
+    }
+    throw new ConflictError(`What ${name} spent is being counted by others all the while.`);
   }
 
   async #spentBy(name: string): Promise<Spent> {
     const day = dayOf(this.#ports.clock);
-    let known = this.#spent.get(name);
+    let known = this.#shared ? undefined : this.#spent.get(name);
     if (!known) {
       const kept = read(await this.#ports.store.fact(`api.spent:${name}`));
-      known = this.#spent.get(name) ?? kept ?? { day, tokens: 0, dollars: 0 };
-      this.#keep(name, known);
+      known = (this.#shared ? kept : (this.#spent.get(name) ?? kept)) ?? { day, tokens: 0, dollars: 0 };
+      if (!this.#shared) this.#keep(name, known);
     }
     return known.day === day ? known : { day, tokens: 0, dollars: 0 };
   }

@@ -28,7 +28,8 @@ describe("allowances", () => {
   const open = async (limits: { perToken?: Allowance; perPerson?: Allowance }) => {
     const nest = await Nest.open();
     const ports = { store: nest.store, clock: nest.clock, ids: seededIds("desk"), log: silentLog };
-    const make = () => new Allowances(ports, () => ({ perToken: {}, perPerson: {}, ...limits }));
+    const make = (shared?: boolean) =>
+      new Allowances(ports, () => ({ perToken: {}, perPerson: {}, ...limits }), shared);
     await nest.say("spend");
     await nest.settle();
     const [agent] = await nest.store.agents({ limit: 1 });
@@ -66,5 +67,15 @@ describe("allowances", () => {
     const allowances = make();
     await Promise.all([1, 2, 3].map(() => allowances.charge(token, undefined, runId)));
     await expect(allowances.admit(token, undefined)).rejects.toMatchObject({ code: "insufficient_quota" });
+  });
+
+  it("count together what was spent through several nodes", async () => {
+    const { make, runId } = await open({ perToken: { tokensPerDay: 31 } });
+    const nodes = [make(true), make(true)];
+    await nodes[0]?.admit(token, undefined);
+    await Promise.all([0, 1, 0].map((n) => nodes[n]?.charge(token, undefined, runId)));
+    for (const node of nodes) {
+      await expect(node.admit(token, undefined)).rejects.toMatchObject({ code: "insufficient_quota" });
+    }
   });
 });

@@ -2,10 +2,14 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { seededIds, virtualClock } from "../../agents/engine.test-kit.ts";
+import type { Op } from "../../core/change.ts";
 import { silentLog } from "../../core/log.ts";
+import { openMemoryStore } from "../../store/sqlite/open-store.ts";
 import type { Principal } from "./principal.ts";
 import { rootToken } from "./root-token.ts";
 import { TokenBook } from "./token-book.ts";
+import { fileShelf, sharedShelf } from "./token-shelf.ts";
 
 const ROOT: Principal = { id: "root", name: "root", scopes: ["admin"] };
 let home: string;
@@ -15,13 +19,27 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-const open = (): TokenBook =>
-  new TokenBook({ file: join(home, "tokens.json"), root: "the root token", now: () => now, log: silentLog });
+const common = { root: "the root token", now: () => now, log: silentLog };
+const inFile = (): Promise<TokenBook> => TokenBook.open({ ...common, shelf: fileShelf(join(home, "tokens.json")) });
+let shared = openMemoryStore();
+beforeEach(() => {
+  shared = openMemoryStore();
+});
+const ids = seededIds("tokens");
+const put = (value: string) => {
+  const ops: Op[] = [{ op: "fact.put", key: "api.tokens", value }];
+  return shared.commit({ id: ids.change(), site: "t", at: 0, ops });
+};
+const inStore = (): Promise<TokenBook> =>
+  TokenBook.open({ ...common, shelf: sharedShelf({ store: shared, clock: virtualClock(), ids }) });
 
-describe("the book of tokens", () => {
-  it("knows the home's own token and those it minted, also after a restart, and no others", () => {
-    const { token, record } = open().mint(ROOT, { name: "desk", scopes: ["chat", "read"] });
-    const book = open();
+describe.each([
+  ["a file", inFile],
+  ["a store that nodes share", inStore],
+])("the book of tokens in %s", (_, open) => {
+  it("knows the home's own token and those it minted, also after a restart, and no others", async () => {
+    const { token, record } = await (await open()).mint(ROOT, { name: "desk", scopes: ["chat", "read"] });
+    const book = await open();
     expect(book.find("the root token")).toMatchObject({ id: "root", scopes: ["admin"] });
     expect(book.find(token)).toMatchObject({ id: record.id, scopes: ["read", "chat"] });
     for (const wrong of [
@@ -36,22 +54,23 @@ describe("the book of tokens", () => {
     }
   });
 
-  it("sees at once what another process changed, and says what was revoked", () => {
-    const book = open();
-    const { token, record } = book.mint(ROOT, { name: "desk", scopes: ["chat"] });
-    const child = book.mint(book.find(token) as Principal, { name: "child", scopes: ["chat"] });
+  it("sees at once what another process changed, and says what was revoked", async () => {
+    const book = await open();
+    const { token, record } = await book.mint(ROOT, { name: "desk", scopes: ["chat"] });
+    const child = await book.mint(book.find(token) as Principal, { name: "child", scopes: ["chat"] });
     const gone: string[] = [];
     book.onRevoked((ids) => gone.push(...ids));
-    open().revoke(ROOT, record.id);
+    await (await open()).revoke(ROOT, record.id);
     now += 1_000;
+    await book.lookAgain();
     expect(book.find(token)).toBeUndefined();
     expect(book.find(child.token)).toBeUndefined();
     expect(gone.sort()).toEqual([record.id, child.record.id].sort());
   });
 
-  it("lets nothing that is minted outlive, outdo or outspend its minter", () => {
-    const book = open();
-    const parent = book.mint(ROOT, {
+  it("lets nothing that is minted outlive, outdo or outspend its minter", async () => {
+    const book = await open();
+    const parent = await book.mint(ROOT, {
       name: "p",
       scopes: ["chat"],
       expiresInDays: 1,
@@ -59,9 +78,9 @@ describe("the book of tokens", () => {
       limits: { dollarsPerDay: 2 },
     });
     const by = book.find(parent.token) as Principal;
-    expect(() => book.mint(by, { name: "c", scopes: ["read"], person: "ann" })).toThrow(/cannot give read/);
-    expect(() => book.mint(by, { name: "c", scopes: ["chat"] })).toThrow(/that person/);
-    const child = book.mint(by, {
+    await expect(book.mint(by, { name: "c", scopes: ["read"], person: "ann" })).rejects.toThrow(/cannot give read/);
+    await expect(book.mint(by, { name: "c", scopes: ["chat"] })).rejects.toThrow(/that person/);
+    const child = await book.mint(by, {
       name: "c",
       scopes: ["chat"],
       person: "ann",
@@ -75,24 +94,38 @@ describe("the book of tokens", () => {
     expect(book.stillValid(by)).toBe(false);
   });
 
-  it("never replaces a file it cannot read, and goes on with what it knew", () => {
-    const book = open();
-    const { token } = book.mint(ROOT, { name: "desk", scopes: ["chat"] });
+  it("never replaces what it cannot read, and goes on with what it knew", async () => {
+    const book = await open();
+    const { token } = await book.mint(ROOT, { name: "desk", scopes: ["chat"] });
     writeFileSync(join(home, "tokens.json"), "broken");
+    await put("broken");
     now += 1_000;
+    await book.lookAgain();
     expect(book.find(token)).toBeDefined();
-    expect(() => book.mint(ROOT, { name: "x", scopes: ["chat"] })).toThrow(/cannot be read/);
+    await expect(book.mint(ROOT, { name: "x", scopes: ["chat"] })).rejects.toThrow(/cannot be read/);
     expect(readFileSync(join(home, "tokens.json"), "utf8")).toBe("broken");
-    expect(open).toThrow(/cannot be read/);
+    expect(await shared.fact("api.tokens")).toBe("broken");
+    await expect(open()).rejects.toThrow(/cannot be read/);
   });
 
-  it("loses no token when two write at once", () => {
-    const [one, other] = [open(), open()];
-    for (let n = 0; n < 5; n++) {
-      one.mint(ROOT, { name: `a${n}`, scopes: ["chat"] });
-      other.mint(ROOT, { name: `b${n}`, scopes: ["chat"] });
-    }
-    expect(open().list(ROOT)).toHaveLength(10);
+  it("loses no token when two write at once", async () => {
+    const books = [await open(), await open()];
+    const names = Array.from({ length: 5 }, (_, n) => `n${n}`);
+    await Promise.all(books.flatMap((book) => names.map((name) => book.mint(ROOT, { name, scopes: ["chat"] }))));
+    expect((await open()).list(ROOT)).toHaveLength(10);
+  });
+
+  it("lets a token that was revoked elsewhere mint nothing, and finds one that was minted elsewhere", async () => {
+    const [one, other] = [await open(), await open()];
+    const { token, record } = await one.mint(ROOT, { name: "desk", scopes: ["chat"] });
+    now += 1_000;
+    await other.lookFor(token);
+    const by = other.find(token) as Principal;
+    expect(by).toMatchObject({ id: record.id });
+    await one.revoke(ROOT, record.id);
+    await expect(other.mint(by, { name: "late", scopes: ["chat"] })).rejects.toThrow(/revoked/);
+    await other.lookAgain();
+    expect(other.find(token)).toBeUndefined();
   });
 });
 

@@ -1,14 +1,15 @@
 /**
  * The tokens that open this gateway. Whoever mints gives at most what it has, and whoever is revoked loses its open
- * streams and everything it minted. The file may be changed by `rookery tokens` while we run: it is looked at again.
+ * streams and everything it minted. They may be changed by `rookery tokens` or another node while we run: they are looked
+ * at again.
  */
-import { statSync } from "node:fs";
 import { DeniedError, errorText, InvalidInputError, NotFoundError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import { type Allowance, type Principal, ROOT } from "./principal.ts";
 import { holds, SCOPES, type Scope, within } from "./scope.ts";
 import { freshToken, hashOf, LONGEST_TOKEN, sameHash, tokenId } from "./token.ts";
-import { changeTokenFile, readTokenFile, type TokenRecord } from "./token-file.ts";
+import type { TokenRecord } from "./token-file.ts";
+import type { TokenShelf } from "./token-shelf.ts";
 
 export interface Minting {
   readonly name: string;
@@ -25,14 +26,14 @@ export type ShownToken = Pick<
 >;
 
 export interface TokenBookOptions {
-  readonly file: string;
-  /** The home's own token; absent where only the file is worked on. */
+  readonly shelf: TokenShelf;
+  /** The home's own token; absent where only the shelf is worked on. */
   readonly root?: string;
   readonly now: () => number;
   readonly log: Log;
 }
 
-/** How long the file is believed before it is looked at again. */
+/** How long what lies on the shelf is believed before it is looked at again. */
 const LOOK_EVERY_MS = 500;
 const DAY_MS = 24 * 3600_000;
 
@@ -43,14 +44,18 @@ export class TokenBook {
   readonly #root: Buffer | undefined;
   readonly #listeners = new Set<(ids: readonly string[]) => void>();
   #tokens = new Map<string, { readonly record: TokenRecord; readonly hash: Buffer; readonly principal: Principal }>();
-  #seen = "";
   #lookedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: TokenBookOptions) {
+  private constructor(options: TokenBookOptions) {
     this.#options = options;
     this.#root = options.root === undefined ? undefined : hashOf(options.root);
-    this.#keep(readTokenFile(options.file));
-    this.#seen = this.#stamp();
+  }
+
+  /** Rejects with `ConfigError` where the tokens are there and cannot be read. */
+  static async open(options: TokenBookOptions): Promise<TokenBook> {
+    const book = new TokenBook(options);
+    book.#keep((await options.shelf.look()) ?? []);
+    return book;
   }
 
   /** Who a token belongs to; undefined where it opens nothing (any more). */
@@ -73,7 +78,7 @@ export class TokenBook {
   }
 
   /** The token itself is given once, here, and is nowhere to be read again. */
-  mint(by: Principal, minting: Minting): { readonly token: string; readonly record: ShownToken } {
+  async mint(by: Principal, minting: Minting): Promise<{ readonly token: string; readonly record: ShownToken }> {
     if (minting.scopes.length === 0) throw new InvalidInputError("A token needs at least one scope.");
     if (!within(by.scopes, minting.scopes)) {
       throw new DeniedError(`A token with ${by.scopes.join(", ")} cannot give ${minting.scopes.join(", ")}.`, {
@@ -101,20 +106,27 @@ export class TokenBook {
       ...(minting.person === undefined ? {} : { person: minting.person }),
       ...(limits === undefined ? {} : { limits }),
     };
-    this.#keep(changeTokenFile(this.#options.file, (tokens) => [...tokens, record]));
+    const tokens = await this.#options.shelf.change((known) => {
+      // Revoked meanwhile, here or elsewhere: what it mints would outlive it.
+      if (by.id !== ROOT && !known.some((token) => token.id === by.id))
+        throw new DeniedError("This token was revoked.");
+      return [...known, record];
+    });
+    this.#keep(tokens);
     return { token: text, record: shown(record) };
   }
 
   /** Revokes a token and what it minted. Gives the ids of all of them. */
-  revoke(by: Principal, id: string): readonly string[] {
-    this.refresh(true);
+  async revoke(by: Principal, id: string): Promise<readonly string[]> {
+    await this.lookAgain();
     const known = this.#tokens.get(id);
     if (!known || !this.#maySee(by, known.record)) {
       throw new NotFoundError(`There is no token ${id}.`, { hint: "`rookery tokens list` shows them." });
     }
-    const gone = new Set([id]);
+    let gone = new Set([id]);
     this.#keep(
-      changeTokenFile(this.#options.file, (tokens) => {
+      await this.#options.shelf.change((tokens) => {
+        gone = new Set([id]);
         for (let size = 0; size !== gone.size; ) {
           size = gone.size;
           for (const token of tokens) if (gone.has(token.createdBy)) gone.add(token.id);
@@ -137,24 +149,40 @@ export class TokenBook {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Looks whether somebody else changed the file. A file that cannot be read changes nothing: what was known holds. */
-  refresh(now = false): void {
+  /** Looks whether somebody else changed the file, where that can be seen at once. What cannot be read changes nothing. */
+  refresh(): void {
     const at = this.#options.now();
-    if (!now && at - this.#lookedAt < LOOK_EVERY_MS && at >= this.#lookedAt) return;
+    const { shelf, log } = this.#options;
+    if (!shelf.lookNow || (at - this.#lookedAt < LOOK_EVERY_MS && at >= this.#lookedAt)) return;
     this.#lookedAt = at;
-    const stamp = this.#stamp();
-    if (stamp === this.#seen) return;
-    this.#seen = stamp;
     try {
-      this.#keep(readTokenFile(this.#options.file));
+      const tokens = shelf.lookNow();
+      if (tokens) this.#keep(tokens);
     } catch (error) {
-      this.#options.log.error(errorText(error));
+      log.error(errorText(error));
     }
   }
 
-  #stamp(): string {
-    const stat = statSync(this.#options.file, { throwIfNoEntry: false });
-    return stat ? `${stat.mtimeMs} ${stat.size} ${stat.ino}` : "";
+  /** A token that nobody here knows may just have been minted on another node: then that is looked for, not too often. */
+  lookFor(text: string | undefined): Promise<void> | undefined {
+    if (this.#options.shelf.lookNow || text === undefined) return undefined;
+    const id = tokenId(text);
+    const at = this.#options.now();
+    if (id === undefined || this.#tokens.has(id) || (at - this.#lookedAt < LOOK_EVERY_MS && at >= this.#lookedAt)) {
+      return undefined;
+    }
+    this.#lookedAt = at;
+    return this.lookAgain();
+  }
+
+  /** Looks whether somebody else changed them, wherever they lie. What cannot be read changes nothing: what was known holds. */
+  async lookAgain(): Promise<void> {
+    try {
+      const tokens = await this.#options.shelf.look();
+      if (tokens) this.#keep(tokens);
+    } catch (error) {
+      this.#options.log.error(errorText(error));
+    }
   }
 
   #keep(tokens: readonly TokenRecord[]): void {
@@ -165,7 +193,6 @@ export class TokenBook {
         return [id, { record, hash: Buffer.from(record.hash, "hex"), principal: { id, name, scopes, limits, person } }];
       }),
     );
-    this.#seen = this.#stamp();
     const gone = [...before.keys()].filter((id) => !this.#tokens.has(id));
     if (gone.length > 0) for (const listener of this.#listeners) listener(gone);
   }

@@ -52,11 +52,17 @@ export function readTokenFile(file: string): readonly TokenRecord[] {
     throw unusable(file, cause);
   }
   try {
-    return tokenFileSchema.parse(JSON.parse(text)).tokens;
+    return parseTokens(text);
   } catch (cause) {
     throw unusable(file, cause);
   }
 }
+
+/** Throws where the text is not one that `tokensText` gave. */
+export const parseTokens = (text: string): readonly TokenRecord[] => tokenFileSchema.parse(JSON.parse(text)).tokens;
+
+export const tokensText = (tokens: readonly TokenRecord[]): string =>
+  `${JSON.stringify({ version: 1, tokens }, null, 2)}\n`;
 
 const unusable = (file: string, cause: unknown): ConfigError =>
   new ConfigError(`The tokens in ${file} cannot be read.`, {
@@ -73,7 +79,7 @@ export function changeTokenFile(
   const unlock = lock(`${file}.lock`);
   try {
     const tokens = change(readTokenFile(file));
-    writePrivately(file, `${JSON.stringify({ version: 1, tokens }, null, 2)}\n`);
+    writePrivately(file, tokensText(tokens));
     return tokens;
   } finally {
     unlock();

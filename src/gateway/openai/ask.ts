@@ -3,7 +3,7 @@
  * and one that asks again gets the same run and the same answer (M18).
  */
 import type { Posting } from "../../agents/posting.ts";
-import { TimeoutError } from "../../core/errors.ts";
+import { ConflictError, TimeoutError } from "../../core/errors.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { RunEvent } from "../../runs/events.ts";
 import { HttpError } from "../http-error.ts";
@@ -22,6 +22,7 @@ export interface Question {
 
 /** How long a key is remembered. */
 const KEY_HORIZON_MS = 24 * 3600_000;
+const MOST_TRIES = 20;
 
 export interface Asked {
   readonly agentId: AgentId;
@@ -33,41 +34,11 @@ export interface Asked {
 /** Durable when it resolves. */
 export async function ask(call: Call, question: Question): Promise<Asked> {
   const { desk, principal } = call;
-  const { spoken, text } = question;
+  const { spoken } = question;
   await desk.allowances.admit(principal, spoken.user);
   const key = idempotencyKey(call);
   const hash = requestHash(call);
-  const registered: Registered =
-    key === undefined
-      ? await desk.ledger.register({
-          token: principal.id,
-          user: spoken.user,
-          body: call.raw,
-          isRetry: Number(call.header("x-stainless-retry-count") ?? 0) > 0,
-        })
-      : { key, also: [], ended() {} };
-  const posting: Posting = {
-    to: spoken.to,
-    body: {
-      kind: "user",
-      text,
-      queue: { mode: "queue" },
-      ...(spoken.user === undefined ? {} : { sender: { id: spoken.user } }),
-      ...(question.system === undefined ? {} : { wishes: { extraSystemPrompt: question.system } }),
-    },
-    // Nobody is written to: whoever asks reads the answer from the run.
-    source: { connector: API_CONNECTOR, accountId: principal.id, messageId: hash },
-    key: registered.key,
-    also: registered.also,
-    replayHorizonMs: KEY_HORIZON_MS,
-  };
-  let posted: Awaited<ReturnType<typeof desk.agents.post>>;
-  try {
-    posted = await desk.agents.post(posting);
-  } catch (error) {
-    registered.ended(false);
-    throw error;
-  }
+  const { registered, posted } = await postOnce(call, question, key, hash);
   if (posted.status === "stale") throw new HttpError(409, "stale", "The message is too old.");
   const { agentId, seq } = posted;
   if (posted.duplicate && key !== undefined) await refuseOtherBody(call, posted, hash);
@@ -85,6 +56,44 @@ export async function ask(call: Call, question: Question): Promise<Asked> {
       return answer;
     },
   };
+}
+
+/** A question without a key is one that was asked before, or a new one; who asks the same elsewhere at once comes first or after. */
+async function postOnce(call: Call, question: Question, key: string | undefined, hash: string) {
+  const { desk, principal } = call;
+  const { spoken, text } = question;
+  for (let tries = 1; ; tries++) {
+    const registered: Registered =
+      key === undefined
+        ? await desk.ledger.register({
+            token: principal.id,
+            user: spoken.user,
+            body: call.raw,
+            isRetry: Number(call.header("x-stainless-retry-count") ?? 0) > 0,
+          })
+        : { key, also: [], ended() {} };
+    const posting: Posting = {
+      to: spoken.to,
+      body: {
+        kind: "user",
+        text,
+        queue: { mode: "queue" },
+        ...(spoken.user === undefined ? {} : { sender: { id: spoken.user } }),
+        ...(question.system === undefined ? {} : { wishes: { extraSystemPrompt: question.system } }),
+      },
+      // Nobody is written to: whoever asks reads the answer from the run.
+      source: { connector: API_CONNECTOR, accountId: principal.id, messageId: hash },
+      key: registered.key,
+      also: registered.also,
+      replayHorizonMs: KEY_HORIZON_MS,
+    };
+    try {
+      return { registered, posted: await desk.agents.post(posting) };
+    } catch (error) {
+      registered.ended(false);
+      if (!(error instanceof ConflictError) || key !== undefined || tries >= MOST_TRIES) throw error;
+    }
+  }
 }
 
 async function wait(

@@ -94,3 +94,55 @@ describe("requests without a key", () => {
     }
   });
 });
+
+describe("requests without a key, on two nodes", () => {
+  const two = async () => {
+    const { nest, accept } = await open();
+    const join = async (name: string): Promise<number> => {
+      const ops: Op[] = [{ op: "node.join", name, leaseUntil: nest.clock.now() + 10_000 }];
+      const done = await nest.store.commit({ id: nest.ids.change(), site: "t", at: nest.clock.now(), ops });
+      const [said] = done.ok ? done.results : [];
+      return said?.op === "node.join" ? said.node : 0;
+    };
+    const [one, other] = [await join("one"), await join("other")];
+    const ports = { ...nest, log: silentLog };
+    return { nest, accept, a: new RequestLedger(ports, () => one), b: new RequestLedger(ports, () => other) };
+  };
+
+  it("are new ones while another node that lives answers, and joined where it broke off or is gone", async () => {
+    const { nest, accept, a, b } = await two();
+    const first = await a.register(asked("yes"));
+    await accept(first.also);
+    const beside = await b.register(asked("yes"));
+    expect(beside.key).not.toBe(first.key);
+    beside.ended(false);
+    await b.flush();
+    first.ended(false);
+    await a.flush();
+    expect((await b.register(asked("yes"))).key).toBe(first.key);
+    const second = await a.register(asked("no"));
+    await accept(second.also);
+    const retry = await b.register(asked("no", { isRetry: true }));
+    expect(retry.key).toBe(second.key);
+    expect((await b.register(asked("no"))).key).not.toBe(second.key);
+    retry.ended(false);
+    await nest.clock.advance(11_000, async () => {});
+    expect((await b.register(asked("no"))).key).toBe(second.key);
+  });
+
+  it("are never put over what the other node wrote", async () => {
+    const { nest, accept, a, b } = await two();
+    const ones = await Promise.all([a.register(asked("same")), b.register(asked("same"))]);
+    const done = await Promise.all(
+      ones.map(({ also }) => nest.store.commit({ id: nest.ids.change(), site: "t", at: 0, ops: also })),
+    );
+    expect(done.map(({ ok }) => ok)).toEqual([true, false]);
+    const again = await b.register(asked("same"));
+    await accept(again.also);
+    ones[0]?.ended(true);
+    again.ended(true);
+    await Promise.all([a.flush(), b.flush()]);
+    expect((await a.register(asked("same"))).key).not.toBe(ones[0]?.key);
+    expect((await a.register(asked("same", { isRetry: true }))).key).toBe(again.key);
+  });
+});

@@ -35,7 +35,11 @@ export const mintRoute = defineRoute({
   summary: "Make a token with at most the scopes of the one that asks; it is shown this once",
   body: mintSchema,
   answers: { status: 201, holds: "`{ token, record }`" },
-  handle: ({ desk, principal, body }) => ({ status: 201, json: desk.tokens.mint(principal, body) }),
+  async handle({ desk, principal, body }) {
+    const json = await desk.tokens.mint(principal, body);
+    desk.elsewhere?.tellChanged("tokens");
+    return { status: 201, json };
+  },
 });
 
 export const revokeRoute = defineRoute({
@@ -46,5 +50,9 @@ export const revokeRoute = defineRoute({
   summary: "Revoke a token and everything it minted; their open streams are closed",
   params: z.object({ token: z.string().regex(/^[a-z0-9]{12}$/, "the id of a token") }),
   answers: { status: 200, holds: "`{ revoked: [ids] }`" },
-  handle: ({ desk, principal, params }) => ({ json: { revoked: desk.tokens.revoke(principal, params.token) } }),
+  async handle({ desk, principal, params }) {
+    const revoked = await desk.tokens.revoke(principal, params.token);
+    desk.elsewhere?.tellChanged("tokens");
+    return { json: { revoked } };
+  },
 });

@@ -11,7 +11,7 @@ import type { RunEvents } from "../../runs/events.ts";
 import { MAX_RELAYED, type Relay } from "../../store/postgres/keeper.ts";
 import { FollowOthers, type TreeListener } from "./follow-others.ts";
 import { TellOthers } from "./tell-others.ts";
-import { Parts, partsOf, type Said } from "./wire.ts";
+import { type Changed, Parts, partsOf, type Said } from "./wire.ts";
 
 /** Agents that other nodes work on, for whoever listens here. Each answer says how to stop. */
 export interface Elsewhere {
@@ -20,6 +20,10 @@ export interface Elsewhere {
   /** Calls back whenever a run of this agent has ended there. */
   awaitEnd(agentId: AgentId, ended: () => void): () => void;
   followTree(listener: TreeListener): () => void;
+  /** Tells the other nodes that something all share was changed. */
+  tellChanged(what: Changed): void;
+  /** Calls back when another node has changed it, or may have. */
+  onChanged(what: Changed, changed: () => void): () => void;
 }
 
 export interface EventRelay extends Elsewhere {
@@ -37,6 +41,11 @@ interface RelayPorts {
 
 const WANT_AGAIN_MS = 10_000;
 
+/** For a process that changes something and goes. */
+export const tellChanged = (relay: Relay, changed: Changed): void => {
+  for (const part of partsOf({ changed }, 1, MAX_RELAYED)) relay.send(part);
+};
+
 export function relayEvents(ports: RelayPorts): EventRelay {
   const { relay } = ports;
   let name = 0;
@@ -47,6 +56,10 @@ export function relayEvents(ports: RelayPorts): EventRelay {
   const telling = new TellOthers({ ...ports, send, wantedMs: 3 * WANT_AGAIN_MS });
   const following = new FollowOthers({ ...ports, send, wantAgainMs: WANT_AGAIN_MS });
   const parts = new Parts();
+  const watching = new Map<() => void, Changed>();
+  const changed = (which?: Changed): void => {
+    for (const [tell, what] of watching) if (which === undefined || which === what) tell();
+  };
   const hear = (text: string, from: string): void => {
     const said = parts.add(text, from);
     if (!said) return;
@@ -57,14 +70,24 @@ export function relayEvents(ports: RelayPorts): EventRelay {
     else if ("tail" in said) following.tail(said.tail.last, said.tail.events, from);
     else if ("ended" in said) following.ended(said.ended);
     else if ("tree" in said) following.tree(said.tree.events, said.tree.changed, said.tree.all);
+    else if ("changed" in said) changed(said.changed);
     else following.sayAgain(false);
   };
-  const stopHearing = relay.listen(hear, () => following.lost());
+  const stopHearing = relay.listen(hear, () => {
+    following.lost();
+    changed();
+  });
   send({ hello: true });
   return {
     follow: (agentId) => following.follow(agentId),
     awaitEnd: (agentId, ended) => following.awaitEnd(agentId, ended),
     followTree: (listener) => following.followTree(listener),
+    tellChanged: (what) => send({ changed: what }),
+    onChanged(what, tell) {
+      const mine = (): void => tell();
+      watching.set(mine, what);
+      return () => watching.delete(mine);
+    },
     stop() {
       stopHearing();
       telling.stop();

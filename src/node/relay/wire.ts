@@ -29,9 +29,14 @@ export type Outline = Pick<RunEvent, "agentId" | "runId" | "attempt" | "step" | 
   readonly outcome?: RunOutcome;
 };
 
+/** What nodes share beside agents, and keep a copy of. */
+export type Changed = "tokens";
+
 export type Said =
   /** Somebody began to listen, or came back: say again what you want. */
   | { readonly hello: true }
+  /** Something that all nodes share was changed: look again. */
+  | { readonly changed: Changed }
   /** Their events from now on; `tail`: and what was said since the last commit, to those who ask. */
   | { readonly want: readonly AgentId[]; readonly interest: Interest; readonly tail: boolean }
   | { readonly unwant: readonly AgentId[] }

@@ -227,6 +227,7 @@ export async function openKeeper(connections: Connections, self: string): Promis
       },
     },
     async close() {
+      if (!telling) await tellAll();
       closed = true;
       clearInterval(check);
       const last = client;

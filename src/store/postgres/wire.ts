@@ -410,7 +410,12 @@ function wireOp(op: Op, at: number, read: ReadBefore): Wire {
     case "subagent.remove":
       return { op: op.op, runId: clean(op.runId) };
     case "fact.put":
-      return { op: op.op, key: clean(op.key), value: op.value === null ? undefined : clean(op.value) };
+      return {
+        op: op.op,
+        key: clean(op.key),
+        value: op.value === null ? undefined : clean(op.value),
+        expect: op.expect === undefined ? undefined : [op.expect === null ? null : clean(op.expect)],
+      };
     case "prune":
       return { op: op.op, what: op.what, before: whole(op.before), limit: op.limit, after: op.after };
     default:

@@ -279,6 +279,7 @@ function applyOp(applying: Applying, op: Op): OpResult | undefined {
     case "swarm.contact":
       return countContact(applying, op);
     case "fact.put":
+      refuseOtherFact(db, op);
       if (op.value === null) db.statement("remove-fact").run(op.key);
       else db.statement("put-fact").run(op.key, op.value);
       return undefined;
@@ -287,4 +288,10 @@ function applyOp(applying: Applying, op: Op): OpResult | undefined {
     default:
       return unreachable(op, `op at ${change.site}`);
   }
+}
+
+function refuseOtherFact(db: Database, { key, expect }: Extract<Op, { op: "fact.put" }>): void {
+  if (expect === undefined) return;
+  const row = db.statement("select-fact").get(key);
+  if ((row?.value ?? null) !== expect) throw new RefusedChange("conflict", `The fact ${key} is another one by now.`);
 }

@@ -364,6 +364,9 @@ BEGIN
           DELETE FROM subagent_runs WHERE run_id = p->>'runId';
           v_touched := v_touched || 'subagents'::text;
         WHEN 'fact.put' THEN
+          IF p ? 'expect' AND (SELECT value FROM facts WHERE key = p->>'key') IS DISTINCT FROM (p->'expect'->>0) THEN
+            RAISE EXCEPTION 'conflict:The fact % is another one by now.', p->>'key' USING ERRCODE = 'RKREF';
+          END IF;
           IF p ? 'value' THEN
             INSERT INTO facts (key, value) VALUES (p->>'key', p->>'value') ON CONFLICT (key) DO UPDATE SET value = excluded.value;
           ELSE
