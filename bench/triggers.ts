@@ -119,7 +119,7 @@ async function costsWith(count: number, measureIdle: boolean): Promise<Costs> {
   const paths = homePaths(home);
   mkdirSync(paths.agents, { recursive: true });
   const [clock, ids, log] = [systemClock, systemIds(), silentLog];
-  const embedded = openEmbeddedStore({
+  const embedded = await openEmbeddedStore({
     paths,
     synchronous: "normal",
     ids,

@@ -1,12 +1,15 @@
 #!/usr/bin/env node
 /** The `rookery` command: hands the process's outside to the router and its answer to the shell. */
 import { enableCompileCache } from "node:module";
-import { leanHeap } from "./world/lean-heap.ts";
 import { asLeanProcess } from "./world/lean-process.ts";
 
 enableCompileCache();
 // Flags may stand before the command; whoever only asks about it loses nothing.
 if (process.argv.slice(2).includes("serve")) asLeanProcess();
+// What follows is loaded by the process that stays.
+const { quickImports } = await import("./world/quick-imports.ts");
+quickImports();
+const { leanHeap } = await import("./world/lean-heap.ts");
 leanHeap();
 
 // A reader that went away (`rookery … | head`) is no error of ours.

@@ -2,8 +2,6 @@
  * Identifiers. Every id is a branded string, so that one kind cannot be handed in where another is wanted, and each
  * says where it comes from: agents are cuid2, sessions and runs are uuids, messages and entries carry their position.
  */
-import { z } from "zod";
-
 declare const brand: unique symbol;
 type Brand<Name extends string> = string & { readonly [brand]: Name };
 
@@ -17,21 +15,8 @@ export type DeliveryId = Brand<"DeliveryId">;
 export type MessageId = Brand<"MessageId">;
 
 /** The shape of a cuid2 as daycare checked it: lower case letters and digits, 24 to 32 of them. */
-const AGENT_ID = /^[a-z0-9]{24,32}$/;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
-export const agentIdSchema = z
-  .string()
-  .regex(AGENT_ID, "Agent id must be a cuid2 value.")
-  .transform((id) => id as AgentId);
-export const sessionIdSchema = z
-  .string()
-  .regex(UUID, "Session id must be a uuid.")
-  .transform((id) => id as SessionId);
-export const sessionKeySchema = z
-  .string()
-  .min(1)
-  .transform((key) => key as SessionKey);
+export const AGENT_ID = /^[a-z0-9]{24,32}$/;
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 export const isAgentId = (text: string): text is AgentId => AGENT_ID.test(text);
 

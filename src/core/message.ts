@@ -5,7 +5,8 @@
 import { z } from "zod";
 import { deliveryContextSchema } from "./delivery.ts";
 import { fileReferenceSchema } from "./file-reference.ts";
-import { type AgentId, agentIdSchema, type MessageId, type RunId } from "./ids.ts";
+import { agentIdSchema } from "./id-schemas.ts";
+import type { AgentId, MessageId, RunId } from "./ids.ts";
 import { queueSettingsSchema } from "./queue.ts";
 import { type RunWishes, runWishesSchema } from "./run-wishes.ts";
 import { permissionsSchema } from "./state.ts";

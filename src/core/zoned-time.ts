@@ -11,6 +11,14 @@ export interface ZonedFields {
   readonly weekday: string;
 }
 
+let host: string | undefined;
+
+/** The zone of the machine. Asked for late: the first question about zones loads all that the platform knows of them. */
+export function hostZone(): string {
+  host ??= Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return host;
+}
+
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function formatFor(zone: string): Intl.DateTimeFormat {

@@ -1,6 +1,6 @@
 /** The gateway of one node: an HTTP server over the table of routes, open from `start` to `close`. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Server as SecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Config } from "../config/config-schema.ts";
 import { ConfigError } from "../core/errors.ts";
@@ -12,13 +12,13 @@ import { clientAddress, type DoorRules, isLoopback, type Refusal, refusalAtDoor 
 import { TokenBook } from "./access/token-book.ts";
 import { fileShelf, sharedShelf } from "./access/token-shelf.ts";
 import type { Desk } from "./desk.ts";
+import { FRONT_ROUTES } from "./front-routes.ts";
 import { HttpError } from "./http-error.ts";
 import { Metrics } from "./metrics.ts";
 import { RequestLedger } from "./openai/request-ledger.ts";
 import type { Reloaded } from "./reload.ts";
 import type { Route } from "./route.ts";
-import { ROUTES } from "./route-table.ts";
-import { routerOf } from "./router.ts";
+import { type Found, routerWithRest } from "./router.ts";
 import { authorise, sendError, serveRoute } from "./serve-route.ts";
 import { RunFeed } from "./streams/run-feed.ts";
 import { Streams } from "./streams/streams.ts";
@@ -65,7 +65,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const stopListening = desk.tokens.onRevoked((ids) => desk.streams.closeOf(ids, "revoked"));
   const trimmer = trimWhenQuiet(node.ports.clock);
   const rules = (): DoorRules => doorRules(options.config(), host, tls !== undefined);
-  const listener = listenerOf(desk, options.routes ?? ROUTES, rules, trimmer);
+  const listener = listenerOf(desk, options, rules, trimmer);
   const server = makeServer(options, listener);
   const port = await listen(server, options.port ?? gateway.port, host);
   // Streams of a token that was revoked by another process end without a request of theirs.
@@ -142,11 +142,16 @@ async function deskOf(options: GatewayOptions, stopping: AbortSignal): Promise<D
     startedAt: ports.clock.now(),
     stopping,
     openApi: () => {
-      described ??= import("./open-api.ts").then(({ openApiOf }) => openApiOf(options.routes ?? ROUTES, version));
+      described ??= Promise.all([import("./open-api.ts"), routesOf(options)]).then(([{ openApiOf }, routes]) =>
+        openApiOf(routes, version),
+      );
       return described;
     },
   };
 }
+
+const routesOf = async ({ routes }: Pick<GatewayOptions, "routes">): Promise<readonly Route[]> =>
+  routes ?? (await import("./route-table.ts")).ROUTES;
 
 /** Open to other machines only where nobody can listen in: with TLS, or behind a proxy that is named. */
 export function refuseOpenDoor(host: string, secure: boolean, proxies: readonly string[]): void {
@@ -164,11 +169,11 @@ function doorRules({ gateway }: Config, host: string, secure: boolean): DoorRule
 
 type Listener = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
-function listenerOf(desk: Desk, routes: readonly Route[], rules: () => DoorRules, trimmer: Trimmer): Listener {
+function listenerOf(desk: Desk, options: GatewayOptions, rules: () => DoorRules, trimmer: Trimmer): Listener {
   const { clock } = desk.ports;
   const addresses = new Buckets(() => clock.monotonic());
   const failures = new Buckets(() => clock.monotonic());
-  const find = routerOf(routes);
+  const find = routerWithRest(options.routes ?? FRONT_ROUTES, () => routesOf(options));
   return (incoming, outgoing) => {
     const begun = clock.monotonic();
     let asked = "none";
@@ -188,19 +193,23 @@ function listenerOf(desk: Desk, routes: readonly Route[], rules: () => DoorRules
       outgoing.setHeader("vary", "Origin");
       if (incoming.method === "OPTIONS") return preflight(outgoing);
     }
+    const go = (found: Found): void => {
+      if ("route" in found) {
+        asked = found.route.path;
+        void serveRoute(desk, failures, found.route, { incoming, outgoing, address }, found.params);
+        return;
+      }
+      try {
+        // Who is nobody here does not learn what is here.
+        authorise(desk, failures, { access: "any" }, incoming, address);
+        sendError(desk, outgoing, found.error, asked);
+      } catch (error) {
+        sendError(desk, outgoing, error, asked);
+      }
+    };
     const found = find(incoming.method ?? "", incoming.url ?? "");
-    if ("route" in found) {
-      asked = found.route.path;
-      void serveRoute(desk, failures, found.route, { incoming, outgoing, address }, found.params);
-      return;
-    }
-    try {
-      // Who is nobody here does not learn what is here.
-      authorise(desk, failures, { access: "any" }, incoming, address);
-      sendError(desk, outgoing, found.error, asked);
-    } catch (error) {
-      sendError(desk, outgoing, error, asked);
-    }
+    if (found instanceof Promise) found.then(go).catch((error) => sendError(desk, outgoing, error, asked));
+    else go(found);
   };
 }
 
@@ -253,7 +262,10 @@ function makeServer({ config, tls }: GatewayOptions, listener: Listener): Server
     maxHeaderSize: HEADER_BYTES,
     noDelay: true,
   };
-  const server = tls ? createSecureServer({ ...shared, ...tls }, listener) : createServer(shared, listener);
+  // Not imported: an import reads every name a module exports, and one of this module's loads a whole client beside it.
+  const server = tls
+    ? process.getBuiltinModule("node:https").createServer({ ...shared, ...tls }, listener)
+    : process.getBuiltinModule("node:http").createServer(shared, listener);
   server.maxConnections = 2 * requests;
   // No protocol but HTTP is spoken here.
   server.on("upgrade", (_request, socket) => socket.destroy());

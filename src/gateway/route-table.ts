@@ -1,5 +1,5 @@
 /** Every route of the gateway. What is not in this table does not exist. */
-import { chatCompletionsRoute } from "./openai/chat-completions.ts";
+import { FRONT_ROUTES } from "./front-routes.ts";
 import { modelRoute, modelsRoute } from "./openai/models.ts";
 import { responsesRoute } from "./openai/responses.ts";
 import type { Route } from "./route.ts";
@@ -20,14 +20,7 @@ import {
   stopTreeRoute,
 } from "./routes/agent-routes.ts";
 import { configRoute, reloadRoute } from "./routes/config-routes.ts";
-import {
-  healthRoute,
-  healthzRoute,
-  metricsRoute,
-  nodesRoute,
-  openApiRoute,
-  readyzRoute,
-} from "./routes/health-routes.ts";
+import { healthRoute, metricsRoute, nodesRoute, openApiRoute } from "./routes/health-routes.ts";
 import { deliveryRoute, dropRoute, outboxRoute, retryRoute } from "./routes/outbox-routes.ts";
 import { abortRoute, agentEventsRoute, runEventsRoute, runRoute, steerRoute, waitRoute } from "./routes/run-routes.ts";
 import { sessionRoute, sessionsRoute } from "./routes/session-routes.ts";
@@ -48,12 +41,10 @@ import {
 } from "./routes/trigger-routes.ts";
 
 export const ROUTES: readonly Route[] = [
-  chatCompletionsRoute,
+  ...FRONT_ROUTES,
   responsesRoute,
   modelsRoute,
   modelRoute,
-  healthzRoute,
-  readyzRoute,
   metricsRoute,
   openApiRoute,
   healthRoute,

@@ -2,8 +2,6 @@
  * From method and path to a route of the table, by hono's router. Only the router is used: requests are read from and
  * answers written to Node's own objects, which costs neither a second set of objects nor the memory of an HTTP/2 stack.
  */
-import { RegExpRouter } from "hono/router/reg-exp-router";
-import { SmartRouter } from "hono/router/smart-router";
 import { TrieRouter } from "hono/router/trie-router";
 import { HttpError } from "./http-error.ts";
 import type { Method, Route } from "./route.ts";
@@ -12,9 +10,27 @@ export type Found =
   | { readonly route: Route; readonly params: Readonly<Record<string, string>> }
   | { readonly error: HttpError };
 
-export function routerOf(routes: readonly Route[]): (method: string, url: string) => Found {
-  // The table holds paths that one regular expression may not tell apart; the trie then does.
-  const router = new SmartRouter<Route>({ routers: [new RegExpRouter(), new TrieRouter()] });
+export type Finder = (method: string, url: string) => Found;
+
+/** Looks among a few routes first. Who asks for another gets the whole table, which is loaded with the first such request. */
+export function routerWithRest(
+  front: readonly Route[],
+  load: () => Promise<readonly Route[]>,
+): (method: string, url: string) => Found | Promise<Found> {
+  const nearby = routerOf(front);
+  let everything: Finder | undefined;
+  return (method, url) => {
+    const found = (everything ?? nearby)(method, url);
+    if (everything || "route" in found) return found;
+    return load().then((routes) => {
+      everything ??= routerOf(routes);
+      return everything(method, url);
+    });
+  };
+}
+
+export function routerOf(routes: readonly Route[]): Finder {
+  const router = new TrieRouter<Route>();
   for (const route of routes) router.add(route.method, route.path, route);
   const methods = [...new Set(routes.map(({ method }) => method))];
   const match = (method: string, path: string): Found | undefined => {

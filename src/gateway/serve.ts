@@ -41,7 +41,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const tls = readTls(started, paths);
   // Before anything is opened: a door that must stay shut, a token that cannot be used.
   refuseOpenDoor(host, tls !== undefined, started.gateway.trustedProxies);
-  const node = await openNode({ paths, config: started, env, connectors: [], triggers: true, errors, onFatal });
+  const node = await openNode({ paths, config: started, env, connectors: [], stays: true, errors, onFatal });
   let gateway: Gateway | undefined;
   try {
     const token = rootToken(paths.token, env);
@@ -73,6 +73,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
       version: readVersion(),
     });
     const opened = gateway;
+    // The door is open already: what makes messages by itself need not be there first.
+    await node.startTriggers();
     const stopWatching = watchConfig(paths, node, reload);
     return {
       gateway: opened,

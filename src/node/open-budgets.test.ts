@@ -13,9 +13,9 @@ const configOf = (text: string) => parseConfig({ text, file: "rookery.json5", en
 
 describe("what the configuration says about spending", () => {
   it("is nothing where nothing is limited", () => {
-    expect(openBudgets(configOf("{}"), "UTC")).toBeUndefined();
-    expect(openBudgets(configOf("{ budgets: { day: {} } }"), "UTC")).toBeUndefined();
-    expect(openBudgets(configOf("{ budgets: { day: { tokens: 5 } } }"), "UTC")).toBeDefined();
+    expect(openBudgets(configOf("{}"), () => "UTC")).toBeUndefined();
+    expect(openBudgets(configOf("{ budgets: { day: {} } }"), () => "UTC")).toBeUndefined();
+    expect(openBudgets(configOf("{ budgets: { day: { tokens: 5 } } }"), () => "UTC")).toBeDefined();
   });
 
   it("gives one name to a person who is known by several, and to the owner", () => {
@@ -25,7 +25,7 @@ describe("what the configuration says about spending", () => {
         session: { identityLinks: { ann: ["telegram:1", "whatsapp:2"] } },
         owner: { accounts: ["telegram:7"] },
       }`),
-      "UTC",
+      () => "UTC",
     );
     const named = (connector: string, id: string) => budgets?.personNamed?.(connector, id);
     expect([named("telegram", "1"), named("whatsapp", "2")]).toEqual(["ann", "ann"]);

@@ -3,7 +3,7 @@ import type { Config } from "../config/config-schema.ts";
 import { limitedScopes, limitsOf } from "../core/budget.ts";
 import { linkedName } from "../core/identity-links.ts";
 import { isOwner } from "../core/session-key.ts";
-import { zonedFields, zonedInstant } from "../core/zoned-time.ts";
+import { hostZone, zonedFields, zonedInstant } from "../core/zoned-time.ts";
 import type { Budgets } from "../runs/spender.ts";
 
 const OWNER = "owner";
@@ -11,13 +11,13 @@ const OWNER = "owner";
 /** Undefined where nothing is limited: then nothing is reserved and nothing counted. */
 export function openBudgets(
   config: Pick<Config, "budgets" | "session" | "owner">,
-  timeZone: string,
+  timeZone: () => string,
 ): Budgets | undefined {
   const limits = limitsOf(config.budgets);
   if (limitedScopes(limits).length === 0) return undefined;
   return {
     limitsFor: () => limits,
-    dayOf: (at) => dayIn(at, timeZone),
+    dayOf: (at) => dayIn(at, timeZone()),
     personNamed: (connector, userId) =>
       linkedName(config.session.identityLinks, connector, userId) ??
       (isOwner({ connector, userId }, config.owner.accounts) ? OWNER : `${connector}:${userId}`),
@@ -27,7 +27,7 @@ export function openBudgets(
 /** The same, of a configuration that may be replaced while the process runs. */
 export function liveBudgets(
   config: Pick<Config, "budgets" | "session" | "owner">,
-  timeZone: string,
+  timeZone: () => string,
 ): () => Budgets | undefined {
   let section = config.budgets;
   let budgets = openBudgets(config, timeZone);
@@ -54,5 +54,4 @@ export function startOfDay(at: number, timeZone: string): number {
 }
 
 /** The zone in which days begin and end. */
-export const zoneOf = ({ session }: Pick<Config, "session">): string =>
-  session.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+export const zoneOf = ({ session }: Pick<Config, "session">): string => session.timeZone ?? hostZone();

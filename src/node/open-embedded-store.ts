@@ -3,13 +3,14 @@
  * where it cannot be read (L11), and followed by the plain files from then on.
  */
 import type { HomePaths } from "../config/paths.ts";
+import { StoreUnreadableError } from "../core/errors.ts";
 import type { Ids } from "../core/ids.ts";
 import type { Log } from "../core/log.ts";
 import type { Store } from "../core/store.ts";
 import { diskFiles } from "../store/plain-files/disk-files.ts";
-import { refuseUnreadable } from "../store/plain-files/inspect.ts";
+import { rebuildNeeded, refuseUnreadable } from "../store/plain-files/inspect.ts";
 import type { LostWork } from "../store/plain-files/lose-open-work.ts";
-import { type RebuildReport, rebuild, rebuildNeeded } from "../store/plain-files/rebuild.ts";
+import type { RebuildReport } from "../store/plain-files/rebuild.ts";
 import { afterRestoredBackup } from "../store/plain-files/restored-backup.ts";
 import { type MirrorHandle, startMirror } from "../store/plain-files/start-mirror.ts";
 import { openSqliteStore } from "../store/sqlite/open-store.ts";
@@ -32,11 +33,18 @@ export interface EmbeddedStoreOptions {
   readonly now: number;
   readonly log: Log;
   readonly onFatal: (error: unknown) => void;
+  /** Whether the process stays: then the plain files may follow a moment later, and the start is not slowed down by them. */
+  readonly stays?: boolean;
 }
 
-export function openEmbeddedStore(options: EmbeddedStoreOptions): EmbeddedStore {
-  const { paths, synchronous, ids, now, log, onFatal } = options;
+const FILES_AFTER_MS = 300;
+const GONE = { hint: "Put it back, or start again: it is then rebuilt from the plain files." };
+
+export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
+  const { paths, synchronous, ids, now, log, onFatal, stays = false } = options;
   const { home } = paths;
+  // Seldom needed, and no small part of the program: loaded where it is.
+  const needed = rebuildNeeded(home, paths.database) ? await import("../store/plain-files/rebuild.ts") : undefined;
   let rebuilt: RebuildReport | undefined;
   let lost: LostWork | undefined;
   let mirror: MirrorHandle | undefined;
@@ -47,13 +55,15 @@ export function openEmbeddedStore(options: EmbeddedStoreOptions): EmbeddedStore 
     onCommitted: () => mirror?.nudge(),
     beforeOpen(databasePath) {
       refuseUnreadable(databasePath);
-      if (rebuildNeeded(home, databasePath)) rebuilt = rebuild({ home, databasePath, ids, now });
+      if (!rebuildNeeded(home, databasePath)) return;
+      if (!needed) throw new StoreUnreadableError(`${databasePath} went away while it was being opened.`, GONE);
+      rebuilt = needed.rebuild({ home, databasePath, ids, now });
     },
     afterOpen(db) {
       lost = afterRestoredBackup(db, diskFiles(home), { ids, now });
     },
   });
-  const following = startMirror({ home, databasePath: paths.database, log });
+  const following = startMirror({ home, databasePath: paths.database, log, beginAfterMs: stays ? FILES_AFTER_MS : 0 });
   mirror = following;
   following.nudge();
   return {

@@ -10,6 +10,7 @@ import type { Tool, ToolHost } from "../core/tool.ts";
 import { currentTimeTool } from "../tools/current-time.ts";
 import { fileTools } from "../tools/files/file-tools.ts";
 import { toolHost } from "../tools/tool-host.ts";
+import { zoneOf } from "./open-budgets.ts";
 import type { PermanentAgents } from "./permanent-agents.ts";
 import { workspaceReader } from "./read-workspace-file.ts";
 import { openWorkspaces } from "./workspaces.ts";
@@ -39,10 +40,9 @@ export interface HandsOptions {
 export function openHands(options: HandsOptions): Hands {
   const { config, paths, clock, permanentAgents, systemAgents, swarmNamed, more = [], older, tools } = options;
   const workspaceOf = openWorkspaces(config, paths);
-  const zone = config.session.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
   const ownTools = toolHost({
     tools: [
-      currentTimeTool(clock, zone),
+      currentTimeTool(clock, () => zoneOf(config)),
       ...fileTools((agent) => {
         const { readDirs, writeDirs } = agent.state.permissions ?? {};
         return { workingDir: workspaceOf(agent), readDirs, writeDirs };

@@ -11,8 +11,7 @@ import type { RunWishes } from "../core/run-wishes.ts";
 import { apiFor } from "../models/api-for.ts";
 import { storedKeysIn } from "../models/auth-file.ts";
 import { chooseModel } from "../models/choose-model.ts";
-import { type Detected, detectModel, listensOn } from "../models/detect.ts";
-import { offlineModel } from "../models/offline-model.ts";
+import type { Detected } from "../models/detect.ts";
 import { Providers } from "../models/providers.ts";
 import { ModelRouter } from "../models/router.ts";
 import { readVersion } from "../world/version.ts";
@@ -36,6 +35,13 @@ export interface OpenModels {
   detect(): Promise<Detected>;
 }
 
+/** Loaded where nothing else answers. */
+const offline: Model = {
+  call: async (request, signal, onEvent) =>
+    (await import("../models/offline-model.ts")).offlineModel.call(request, signal, onEvent),
+  price: async (choice) => (await import("../models/offline-model.ts")).offlineModel.price?.(choice),
+};
+
 /** While nothing was found, how long until it is worth looking again. */
 const LOOK_AGAIN_MS = 30_000;
 const MOST_WARNINGS = 1_000;
@@ -58,7 +64,7 @@ export function openModels(options: ModelsOptions): OpenModels {
       providers,
       apiFor,
       detect: async () => (await detect()).model,
-      offline: offlineModel,
+      offline,
     }),
     choose({ profile, state }, wishes = {}) {
       const { model, thinking } = wishes;
@@ -92,6 +98,7 @@ function detection(
   let lookedAt = 0;
   const look = async (): Promise<Detected> => {
     lookedAt = clock.monotonic();
+    const { detectModel, listensOn } = await import("../models/detect.ts");
     const detected = await detectModel({ clock, fetch: ask, env, listens: listensOn, hasKey });
     if (detected.server) providers.learn(detected.server);
     log.info("no model is configured", { using: detected.model, because: detected.why });

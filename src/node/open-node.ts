@@ -16,20 +16,19 @@ import { isOwner } from "../core/session-key.ts";
 import { inheritsParent } from "../core/thread-settings.ts";
 import type { ToolHost } from "../core/tool.ts";
 import type { RunLimits } from "../runs/run-ports.ts";
-import { agentTools, olderAgentTools } from "../tools/agents/agent-tools.ts";
 import type { Triggers } from "../triggers/triggers.ts";
 import { jsonLog } from "../world/json-log.ts";
 import { systemClock } from "../world/system-clock.ts";
 import { systemIds } from "../world/system-ids.ts";
 import { agentsWorldOf } from "./agents-world.ts";
 import { contextLimitsOf } from "./context-limits.ts";
+import { lateHands } from "./late-hands.ts";
 import { liveConfigOf } from "./live-config.ts";
 import { openLiveModels } from "./live-models.ts";
 import { liveBudgets, zoneOf } from "./open-budgets.ts";
-import { openHands } from "./open-hands.ts";
 import type { OpenModels } from "./open-models.ts";
 import { type NodeStore, openStore } from "./open-store.ts";
-import { subagentSettingsOf, subagentTools } from "./open-subagents.ts";
+import { subagentSettingsOf } from "./open-subagents.ts";
 import { type OpenTriggers, openTriggers } from "./open-triggers.ts";
 import { permanentAgentsOf } from "./permanent-agents.ts";
 import { startRetention } from "./retention.ts";
@@ -48,16 +47,18 @@ export interface NodeOptions {
   readonly log?: Log;
   /** Where warnings are also shown. */
   readonly errors?: { write(text: string): unknown };
-  /** Whether due times become messages here: for a process that stays. */
-  readonly triggers?: boolean;
+  /** Whether this process stays, or has one thing to do and ends. */
+  readonly stays?: boolean;
   readonly onFatal: (error: unknown) => void;
 }
 
 export interface RookeryNode {
   readonly agents: AgentSystem;
   readonly ports: Ports;
-  /** Jobs, and whatever else makes messages by itself. Its broker runs only where the options say so. */
+  /** Jobs, and whatever else makes messages by itself. */
   readonly triggers: Triggers;
+  /** From now on due times become messages here: for a process that stays. */
+  startTriggers(): Promise<void>;
   readonly rebuilt: NodeStore["rebuilt"];
   /** Agents that other nodes work on; absent where there are no others. */
   readonly elsewhere: NodeStore["elsewhere"];
@@ -101,7 +102,6 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
   try {
     const { list: permanentAgents } = permanentAgentsOf(opened.store, clock);
     const { files } = opened;
-    const timeZone = zoneOf(config);
     const store = watchJobs(opened.store, () => triggers?.triggers.wake());
     const systemAgents = systemAgentsOf(config);
     const swarmNamed = store.swarm;
@@ -109,23 +109,18 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
     const subagents = subagentSettingsOf(config, paths);
     const parts = { store, clock, ids, files, config, systemAgents, workspaceFor, subagents };
     const world = agentsWorldOf({ ...parts, system: () => started(agents) });
-    const children = subagentTools(() => started(agents), { store, clock });
     const timers = openTriggers({
       ports: { clock, ids, log, store },
-      ...{ config, paths, models, zone: timeZone, env: options.env ?? {}, shared: opened.leaseMs !== undefined },
+      ...{ config, paths, models, env: options.env ?? {}, shared: opened.leaseMs !== undefined },
     });
     triggers = timers;
-    const [more, older] = [[...agentTools(world), ...children, ...timers.tools], olderAgentTools(world)];
-    const hands = openHands({
-      config,
-      paths,
-      clock,
-      permanentAgents,
-      systemAgents,
-      swarmNamed,
-      more,
-      older,
-      tools: options.tools,
+    const { tools: givenTools } = options;
+    const hands = lateHands(async () => {
+      const { loadHands } = await import("./load-hands.ts");
+      return loadHands(
+        { agents: world, children: [() => started(agents), { store, clock }], triggers: timers.triggers },
+        { config, paths, clock, permanentAgents, systemAgents, swarmNamed, tools: givenTools },
+      );
     });
     const ports: Ports = {
       clock,
@@ -137,7 +132,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       files,
       connectors: new Map(options.connectors.map((connector) => [connector.name, opened.once(connector)])),
     };
-    const budgets = liveBudgets(config, timeZone);
+    const budgets = liveBudgets(config, () => zoneOf(config));
     const system = new AgentSystem(ports, {
       nodeName: opened.nodeName,
       leaseMs: opened.leaseMs,
@@ -171,7 +166,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       resetTriggers: config.session.resetTriggers,
       inheritsParent: (descriptor) => inheritsParent(config.session.thread, descriptor),
       sendPolicy: config.session.sendPolicy,
-      isStale: (agent, last, now) => isStale(resetPolicyFor(agent, config.session.reset), last, now, timeZone),
+      isStale: (agent, last, now) => isStale(resetPolicyFor(agent, config.session.reset), last, now, zoneOf(config)),
     });
     const { retention } = config;
     stopRetention = startRetention(ports, {
@@ -184,14 +179,18 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
     opened.serves(system);
     telemetry?.follow(system.events, (agentId) => system.liveRun(agentId)?.sessionId);
     await system.load();
+    // What was left unfinished here or elsewhere goes on in the middle of a run.
+    if (opened.leaseMs !== undefined || (await store.busyAgents({ limit: 1 })).length > 0) await hands.ready();
     await system.start();
-    if (options.triggers && config.cron.enabled) await timers.start(system);
     return {
       agents: system,
       triggers: timers.triggers,
       ports,
       rebuilt: opened.rebuilt,
       elsewhere: opened.elsewhere,
+      async startTriggers() {
+        if (config.cron.enabled) await timers.start(system);
+      },
       reload(next, changed) {
         openWorkspaces(next, paths);
         live.replace(next);

@@ -9,7 +9,7 @@ import type { FileStore } from "../core/ports.ts";
 import type { Store } from "../core/store.ts";
 import { diskFileStore } from "../world/disk-file-store.ts";
 import { systemClock } from "../world/system-clock.ts";
-import { amongNodes, type Serving } from "./among-nodes.ts";
+import type { Serving } from "./among-nodes.ts";
 import { type EmbeddedStore, openEmbeddedStore } from "./open-embedded-store.ts";
 import type { Elsewhere } from "./relay/relay-events.ts";
 import { type Environment, sharedStoreUrl } from "./shared-store-url.ts";
@@ -37,22 +37,26 @@ export interface NodeStoreOptions {
   readonly ids: Ids;
   readonly log: Log;
   readonly onFatal: (error: unknown) => void;
+  readonly stays?: boolean;
 }
 
 export async function openStore(options: NodeStoreOptions): Promise<NodeStore> {
-  const { paths, config, env, ids, log, onFatal } = options;
+  const { paths, config, env, ids, log, onFatal, stays } = options;
   const url = sharedStoreUrl(paths, config, env ?? process.env);
   const nodeName = `${hostname()} pid ${process.pid}`;
   if (url === undefined) {
     const { synchronous } = config.store;
-    const { store, rebuilt, close } = openEmbeddedStore({
-      ...{ paths, synchronous, ids, log, onFatal },
+    const { store, rebuilt, close } = await openEmbeddedStore({
+      ...{ paths, synchronous, ids, log, onFatal, stays },
       now: systemClock.now(),
     });
     const files = diskFileStore(paths.files);
     return { store, rebuilt, files, nodeName, once: (connector) => connector, serves: () => {}, close };
   }
-  const { openSharedStore } = await import("./open-shared-store.ts");
+  const [{ openSharedStore }, { amongNodes }] = await Promise.all([
+    import("./open-shared-store.ts"),
+    import("./among-nodes.ts"),
+  ]);
   const shared = await openSharedStore({ url, paths, config, env, log });
   const { once, serves, elsewhere, stop } = amongNodes(shared.store, { clock: systemClock, log });
   return {

@@ -11,15 +11,12 @@ import { FILE_MODE, type HomePaths } from "../config/paths.ts";
 import { DEFAULT_PROFILE } from "../core/agent.ts";
 import { errorText } from "../core/errors.ts";
 import type { Ports } from "../core/ports.ts";
-import type { Tool } from "../core/tool.ts";
-import { cronTaskTools } from "../tools/cron/cron-task-tools.ts";
-import { cronTool } from "../tools/cron/cron-tool.ts";
-import { heartbeatTools } from "../tools/cron/heartbeat-tools.ts";
 import { syncTaskFiles } from "../triggers/files/sync-task-files.ts";
 import { heartbeatProfiles } from "../triggers/heartbeat/heartbeat-config.ts";
 import { Triggers } from "../triggers/triggers.ts";
 import { gateKeeper } from "../world/gate-keeper.ts";
 import { modelProblem } from "./model-problem.ts";
+import { zoneOf } from "./open-budgets.ts";
 import type { OpenModels } from "./open-models.ts";
 import { cronTaskFiles, heartbeatTaskFiles, readHeartbeatFile, watchTaskFiles } from "./task-files.ts";
 import { openWorkspaces } from "./workspaces.ts";
@@ -28,7 +25,6 @@ export interface TriggersWorld {
   readonly ports: Pick<Ports, "clock" | "ids" | "store" | "log">;
   readonly config: Config;
   readonly paths: HomePaths;
-  readonly zone: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly models: Pick<OpenModels, "choose" | "providers">;
   /** Whether other nodes work on the same store. */
@@ -37,8 +33,6 @@ export interface TriggersWorld {
 
 export interface OpenTriggers {
   readonly triggers: Triggers;
-  /** The tools by which agents make schedules. */
-  readonly tools: readonly Tool[];
   /** Reads the task files, then lets due times become messages. */
   start(agents: AgentSystem): Promise<void>;
   stop(): Promise<void>;
@@ -50,7 +44,7 @@ const SHARED_POLL_MS = 2_000;
 /** What stands in a new HEARTBEAT.md: nothing to do, so that nothing is spent. */
 const EMPTY_HEARTBEAT = "# Heartbeat\n\n## What to look at\n- [ ]\n";
 
-export function openTriggers({ ports, config, paths, zone, env, models, shared = false }: TriggersWorld): OpenTriggers {
+export function openTriggers({ ports, config, paths, env, models, shared = false }: TriggersWorld): OpenTriggers {
   const { clock, log, store } = ports;
   const { missed, maxLatenessMinutes, commandGates } = config.cron;
   const workspaces = openWorkspaces(config, paths);
@@ -66,7 +60,9 @@ export function openTriggers({ ports, config, paths, zone, env, models, shared =
       reveal: (secret) => secret.reveal(secrets),
     },
     {
-      zone,
+      get zone() {
+        return zoneOf(config);
+      },
       missed,
       mainKey: config.session.mainKey,
       heartbeat: config,
@@ -89,7 +85,14 @@ export function openTriggers({ ports, config, paths, zone, env, models, shared =
       seen.add(workspace);
       const files = await cronTaskFiles(workspace);
       for (const { path, reason } of await syncTaskFiles(
-        { ...ports, store, zone, keepsMissing: shared },
+        {
+          ...ports,
+          store,
+          keepsMissing: shared,
+          get zone() {
+            return zoneOf(config);
+          },
+        },
         profile,
         files,
       )) {
@@ -110,11 +113,6 @@ export function openTriggers({ ports, config, paths, zone, env, models, shared =
 
   return {
     triggers,
-    tools: [
-      cronTool(triggers.cron),
-      ...cronTaskTools(triggers.cron),
-      ...heartbeatTools(triggers.heartbeat),
-    ] as readonly Tool[],
     async start(agents) {
       for (const profile of heartbeatProfiles(config)) await writeEmptyHeartbeat(workspaceOf(profile));
       await sync();

@@ -1,12 +1,15 @@
 /** A home that is closed and opened by another process: everybody is there as they were, byte for byte. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { z } from "zod";
 import { configSchema } from "../config/config-schema.ts";
 import { type HomePaths, homePaths } from "../config/paths.ts";
 import { AGENT_KINDS, type AgentDescriptor } from "../core/descriptor.ts";
+import type { AgentId } from "../core/ids.ts";
 import type { ModelRequest } from "../core/model.ts";
+import type { Tool } from "../core/tool.ts";
 import { buildHistoryContext } from "../history/context.ts";
 import { openNode, type RookeryNode } from "./open-node.ts";
 
@@ -91,5 +94,64 @@ it("all seven kinds come back from the file: descriptor, key, state, session, pr
     });
   } finally {
     rmSync(paths.home, { recursive: true, force: true });
+  }
+});
+
+it("a run that a crash cut off in the middle of a tool call goes on with its tools at once", async () => {
+  const root = mkdtempSync(join(tmpdir(), "rookery-restart-"));
+  const descriptor = ALL[0] as AgentDescriptor;
+  const begun = Promise.withResolvers<void>();
+  const over = Promise.withResolvers<void>();
+  const open = (name: string, hangs: boolean) => {
+    const dig: Tool<unknown> = {
+      ...{ name: "dig", description: "Digs.", input: z.object({}), rights: [], replay: "safe", parallel: false },
+      maxOutput: 100,
+      async execute() {
+        begun.resolve();
+        if (hangs) await over.promise;
+        return { content: [{ type: "text", text: "gold" }] };
+      },
+    };
+    return openNode({
+      paths: homePaths(join(root, name)),
+      config: configSchema.parse({}),
+      connectors: [],
+      tools: { list: () => [dig], find: () => dig },
+      model: {
+        async call({ messages }) {
+          const last = messages.at(-1);
+          const about = { api: "a", provider: "p", model: "m" } as const;
+          if (last?.role === "user")
+            return {
+              ...about,
+              content: [{ type: "toolCall", id: "c1", name: "dig", arguments: {} }],
+              stopReason: "tool_calls",
+            };
+          return { ...about, content: [{ type: "text", text: JSON.stringify(last?.content) }], stopReason: "stop" };
+        },
+      },
+      onFatal(error) {
+        throw error;
+      },
+    });
+  };
+  try {
+    const first = await open("before", true);
+    await first.agents.post({ to: { descriptor }, body: { kind: "user", text: "dig" } });
+    await begun.promise;
+    // As a crash leaves it: what is on the disk at this moment.
+    cpSync(join(root, "before"), join(root, "after"), { recursive: true });
+    over.resolve();
+    await first.close();
+    const second = await open("after", false);
+    await second.agents.settled();
+    const agentId = (await second.ports.store.agents({ limit: 1 }))[0]?.id as AgentId;
+    const [run] = await second.ports.store.runs(agentId, { limit: 1 });
+    expect(run?.body.error).toBeUndefined();
+    const [line] = await second.ports.store.linesBack(agentId, { limit: 1 });
+    expect(JSON.stringify(line)).toContain("gold");
+    await second.close();
+  } finally {
+    rmSync(root, { recursive: true, force: true });
   }
 });

@@ -8,7 +8,7 @@ const input = z.object({
   timeZone: z.string().optional().describe('A time zone such as "Europe/Berlin"; the one of this machine if left out'),
 });
 
-export const currentTimeTool = (clock: Pick<Clock, "now">, localZone: string): Tool<z.infer<typeof input>> => ({
+export const currentTimeTool = (clock: Pick<Clock, "now">, localZone: () => string): Tool<z.infer<typeof input>> => ({
   name: "current_time",
   description: "Tells the current date and time.",
   input,
@@ -16,7 +16,7 @@ export const currentTimeTool = (clock: Pick<Clock, "now">, localZone: string): T
   replay: "safe",
   parallel: true,
   maxOutput: 500,
-  async execute({ timeZone = localZone }) {
+  async execute({ timeZone = localZone() }) {
     const now = clock.now();
     return { content: [{ type: "text", text: `${wallClock(now, timeZone)}, ${new Date(now).toISOString()}` }] };
   },

@@ -124,12 +124,12 @@ describe("current_time", () => {
     [undefined, "Sunday, 2026-03-29 01:30:00 (UTC)"],
     ["Europe/Berlin", "Sunday, 2026-03-29 03:30:00 (Europe/Berlin)"],
   ])("tells the time in %s", async (timeZone, first) => {
-    const { content } = await currentTimeTool(clock, "UTC").execute({ timeZone }, context);
+    const { content } = await currentTimeTool(clock, () => "UTC").execute({ timeZone }, context);
     expect(content).toEqual([{ type: "text", text: `${first}, 2026-03-29T01:30:00.000Z` }]);
   });
 
   it("says which time zone nobody knows", async () => {
-    const call = currentTimeTool(clock, "UTC").execute({ timeZone: "Mars/Olympus" }, context);
+    const call = currentTimeTool(clock, () => "UTC").execute({ timeZone: "Mars/Olympus" }, context);
     await expect(call).rejects.toThrow('Nobody knows the time zone "Mars/Olympus".');
   });
 });

@@ -11,11 +11,11 @@ import { type CronJob, type MissedPolicy, versionOf, wakeTimeOf } from "../core/
 import { slotName } from "../core/job-slot.ts";
 import type { Ports } from "../core/ports.ts";
 import { sessionKeyOf } from "../core/session-key.ts";
+import { hostZone } from "../core/zoned-time.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import { firedSlot, skippedSlot } from "./cron/job-changes.ts";
 import { type Firing, type JobMessage, jobMessage, profileOf } from "./cron/job-message.ts";
 import { type DueStep, ON_TIME_MS, planDue } from "./cron/plan-due.ts";
-import { hostZone } from "./cron/schedule.ts";
 
 export interface BrokerPorts extends Pick<Ports, "clock" | "ids" | "store" | "log"> {
   post(posting: Posting): Promise<AcceptResult>;
@@ -49,7 +49,6 @@ const PORTION = 64;
 export class TriggerBroker {
   readonly #ports: BrokerPorts;
   readonly #options: BrokerOptions;
-  readonly #zone: string;
   /** Jobs whose gate is being checked: they stay due until it has answered. */
   readonly #checking = new Map<string, Promise<void>>();
   readonly #stop = new AbortController();
@@ -61,7 +60,10 @@ export class TriggerBroker {
   constructor(ports: BrokerPorts, options: BrokerOptions = {}) {
     this.#ports = ports;
     this.#options = options;
-    this.#zone = options.zone ?? hostZone();
+  }
+
+  get #zone(): string {
+    return this.#options.zone ?? hostZone();
   }
 
   start(): void {

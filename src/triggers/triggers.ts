@@ -42,7 +42,7 @@ export class Triggers {
 
   constructor(ports: TriggerPorts, options: TriggerOptions = {}) {
     const { store, clock } = ports;
-    const { mainKey, zone } = options;
+    const { mainKey } = options;
     this.#ports = ports;
     this.#options = options;
     this.#webhooks = options.webhooks ?? {};
@@ -51,7 +51,7 @@ export class Triggers {
       options,
     );
     const sections = options.heartbeat ?? NO_HEARTBEAT;
-    this.heartbeat = new HeartbeatRunner(ports, sections, { zone, mainKey });
+    this.heartbeat = new HeartbeatRunner(ports, sections, options);
     this.hooks = {
       alsoAtEnd: (agent, run, result) => opsAtRunEnd(store, agent, run, result, clock.now(), mainKey),
       alsoAtSettle: async (_, messages, reason) => opsAtSettle(messages, reason, clock.now()),

@@ -2,7 +2,6 @@
  * Gates in the real world: a command whose exit code, or an address whose status decides. Bounded in time and output, the
  * process group ended with its command. Whatever goes wrong does not pass.
  */
-import { spawn } from "node:child_process";
 import { errorText } from "../core/errors.ts";
 import type { GateKeeper, GateVerdict } from "../core/gate-keeper.ts";
 import type { Gate } from "../core/job.ts";
@@ -53,6 +52,7 @@ function runCommand(
   return new Promise((resolve) => {
     // Only what a command needs to be found and to speak; the keys in our own environment are none of its business.
     const { PATH, HOME, LANG, TZ } = process.env;
+    const { spawn } = process.getBuiltinModule("node:child_process");
     const child = spawn("/bin/sh", ["-c", gate.command], {
       cwd: gate.cwd ?? cwd,
       env: { PATH, HOME, LANG, TZ, ...gate.env },

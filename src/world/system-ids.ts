@@ -4,7 +4,8 @@ import { init } from "@paralleldrive/cuid2";
 import type { AgentId, ChangeId, Ids } from "../core/ids.ts";
 
 export function systemIds(): Ids {
-  const cuid = init({ length: 24 });
+  // As much of a fingerprint as the library would make, without asking it what this process looks like.
+  const cuid = init({ length: 24, fingerprint: randomBytes(16).toString("hex") });
   const node = randomBytes(5).toString("hex");
   const start = Date.now().toString(36).padStart(9, "0");
   let changes = 0;

@@ -6,7 +6,7 @@ import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../src/core/compa
 import { isStale, resetPolicyFor } from "../../src/core/session-freshness.ts";
 import type { Tool, ToolHost } from "../../src/core/tool.ts";
 import { agentsWorldOf } from "../../src/node/agents-world.ts";
-import { subagentTools } from "../../src/node/open-subagents.ts";
+import { subagentTools } from "../../src/node/subagent-tools.ts";
 import { Triggers } from "../../src/triggers/triggers.ts";
 import { withTalk } from "./agent-talk.ts";
 import type { SubjectUnderTest } from "./subject.ts";

@@ -14,6 +14,10 @@ export const serveCommand = defineAction({
   async run({ flags, env, json, stdout, stderr, paths, loadConfig }) {
     const port = portOf(flags.port);
     const { config } = await loadConfig();
+    // Heard from the beginning: who is told to stop while it starts ends in order too.
+    const stop = Promise.withResolvers<void>();
+    process.once("SIGTERM", stop.resolve);
+    process.once("SIGINT", stop.resolve);
     const { serve } = await import("../../gateway/serve.ts");
     const serving = await serve({
       paths: { ...paths, ...(flags.mirror ? { mirror: true } : {}) },
@@ -37,9 +41,6 @@ export const serveCommand = defineAction({
     }
     if (node.rebuilt)
       stderr.write(`The database was missing and was rebuilt from the plain files. ${node.rebuilt.gap ?? ""}\n`);
-    const stop = Promise.withResolvers<void>();
-    process.once("SIGTERM", stop.resolve);
-    process.once("SIGINT", stop.resolve);
     await stop.promise;
     await serving.close();
     return 0;

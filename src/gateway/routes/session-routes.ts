@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { AgentRecord } from "../../core/agent.ts";
 import { AGENT_KINDS } from "../../core/descriptor.ts";
-import { agentIdSchema } from "../../core/ids.ts";
+import { agentIdSchema } from "../../core/id-schemas.ts";
 import { defineRoute } from "../route.ts";
 import { agentOf, limitQuery } from "./inputs.ts";
 

@@ -88,6 +88,11 @@ export function hasAgents(home: string): boolean {
   return existsSync(dir) && readdirSync(dir).length > 0;
 }
 
+/** Whether a start rebuilds by itself: agents are there, and neither the database nor its log is. */
+export function rebuildNeeded(home: string, databasePath: string): boolean {
+  return !existsSync(databasePath) && !existsSync(`${databasePath}-wal`) && hasAgents(home);
+}
+
 const REPAIR =
   "Nothing was touched. Run `rookery repair`: it keeps the broken files and rebuilds from the plain files.";
 

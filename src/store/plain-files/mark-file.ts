@@ -2,28 +2,41 @@
  * `mirror.json`: up to which change the plain files are on the disk. It is written only after the files themselves were
  * brought to the disk, so that it never promises too much (M6).
  */
-import { z } from "zod";
 import { jsonText, MARK_FILE } from "./layout.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
 import type { MirrorSource } from "./mirror-source.ts";
 
-const markSchema = z.object({
-  version: z.literal(1),
+export interface Mark {
+  readonly version: 1;
   /** The last change whose files are on the disk, and its id: another database has another id there. */
-  synced: z.number().int().nonnegative(),
-  change: z.string().nullable(),
-  at: z.number().int(),
+  readonly synced: number;
+  readonly change: string | null;
+  readonly at: number;
   /** Whether nothing was written after it: the program ended in order. */
-  clean: z.boolean(),
-});
-export type Mark = z.infer<typeof markSchema>;
+  readonly clean: boolean;
+}
+
+/** By hand: the thread that writes the files reads nothing else, and a library for it would weigh more than its work. */
+function isMark(value: unknown): value is Mark {
+  if (typeof value !== "object" || value === null) return false;
+  const { version, synced, change, at, clean } = value as Partial<Record<keyof Mark, unknown>>;
+  return (
+    version === 1 &&
+    Number.isSafeInteger(synced) &&
+    (synced as number) >= 0 &&
+    (change === null || typeof change === "string") &&
+    Number.isSafeInteger(at) &&
+    typeof clean === "boolean"
+  );
+}
 
 /** Undefined where there is none or it cannot be read: then every agent is looked at again. */
 export function readMark(files: MirrorFiles): Mark | undefined {
   const text = files.read(MARK_FILE)?.toString();
   if (text === undefined) return undefined;
   try {
-    return markSchema.parse(JSON.parse(text));
+    const value: unknown = JSON.parse(text);
+    return isMark(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -6,9 +6,10 @@ import { type AgentDescriptor, parseDescriptor } from "../../core/descriptor.ts"
 import { CorruptDataError, RookeryError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { type AgentPaths, agentPaths } from "./layout.ts";
-import { type PendingFile, parsePendingFile } from "./pending-file.ts";
+import { parseJson } from "./parse-json.ts";
+import { type PendingFile, parsePendingFile } from "./parse-pending.ts";
+import { parseStateFile } from "./parse-state.ts";
 import type { Restoring } from "./restoring.ts";
-import { parseJson, parseStateFile } from "./state-file.ts";
 
 export interface AgentFiles {
   readonly id: AgentId;

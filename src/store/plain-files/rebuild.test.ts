@@ -7,10 +7,11 @@ import type { AgentId, ChangeId, DeliveryId, Ids, RunId } from "../../core/ids.t
 import { type Database, openDatabase } from "../sqlite/database.ts";
 import { readerOf } from "../sqlite/reader.ts";
 import { diskFiles } from "./disk-files.ts";
+import { rebuildNeeded } from "./inspect.ts";
 import { expectFilesMatch } from "./matches-database.test-kit.ts";
 import { openMirror } from "./mirror.ts";
 import type { MirrorNotice } from "./mirror-notice.ts";
-import { rebuild, rebuildNeeded } from "./rebuild.ts";
+import { rebuild } from "./rebuild.ts";
 import { sqliteSource } from "./sqlite-source.ts";
 import { lifeOf, Workload } from "./workload.test-kit.ts";
 

@@ -2,18 +2,17 @@
  * Makes the database again from the plain files (M6). By itself this happens only where neither the database nor its log
  * exists. It is built under another name and renamed at the end, so that a crash on the way leaves nothing half-made.
  */
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { type AgentId, type Ids, isAgentId } from "../../core/ids.ts";
 import { type Database, openDatabase } from "../sqlite/database.ts";
-import { restoreBudgets } from "./budgets-file.ts";
 import { diskFiles } from "./disk-files.ts";
-import { hasAgents } from "./inspect.ts";
 import { AGENTS_DIR, agentPaths } from "./layout.ts";
 import { type LostWork, loseOpenWork } from "./lose-open-work.ts";
 import { type Mark, readMark } from "./mark-file.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
 import { type AgentFiles, readAgentFiles } from "./read-agent-files.ts";
 import { restoreAgent } from "./restore-agent.ts";
+import { restoreBudgets } from "./restore-budgets.ts";
 import { restoreJobs, restoreSubagentRuns, restoreSwarms } from "./restore-registries.ts";
 import type { RestoreProblem, Restoring } from "./restoring.ts";
 import { statementsOf } from "./sqlite-source.ts";
@@ -40,11 +39,6 @@ export interface RebuildReport {
   readonly problems: readonly RestoreProblem[];
   /** What may be missing, in a sentence; undefined where the files were complete. */
   readonly gap: string | undefined;
-}
-
-/** Whether a start rebuilds by itself: agents are there, and neither the database nor its log is. */
-export function rebuildNeeded(home: string, databasePath: string): boolean {
-  return !existsSync(databasePath) && !existsSync(`${databasePath}-wal`) && hasAgents(home);
 }
 
 /** Builds the database and puts it in place. The home's lock must be held. */

@@ -7,9 +7,9 @@ import { swarmRecordSchema } from "../../core/swarm.ts";
 import { writeSubagentRun } from "../sqlite/apply-subagent.ts";
 import { JOBS_FILE, SUBAGENTS_FILE, SWARMS_FILE } from "./layout.ts";
 import { jobsIn } from "./mirror-jobs.ts";
+import { parseJson } from "./parse-json.ts";
 import type { Restoring } from "./restoring.ts";
 import { statementsOf } from "./sqlite-source.ts";
-import { parseJson } from "./state-file.ts";
 
 export function restoreJobs(restoring: Restoring): number {
   const jobs = itemsOf(restoring, JOBS_FILE, cronJobSchema, (file) => jobsIn(restoring.files, file));

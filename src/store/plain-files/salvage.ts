@@ -13,9 +13,10 @@ import { compareMark, readMark } from "./mark-file.ts";
 import { textsOf } from "./mirror-agent.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
 import type { AgentRow, MirrorSource } from "./mirror-source.ts";
-import { parsePendingFile } from "./pending-file.ts";
+import { parseJson } from "./parse-json.ts";
+import { parsePendingFile } from "./parse-pending.ts";
+import { parseStateFile } from "./parse-state.ts";
 import { sqliteSource } from "./sqlite-source.ts";
-import { parseJson, parseStateFile } from "./state-file.ts";
 
 export interface SalvageReport {
   /** Agents of which the database had something newer. */

@@ -37,6 +37,18 @@ describe("the mirror's thread", () => {
     expect(mirror.lag().behind).toBe(0);
   });
 
+  test("may come after the engine, and comes at once where it is waited for", async () => {
+    const mirror = startMirror({
+      ...{ home, databasePath: join(home, "rookery.db"), log: silentLog },
+      beginAfterMs: 3_600_000,
+    });
+    for (const act of lifeOf(new Workload(db)).slice(0, 8)) act();
+    mirror.nudge();
+    await mirror.flush();
+    expectFilesMatch(db, diskFiles(home));
+    await mirror.stop();
+  });
+
   test("writes files and directories only their owner can read", async () => {
     const mirror = start();
     for (const act of lifeOf(new Workload(db))) act();

@@ -24,6 +24,8 @@ export interface MirrorOptions {
   readonly databasePath: string;
   readonly log: Log;
   readonly syncAfterMs?: number;
+  /** How long the thread may come later than the engine, which has better things to do while it starts. Default: not at all. */
+  readonly beginAfterMs?: number;
 }
 
 export interface MirrorHandle {
@@ -42,11 +44,12 @@ interface Waiting {
 }
 
 export function startMirror(options: MirrorOptions): MirrorHandle {
-  const { home, databasePath, log, syncAfterMs = SYNC_AFTER_MS } = options;
+  const { home, databasePath, log, syncAfterMs = SYNC_AFTER_MS, beginAfterMs = 0 } = options;
   const data: WorkerData = { home, databasePath, syncAfterMs };
   const waiting = new Map<number, Waiting>();
   let ids = 0;
-  let worker = launch();
+  let worker: Worker | undefined;
+  let begin: NodeJS.Timeout | undefined;
   let stopping = false;
   let lag: MirrorLag = { behind: 0, ms: 0 };
   let tookMs = 0;
@@ -83,9 +86,8 @@ export function startMirror(options: MirrorOptions): MirrorHandle {
     }
     waiting.clear();
     if (stopping) return;
-    restart = setTimeout(() => {
-      worker = launch();
-    }, RESTART_AFTER_MS);
+    worker = undefined;
+    restart = setTimeout(thread, RESTART_AFTER_MS);
     restart.unref();
   }
 
@@ -118,25 +120,35 @@ export function startMirror(options: MirrorOptions): MirrorHandle {
     }
   }
 
-  const send = (message: ToWorker): void => worker.postMessage(message);
+  /** The thread, begun where it has not been yet. It works as soon as it is there. */
+  function thread(): Worker {
+    clearTimeout(begin);
+    clearTimeout(restart);
+    worker ??= launch();
+    return worker;
+  }
 
   function wake(): void {
     nudge = undefined;
     nudgedAt = performance.now();
-    send({ type: "nudge" });
+    worker?.postMessage({ type: "nudge" } satisfies ToWorker);
   }
 
   function ask(type: "flush" | "stop"): Promise<void> {
     ids += 1;
     const id = ids;
-    worker.ref();
+    const working = thread();
+    working.ref();
     return new Promise<void>((resolve, reject) => {
       waiting.set(id, { resolve, reject });
-      send({ type, id });
+      working.postMessage({ type, id } satisfies ToWorker);
     }).finally(() => {
-      if (waiting.size === 0 && !stopping) worker.unref();
+      if (waiting.size === 0 && !stopping) working.unref();
     });
   }
+
+  if (beginAfterMs === 0) thread();
+  else begin = setTimeout(thread, beginAfterMs).unref();
 
   return {
     nudge() {
@@ -154,7 +166,8 @@ export function startMirror(options: MirrorOptions): MirrorHandle {
       stopping = true;
       clearTimeout(nudge);
       clearTimeout(restart);
-      const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+      const working = thread();
+      const exited = new Promise<void>((resolve) => working.once("exit", () => resolve()));
       await ask("stop").finally(() => exited);
     },
     lag() {

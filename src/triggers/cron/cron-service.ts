@@ -12,12 +12,13 @@ import { type CronJob, versionOf } from "../../core/job.ts";
 import { type JobSlot, MANUAL_SLOT } from "../../core/job-slot.ts";
 import type { Ports } from "../../core/ports.ts";
 import { buildAgentMainSessionKey } from "../../core/session-key.ts";
+import { hostZone } from "../../core/zoned-time.ts";
 import { recipientOf } from "../../inbox/accept.ts";
 import { describeSchedule, wallTime } from "./describe-schedule.ts";
 import { addedJob, type ChangedJob, editedJob, firedSlot, type JobMaker, removedJob } from "./job-changes.ts";
 import { type JobMessage, jobMessage, mainAddress, profileOf } from "./job-message.ts";
 import { normalizeCronJobCreate, normalizeCronJobPatch } from "./normalize-job.ts";
-import { hostZone, nextRunTimes } from "./schedule.ts";
+import { nextRunTimes } from "./schedule.ts";
 
 export interface CronServicePorts extends Pick<Ports, "clock" | "ids" | "store"> {
   /** Told when jobs were changed here. */
@@ -63,13 +64,17 @@ export function checkedJobId(id: unknown): string {
 
 export class CronService {
   readonly #ports: CronServicePorts;
-  readonly #zone: string;
+  readonly #options: CronServiceOptions;
   readonly #mainKey: string | undefined;
 
   constructor(ports: CronServicePorts, options: CronServiceOptions = {}) {
     this.#ports = ports;
-    this.#zone = options.zone ?? hostZone();
+    this.#options = options;
     this.#mainKey = options.mainKey;
+  }
+
+  get #zone(): string {
+    return this.#options.zone ?? hostZone();
   }
 
   // -- reading

@@ -1,8 +1,7 @@
 /** A schedule as a plain sentence, for people: "Every 30 minutes", "At 09:00 on Monday to Friday (Europe/Berlin)". */
 import { unreachable } from "../../core/errors.ts";
 import type { CronSchedule } from "../../core/job.ts";
-import { zonedFields } from "../../core/zoned-time.ts";
-import { hostZone } from "./schedule.ts";
+import { hostZone, zonedFields } from "../../core/zoned-time.ts";
 
 export function describeSchedule(schedule: CronSchedule, zone = hostZone()): string {
   switch (schedule.kind) {

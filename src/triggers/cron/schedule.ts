@@ -6,10 +6,7 @@
 import { Cron } from "croner";
 import { InvalidInputError, unreachable } from "../../core/errors.ts";
 import type { CronSchedule } from "../../core/job.ts";
-import { zonedFields } from "../../core/zoned-time.ts";
-
-/** The zone of the machine, where a schedule names none. */
-export const hostZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
+import { hostZone, zonedFields } from "../../core/zoned-time.ts";
 
 /** The first due time after `nowMs`, or undefined where there is none any more. Throws `InvalidInputError`. */
 export function computeNextRunAtMs(schedule: CronSchedule, nowMs: number, zone?: string): number | undefined {

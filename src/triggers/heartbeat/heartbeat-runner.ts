@@ -9,9 +9,9 @@ import { DeniedError, errorText, NotFoundError, RookeryError } from "../../core/
 import { type CronJob, versionOf } from "../../core/job.ts";
 import type { JobSlot } from "../../core/job-slot.ts";
 import type { Ports } from "../../core/ports.ts";
+import { hostZone } from "../../core/zoned-time.ts";
 import { addedJob, editedJob, firedSlot, skippedSlot } from "../cron/job-changes.ts";
 import type { Firing } from "../cron/job-message.ts";
-import { hostZone } from "../cron/schedule.ts";
 import type { Zones } from "./active-hours.ts";
 import {
   type HeartbeatConfig,
@@ -61,8 +61,7 @@ interface Wake {
 
 export class HeartbeatRunner {
   readonly #ports: HeartbeatPorts;
-  readonly #zones: Zones;
-  readonly #mainKey: string | undefined;
+  readonly #options: HeartbeatOptions;
   readonly #wakes = new Map<string, Wake>();
   #config: HeartbeatSections;
   #agents: Pick<AgentSystem, "post" | "postAndAwait"> | undefined;
@@ -72,8 +71,12 @@ export class HeartbeatRunner {
   constructor(ports: HeartbeatPorts, config: HeartbeatSections, options: HeartbeatOptions = {}) {
     this.#ports = ports;
     this.#config = config;
-    this.#zones = { ...(options.zone === undefined ? {} : { user: options.zone }), host: hostZone() };
-    this.#mainKey = options.mainKey;
+    this.#options = options;
+  }
+
+  get #zones(): Zones {
+    const { zone } = this.#options;
+    return { ...(zone === undefined ? {} : { user: zone }), host: hostZone() };
   }
 
   /**
@@ -224,7 +227,7 @@ export class HeartbeatRunner {
       reason,
       now: this.#ports.clock.now(),
       zones: this.#zones,
-      mainKey: this.#mainKey,
+      mainKey: this.#options.mainKey,
     });
   }
 
