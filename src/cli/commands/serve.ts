@@ -1,6 +1,9 @@
 /** `rookery serve`: keeps the agents alive and answers over HTTP until it is told to stop. */
+import { flushCompileCache } from "node:module";
 import { errorText, UsageError } from "../../core/errors.ts";
 import { defineAction } from "../command.ts";
+
+const KEEP_COMPILED_MS = 5_000;
 
 export const serveCommand = defineAction({
   summary: "keep the agents alive and answer over HTTP",
@@ -31,6 +34,8 @@ export const serveCommand = defineAction({
         process.exit(4);
       },
     });
+    // What was compiled is kept for the next start now: a process that is killed cannot do it at its end.
+    setTimeout(flushCompileCache, KEEP_COMPILED_MS).unref();
     const { gateway, node, token } = serving;
     const where = "env" in token.from ? token.from.env : token.from.file;
     if (json)
