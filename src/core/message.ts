@@ -12,6 +12,12 @@ import { type RunWishes, runWishesSchema } from "./run-wishes.ts";
 import { permissionsSchema } from "./state.ts";
 import { triggerSchema } from "./trigger.ts";
 
+/**
+ * Whom what is said is for, as `connector:id`, where an agent says it: set by the engine from the run that says it, never read
+ * from text. What comes of it counts for them (M21).
+ */
+const person = z.string().min(1).optional();
+
 const runId = z
   .string()
   .min(1)
@@ -29,6 +35,7 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     /** Said for this message only; wins over every other queue setting. */
     queue: queueSettingsSchema.partial().optional(),
     wishes: runWishesSchema.optional(),
+    person,
   }),
   z.object({
     kind: z.literal("system"),
@@ -38,6 +45,7 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     silent: z.boolean().optional(),
     /** How many messages between agents led to this one, one after the other: by this, agents that only answer each other end. */
     hops: z.number().int().optional(),
+    person,
   }),
   z.object({
     kind: z.literal("trigger"),
@@ -50,6 +58,7 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     text: z.string(),
     childId: agentIdSchema,
     childRunId: runId,
+    person,
     /** Recorded, and nobody is woken: the child said that there is nothing to announce, or its requester was stopped. */
     silent: z.boolean().optional(),
   }),

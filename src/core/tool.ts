@@ -36,6 +36,8 @@ export interface ToolContext {
   readonly callId: string;
   /** Where the run's answer goes, if anywhere. */
   readonly delivery?: DeliveryContext;
+  /** Whom the run works for, as `connector:id`, where somebody is known. */
+  readonly person?: string;
   readonly signal: AbortSignal;
   /** Tells listeners how far the tool is. Not durable. */
   progress(text: string): void;

@@ -16,6 +16,7 @@ import { heedSendPolicy, maySend, tellIfBlocked } from "./heed-send-policy.ts";
 import { type Holding, LostHolding } from "./holding.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { RunPorts } from "./run-ports.ts";
+import { workedFor } from "./spender.ts";
 
 export const openCalls = (body: RunBody): readonly CallRecord[] => body.calls.filter((call) => call.state !== "done");
 
@@ -72,6 +73,7 @@ async function executeAll(
         runId: run.id,
         callId: call.callId,
         ...(run.body.delivery ? { delivery: run.body.delivery } : {}),
+        ...workedFor(agent, run.body),
         signal: run.toolSignal,
         progress: (text: string) => ports.events.emit(about, { type: "tool_update", callId: call.callId, text }),
       };

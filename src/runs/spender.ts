@@ -20,11 +20,21 @@ const MOST_ANCESTORS = 64;
 
 type Reader = Pick<StoreReader, "agent" | "runs">;
 
-/** Who wrote what a run works on, as `connector:id`; absent where the channel names nobody. */
+/** Who wrote what a run works on, or for whom it was said, as `connector:id`; absent where nobody is named. */
 export function personWhoWrote(messages: readonly Message[]): Pick<RunBody, "person"> {
-  const last = messages.findLast(({ body }) => body.kind === "user");
-  if (last?.body.kind !== "user" || !last.body.sender || !last.source) return {};
-  return { person: `${last.source.connector}:${last.body.sender.id}` };
+  const [last] = messages.toReversed().flatMap((message) => named(message) ?? []);
+  return last === undefined ? {} : { person: last };
+}
+
+function named({ body, source }: Message): string | undefined {
+  if (body.kind === "user" && body.sender && source) return `${source.connector}:${body.sender.id}`;
+  return "person" in body ? body.person : undefined;
+}
+
+/** Whom a run works for: who wrote, or whose agent it is. */
+export function workedFor(agent: AgentRecord, body: Pick<RunBody, "person">): Pick<RunBody, "person"> {
+  const person = body.person ?? ownPerson(agent);
+  return person === undefined ? {} : { person };
 }
 
 /** The agent at the top of the tree an agent stands in. */
@@ -45,7 +55,7 @@ export async function spenderOf(
   body: Pick<RunBody, "person">,
   at: number,
 ): Promise<Spender> {
-  let person = body.person ?? ownPerson(agent);
+  let { person } = workedFor(agent, body);
   let root = agent;
   for (let depth = 0; depth < MOST_ANCESTORS && root.descriptor.type === "subagent"; depth++) {
     const parent = await store.agent(root.descriptor.parentAgentId as AgentId);

@@ -35,6 +35,8 @@ export interface SubagentEnd {
   readonly startedAt?: number;
   readonly usage?: Usage;
   readonly sessionId?: SessionId;
+  /** Whom it worked for. */
+  readonly person?: string;
 }
 
 /** Longer findings go to a file; the requester's context is not filled with them. */
@@ -52,7 +54,13 @@ export async function endOfRun(
   const record = await ports.store.subagentRun(run.id);
   if (!record || record.endedAt !== undefined) return [];
   const { sessionId } = agent;
-  const about = { startedAt: run.startedAt, sessionId, ...(run.body.usage ? { usage: run.body.usage } : {}) };
+  const { usage, person } = run.body;
+  const about = {
+    startedAt: run.startedAt,
+    sessionId,
+    ...(usage ? { usage } : {}),
+    ...(person === undefined ? {} : { person }),
+  };
   if (result.outcome === "ok") {
     const reply = result.payloads[0]?.text;
     return runSubagentAnnounceFlow(ports, settings, record, agent, { ...about, outcome: { status: "ok" }, reply });
@@ -140,6 +148,7 @@ export async function runSubagentAnnounceFlow(
     text,
     childId: (child?.id ?? record.childAgentId) as AgentId,
     childRunId: record.runId as RunId,
+    ...(end.person === undefined ? {} : { person: end.person }),
     ...(skip || target.asleep ? { silent: true } : {}),
   } as const;
   const message = { body, acceptedAt: at, ...(target.delivery ? { delivery: target.delivery } : {}) };

@@ -30,13 +30,14 @@ export function createSessionsSpawnTool(subagents: () => Subagents): Tool<z.infe
     replay: "safe",
     parallel: false,
     maxOutput: DEFAULT_MAX_OUTPUT,
-    async execute({ timeoutSeconds, ...input }, { agent, delivery }): Promise<ToolOutput> {
+    async execute({ timeoutSeconds, ...input }, { agent, delivery, person }): Promise<ToolOutput> {
       const { result, ops } = await subagents().spawn({
         ...input,
         runTimeoutSeconds: input.runTimeoutSeconds ?? timeoutSeconds,
         tool: "sessions_spawn",
         requester: agent,
         origin: delivery,
+        person,
       });
       return { content: [{ type: "text", text: JSON.stringify(result, null, 2) }], ops };
     },
@@ -64,12 +65,13 @@ export function startBackgroundAgentTool(subagents: () => Subagents): Tool<z.inf
     replay: "safe",
     parallel: false,
     maxOutput: DEFAULT_MAX_OUTPUT,
-    async execute({ prompt, name, permissions, model }, { agent, delivery }): Promise<ToolOutput> {
+    async execute({ prompt, name, permissions, model }, { agent, delivery, person }): Promise<ToolOutput> {
       if (prompt.trim() === "") throw new InvalidInputError("Background agent prompt is required");
       const { result, ops, childId } = await subagents().spawn({
         tool: "start_background_agent",
         requester: agent,
         origin: delivery,
+        person,
         task: prompt,
         label: name,
         model,

@@ -25,6 +25,8 @@ export interface SpawnRequest {
   /** The agent that wants a child, and where its run's answer goes. */
   readonly requester: AgentRecord;
   readonly origin?: DeliveryContext;
+  /** Whom the requester's run works for; the child does too. */
+  readonly person?: string;
   readonly task: string;
   readonly label?: string;
   /** The profile the child speaks as. Absent: the requester's. */
@@ -101,7 +103,8 @@ export async function spawnSubagent(
   };
   const timeoutSeconds = Math.floor(request.runTimeoutSeconds ?? 0);
   const wishes = timeoutSeconds > 0 ? { wishes: { timeoutSeconds } } : {};
-  const body = { kind: "user", text: request.task, ...wishes } as const;
+  const worksFor = request.person === undefined ? {} : { person: request.person };
+  const body = { kind: "user", text: request.task, ...wishes, ...worksFor } as const;
   const register = registerSubagentRun({
     ...about,
     runId,

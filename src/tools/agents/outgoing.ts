@@ -10,12 +10,12 @@ import type { AgentsWorld } from "./agents-world.ts";
 import { keyOf, type Target } from "./find-target.ts";
 import { shortened } from "./long-text.ts";
 
-type Saying = Pick<ToolContext, "agent" | "runId">;
+type Saying = Pick<ToolContext, "agent" | "runId" | "person">;
 
 /** A message of the calling agent. Throws `DeniedError` where it would be one hop too many. */
 export async function bodyFrom(
   { store, files, config }: AgentsWorld,
-  { agent, runId }: Saying,
+  { agent, runId, person }: Saying,
   to: Target,
   text: string,
   silent = false,
@@ -28,7 +28,14 @@ export async function bodyFrom(
     });
   }
   const short = await shortened(files, text, { maxCharacters, to: keyOf(to) });
-  return { kind: "system", text: short, origin: agent.id, ...(silent ? { silent } : {}), hops };
+  return {
+    kind: "system",
+    text: short,
+    origin: agent.id,
+    ...(silent ? { silent } : {}),
+    hops,
+    ...(person ? { person } : {}),
+  };
 }
 
 const LOOKED_AT = 20;
