@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { openPostgresStore } from "../src/store/postgres/open-store.ts";
 import { openSqliteStore } from "../src/store/sqlite/open-store.ts";
 import { startServer } from "../test/postgres/server.ts";
-import type { Bench, Goal } from "./report.ts";
+import type { Bench, Figure, Goal } from "./report.ts";
 import { claimCosts } from "./scale/claims.ts";
 import { steps } from "./scale/steps.ts";
-import { throughput } from "./scale/throughput.ts";
+import { type Throughput, throughput } from "./scale/throughput.ts";
 import { median } from "./statistics.ts";
 
 const AGENTS = 2_000;
@@ -23,6 +23,15 @@ const goal = (what: string, wanted: number, better: Goal["better"], measured: nu
   measured,
   unit,
 });
+
+const oursOf = ({ nodes, database, load }: Throughput): number => (nodes + database + load) * 100;
+
+const shares = (what: string, measured: Throughput): readonly Figure[] =>
+  (["nodes", "database", "load", "machine"] as const).map((who) => ({
+    what: `${what}: processors used by ${who === "machine" ? "everything on this machine" : `the ${who}`}`,
+    value: measured[who] * 100,
+    unit: "% of all",
+  }));
 
 export const scaleBench: Bench = {
   about: "two nodes against one on PostgreSQL, durable steps per second, claiming among 100,000 agents",
@@ -43,9 +52,10 @@ export const scaleBench: Bench = {
       const claims = await claimCosts(urls, [100, 100_000], 101);
       const common = { agents: AGENTS, lane: LANE, modelMs: MODEL_MS, warmMs: 8_000, measureMs: 12_000 };
       say(`${AGENTS.toLocaleString("en")} agents, a model of ${MODEL_MS} ms, lane ${LANE}: one node …`);
-      const one = await throughput({ ...common, nodes: 1, url: await server.createDatabase("one") });
+      const serverPid = server.pid;
+      const one = await throughput({ ...common, serverPid, nodes: 1, url: await server.createDatabase("one") });
       say("two nodes …");
-      const two = await throughput({ ...common, nodes: 2, url: await server.createDatabase("two") });
+      const two = await throughput({ ...common, serverPid, nodes: 2, url: await server.createDatabase("two") });
       const perSecond = median(shared.map((round) => round.perSecond));
       return {
         figures: [
@@ -55,12 +65,14 @@ export const scaleBench: Bench = {
           { what: "a claim of 50 among 100 agents", value: claims.small, unit: "ms" },
           { what: "a claim of 50 among 100,000 agents", value: claims.large, unit: "ms" },
           { what: "one node", value: one.perSecond, unit: "answers/s" },
-          { what: "one node, processors in use", value: one.cpu * 100, unit: "%" },
+          ...shares("one node", one),
           { what: "two nodes", value: two.perSecond, unit: "answers/s" },
-          { what: "two nodes, processors in use", value: two.cpu * 100, unit: "%" },
+          ...shares("two nodes", two),
         ],
         goals: [
           goal("two nodes against one", 1.8, "more", two.perSecond / one.perSecond, "×"),
+          goal("one node: nodes, database and load, of all processors", 70, "less", oursOf(one), "%"),
+          goal("two nodes: nodes, database and load, of all processors", 70, "less", oursOf(two), "%"),
           goal("durable steps with group commit, one node", 4_000, "more", perSecond, "steps/s"),
           goal("claiming with 100,000 idle agents against 100", 1.2, "less", claims.ratio, "×"),
         ],

@@ -3,13 +3,13 @@
  * word when the last one was answered. Says how many turns a second it made, what they cost, and what the process weighs.
  */
 import { AgentSystem } from "../../src/agents/agent-system.ts";
-import type { Connector, ConnectorHost } from "../../src/core/connector.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Model } from "../../src/core/model.ts";
 import type { Store } from "../../src/core/store.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open-store.ts";
 import { systemClock } from "../../src/world/system-clock.ts";
 import { systemIds } from "../../src/world/system-ids.ts";
+import { channelTo } from "../channel.ts";
 
 export interface Turns {
   readonly turnsPerSecond: number;
@@ -42,21 +42,7 @@ const model: Model = {
 
 /** Everybody waits for the answer before the next word. */
 const answered = new Map<string, () => void>();
-let host: ConnectorHost | undefined;
-const connector: Connector = {
-  name: "bench",
-  capabilities: { sendText: true },
-  sendingClass: "idempotent",
-  async start(given) {
-    host = given;
-  },
-  async stop() {},
-  health: () => ({ ok: true, detail: "" }),
-  async send({ target }) {
-    answered.get(target.to ?? "")?.();
-    return { status: "sent" };
-  },
-};
+const { connector, say } = channelTo((person) => answered.get(person)?.());
 
 let commits = 0;
 const file = openSqliteStore({ home });
@@ -94,14 +80,7 @@ await Promise.all(
     for (let n = 0; n < Number(messages); n++) {
       const said = performance.now();
       const answer = new Promise<void>((resolve) => answered.set(person, resolve));
-      await host?.accept({
-        connector: "bench",
-        userId: person,
-        channelId: person,
-        messageId: `${process.pid}-${n}`,
-        text: `word ${n} of ${person}`,
-        delivery: { channel: "bench", to: person },
-      });
+      await say(person, `${process.pid}-${n}`, `word ${n} of ${person}`);
       await answer;
       waits.push(performance.now() - said);
       done += 1;

@@ -1,13 +1,13 @@
 /**
  * One node of the scaling bench: a whole engine on a shared store, a model that takes 200 ms and a channel that speaks to
- * the parent over pipes. Says how much processor time it has used when it is asked.
+ * the parent over pipes.
  */
 import { createInterface } from "node:readline";
 import { parseConfig } from "../../src/config/parse-config.ts";
 import { homePaths } from "../../src/config/paths.ts";
-import type { Connector, ConnectorHost } from "../../src/core/connector.ts";
 import type { Model } from "../../src/core/model.ts";
 import { openNode } from "../../src/node/open-node.ts";
+import { channelTo } from "../channel.ts";
 
 const [home = "", sharedStore = "", lane = "64", modelMs = "200"] = process.argv.slice(2);
 const tell = (said: object): void => void process.stdout.write(`${JSON.stringify(said)}\n`);
@@ -21,21 +21,7 @@ const model: Model = {
   },
 };
 
-let host: ConnectorHost | undefined;
-const channel: Connector = {
-  name: "bench",
-  capabilities: { sendText: true },
-  sendingClass: "idempotent",
-  async start(given) {
-    host = given;
-  },
-  async stop() {},
-  health: () => ({ ok: true, detail: "" }),
-  async send({ target }) {
-    tell({ done: target.to });
-    return { status: "sent" };
-  },
-};
+const channel = channelTo((done) => tell({ done }));
 
 const { config } = parseConfig({
   text: `{ queue: { mode: "queue", cap: 10000 }, log: { level: "error" }, lanes: { main: ${lane} } }`,
@@ -45,7 +31,7 @@ const { config } = parseConfig({
 const node = await openNode({
   paths: { ...homePaths(home), sharedStore },
   config,
-  connectors: [channel],
+  connectors: [channel.connector],
   model,
   env: {},
   tools: { list: () => [], find: () => undefined },
@@ -55,21 +41,9 @@ const node = await openNode({
 });
 tell({ up: true });
 for await (const line of createInterface({ input: process.stdin })) {
-  const heard = JSON.parse(line) as { to?: string; id?: string; cpu?: true; end?: true };
+  const heard = JSON.parse(line) as { to?: string; id?: string; end?: true };
   if (heard.to !== undefined) {
-    const { to, id = "" } = heard;
-    void host?.accept({
-      connector: "bench",
-      userId: to,
-      channelId: to,
-      messageId: id,
-      text: "What is the weather like where you are?",
-      delivery: { channel: "bench", to },
-    });
-  }
-  if (heard.cpu) {
-    const { user, system } = process.cpuUsage();
-    tell({ cpuMs: (user + system) / 1_000 });
+    void channel.say(heard.to, heard.id ?? "", "What is the weather like where you are?");
   }
   if (heard.end) break;
 }

@@ -6,15 +6,23 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { secondsOf, shareOf } from "./processor-time.ts";
 
 export interface Throughput {
   readonly perSecond: number;
-  /** The share of all processors of this machine that was in use, by whomever. */
-  readonly cpu: number;
+  /** Shares of all processors of this machine. */
+  readonly nodes: number;
+  readonly database: number;
+  /** Whoever writes to the agents and hears their answers: this process. */
+  readonly load: number;
+  /** In use by whomever, those three included. */
+  readonly machine: number;
 }
 
 export interface ThroughputOptions {
   readonly url: string;
+  /** The server behind it, to see what it uses. */
+  readonly serverPid: number;
   readonly nodes: number;
   readonly agents: number;
   readonly lane: number;
@@ -57,10 +65,23 @@ export async function throughput(options: ThroughputOptions): Promise<Throughput
     await Promise.all(children.map(({ up }) => up));
     for (let n = 0; n < options.agents; n++) write(`a${n}`);
     await sleep(options.warmMs);
-    const [before, cpuBefore, at] = [done, busyShare(), performance.now()];
+    const used = () => ({
+      nodes: children.reduce((sum, { child }) => sum + secondsOf(child.pid ?? 0), 0),
+      database: secondsOf(options.serverPid),
+      load: process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6,
+    });
+    const [before, busyBefore, usedBefore, at] = [done, busyShare(), used(), performance.now()];
     await sleep(options.measureMs);
     const seconds = (performance.now() - at) / 1_000;
-    return { perSecond: (done - before) / seconds, cpu: between(cpuBefore, busyShare()) };
+    const after = used();
+    const share = (who: keyof typeof after): number => shareOf(after[who] - usedBefore[who], seconds);
+    return {
+      perSecond: (done - before) / seconds,
+      nodes: share("nodes"),
+      database: share("database"),
+      load: share("load"),
+      machine: between(busyBefore, busyShare()),
+    };
   } finally {
     open = false;
     for (const { child } of children) child.stdin.write(`${JSON.stringify({ end: true })}\n`);

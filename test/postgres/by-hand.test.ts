@@ -223,3 +223,48 @@ test("agents another transaction works on are passed over when work is handed ou
   expect(claimed).toMatchObject([{ ok: { 0: { claims: [{ agentId: idOf("a") }, { agentId: idOf("c") }] } } }]);
   await one.query("COMMIT");
 });
+
+test("what a turn reads does not grow with the messages that wait, the runs that are open and the deliveries owed elsewhere", async () => {
+  const [a, b] = [await world.agent("a"), await world.agent("b")];
+  const client = await store.connections.own();
+  try {
+    await client.query(
+      "INSERT INTO messages (agent, seq, state, urgent, is_reset, accepted_at, message) SELECT $1, n, 'waiting', false, false, 0, '{}' FROM generate_series(100, 4000) n",
+      [b.id],
+    );
+    await client.query(
+      "INSERT INTO runs (id, agent, session_id, started_at, body) SELECT 'other' || n, $1, '', 0, '{}' FROM generate_series(1, 2000) n",
+      [b.id],
+    );
+    const runId = "r" as RunId;
+    const inRun = { ...a.owner, run: { id: runId, step: 1 } };
+    const leaf = "e" as never;
+    await client.query("BEGIN");
+    await apply(client, [change([postOp({ agentId: a.id }, userBody("x"), 1)])], true);
+    const begin: Op[] = [
+      { op: "message.take", runId, seqs: [1] },
+      { op: "run.open", runId, body: runBody([1]) },
+    ];
+    await apply(client, [change(begin, a.owner)], true);
+    await apply(client, [change([{ op: "run.step", runId, body: runBody([1]) }], inRun)], true);
+    const settlements = [{ seq: 1, from: "taken", state: "answered", runId }] as const;
+    const end: Op[] = [
+      { op: "message.settle", settlements },
+      { op: "run.end", runId, body: runBody([1]), outcome: "ok" },
+      { op: "agent.release" },
+      { op: "entries.append", position: 2, lines: ["{}"], leaf },
+    ];
+    const ending = change(end, { ...inRun, run: { id: runId, step: 2 } });
+    expect(isPlain(ending)).toBe(true);
+    expect(JSON.stringify(await apply(client, [ending], true))).toContain('"released":true');
+    const read = await client.query(
+      "SELECT sum(idx_tup_fetch + seq_tup_read)::int AS rows FROM pg_stat_xact_user_tables WHERE relname ~ '^(messages|runs|agents|deliveries)_'",
+    );
+    await client.query("COMMIT");
+    expect(read.rows[0]?.rows).toBeLessThan(60);
+  } finally {
+    await client.end();
+  }
+  expect(await store.agent(a.id)).toMatchObject({ waiting: 0 });
+  expect((await store.agent(a.id))?.node).toBeUndefined();
+});

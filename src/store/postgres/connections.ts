@@ -136,7 +136,7 @@ export class Connections {
     const results = (await client.query(
       `SET search_path TO ${this.#pg.escapeIdentifier(this.options.schema)};
        SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
-       SET enable_mergejoin = off; SET jit = off;
+       SET enable_mergejoin = off; SET enable_material = off; SET jit = off;
        SET synchronous_commit = on; SET default_transaction_isolation = 'read committed';
        SELECT pg_backend_pid() AS pid`,
     )) as unknown as pg.QueryResult[];

@@ -37,6 +37,9 @@ const BARRIERS: ReadonlySet<Op["op"]> = new Set([
   ...(["agents.claim", "prune", "budget.sweep"] as const),
   ...(["run.abort", "agent.stop", "agent.remove"] as const),
 ]);
+/** From so many changes in a group on, the next waits so long for company. */
+const BUSY = 4;
+const GATHER_MS = 3;
 /** How far the queue is searched for changes that may go now. */
 const SEARCH = 1_024;
 
@@ -49,18 +52,23 @@ export function groupCommit(options: GroupCommitOptions): GroupCommit {
   /** Keys of the groups under way, and how many changes hold each. */
   const held = new Map<string, number>();
 
+  let isBusy = false;
+
   const pump = (): void => {
     scheduled = false;
     while (underWay < options.lanes && queue.length > 0) {
       const batch = nextBatch();
       if (batch.length === 0) return;
+      isBusy = batch.length >= BUSY;
       void send(batch);
     }
   };
   const schedule = (): void => {
     if (scheduled) return;
     scheduled = true;
-    setImmediate(pump);
+    // A group costs much the same whatever its size: where there is much to do, a little is waited for more.
+    if (isBusy && queue.length < options.maxBatch) setTimeout(pump, GATHER_MS);
+    else setImmediate(pump);
   };
 
   /** The first changes that nothing under way, and nothing passed over before them, stands against. */

@@ -21,6 +21,9 @@ const ONCE: ReadonlySet<Op["op"]> = new Set([
 ]);
 const OFTEN: ReadonlySet<Op["op"]> = new Set(["message.post", "message.settle", "delivery.add", "delivery.move"]);
 
+/** Ops that have no say in whether an agent may be given back. */
+const ASIDE: ReadonlySet<Op["op"]> = new Set(["entries.append", "state.put", "leaf.move", "delivery.add"]);
+
 /** Whether a change can be part of a plain group at all. */
 export function isPlain({ owner, ops }: Change): boolean {
   const seen = new Set<Op["op"]>();
@@ -37,8 +40,8 @@ export function isPlain({ owner, ops }: Change): boolean {
     if (op.op === "delivery.move" && op.toTail) return false;
     // What such a run waited for is forgotten with it.
     if (op.op === "run.end" && op.outcome !== "ok") return false;
-    // What is given back is judged by what all other ops have left.
-    if (op.op === "agent.release" && index !== ops.length - 1) return false;
+    // What is given back is judged by what the ops before it have left.
+    if (op.op === "agent.release" && !ops.slice(index + 1).every((later) => ASIDE.has(later.op))) return false;
   }
   if (seen.has("entries.append") && seen.has("leaf.move")) return false;
   if (seen.has("run.open") && (seen.has("run.step") || seen.has("run.end"))) return false;
@@ -140,7 +143,7 @@ function wireChange(
       case "message.take":
         claims.gone = Number(claims.gone) + op.seqs.length;
         claims.unless = op.unlessResetAfter;
-        for (const seq of op.seqs) add("taken", { agent, seq, run: clean(op.runId) });
+        for (const seq of op.seqs) add("taken", { agent, seq, run: clean(op.runId), came: "waiting" });
         break;
       case "message.settle":
         for (const { seq, from, state, runId, reason } of op.settlements) {
@@ -162,11 +165,11 @@ function wireChange(
         break;
       case "run.step":
         claims.steps = clean(op.runId);
-        add("stepped", { run: clean(op.runId), agent, attempt: op.attempt ?? 1, ...wireBody(op.body) });
+        add("stepped", { run: clean(op.runId), agent, attempt: op.attempt ?? 1, came: "open", ...wireBody(op.body) });
         break;
       case "run.end":
         claims.ends = clean(op.runId);
-        add("ended", { run: clean(op.runId), agent, outcome: op.outcome, at, ...wireBody(op.body) });
+        add("ended", { run: clean(op.runId), agent, outcome: op.outcome, at, came: "open", ...wireBody(op.body) });
         break;
       case "agent.release":
         claims.rel = o;

@@ -2,6 +2,8 @@
 -- ops are the everyday ones and of which no two get in each other's way (the caller sees to that). Everything a change
 -- claims is checked by the statements themselves: the number of rows each one writes must be the number of rows told. Where
 -- it is not, nothing is applied and the caller has the group applied one change after the other, which says why.
+-- States are compared with what the rows told say (`came`), never with a word in the statement: of few rows that are in a
+-- state the planner would read all, and look among them for those that are meant.
 CREATE OR REPLACE FUNCTION {{apply_plain}}(
   p jsonb, p_names text[], p_agents text[], p_keys text[], p_clock boolean
 ) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$
@@ -11,13 +13,14 @@ DECLARE
   v_living bigint[];
   v_said jsonb := '[]';
   v_released jsonb;
+  v_results jsonb;
 BEGIN
   PERFORM {{lock_group}}(p_names, p_agents, p_keys, '{}', '{}', '{}', '{}', '{}');
 
   IF p ? 'taken' THEN
     UPDATE messages m SET state = 'taken', run_id = w.run
-    FROM jsonb_to_recordset(p->'taken') AS w (agent text, seq bigint, run text)
-    WHERE m.agent = w.agent AND m.seq = w.seq AND m.state = 'waiting';
+    FROM jsonb_to_recordset(p->'taken') AS w (agent text, seq bigint, run text, came text)
+    WHERE m.agent = w.agent AND m.seq = w.seq AND m.state = w.came;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     IF v_count <> jsonb_array_length(p->'taken') THEN RAISE EXCEPTION 'not plain: messages to take' USING ERRCODE = 'RKSLW'; END IF;
   END IF;
@@ -81,8 +84,8 @@ BEGIN
   END IF;
   IF p ? 'stepped' THEN
     UPDATE runs r SET step = r.step + 1, attempt = w.attempt, body = w.body, person = w.person, tokens = coalesce(w.tokens, 0), cost = coalesce(w.cost, 0)
-    FROM jsonb_to_recordset(p->'stepped') AS w (run text, agent text, attempt bigint, body text, person text, tokens bigint, cost float8)
-    WHERE r.id = w.run AND r.agent = w.agent AND r.state = 'open';
+    FROM jsonb_to_recordset(p->'stepped') AS w (run text, agent text, attempt bigint, body text, person text, tokens bigint, cost float8, came text)
+    WHERE r.id = w.run AND r.agent = w.agent AND r.state = w.came;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     IF v_count <> jsonb_array_length(p->'stepped') THEN RAISE EXCEPTION 'not plain: steps' USING ERRCODE = 'RKSLW'; END IF;
   END IF;
@@ -90,8 +93,8 @@ BEGIN
     UPDATE runs r SET state = 'ended', step = r.step + 1, outcome = w.outcome, ended_at = w.at, body = w.body,
       person = w.person, tokens = coalesce(w.tokens, 0), cost = coalesce(w.cost, 0)
     FROM jsonb_to_recordset(p->'ended')
-      AS w (run text, agent text, outcome text, at bigint, body text, person text, tokens bigint, cost float8)
-    WHERE r.id = w.run AND r.agent = w.agent AND r.state = 'open';
+      AS w (run text, agent text, outcome text, at bigint, body text, person text, tokens bigint, cost float8, came text)
+    WHERE r.id = w.run AND r.agent = w.agent AND r.state = w.came;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     IF v_count <> jsonb_array_length(p->'ended') THEN RAISE EXCEPTION 'not plain: ends' USING ERRCODE = 'RKSLW'; END IF;
   END IF;
@@ -156,11 +159,12 @@ BEGIN
     v_said := v_said || v_released;
   END IF;
 
+  IF v_said <> '[]' THEN
+    v_results := (SELECT jsonb_object_agg(r.i, r.result) FROM (
+      SELECT s.i, jsonb_object_agg(s.o, s.said) AS result FROM jsonb_to_recordset(v_said) AS s (i int, o int, said jsonb) GROUP BY s.i) AS r);
+  END IF;
   INSERT INTO changes (id, at, touched, result)
-    SELECT c.id, c.at, c.touched, (r.result || jsonb_build_object('ops', c.ops))::text
-    FROM jsonb_to_recordset(p->'changes') AS c (i int, id text, at bigint, touched text[], ops int)
-    LEFT JOIN (
-      SELECT s.i, jsonb_object_agg(s.o, s.said) AS result FROM jsonb_to_recordset(v_said) AS s (i int, o int, said jsonb) GROUP BY s.i
-    ) AS r ON r.i = c.i;
+    SELECT c.id, c.at, c.touched, (v_results->c.i::text || jsonb_build_object('ops', c.ops))::text
+    FROM jsonb_to_recordset(p->'changes') AS c (i int, id text, at bigint, touched text[], ops int);
   RETURN v_said;
 END $$
