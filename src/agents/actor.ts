@@ -77,6 +77,10 @@ export class Actor {
   get queued(): { readonly runId: RunId; abort(): void } | undefined {
     return this.#queued;
   }
+  /** The claim under which the agent is ours. */
+  get epoch(): number {
+    return this.#epoch;
+  }
   get idle(): boolean {
     return this.#working === undefined;
   }

@@ -105,7 +105,9 @@ export class AgentSystem {
       ports,
       { name, leaseMs, pollMs },
       {
-        claimed: (agentId, epoch) => this.#wake(agentId, epoch),
+        claimed: (agentId, epoch) => {
+          if (!this.#crowd.isOnItsWay(agentId, epoch)) this.#wake(agentId, epoch);
+        },
         polled: () => this.#rescan(),
         lost: () => this.#lost(),
       },

@@ -9,6 +9,8 @@ import type { ActorHost } from "./actor-host.ts";
 
 /** Agents kept in memory while they rest. */
 const DEFAULT_WARM = 1_000;
+/** How many of the coldest are looked at when one comes to rest: more than one, so that what has piled up goes too. */
+const LOOKS = 4;
 
 export class Crowd {
   readonly #ports: Pick<Ports, "store" | "log">;
@@ -43,6 +45,15 @@ export class Crowd {
     actor.wake(epoch, waits);
   }
 
+  /**
+   * Whether an agent that the store calls ours, under this epoch, needs no waking: it is on its way to what waits, and sees all
+   * of it before it is given back. One whose run is active looks at what may have come for it.
+   */
+  isOnItsWay(agentId: AgentId, epoch: number): boolean {
+    const actor = this.#actors.get(agentId);
+    return actor !== undefined && !actor.idle && actor.epoch === epoch && !actor.run;
+  }
+
   /** Something happened to an agent. False where nobody here works on it. */
   stir(agentId: AgentId): boolean {
     const actor = this.#actors.get(agentId);
@@ -54,10 +65,12 @@ export class Crowd {
 
   /** Idle agents leave memory when there are more than enough; they come back on their next message. */
   forgetIdle(): void {
-    if (this.#actors.size <= this.#warm) return;
+    let looks = LOOKS;
     for (const [agentId, actor] of this.#actors) {
-      if (this.#actors.size <= this.#warm) return;
-      if (actor.idle && !actor.summarising) this.#actors.delete(agentId);
+      if (this.#actors.size <= this.#warm || looks-- === 0) return;
+      this.#actors.delete(agentId);
+      // Whoever is at work stands behind the others from now on: the next look need not pass all who are.
+      if (!actor.idle || actor.summarising) this.#actors.set(agentId, actor);
     }
   }
 

@@ -100,8 +100,20 @@ export function staleBy(
 export const isStale = (policy: ResetPolicy, lastHumanAt: number | undefined, now: number, zone: string): boolean =>
   staleBy(policy, lastHumanAt, now, zone) !== undefined;
 
+/** Between `from` and `boundary` there is no other one: what was worked out last answers for all messages of a day. */
+const lastAsked = new Map<string, { readonly from: number; readonly boundary: number }>();
+
 /** The first time after an instant that clocks in the zone show the hour. At the hour itself a new day has begun. */
 export function nextBoundary(hour: number, after: number, zone: string): number {
+  const asked = `${hour} ${zone}`;
+  const last = lastAsked.get(asked);
+  if (last && last.from <= after && after < last.boundary) return last.boundary;
+  const boundary = boundaryAfter(hour, after, zone);
+  lastAsked.set(asked, { from: after, boundary });
+  return boundary;
+}
+
+function boundaryAfter(hour: number, after: number, zone: string): number {
   const { year, month, day } = zonedFields(after, zone);
   // Days that a zone leaves out, and hours that come twice, make the next one lie further than tomorrow at times.
   for (let ahead = 0; ; ahead++) {

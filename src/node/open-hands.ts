@@ -12,7 +12,7 @@ import { fileTools } from "../tools/files/file-tools.ts";
 import { toolHost } from "../tools/tool-host.ts";
 import { zoneOf } from "./open-budgets.ts";
 import type { PermanentAgents } from "./permanent-agents.ts";
-import { workspaceReader } from "./read-workspace-file.ts";
+import { workspaceReaders } from "./read-workspace-file.ts";
 import { openWorkspaces } from "./workspaces.ts";
 
 export interface Hands {
@@ -40,6 +40,7 @@ export interface HandsOptions {
 export function openHands(options: HandsOptions): Hands {
   const { config, paths, clock, permanentAgents, systemAgents, swarmNamed, more = [], older, tools } = options;
   const workspaceOf = openWorkspaces(config, paths);
+  const readerOf = workspaceReaders(() => clock.now());
   const ownTools = toolHost({
     tools: [
       currentTimeTool(clock, () => zoneOf(config)),
@@ -64,7 +65,7 @@ export function openHands(options: HandsOptions): Hands {
         profilePrompt: config.profiles[agent.profile]?.prompt,
         tools: host.list(agent),
         workspace,
-        readFile: workspaceReader(workspace),
+        readFile: readerOf(workspace),
         permanentAgents: await permanentAgents?.(),
         ...(descriptor.type === "system" ? { systemAgent: systemAgents?.get(descriptor.tag) } : {}),
         ...(descriptor.type === "swarm" ? { swarm: await swarmNamed?.(descriptor.id) } : {}),
