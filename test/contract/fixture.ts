@@ -14,6 +14,8 @@ export interface Opened {
   /** Opens the same data again after `store.close()`. Absent where data does not outlive the store. */
   readonly reopen?: () => Promise<Store>;
   readonly dispose?: () => Promise<void>;
+  /** Damages what lies in the database, past the store. */
+  readonly damage?: (statement: string) => Promise<void>;
 }
 export type Opener = () => Promise<Opened>;
 

@@ -14,5 +14,8 @@ storeContract("PostgreSQL", async () => {
   const open = () => openPostgresStore({ url, leaseClock: "changes" });
   const store = await open();
   await emptied(store);
-  return { store, reopen: open };
+  const damage = async (statement: string): Promise<void> => {
+    await store.connections.use("read", (client) => client.query(statement));
+  };
+  return { store, reopen: open, damage };
 });

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { openMemoryStore, openSqliteStore } from "../../src/store/sqlite/open-store.ts";
 import { storeContract } from "./store-contract.ts";
 
@@ -13,5 +14,10 @@ storeContract("an SQLite file", async () => {
     store: openSqliteStore({ home }),
     reopen: async () => openSqliteStore({ home }),
     dispose: async () => rmSync(home, { recursive: true, force: true }),
+    async damage(statement) {
+      const db = new DatabaseSync(join(home, "rookery.db"));
+      db.exec(statement);
+      db.close();
+    },
   };
 });

@@ -5,6 +5,7 @@
 import { describe } from "vitest";
 import { budgetContract } from "./budget-contract.ts";
 import { commitContract } from "./commit-contract.ts";
+import { damageContract } from "./damage-contract.ts";
 import type { Opener } from "./fixture.ts";
 import { historyContract } from "./history-contract.ts";
 import { inboxContract } from "./inbox-contract.ts";
@@ -35,5 +36,6 @@ export function storeContract(name: string, open: Opener): void {
     swarmContract(open);
     retentionContract(open);
     lifetimeContract(open);
+    damageContract(open);
   });
 }

@@ -6,6 +6,7 @@ import type { SubagentRunRecord } from "../../core/subagent-run.ts";
 import type { SwarmRecord } from "../../core/swarm.ts";
 import { budgetOf, reservationOf, usageOf } from "../sqlite/budget-rows.ts";
 import { agentOf, contactOf, deliveryOf, messageOf, runOf, waitOf } from "../sqlite/reader.ts";
+import { readable, readablePage, storedJson } from "../stored-rows.ts";
 import type { Connections, Row } from "./connections.ts";
 import { clean } from "./wire.ts";
 
@@ -21,24 +22,31 @@ export function readerOf(connections: Connections): StoreReader {
     );
   const many = async <T>(of: (row: Row) => T, name: string, ...values: readonly unknown[]): Promise<T[]> =>
     (await all(name, ...values)).map((row) => of(row));
+  /** The limit is the last of a statement's values. */
+  const page = <T>(limit: number, of: (row: Row) => T, name: string, ...values: readonly unknown[]): Promise<T[]> =>
+    readablePage(limit, of, (asked) => all(name, ...values, asked));
+  const records = async <T>(name: string, ...values: readonly unknown[]): Promise<T[]> =>
+    readable(await all(name, ...values), record<T>);
   const one = async <T>(of: (row: Row) => T, name: string, ...values: readonly unknown[]): Promise<T | undefined> => {
     const [row] = await all(name, ...values);
     return row && of(row);
   };
-  const record = <T>(row: Row): T => JSON.parse(Object.values(row)[0] as string) as T;
+  const record = <T>(row: Row): T => storedJson<T>(Object.values(row)[0]);
   return {
     agent: (id) => one(agentOf, "select-agent", id),
     agentByKey: (key) => one(agentOf, "select-agent-by-key", key),
-    agentFor: (strategy) =>
-      one(agentOf, strategy === "heartbeat" ? "select-most-recent-heartbeat" : "select-most-recent-foreground"),
+    agentFor: async (strategy) => {
+      const name = strategy === "heartbeat" ? "select-most-recent-heartbeat" : "select-most-recent-foreground";
+      return (await page(1, agentOf, name))[0];
+    },
     agents: ({ after, limit, newest }) =>
-      many(agentOf, newest ? "select-agents-newest" : "select-agents", after ?? null, limit),
-    children: (agentId, { after, limit }) => many(agentOf, "select-children", agentId, after ?? null, limit),
-    agentsOfKind: (kind, { after, limit }) => many(agentOf, "select-agents-of-kind", kind, after ?? null, limit),
-    roots: ({ after, limit }) => many(agentOf, "select-roots", after ?? null, limit),
-    busyAgents: ({ after, limit }) => many(agentOf, "select-busy-agents", after ?? null, limit),
+      page(limit, agentOf, newest ? "select-agents-newest" : "select-agents", after ?? null),
+    children: (agentId, { after, limit }) => page(limit, agentOf, "select-children", agentId, after ?? null),
+    agentsOfKind: (kind, { after, limit }) => page(limit, agentOf, "select-agents-of-kind", kind, after ?? null),
+    roots: ({ after, limit }) => page(limit, agentOf, "select-roots", after ?? null),
+    busyAgents: ({ after, limit }) => page(limit, agentOf, "select-busy-agents", after ?? null),
     swarm: (nametag) => one(record<SwarmRecord>, "select-swarm", nametag),
-    swarms: ({ after = "", limit }) => many(record<SwarmRecord>, "select-swarms", after, limit),
+    swarms: ({ after = "", limit }) => page(limit, record<SwarmRecord>, "select-swarms", after),
     swarmContact: (nametag, contact) => one(contactOf, "select-swarm-contact", nametag, contact),
     swarmContacts: (nametag, { limit }) => many(contactOf, "select-swarm-contacts", nametag, limit),
     waiting: (agentId, { afterSeq = 0, limit, urgent }) =>
@@ -65,17 +73,17 @@ export function readerOf(connections: Connections): StoreReader {
     delivery: (id) => one(deliveryOf, "select-delivery", id),
     deliveryHead: (target) => one(deliveryOf, "select-delivery-head", target),
     deliveries: ({ afterN = 0, limit, states, agentId }) => {
-      if (agentId) return many(deliveryOf, "select-deliveries-of", agentId, afterN, states ?? OPEN, limit);
-      if (!states) return many(deliveryOf, "select-open-deliveries", afterN, limit);
+      if (agentId) return page(limit, deliveryOf, "select-deliveries-of", agentId, afterN, states ?? OPEN);
+      if (!states) return page(limit, deliveryOf, "select-open-deliveries", afterN);
       const dead = states.every((state) => DEAD.includes(state));
-      return many(deliveryOf, dead ? "select-dead-deliveries" : "select-deliveries-in", afterN, states, limit);
+      return page(limit, deliveryOf, dead ? "select-dead-deliveries" : "select-deliveries-in", afterN, states);
     },
     job: (id) => one(record<CronJob>, "select-job", id),
-    jobs: (page) =>
-      page
-        ? many(record<CronJob>, "select-jobs-page", page.after ?? "", page.limit)
-        : many(record<CronJob>, "select-jobs"),
-    nextJobs: ({ before = FAR, limit }) => many(record<CronJob>, "select-next-jobs", before, limit),
+    jobs: (asked) =>
+      asked
+        ? page(asked.limit, record<CronJob>, "select-jobs-page", asked.after ?? "")
+        : records<CronJob>("select-jobs"),
+    nextJobs: ({ before = FAR, limit }) => page(limit, record<CronJob>, "select-next-jobs", before),
     jobSlots: (jobId, { beforeN = FAR, limit }) =>
       many(
         (row) => ({ ...(JSON.parse(row.row as string) as JobSlot), n: row.n as number }),
@@ -87,11 +95,11 @@ export function readerOf(connections: Connections): StoreReader {
     jobSlot: (jobId, slot) => one(record<JobSlot>, "select-job-slot", jobId, slot),
     subagentRun: (runId) => one(record<SubagentRunRecord>, "select-subagent-run", runId),
     subagentRuns(filter) {
-      if (!filter) return many(record<SubagentRunRecord>, "select-subagent-runs");
+      if (!filter) return records<SubagentRunRecord>("select-subagent-runs");
       if ("requesterSessionKey" in filter)
-        return many(record<SubagentRunRecord>, "select-subagent-runs-of", filter.requesterSessionKey);
-      if ("open" in filter) return many(record<SubagentRunRecord>, "select-open-subagent-runs");
-      return many(record<SubagentRunRecord>, "select-due-subagent-runs", filter.dueBy, filter.limit);
+        return records<SubagentRunRecord>("select-subagent-runs-of", filter.requesterSessionKey);
+      if ("open" in filter) return records<SubagentRunRecord>("select-open-subagent-runs");
+      return records<SubagentRunRecord>("select-due-subagent-runs", filter.dueBy, filter.limit);
     },
     openSubagentRuns: async (requesterSessionKey) =>
       (await one((row) => row.open as number, "count-open-subagent-runs", requesterSessionKey)) ?? 0,

@@ -10,12 +10,13 @@ import type { RunRecord } from "../../core/run.ts";
 import type { StoreReader, SubagentRunFilter } from "../../core/store.ts";
 import type { SwarmContact } from "../../core/swarm.ts";
 import type { WaitEdge } from "../../core/wait.ts";
+import { readable, readablePage, storedJson } from "../stored-rows.ts";
 import { budgetOf, reservationOf, usageOf } from "./budget-rows.ts";
 import type { Database } from "./database.ts";
 
 type Row = Record<string, unknown>;
 
-const json = <T>(text: unknown): T => JSON.parse(text as string) as T;
+const json = storedJson;
 const opt = <T>(value: unknown): T | undefined => (value === null || value === undefined ? undefined : (value as T));
 
 export function agentOf(row: Row): AgentRecord {
@@ -124,41 +125,28 @@ function subagentRows(db: Database, filter?: SubagentRunFilter): Row[] {
 
 export function readerOf(db: Database): StoreReader {
   const one = <T>(row: Row | undefined, of: (row: Row) => T): T | undefined => (row ? of(row) : undefined);
-  const records = <T>(rows: Row[], column: string): T[] => rows.map((row) => json<T>(row[column]));
+  const records = <T>(rows: Row[], column: string): T[] => readable(rows, (row) => json<T>(row[column]));
+  /** The limit is the last of a statement's values. */
+  const page = <T>(
+    limit: number,
+    of: (row: Row) => T,
+    name: string,
+    ...values: (string | number | null)[]
+  ): Promise<T[]> => readablePage(limit, of, (asked) => db.statement(name).all(...values, asked));
   const FAR = Number.MAX_SAFE_INTEGER;
   return {
     agent: async (id) => one(db.statement("select-agent").get(id), agentOf),
     agentByKey: async (key) => one(db.statement("select-agent-by-key").get(key), agentOf),
-    agentFor: async (strategy) =>
-      one(
-        db.statement(strategy === "heartbeat" ? "select-most-recent-heartbeat" : "select-most-recent-foreground").get(),
-        agentOf,
-      ),
-    agents: async ({ after, limit, newest }) =>
-      db
-        .statement(newest ? "select-agents-newest" : "select-agents")
-        .all(after ?? null, limit)
-        .map(agentOf),
-    roots: async ({ after, limit }) =>
-      db
-        .statement("select-roots")
-        .all(after ?? null, limit)
-        .map(agentOf),
-    busyAgents: async ({ after, limit }) =>
-      db
-        .statement("select-busy-agents")
-        .all(after ?? null, limit)
-        .map(agentOf),
-    children: async (agentId, { after, limit }) =>
-      db
-        .statement("select-children")
-        .all(agentId, after ?? null, limit)
-        .map(agentOf),
-    agentsOfKind: async (kind, { after, limit }) =>
-      db
-        .statement("select-agents-of-kind")
-        .all(kind, after ?? null, limit)
-        .map(agentOf),
+    agentFor: async (strategy) => {
+      const name = strategy === "heartbeat" ? "select-most-recent-heartbeat" : "select-most-recent-foreground";
+      return (await page(1, agentOf, name))[0];
+    },
+    agents: ({ after, limit, newest }) =>
+      page(limit, agentOf, newest ? "select-agents-newest" : "select-agents", after ?? null),
+    roots: ({ after, limit }) => page(limit, agentOf, "select-roots", after ?? null),
+    busyAgents: ({ after, limit }) => page(limit, agentOf, "select-busy-agents", after ?? null),
+    children: (agentId, { after, limit }) => page(limit, agentOf, "select-children", agentId, after ?? null),
+    agentsOfKind: (kind, { after, limit }) => page(limit, agentOf, "select-agents-of-kind", kind, after ?? null),
     waiting: async (agentId, { afterSeq = 0, limit, urgent }) =>
       db
         .statement(urgent ? "select-waiting-urgent" : "select-waiting")
@@ -184,17 +172,16 @@ export function readerOf(db: Database): StoreReader {
     deliveryHead: async (target) => one(db.statement("select-delivery-head").get(target), deliveryOf),
     deliveries: async ({ afterN = 0, limit, states, agentId }) => {
       const filter = JSON.stringify(states ?? ["pending", "sending"]);
-      if (agentId) return db.statement("select-deliveries-of").all(agentId, afterN, filter, limit).map(deliveryOf);
-      if (states) return db.statement("select-deliveries-in").all(afterN, filter, limit).map(deliveryOf);
-      return db.statement("select-open-deliveries").all(afterN, limit).map(deliveryOf);
+      if (agentId) return page(limit, deliveryOf, "select-deliveries-of", agentId, afterN, filter);
+      if (states) return page(limit, deliveryOf, "select-deliveries-in", afterN, filter);
+      return page(limit, deliveryOf, "select-open-deliveries", afterN);
     },
     job: async (id) => one(db.statement("select-job").get(id), (row) => json(row.job)),
-    jobs: async (page) =>
-      records(
-        page ? db.statement("select-jobs-page").all(page.after ?? "", page.limit) : db.statement("select-jobs").all(),
-        "job",
-      ),
-    nextJobs: async ({ before = FAR, limit }) => records(db.statement("select-next-jobs").all(before, limit), "job"),
+    jobs: async (asked) =>
+      asked
+        ? page(asked.limit, (row) => json(row.job), "select-jobs-page", asked.after ?? "")
+        : records(db.statement("select-jobs").all(), "job"),
+    nextJobs: ({ before = FAR, limit }) => page(limit, (row) => json(row.job), "select-next-jobs", before),
     jobSlots: async (jobId, { beforeN = FAR, limit }) =>
       db
         .statement("select-job-slots")
@@ -215,7 +202,7 @@ export function readerOf(db: Database): StoreReader {
         : db.statement("select-waits-of").all(from, limit)
       ).map(waitOf),
     swarm: async (nametag) => one(db.statement("select-swarm").get(nametag), (row) => json(row.record)),
-    swarms: async ({ after = "", limit }) => records(db.statement("select-swarms").all(after, limit), "record"),
+    swarms: async ({ after = "", limit }) => page(limit, (row) => json(row.record), "select-swarms", after),
     swarmContact: async (nametag, contact) =>
       one(db.statement("select-swarm-contact").get(nametag, contact), contactOf),
     swarmContacts: async (nametag, { limit }) =>
