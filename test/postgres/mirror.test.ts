@@ -1,12 +1,12 @@
 /** Plain files of a shared database, written by a node that was told to. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { silentLog } from "../../src/core/log.ts";
 import { followShared } from "../../src/store/plain-files/follow-shared.ts";
 import { openPostgresStore } from "../../src/store/postgres/open-store.ts";
-import { postOp, userBody, worldOn } from "../contract/fixture.ts";
+import { keyOf, postOp, userBody, worldOn } from "../contract/fixture.ts";
 import { freshDatabase } from "./shared.ts";
 
 test("what is committed by any node is in the files, and goes on after a restart", async () => {
@@ -48,5 +48,40 @@ test("what is committed by any node is in the files, and goes on after a restart
   await again.stop();
   await store.close();
   await other.close();
+  rmSync(home, { recursive: true });
+});
+
+test("budgets, swarms, and what happened to an agent without its owner are in the files too", async () => {
+  const url = await freshDatabase();
+  const home = mkdtempSync(join(tmpdir(), "rookery-mirror-"));
+  const store = await openPostgresStore({ url });
+  const world = await worldOn(store);
+  const a = await world.agent("a");
+  const read = (...path: string[]) => JSON.parse(readFileSync(join(home, ...path), "utf8"));
+  const mirror = await followShared({ home, store, log: silentLog, everyMs: 3_600_000 });
+  await mirror.flush();
+  expect(existsSync(join(home, "budgets.json"))).toBe(false);
+  const runId = await world.openRun(a, "r1");
+  const call = { prompt: 10, maxTokens: 90, leastTokens: 10, read: 1, write: 2 };
+  const rows = [{ key: "day:2026-01-05", limit: { tokens: 1_000_000 } }];
+  await world.done([{ op: "budget.reserve", id: "c1", runId, call, rows }], a.owner);
+  const helpers = { nametag: "helpers", owner: a.id, profile: "main", firstName: "H", systemPrompt: "", memory: false };
+  const swarm = { ...helpers, createdAt: 1 };
+  await world.done([{ op: "swarm.put", swarm }]);
+  const delivery = { id: "d1", target: { channel: "test", to: "a" }, payload: { text: "hi" }, createdAt: 1, nextAt: 1 };
+  await world.done([{ op: "delivery.add", delivery: delivery as never }], a.owner);
+  await mirror.flush();
+  expect(read("budgets.json")).toMatchObject({ version: 1, reservations: [{ id: "c1" }] });
+  expect(read("swarms", "swarms.json")).toEqual({ version: 1, swarms: [swarm] });
+  expect(read("agents", a.id, "pending.json").deliveries).toHaveLength(1);
+  // Neither names the agent: the database knows whose they are.
+  await world.done([{ op: "delivery.move", id: "d1" as never, from: "pending", attempts: 0, to: "sent" }]);
+  await world.done([postOp({ sessionKey: keyOf("a") }, userBody("by its key"), 5)]);
+  await world.done([{ op: "swarm.remove", nametag: "helpers" }]);
+  await mirror.flush();
+  expect(read("agents", a.id, "pending.json")).toMatchObject({ deliveries: [], messages: [{ seq: 1 }] });
+  expect(read("swarms", "swarms.json")).toEqual({ version: 1, swarms: [] });
+  await mirror.stop();
+  await store.close();
   rmSync(home, { recursive: true });
 });

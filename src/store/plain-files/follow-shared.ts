@@ -6,8 +6,9 @@
 import { errorText } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import type { PostgresStore } from "../postgres/open-store.ts";
+import { budgetsFile } from "./budgets-file.ts";
 import { diskFiles } from "./disk-files.ts";
-import { AGENTS_DIR, agentPaths, JOBS_FILE, jsonText, SUBAGENTS_FILE } from "./layout.ts";
+import { AGENTS_DIR, agentPaths, BUDGETS_FILE, JOBS_FILE, jsonText, SUBAGENTS_FILE, SWARMS_FILE } from "./layout.ts";
 import { type KnownAgent, mirrorAgent } from "./mirror-agent.ts";
 import { noticeText } from "./mirror-notice.ts";
 import { dedupeKeysIn } from "./pending-file.ts";
@@ -28,6 +29,7 @@ export interface SharedMirrorOptions {
 
 const EVERY_MS = 1_000;
 const KNOWN_AGENTS = 2_000;
+const MOST = 1_000_000;
 
 export async function followShared(options: SharedMirrorOptions): Promise<SharedMirror> {
   const { store, log, everyMs = EVERY_MS } = options;
@@ -58,8 +60,7 @@ export async function followShared(options: SharedMirrorOptions): Promise<Shared
       for (const { id } of page) await mirrorOne(id);
       page = await store.agents({ limit: 500, after: page.at(-1)?.id });
     }
-    await follow("jobs");
-    await follow("subagents");
+    for (const registry of ["jobs", "subagents", "budgets", "swarms"]) await follow(registry);
   }
 
   async function follow(word: string): Promise<void> {
@@ -68,9 +69,24 @@ export async function followShared(options: SharedMirrorOptions): Promise<Shared
       const byId = Object.fromEntries(runs.map((run) => [run.runId, run]));
       return replace(SUBAGENTS_FILE, "subagents", { version: 2, runs: byId });
     }
+    if (word === "budgets") return mirrorBudgets();
+    if (word === "swarms") {
+      const swarms = await store.swarms({ limit: MOST });
+      // Where there never was one, there is no file either.
+      if (swarms.length === 0 && files.size(SWARMS_FILE) === undefined) return;
+      return replace(SWARMS_FILE, "swarms", { version: 1, swarms });
+    }
     if (word === "jobs" || word.startsWith("job:"))
       return replace(JOBS_FILE, "cron", { version: 1, jobs: await store.jobs() });
     if (/^[a-z0-9]{24,32}$/.test(word)) await mirrorOne(word);
+  }
+
+  async function mirrorBudgets(): Promise<void> {
+    const budgets = await store.budgets({ limit: MOST });
+    if (budgets.length === 0 && files.size(BUDGETS_FILE) === undefined) return;
+    const reservations = await store.reservations({ limit: MOST });
+    const told = (await connections.rows("select-all-budget-told", [])) as unknown as Parameters<typeof budgetsFile>[2];
+    replace(BUDGETS_FILE, ".", budgetsFile(budgets, reservations, told));
   }
 
   function replace(path: string, dir: string, value: unknown): void {

@@ -37,7 +37,7 @@ export function isPlain({ owner, ops }: Change): boolean {
     if (op.op === "message.post") {
       if ("agentId" in op.to ? op.to.agentId === owner?.agentId : owner || op.to.create) return false;
     }
-    if (op.op === "delivery.move" && op.toTail) return false;
+    if (op.op === "delivery.move" && (op.toTail || ops.length > 1)) return false;
     // What such a run waited for is forgotten with it.
     if (op.op === "run.end" && op.outcome !== "ok") return false;
     // What is given back is judged by what the ops before it have left.
@@ -123,6 +123,8 @@ function wireChange(
     gone: 0,
   };
   const touched = new Set<string>(agent ? [agent] : []);
+  /** Whose agents only the database knows. */
+  let also: "moved" | "posted" | undefined;
   ops.forEach((op, o) => {
     switch (op.op) {
       case "entries.append":
@@ -190,7 +192,9 @@ function wireChange(
         break;
       }
       case "delivery.move":
+        also = "moved";
         add("moved", {
+          i,
           id: clean(op.id),
           came: op.from,
           attempts: op.attempts,
@@ -205,6 +209,7 @@ function wireChange(
       case "message.post": {
         const { body, acceptedAt } = op.message;
         if ("agentId" in op.to) touched.add(op.to.agentId);
+        else also = "posted";
         add("posts", {
           i,
           o,
@@ -225,5 +230,5 @@ function wireChange(
     }
   });
   if (owner) add("owners", claims);
-  add("changes", { i, id, at, touched: [...touched], ops: ops.length });
+  add("changes", { i, id, at, touched: [...touched], ops: ops.length, also });
 }

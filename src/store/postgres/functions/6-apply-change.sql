@@ -146,6 +146,7 @@ BEGIN
           UPDATE agents SET descriptor = p->>'descriptor' WHERE id = o.id;
         WHEN 'budget.reserve' THEN
           v_said := {{reserve_budget}}(p, o.id, v_at);
+          v_touched := v_touched || 'budgets'::text;
         WHEN 'budget.told' THEN
           INSERT INTO budget_told (key, agent) VALUES (p->>'key', o.id) ON CONFLICT DO NOTHING;
           v_touched := v_touched || 'budgets'::text;

@@ -14,6 +14,7 @@ DECLARE
   v_said jsonb := '[]';
   v_released jsonb;
   v_results jsonb;
+  v_moved jsonb;
 BEGIN
   PERFORM {{lock_group}}(p_names, p_agents, p_keys, '{}', '{}', '{}', '{}', '{}');
 
@@ -104,7 +105,7 @@ BEGIN
       FROM jsonb_to_recordset(p->'owed') AS w (id text, agent text, run text, state text, at bigint, ended bigint, reason text, target text, payload text);
   END IF;
   IF p ? 'moved' THEN
-    UPDATE deliveries d SET
+    WITH moved AS (UPDATE deliveries d SET
       state = w.state,
       attempts = CASE WHEN w.state = 'sending' THEN d.attempts + 1 ELSE d.attempts END,
       node = coalesce(w.node, d.node),
@@ -113,9 +114,9 @@ BEGIN
       reason = w.reason,
       receipt = coalesce(w.receipt, d.receipt)
     FROM jsonb_to_recordset(p->'moved')
-      AS w (id text, came text, attempts bigint, state text, next bigint, reason text, receipt text, node bigint, at bigint)
-    WHERE d.id = w.id AND d.state = w.came AND d.attempts = w.attempts;
-    GET DIAGNOSTICS v_count = ROW_COUNT;
+      AS w (i int, id text, came text, attempts bigint, state text, next bigint, reason text, receipt text, node bigint, at bigint)
+    WHERE d.id = w.id AND d.state = w.came AND d.attempts = w.attempts RETURNING w.i, d.agent)
+    SELECT count(*), jsonb_object_agg(i, agent) INTO v_count, v_moved FROM moved;
     IF v_count <> jsonb_array_length(p->'moved') THEN RAISE EXCEPTION 'not plain: deliveries to move' USING ERRCODE = 'RKSLW'; END IF;
   END IF;
 
@@ -164,7 +165,12 @@ BEGIN
       SELECT s.i, jsonb_object_agg(s.o, s.said) AS result FROM jsonb_to_recordset(v_said) AS s (i int, o int, said jsonb) GROUP BY s.i) AS r);
   END IF;
   INSERT INTO changes (id, at, touched, result)
-    SELECT c.id, c.at, c.touched, (v_results->c.i::text || jsonb_build_object('ops', c.ops))::text
-    FROM jsonb_to_recordset(p->'changes') AS c (i int, id text, at bigint, touched text[], ops int);
+    SELECT c.id, c.at,
+      c.touched || CASE c.also
+        WHEN 'moved' THEN ARRAY[v_moved->>c.i::text]
+        WHEN 'posted' THEN ARRAY(SELECT said->>'agentId' FROM jsonb_each(v_results->c.i::text) AS r (o, said) WHERE said ? 'agentId')
+        ELSE '{}' END,
+      (v_results->c.i::text || jsonb_build_object('ops', c.ops))::text
+    FROM jsonb_to_recordset(p->'changes') AS c (i int, id text, at bigint, touched text[], ops int, also text);
   RETURN v_said;
 END $$

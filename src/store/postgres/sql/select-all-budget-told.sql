@@ -1,0 +1,1 @@
+SELECT key, agent FROM budget_told ORDER BY key, agent
