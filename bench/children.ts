@@ -16,11 +16,19 @@ export const childrenBench: Bench = {
   async run(say) {
     const root = mkdtempSync(join(tmpdir(), "rookery-bench-"));
     const rounds: Record<"reports" | "bare", Ended[]> = { reports: [], bare: [] };
+    const quick: Record<"reports" | "bare", Ended[]> = { reports: [], bare: [] };
     try {
       for (let round = 1; round <= ROUNDS; round++) {
-        for (const how of ["bare", "reports"] as const) rounds[how].push(endIn(join(root, `${how}-${round}`), how));
-        const [bare, told] = [rounds.bare.at(-1), rounds.reports.at(-1)];
-        say(`round ${round}: ${Math.round(bare?.ms ?? 0)} ms without reports, ${Math.round(told?.ms ?? 0)} ms with`);
+        for (const [form, into] of [
+          ["tool", rounds],
+          ["at-once", quick],
+        ] as const) {
+          for (const how of ["bare", "reports"] as const)
+            into[how].push(endIn(join(root, `${form}-${how}-${round}`), how, form));
+          const [bare, told] = [into.bare.at(-1), into.reports.at(-1)];
+          const words = `${Math.round(bare?.ms ?? 0)} ms without reports, ${Math.round(told?.ms ?? 0)} ms with`;
+          say(`round ${round}, ${form === "tool" ? "a tool each" : "ending at once"}: ${words}`);
+        }
       }
     } finally {
       rmSync(root, { recursive: true, force: true });
@@ -44,10 +52,17 @@ export const childrenBench: Bench = {
           unit: "×",
         },
         {
+          what: "… where each has nothing to do but to end",
+          goal: 3,
+          better: "less",
+          measured: median(quick.reports.map(({ ms }) => ms)) / median(quick.bare.map(({ ms }) => ms)),
+          unit: "×",
+        },
+        {
           what: "reports that were heard, of the worst round",
           goal: CHILDREN,
           better: "more",
-          measured: Math.min(...rounds.reports.map(({ heard }) => heard)),
+          measured: Math.min(...[...rounds.reports, ...quick.reports].map(({ heard }) => heard)),
           unit: "",
         },
         {
@@ -62,9 +77,9 @@ export const childrenBench: Bench = {
   },
 };
 
-function endIn(home: string, how: string): Ended {
+function endIn(home: string, how: string, form: string): Ended {
   mkdirSync(home);
   const child = fileURLToPath(new URL("./children/children-child.ts", import.meta.url));
-  const out = execFileSync(process.execPath, [child, home, how, String(CHILDREN)], { encoding: "utf8" });
+  const out = execFileSync(process.execPath, [child, home, how, String(CHILDREN), form], { encoding: "utf8" });
   return JSON.parse(out) as Ended;
 }

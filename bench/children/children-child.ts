@@ -1,6 +1,6 @@
 /**
- * One agent and its children on a file. All children have begun, are let go in the same moment, use a tool once and say their
- * last word. The clock runs until the last has ended: with `reports` they were spawned and report, with `bare` they are the
+ * One agent and its children on a file. All children have begun, are let go in the same moment, use a tool once (`tool`) or
+ * nothing (`at-once`), and say their last word. The clock runs until the last has ended: with `reports` they were spawned and report, with `bare` they are the
  * same runs and tell nobody.
  */
 import { z } from "zod";
@@ -18,6 +18,8 @@ import { systemIds } from "../../src/world/system-ids.ts";
 export interface Ended {
   /** From the moment they are let go until the last of them has ended and, where it reports, its report has arrived. */
   readonly ms: number;
+  /** What the processor did in that time, in milliseconds. */
+  readonly cpuMs: number;
   /** Until everything rests: until every report is answered. */
   readonly restMs: number;
   /** From the first run's end to the last one's. */
@@ -28,7 +30,7 @@ export interface Ended {
   readonly prompts: number;
 }
 
-const [home = "", how = "reports", count = "1000"] = process.argv.slice(2);
+const [home = "", how = "reports", count = "1000", form = "tool"] = process.argv.slice(2);
 const children = Number(count);
 const go = Promise.withResolvers<void>();
 const ready = Promise.withResolvers<void>();
@@ -68,6 +70,7 @@ const model: Model = {
       waiting += 1;
       if (waiting === children) ready.resolve();
       await go.promise;
+      if (form === "at-once") return said("found it");
       return result([{ type: "toolCall", id: `work-${text.slice(5)}`, name: "work", arguments: {} }], "tool_calls");
     }
     if (text === "worked") return said("found it");
@@ -130,7 +133,13 @@ if (how === "bare") {
   }
 }
 await ready.promise;
-system.events.listen((event) => event.type === "end" && ends.push(performance.now()));
+let cpuMs = 0;
+system.events.listen((event) => {
+  if (event.type !== "end" || ends.push(performance.now()) !== children) return;
+  const { user, system: kernel } = process.cpuUsage(before);
+  cpuMs = (user + kernel) / 1000;
+});
+const before = process.cpuUsage();
 const begun = performance.now();
 go.resolve();
 await system.settled();
@@ -138,6 +147,7 @@ const restMs = performance.now() - begun;
 const own = ends.slice(0, children);
 const ended: Ended = {
   ms: (own.at(-1) ?? 0) - begun,
+  cpuMs,
   restMs,
   endMs: (own.at(-1) ?? 0) - (own[0] ?? 0),
   residentMb: Math.round(process.memoryUsage.rss() / 1_048_576),

@@ -251,7 +251,7 @@ export class Actor {
         if (holding.size && (await this.#flush(holding))) return !holding.released;
         return this.#release(holding);
       case "wait":
-        await this.#quiet(choice.until - now);
+        await this.#quietUntil(choice.until);
         return true;
       case "reset":
         this.#background.stop();
@@ -292,6 +292,15 @@ export class Actor {
       };
     });
     this.#stir = undefined;
+  }
+
+  /** The same however much arrives meanwhile, which is looked at then; only what overtakes ends it before. */
+  async #quietUntil(until: number): Promise<void> {
+    const { clock } = this.#host.ports;
+    for (let left = until - clock.now(); left > 0; left = until - clock.now()) {
+      await this.#quiet(left);
+      if (this.#host.draining() || until <= clock.now() || (await this.#inbox.overtaken())) return;
+    }
   }
 
   /** Whether a person's message finds a session that should have ended by itself meanwhile. */

@@ -34,6 +34,8 @@ export class InboxView {
   readonly #steerable = new Set<number>();
   /** Messages that ask what is going on, to be answered at the next step. */
   readonly #questions = new Set<number>();
+  #lookNext: { readonly run: LiveRun; readonly state: AgentState } | undefined;
+  #looking = false;
   #seen = 0;
   /** Something that interrupts waits, perhaps behind much else. */
   #interrupted = false;
@@ -57,6 +59,11 @@ export class InboxView {
     return { choice, messages, seen: messages.at(-1)?.seq ?? 0, now };
   }
 
+  /** Whether something waits that goes before everything else. */
+  async overtaken(): Promise<boolean> {
+    return (await this.#host.ports.store.waiting(this.#agentId, { limit: 1, urgent: true })).length > 0;
+  }
+
   /** What interrupts has its turn. */
   taken(): void {
     this.#interrupted = false;
@@ -70,8 +77,24 @@ export class InboxView {
     this.#questions.clear();
   }
 
-  /** Looks at what arrived while a run is active: some of it ends the run, some may enter it at its next step. */
+  /** Looks at what arrived while a run is active. What arrives while it looks is looked at afterwards, all at once. */
   async lookAtArrivals(run: LiveRun, state: AgentState): Promise<void> {
+    this.#lookNext = { run, state };
+    if (this.#looking) return;
+    this.#looking = true;
+    try {
+      while (this.#lookNext) {
+        const next = this.#lookNext;
+        this.#lookNext = undefined;
+        await this.#look(next.run, next.state);
+      }
+    } finally {
+      this.#looking = false;
+    }
+  }
+
+  /** Some of it ends the run, some may enter it at its next step. */
+  async #look(run: LiveRun, state: AgentState): Promise<void> {
     try {
       for (const waiting of await this.#arrivals(state)) {
         const { state: phase, body } = run;

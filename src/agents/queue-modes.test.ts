@@ -239,3 +239,34 @@ describe("a session", () => {
     expect(nest.requests.at(-1)?.messages).toHaveLength(1);
   });
 });
+
+describe("while it waits for quiet", () => {
+  it("does not read all that waits with each message that arrives; what overtakes is seen at once", async () => {
+    const door = gate();
+    const nest = await Nest.open({
+      script: async ({ request }) => {
+        if (lastText(request) === "first") await door.promise;
+        return "done";
+      },
+      system: queue("collect"),
+    });
+    await nest.tell("first");
+    await nest.say("second");
+    door.open();
+    await nest.settle();
+    const { waiting } = nest.store;
+    let reads = 0;
+    (nest.store as { waiting: typeof waiting }).waiting = (agentId, page) => {
+      if (!page.urgent) reads += 1;
+      return waiting(agentId, page);
+    };
+    for (let n = 0; n < 50; n++) {
+      await nest.say(`more ${n}`);
+      await nest.settle();
+    }
+    expect(reads).toBe(0);
+    await nest.send({ kind: "reset", by: "person" });
+    await nest.settle();
+    expect(nest.shown()).toContain("Session reset.");
+  });
+});

@@ -51,6 +51,21 @@ describe("an agent at rest", () => {
     expect(rest([])).toEqual({ act: "rest" });
   });
 
+  test("collects so much as fits into one prompt, and the rest into the next", () => {
+    const report = (length: number): MessageBody => ({
+      kind: "report",
+      text: "x".repeat(length),
+      childId: agentId,
+      childRunId: "r" as never,
+    });
+    const waiting = Array.from({ length: 250 }, (_, n) => said({ seq: n + 1, body: report(600) }));
+    const first = rest(waiting, { busyUntil: 1_000_000 });
+    expect([first.act, seqs(first).length, seqs(first).at(-1)]).toEqual(["run", 166, 166]);
+    expect(seqs(rest(waiting.slice(166), { busyUntil: 1_000_000 }))).toHaveLength(84);
+    const large = [said({ seq: 1, body: report(200_000) }), said({ seq: 2, body: report(10) })];
+    expect(seqs(rest(large, { busyUntil: 1_000_000 }))).toEqual([1]);
+  });
+
   // Three messages of one route came while a run was active, and it has been quiet for longer than the debounce.
   test.each([
     ["steer", [1], false],

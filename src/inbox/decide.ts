@@ -85,7 +85,7 @@ export function choose({ now, waiting, urgent, busyUntil, dedupe }: RestingAgent
       const group = kept.filter((one) => isCollectable(one) && routeOf(one.message) === routeOf(next.message));
       if (!isCollectable(next)) return run([next], false);
       const until = waited ? readyAt(group) : now;
-      return until > now ? { act: "wait", until } : run(group, waited || group.length > 1);
+      return until > now ? { act: "wait", until } : run(inOnePrompt(group), waited || group.length > 1);
     }
     case "followup":
     case "steer-backlog": {
@@ -148,6 +148,21 @@ const runsAlone = ({ body, asRun }: Message): boolean =>
   body.kind === "trigger" || wishesOf(body) !== undefined || asRun !== undefined;
 
 const isCollectable = ({ message, settings }: Waiting): boolean => settings.mode === "collect" && !runsAlone(message);
+
+/**
+ * How many characters become one prompt: reports have no cap, and a prompt larger than the context would be cut where nobody
+ * sees it. What is left over is the next prompt.
+ */
+const MOST_COLLECTED = 100_000;
+
+function inOnePrompt(group: readonly Waiting[]): readonly Waiting[] {
+  let length = 0;
+  const over = group.findIndex(({ message }) => {
+    length += messageText(message.body).length;
+    return length > MOST_COLLECTED;
+  });
+  return over === -1 ? group : group.slice(0, Math.max(1, over));
+}
 
 /** Where an answer goes, as text; string and numeric thread ids alike. Nowhere is a route too. */
 export const routeOf = (message: Message): string => routeKey(message.delivery);
