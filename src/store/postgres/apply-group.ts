@@ -11,11 +11,14 @@ import { CommitUnknownError, InvariantError, RookeryError } from "../../core/err
 import type { ChangeId } from "../../core/ids.ts";
 import type { CronJob } from "../../core/job.ts";
 import type { JobSlot } from "../../core/job-slot.ts";
+import { clean } from "./clean-text.ts";
 import type { Connections } from "./connections.ts";
 import { explain, failureOf } from "./database-error.ts";
+import { jobRanKey, locksOfGroup } from "./locks.ts";
 import { plainWire } from "./plain.ts";
 import { applyFunctions } from "./sql-text.ts";
-import { clean, jobRanKey, locksOfGroup, type ReadBefore, toWire } from "./wire.ts";
+import { toWire } from "./wire.ts";
+import type { ReadBefore } from "./wire-op.ts";
 
 export interface Applier {
   readonly connections: Connections;

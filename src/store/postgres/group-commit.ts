@@ -5,8 +5,8 @@
  */
 import type { Change, CommitResult, Op } from "../../core/change.ts";
 import { StoreClosedError } from "../../core/errors.ts";
+import { locksOf } from "./locks.ts";
 import { isPlain, PlainGroup } from "./plain.ts";
-import { locksOf } from "./wire.ts";
 
 interface Queued {
   readonly change: Change;

@@ -6,7 +6,9 @@
 import type { Change, Op } from "../../core/change.ts";
 import { targetKey } from "../../core/delivery.ts";
 import { isUrgent } from "../../core/message.ts";
-import { clean, locksOf, wireBody } from "./wire.ts";
+import { clean } from "./clean-text.ts";
+import { locksOf } from "./locks.ts";
+import { wireBody } from "./wire-op.ts";
 
 const ONCE: ReadonlySet<Op["op"]> = new Set([
   "entries.append",

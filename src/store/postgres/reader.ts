@@ -7,8 +7,8 @@ import type { SwarmRecord } from "../../core/swarm.ts";
 import { budgetOf, reservationOf, usageOf } from "../sqlite/budget-rows.ts";
 import { agentOf, contactOf, deliveryOf, messageOf, runOf, waitOf } from "../sqlite/reader.ts";
 import { readable, readablePage, storedJson } from "../stored-rows.ts";
+import { clean } from "./clean-text.ts";
 import type { Connections, Row } from "./connections.ts";
-import { clean } from "./wire.ts";
 
 const FAR = Number.MAX_SAFE_INTEGER;
 const OPEN = ["pending", "sending"];
