@@ -17,6 +17,7 @@ export interface AgentsWorldParts extends Pick<Ports, "store" | "clock" | "ids" 
   readonly systemAgents?: ReadonlyMap<string, SystemAgent>;
   readonly subagents?: Pick<SubagentSettings, "allowAgents">;
   readonly workspaceFor?: AgentsWorld["workspaceFor"];
+  readonly shards?: AgentsWorld["shards"];
 }
 
 export function agentsWorldOf(parts: AgentsWorldParts): AgentsWorld {
@@ -26,6 +27,7 @@ export function agentsWorldOf(parts: AgentsWorldParts): AgentsWorld {
     clock,
     files,
     config,
+    shards: parts.shards,
     systemAgents: [...systemAgents.values()].map(({ tag, description }) => ({ tag, description })),
     maySpawnAs(agent, profile) {
       const listed = parts.subagents?.allowAgents(agent.profile).map((name) => name.trim()) ?? [];

@@ -27,6 +27,7 @@ import { liveConfigOf } from "./live-config.ts";
 import { openLiveModels } from "./live-models.ts";
 import { liveBudgets, zoneOf } from "./open-budgets.ts";
 import type { OpenModels } from "./open-models.ts";
+import { openShards } from "./open-shards.ts";
 import { type NodeStore, openStore } from "./open-store.ts";
 import { subagentSettingsOf } from "./open-subagents.ts";
 import { type OpenTriggers, openTriggers } from "./open-triggers.ts";
@@ -107,7 +108,10 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
     const swarmNamed = store.swarm;
     const workspaceFor = workspaceMaker(config, paths);
     const subagents = subagentSettingsOf(config, paths);
-    const parts = { store, clock, ids, files, config, systemAgents, workspaceFor, subagents };
+    const shards = { name: config.store.shard, others: Object.keys(config.store.shards) };
+    const parts = { store, clock, ids, files, config, systemAgents, workspaceFor, subagents, shards };
+    const toShards = openShards({ clock, ids }, options);
+    const connectors = toShards ? [...options.connectors, toShards] : options.connectors;
     const world = agentsWorldOf({ ...parts, system: () => started(agents) });
     const timers = openTriggers({
       ports: { clock, ids, log, store },
@@ -130,7 +134,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       model: telemetry ? telemetry.model(options.model ?? models.model) : (options.model ?? models.model),
       tools: telemetry ? telemetry.tools(hands.tools) : hands.tools,
       files,
-      connectors: new Map(options.connectors.map((connector) => [connector.name, opened.once(connector)])),
+      connectors: new Map(connectors.map((connector) => [connector.name, opened.once(connector)])),
     };
     const budgets = liveBudgets(config, () => zoneOf(config));
     const system = new AgentSystem(ports, {

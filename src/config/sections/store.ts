@@ -1,8 +1,8 @@
 /** Where everything durable is kept, how hard the embedded database insists on the disk, and what nodes share. */
 import { secretSchema } from "../secret.ts";
-import { httpUrl, oneOf, section, text, wholeNumber } from "../values.ts";
+import { httpUrl, named, oneOf, section, text, wholeNumber } from "../values.ts";
 
-export const storeDefaults = { synchronous: "full", leaseSeconds: 10, maxConnections: 10 } as const;
+export const storeDefaults = { synchronous: "full", leaseSeconds: 10, maxConnections: 10, shard: "main" } as const;
 
 export const storeSchema = section({
   synchronous: oneOf(["full", "normal"]).default(storeDefaults.synchronous),
@@ -12,6 +12,10 @@ export const storeSchema = section({
   leaseSeconds: wholeNumber(2, 300).default(storeDefaults.leaseSeconds),
   /** Connections one node may have to the shared database, beside the one it always has. */
   maxConnections: wholeNumber(2, 200).default(storeDefaults.maxConnections),
+  /** This shard's name among several shared databases, each of which holds some agents with all they own. */
+  shard: text("the name of this shard").default(storeDefaults.shard),
+  /** The addresses of the others, by their names. */
+  shards: named(secretSchema).default({}),
   /** A bucket for files, instead of the shared database. */
   s3: section({
     endpoint: httpUrl(),

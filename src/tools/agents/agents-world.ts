@@ -17,6 +17,8 @@ export interface AgentsWorld {
   readonly clock: Pick<Clock, "now">;
   readonly files: FileStore;
   readonly config: Pick<Config, "agentToAgent" | "profiles" | "owner" | "session">;
+  /** This shard's name and those of the others; absent where there is one store only. */
+  readonly shards?: { readonly name: string; readonly others: readonly string[] };
   /** Whether an agent may start others that speak as this profile. */
   maySpawnAs(agent: AgentRecord, profile: string): boolean;
   /** What it takes to make an agent that is not there yet; who comes first is decided by the commit. */

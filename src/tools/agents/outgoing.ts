@@ -1,36 +1,47 @@
 /** What one agent says to another, as a message: who says it is set here and never read from text; loops end by their hops. */
 import { createHash } from "node:crypto";
-import type { AgentRecord } from "../../core/agent.ts";
 import type { Op, Recipient } from "../../core/change.ts";
-import type { DeliveryContext } from "../../core/delivery.ts";
 import { DeniedError } from "../../core/errors.ts";
 import type { MessageBody } from "../../core/message.ts";
 import type { ToolContext } from "../../core/tool.ts";
+import { whereItSpeaks } from "../../core/where-it-speaks.ts";
 import type { AgentsWorld } from "./agents-world.ts";
 import { keyOf, type Target } from "./find-target.ts";
 import { shortened } from "./long-text.ts";
 
+type SystemBody = Extract<MessageBody, { kind: "system" }>;
 type Saying = Pick<ToolContext, "agent" | "runId" | "person">;
 
 /** A message of the calling agent. Throws `DeniedError` where it would be one hop too many. */
 export async function bodyFrom(
-  { store, files, config }: AgentsWorld,
-  { agent, runId, person }: Saying,
+  world: AgentsWorld,
+  saying: Saying,
   to: Target,
   text: string,
   silent = false,
-): Promise<Extract<MessageBody, { kind: "system" }>> {
-  const { maxCharacters, maxHops } = config.agentToAgent;
+): Promise<SystemBody> {
+  const { maxCharacters } = world.config.agentToAgent;
+  const body = await wordsOf(world, saying, text, silent);
+  return { ...body, text: await shortened(world.files, text, { maxCharacters, to: keyOf(to) }) };
+}
+
+/** The same with its text as it is, however long. */
+export async function wordsOf(
+  { store, config }: AgentsWorld,
+  { agent, runId, person }: Saying,
+  text: string,
+  silent: boolean,
+): Promise<SystemBody> {
+  const { maxHops } = config.agentToAgent;
   const hops = (await hopsOf(store, { agent, runId })) + 1;
   if (hops > maxHops) {
     throw new DeniedError(`Agents have answered each other ${maxHops} times in a row; this message is not sent.`, {
       hint: "Somebody outside must say something first.",
     });
   }
-  const short = await shortened(files, text, { maxCharacters, to: keyOf(to) });
   return {
     kind: "system",
-    text: short,
+    text,
     origin: agent.id,
     ...(silent ? { silent } : {}),
     hops,
@@ -57,19 +68,6 @@ export function postTo(world: AgentsWorld, to: Target, body: MessageBody): Op {
 export function recipientOf({ seed }: AgentsWorld, to: Target): Recipient {
   if (to.agent) return { agentId: to.agent.id };
   return { sessionKey: to.sessionKey, create: seed(to.descriptor, to.profile) };
-}
-
-/** Where an agent's person is, so that what it makes of a message reaches them: the last route, else the first. */
-function whereItSpeaks({ descriptor, state }: AgentRecord): DeliveryContext | undefined {
-  if (descriptor.type !== "user") return undefined;
-  if (state.deliveryContext) return state.deliveryContext;
-  const { connector, channelId, accountId, threadId } = descriptor;
-  return {
-    channel: connector,
-    to: channelId,
-    ...(accountId === undefined ? {} : { accountId }),
-    ...(threadId === undefined ? {} : { threadId }),
-  };
 }
 
 /** The same for a call that is repeated after a crash, another for every other call. */

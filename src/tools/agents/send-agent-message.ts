@@ -5,13 +5,14 @@
 import { z } from "zod";
 import type { AgentRecord } from "../../core/agent.ts";
 import type { Op } from "../../core/change.ts";
-import { InvalidInputError, NotFoundError } from "../../core/errors.ts";
+import { DeniedError, InvalidInputError, NotFoundError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
+import { type ShardAddress, shardAddress, shardTarget } from "../../core/shard-address.ts";
 import { DEFAULT_MAX_OUTPUT, type Tool, type ToolContext, type ToolOutput } from "../../core/tool.ts";
 import type { AgentsWorld } from "./agents-world.ts";
 import { findTarget, type Target } from "./find-target.ts";
-import { bodyFrom, postTo } from "./outgoing.ts";
-import { mayWrite } from "./relations.ts";
+import { bodyFrom, postTo, wordsOf } from "./outgoing.ts";
+import { mayWrite, WRITE_DENIED, worksForOwner } from "./relations.ts";
 
 const text = z.string().describe("What to say");
 const silent = z.boolean().optional().describe("Only note it down: the agent reads it when it next works");
@@ -56,11 +57,37 @@ async function send(
   { text: words, agentId, silent: quiet }: z.infer<typeof input>,
 ): Promise<ToolOutput> {
   if (words.trim() === "") throw new InvalidInputError("A message needs text.");
+  const far = agentId === undefined ? undefined : shardAddress(agentId, world.shards?.others ?? []);
+  if (far) return sendFar(world, context, far, words, quiet ?? false);
   const target =
     agentId === undefined ? await usualTarget(world, context.agent) : await findTarget(world, context.agent, agentId);
   await mayWrite(world.store, world.config, context.agent, target);
   const body = await bodyFrom(world, context, target, words, quiet);
   return { content: [{ type: "text", text: SENT }], ops: [postTo(world, target, body), ...countOf(context.agent)] };
+}
+
+/** To an agent of another shard: owed like an answer, and sent from the outbox once this step is committed (M25). */
+async function sendFar(
+  world: AgentsWorld,
+  context: ToolContext,
+  far: ShardAddress,
+  words: string,
+  quiet: boolean,
+): Promise<ToolOutput> {
+  const { agent } = context;
+  if (!(await worksForOwner(world.store, world.config.owner, agent))) throw new DeniedError(WRITE_DENIED);
+  const { maxCharacters } = world.config.agentToAgent;
+  if (words.length > maxCharacters) {
+    throw new InvalidInputError(`A message to another shard has at most ${maxCharacters} characters.`, {
+      hint: "Say it shorter, or in several messages.",
+    });
+  }
+  const body = await wordsOf(world, context, words, quiet);
+  const text = JSON.stringify({ ...body, origin: `${world.shards?.name}/${agent.id}` });
+  return {
+    content: [{ type: "text", text: SENT }],
+    deliveries: [{ target: shardTarget(far), payload: { text } }],
+  };
 }
 
 /** What a swarm says to its contact is counted; refused where nobody ever contacted it. */
