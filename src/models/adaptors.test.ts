@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { ModelEvent, ModelMessage, ModelRequest } from "../core/model.ts";
+import { httpPost } from "../world/http-post.ts";
 import { systemClock } from "../world/system-clock.ts";
 import { inCatalogue } from "./catalogue.ts";
 import { manualClock } from "./manual-clock.test-kit.ts";
@@ -76,7 +77,7 @@ async function ask(
   const events: ModelEvent[] = [];
   const { world, ...more } = extra;
   const result = await api(
-    { clock: systemClock, fetch, userAgent: USER_AGENT, ...world },
+    { clock: systemClock, fetch, ...(world?.fetch ? {} : { post: httpPost }), userAgent: USER_AGENT, ...world },
     {
       model,
       request,

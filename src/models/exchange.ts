@@ -3,6 +3,8 @@
  * stream remembered for whoever has to say what went wrong, and silence noticed.
  */
 import type { Clock } from "../core/clock.ts";
+import type { HttpAnswer } from "../core/http-post.ts";
+import { postThroughFetch } from "./post-through-fetch.ts";
 import type { CallWorld } from "./provider-call.ts";
 import { errorInBody, errorInStream, type ProviderError } from "./provider-error.ts";
 import { retryAfterMs, retryDelayIn } from "./retry-after.ts";
@@ -64,10 +66,31 @@ export class Exchange {
     this.#status = response.status;
     if (response.ok) return response;
     const body = await response.text();
-    this.#refusal = errorInBody(response.status, body);
-    this.#retryAfterMs = retryAfterMs(response.headers, this.#world.clock) ?? retryDelayIn(body);
+    this.#refused(response.status, body, (name) => response.headers.get(name));
     const { status, statusText } = response;
     return new Response(body, { status, statusText, headers: response.headers });
+  }
+
+  /** As `open`, for who speaks a protocol without a library. Undefined where the answer is no success. */
+  async post(
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    body: string,
+    signal: AbortSignal,
+  ): Promise<HttpAnswer | undefined> {
+    const { post = postThroughFetch(this.#world.fetch), userAgent } = this.#world;
+    const answer = await post(url, { ...headers, "user-agent": userAgent }, body, signal);
+    const { status } = answer;
+    this.#silence.broken();
+    this.#status = status;
+    if (status >= 200 && status < 300) return answer;
+    this.#refused(status, await textOf(answer), answer.header);
+    return undefined;
+  }
+
+  #refused(status: number, body: string, header: (name: string) => string | null | undefined): void {
+    this.#refusal = errorInBody(status, body);
+    this.#retryAfterMs = retryAfterMs(header, this.#world.clock) ?? retryDelayIn(body);
   }
 
   #watched(response: Response, body: ReadableStream<Uint8Array>): Response {
@@ -86,6 +109,16 @@ export class Exchange {
     const { status, statusText, headers } = response;
     return new Response(watched, { status, statusText, headers });
   }
+}
+
+/** A whole body. */
+export async function textOf(answer: HttpAnswer, heard: () => void = () => {}): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  await answer.read((chunk) => {
+    heard();
+    chunks.push(chunk);
+  });
+  return Buffer.concat(chunks).toString("utf8");
 }
 
 /** Notices when nothing was heard for a time. One timer, moved on lazily: hearing something costs one assignment. */

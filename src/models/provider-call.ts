@@ -3,6 +3,7 @@
  * which know the protocols. An adaptor makes exactly one HTTP request, never waits to try again and never throws.
  */
 import type { Clock } from "../core/clock.ts";
+import type { HttpPost } from "../core/http-post.ts";
 import type { ModelEvent, ModelRequest, ModelResult } from "../core/model.ts";
 import type { ProviderModel } from "./provider-model.ts";
 import type { ThinkingLevel } from "./thinking.ts";
@@ -24,6 +25,8 @@ export interface ProviderCall {
 export interface CallWorld {
   readonly clock: Clock;
   readonly fetch: typeof fetch;
+  /** For protocols that are spoken without a library. Default: through `fetch`. */
+  readonly post?: HttpPost;
   readonly userAgent: string;
 }
 

@@ -1,10 +1,14 @@
 /** How long a provider asks us to wait, from the headers of its answer: milliseconds, seconds or a date. */
 import type { Clock } from "../core/clock.ts";
 
-export function retryAfterMs(headers: Headers, clock: Pick<Clock, "now">): number | undefined {
-  const exact = numberIn(headers.get("retry-after-ms"));
+/** `header`: gives one by its name in small letters. */
+export function retryAfterMs(
+  header: (name: string) => string | null | undefined,
+  clock: Pick<Clock, "now">,
+): number | undefined {
+  const exact = numberIn(header("retry-after-ms"));
   if (exact !== undefined) return Math.ceil(exact);
-  const said = headers.get("retry-after")?.trim();
+  const said = header("retry-after")?.trim();
   if (!said) return undefined;
   const seconds = numberIn(said);
   if (seconds !== undefined) return Math.ceil(seconds * 1000);

@@ -1,26 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readEvents } from "./sse.ts";
+import { eventReader } from "./sse.ts";
 
 async function read(chunks: readonly Uint8Array[]): Promise<readonly string[]> {
   const events: string[] = [];
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      for (const chunk of chunks) controller.enqueue(chunk);
-      controller.close();
-    },
-  });
-  await readEvents(
-    body,
-    () => {},
-    (data) => events.push(data),
-  );
+  const reader = eventReader((data) => events.push(data));
+  for (const chunk of chunks) reader.take(chunk);
+  reader.end();
   return events;
 }
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-describe("readEvents", () => {
+describe("eventReader", () => {
   it.each<[string, readonly string[]]>([
     ["data: a\n\ndata: b\n\n", ["a", "b"]],
     ["event: x\ndata:a\n\n", ["a"]],

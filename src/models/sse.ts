@@ -1,12 +1,13 @@
-/** Reads server-sent events from a body. Calls back once per event with its data, synchronously, without a copy more. */
+/** Reads server-sent events from the pieces of a body. Calls back once per event with its data, without a copy more. */
 
-/** Resolves at the end of the body; rejects where the connection breaks or the callback throws. */
-export async function readEvents(
-  body: ReadableStream<Uint8Array>,
-  onChunk: () => void,
-  onData: (data: string) => void,
-): Promise<void> {
-  const reader = body.getReader();
+export interface EventReader {
+  /** Calls back for every event that is complete now. */
+  take(chunk: Uint8Array): void;
+  /** The body has ended: what stands there without an empty line is an event too. */
+  end(): void;
+}
+
+export function eventReader(onData: (data: string) => void): EventReader {
   const decoder = new TextDecoder();
   let rest = "";
   let data: string | undefined;
@@ -19,24 +20,21 @@ export async function readEvents(
       data = data === undefined ? value : `${data}\n${value}`;
     }
   };
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      onChunk();
-      rest += done ? decoder.decode() : decoder.decode(value, { stream: true });
-      let from = 0;
-      for (let end = rest.indexOf("\n"); end !== -1; end = rest.indexOf("\n", from)) {
-        line(rest.slice(from, rest.charCodeAt(end - 1) === 13 && end > from ? end - 1 : end));
-        from = end + 1;
-      }
-      rest = from === 0 ? rest : rest.slice(from);
-      if (!done) continue;
+  const lines = (more: string): void => {
+    rest += more;
+    let from = 0;
+    for (let end = rest.indexOf("\n"); end !== -1; end = rest.indexOf("\n", from)) {
+      line(rest.slice(from, rest.charCodeAt(end - 1) === 13 && end > from ? end - 1 : end));
+      from = end + 1;
+    }
+    rest = from === 0 ? rest : rest.slice(from);
+  };
+  return {
+    take: (chunk) => lines(decoder.decode(chunk, { stream: true })),
+    end() {
+      lines(decoder.decode());
       if (rest !== "") line(rest.replace(/\r$/, ""));
       line("");
-      return;
-    }
-  } finally {
-    // After a failure nothing more is read, so the connection must not wait for a reader.
-    reader.cancel().catch(() => {});
-  }
+    },
+  };
 }

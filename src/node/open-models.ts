@@ -5,6 +5,7 @@ import type { HomePaths } from "../config/paths.ts";
 import type { AgentRecord } from "../core/agent.ts";
 import type { Clock } from "../core/clock.ts";
 import { errorText } from "../core/errors.ts";
+import type { HttpPost } from "../core/http-post.ts";
 import type { Log } from "../core/log.ts";
 import type { Model, ModelChoice } from "../core/model.ts";
 import type { RunWishes } from "../core/run-wishes.ts";
@@ -12,8 +13,10 @@ import { apiFor } from "../models/api-for.ts";
 import { storedKeysIn } from "../models/auth-file.ts";
 import { chooseModel } from "../models/choose-model.ts";
 import type { Detected } from "../models/detect.ts";
+import { postThroughFetch } from "../models/post-through-fetch.ts";
 import { Providers } from "../models/providers.ts";
 import { ModelRouter } from "../models/router.ts";
+import { httpPost } from "../world/http-post.ts";
 import { readVersion } from "../world/version.ts";
 
 export interface ModelsOptions {
@@ -59,7 +62,12 @@ export function openModels(options: ModelsOptions): OpenModels {
     providers,
     detect,
     model: new ModelRouter({
-      world: { clock, fetch: ask, userAgent: `rookery/${readVersion()}` },
+      world: {
+        clock,
+        fetch: ask,
+        post: options.fetch ? undefined : plainPost(ask),
+        userAgent: `rookery/${readVersion()}`,
+      },
       log,
       providers,
       apiFor,
@@ -81,6 +89,14 @@ export function openModels(options: ModelsOptions): OpenModels {
       return choice;
     },
   };
+}
+
+const NATIVE_FETCH = globalThis.fetch;
+
+/** Straight to the server, unless a program has put itself in between. */
+function plainPost(ask: typeof fetch): HttpPost {
+  const through = postThroughFetch(ask);
+  return (...request) => (globalThis.fetch === NATIVE_FETCH ? httpPost : through)(...request);
 }
 
 function detection(

@@ -3,10 +3,11 @@
  * the cost of a call is ours alone. Servers with ways of their own go through the library.
  */
 import { type Frame, frameCall, type Told } from "../call-frame.ts";
+import { textOf } from "../exchange.ts";
 import type { ProviderApi, ProviderCall } from "../provider-call.ts";
-import { readEvents } from "../sse.ts";
+import { eventReader } from "../sse.ts";
 import { AnswerCollector } from "./collect-answer.ts";
-import { payloadOf } from "./payload.ts";
+import { payloadText } from "./payload.ts";
 
 /** Hosts whose dialect of the protocol the library knows. */
 const DIALECTS =
@@ -19,26 +20,29 @@ export function speaksPlainly(baseUrl: string): boolean {
 export const callCompletions: ProviderApi = (world, call) => frameCall(world, call, (frame) => converse(call, frame));
 
 async function converse(call: ProviderCall, { exchange, signal, draft, say }: Frame): Promise<Told | undefined> {
-  const response = await exchange.open(`${call.model.baseUrl.replace(/\/+$/, "")}/chat/completions`, {
-    method: "POST",
-    headers: {
+  const answer = await exchange.post(
+    `${call.model.baseUrl.replace(/\/+$/, "")}/chat/completions`,
+    {
       "content-type": "application/json",
       accept: "text/event-stream",
       ...(call.key === undefined ? {} : { authorization: `Bearer ${call.key}` }),
     },
-    body: JSON.stringify(payloadOf(call)),
+    payloadText(call),
     signal,
-  });
-  if (!response.ok) return {};
+  );
+  if (!answer) return {};
   const collector = new AnswerCollector(call.model.cost, say);
   draft.look = () => collector.look();
-  if (response.headers.get("content-type")?.startsWith("application/json")) collector.take(await response.text());
-  else if (response.body)
-    await readEvents(
-      response.body,
-      () => exchange.heard(),
-      (data) => collector.take(data),
-    );
+  if (answer.header("content-type")?.startsWith("application/json")) {
+    collector.take(await textOf(answer, () => exchange.heard()));
+  } else {
+    const events = eventReader((data) => collector.take(data));
+    await answer.read((chunk) => {
+      exchange.heard();
+      events.take(chunk);
+    });
+    events.end();
+  }
   collector.finish();
   return collector.error ? { error: collector.error } : undefined;
 }

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Block, ToolCallBlock } from "../../core/entry.ts";
-import type { ModelMessage } from "../../core/model.ts";
+import type { ModelMessage, ModelTool } from "../../core/model.ts";
 import type { ProviderCall } from "../provider-call.ts";
 import type { ProviderModel } from "../provider-model.ts";
 
@@ -15,57 +15,108 @@ const MARGIN_TOKENS = 1_024;
 const LEAST_ANSWER_TOKENS = 256;
 const CHARS_PER_TOKEN = 4;
 
-export function payloadOf({ model, request, thinking }: ProviderCall): Json {
-  const messages = messagesOf(model, request.system, request.messages);
-  const tools = request.tools.map(({ name, description, parameters }) => ({
-    type: "function",
-    function: { name, description, parameters },
-  }));
-  return {
+/**
+ * The text of a request. Messages and tools are written once and kept with the objects they were made from: a conversation
+ * is sent again with every turn, and all of it but the end is as it was.
+ */
+export function payloadText({ model, request, thinking }: ProviderCall): string {
+  const { system, messages, tools } = request;
+  const to = `${model.api} ${model.provider}/${model.id} ${model.images}`;
+  const sent = messages.map((message) => writtenFor(model, to, message));
+  const chars = sent.reduce((sum, one) => sum + one.chars, system.length);
+  const head = JSON.stringify({
     model: model.id,
-    messages,
     stream: true,
     stream_options: { include_usage: true },
-    max_tokens: answerLimit(model, request.messages, request.system),
-    ...(tools.length > 0 ? { tools } : {}),
+    max_tokens: answerLimit(model, chars),
     ...(thinking !== undefined && thinking !== "off" ? { reasoning_effort: thinking } : {}),
-  };
+  });
+  const toolTexts = tools.length > 0 ? `,"tools":[${tools.map(toolText).join(",")}]` : "";
+  return `${head.slice(0, -1)}${toolTexts},"messages":[${messageTexts(system, sent).join(",")}]}`;
 }
 
-function answerLimit(model: ProviderModel, messages: readonly ModelMessage[], system: string): number {
-  let chars = system.length;
-  for (const { content } of messages) {
-    for (const block of content) {
-      if (block.type === "text") chars += block.text.length;
-      else if (block.type === "toolCall") chars += JSON.stringify(block.arguments).length;
-    }
-  }
+function answerLimit(model: ProviderModel, chars: number): number {
   const free = model.contextWindow - Math.ceil(chars / CHARS_PER_TOKEN) - MARGIN_TOKENS;
   return Math.min(model.maxTokens, Math.max(LEAST_ANSWER_TOKENS, free));
 }
 
-function messagesOf(model: ProviderModel, system: string, messages: readonly ModelMessage[]): readonly Json[] {
-  const sent: Json[] = system === "" ? [] : [{ role: "system", content: system.toWellFormed() }];
+/** A message as it is sent. */
+interface Written {
+  /** Whom it was written for: another model may be sent something else. */
+  readonly to: string;
+  /** Empty where nothing is sent. */
+  readonly text: string;
+  /** What it counts when the room for the answer is estimated. */
+  readonly chars: number;
+  readonly isResult: boolean;
+  readonly pictures: readonly Json[];
+}
+
+const written = new WeakMap<ModelMessage, Written>();
+
+function writtenFor(model: ProviderModel, to: string, message: ModelMessage): Written {
+  const known = written.get(message);
+  if (known?.to === to) return known;
+  const isResult = message.role === "tool";
+  const fresh: Written = {
+    to,
+    text: sentFor(model, message)
+      .map((one) => JSON.stringify(one))
+      .join(","),
+    chars: charsOf(message),
+    isResult,
+    pictures: isResult && model.images ? message.content.flatMap(pictureOf) : NONE,
+  };
+  written.set(message, fresh);
+  return fresh;
+}
+
+const NONE: readonly Json[] = [];
+
+function sentFor(model: ProviderModel, message: ModelMessage): readonly Json[] {
+  if (message.role === "tool") return [resultOf(message)];
+  if (message.role === "user") return [{ role: "user", content: userContent(model, message.content) }];
+  return assistantOf(model, message);
+}
+
+function charsOf({ content }: ModelMessage): number {
+  let chars = 0;
+  for (const block of content) {
+    if (block.type === "text") chars += block.text.length;
+    else if (block.type === "toolCall") chars += JSON.stringify(block.arguments).length;
+  }
+  return chars;
+}
+
+/** A result is text in this protocol; its images follow the last result in a message of their own. */
+function messageTexts(system: string, sent: readonly Written[]): readonly string[] {
+  const texts: string[] = system === "" ? [] : [JSON.stringify({ role: "system", content: system.toWellFormed() })];
   let pictures: Json[] = [];
   const showPictures = (): void => {
-    if (pictures.length > 0) {
-      sent.push({ role: "user", content: [{ type: "text", text: "Images of the results above:" }, ...pictures] });
-    }
+    if (pictures.length === 0) return;
+    const content = [{ type: "text", text: "Images of the results above:" }, ...pictures];
+    texts.push(JSON.stringify({ role: "user", content }));
     pictures = [];
   };
-  for (const message of messages) {
-    if (message.role === "tool") {
-      sent.push(resultOf(message));
-      // A result is text in this protocol; its images follow the last result in a message of their own.
-      if (model.images) pictures.push(...message.content.flatMap(pictureOf));
-      continue;
-    }
-    showPictures();
-    if (message.role === "user") sent.push({ role: "user", content: userContent(model, message.content) });
-    else sent.push(...assistantOf(model, message));
+  for (const one of sent) {
+    if (!one.isResult) showPictures();
+    if (one.text !== "") texts.push(one.text);
+    pictures.push(...one.pictures);
   }
   showPictures();
-  return sent;
+  return texts;
+}
+
+const writtenTools = new WeakMap<ModelTool, string>();
+
+function toolText(tool: ModelTool): string {
+  let text = writtenTools.get(tool);
+  if (text === undefined) {
+    const { name, description, parameters } = tool;
+    text = JSON.stringify({ type: "function", function: { name, description, parameters } });
+    writtenTools.set(tool, text);
+  }
+  return text;
 }
 
 function userContent(model: ProviderModel, content: readonly Block[]): unknown {
