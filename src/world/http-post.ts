@@ -8,11 +8,13 @@ import type { HttpAnswer, HttpPost } from "../core/http-post.ts";
 
 export const httpPost: HttpPost = (url, headers, body, signal) => {
   const to = new URL(url);
-  const sized = { ...headers, "accept-encoding": "identity", "content-length": String(Buffer.byteLength(body)) };
-  return send(to, { method: "POST", headers: sized, signal }, body, true);
+  // Made bytes once: a text would be gone through to be counted, to be framed and to be sent.
+  const bytes = Buffer.from(body);
+  const sized = { ...headers, "accept-encoding": "identity", "content-length": String(bytes.length) };
+  return send(to, { method: "POST", headers: sized, signal }, bytes, true);
 };
 
-function send(to: URL, options: RequestOptions, body: string, mayRepeat: boolean): Promise<HttpAnswer> {
+function send(to: URL, options: RequestOptions, body: Buffer, mayRepeat: boolean): Promise<HttpAnswer> {
   const { request, agent } = clientFor(to.protocol);
   return new Promise((resolve, reject) => {
     const asked = request(to, { ...options, agent });
@@ -49,7 +51,10 @@ function answerOf(response: IncomingMessage): HttpAnswer {
         });
         response.on("end", resolve);
         response.on("error", reject);
-        const closed = (): void => reject(new AbortedError("The connection was closed before the end of the answer."));
+        const closed = (): void => {
+          if (!response.readableEnded)
+            reject(new AbortedError("The connection was closed before the end of the answer."));
+        };
         response.on("close", closed);
         if (response.destroyed) closed();
       }),

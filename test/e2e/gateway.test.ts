@@ -290,7 +290,7 @@ describe("streams of events", () => {
       lastEventId: "00000000-1",
       until: ({ event }) => event === "tree",
     });
-    expect(anew).toHaveLength(1);
+    expect(anew[0]?.event).toBe("tree");
   });
 
   it("end when their token is revoked, in the middle of an answer, and the run goes on", async () => {
@@ -343,22 +343,26 @@ describe("streams of events", () => {
       for (let n = 0; n < 200; n++) call.say(piece);
       call.end();
     };
-    const body = JSON.stringify({ model: "main", user: "pia", stream: true, messages: said("flood") });
-    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${TOKEN}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
-    const slow = Array.from({ length: 5 }, (_, n) => {
+    const people = Array.from({ length: 5 }, (_, n) => `pia${n}`);
+    const head = (body: string): string =>
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${TOKEN}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+    const slow = people.map((user) => {
       const socket = connect(served.port, "127.0.0.1");
       socket.pause();
-      socket.write(head.replace("pia", `pia${n}`) + body);
+      const body = JSON.stringify({ model: "main", user, stream: true, messages: said("flood") });
+      socket.write(head(body) + body);
       socket.on("error", () => undefined);
       return socket;
     });
-    const { id } = await expect
-      .poll(() => agentOf("pia").catch(() => ({ id: undefined })))
-      .toHaveProperty("id")
-      .then(() => agentOf("pia"));
-    await expect
-      .poll(async () => JSON.stringify(await api(`/api/agents/${id}/runs`)), { timeout: 20_000 })
-      .toContain('"ended"');
+    for (const user of people) {
+      const { id } = await expect
+        .poll(() => agentOf(user).catch(() => ({ id: undefined })))
+        .toHaveProperty("id")
+        .then(() => agentOf(user));
+      await expect
+        .poll(async () => JSON.stringify(await api(`/api/agents/${id}/runs`)), { timeout: 20_000 })
+        .toContain('"ended"');
+    }
     const quick = await client().chat.completions.create({
       model: "main",
       user: "quinn",
