@@ -61,17 +61,18 @@ export class TreeFeed {
   close(): void {
     this.#cancelLeave?.();
     this.#cancelLeave = undefined;
-    this.#leave?.();
+    if (!this.#leave) return;
+    this.#leave();
     this.#leave = undefined;
+    // From here on it is not known what other nodes do: whoever was here before gets the tree anew.
+    this.#n += 1;
+    this.#events = [];
   }
 
   #followOthers(): void {
     this.#cancelLeave?.();
     this.#cancelLeave = undefined;
     if (this.#leave || !this.#elsewhere) return;
-    // What other nodes did meanwhile is not known: whoever was here before gets the tree anew.
-    this.#n += 1;
-    this.#events = [];
     this.#leave = this.#elsewhere.followTree({
       event: (event) => this.#add(event.type, event),
       changed: (agents, all) => this.#add("changed", { type: "changed", agents: all ? [] : agents, all }),
