@@ -3,7 +3,7 @@
 import type { Config } from "../config/config-schema.ts";
 import type { AgentRecord } from "../core/agent.ts";
 import type { SendPolicy } from "../core/send-policy.ts";
-import type { OutboxOptions } from "../outbox/outbox.ts";
+import type { OutboxOptions, OutboxPorts } from "../outbox/outbox.ts";
 import type { LaneSizes } from "../runs/lanes.ts";
 import type { RunPorts, RunSettings } from "../runs/run-ports.ts";
 import type { Budgets } from "../runs/spender.ts";
@@ -46,7 +46,8 @@ export interface AgentSystemOptions {
   readonly subagents?: Partial<SubagentSettings>;
   readonly elsewhere?: AwaitEnds;
   /** What others have to say at certain points of a run, beside children's reports; see `RunPorts`. */
-  readonly hooks?: Pick<RunPorts, "alsoAtEnd" | "alsoAtSettle" | "replyOf" | "sessionFor">;
+  readonly hooks?: Pick<RunPorts, "alsoAtEnd" | "alsoAtSettle" | "replyOf" | "sessionFor"> &
+    Pick<OutboxPorts, "alsoAtDelivered">;
 }
 
 /** Without a configuration every message gets a run of its own, at once and in order; nothing is ever dropped. */

@@ -141,7 +141,13 @@ export class AgentSystem {
     const node = await this.#membership.join();
     const { clock, store, ids, log, connectors } = this.#ports;
     const outbox = new Outbox(
-      { clock, store, ids, log, connectors },
+      {
+        ...{ clock, store, ids, log, connectors },
+        alsoAtDelivered: this.#options.hooks?.alsoAtDelivered,
+        posted: (posted) => {
+          for (const one of posted) this.#wakeIfOurs(one);
+        },
+      },
       { ...DEFAULT_OUTBOX, ...this.#options.outbox, node, alone: this.#options.leaseMs === undefined },
     );
     this.#outbox = outbox;

@@ -33,9 +33,9 @@ export function runPortsOf(ports: Ports, options: AgentSystemOptions, around: Ru
     get budgets() {
       return options.budgets;
     },
-    alsoAtEnd: async (agent, run, result) => [
+    alsoAtEnd: async (agent, run, result, owed) => [
       ...(await subagents.alsoAtEnd(agent, run, result)),
-      ...((await hooks?.alsoAtEnd?.(agent, run, result)) ?? []),
+      ...((await hooks?.alsoAtEnd?.(agent, run, result, owed)) ?? []),
     ],
     alsoAtSettle: async (agent, messages, reason) => [
       ...(await subagents.alsoAtSettle(agent, messages, reason)),

@@ -9,7 +9,7 @@ import type { DeliveryState, NewDelivery } from "./delivery.ts";
 import type { AgentDescriptor } from "./descriptor.ts";
 import type { AgentId, ChangeId, DeliveryId, EntryId, RunId, SessionId, SessionKey } from "./ids.ts";
 import type { CronJob } from "./job.ts";
-import type { JobRunEnd, JobSlot } from "./job-slot.ts";
+import type { JobRunEnd, JobSlot, SlotDelivered } from "./job-slot.ts";
 import type { MessageState, NewMessage } from "./message.ts";
 import type { AbortMark, RunBody, RunOutcome } from "./run.ts";
 import type { AgentState } from "./state.ts";
@@ -178,6 +178,8 @@ export type Op =
   /** What became of a due time; refused where the slot has its row already (L9). */
   | { readonly op: "job.slot"; readonly slot: JobSlot }
   /** The end of a slot's run: into its row and into the job, if they are still there. Never refused. */
+  /** What became of something that was owed for a slot. */
+  | { readonly op: "job.delivered"; readonly jobId: string; readonly slot: string; readonly told: SlotDelivered }
   | { readonly op: "job.ran"; readonly jobId: string; readonly slot: string; readonly end: JobRunEnd }
   | { readonly op: "subagent.remove"; readonly runId: string }
   /** `fresh`: refused where the name is taken. */

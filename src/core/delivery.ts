@@ -23,6 +23,8 @@ export const payloadSchema = z
     mediaUrls: z.array(z.string()).optional(),
     replyToId: z.string().optional(),
     isError: z.boolean().optional(),
+    /** The trigger's slot it was owed for, which is told how it ended. No channel is told of it. */
+    slot: z.object({ jobId: z.string(), slot: z.string() }).readonly().optional(),
   })
   .readonly();
 export type Payload = z.infer<typeof payloadSchema>;

@@ -75,6 +75,8 @@ export const cronJobStateSchema = z.looseObject({
   lastDurationMs: z.number().optional(),
   /** Failed runs since the last one that did not fail. */
   consecutiveErrors: z.number().int().optional(),
+  /** As many of them as stay until a delivery has arrived: the last one failed. */
+  deliveryErrors: z.number().int().optional(),
   /** Due times before this are skipped: the last runs failed. */
   backoffUntilMs: z.number().int().optional(),
   /** Why the program itself turned the job off. */

@@ -3,7 +3,7 @@
  * that after a crash it is sent again under the same id, looked up, or listed as unconfirmed, by what the channel can
  * tell (L5, L12). Order per target; a failing head blocks only its own target (M17).
  */
-import type { Change, CommitResult, Op, OpResult } from "../core/change.ts";
+import type { Change, CommitResult, Op, OpResult, Posted } from "../core/change.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Connector, SendResult } from "../core/connector.ts";
 import { type Delivery, type DeliveryContext, type NewDelivery, targetKey } from "../core/delivery.ts";
@@ -19,6 +19,10 @@ export interface OutboxPorts {
   readonly store: Store;
   readonly log: Log;
   readonly connectors: ReadonlyMap<string, Connector>;
+  /** What else is committed with the end of a delivery that was owed for a trigger's slot. */
+  alsoAtDelivered?(delivery: Delivery, ended: Pick<Move, "to" | "reason">): Promise<readonly Op[]>;
+  /** Told of messages that were committed with a delivery's end. */
+  posted?(posted: readonly Posted[]): void;
 }
 
 export interface OutboxOptions {
@@ -224,7 +228,11 @@ export class Outbox {
   }
 
   async #send(delivery: Delivery, connector: Connector): Promise<SendResult> {
-    const { id, target, payload } = delivery;
+    const {
+      id,
+      target,
+      payload: { slot: _, ...payload },
+    } = delivery;
     const late: SendResult = { status: "unknown", reason: "timed out" };
     try {
       return await this.#inTime((signal) => connector.send({ id, target, payload }, signal), late);
@@ -303,11 +311,26 @@ export class Outbox {
 
   async #end(delivery: Delivery, move: Pick<Move, "to" | "reason" | "receipt">): Promise<Turn> {
     // Not moved: somebody else did, or the store has no room. Either way the next turn reads where it stands.
-    return (await this.#move(delivery, move)) ? { next: "left" } : { next: "wait", ms: 50 };
+    const also = delivery.payload.slot ? await this.#alsoAtDelivered(delivery, move) : [];
+    return (await this.#move(delivery, move, also)) ? { next: "left" } : { next: "wait", ms: 50 };
+  }
+
+  /** Whatever others have to say of it: a delivery does not wait for that. */
+  async #alsoAtDelivered(delivery: Delivery, move: Pick<Move, "to" | "reason">): Promise<readonly Op[]> {
+    try {
+      return (await this.#ports.alsoAtDelivered?.(delivery, move)) ?? [];
+    } catch (error) {
+      this.#ports.log.warn("nobody is told how a delivery ended", { id: delivery.id, error: errorText(error) });
+      return [];
+    }
   }
 
   /** Moves a delivery on from where this turn found it; undefined where that is no longer true. */
-  async #move(delivery: Delivery, move: Partial<Move> & Pick<Move, "to">): Promise<Delivery | undefined> {
+  async #move(
+    delivery: Delivery,
+    move: Partial<Move> & Pick<Move, "to">,
+    also: readonly Op[] = [],
+  ): Promise<Delivery | undefined> {
     const { ids, clock, store } = this.#ports;
     const { node } = this.#options;
     const op: Move = {
@@ -318,9 +341,17 @@ export class Outbox {
       ...(move.to === "sending" ? { node } : {}),
       ...move,
     };
-    const change: Change = { id: ids.change(), site: `outbox.${move.to}`, at: clock.now(), ops: [op] };
+    const change: Change = {
+      id: ids.change(),
+      site: `outbox.${move.to}`,
+      at: clock.now(),
+      ops: [op, ...also.map((one) => claiming(one, node))],
+    };
     const result = await this.#commit(store, change);
-    if (!result.ok) return undefined;
+    // Whom the others named may be gone by now: the end itself must not wait for that.
+    if (!result.ok) return also.length > 0 ? this.#move(delivery, move) : undefined;
+    if (also.length > 0)
+      this.#ports.posted?.(result.results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
     return { ...delivery, state: move.to, attempts: move.to === "sending" ? delivery.attempts + 1 : delivery.attempts };
   }
 
@@ -339,6 +370,8 @@ export class Outbox {
     }
   }
 }
+
+const claiming = (op: Op, claimFor: number): Op => (op.op === "message.post" ? { ...op, claimFor } : op);
 
 interface Target {
   readonly key: string;

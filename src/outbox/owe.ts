@@ -5,6 +5,7 @@
 import type { Connector } from "../core/connector.ts";
 import { type DeliveryContext, deliveryId, type NewDelivery, type Payload, targetKey } from "../core/delivery.ts";
 import type { AgentId, RunId } from "../core/ids.ts";
+import type { Trigger } from "../core/trigger.ts";
 import type { AroundReply } from "./around-reply.ts";
 import { isSilentReply } from "./silent-reply.ts";
 import { splitText } from "./split-text.ts";
@@ -32,6 +33,13 @@ export function owe(owing: Owing, payload: Payload): readonly NewDelivery[] {
     payload: index === 0 ? { ...payload, ...(text === undefined ? {} : { text }) } : { text, isError: payload.isError },
     createdAt: owing.at,
   }));
+}
+
+/** Deliveries of a triggered run say which slot they are owed for: it is told how they end. */
+export function forSlot(trigger: Trigger | undefined, deliveries: readonly NewDelivery[]): readonly NewDelivery[] {
+  if (trigger?.slot === undefined || trigger.type === "webhook") return deliveries;
+  const slot = { jobId: trigger.id, slot: trigger.slot };
+  return deliveries.map((one) => (one.ended ? one : { ...one, payload: { ...one.payload, slot } }));
 }
 
 /** What the run has already sent by a tool: each text stands beside its target. */

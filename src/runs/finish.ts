@@ -10,7 +10,7 @@ import { routingFacts } from "../core/session-facts.ts";
 import type { AgentState } from "../core/state.ts";
 import { chain, toolEntry } from "../history/entries.ts";
 import { type AroundReply, aroundReply } from "../outbox/around-reply.ts";
-import { owe, oweReply, suppressed } from "../outbox/owe.ts";
+import { forSlot, owe, oweReply, suppressed } from "../outbox/owe.ts";
 import { claiming, openCalls, resultOf } from "./act.ts";
 import { NOT_STARTED, textOutput, UNKNOWN_OUTCOME } from "./call-tool.ts";
 import { heedInOps, heedSendPolicy } from "./heed-send-policy.ts";
@@ -60,7 +60,7 @@ export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, en
     payload && !payload.isError && ports.replyOf?.(agent, run, { payload, reasoning: ending.reasoning ?? "" });
   const around = aroundReply(agent.state, { ...ending, usage: run.body.usage, sessionKey: agent.sessionKey });
   const owed = repliesOf(ports, run, { reply: reply || undefined, around }, payload, at);
-  const deliveries = heedSendPolicy(ports.sendPolicy, agent, owed);
+  const deliveries = forSlot(run.body.trigger, heedSendPolicy(ports.sendPolicy, agent, owed));
   const body: RunBody = {
     ...run.body,
     calls: [],
@@ -96,7 +96,7 @@ export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, en
   const result = resultOfRun(run, body, { ...ending, payload }, holding, at, pending);
   const committing = { site: ending.site, ops, append, state, run: run.guard(evenAborted) };
   const { results, also } = await commitWithOthers(holding, committing, async () =>
-    heedInOps(ports.sendPolicy, agent, (await ports.alsoAtEnd?.(agent, run, result)) ?? []),
+    heedInOps(ports.sendPolicy, agent, (await ports.alsoAtEnd?.(agent, run, result, deliveries)) ?? []),
   );
   const release = results.findLast((one) => one?.op === "agent.release");
   holding.released = release?.op === "agent.release" && release.released;

@@ -68,7 +68,7 @@ export interface RunPorts extends Ports {
   /** What may be spent. Absent: nothing is limited, nothing is reserved. */
   readonly budgets?: Budgets;
   /** What else is committed with a run's end: a child's report, the end of a trigger's slot. Asked anew where what it named has gone away meanwhile. */
-  alsoAtEnd?(agent: AgentRecord, run: LiveRun, result: RunResult): Promise<readonly Op[]>;
+  alsoAtEnd?(agent: AgentRecord, run: LiveRun, result: RunResult, owed: readonly NewDelivery[]): Promise<readonly Op[]>;
   /** The same for messages that end without a run, and why they do. */
   alsoAtSettle?(agent: AgentRecord, messages: readonly Message[], reason: string): Promise<readonly Op[]>;
   /** What stops the children of an agent whose person said stop, and how many of them there are. */

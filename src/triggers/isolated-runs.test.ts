@@ -23,10 +23,10 @@ async function open(options: Parameters<typeof TriggerNest.open>[0] = {}) {
 describe("where an isolated run's answer goes", () => {
   test.each([
     [{}, [], "none"],
-    [{ deliver: true }, ["ann"], "owed"],
-    [{ deliver: true, channel: "last" }, ["ann"], "owed"],
-    [{ channel: "test", to: "carol" }, ["carol"], "owed"],
-    [{ to: "test:dora" }, ["dora"], "owed"],
+    [{ deliver: true }, ["ann"], "sent"],
+    [{ deliver: true, channel: "last" }, ["ann"], "sent"],
+    [{ channel: "test", to: "carol" }, ["carol"], "sent"],
+    [{ to: "test:dora" }, ["dora"], "sent"],
     [{ deliver: false, channel: "test", to: "carol" }, [], "none"],
     [{ deliver: true, to: "half" }, [], "failed"],
     [{ deliver: true, to: "half", bestEffortDeliver: true }, [], "none"],
@@ -59,6 +59,59 @@ describe("where an isolated run's answer goes", () => {
     await world.leap(MINUTE);
     const [slot] = await world.cron.runs(id);
     expect(slot?.deliveries).toMatchObject([{ state: "suppressed", reason: "nothing needs attention (HEARTBEAT_OK)" }]);
+  });
+});
+
+describe("what becomes of a delivery", () => {
+  const refusing = async (payload: object, schedule: object = every) => {
+    const { world, add } = await open();
+    const { id } = await add({ channel: "test", to: "carol", ...payload }, { schedule });
+    const { sending } = world.nest.channel();
+    world.nest.channel().sending = (delivery, n, signal) =>
+      delivery.target.to === "carol" ? { status: "refused", reason: "no such person" } : sending(delivery, n, signal);
+    return { world, id, sending };
+  };
+  /** One due time after the other, past every back-off. */
+  const later = (world: TriggerNest) => world.leap(2 * 3600_000);
+
+  test("is told to the slot and the job; the person hears of two failures in a row, and a tenth turns the job off", async () => {
+    const { world, id } = await refusing({});
+    world.nest.script = ({ request }) => (lastText(request).includes("⚠️") ? lastText(request) : "the news");
+    await world.leap(MINUTE);
+    const [slot] = await world.cron.runs(id);
+    expect(slot?.end).toMatchObject({ status: "ok", delivery: { status: "failed", reason: "no such person" } });
+    expect((await world.job(id)).state).toMatchObject({ lastStatus: "error", consecutiveErrors: 1 });
+    const alerts = () => world.nest.shown().filter((text) => text.includes("failed 2 times in a row: no such person"));
+    expect(alerts()).toHaveLength(0);
+    await later(world);
+    expect((await world.job(id)).state).toMatchObject({ consecutiveErrors: 2, lastDeliveryStatus: "failed" });
+    expect(alerts()).toHaveLength(1);
+    for (let n = 0; n < 10; n++) await later(world);
+    expect(await world.job(id)).toMatchObject({ enabled: false, state: { disabledReason: "10 failures in a row" } });
+    expect(world.nest.shown().some((text) => text.includes("failed 10 times in a row and was turned off"))).toBe(true);
+  });
+
+  test("makes up for earlier failures where it arrives", async () => {
+    const { world, id, sending } = await refusing({});
+    await world.leap(MINUTE);
+    world.nest.channel().sending = sending;
+    await later(world);
+    const { state } = await world.job(id);
+    expect([state.consecutiveErrors, state.lastDeliveryStatus, state.lastStatus]).toEqual([0, "sent", "ok"]);
+  });
+
+  test("does not count where it was best effort", async () => {
+    const { world, id } = await refusing({ bestEffortDeliver: true });
+    await world.leap(MINUTE);
+    expect((await world.job(id)).state).toMatchObject({ consecutiveErrors: 0, lastDeliveryStatus: "failed" });
+    expect((await world.cron.runs(id))[0]?.end?.delivery.status).toBe("failed");
+  });
+
+  test("is no word of the channel's", async () => {
+    const { world, add } = await open();
+    await add({ channel: "test", to: "carol" });
+    await world.leap(MINUTE);
+    expect(world.nest.channel().calls.at(-1)?.payload).not.toHaveProperty("slot");
   });
 });
 

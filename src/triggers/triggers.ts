@@ -9,7 +9,7 @@ import type { Ports } from "../core/ports.ts";
 import { type BrokerOptions, TriggerBroker } from "./broker.ts";
 import { CronService } from "./cron/cron-service.ts";
 import { cronSessionFor } from "./cron/cron-session.ts";
-import { opsAtRunEnd, opsAtSettle } from "./cron/run-end.ts";
+import { opsAtDelivered, opsAtRunEnd, opsAtSettle } from "./cron/run-end.ts";
 import type { HeartbeatSections } from "./heartbeat/heartbeat-config.ts";
 import { HeartbeatRunner } from "./heartbeat/heartbeat-runner.ts";
 import { shapeReply } from "./heartbeat/reply.ts";
@@ -53,7 +53,8 @@ export class Triggers {
     const sections = options.heartbeat ?? NO_HEARTBEAT;
     this.heartbeat = new HeartbeatRunner(ports, sections, options);
     this.hooks = {
-      alsoAtEnd: (agent, run, result) => opsAtRunEnd(store, agent, run, result, clock.now(), mainKey),
+      alsoAtEnd: (agent, run, result, owed) => opsAtRunEnd(store, agent, run, result, clock.now(), mainKey, owed),
+      alsoAtDelivered: (delivery, ended) => opsAtDelivered(store, delivery, ended, clock.now(), mainKey),
       alsoAtSettle: async (_, messages, reason) => opsAtSettle(messages, reason, clock.now()),
       replyOf: (agent, run, said) =>
         shapeReply(agent, run.body.trigger, said, clock.now(), this.heartbeat.configOf(agent.profile)),

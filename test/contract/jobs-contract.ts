@@ -119,6 +119,50 @@ export function jobsContract(open: Opener): void {
     await world.done([{ op: "job.ran", jobId: "never there", slot: "x", end: end() }]);
   });
 
+  storeTest(
+    "what becomes of a delivery reaches its slot and its job once, and is never refused",
+    open,
+    async (world) => {
+      await world.done([
+        { op: "job.put", job: job("a", { state: { nextRunAtMs: START + 120_000 } }) },
+        { op: "job.slot", slot: slot("a", "1@1") },
+      ]);
+      const told = (status: "sent" | "failed" | "unconfirmed", failed = status === "failed") =>
+        world.done([
+          { op: "job.delivered", jobId: "a", slot: "1@1", told: { at: START, status, reason: "no", failed } },
+        ]);
+      // Before the run's end nothing is owed for it.
+      await told("failed");
+      expect((await world.store.job("a"))?.state.consecutiveErrors).toBeUndefined();
+      const owed = { op: "job.ran", jobId: "a", slot: "1@1", end: end({ delivery: { status: "owed" } }) } as const;
+      await world.done([owed]);
+      await told("sent");
+      expect(await world.store.jobSlot("a", "1@1")).toMatchObject({
+        end: { status: "ok", delivery: { status: "sent" } },
+      });
+      expect((await world.store.job("a"))?.state).toMatchObject({ lastDeliveryStatus: "sent", consecutiveErrors: 0 });
+      for (const status of ["failed", "failed", "sent"] as const) await told(status);
+      expect(await world.store.jobSlot("a", "1@1")).toMatchObject({
+        end: { delivery: { status: "failed", reason: "no" } },
+      });
+      const failing = { lastStatus: "error", lastDeliveryStatus: "failed", consecutiveErrors: 1, deliveryErrors: 1 };
+      expect((await world.store.job("a"))?.state).toMatchObject({ ...failing, backoffUntilMs: START + 30_000 });
+      // A run that went well does not make up for it while its own delivery is owed; one that arrives does.
+      await world.done([owed]);
+      expect((await world.store.job("a"))?.state).toMatchObject({
+        lastStatus: "ok",
+        consecutiveErrors: 1,
+        deliveryErrors: 1,
+      });
+      await told("sent");
+      const well = (await world.store.job("a"))?.state;
+      expect([well?.consecutiveErrors, well?.deliveryErrors, well?.lastDeliveryStatus]).toEqual([0, undefined, "sent"]);
+      await world.done([
+        { op: "job.delivered", jobId: "never there", slot: "x", told: { at: START, status: "sent", failed: false } },
+      ]);
+    },
+  );
+
   storeTest("rows of slots are pruned by their age", open, async (world) => {
     for (const n of [1, 2, 3]) await world.done([{ op: "job.slot", slot: slot("a", `1@${n}`, { at: START + n }) }]);
     await world.done([{ op: "prune", what: "slots", before: START + 3, limit: 10 }]);

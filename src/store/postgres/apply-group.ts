@@ -99,7 +99,7 @@ async function readBefore(connections: Connections, changes: readonly Change[]):
   const read = new Map<string, { job?: CronJob; row?: JobSlot }>();
   for (const { ops } of changes) {
     for (const op of ops) {
-      if (op.op !== "job.ran") continue;
+      if (op.op !== "job.ran" && op.op !== "job.delivered") continue;
       const [job] = await connections.rows("select-job", [clean(op.jobId)]);
       const [row] = await connections.rows("select-job-slot", [clean(op.jobId), clean(op.slot)]);
       read.set(jobRanKey(op), {

@@ -144,7 +144,8 @@ export function groupCommit(options: GroupCommitOptions): GroupCommit {
 }
 
 /** What is worked out from something read before goes alone: nothing of its own group may change that. */
-const solo = (change: Change | undefined): boolean => change?.ops.some(({ op }) => op === "job.ran") ?? false;
+const solo = (change: Change | undefined): boolean =>
+  change?.ops.some(({ op }) => op === "job.ran" || op === "job.delivered") ?? false;
 
 function keysOf(change: Change): string[] {
   const keys = locksOf(change).map(([kind, name]) => `${kind} ${name}`);

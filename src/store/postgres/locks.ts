@@ -118,6 +118,7 @@ export function locksOf({ owner, ops }: Change): Lock[] {
       case "job.slot":
         locks.push(["names", `slot ${jobRanKey({ jobId: clean(op.slot.jobId), slot: clean(op.slot.slot) })}`]);
         break;
+      case "job.delivered":
       case "job.ran":
         locks.push(["names", `job ${clean(op.jobId)}`]);
         break;

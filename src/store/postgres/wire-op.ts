@@ -4,7 +4,7 @@ import type { Op } from "../../core/change.ts";
 import { targetKey } from "../../core/delivery.ts";
 import { unreachable } from "../../core/errors.ts";
 import { type CronJob, versionOf, wakeTimeOf } from "../../core/job.ts";
-import { type JobSlot, jobAfterRun } from "../../core/job-slot.ts";
+import { type JobSlot, jobAfterDelivery, jobAfterRun, slotAfterDelivery } from "../../core/job-slot.ts";
 import { isUrgent } from "../../core/message.ts";
 import type { RunBody } from "../../core/run.ts";
 import { freshState } from "../../core/state.ts";
@@ -220,6 +220,19 @@ export function wireOp(op: Op, at: number, read: ReadBefore): Wire {
         slot: clean(slot),
         at: whole(op.slot.at),
         row: JSON.stringify(op.slot),
+      };
+    }
+    case "job.delivered": {
+      const { job, row } = read.get(jobRanKey(op)) ?? {};
+      return {
+        ...(job ? wireJob(jobAfterDelivery(job, row, op.told)) : {}),
+        // Both write what the job and its slot's row become.
+        op: "job.ran",
+        id: clean(op.jobId),
+        word: jobWord(op.jobId),
+        slot: clean(op.slot),
+        version: job ? versionOf(job) : 0,
+        row: row && JSON.stringify(slotAfterDelivery(row, op.told)),
       };
     }
     case "job.ran": {

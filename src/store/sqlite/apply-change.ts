@@ -18,7 +18,7 @@ import {
 } from "./apply-agent.ts";
 import { forfeitBudget, liftBudget, reserveBudget, settleBudget, sweepBudgets, toldOfBudget } from "./apply-budget.ts";
 import { addDelivery, moveDelivery } from "./apply-delivery.ts";
-import { addSlot, jobRan, putJob, removeJob } from "./apply-job.ts";
+import { addSlot, jobDelivered, jobRan, putJob, removeJob } from "./apply-job.ts";
 import { postMessage, settleMessages, takeMessages } from "./apply-message.ts";
 import { prune } from "./apply-prune.ts";
 import { abortRun, endRun, openRun, stepRun } from "./apply-run.ts";
@@ -264,6 +264,8 @@ function applyOp(applying: Applying, op: Op): OpResult | undefined {
       return removeJob(applying, op);
     case "job.slot":
       return addSlot(applying, op);
+    case "job.delivered":
+      return jobDelivered(applying, op);
     case "job.ran":
       return jobRan(applying, op);
     case "subagent.put":

@@ -4,7 +4,7 @@
  */
 import type { Op } from "../../core/change.ts";
 import { type CronJob, versionOf, wakeTimeOf } from "../../core/job.ts";
-import { jobAfterRun } from "../../core/job-slot.ts";
+import { type JobSlot, jobAfterDelivery, jobAfterRun, slotAfterDelivery } from "../../core/job-slot.ts";
 import type { Applying } from "./apply-change.ts";
 import type { Database } from "./database.ts";
 import { RefusedChange } from "./refused.ts";
@@ -41,6 +41,16 @@ export function jobRan(applying: Applying, { jobId, slot, end }: OpOf<"job.ran">
   if (after) return writeJob(applying, after, job);
   touchJob(applying, jobId);
   db.statement("remove-job").run(jobId);
+}
+
+export function jobDelivered(applying: Applying, { jobId, slot, told }: OpOf<"job.delivered">): undefined {
+  const { db } = applying;
+  const row = db.statement("select-job-slot").get(jobId, slot);
+  const before = row ? (JSON.parse(row.row as string) as JobSlot) : undefined;
+  if (before) db.statement("update-job-slot").run(JSON.stringify(slotAfterDelivery(before, told)), jobId, slot);
+  const job = jobOf(db, jobId);
+  const after = job && jobAfterDelivery(job, before, told);
+  if (after && after !== job) writeJob(applying, after, job);
 }
 
 function jobOf(db: Database, id: string): CronJob | undefined {

@@ -4,7 +4,7 @@
  */
 import type { AgentRecord } from "../../core/agent.ts";
 import type { Op, Recipient } from "../../core/change.ts";
-import { deliveryId, type NewDelivery } from "../../core/delivery.ts";
+import { type Delivery, deliveryId, type NewDelivery } from "../../core/delivery.ts";
 import type { DeliveryId } from "../../core/ids.ts";
 import type { CronJob } from "../../core/job.ts";
 import { ALERT_AFTER, DISABLE_AFTER, type JobRunEnd, MANUAL_SLOT } from "../../core/job-slot.ts";
@@ -33,22 +33,27 @@ export async function opsAtRunEnd(
   result: RunResult,
   at: number,
   mainKey?: string,
+  owed: readonly NewDelivery[] = [],
 ): Promise<readonly Op[]> {
   const { trigger } = run.body;
   if (trigger?.slot === undefined || trigger.type === "webhook") return [];
   const job = await store.job(trigger.id);
-  const end = runEnd(agent, run, result, job, at);
+  const end = runEnd(agent, run, result, { job, at, owed });
   const ran: Op = { op: "job.ran", jobId: trigger.id, slot: trigger.slot, end };
   if (!job) return [ran];
   const main = await store.agentByKey(mainKeyOf(job, mainKey));
   return [ran, ...wordToMain(job, end, result, main, agent, at), ...alert(job, end, main, agent, run.id, at)];
 }
 
-function runEnd(agent: AgentRecord, run: EndedRun, result: RunResult, job: CronJob | undefined, at: number): JobRunEnd {
+function runEnd(
+  agent: AgentRecord,
+  run: EndedRun,
+  result: RunResult,
+  { job, at, owed }: { job: CronJob | undefined; at: number; owed: readonly NewDelivery[] },
+): JobRunEnd {
   const { outcome, meta } = result;
   const text = textOf(result);
-  const delivery = deliveryOf(run, result, job);
-  const bestEffort = job?.payload.kind === "agentTurn" && job.payload.bestEffortDeliver === true;
+  const delivery = deliveryOf(run, result, job, owed);
   const cost = run.body.usage?.cost?.total;
   return {
     at,
@@ -60,27 +65,43 @@ function runEnd(agent: AgentRecord, run: EndedRun, result: RunResult, job: CronJ
     durationMs: meta.durationMs,
     ...(text === "" ? {} : { summary: shortened(text, SUMMARY_CHARS) }),
     delivery,
-    ...(delivery.status === "owed" ? { deliveryIds: idsOf(run) } : {}),
+    ...(owed.length > 0 ? { deliveryIds: idsOf(run, owed) } : {}),
     ...(cost === undefined ? {} : { cost }),
     ...(run.body.trigger?.slot?.startsWith(MANUAL_SLOT) ? { manual: true } : {}),
-    failed: FAILED.includes(outcome) || (delivery.status === "failed" && !bestEffort),
+    failed: FAILED.includes(outcome) || (delivery.status === "failed" && !isBestEffort(job)),
   };
 }
 
 export const NO_RECIPIENT = "Cron delivery requires a recipient (--to).";
 
-function deliveryOf(run: EndedRun, { outcome }: RunResult, job: CronJob | undefined): JobRunEnd["delivery"] {
-  if (run.body.delivery) return { status: outcome === "aborted" ? "none" : "owed" };
+const isBestEffort = (job: CronJob | undefined): boolean =>
+  job?.payload.kind === "agentTurn" && job.payload.bestEffortDeliver === true;
+
+function deliveryOf(
+  run: EndedRun,
+  { outcome }: RunResult,
+  job: CronJob | undefined,
+  owed: readonly NewDelivery[],
+): JobRunEnd["delivery"] {
+  const [first] = owed;
+  if (run.body.delivery && !first) return { status: "none" };
+  if (first) return owed.every(({ ended }) => ended) && first.ended ? endedAtOnce(first.ended) : { status: "owed" };
   if (!job || !wantsDelivery(job) || outcome !== "ok") return { status: "none" };
-  const bestEffort = job.payload.kind === "agentTurn" && job.payload.bestEffortDeliver === true;
-  return bestEffort
+  return isBestEffort(job)
     ? { status: "none", reason: `Delivery skipped (${NO_RECIPIENT})` }
     : { status: "failed", reason: NO_RECIPIENT };
 }
 
-/** Everything the run has owed, and the first part of its answer: the outbox knows how each ended. */
-const idsOf = ({ id, body }: EndedRun): readonly DeliveryId[] =>
-  Array.from({ length: body.deliveries + 1 }, (_, ordinal) => deliveryId(id, ordinal));
+const endedAtOnce = ({ state, reason }: NonNullable<NewDelivery["ended"]>): JobRunEnd["delivery"] => ({
+  status: state,
+  reason,
+});
+
+/** Everything the run has owed, its answer last. */
+const idsOf = ({ id, body }: EndedRun, owed: readonly NewDelivery[]): readonly DeliveryId[] => [
+  ...Array.from({ length: body.deliveries }, (_, ordinal) => deliveryId(id, ordinal)),
+  ...owed.map((one) => one.id),
+];
 
 const textOf = (result: RunResult): string => result.payloads.at(-1)?.text?.trim() ?? "";
 
@@ -129,17 +150,7 @@ function alert(
 ): readonly Op[] {
   const target = main?.state.deliveryContext;
   if (!end.failed || !target) return [];
-  const errors = (job.state.consecutiveErrors ?? 0) + 1;
-  const why = end.error ?? end.delivery.reason ?? end.status;
-  const what = job.system ? "The heartbeat" : `The cron job "${job.name}"`;
-  const text =
-    errors === DISABLE_AFTER
-      ? `⚠️ ${what} failed ${errors} times in a row and was turned off: ${why}`
-      : errors === ALERT_AFTER
-        ? `⚠️ ${what} failed ${errors} times in a row: ${why}`
-        : job.schedule.kind === "at"
-          ? `⚠️ ${what} failed: ${why}`
-          : undefined;
+  const text = alertText(job, end.error ?? end.delivery.reason ?? end.status);
   if (text === undefined) return [];
   const delivery: NewDelivery = {
     id: `${runId}.alert` as DeliveryId,
@@ -150,6 +161,44 @@ function alert(
     createdAt: at,
   };
   return [{ op: "delivery.add", delivery }];
+}
+
+/** What is said of a failure, where this one is to be told. */
+function alertText(job: CronJob, why: string): string | undefined {
+  const errors = (job.state.consecutiveErrors ?? 0) + 1;
+  const what = job.system ? "The heartbeat" : `The cron job "${job.name}"`;
+  if (errors === DISABLE_AFTER) return `⚠️ ${what} failed ${errors} times in a row and was turned off: ${why}`;
+  if (errors === ALERT_AFTER) return `⚠️ ${what} failed ${errors} times in a row: ${why}`;
+  return job.schedule.kind === "at" ? `⚠️ ${what} failed: ${why}` : undefined;
+}
+
+/**
+ * What the end of a delivery means for the job whose slot it was owed for. The outbox owns no agent, so an alert is a message
+ * to the main conversation, which says it to the person.
+ */
+export async function opsAtDelivered(
+  store: Pick<StoreReader, "job" | "jobSlot" | "agentByKey">,
+  delivery: Delivery,
+  { to, reason }: { readonly to: Delivery["state"]; readonly reason?: string },
+  at: number,
+  mainKey?: string,
+): Promise<readonly Op[]> {
+  const { slot: of } = delivery.payload;
+  if (!of || (to !== "sent" && to !== "failed" && to !== "unconfirmed")) return [];
+  const job = await store.job(of.jobId);
+  const failed = to === "failed" && !isBestEffort(job);
+  const told = { at, status: to, failed, ...(reason === undefined ? {} : { reason }) };
+  const ops: Op[] = [{ op: "job.delivered", ...of, told }];
+  const status = failed && job ? (await store.jobSlot(of.jobId, of.slot))?.end?.delivery.status : undefined;
+  const text = job && (status === "owed" || status === "sent") ? alertText(job, told.reason ?? to) : undefined;
+  const main = job && text !== undefined ? await store.agentByKey(mainKeyOf(job, mainKey)) : undefined;
+  const target = main?.state.deliveryContext;
+  if (!main || !target || text === undefined) return ops;
+  const body = { kind: "system", text, origin: `cron:${of.jobId}` } as const;
+  return [
+    ...ops,
+    { op: "message.post", to: { agentId: main.id }, message: { body, delivery: target, acceptedAt: at } },
+  ];
 }
 
 /** A trigger's message that was settled without a run closes its slot so (M22). */
