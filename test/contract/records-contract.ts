@@ -120,6 +120,8 @@ export function recordsContract(open: Opener): void {
     expect(await world.refused([put(null, "1")])).toBe("conflict");
     await world.done([put(null, "2")]);
     expect(await world.store.fact("shared")).toBeUndefined();
+    // In one change they come one after the other.
+    await world.done([put("1"), put("2", "1"), put(null, "2")]);
     // Of many that change the same one at once, each that is not refused counts.
     const add = async (): Promise<void> => {
       for (;;) {

@@ -6,7 +6,7 @@
 import type { Change, Op } from "../../core/change.ts";
 import { targetKey } from "../../core/delivery.ts";
 import { isUrgent } from "../../core/message.ts";
-import { clean } from "./clean-text.ts";
+import { clean, cleanIfAny } from "./clean-text.ts";
 import { locksOf } from "./locks.ts";
 import { wireBody } from "./wire-op.ts";
 
@@ -21,14 +21,21 @@ const ONCE: ReadonlySet<Op["op"]> = new Set([
   "leaf.move",
   "agent.release",
 ]);
-const OFTEN: ReadonlySet<Op["op"]> = new Set(["message.post", "message.settle", "delivery.add", "delivery.move"]);
+const OFTEN: ReadonlySet<Op["op"]> = new Set([
+  "message.post",
+  "message.settle",
+  "delivery.add",
+  "delivery.move",
+  "fact.put",
+]);
 
 /** Ops that have no say in whether an agent may be given back. */
-const ASIDE: ReadonlySet<Op["op"]> = new Set(["entries.append", "state.put", "leaf.move", "delivery.add"]);
+const ASIDE: ReadonlySet<Op["op"]> = new Set(["entries.append", "state.put", "leaf.move", "delivery.add", "fact.put"]);
 
 /** Whether a change can be part of a plain group at all. */
 export function isPlain({ owner, ops }: Change): boolean {
   const seen = new Set<Op["op"]>();
+  const named = new Set<string>();
   for (const [index, op] of ops.entries()) {
     if (ONCE.has(op.op)) {
       if (!owner || seen.has(op.op)) return false;
@@ -39,6 +46,9 @@ export function isPlain({ owner, ops }: Change): boolean {
     if (op.op === "message.post") {
       if ("agentId" in op.to ? op.to.agentId === owner?.agentId : owner || op.to.create) return false;
     }
+    // Twice the same is one after the other.
+    const name = op.op === "fact.put" ? `fact ${op.key}` : op.op === "message.post" ? op.dedupe?.key : undefined;
+    if (name !== undefined && named.size === named.add(name).size) return false;
     if (op.op === "delivery.move" && (op.toTail || ops.length > 1)) return false;
     // What such a run waited for is forgotten with it.
     if (op.op === "run.end" && op.outcome !== "ok") return false;
@@ -206,6 +216,13 @@ function wireChange(
           receipt: op.receipt === undefined ? undefined : clean(op.receipt),
           node: op.node,
           at,
+        });
+        break;
+      case "fact.put":
+        add("facts", {
+          key: clean(op.key),
+          value: cleanIfAny(op.value ?? undefined),
+          expect: op.expect === undefined ? undefined : [op.expect === null ? null : clean(op.expect)],
         });
         break;
       case "message.post": {

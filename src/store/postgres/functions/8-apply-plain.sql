@@ -120,6 +120,15 @@ BEGIN
     IF v_count <> jsonb_array_length(p->'moved') THEN RAISE EXCEPTION 'not plain: deliveries to move' USING ERRCODE = 'RKSLW'; END IF;
   END IF;
 
+  IF p ? 'facts' THEN
+    SELECT count(*) INTO v_count FROM jsonb_to_recordset(p->'facts') AS w (key text, expect jsonb) LEFT JOIN facts f ON f.key = w.key
+    WHERE w.expect IS NOT NULL AND f.value IS DISTINCT FROM (w.expect->>0);
+    IF v_count <> 0 THEN RAISE EXCEPTION 'not plain: facts' USING ERRCODE = 'RKSLW'; END IF;
+    DELETE FROM facts f USING jsonb_to_recordset(p->'facts') AS w (key text, value text) WHERE f.key = w.key AND w.value IS NULL;
+    INSERT INTO facts (key, value) SELECT key, value FROM jsonb_to_recordset(p->'facts') AS w (key text, value text) WHERE value IS NOT NULL
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value;
+  END IF;
+
   IF p ? 'posts' THEN
     v_living := ARRAY(SELECT node FROM nodes WHERE gone <> 1 AND lease_until > v_now);
     -- The sequence of each is the agent's next, counted up in the order they were told (M3).
