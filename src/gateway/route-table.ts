@@ -7,6 +7,8 @@ import {
   agentRoute,
   agentRunsRoute,
   agentsRoute,
+  branchRoute,
+  compactRoute,
   historyRoute,
   inboxRoute,
   messageRoute,
@@ -25,9 +27,17 @@ import { deliveryRoute, dropRoute, outboxRoute, retryRoute } from "./routes/outb
 import { abortRoute, agentEventsRoute, runEventsRoute, runRoute, steerRoute, waitRoute } from "./routes/run-routes.ts";
 import { sessionRoute, sessionsRoute } from "./routes/session-routes.ts";
 import { budgetsRoute, liftRoute, usageRoute } from "./routes/spend-routes.ts";
+import {
+  releaseSubagentRoute,
+  stopSubagentRoute,
+  subagentRoute,
+  subagentsRoute,
+  tellSubagentRoute,
+  waitForSubagentRoute,
+} from "./routes/subagent-routes.ts";
 import { removeSwarmRoute, swarmRoute, swarmsRoute } from "./routes/swarm-routes.ts";
 import { mintRoute, revokeRoute, tokensRoute } from "./routes/token-routes.ts";
-import { childrenRoute, diagnosisRoute, treeEventsRoute, treeRoute } from "./routes/tree-routes.ts";
+import { diagnosisRoute, treeEventsRoute, treeRoute } from "./routes/tree-routes.ts";
 import {
   addJobRoute,
   changeJobRoute,
@@ -37,7 +47,9 @@ import {
   jobRunsRoute,
   jobsRoute,
   removeJobRoute,
+  runHeartbeatRoute,
   runJobRoute,
+  wakeRoute,
 } from "./routes/trigger-routes.ts";
 
 export const ROUTES: readonly Route[] = [
@@ -63,7 +75,14 @@ export const ROUTES: readonly Route[] = [
   startAgainRoute,
   removeAgentRoute,
   patchRoute,
-  childrenRoute,
+  compactRoute,
+  branchRoute,
+  subagentsRoute,
+  subagentRoute,
+  waitForSubagentRoute,
+  tellSubagentRoute,
+  stopSubagentRoute,
+  releaseSubagentRoute,
   swarmsRoute,
   swarmRoute,
   removeSwarmRoute,
@@ -93,6 +112,8 @@ export const ROUTES: readonly Route[] = [
   runJobRoute,
   jobRunsRoute,
   heartbeatRoute,
+  runHeartbeatRoute,
+  wakeRoute,
   hookRoute,
   configRoute,
   reloadRoute,

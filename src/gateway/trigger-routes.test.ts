@@ -52,6 +52,35 @@ describe("schedules over HTTP", () => {
   });
 });
 
+describe("the main conversation", () => {
+  const wake = (body: object, key = "w") =>
+    kit.ask({ method: "POST", path: "/api/wake", body, headers: { "idempotency-key": key } });
+
+  it("is told something now or with its next heartbeat, once for each key", async () => {
+    const first = await wake({ text: "the build is red" });
+    expect([first.status, (await wake({ text: "the build is red" })).json.duplicate]).toEqual([202, true]);
+    expect((await wake({ text: "x", mode: "now" }, "w2")).json.agentId).toBe(first.json.agentId);
+    await kit.node.agents.settled();
+    const { messages } = (await kit.ask({ path: "/api/agents/agent:main:main/messages" })).json as {
+      messages: unknown[];
+    };
+    expect(messages).toMatchObject([
+      { body: { text: "x" }, state: "answered" },
+      { body: { text: "the build is red", silent: true } },
+    ]);
+    expect((await wake({ text: "x", profile: "nobody" }, "w3")).status).toBe(404);
+  });
+
+  it("is given a heartbeat soon where somebody asks for it", async () => {
+    const ask = (body: object) => kit.ask({ method: "POST", path: "/api/heartbeat/run", body });
+    expect((await ask({})).json).toEqual({ asked: ["main"] });
+    expect((await ask({ profile: "nobody" })).status).toBe(404);
+    const ticks = async () =>
+      ((await kit.ask({ path: "/api/heartbeat" })).json.heartbeats as { ticks: unknown[] }[])[0]?.ticks;
+    await expect.poll(ticks).toHaveLength(1);
+  });
+});
+
 describe("a webhook", () => {
   const bearer = { authorization: "Bearer open-sesame" };
   const hook = (name: string, body: unknown, headers: Record<string, string>) =>

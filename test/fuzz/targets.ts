@@ -55,6 +55,11 @@ export const GOOD_BODIES: Readonly<Record<string, object>> = {
     waitSeconds: 0,
   },
   "POST /api/runs/:run/steer": { text: "left" },
+  "POST /api/agents/:agent/compact": { instructions: "keep names" },
+  "POST /api/agents/:agent/branch": { entryId: RUN, summary: "what was left" },
+  "POST /api/subagents/:run/messages": { text: "deeper" },
+  "POST /api/heartbeat/run": { profile: "main" },
+  "POST /api/wake": { text: "the build is red", mode: "now", profile: "main" },
   "PATCH /api/agents/:agent/state": {
     thinkingLevel: "low",
     queueMode: "collect",

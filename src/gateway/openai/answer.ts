@@ -62,5 +62,7 @@ export async function readAnswer(
   }
   const result = runId && (await readRunResult(store, runId));
   if (!result) return { ...nobody, runId, outcome: state === "recorded" ? "recorded" : "pruned" };
-  return answerOfResult(result, seq);
+  const answer = answerOfResult(result, seq);
+  // A run that only compacted said nothing: the last words of the history are another run's.
+  return message.body.kind === "compact" ? { ...answer, text: "" } : answer;
 }

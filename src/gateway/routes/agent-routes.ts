@@ -5,7 +5,7 @@ import { labelOf } from "../../core/descriptor.ts";
 import { readEntry } from "../../core/entry.ts";
 import { NotFoundError, TimeoutError } from "../../core/errors.ts";
 import { agentIdSchema } from "../../core/id-schemas.ts";
-import { type AgentId, messageId } from "../../core/ids.ts";
+import { type AgentId, type EntryId, messageId } from "../../core/ids.ts";
 import { messageStateSchema } from "../../core/message.ts";
 import type { StatePatch } from "../../core/patch-state.ts";
 import { queueSettingsSchema } from "../../core/queue.ts";
@@ -13,6 +13,8 @@ import { answerOfResult, readAnswer } from "../openai/answer.ts";
 import { type Call, defineRoute } from "../route.ts";
 import { acceptOnce } from "./accept-once.ts";
 import { agentOf, agentParams, limitQuery, numberQuery } from "./inputs.ts";
+
+const BRANCH_MS = 30_000;
 
 /** An agent as a list shows it. */
 export function shownAgent(agent: AgentRecord) {
@@ -203,6 +205,51 @@ const commandRoute = (name: "reset" | "stop", summary: string) =>
 
 export const resetRoute = commandRoute("reset", "Begin a new session; the run under way is aborted");
 export const stopRoute = commandRoute("stop", "End the run an agent is at");
+
+export const compactRoute = defineRoute({
+  method: "POST",
+  path: "/api/agents/:agent/compact",
+  access: "operate",
+  tag: "agents",
+  summary: "Make a summary of what was said so far; the conversation goes on from it",
+  params: agentParams,
+  body: z.strictObject({ instructions: z.string().trim().min(1).max(10_000).optional() }),
+  bodyOptional: true,
+  accepts: true,
+  answers: { status: 202, holds: "`{ agentId, seq, messageId, duplicate }`; it happens in its turn" },
+  async handle(call) {
+    const { id } = await agentOf(call.desk, call.params.agent);
+    const { instructions } = call.body;
+    const body = { kind: "compact", ...(instructions === undefined ? {} : { instructions }) } as const;
+    const { agentId, seq, duplicate } = await acceptOnce(call, { to: { agentId: id }, body });
+    return { status: 202, json: { agentId, seq, messageId: messageId(agentId, seq), duplicate } };
+  },
+});
+
+export const branchRoute = defineRoute({
+  method: "POST",
+  path: "/api/agents/:agent/branch",
+  access: "operate",
+  tag: "agents",
+  summary: "Go back to an entry of the current session: what is said next continues from there",
+  params: agentParams,
+  body: z.strictObject({
+    entryId: z.string().min(1).max(100),
+    /** What was said on the way that is left, for the agent to know. */
+    summary: z.string().trim().min(1).max(100_000).optional(),
+  }),
+  answers: {
+    status: 200,
+    holds: "`{ agentId, leaf }`; 504 where its turn has not come in half a minute, and still will",
+  },
+  async handle({ desk, params, body: { entryId, summary } }) {
+    const { id } = await agentOf(desk, params.agent);
+    const { leaf } = await desk.agents
+      .branch(id, entryId as EntryId, { summary, timeoutMs: BRANCH_MS })
+      .then(() => agentOf(desk, id));
+    return { json: { agentId: id, leaf } };
+  },
+});
 
 export const patchRoute = defineRoute({
   method: "PATCH",

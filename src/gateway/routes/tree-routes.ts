@@ -37,20 +37,6 @@ export const diagnosisRoute = defineRoute({
   handle: async ({ desk }) => ({ json: await desk.agents.diagnose() }),
 });
 
-export const childrenRoute = defineRoute({
-  method: "GET",
-  path: "/api/subagents",
-  access: "read",
-  tag: "agents",
-  summary: "Subagent runs that have not ended, or all of one requester",
-  query: z.object({ requester: z.string().min(1).max(512).optional() }),
-  answers: { status: 200, holds: "`{ runs: [...] }`" },
-  async handle({ desk, query: { requester } }) {
-    const filter = requester === undefined ? { open: true as const } : { requesterSessionKey: requester };
-    return { json: { runs: await desk.ports.store.subagentRuns(filter) } };
-  },
-});
-
 export const treeEventsRoute = defineRoute({
   method: "GET",
   path: "/api/events",

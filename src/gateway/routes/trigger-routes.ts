@@ -1,7 +1,13 @@
 /** Schedules, the heartbeat and webhooks over HTTP. A hook proves itself by what its configuration says, not by a token of ours. */
 import { z } from "zod";
+import { DEFAULT_PROFILE } from "../../core/agent.ts";
+import { NotFoundError } from "../../core/errors.ts";
+import { messageId } from "../../core/ids.ts";
+import { mainAddress } from "../../triggers/cron/job-message.ts";
 import { HttpError } from "../http-error.ts";
+import { profilesOf } from "../openai/address.ts";
 import { defineRoute } from "../route.ts";
+import { acceptOnce } from "./accept-once.ts";
 import { limitQuery, numberQuery } from "./inputs.ts";
 
 const jobParams = z.object({ job: z.string().min(1).max(256) });
@@ -108,6 +114,53 @@ export const heartbeatRoute = defineRoute({
   summary: "How the heartbeat is set and what its last ticks did",
   answers: { status: 200, holds: "`{ heartbeats: [...] }`" },
   handle: async ({ desk }) => ({ json: { heartbeats: await desk.triggers.heartbeat.status() } }),
+});
+
+export const runHeartbeatRoute = defineRoute({
+  method: "POST",
+  path: "/api/heartbeat/run",
+  access: "operate",
+  tag: "triggers",
+  summary: "Ask for a tick soon, of one profile or of all that have a heartbeat; several requests are one",
+  body: z.strictObject({ profile: z.string().min(1).max(100).optional() }),
+  bodyOptional: true,
+  answers: { status: 202, holds: "`{ asked: [profile, …] }`; what became of it is in GET /api/heartbeat" },
+  async handle({ desk, body: { profile } }) {
+    if (!desk.config().cron.enabled) {
+      throw new HttpError(409, "disabled", "Nothing is due by itself here.", { hint: "Set cron.enabled to true." });
+    }
+    const profiles = (await desk.triggers.heartbeat.status(1)).map((one) => one.profile);
+    const asked = profiles.filter((name) => profile === undefined || name === profile);
+    if (asked.length === 0) throw new NotFoundError(`No profile ${profile} has a heartbeat.`);
+    for (const name of asked) desk.triggers.heartbeat.requestNow("manual", name);
+    return { status: 202, json: { asked } };
+  },
+});
+
+export const wakeRoute = defineRoute({
+  method: "POST",
+  path: "/api/wake",
+  access: "operate",
+  tag: "triggers",
+  summary: "Tell a profile's main conversation something: now, or with its next heartbeat",
+  body: z.strictObject({
+    text: z.string().trim().min(1).max(100_000),
+    mode: z.enum(["now", "next-heartbeat"]).default("next-heartbeat"),
+    profile: z.string().min(1).max(100).optional(),
+  }),
+  accepts: true,
+  answers: { status: 202, holds: "`{ agentId, seq, messageId, duplicate }`" },
+  async handle(call) {
+    const { desk, body } = call;
+    const { profile = DEFAULT_PROFILE } = body;
+    const config = desk.config();
+    if (!profilesOf(config).includes(profile)) throw new NotFoundError(`There is no profile ${profile}.`);
+    const { agentId, seq, duplicate } = await acceptOnce(call, {
+      to: mainAddress({ agentId: profile }, config.session.mainKey),
+      body: { kind: "system", text: body.text, origin: "cron:wake", ...(body.mode === "now" ? {} : { silent: true }) },
+    });
+    return { status: 202, json: { agentId, seq, messageId: messageId(agentId, seq), duplicate } };
+  },
 });
 
 export const hookRoute = defineRoute({
