@@ -2,6 +2,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as SecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import type { Config } from "../config/config-schema.ts";
 import { ConfigError } from "../core/errors.ts";
 import type { RookeryNode } from "../node/open-node.ts";
@@ -13,7 +14,7 @@ import { TokenBook } from "./access/token-book.ts";
 import { fileShelf, sharedShelf } from "./access/token-shelf.ts";
 import type { Desk } from "./desk.ts";
 import { FRONT_ROUTES } from "./front-routes.ts";
-import { HttpError } from "./http-error.ts";
+import { errorBody, HttpError } from "./http-error.ts";
 import { Metrics } from "./metrics.ts";
 import { RequestLedger } from "./openai/request-ledger.ts";
 import type { Reloaded } from "./reload.ts";
@@ -268,8 +269,22 @@ function makeServer({ config, tls }: GatewayOptions, listener: Listener): Server
     : process.getBuiltinModule("node:http").createServer(shared, listener);
   server.maxConnections = 2 * requests;
   // No protocol but HTTP is spoken here.
-  server.on("upgrade", (_request, socket) => socket.destroy());
+  for (const asked of ["upgrade", "connect"]) server.on(asked, (_request, socket: Duplex) => refuseProtocol(socket));
   return server;
+}
+
+/** Written by hand: such a socket has left the server's own keeping. */
+function refuseProtocol(socket: Duplex): void {
+  const error = new HttpError(400, "only_http", "No protocol but HTTP is spoken here.");
+  const body = JSON.stringify(errorBody(error));
+  const head = [
+    "HTTP/1.1 400 Bad Request",
+    "connection: close",
+    "content-type: application/json; charset=utf-8",
+    `content-length: ${Buffer.byteLength(body)}`,
+  ];
+  socket.on("error", () => {});
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
 }
 
 function listen(server: Server | SecureServer, port: number, host: string): Promise<number> {
