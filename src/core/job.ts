@@ -73,7 +73,9 @@ export const cronJobStateSchema = z.looseObject({
   lastStatus: z.enum(["ok", "error", "skipped"]).optional(),
   lastError: z.string().optional(),
   lastDurationMs: z.number().optional(),
-  /** Failed runs since the last one that did not fail. */
+  /** What became of the last run's answer. */
+  lastDeliveryStatus: z.string().optional(),
+  /** Failures since the last run that did not fail. */
   consecutiveErrors: z.number().int().optional(),
   /** As many of them as stay until a delivery has arrived: the last one failed. */
   deliveryErrors: z.number().int().optional(),

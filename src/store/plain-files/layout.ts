@@ -7,6 +7,7 @@ export const ASIDE_DIR = "agents-aside";
 export const MARK_FILE = "mirror.json";
 export const SUBAGENTS_FILE = "subagents/runs.json";
 export const JOBS_FILE = "cron/jobs.json";
+export const JOB_RUNS_FILE = "cron/runs.jsonl";
 export const BUDGETS_FILE = "budgets.json";
 export const SWARMS_FILE = "swarms/swarms.json";
 

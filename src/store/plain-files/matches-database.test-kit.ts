@@ -42,6 +42,13 @@ export function expectFilesMatch(db: Database, files: Pick<MirrorFiles, "read" |
     });
     expect((pending.run as { id: string } | undefined)?.id ?? null).toBe(agent.run_id);
   }
+  const slots = rows("SELECT row FROM job_slots ORDER BY n").map((row) => JSON.parse(row.row as string) as unknown);
+  const last = new Map<string, unknown>();
+  for (const line of (text("cron/runs.jsonl") ?? "").split("\n").filter(isJson)) {
+    const slot = JSON.parse(line) as { jobId: string; slot: string };
+    last.set(`${slot.jobId} ${slot.slot}`, slot);
+  }
+  expect(new Set(last.values())).toEqual(new Set(slots));
   const jobs = rows("SELECT job FROM jobs ORDER BY id").map((row) => JSON.parse(row.job as string) as unknown);
   expect({ jobs: [], ...json("cron/jobs.json") }).toMatchObject({ jobs });
   const budgets = rows("SELECT key, spent_tokens, reserved_micros FROM budgets ORDER BY key");
@@ -55,4 +62,14 @@ export function expectFilesMatch(db: Database, files: Pick<MirrorFiles, "read" |
     JSON.parse(row.record as string),
   ]);
   expect({ runs: {}, ...json("subagents/runs.json") }).toMatchObject({ runs: Object.fromEntries(runs) });
+}
+
+/** A line that a crash tore is none. */
+function isJson(line: string): boolean {
+  try {
+    JSON.parse(line);
+    return true;
+  } catch {
+    return false;
+  }
 }

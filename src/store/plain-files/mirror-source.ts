@@ -29,6 +29,10 @@ export interface MirrorSource {
   budgets(): object | undefined;
   job(id: string): unknown;
   swarms(): readonly unknown[];
+  /** The row of one due time, as text. */
+  slot(jobId: string, slot: string): string | undefined;
+  /** The newest rows of due times, oldest first. */
+  newestSlots(limit: number): readonly string[];
 }
 
 export interface LoggedChange {

@@ -7,6 +7,7 @@ import { AGENTS_DIR, ASIDE_DIR, BUDGETS_FILE, jsonText, SUBAGENTS_FILE, SWARMS_F
 import { compareMark, type Mark, readMark, writeMark } from "./mark-file.ts";
 import { type KnownAgent, type MirroringAgent, mirrorAgent } from "./mirror-agent.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
+import { jobRunsMirror } from "./mirror-job-runs.ts";
 import { jobsMirror } from "./mirror-jobs.ts";
 import type { MirrorNotice } from "./mirror-notice.ts";
 import type { LoggedChange, MirrorSource } from "./mirror-source.ts";
@@ -119,6 +120,7 @@ export function openMirror({ source, files, now, report = () => {} }: MirrorOpti
     if (budgets || files.size(BUDGETS_FILE) !== undefined) mirrorRegistry(BUDGETS_FILE, ".", budgets ?? NO_BUDGETS);
   };
   const jobs = jobsMirror(source, files, wrote);
+  const jobRuns = jobRunsMirror(source, files, wrote);
 
   const mirrorSwarms = (): void => {
     const swarms = source.swarms();
@@ -134,6 +136,7 @@ export function openMirror({ source, files, now, report = () => {} }: MirrorOpti
     mirrorSubagents();
     mirrorBudgets();
     jobs.all();
+    jobRuns.all();
     mirrorSwarms();
     if (current.otherDatabase) setAgentsAside();
     pass = undefined;
@@ -165,6 +168,8 @@ export function openMirror({ source, files, now, report = () => {} }: MirrorOpti
       word.startsWith("job:") ? [decodeURIComponent(word.slice(4))] : [],
     );
     if (changedJobs.length > 0) jobs.changed(changedJobs);
+    const slots = [...words].flatMap((word) => (word.startsWith("slot:") ? [word.slice(5)] : []));
+    if (slots.length > 0) jobRuns.changed(slots);
     if (words.has("swarms")) mirrorSwarms();
     done = changes.at(-1)?.n ?? done;
     return { more: changes.length === CHANGES_PER_STEP };

@@ -72,6 +72,11 @@ const bob = "bob".padEnd(24, "0") as AgentId;
 const file = (agent: AgentId, name: string) => join(home, "agents", agent, name);
 const read = (agent: AgentId, name: string) => readFileSync(file(agent, name), "utf8");
 
+/** Tables that come back row by row as they were. */
+const RESTORED = [
+  ...["entries", "dedupe", "jobs", "job_slots", "subagent_runs", "session_keys", "budgets", "budget_told"],
+] as const;
+
 describe("rebuilding from the plain files", () => {
   test("happens by itself only where neither the database nor its log is there", () => {
     expect(rebuildNeeded(home, path)).toBe(false);
@@ -163,7 +168,7 @@ describe("rebuilding from the plain files", () => {
     lived((work) => {
       for (const act of lifeOf(work)) act();
       work.answer(ann, work.row(ann).run_id as RunId, [2]);
-      for (const table of ["entries", "dedupe", "jobs", "subagent_runs", "session_keys", "budgets", "budget_told"]) {
+      for (const table of RESTORED) {
         before.push(rowsOf(work.db, table));
       }
       before.push(agentsOf(work.db));
@@ -173,7 +178,7 @@ describe("rebuilding from the plain files", () => {
     expect(report.gap).toBeUndefined();
     const db = open();
     const after: unknown[] = [];
-    for (const table of ["entries", "dedupe", "jobs", "subagent_runs", "session_keys", "budgets", "budget_told"]) {
+    for (const table of RESTORED) {
       after.push(rowsOf(db, table));
     }
     expect([...after, agentsOf(db)]).toEqual(before);

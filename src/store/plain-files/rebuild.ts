@@ -13,7 +13,7 @@ import type { MirrorFiles } from "./mirror-files.ts";
 import { type AgentFiles, readAgentFiles } from "./read-agent-files.ts";
 import { restoreAgent } from "./restore-agent.ts";
 import { restoreBudgets } from "./restore-budgets.ts";
-import { restoreJobs, restoreSubagentRuns, restoreSwarms } from "./restore-registries.ts";
+import { restoreJobRuns, restoreJobs, restoreSubagentRuns, restoreSwarms } from "./restore-registries.ts";
 import type { RestoreProblem, Restoring } from "./restoring.ts";
 import { statementsOf } from "./sqlite-source.ts";
 
@@ -114,6 +114,7 @@ export function restoreHome(
     db.sql.exec("RELEASE agent");
   }
   const jobs = restoreJobs(restoring);
+  restoreJobRuns(restoring);
   const subagentRuns = restoreSubagentRuns(restoring);
   const budgets = restoreBudgets(restoring);
   const swarms = restoreSwarms(restoring);

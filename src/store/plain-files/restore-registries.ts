@@ -5,7 +5,8 @@ import { cronJobSchema, wakeTimeOf } from "../../core/job.ts";
 import { subagentRunRecordSchema } from "../../core/subagent-run.ts";
 import { swarmRecordSchema } from "../../core/swarm.ts";
 import { writeSubagentRun } from "../sqlite/apply-subagent.ts";
-import { JOBS_FILE, SUBAGENTS_FILE, SWARMS_FILE } from "./layout.ts";
+import { JOB_RUNS_FILE, JOBS_FILE, SUBAGENTS_FILE, SWARMS_FILE } from "./layout.ts";
+import { slotsIn } from "./mirror-job-runs.ts";
 import { jobsIn } from "./mirror-jobs.ts";
 import { parseJson } from "./parse-json.ts";
 import type { Restoring } from "./restoring.ts";
@@ -17,6 +18,13 @@ export function restoreJobs(restoring: Restoring): number {
     restoring.db.statement("put-job").run(job.id, wakeTimeOf(job) ?? null, JSON.stringify(job));
   }
   return jobs.length;
+}
+
+/** What became of due times, as far as it was kept. */
+export function restoreJobRuns({ db, files }: Restoring): number {
+  const slots = slotsIn(files.read(JOB_RUNS_FILE)?.toString() ?? "");
+  for (const slot of slots) db.statement("insert-job-slot").run(slot.jobId, slot.slot, slot.at, JSON.stringify(slot));
+  return slots.length;
 }
 
 export function restoreSubagentRuns(restoring: Restoring): number {

@@ -59,6 +59,8 @@ export async function readSharedAgent(
       job: nothing,
       swarms: nothing,
       jobs: nothing,
+      slot: nothing,
+      newestSlots: nothing,
     },
   };
 }

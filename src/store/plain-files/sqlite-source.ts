@@ -92,6 +92,8 @@ export function sqliteSource(sql: DatabaseSync): MirrorSource {
         .statement("select-jobs")
         .all()
         .map((row) => JSON.parse(row.job as string)),
+    slot: (jobId, slot) => store.statement("select-job-slot").get(jobId, slot)?.row as string | undefined,
+    newestSlots: (limit) => all<{ row: string }>("newest-slots", limit).map(({ row }) => row),
     job: (id) => {
       const row = store.statement("select-job").get(id);
       return row && JSON.parse(row.job as string);

@@ -206,6 +206,15 @@ export class Workload {
     this.commit([{ op: "job.put", job }]);
   }
 
+  /** A due time of a job, fired and then ended. */
+  slot(jobId: string, slot: string): void {
+    const { now: at } = this;
+    this.commit([{ op: "job.slot", slot: { jobId, slot, revision: 1, dueAt: at, count: 1, status: "fired", at } }]);
+    const end = { at, status: "ok", delivery: { status: "owed" }, failed: false } as const;
+    this.commit([{ op: "job.ran", jobId, slot, end }]);
+    this.commit([{ op: "job.delivered", jobId, slot, told: { at, status: "sent", failed: false } }]);
+  }
+
   subagentRun(runId: string): void {
     const record: SubagentRunRecord = {
       runId,
@@ -259,5 +268,7 @@ export function lifeOf(work: Workload): readonly (() => unknown)[] {
     () => work.commit([work.append(ann, { type: "someday", what: "an unknown kind" })], work.owner(ann)),
     () => work.post(ann, "waits"),
     () => work.job("weekly"),
+    () => work.slot("daily", "1@1"),
+    () => work.slot("weekly", "manual@a b:c"),
   ];
 }

@@ -23,9 +23,10 @@ export function removeJob(applying: Applying, { id, expect }: OpOf<"job.remove">
   applying.db.statement("remove-job").run(id);
 }
 
-export function addSlot({ db }: Applying, { slot }: OpOf<"job.slot">): undefined {
+export function addSlot({ db, touched }: Applying, { slot }: OpOf<"job.slot">): undefined {
   const { changes } = db.statement("insert-job-slot").run(slot.jobId, slot.slot, slot.at, JSON.stringify(slot));
   if (changes !== 1) throw new RefusedChange("conflict", `Slot ${slot.slot} of job ${slot.jobId} has its row already.`);
+  touched.add(slotWord(slot.jobId, slot.slot));
 }
 
 export function jobRan(applying: Applying, { jobId, slot, end }: OpOf<"job.ran">): undefined {
@@ -34,6 +35,7 @@ export function jobRan(applying: Applying, { jobId, slot, end }: OpOf<"job.ran">
   if (row) {
     const { failed: _, manual: __, ...told } = end;
     db.statement("update-job-slot").run(JSON.stringify({ ...JSON.parse(row.row as string), end: told }), jobId, slot);
+    applying.touched.add(slotWord(jobId, slot));
   }
   const job = jobOf(db, jobId);
   if (!job) return;
@@ -47,7 +49,10 @@ export function jobDelivered(applying: Applying, { jobId, slot, told }: OpOf<"jo
   const { db } = applying;
   const row = db.statement("select-job-slot").get(jobId, slot);
   const before = row ? (JSON.parse(row.row as string) as JobSlot) : undefined;
-  if (before) db.statement("update-job-slot").run(JSON.stringify(slotAfterDelivery(before, told)), jobId, slot);
+  if (before) {
+    db.statement("update-job-slot").run(JSON.stringify(slotAfterDelivery(before, told)), jobId, slot);
+    applying.touched.add(slotWord(jobId, slot));
+  }
   const job = jobOf(db, jobId);
   const after = job && jobAfterDelivery(job, before, told);
   if (after && after !== job) writeJob(applying, after, job);
@@ -70,6 +75,10 @@ function writeJob(applying: Applying, job: CronJob, before: CronJob | undefined)
   touchJob(applying, job.id);
   applying.db.statement("put-job").run(job.id, wakeTimeOf(job) ?? null, JSON.stringify({ ...job, version }));
 }
+
+/** The plain files follow slot by slot, too. */
+const slotWord = (jobId: string, slot: string): string =>
+  `slot:${encodeURIComponent(jobId)}:${encodeURIComponent(slot)}`;
 
 /** The plain files follow job by job: an id may be any text, a blank would end the word. */
 const touchJob = ({ touched }: Applying, id: string): void => void touched.add(`job:${encodeURIComponent(id)}`);
