@@ -1,4 +1,5 @@
 /** A store copied both ways is the same store, and no table is forgotten. */
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -100,4 +101,21 @@ test("every table and column of both databases is copied or named as left behind
     ).toEqual([]);
   }
   db.close();
+});
+
+test("the command moves minted tokens along, both ways", async () => {
+  const [a, b] = [home(), home()];
+  const url = await freshDatabase();
+  const run = (...argv: string[]): string =>
+    execFileSync(process.execPath, ["src/main.ts", ...argv], {
+      encoding: "utf8",
+      env: { ...process.env, ROOKERY_STORE: undefined },
+    });
+  run("tokens", "mint", "desk", "--home", a);
+  run("store", "copy", "--from", a, "--to", url);
+  const [listed] = JSON.parse(run("tokens", "list", "--home", b, "--store", url, "--json"));
+  expect(listed).toMatchObject({ name: "desk", scopes: ["chat"] });
+  run("store", "copy", "--from", url, "--to", b);
+  expect(JSON.parse(run("tokens", "list", "--home", b, "--json"))).toEqual([listed]);
+  for (const one of [a, b]) rmSync(one, { recursive: true });
 });

@@ -25,10 +25,12 @@ const copy = defineAction({
       const to = await openEnd(flags.to);
       try {
         const counts = await copyStore(from, to);
-        if (json) stdout.write(`${JSON.stringify({ tables: counts })}\n`);
+        const tokens = await copyTokens(flags.from, flags.to);
+        if (json) stdout.write(`${JSON.stringify({ tables: counts, tokens })}\n`);
         else {
           for (const { table, rows, digest } of counts)
             stdout.write(`${table.padEnd(14)} ${String(rows).padStart(9)}  ${digest.slice(0, 16)}\n`);
+          stdout.write(`${"tokens".padEnd(14)} ${String(tokens).padStart(9)}\n`);
           stdout.write(`Copied ${from.describe} to ${to.describe}; both are equal.\n`);
         }
       } finally {
@@ -40,6 +42,19 @@ const copy = defineAction({
     return undefined;
   },
 });
+
+/** Minted tokens lie in a file of a home and in the store of nodes: they move with everything else. Gives their number. */
+async function copyTokens(from: string, to: string): Promise<number> {
+  const { homePaths } = await import("../../config/paths.ts");
+  const at = (text: string) => (isPostgresUrl(text) ? { url: postgresUrl(text) } : { paths: homePaths(resolve(text)) });
+  const { withTokenShelf } = await import("../with-token-shelf.ts");
+  const tokens = (await withTokenShelf(at(from), (shelf) => shelf.look())) ?? [];
+  await withTokenShelf(at(to), async (shelf) => {
+    const known = (await shelf.look()) ?? [];
+    if (tokens.length > 0 || known.length > 0) await shelf.change(() => tokens);
+  });
+  return tokens.length;
+}
 
 async function openEnd(text: string): Promise<CopyEnd> {
   if (isPostgresUrl(text)) {

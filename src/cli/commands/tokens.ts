@@ -9,30 +9,18 @@ import { silentLog } from "../../core/log.ts";
 import { type Principal, ROOT } from "../../gateway/access/principal.ts";
 import { SCOPES, type Scope } from "../../gateway/access/scope.ts";
 import { TokenBook } from "../../gateway/access/token-book.ts";
-import { fileShelf, sharedShelf } from "../../gateway/access/token-shelf.ts";
 import { defineAction, type Group } from "../command.ts";
 import { sharedStoreOf } from "../read-home.ts";
+import { withTokenShelf } from "../with-token-shelf.ts";
 
 /** Whoever may write the home's files may do everything. */
 const OWNER: Principal = { id: ROOT, name: "the owner of the home", scopes: ["admin"] };
 
 async function withBook<T>(paths: HomePaths, use: (book: TokenBook) => Promise<T> | T): Promise<T> {
-  const common = { now: () => Date.now(), log: silentLog };
   const url = await sharedStoreOf(paths);
-  if (url === undefined) return use(await TokenBook.open({ ...common, shelf: fileShelf(paths.tokens) }));
-  const { openPostgresStore } = await import("../../store/postgres/open-store.ts");
-  const { systemClock: clock } = await import("../../world/system-clock.ts");
-  const { systemIds } = await import("../../world/system-ids.ts");
-  const { tellChanged } = await import("../../node/relay/relay-events.ts");
-  const store = await openPostgresStore({ url });
-  try {
-    const shelf = sharedShelf({ store, clock, ids: systemIds() });
-    const done = await use(await TokenBook.open({ ...common, shelf }));
-    tellChanged(store.relay, "tokens");
-    return done;
-  } finally {
-    await store.close();
-  }
+  return withTokenShelf(url === undefined ? { paths } : { url }, async (shelf) =>
+    use(await TokenBook.open({ shelf, now: () => Date.now(), log: silentLog })),
+  );
 }
 
 const list = defineAction({
