@@ -16,8 +16,10 @@ export {
   registerSubagentRun,
   releaseSubagentRun,
 } from "./agents/subagents/registry.ts";
+export { runSubagentAnnounceFlow } from "./agents/subagents/report.ts";
 export { type SubagentSettings, subagentSettings } from "./agents/subagents/settings.ts";
 export type { SpawnRequest, SpawnResult } from "./agents/subagents/spawn.ts";
+export { createSessionsSpawnTool, SessionsSpawnToolSchema } from "./agents/subagents/spawn-tools.ts";
 export type { SubagentInfo, Subagents, SubagentWait } from "./agents/subagents/subagents.ts";
 export { type Config, configDefaults } from "./config/config-schema.ts";
 export { createHome } from "./config/create-home.ts";
@@ -232,5 +234,18 @@ export { handIn } from "./inbox/hand-in.ts";
 export { parseQueueDirective } from "./inbox/queue-directive.ts";
 export { normalizeQueueDropPolicy, normalizeQueueMode, resolveQueueSettings } from "./inbox/queue-settings.ts";
 export { CronService, type JobView, type SlotView } from "./triggers/cron/cron-service.ts";
+export { resolveCronSession } from "./triggers/cron/cron-session.ts";
 export { computeNextRunAtMs, nextRunTimes } from "./triggers/cron/schedule.ts";
-export { stripHeartbeatToken } from "./triggers/heartbeat/strip-token.ts";
+export {
+  DEFAULT_HEARTBEAT_EVERY,
+  HEARTBEAT_PROMPT,
+  type HeartbeatConfig,
+  type HeartbeatSummary,
+  resolveHeartbeatSummary,
+} from "./triggers/heartbeat/heartbeat-config.ts";
+export {
+  type HeartbeatRunResult,
+  type HeartbeatStatus,
+  startHeartbeatRunner,
+} from "./triggers/heartbeat/heartbeat-runner.ts";
+export { DEFAULT_HEARTBEAT_ACK_MAX_CHARS, stripHeartbeatToken } from "./triggers/heartbeat/strip-token.ts";

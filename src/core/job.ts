@@ -23,6 +23,8 @@ export const cronPayloadSchema = z.discriminatedUnion("kind", [
   }),
 ]);
 export type CronPayload = z.infer<typeof cronPayloadSchema>;
+/** A connector's name, or `last`: wherever the main conversation was last spoken to. */
+export type CronMessageChannel = NonNullable<Extract<CronPayload, { kind: "agentTurn" }>["channel"]>;
 
 export const cronSessionTargetSchema = z.enum(["main", "isolated"]);
 export type CronSessionTarget = z.infer<typeof cronSessionTargetSchema>;

@@ -7,7 +7,7 @@ import type { Subagents } from "./subagents.ts";
 
 const seconds = (about: string) => z.number().min(0).optional().describe(about);
 
-export const sessionsSpawnInput = z.object({
+export const SessionsSpawnToolSchema = z.object({
   task: z.string().trim().min(1).describe("what the child is to do, with everything it needs to know"),
   label: z.string().optional().describe("what the child is called when it reports"),
   agentId: z.string().optional().describe("the profile the child speaks as; absent: your own"),
@@ -19,12 +19,12 @@ export const sessionsSpawnInput = z.object({
 });
 
 /** Says at once that it began; the child reports by itself when it is done. */
-export function createSessionsSpawnTool(subagents: () => Subagents): Tool<z.infer<typeof sessionsSpawnInput>> {
+export function createSessionsSpawnTool(subagents: () => Subagents): Tool<z.infer<typeof SessionsSpawnToolSchema>> {
   return {
     name: "sessions_spawn",
     description:
       "Start a background child in a session of its own. Returns at once; the child's result is reported to you by itself when it is done.",
-    input: sessionsSpawnInput,
+    input: SessionsSpawnToolSchema,
     rights: ["spawn"],
     // Nothing happens before the commit that also writes the result, so a call that was cut off may be made again.
     replay: "safe",

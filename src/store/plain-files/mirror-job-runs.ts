@@ -44,7 +44,10 @@ export function jobRunsMirror(source: MirrorSource, files: MirrorFiles, wrote: (
   };
 }
 
-/** The rows a file holds, each as its last line has it, by the time they were written: a power loss may have changed the order. Lines nobody can read are left out. */
+/**
+ * The rows a file holds, each as its last line has it, by the time they were written: a power loss may have changed the order.
+ * Lines nobody can read are left out.
+ */
 export function slotsIn(text: string): readonly JobSlot[] {
   const found = new Map<string, JobSlot>();
   for (const line of text.split("\n")) {
