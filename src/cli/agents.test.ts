@@ -1,60 +1,19 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { readdirSync } from "node:fs";
+import { describe, expect, it } from "vitest";
 import { seedAgent } from "../agents/seed-agent.ts";
 import type { AgentSeed } from "../core/agent.ts";
-import type { Op } from "../core/change.ts";
-import type { AgentDescriptor } from "../core/descriptor.ts";
 import { entryLine } from "../core/entry.ts";
-import type { ChangeId, EntryId } from "../core/ids.ts";
-import type { Store } from "../core/store.ts";
+import type { EntryId } from "../core/ids.ts";
 import { readTranscript } from "../history/transcript/read-transcript.ts";
-import { openSqliteStore } from "../store/sqlite/open-store.ts";
-import { systemIds } from "../world/system-ids.ts";
+import { AT, cliHome, ids, TERMINAL } from "./cli.test-kit.ts";
 import { EXIT } from "./exit-code.ts";
-import { runCli } from "./router.ts";
 
-const AT = Date.parse("2026-01-22T10:00:00Z");
-const ids = systemIds();
-let home: string;
-let store: Store;
-
-beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), "rookery-agents-"));
-  store = openSqliteStore({ home, synchronous: "normal" });
-});
-afterEach(async () => {
-  await store.close();
-  rmSync(home, { recursive: true, force: true });
-});
-
-async function run(...argv: readonly string[]): Promise<{ code: number; out: string; err: string }> {
-  let out = "";
-  let err = "";
-  const world = {
-    env: {},
-    stdin: () => ({ isTTY: true, async *[Symbol.asyncIterator]() {} }),
-    stdout: { write: (text: string) => (out += text) },
-    stderr: { write: (text: string) => (err += text) },
-  };
-  const code = await runCli([...argv, "--home", home], world);
-  return { code, out, err };
-}
-
-const commit = (ops: readonly Op[]) => store.commit({ id: ids.change() as ChangeId, site: "test", at: AT, ops });
-
-async function make(descriptor: AgentDescriptor, extra: readonly string[] = [], leaf?: EntryId): Promise<AgentSeed> {
-  const seed = seedAgent(ids, descriptor, AT);
-  const full = { ...seed, lines: [...seed.lines, ...extra], leaf: leaf ?? seed.leaf };
-  await commit([{ op: "agent.create", seed: full }]);
-  return full;
-}
-const terminal: AgentDescriptor = { type: "user", connector: "terminal", userId: "owner", channelId: "owner" };
+const home = cliHome({ busy: true });
+const { run, commit, make } = home;
 
 describe("rookery tree", () => {
   it("draws who started whom, with what waits and what cannot be shown", async () => {
-    const main = await make(terminal);
+    const main = await make(TERMINAL);
     const dig = await make({ type: "subagent", id: "1", parentAgentId: main.id, name: "dig" });
     await make({ type: "subagent", id: "2", parentAgentId: dig.id, name: "deeper" });
     await make({ type: "subagent", id: "3", parentAgentId: main.id, name: "look\u001b[2J" });
@@ -90,7 +49,7 @@ describe("rookery tree", () => {
 
 describe("rookery agents", () => {
   it("lists agents beside a running node: id, kind, label, key, what waits, last activity", async () => {
-    const main = await make(terminal);
+    const main = await make(TERMINAL);
     const job = await make({ type: "cron", id: "job-1", name: "the\u001b[2J report" });
     const message = { body: { kind: "user" as const, text: "hi" }, acceptedAt: AT };
     await commit([{ op: "message.post", to: { agentId: main.id }, message }]);
@@ -116,7 +75,7 @@ describe("rookery agents", () => {
   });
 
   it("lists them in portions", async () => {
-    const made = [await make(terminal), await make({ type: "heartbeat" }), await make({ type: "system", tag: "t" })];
+    const made = [await make(TERMINAL), await make({ type: "heartbeat" }), await make({ type: "system", tag: "t" })];
     const first = JSON.parse((await run("agents", "--json", "--limit", "2")).out);
     expect(first.agents.map(({ id }: { id: string }) => id)).toEqual([made[0]?.id, made[1]?.id]);
     expect(first.next).toBe(made[1]?.id);
@@ -129,7 +88,7 @@ describe("rookery agents", () => {
   });
 
   it.each(["main", "agent:main:main", "MAIN"])("shows one by %s", async (who) => {
-    const { id } = await make(terminal);
+    const { id } = await make(TERMINAL);
     const { out, code } = await run("agents", "show", who);
     expect(code).toBe(EXIT.ok);
     expect(out).toMatch(new RegExp(`^id +${id}$`, "m"));
@@ -149,12 +108,11 @@ describe("rookery agents", () => {
   });
 
   it("reads a home nobody works in, and leaves it as it was", async () => {
-    await make(terminal);
-    await store.close();
-    const before = readdirSync(home).filter((name) => !/-(?:wal|shm)$/.test(name));
+    await make(TERMINAL);
+    await home.leave();
+    const before = readdirSync(home.dir).filter((name) => !/-(?:wal|shm)$/.test(name));
     expect((await run("agents")).out).toContain("agent:main:main");
-    expect(readdirSync(home).filter((name) => !/-(?:wal|shm)$/.test(name))).toEqual(before);
-    store = openSqliteStore({ home, synchronous: "normal" });
+    expect(readdirSync(home.dir).filter((name) => !/-(?:wal|shm)$/.test(name))).toEqual(before);
   });
 });
 
@@ -164,7 +122,7 @@ describe("rookery history", () => {
   const call = { type: "toolCall", id: "t", name: "read", arguments: { path: "x" } };
 
   async function talk(): Promise<AgentSeed> {
-    const seed = seedAgent(ids, terminal, AT);
+    const seed = seedAgent(ids, TERMINAL, AT);
     const lines = [
       said("e2", seed.leaf, "user", { content: [{ type: "text", text: `Hello\u001b[31m\nthere ${"x".repeat(600)}` }] }),
       said("e3", "e2", "assistant", {
@@ -183,9 +141,7 @@ describe("rookery history", () => {
       }),
       JSON.stringify({ type: "novelty", id: "e7", parentId: "e6" }),
     ];
-    const full = { ...seed, lines: [...seed.lines, ...lines], leaf: "e7" as EntryId };
-    await commit([{ op: "agent.create", seed: full }]);
-    return full;
+    return make(TERMINAL, { ...seed, lines: [...seed.lines, ...lines], leaf: "e7" as EntryId });
   }
 
   it("shows what happened in order, bounded and without control characters", async () => {
@@ -220,11 +176,9 @@ describe("rookery history", () => {
   });
 
   it.each(["2", "3"])("prints the session as a file of version %s", async (version) => {
-    const seed = await make(
-      terminal,
-      [said("e2", "x", "user", { content: [{ type: "text", text: "hi" }] })],
-      "e2" as EntryId,
-    );
+    const seed = seedAgent(ids, TERMINAL, AT);
+    const hi = said("e2", "x", "user", { content: [{ type: "text", text: "hi" }] });
+    await make(TERMINAL, { ...seed, lines: [...seed.lines, hi], leaf: "e2" as EntryId });
     const { out, code } = await run("history", "main", "--transcript", version);
     expect(code).toBe(EXIT.ok);
     const read = readTranscript(out);

@@ -1,50 +1,22 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { seedAgent } from "../agents/seed-agent.ts";
 import { entryLine } from "../core/entry.ts";
 import type { EntryId } from "../core/ids.ts";
-import type { Store } from "../core/store.ts";
 import { type Bare, chain } from "../history/entries.ts";
-import { openSqliteStore } from "../store/sqlite/open-store.ts";
-import { systemIds } from "../world/system-ids.ts";
+import { AT, cliHome, ids, TERMINAL } from "./cli.test-kit.ts";
 import { EXIT } from "./exit-code.ts";
-import { runCli } from "./router.ts";
 
-const AT = Date.parse("2026-01-22T10:00:00Z");
-const ids = systemIds();
-let home: string;
-let store: Store;
-
-beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), "rookery-archive-"));
-  store = openSqliteStore({ home, synchronous: "normal" });
-});
-afterEach(async () => {
-  await store.close();
-  rmSync(home, { recursive: true, force: true });
-});
-
-async function run(...argv: readonly string[]): Promise<{ code: number; out: string; err: string }> {
-  let out = "";
-  let err = "";
-  const world = {
-    env: {},
-    stdin: () => ({ isTTY: true, async *[Symbol.asyncIterator]() {} }),
-    stdout: { write: (text: string) => (out += text) },
-    stderr: { write: (text: string) => (err += text) },
-  };
-  const code = await runCli([...argv, "--home", home], world);
-  return { code, out, err };
-}
+const home = cliHome({ busy: true });
+const { run } = home;
 
 const said = (role: "user" | "assistant", text: string): Bare =>
   ({ type: "message", role, content: [{ type: "text", text }], timestamp: AT }) as Bare;
 
 /** An agent that said six things, with a compaction that keeps the last two if wanted. */
 async function make(isCompacted: boolean): Promise<{ id: string; sessionId: string }> {
-  const seed = seedAgent(ids, { type: "user", connector: "terminal", userId: "owner", channelId: "owner" }, AT);
+  const seed = seedAgent(ids, TERMINAL, AT);
   const talk = [1, 2, 3].flatMap((n) => [said("user", `question ${n}`), said("assistant", `answer ${n}`)]);
   const { entries, leaf } = chain(ids, { nextPos: seed.lines.length, leaf: seed.leaf }, talk);
   const details = {
@@ -55,9 +27,7 @@ async function make(isCompacted: boolean): Promise<{ id: string; sessionId: stri
   const bare = { type: "compaction", summary: "s", firstKeptEntryId, tokensBefore: 90, details, timestamp: AT } as Bare;
   const last = isCompacted ? chain(ids, { nextPos: 8, leaf }, [bare]) : { entries: [], leaf };
   const lines = [...seed.lines, ...entries.map(entryLine), ...last.entries.map(entryLine)];
-  const change = { id: ids.change(), site: "test", at: AT };
-  await store.commit({ ...change, ops: [{ op: "agent.create", seed: { ...seed, lines, leaf: last.leaf } }] });
-  return seed;
+  return home.make(TERMINAL, { ...seed, lines, leaf: last.leaf });
 }
 
 describe("rookery history", () => {
@@ -71,7 +41,7 @@ describe("rookery history", () => {
 
   it("--archive leaves the whole session as .bak, and a file with header, compaction and everything kept", async () => {
     const { id, sessionId } = await make(true);
-    const dir = join(home, "out");
+    const dir = join(home.dir, "out");
     const { code, out } = await run("history", id, "--archive", dir);
     expect([code, out]).toEqual([EXIT.ok, expect.stringContaining("4 older entries are only in")]);
     expect(readdirSync(dir).sort()).toEqual([`${sessionId}.jsonl`, `${sessionId}.jsonl.bak`]);
@@ -88,7 +58,7 @@ describe("rookery history", () => {
 
   it("--archive again writes nothing over: what stood there becomes a copy too", async () => {
     const { id, sessionId } = await make(true);
-    const dir = join(home, "out");
+    const dir = join(home.dir, "out");
     await run("history", id, "--archive", dir);
     await run("history", id, "--archive", dir);
     expect(readdirSync(dir)).toHaveLength(2);
@@ -104,9 +74,9 @@ describe("rookery history", () => {
 
   it("--archive says why there is nothing to leave out, and writes nothing", async () => {
     const { id } = await make(false);
-    const { code, err } = await run("history", id, "--archive", join(home, "out"));
+    const { code, err } = await run("history", id, "--archive", join(home.dir, "out"));
     expect(code).not.toBe(EXIT.ok);
     expect(err).toContain("Nothing was compacted in this session yet.");
-    expect(readdirSync(home)).not.toContain("out");
+    expect(readdirSync(home.dir)).not.toContain("out");
   });
 });

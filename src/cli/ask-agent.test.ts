@@ -1,47 +1,22 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { seedAgent } from "../agents/seed-agent.ts";
+import { describe, expect, it } from "vitest";
 import type { AgentSeed } from "../core/agent.ts";
+import type { SessionKey } from "../core/ids.ts";
 import { readTranscript } from "../history/transcript/read-transcript.ts";
 import { openSqliteStore } from "../store/sqlite/open-store.ts";
-import { systemIds } from "../world/system-ids.ts";
-import { runCli } from "./router.ts";
+import { cliHome, TERMINAL } from "./cli.test-kit.ts";
 
-let home: string;
 let seed: AgentSeed;
-
-beforeEach(async () => {
-  home = mkdtempSync(join(tmpdir(), "rookery-ask-"));
-  const ids = systemIds();
-  const user = { type: "user", connector: "terminal", userId: "owner", channelId: "owner", threadId: "a/b" } as const;
-  seed = seedAgent(ids, user, 1, "main", "agent:main:main" as never);
-  const store = openSqliteStore({ home, synchronous: "normal" });
-  await store.commit({ id: ids.change(), site: "t", at: 1, ops: [{ op: "agent.create", seed }] });
-  await store.close();
+const home = cliHome({
+  async begin({ make }) {
+    seed = await make({ ...TERMINAL, threadId: "a/b" }, { sessionKey: "agent:main:main" as SessionKey });
+  },
 });
-afterEach(() => rmSync(home, { recursive: true, force: true }));
+const { run } = home;
 
-async function run(...argv: readonly string[]): Promise<{ code: number; out: string; err: string }> {
-  let [out, err] = ["", ""];
-  const world = {
-    env: {},
-    stdin: () => ({ isTTY: true, async *[Symbol.asyncIterator]() {} }),
-    stdout: { write: (text: string) => (out += text) },
-    stderr: { write: (text: string) => (err += text) },
-  };
-  return { code: await runCli([...argv, "--home", home], world), out, err };
-}
-
-async function waiting(): Promise<readonly unknown[]> {
-  const store = openSqliteStore({ home });
-  try {
-    return (await store.waiting(seed.id, { limit: 9 })).map(({ body }) => body);
-  } finally {
-    await store.close();
-  }
-}
+const waiting = () =>
+  home.inStore(async (store) => (await store.waiting(seed.id, { limit: 9 })).map(({ body }) => body));
 
 describe("rookery agents set", () => {
   it("posts what the agent is to be told, numbers as numbers and nothing as a clearing", async () => {
@@ -71,7 +46,7 @@ describe("rookery agents back", () => {
   });
 
   it("is refused while somebody else works in the home", async () => {
-    const store = openSqliteStore({ home });
+    const store = openSqliteStore({ home: home.dir });
     expect((await run("agents", "back", "main", seed.leaf)).code).toBe(4);
     await store.close();
   });
@@ -79,7 +54,7 @@ describe("rookery agents back", () => {
 
 describe("rookery history --export", () => {
   it("writes the session into a file of its own name, and never over one that is there", async () => {
-    const directory = join(home, "out");
+    const directory = join(home.dir, "out");
     const { out, code } = await run("history", "main", "--export", directory);
     expect(code).toBe(0);
     expect(readdirSync(directory)).toEqual([`${seed.sessionId}-topic-a%2Fb.jsonl`]);

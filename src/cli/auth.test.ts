@@ -1,42 +1,20 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { cliHome, runCommand, type Surroundings } from "./cli.test-kit.ts";
 import { EXIT } from "./exit-code.ts";
-import { runCli } from "./router.ts";
 
 const KEY = "sk-planted-0123456789-abcdef-wxyz";
 
-let home: string;
-beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), "rookery-cli-auth-"));
-});
-afterEach(() => rmSync(home, { recursive: true }));
-
-async function run(
-  argv: readonly string[],
-  { env = {}, input = "" }: { env?: Record<string, string>; input?: string } = {},
-) {
-  let out = "";
-  let err = "";
-  const code = await runCli([...argv, "--home", home], {
-    env,
-    stdin: () => ({
-      async *[Symbol.asyncIterator]() {
-        yield input;
-      },
-    }),
-    stdout: { write: (text) => (out += text) },
-    stderr: { write: (text) => (err += text) },
-  });
-  return { code, out, err };
-}
+const home = cliHome();
+const run = (argv: readonly string[], around: Surroundings = {}) =>
+  runCommand([...argv, "--home", home.dir], { input: "", ...around });
 
 describe("rookery auth", () => {
   it("stores a key from standard input, lists it masked, and removes it", async () => {
     expect(await run(["auth", "set", "anthropic"], { input: `${KEY}\n` })).toMatchObject({ code: EXIT.ok, err: "" });
-    expect(statSync(join(home, "auth.json")).mode & 0o777).toBe(0o600);
-    expect(readFileSync(join(home, "auth.json"), "utf8")).toContain(KEY);
+    expect(statSync(join(home.dir, "auth.json")).mode & 0o777).toBe(0o600);
+    expect(readFileSync(join(home.dir, "auth.json"), "utf8")).toContain(KEY);
     const list = await run(["auth", "list"]);
     expect(list.out).toMatch(/^anthropic {2}default {2}\*\*\*wxyz {2}/);
     expect(list.out).not.toContain("planted");
@@ -47,7 +25,7 @@ describe("rookery auth", () => {
 
   it("keeps keys of several profiles and lists those of configuration and environment", async () => {
     writeFileSync(
-      join(home, "rookery.json5"),
+      join(home.dir, "rookery.json5"),
       '{ models: { providers: { local: { api: "x", baseUrl: "http://h", apiKey: { env: "K" } } } } }',
     );
     await run(["auth", "set", "anthropic", "--profile", "work"], { input: KEY });
@@ -87,7 +65,7 @@ describe("rookery models", () => {
         },
       },
     };
-    writeFileSync(join(home, "rookery.json5"), JSON.stringify(configured));
+    writeFileSync(join(home.dir, "rookery.json5"), JSON.stringify(configured));
     const { out, code } = await run(["models"], { env: { K: KEY } });
     expect(code).toBe(EXIT.ok);
     expect(out).toContain("In use: local/fake, because models.default says so.");
@@ -105,9 +83,9 @@ describe("rookery models", () => {
   });
 
   it("says that the offline model is no LLM, and what a key in the environment brings", async () => {
-    writeFileSync(join(home, "rookery.json5"), "{ models: { detect: false } }");
+    writeFileSync(join(home.dir, "rookery.json5"), "{ models: { detect: false } }");
     expect((await run(["models"])).out).toContain("not an LLM");
-    writeFileSync(join(home, "rookery.json5"), "{}");
+    writeFileSync(join(home.dir, "rookery.json5"), "{}");
     const found = await run(["models"], { env: { ANTHROPIC_API_KEY: KEY } });
     expect(found.out).toContain("because the environment variable ANTHROPIC_API_KEY is set");
   });

@@ -1,58 +1,30 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { seedAgent } from "../agents/seed-agent.ts";
+import { writeFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
 import { homePaths } from "../config/paths.ts";
-import type { AgentDescriptor } from "../core/descriptor.ts";
-import { openSqliteStore } from "../store/sqlite/open-store.ts";
-import { systemIds } from "../world/system-ids.ts";
+import type { Op } from "../core/change.ts";
+import type { AgentId, RunId } from "../core/ids.ts";
+import { AT, cliHome, ids, TERMINAL } from "./cli.test-kit.ts";
 import { EXIT } from "./exit-code.ts";
-import { runCli } from "./router.ts";
 
-const ids = systemIds();
-let home: string;
-let agentId: string;
-
-beforeEach(async () => {
-  home = mkdtempSync(join(tmpdir(), "rookery-budget-"));
-  const store = openSqliteStore({ home, synchronous: "normal" });
-  const terminal: AgentDescriptor = { type: "user", connector: "terminal", userId: "owner", channelId: "owner" };
-  const seed = seedAgent(ids, terminal, 1);
-  agentId = seed.id;
-  const commit = (ops: Parameters<typeof store.commit>[0]["ops"], owner?: object) =>
-    store.commit({ id: ids.change(), site: "test", at: 1, ops, ...(owner ? { owner: owner as never } : {}) });
-  await commit([
-    { op: "node.join", name: "t", leaseUntil: 9e15 },
-    { op: "agent.create", seed },
-    { op: "agent.claim", agentId: seed.id, node: 1 },
-  ]);
-  const call = { prompt: 100, maxTokens: 50, leastTokens: 10, read: 1, write: 2 };
-  const rows = [{ key: `agent:${agentId}`, limit: { micros: 500_000 } }];
-  await commit([{ op: "budget.reserve", id: "r", runId: "run" as never, call, rows }], {
-    agentId,
-    node: 1,
-    epoch: 1,
-  });
-  await commit([{ op: "budget.settle", id: "r", actual: { tokens: 120, micros: 140 } }]);
-  await store.close();
+let agentId: AgentId;
+const home = cliHome({
+  async begin({ make, inStore, commit }) {
+    ({ id: agentId } = await make(TERMINAL));
+    await commit([
+      { op: "node.join", name: "t", leaseUntil: 9e15 },
+      { op: "agent.claim", agentId, node: 1 },
+    ]);
+    const call = { prompt: 100, maxTokens: 50, leastTokens: 10, read: 1, write: 2 };
+    const rows = [{ key: `agent:${agentId}`, limit: { micros: 500_000 } }];
+    const owner = { agentId, node: 1, epoch: 1 };
+    const ops: readonly Op[] = [{ op: "budget.reserve", id: "r", runId: "run" as RunId, call, rows }];
+    await inStore((store) => store.commit({ id: ids.change(), site: "test", at: AT, ops, owner }));
+    await commit([{ op: "budget.settle", id: "r", actual: { tokens: 120, micros: 140 } }]);
+  },
 });
-afterEach(() => rmSync(home, { recursive: true, force: true }));
+const { run } = home;
 
-async function run(...argv: readonly string[]): Promise<{ code: number; out: string; err: string }> {
-  let out = "";
-  let err = "";
-  const world = {
-    env: {},
-    stdin: () => ({ isTTY: true, async *[Symbol.asyncIterator]() {} }),
-    stdout: { write: (text: string) => (out += text) },
-    stderr: { write: (text: string) => (err += text) },
-  };
-  const code = await runCli([...argv, "--home", home], world);
-  return { code, out, err };
-}
-
-const configure = (text: string) => writeFileSync(homePaths(home).config, text);
+const configure = (text: string) => writeFileSync(homePaths(home.dir).config, text);
 
 describe("rookery budget", () => {
   it("lists what was spent of what, and the limits", async () => {

@@ -1,32 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createHome } from "../config/create-home.ts";
 import { homePaths } from "../config/paths.ts";
-import { openSqliteStore } from "../store/sqlite/open-store.ts";
-import { runCli } from "./router.ts";
+import { cliHome } from "./cli.test-kit.ts";
 
-let home: string;
-beforeEach(async () => {
-  home = mkdtempSync(join(tmpdir(), "rookery-cron-"));
-  await createHome(homePaths(home));
-  await openSqliteStore({ home }).close();
+const { run: cli } = cliHome({
+  begin: ({ dir, inStore }) => createHome(homePaths(dir)).then(() => inStore(async () => {})),
 });
-afterEach(() => rmSync(home, { recursive: true, force: true }));
-
-async function cli(...argv: string[]) {
-  const out: string[] = [];
-  const errors: string[] = [];
-  const world = {
-    env: {},
-    stdin: () => expect.unreachable("nobody reads"),
-    stdout: { write: (text: string) => out.push(text) },
-    stderr: { write: (text: string) => errors.push(text) },
-  };
-  const code = await runCli([...argv, "--home", home], world as never);
-  return { code, out: out.join(""), errors: errors.join("") };
-}
 
 const ADD = [
   "cron",
@@ -70,9 +49,9 @@ describe("rookery cron", () => {
     [["cron", "show", "nobody"], "unknown cron job id: nobody"],
     [["cron", "remove", "../x"], "Cron task id contains invalid characters."],
   ])("refuses %j with what to do", async (argv, message) => {
-    const { code, errors } = await cli(...argv);
+    const { code, err } = await cli(...argv);
     expect(code).not.toBe(0);
-    expect(errors).toContain(message);
+    expect(err).toContain(message);
   });
 
   it("understands times from now", async () => {

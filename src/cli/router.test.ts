@@ -1,8 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   ConfigError,
   HomeLockedError,
@@ -11,36 +10,13 @@ import {
   StoreUnreadableError,
   UsageError,
 } from "../core/errors.ts";
-import { type CommandContext, defineAction, type Input } from "./command.ts";
+import { cliHome, type Ran, runCommand, type Surroundings } from "./cli.test-kit.ts";
+import { type CommandContext, defineAction } from "./command.ts";
 import { EXIT } from "./exit-code.ts";
 import { REGISTRY, type Registration, type Registry } from "./registry.ts";
-import { runCli } from "./router.ts";
 
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-interface Surroundings {
-  readonly env?: Record<string, string>;
-  readonly piped?: boolean;
-  readonly registry?: Registry;
-}
-
-async function run(argv: readonly string[], { env = {}, piped = false, registry }: Surroundings = {}): Promise<Ran> {
-  let out = "";
-  let err = "";
-  const stdin: Input = { isTTY: !piped, async *[Symbol.asyncIterator]() {} };
-  const world = {
-    env,
-    stdin: () => stdin,
-    stdout: { write: (text: string) => (out += text) },
-    stderr: { write: (text: string) => (err += text) },
-  };
-  const code = await runCli(argv, world, registry);
-  return { code, out, err };
-}
+const run = (argv: readonly string[], { piped = false, ...around }: Surroundings & { piped?: boolean } = {}) =>
+  runCommand(argv, { ...around, ...(piped ? { input: "" } : {}) });
 
 const fails = (error: unknown): Registration => ({
   summary: "fails",
@@ -231,18 +207,14 @@ describe("the router", () => {
 });
 
 describe("rookery config", () => {
-  let home = "";
-  beforeEach(() => {
-    home = mkdtempSync(join(tmpdir(), "rookery-cli-"));
-  });
-  afterEach(() => rmSync(home, { recursive: true, force: true }));
-  const file = (): string => join(home, "rookery.json5");
-  const config = (...argv: readonly string[]): Promise<Ran> => run(["config", ...argv, "--home", home]);
+  const home = cliHome();
+  const file = (): string => join(home.dir, "rookery.json5");
+  const config = (...argv: readonly string[]): Promise<Ran> => home.run("config", ...argv);
 
   it("path prints where the file is", async () => {
     expect((await config("path")).out).toBe(`${file()}\n`);
     expect(JSON.parse((await config("path", "--json")).out)).toEqual({ file: file(), exists: false });
-    expect((await run(["config", "path"], { env: { ROOKERY_HOME: home } })).out).toBe(`${file()}\n`);
+    expect((await run(["config", "path"], { env: { ROOKERY_HOME: home.dir } })).out).toBe(`${file()}\n`);
   });
 
   it("init writes a file for its owner only, which is right as it stands", async () => {
@@ -260,8 +232,8 @@ describe("rookery config", () => {
   });
 
   it("init says with a typed error that the home cannot be made", async () => {
-    writeFileSync(join(home, "taken"), "");
-    const { code, err } = await run(["config", "init", "--home", join(home, "taken")]);
+    writeFileSync(join(home.dir, "taken"), "");
+    const { code, err } = await run(["config", "init", "--home", join(home.dir, "taken")]);
     expect(code).toBe(EXIT.configuration);
     expect(err).toContain("cannot be made");
   });
@@ -269,7 +241,7 @@ describe("rookery config", () => {
   it("init says with a typed error that the file cannot be written", async () => {
     // The one failure root meets too: directories fit into the longest path there may be, the file does not.
     const length = 4_084;
-    let deep = home;
+    let deep = home.dir;
     while (deep.length < length) deep = join(deep, "d".repeat(Math.min(200, Math.max(1, length - deep.length - 1))));
     const { code, err } = await run(["config", "init", "--home", deep]);
     expect(err).toContain("cannot be written");

@@ -1,34 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { seedAgent } from "../agents/seed-agent.ts";
+import { describe, expect, it } from "vitest";
 import type { AgentSeed } from "../core/agent.ts";
-import type { Op } from "../core/change.ts";
-import type { Store } from "../core/store.ts";
 import type { SubagentRunRecord } from "../core/subagent-run.ts";
-import { openSqliteStore } from "../store/sqlite/open-store.ts";
-import { systemIds } from "../world/system-ids.ts";
+import { AT, cliHome, TERMINAL } from "./cli.test-kit.ts";
 import { EXIT } from "./exit-code.ts";
-import { runCli } from "./router.ts";
 
-const AT = Date.parse("2026-01-22T10:00:00Z");
-const ids = systemIds();
-let home: string;
 let parent: AgentSeed;
 let child: AgentSeed;
-
-/** The store, opened for a moment: commands that change something want the home for themselves. */
-async function inStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
-  const store = openSqliteStore({ home, synchronous: "normal" });
-  try {
-    return await work(store);
-  } finally {
-    await store.close();
-  }
-}
-const commit = (ops: readonly Op[]) =>
-  inStore((store) => store.commit({ id: ids.change(), site: "test", at: AT, ops }));
 
 const record = (more: Partial<SubagentRunRecord> = {}): SubagentRunRecord => ({
   runId: "0190-run-1",
@@ -44,27 +21,13 @@ const record = (more: Partial<SubagentRunRecord> = {}): SubagentRunRecord => ({
   ...more,
 });
 
-beforeEach(async () => {
-  home = mkdtempSync(join(tmpdir(), "rookery-subagents-"));
-  parent = seedAgent(ids, { type: "user", connector: "terminal", userId: "owner", channelId: "owner" }, AT);
-  child = seedAgent(ids, { type: "subagent", id: "c1", parentAgentId: parent.id, name: "digger" }, AT);
-  const create = (seed: AgentSeed): Op => ({ op: "agent.create", seed });
-  await commit([create(parent), create(child), { op: "subagent.put", record: record() }]);
+const { run, inStore, commit } = cliHome({
+  async begin(home) {
+    parent = await home.make(TERMINAL);
+    child = await home.make({ type: "subagent", id: "c1", parentAgentId: parent.id, name: "digger" });
+    await home.commit([{ op: "subagent.put", record: record() }]);
+  },
 });
-afterEach(() => rmSync(home, { recursive: true, force: true }));
-
-async function run(...argv: readonly string[]): Promise<{ code: number; out: string; err: string }> {
-  let out = "";
-  let err = "";
-  const world = {
-    env: {},
-    stdin: () => ({ isTTY: true, async *[Symbol.asyncIterator]() {} }),
-    stdout: { write: (text: string) => (out += text) },
-    stderr: { write: (text: string) => (err += text) },
-  };
-  const code = await runCli([...argv, "--home", home], world);
-  return { code, out, err };
-}
 
 describe("rookery subagents", () => {
   it("lists children, all and of one agent", async () => {
