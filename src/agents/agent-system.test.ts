@@ -694,3 +694,15 @@ describe("connectors", () => {
     expect(accepted.messageId).toBe(messageId(accepted.agentId, 1));
   });
 });
+
+describe("a message that says nothing", () => {
+  it("is recorded with its reason, asks no model, and whoever waits for it learns so", async () => {
+    const nest = await Nest.open();
+    const answer = await nest.system.postAndAwait({ ...nest.person(), body: { kind: "user", text: "  " } });
+    expect(answer).toEqual({ result: undefined, ended: { state: "recorded", reason: "it says nothing" } });
+    expect([nest.requests.length, nest.shown()]).toEqual([0, []]);
+    await nest.tell("hello");
+    expect(nest.shown()).toEqual(["answer to hello"]);
+    expect(await nest.states()).toEqual(["recorded", "answered"]);
+  });
+});

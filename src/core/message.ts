@@ -179,6 +179,10 @@ export const isUrgent = (body: MessageBody): boolean =>
 export const wishesOf = (body: MessageBody): RunWishes | undefined =>
   body.kind === "user" || body.kind === "trigger" ? body.wishes : undefined;
 
+/** Says nothing and brings nothing: there is nothing to answer. A run that was promised to somebody takes place all the same. */
+export const saysNothing = ({ body, asRun }: Pick<NewMessage, "body" | "asRun">): boolean =>
+  body.kind === "user" && body.text.trim() === "" && !body.files?.length && asRun === undefined;
+
 /** Silent messages are recorded and wake nobody (M4). */
 export const isSilent = (body: MessageBody): boolean =>
   (body.kind === "system" || body.kind === "report") && body.silent === true;

@@ -51,6 +51,29 @@ describe("an agent at rest", () => {
     expect(rest([])).toEqual({ act: "rest" });
   });
 
+  test.each([
+    ["no words", { kind: "user", text: " \n" }, undefined, "settle"],
+    ["no words and no files", { kind: "user", text: "", files: [] }, undefined, "settle"],
+    [
+      "a file",
+      { kind: "user", text: "", files: [{ path: "/f", name: "f", mimeType: "x/y", size: 1 }] },
+      undefined,
+      "run",
+    ],
+    ["no words and a run that was promised", { kind: "user", text: "" }, "r", "run"],
+  ] as const)("makes of a message with %s", (_, body, asRun, act) => {
+    const one = said({ seq: 1, body: body as unknown as MessageBody, mode: "queue" });
+    const message = { ...one.message, ...(asRun ? { asRun: asRun as never } : {}) };
+    expect(rest([{ ...one, message }])).toMatchObject({ act });
+  });
+
+  test("neither collects nor steers what says nothing", () => {
+    const empty = said({ seq: 2, body: { kind: "user", text: "" } });
+    expect(seqs(rest([said({ seq: 1 }), empty, said({ seq: 3 })], { busyUntil: 1_000_000 }))).toEqual([1, 3]);
+    const active = { streaming: true, compacting: false, route: routeOf(empty.message), lastSeq: 1 };
+    expect(onArrival({ ...empty, settings: { ...defaults, mode: "steer" } }, active)).toBe("wait");
+  });
+
   test("collects so much as fits into one prompt, and the rest into the next", () => {
     const report = (length: number): MessageBody => ({
       kind: "report",

@@ -3,7 +3,7 @@
  * decides, at take and between steps, never at accept (M1); a dropped message leaves its trace (L1).
  */
 import { type DeliveryContext, targetKey } from "../core/delivery.ts";
-import { countsTowardsCap, isSilent, type Message, wishesOf } from "../core/message.ts";
+import { countsTowardsCap, isSilent, type Message, saysNothing, wishesOf } from "../core/message.ts";
 import { messageText } from "../core/message-text.ts";
 import type { QueueDedupeMode, QueueSettings } from "../core/queue.ts";
 
@@ -40,6 +40,9 @@ export type Choice =
       readonly summarize: readonly Message[];
       readonly cap: number;
     };
+
+/** Why a message without words or files was settled without a run. */
+export const SAYS_NOTHING = "it says nothing";
 
 export interface RestingAgent {
   readonly now: number;
@@ -103,6 +106,8 @@ export function choose({ now, waiting, urgent, busyUntil, dedupe }: RestingAgent
 function withoutRun(waiting: readonly Waiting[]): Choice | undefined {
   const message = waiting[0]?.message;
   switch (message?.body.kind) {
+    case "user":
+      return saysNothing(message) ? { act: "settle", message, reason: SAYS_NOTHING } : undefined;
     case "system":
     case "report": {
       if (!isSilent(message.body)) return undefined;
@@ -136,7 +141,9 @@ function withoutRun(waiting: readonly Waiting[]): Choice | undefined {
 
 const mayInterrupt = ({ body }: Message): boolean => body.kind !== "report" && body.kind !== "trigger";
 
-const isRunnable = ({ body }: Message): boolean =>
+const isRunnable = (message: Message): boolean => !saysNothing(message) && needsRun(message);
+
+const needsRun = ({ body }: Message): boolean =>
   !isSilent(body) &&
   (body.kind === "user" || body.kind === "report" || body.kind === "trigger" || body.kind === "system");
 
