@@ -356,7 +356,7 @@ describe("streams of events", () => {
     });
     for (const user of people) {
       const { id } = await expect
-        .poll(() => agentOf(user).catch(() => ({ id: undefined })))
+        .poll(() => agentOf(user).catch(() => undefined), { timeout: 20_000 })
         .toHaveProperty("id")
         .then(() => agentOf(user));
       await expect
