@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Nest, Nest as NestOf } from "../agents/engine.test-kit.ts";
 import { seedAgent } from "../agents/seed-agent.ts";
-import { recipientOf, accept as take } from "./accept.ts";
+import { recipientOf, STALE_TRACES, staleTraceKey, accept as take } from "./accept.ts";
 
 const HORIZON = 1_000_000;
 
@@ -85,9 +85,15 @@ describe("accept", () => {
     const sentAt = nest.clock.now() - HORIZON - 1;
     expect(await accept({ source: { ...source, sentAt } })).toEqual({ status: "stale" });
     expect(await kept()).toEqual([]);
-    const trace = await nest.store.fact('stale:["test","","ann","1",0]');
+    const trace = await nest.store.fact(staleTraceKey('["test","","ann","1",0]'));
     expect(JSON.parse(trace ?? "{}")).toMatchObject({ source: { messageId: "1", sentAt } });
     expect(await accept({ source: { ...source, sentAt: sentAt + 1 } })).toMatchObject({ status: "accepted" });
+  });
+
+  it("keeps a bounded number of such traces, whatever comes", () => {
+    const keys = new Set(Array.from({ length: 20_000 }, (_, n) => staleTraceKey(`["test","","ann","${n}",0]`)));
+    expect(keys.size).toBeLessThanOrEqual(STALE_TRACES);
+    expect(keys.size).toBeGreaterThan(STALE_TRACES / 2);
   });
 
   it("keeps a channel's offset together with the message, or neither", async () => {

@@ -101,9 +101,19 @@ async function commitKnown(store: AcceptPorts["store"], change: Change) {
   }
 }
 
+/** So many traces of what came too late are kept: a newer one takes the place of an older one. */
+export const STALE_TRACES = 1_000;
+
+/** The fact a trace is kept under: the same for the same message. */
+export function staleTraceKey(name: string): string {
+  let hash = 0;
+  for (const letter of name) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) >>> 0;
+  return `stale:${hash % STALE_TRACES}`;
+}
+
 /** A message older than its channel may redeliver is refused, and leaves a trace (M5). */
 async function traceStale({ store, ids, clock }: AcceptPorts, message: NewMessage): Promise<void> {
-  const key = `stale:${dedupeKey(message) ?? ids.uuid()}`;
+  const key = staleTraceKey(dedupeKey(message) ?? ids.uuid());
   const value = JSON.stringify({ source: message.source, refusedAt: clock.now() });
   await store.commit({
     id: ids.change(),
