@@ -266,7 +266,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "a node that has fallen silent is taken for dead at once",
     law: "M13",
     scenario: "silences",
-    seeds: 20,
+    seeds: 40,
     ports: reading((store) => ({
       nodes: async () => (await store.nodes()).map((one) => ({ ...one, left: !one.returned })),
     })),

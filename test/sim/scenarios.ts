@@ -289,8 +289,8 @@ export const SCENARIOS: readonly Scenario[] = [
     nodes: [3, 3],
     crashes: [0, 0],
     pauses: [2, 4],
-    clockJumps: [8, 14],
-    workload: { burst: [1, 1], directives: { slow: 0.8 } },
+    clockJumps: [16, 28],
+    workload: { burst: [1, 1], directives: { slow: 0.9 } },
   }),
   scenario("frozen-senders", "nodes paused around a send, on channels that can be asked", {
     nodes: [2, 2],
