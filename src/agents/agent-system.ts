@@ -94,7 +94,7 @@ export class AgentSystem {
         posted: (results) => this.#wakePosted(results),
         runOf: (agentId) => this.#crowd.get(agentId)?.run?.id,
         outsideLane: (agentId, wait) => this.#crowd.get(agentId)?.outsideLane(wait) ?? wait,
-        onRunEnd: (listener) => this.events.listen((event) => event.type === "end" && listener(event.runId)),
+        onRunEnd: (listener) => this.events.listenToEnds(({ runId }) => listener(runId)),
         node: () => (this.#host ? this.node : undefined),
         shared,
       },

@@ -44,7 +44,7 @@ export async function waitForRun(
 ): Promise<RunEnd> {
   const { promise, resolve } = Promise.withResolvers<RunEnd>();
   let open = true;
-  const stop = events.listen((event) => {
+  const stop = events.listenToEnds((event) => {
     if (event.runId === runId && event.type === "end") {
       resolve({ status: "ended", outcome: event.result.outcome, result: event.result });
     }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AgentId, RunId } from "../core/ids.ts";
 import { silentLog } from "../core/log.ts";
+import type { RunResult } from "../core/run.ts";
 import { type RunEvent, RunEvents } from "./events.ts";
 
 const about = (run: string) => ({ agentId: "a" as AgentId, runId: run as RunId, attempt: 1, step: 1 });
@@ -42,4 +43,25 @@ describe("run events", () => {
     events.emit(about("r1"), { type: "step" });
     expect(seen).toEqual(["one", "two", "two"]);
   });
+});
+
+it("tells who waits for ends of these alone, and makes nothing of the words in between for them", () => {
+  const events = new RunEvents(silentLog);
+  const heard: string[] = [];
+  const stop = events.listenToEnds(({ type, runId, seq }) => heard.push(`${type} ${runId} ${seq}`));
+  const end = { type: "end", result: {} as RunResult } as const;
+  const delta = {
+    type: "delta",
+    stream: "text",
+    get text(): string {
+      throw new TypeError("nobody wants to know");
+    },
+  } as const;
+  events.emit(about("r1"), { type: "start" });
+  events.emit(about("r1"), delta);
+  events.emit(about("r1"), end);
+  events.pass({ ...end, ...about("r2"), seq: 9 });
+  stop();
+  events.emit(about("r3"), end);
+  expect(heard).toEqual(["end r1 3", "end r2 9"]);
 });

@@ -38,6 +38,7 @@ export class RunEvents {
   readonly #listeners = new Set<RunListener>();
   readonly #ownListeners = new Set<RunListener>();
   readonly #passedListeners = new Set<RunListener>();
+  readonly #endListeners = new Set<RunListener>();
   readonly #seqs = new Map<RunId, number>();
 
   constructor(log: Log) {
@@ -62,20 +63,29 @@ export class RunEvents {
     return () => this.#passedListeners.delete(listener);
   }
 
+  /** Only ends of runs, wherever they happened: who waits for no more makes nobody tell every word. */
+  listenToEnds(listener: RunListener): () => void {
+    this.#endListeners.add(listener);
+    return () => this.#endListeners.delete(listener);
+  }
+
   /** Tells listeners of an event that happened on another node, as it was numbered there. */
   pass(event: RunEvent): void {
     this.#tell(this.#passedListeners, event);
     this.#tell(this.#listeners, event);
+    if (event.type === "end") this.#tell(this.#endListeners, event);
   }
 
   emit(about: { agentId: AgentId; runId: RunId; attempt: number; step: number }, body: RunEventBody): void {
     const seq = (this.#seqs.get(about.runId) ?? 0) + 1;
     if (body.type === "end") this.#seqs.delete(about.runId);
     else this.#seqs.set(about.runId, seq);
-    if (this.#listeners.size === 0 && this.#ownListeners.size === 0) return;
+    const isEnd = body.type === "end";
+    if (this.#listeners.size === 0 && this.#ownListeners.size === 0 && !isEnd) return;
     const event = { ...body, ...about, seq } as RunEvent;
     this.#tell(this.#ownListeners, event);
     this.#tell(this.#listeners, event);
+    if (isEnd) this.#tell(this.#endListeners, event);
   }
 
   #tell(listeners: ReadonlySet<RunListener>, event: RunEvent): void {
