@@ -52,6 +52,7 @@ export class Answers {
   readonly #elsewhere: AwaitEnds | undefined;
   readonly #waits: Waits<Answer>;
   readonly #gone = new AbortController();
+  #pause: Promise<void> | undefined;
 
   constructor(
     ports: Ports,
@@ -113,7 +114,7 @@ export class Answers {
       const wait = { timeoutMs: Math.max(0, timeoutMs - gone), signal, ofRun: runId !== undefined };
       const waiting = this.#waits.wait(messageId(agentId, seq), wait);
       // It may have ended before we began to wait, or on another node.
-      void this.#lookUp(agentId, seq);
+      void this.#lookUp(agentId, seq, posted.status === "accepted");
       const answer = await (actor ? actor.outsideLane(waiting) : waiting);
       return answer.result ? answer : await this.#answerTo(await store.message(agentId, seq));
     } finally {
@@ -164,10 +165,12 @@ export class Answers {
   }
 
   /** Looks in the store as long as somebody waits. */
-  async #lookUp(agentId: AgentId, seq: number): Promise<void> {
+  async #lookUp(agentId: AgentId, seq: number, isNew = false): Promise<void> {
     const key = messageId(agentId, seq);
     let stop: (() => void) | undefined;
-    let nudge = new AbortController();
+    let nudge = Promise.withResolvers<void>();
+    // What was accepted just now and is worked on here is told here.
+    if (isNew && this.#actorOf(agentId)) await this.#soon();
     while (this.#waits.has(key)) {
       try {
         const message = await this.#ports.store.message(agentId, seq);
@@ -176,14 +179,21 @@ export class Answers {
           this.#waits.settle(key, await this.#answerTo(message));
           break;
         }
-        if (!this.#actorOf(agentId)) stop ??= this.#elsewhere?.awaitEnd(agentId, () => nudge.abort());
+        if (!this.#actorOf(agentId)) stop ??= this.#elsewhere?.awaitEnd(agentId, () => nudge.resolve());
       } catch (error) {
         this.#ports.log.warn("could not look a message up", { id: key, error: errorText(error) });
       }
-      const { signal } = this.#gone;
-      await sleep(this.#ports.clock, LOOK_AGAIN_MS, stop ? AbortSignal.any([signal, nudge.signal]) : signal);
-      if (nudge.signal.aborted) nudge = new AbortController();
+      await (stop ? Promise.race([this.#soon(), nudge.promise]) : this.#soon());
+      nudge = Promise.withResolvers();
     }
     stop?.();
+  }
+
+  /** One timer for all who wait, however many. */
+  #soon(): Promise<void> {
+    this.#pause ??= sleep(this.#ports.clock, LOOK_AGAIN_MS, this.#gone.signal).then(() => {
+      this.#pause = undefined;
+    });
+    return this.#pause;
   }
 }
