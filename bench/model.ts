@@ -14,8 +14,9 @@ import type { Bench } from "./report.ts";
 import { median } from "./statistics.ts";
 
 const ROUNDS = 5;
-const PEOPLE = 40;
-const TURNS = 15;
+/** So many that each way is busy all the time: who idles reads a stream in smaller portions, which costs more each. */
+const PEOPLE = 100;
+const TURNS = 10;
 const LENGTHS = [200, 50] as const;
 const WAYS: readonly Way[] = ["fetch", "port", "engine", "library-completions", "port-anthropic"];
 

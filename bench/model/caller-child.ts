@@ -11,6 +11,7 @@ import { silentLog } from "../../src/core/log.ts";
 import type { Model, ModelMessage } from "../../src/core/model.ts";
 import { callPiAi } from "../../src/models/pi-ai/pi-ai-call.ts";
 import { openModels } from "../../src/node/open-models.ts";
+import { DEFAULT_LANES } from "../../src/runs/lanes.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open-store.ts";
 import { systemClock } from "../../src/world/system-clock.ts";
 import { systemIds } from "../../src/world/system-ids.ts";
@@ -132,7 +133,12 @@ async function throughEngine(): Promise<Turn> {
       files: { write: async (name) => name, read: async () => undefined },
       connectors: new Map([[connector.name, connector]]),
     },
-    { nodeName: "bench", voice: (agent) => ({ ...models.choose(agent), system: SYSTEM }) },
+    {
+      nodeName: "bench",
+      // As many calls at once as the port alone makes.
+      lanes: { ...DEFAULT_LANES, main: PEOPLE },
+      voice: (agent) => ({ ...models.choose(agent), system: SYSTEM }),
+    },
   );
   await system.load();
   await system.start();
