@@ -39,7 +39,7 @@ const BARRIERS: ReadonlySet<Op["op"]> = new Set([
 ]);
 /** From so many changes in a group on, the next waits so long for company. */
 const BUSY = 4;
-const GATHER_MS = 3;
+const GATHER_MS = 1;
 /** How far the queue is searched for changes that may go now. */
 const SEARCH = 1_024;
 
