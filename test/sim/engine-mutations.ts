@@ -2,7 +2,7 @@
  * Deliberately broken worlds around the real engine. Its code has no switches, so it is broken through its ports: a store,
  * tools and connectors that do to it what a careless change of its own code would do. Each names the law that must find it.
  */
-import type { Change, Op } from "../../src/core/change.ts";
+import type { Change, Op, OpResult } from "../../src/core/change.ts";
 import type { AgentId, MessageId } from "../../src/core/ids.ts";
 import type { Ports } from "../../src/core/ports.ts";
 import type { CallRecord } from "../../src/core/run.ts";
@@ -108,14 +108,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     law: "L2",
     scenario: "shared-target",
     seeds: 30,
-    ports: committing(async (store, change) => {
-      const done = await store.commit(change);
-      if (!done.ok) return done;
-      const results = change.ops.map((op, index) =>
-        op.op === "delivery.add" ? ({ op: "delivery.add", next: op.delivery.id } as const) : done.results[index],
-      );
-      return { ok: true, results };
-    }),
+    ports: answering((op, said) => (op.op === "delivery.add" ? { op: "delivery.add", next: op.delivery.id } : said)),
   },
   {
     name: "said to be alone",
@@ -123,14 +116,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     law: "L2",
     scenario: "bursts",
     seeds: 30,
-    ports: committing(async (store, change) => {
-      const done = await store.commit(change);
-      if (!done.ok) return done;
-      const results = done.results.map((one) =>
-        one?.op === "message.post" ? ({ ...one, alone: true } as const) : one,
-      );
-      return { ok: true, results };
-    }),
+    ports: answering((_, said) => (said?.op === "message.post" ? { ...said, alone: true } : said)),
   },
   {
     name: "every tool safe",
@@ -325,6 +311,14 @@ function acknowledgingFirst(ports: Ports): Ports {
     return [name, { ...connector, start }] as const;
   });
   return { ...ports, connectors: new Map(connectors) };
+}
+
+/** A store that says something else of an op than what is true. */
+function answering(lie: (op: Op, said: OpResult | undefined) => OpResult | undefined): (ports: Ports) => Ports {
+  return committing(async (store, change) => {
+    const done = await store.commit(change);
+    return done.ok ? { ok: true, results: change.ops.map((op, index) => lie(op, done.results[index])) } : done;
+  });
 }
 
 /** The commit at rest in two: first everything but what is owed, then what is owed and the agent given back. */

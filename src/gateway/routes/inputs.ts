@@ -19,6 +19,8 @@ const wholeText = (max: number) =>
 
 export const limitQuery = (max: number, otherwise: number) => wholeText(max).pipe(z.int().min(1)).default(otherwise);
 export const numberQuery = (max: number = Number.MAX_SAFE_INTEGER) => wholeText(max).optional();
+/** How long somebody wants to wait, up to some minutes. */
+export const waitQuery = z.object({ timeoutMs: numberQuery(999_999) });
 
 /** By id or by session key. */
 export async function agentOf(desk: Desk, name: string): Promise<AgentRecord> {

@@ -11,7 +11,7 @@ import { ANSWERED, defineRoute } from "../route.ts";
 import { streamAgent } from "../streams/agent-stream.ts";
 import { parseEventId } from "../streams/event-id.ts";
 import { requireRoom } from "../streams/open-outlet.ts";
-import { agentOf, agentParams, runOf, runParams } from "./inputs.ts";
+import { agentOf, agentParams, runOf, runParams, waitQuery } from "./inputs.ts";
 
 export const runRoute = defineRoute({
   method: "GET",
@@ -38,13 +38,7 @@ export const waitRoute = defineRoute({
   tag: "runs",
   summary: "Wait for a run's end, 15 seconds or as long as said; always answers",
   params: runParams,
-  query: z.object({
-    timeoutMs: z
-      .string()
-      .regex(/^\d{1,6}$/)
-      .transform(Number)
-      .optional(),
-  }),
+  query: waitQuery,
   answers: { status: 200, holds: '`{ status: "ended" | "timeout" | "unknown", … }`' },
   async handle({ desk, params, query: { timeoutMs } }) {
     return { json: await desk.agents.waitForRun(params.run as RunId, timeoutMs) };

@@ -5,7 +5,7 @@ import { messageId } from "../../core/ids.ts";
 import { defineRoute } from "../route.ts";
 import { acceptOnce } from "./accept-once.ts";
 import { shownAgent } from "./agent-routes.ts";
-import { runParams } from "./inputs.ts";
+import { runParams, waitQuery } from "./inputs.ts";
 
 export const subagentsRoute = defineRoute({
   method: "GET",
@@ -42,13 +42,7 @@ export const waitForSubagentRoute = defineRoute({
   tag: "agents",
   summary: "Wait for a child's end, a minute or as long as said; always answers",
   params: runParams,
-  query: z.object({
-    timeoutMs: z
-      .string()
-      .regex(/^\d{1,6}$/)
-      .transform(Number)
-      .optional(),
-  }),
+  query: waitQuery,
   answers: { status: 200, holds: '`{ status: "ended" | "timeout" | "unknown", … }`' },
   handle: async ({ desk, params, query: { timeoutMs } }) => ({
     json: await desk.agents.subagents.wait(params.run, {
