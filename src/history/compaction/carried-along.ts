@@ -49,9 +49,13 @@ const textIn = (block: Block): readonly string[] => (block.type === "text" ? [bl
 /** In backticks: somebody marked it. */
 const marked = (text: string): readonly string[] => [...text.matchAll(/`([^`\n]+)`/gu)].map(([, one = ""]) => one);
 
-/** Addresses, uuids, tickets, hashes and the like: what a summary spoils by a single letter. */
+/**
+ * URLs, mail addresses, uuids, tickets and hashes: a summary that changes one letter makes them useless. Linear (L14):
+ * each alternative starts at a boundary, so a long run of letters is read once and not from each of its letters, and the
+ * parts of a mail address have the lengths that mail allows.
+ */
 const SHAPED =
-  /https?:\/\/[^\s<>"'`)\]]+|[\w.+-]+@[\w-]+\.[\w.-]+|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[A-Z][A-Z0-9]+-\d+\b|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b/gu;
+  /https?:\/\/[^\s<>"'`)\]]+|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]{1,190}|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[A-Z][A-Z0-9]{1,31}-\d{1,32}\b|\b(?=[0-9a-f]{0,39}\d)(?=[0-9a-f]{0,39}[a-f])[0-9a-f]{7,40}\b/gu;
 
 /** Each once, at its last place; the newest that fit. */
 function newest(texts: readonly string[], limit: { count: number; chars: number }): readonly string[] {
@@ -80,6 +84,24 @@ export function carriedText(summary: string, carried: Carried): string {
 const block = (tag: string, lines: readonly string[]): string =>
   lines.length === 0 ? "" : `\n\n<${tag}>\n${lines.join("\n")}\n</${tag}>`;
 
-/** The summary a model wrote, without what the program put behind it. */
-export const withoutCarried = (summary: string): string =>
-  summary.replace(/\n\n<(read-files|modified-files|identifiers|original-request)>\n[\s\S]*?\n<\/\1>/gu, "");
+const OPENING = /\n\n<(read-files|modified-files|identifiers|original-request)>\n/gu;
+
+/** The summary a model wrote, without the blocks that the program put behind it. Linear (L14): no search is repeated. */
+export function withoutCarried(summary: string): string {
+  const unclosed = new Set<string>();
+  let text = "";
+  let from = 0;
+  for (const opening of summary.matchAll(OPENING)) {
+    const [start, tag = ""] = opening;
+    if (opening.index < from || unclosed.has(tag)) continue;
+    const closing = `\n</${tag}>`;
+    const end = summary.indexOf(closing, opening.index + start.length - 1);
+    if (end === -1) {
+      unclosed.add(tag);
+      continue;
+    }
+    text += summary.slice(from, opening.index);
+    from = end + closing.length;
+  }
+  return text + summary.slice(from);
+}

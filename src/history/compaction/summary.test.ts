@@ -134,6 +134,35 @@ describe("what is carried along", () => {
     expect(identifiers.at(-1)).toBe("mark 399");
     expect(references).toHaveLength(60);
   });
+
+  it.each([
+    ["one unbroken word", "a".repeat(60_000)],
+    ["a word with dots", "a.".repeat(30_000)],
+    ["half an address", `a@${"a".repeat(60_000)}`],
+    ["addresses without an end", "a@".repeat(30_000)],
+    ["capital letters", "A".repeat(60_000)],
+    ["hexadecimal digits", "a1".repeat(30_000)],
+    ["open backticks", "`a\n".repeat(20_000)],
+    ["addresses of pages", "https://".repeat(8_000)],
+  ])("costs little for %s (L14)", (_, text) => {
+    const before = process.cpuUsage();
+    carriedAlong([says("user", text)]);
+    const { user, system } = process.cpuUsage(before);
+    expect(user + system).toBeLessThan(500_000);
+  });
+
+  it("costs little to take off again where blocks are opened and never closed (L14)", () => {
+    const summary = "\n\n<read-files>\n".repeat(40_000);
+    const before = process.cpuUsage();
+    expect(withoutCarried(summary)).toBe(summary);
+    const { user, system } = process.cpuUsage(before);
+    expect(user + system).toBeLessThan(500_000);
+  });
+
+  it("is found at the end of a long unbroken text too", () => {
+    const { references } = carriedAlong([says("user", `${"a".repeat(300_000)},me@example.test`)]);
+    expect(references).toEqual(["me@example.test"]);
+  });
 });
 
 test("a text is cut in its middle and never inside a character", () => {
