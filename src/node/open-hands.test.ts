@@ -40,7 +40,7 @@ async function make(descriptor: AgentDescriptor, profile = "main"): Promise<Agen
 
 const open = (text = "{}", rest: Partial<HandsOptions> = {}) => {
   const { config } = parseConfig({ text, file: "rookery.json5", env: {} });
-  return openHands({ config, paths, clock: systemClock, ...rest });
+  return openHands({ config, paths, clock: systemClock, store, ...rest });
 };
 
 describe("the hands of a node", () => {

@@ -5,11 +5,16 @@ import type { Config } from "../config/config-schema.ts";
 import type { HomePaths } from "../config/paths.ts";
 import type { AgentRecord } from "../core/agent.ts";
 import type { Clock } from "../core/clock.ts";
+import { isOwner } from "../core/session-key.ts";
 import type { SwarmRecord } from "../core/swarm.ts";
 import type { Tool, ToolHost } from "../core/tool.ts";
+import { type OwnerReader, worksForOwner } from "../tools/agents/relations.ts";
 import { currentTimeTool } from "../tools/current-time.ts";
+import type { Places } from "../tools/files/allowed-path.ts";
 import { fileTools } from "../tools/files/file-tools.ts";
+import { isOwnersOnly, ownersOnly } from "../tools/owners-only.ts";
 import { toolHost } from "../tools/tool-host.ts";
+import { guardedFilesOf } from "./guarded-workspace-files.ts";
 import { zoneOf } from "./open-budgets.ts";
 import type { PermanentAgents } from "./permanent-agents.ts";
 import { workspaceReaders } from "./read-workspace-file.ts";
@@ -24,6 +29,8 @@ export interface HandsOptions {
   readonly config: Config;
   readonly paths: HomePaths;
   readonly clock: Clock;
+  /** Tells for whom an agent works. */
+  readonly store: OwnerReader;
   /** Those every prompt lists. Default: none. */
   readonly permanentAgents?: PermanentAgents["list"];
   readonly systemAgents?: ReadonlyMap<string, SystemAgent>;
@@ -38,22 +45,39 @@ export interface HandsOptions {
 }
 
 export function openHands(options: HandsOptions): Hands {
-  const { config, paths, clock, permanentAgents, systemAgents, swarmNamed, more = [], older, tools } = options;
+  const {
+    config,
+    paths,
+    clock,
+    store,
+    permanentAgents,
+    systemAgents,
+    swarmNamed,
+    more = [],
+    older = [],
+    tools,
+  } = options;
   const workspaceOf = openWorkspaces(config, paths);
   const readerOf = workspaceReaders(() => clock.now());
-  const ownTools = toolHost({
-    tools: [
-      currentTimeTool(clock, () => zoneOf(config)),
-      ...fileTools((agent) => {
-        const { readDirs, writeDirs } = agent.state.permissions ?? {};
-        return { workingDir: workspaceOf(agent), readDirs, writeDirs };
-      }),
-      ...more,
-    ],
-    older,
+  const forOwner = (agent: AgentRecord) => worksForOwner(store, config.owner, agent);
+  const placesOf = async (agent: AgentRecord): Promise<Places> => {
+    const { readDirs, writeDirs } = agent.state.permissions ?? {};
+    const guarded = (await forOwner(agent)) ? undefined : guardedFilesOf(config, paths, workspaceOf);
+    return { workingDir: workspaceOf(agent), readDirs, writeDirs, guarded };
+  };
+  const all = [currentTimeTool(clock, () => zoneOf(config)), ...fileTools(placesOf), ...more];
+  const made = toolHost({
+    tools: ownersOnly(all, forOwner),
+    older: ownersOnly(older, forOwner),
     nesting: config.subagents.maxDepth > 1,
     policyOf: (profile) => config.profiles[profile]?.tools,
   });
+  // A tool that would be denied is not shown to another person's agent; whoever calls it by name is told why.
+  const ownTools: ToolHost = {
+    list: (agent) =>
+      isGuest(agent, config) ? made.list(agent).filter((tool) => !isOwnersOnly(tool)) : made.list(agent),
+    find: made.find,
+  };
   const host = tools ?? ownTools;
   return {
     tools: host,
@@ -73,4 +97,10 @@ export function openHands(options: HandsOptions): Hands {
       });
     },
   };
+}
+
+/** A conversation with somebody else than the owner, or with several. */
+function isGuest({ descriptor }: AgentRecord, { owner }: Config): boolean {
+  if (descriptor.type !== "user") return false;
+  return (descriptor.peerKind ?? "dm") !== "dm" || !isOwner(descriptor, owner.accounts);
 }

@@ -123,7 +123,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       const { loadHands } = await import("./load-hands.ts");
       return loadHands(
         { agents: world, children: [() => started(agents), { store, clock }], triggers: timers.triggers },
-        { config, paths, clock, permanentAgents, systemAgents, swarmNamed, tools: givenTools },
+        { config, paths, clock, store, permanentAgents, systemAgents, swarmNamed, tools: givenTools },
       );
     });
     const ports: Ports = {

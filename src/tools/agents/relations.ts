@@ -6,12 +6,14 @@ import type { Config } from "../../config/config-schema.ts";
 import type { Relation } from "../../config/sections/agent-to-agent.ts";
 import type { AgentRecord } from "../../core/agent.ts";
 import { DeniedError } from "../../core/errors.ts";
-import type { AgentId } from "../../core/ids.ts";
+import type { AgentId, SessionKey } from "../../core/ids.ts";
 import { isOwner } from "../../core/session-key.ts";
 import type { StoreReader } from "../../core/store.ts";
 import type { Target } from "./find-target.ts";
 
-type Reader = Pick<StoreReader, "agent" | "agentFor">;
+type Reader = OwnerReader & Pick<StoreReader, "agentFor">;
+/** What it takes to find out for whom an agent works. */
+export type OwnerReader = Pick<StoreReader, "agent" | "agentByKey" | "job">;
 
 const DEEPEST = 64;
 
@@ -39,15 +41,21 @@ export async function isOwners(
 /**
  * Whether an agent works for whoever runs this installation: its tree begins with the owner's own conversation, or with
  * something the installation itself has started. Another person's agent does not, nor does one that serves a swarm's contact.
+ * A job's agent works for whoever made the job; where that conversation is gone, nobody can say that it was the owner's.
  */
 export async function worksForOwner(
-  store: Pick<StoreReader, "agent">,
+  store: OwnerReader,
   owner: Config["owner"],
   agent: AgentRecord,
+  depth = 0,
 ): Promise<boolean> {
-  const { type } = (await rootOf(store, agent)).descriptor;
-  if (type === "user") return isOwners(store, owner, agent);
-  return type !== "swarm" && type !== "subagent";
+  const { descriptor } = await rootOf(store, agent);
+  if (descriptor.type === "user") return isOwners(store, owner, agent);
+  if (descriptor.type !== "cron") return descriptor.type !== "swarm" && descriptor.type !== "subagent";
+  const key = (await store.job(descriptor.id))?.sessionKey;
+  if (key === undefined) return true;
+  const maker = await store.agentByKey(key as SessionKey);
+  return maker !== undefined && depth < DEEPEST && worksForOwner(store, owner, maker, depth + 1);
 }
 
 /** How another agent stands to this one. One may hold without the others; the dearest to find comes last. */

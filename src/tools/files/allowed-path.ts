@@ -5,6 +5,7 @@
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { DeniedError, InvalidInputError } from "../../core/errors.ts";
 import { codeOf, type Disk } from "./disk.ts";
+import { checkGuarded, type GuardedFiles } from "./guarded-files.ts";
 
 /** Where an agent may read and write. Writing implies reading. */
 export interface Places {
@@ -12,6 +13,8 @@ export interface Places {
   readonly workingDir: string;
   readonly readDirs?: readonly string[];
   readonly writeDirs?: readonly string[];
+  /** What it must not write even there. Absent: nothing. */
+  readonly guarded?: GuardedFiles;
 }
 
 export type Access = "read" | "write";
@@ -42,11 +45,12 @@ export interface RealPath {
   readonly missing: readonly string[];
 }
 
-/** Throws `DeniedError` where the path leads outside, whether or not anything is there. */
+/** Throws `DeniedError` where the path leads outside or to a guarded file, whether or not anything is there. */
 export async function allowedPath(disk: Disk, places: Places, path: string, access: Access): Promise<RealPath> {
   checkPathText(path);
   const real = await realPathOf(disk, resolve(places.workingDir, path));
   await checkInside(disk, places, real.existing, access);
+  if (access === "write") await checkWritable(disk, places, pathText(real));
   return real;
 }
 
@@ -58,6 +62,13 @@ export async function checkInside(disk: Disk, places: Places, real: string, acce
     if (realRoot !== undefined && isInside(realRoot, real)) return;
   }
   throw new DeniedError("Path is outside the allowed directories.");
+}
+
+/** Throws `DeniedError` where a real path is a guarded file, seen from any directory the agent writes in. */
+export async function checkWritable(disk: Disk, places: Places, real: string): Promise<void> {
+  const { guarded, workingDir, writeDirs = [] } = places;
+  if (!guarded) return;
+  await checkGuarded(disk, { ...guarded, roots: [workingDir, ...writeDirs, ...guarded.roots] }, real);
 }
 
 /** Both real. `/home/ws-other` is not inside `/home/ws`. */
@@ -78,5 +89,5 @@ async function realPathOf(disk: Disk, path: string): Promise<RealPath> {
   }
 }
 
-/** A real path with names behind it, for messages. */
+/** A real path with names behind it. */
 export const pathText = ({ existing, missing }: RealPath): string => join(existing, ...missing);

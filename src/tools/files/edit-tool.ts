@@ -27,7 +27,7 @@ export const editTool = ({ disk, placesOf }: FileToolWorld): Tool<z.infer<typeof
   maxOutput: 1_000,
   async execute({ path, oldText, newText, all = false }, { agent }) {
     if (oldText === newText) throw new InvalidInputError("The old and the new text are the same.");
-    const places = placesOf(agent);
+    const places = await placesOf(agent);
     const { text, stats } = await readText(disk, places, path);
     const parts = text.split(oldText);
     const found = parts.length - 1;

@@ -5,5 +5,5 @@ import type { Disk } from "./disk.ts";
 
 export interface FileToolWorld {
   readonly disk: Disk;
-  placesOf(agent: AgentRecord): Places;
+  placesOf(agent: AgentRecord): Places | Promise<Places>;
 }

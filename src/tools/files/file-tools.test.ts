@@ -405,6 +405,21 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
     },
   );
 
+  it.each(["write", "edit"])("by a link to a guarded directory far up in the path: %s", async (name) => {
+    places = { workingDir: ws, guarded: { roots: [], files: [], directories: ["cron"] } };
+    for (const top of ["d", "cron"]) {
+      mkdirSync(join(ws, top, "e"), { recursive: true });
+      writeFileSync(join(ws, top, "e", "f.txt"), "e");
+    }
+    const disk2 = swapping(() => {
+      renameSync(join(ws, "d"), join(ws, "moved"));
+      symlinkSync("cron", join(ws, "d"));
+    });
+    const input = { path: "d/e/f.txt", content: "taken over", oldText: "e", newText: "E" };
+    await expect(call(name, input, disk2)).rejects.toThrow("only the owner's agents can write it");
+    expect(readFileSync(join(ws, "cron", "e", "f.txt"), "utf8")).toBe("e");
+  });
+
   it("by a link that is there only while the file is opened", async () => {
     mkdirSync(join(ws, "d"));
     writeFileSync(join(ws, "d", "secret.txt"), "mine");

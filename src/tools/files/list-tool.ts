@@ -21,7 +21,7 @@ export const listTool = ({ disk, placesOf }: FileToolWorld): Tool<z.infer<typeof
   parallel: true,
   maxOutput: 40_000,
   async execute({ path = "." }, { agent }) {
-    const directory = await openDirectory(disk, placesOf(agent), path);
+    const directory = await openDirectory(disk, await placesOf(agent), path);
     try {
       const entries = await disk.readdir(directory.at("."));
       entries.sort((a, b) => (a.name < b.name ? -1 : 1));

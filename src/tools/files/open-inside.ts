@@ -6,7 +6,7 @@ import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { DeniedError, InvalidInputError, NotFoundError } from "../../core/errors.ts";
-import { type Access, allowedPath, checkInside, type Places } from "./allowed-path.ts";
+import { type Access, allowedPath, checkInside, checkWritable, type Places } from "./allowed-path.ts";
 import { codeOf, DIRECTORY, type Disk, READ } from "./disk.ts";
 
 export interface OpenedFile {
@@ -69,6 +69,12 @@ export async function openParent(
     } finally {
       await parent.handle.close();
     }
+  }
+  try {
+    await checkWritable(disk, places, join(directory.path, name));
+  } catch (error) {
+    await directory.handle.close();
+    throw error;
   }
   return { directory, name };
 }

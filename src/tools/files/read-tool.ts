@@ -24,7 +24,7 @@ export const readTool = ({ disk, placesOf }: FileToolWorld): Tool<z.infer<typeof
   // What is shown is bounded here, with a note that says how to go on; the note needs room too.
   maxOutput: MAX_READ_CHARACTERS + 500,
   async execute({ path, offset = 1, limit = MAX_READ_LINES }, { agent }) {
-    const { text } = await readText(disk, placesOf(agent), path);
+    const { text } = await readText(disk, await placesOf(agent), path);
     return { content: [{ type: "text", text: portion(text, path, offset, limit) }] };
   },
 });

@@ -22,7 +22,7 @@ export const writeTool = ({ disk, placesOf }: FileToolWorld): Tool<z.infer<typeo
   maxOutput: 1_000,
   async execute({ path, content }, { agent }) {
     checkSize(content, path);
-    const { created, bytes } = await writeInside(disk, placesOf(agent), path, content);
+    const { created, bytes } = await writeInside(disk, await placesOf(agent), path, content);
     return { content: [{ type: "text", text: `${created ? "Wrote" : "Replaced"} ${path} (${bytes} bytes).` }] };
   },
 });
