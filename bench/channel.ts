@@ -1,5 +1,5 @@
 /** The channel of benches: whatever is said comes from the bench itself, and answers go back to it at once. */
-import type { Connector, ConnectorHost } from "../src/core/connector.ts";
+import type { Connector, ConnectorHost } from "../src/core/ports/connector.ts";
 
 export interface Channel {
   readonly connector: Connector;

@@ -2,14 +2,15 @@
  * What it costs to build a context: of 5,000 entries after a compaction, against the kept part alone. In memory, so that no
  * disk is measured; the time of the processor, the median of many rounds.
  */
-import { seedAgent } from "../src/agents/seed-agent.ts";
-import { type Entry, entryLine } from "../src/core/entry.ts";
+
+import { openMemoryStore } from "../src/adapters/store/sqlite/open-store.ts";
+import { systemIds } from "../src/adapters/system/system-ids.ts";
+import { type Entry, entryLine } from "../src/core/history/entry.ts";
 import type { AgentId, EntryId } from "../src/core/ids.ts";
-import type { Store } from "../src/core/store.ts";
-import { buildHistoryContext } from "../src/history/context.ts";
-import { type Bare, chain } from "../src/history/entries.ts";
-import { openMemoryStore } from "../src/store/sqlite/open-store.ts";
-import { systemIds } from "../src/world/system-ids.ts";
+import type { Store } from "../src/core/store/store.ts";
+import { buildHistoryContext } from "../src/engine/context/context.ts";
+import { type Bare, chain } from "../src/engine/context/entries.ts";
+import { seedAgent } from "../src/engine/context/seed-agent.ts";
 import type { Bench } from "./report.ts";
 import { median } from "./statistics.ts";
 

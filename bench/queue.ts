@@ -1,11 +1,12 @@
 /** What it costs to take the next message with ten waiting, and with ten thousand. In memory, so that no disk is measured. */
-import { AgentSystem } from "../src/agents/agent-system.ts";
+
+import { openMemoryStore } from "../src/adapters/store/sqlite/open-store.ts";
+import { systemClock } from "../src/adapters/system/system-clock.ts";
+import { systemIds } from "../src/adapters/system/system-ids.ts";
 import { parseConfig } from "../src/config/parse-config.ts";
-import { silentLog } from "../src/core/log.ts";
-import type { Model } from "../src/core/model.ts";
-import { openMemoryStore } from "../src/store/sqlite/open-store.ts";
-import { systemClock } from "../src/world/system-clock.ts";
-import { systemIds } from "../src/world/system-ids.ts";
+import { silentLog } from "../src/core/ports/log.ts";
+import type { Model } from "../src/core/ports/model.ts";
+import { AgentSystem } from "../src/engine/agents/agent-system.ts";
 import type { Bench } from "./report.ts";
 import { median } from "./statistics.ts";
 

@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openPostgresStore } from "../src/store/postgres/open-store.ts";
-import { openSqliteStore } from "../src/store/sqlite/open-store.ts";
+import { openPostgresStore } from "../src/adapters/store/postgres/open-store.ts";
+import { openSqliteStore } from "../src/adapters/store/sqlite/open-store.ts";
 import { startServer } from "../test/postgres/server.ts";
 import type { Bench, Figure, Goal } from "./report.ts";
 import { claimCosts } from "./scale/claims.ts";

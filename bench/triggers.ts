@@ -5,16 +5,16 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { AgentSystem } from "../src/agents/agent-system.ts";
+import { systemClock } from "../src/adapters/system/system-clock.ts";
+import { systemIds } from "../src/adapters/system/system-ids.ts";
+import { openEmbeddedStore } from "../src/app/node/open-embedded-store.ts";
 import { homePaths } from "../src/config/paths.ts";
-import type { Op } from "../src/core/change.ts";
-import type { CronJob } from "../src/core/job.ts";
-import { silentLog } from "../src/core/log.ts";
-import type { Model } from "../src/core/model.ts";
-import { openEmbeddedStore } from "../src/node/open-embedded-store.ts";
-import { Triggers } from "../src/triggers/triggers.ts";
-import { systemClock } from "../src/world/system-clock.ts";
-import { systemIds } from "../src/world/system-ids.ts";
+import { silentLog } from "../src/core/ports/log.ts";
+import type { Model } from "../src/core/ports/model.ts";
+import type { CronJob } from "../src/core/schedule/job.ts";
+import type { Op } from "../src/core/store/change.ts";
+import { AgentSystem } from "../src/engine/agents/agent-system.ts";
+import { Triggers } from "../src/engine/triggers/triggers.ts";
 import type { Bench } from "./report.ts";
 import { median } from "./statistics.ts";
 

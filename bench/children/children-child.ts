@@ -4,16 +4,16 @@
  * same runs and tell nobody.
  */
 import { z } from "zod";
-import { AgentSystem } from "../../src/agents/agent-system.ts";
-import { createSessionsSpawnTool } from "../../src/agents/subagents/spawn-tools.ts";
+import { openSqliteStore } from "../../src/adapters/store/sqlite/open-store.ts";
+import { systemClock } from "../../src/adapters/system/system-clock.ts";
+import { systemIds } from "../../src/adapters/system/system-ids.ts";
+import { createSessionsSpawnTool } from "../../src/adapters/tools/subagents/spawn-tools.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
-import type { Block } from "../../src/core/entry.ts";
-import { silentLog } from "../../src/core/log.ts";
-import type { Model, ModelResult } from "../../src/core/model.ts";
-import type { Tool } from "../../src/core/tool.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open-store.ts";
-import { systemClock } from "../../src/world/system-clock.ts";
-import { systemIds } from "../../src/world/system-ids.ts";
+import type { Block } from "../../src/core/history/entry.ts";
+import { silentLog } from "../../src/core/ports/log.ts";
+import type { Model, ModelResult } from "../../src/core/ports/model.ts";
+import type { Tool } from "../../src/core/ports/tool.ts";
+import { AgentSystem } from "../../src/engine/agents/agent-system.ts";
 
 export interface Ended {
   /** From the moment they are let go until the last of them has ended and, where it reports, its report has arrived. */

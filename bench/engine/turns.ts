@@ -2,13 +2,14 @@
  * The whole engine on a file, a model that answers at once, people who each say their next
  * word when the last one was answered. Says how many turns a second it made, what they cost, and what the process weighs.
  */
-import { AgentSystem } from "../../src/agents/agent-system.ts";
-import { silentLog } from "../../src/core/log.ts";
-import type { Model } from "../../src/core/model.ts";
-import type { Store } from "../../src/core/store.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open-store.ts";
-import { systemClock } from "../../src/world/system-clock.ts";
-import { systemIds } from "../../src/world/system-ids.ts";
+
+import { openSqliteStore } from "../../src/adapters/store/sqlite/open-store.ts";
+import { systemClock } from "../../src/adapters/system/system-clock.ts";
+import { systemIds } from "../../src/adapters/system/system-ids.ts";
+import { silentLog } from "../../src/core/ports/log.ts";
+import type { Model } from "../../src/core/ports/model.ts";
+import type { Store } from "../../src/core/store/store.ts";
+import { AgentSystem } from "../../src/engine/agents/agent-system.ts";
 import { channelTo } from "../channel.ts";
 
 export interface Turns {

@@ -1,7 +1,7 @@
 /** The other side of the writer-thread experiment: commits what arrives through the store's own group commit. */
 import { parentPort, workerData } from "node:worker_threads";
-import type { Change, CommitResult } from "../../src/core/change.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open-store.ts";
+import { openSqliteStore } from "../../src/adapters/store/sqlite/open-store.ts";
+import type { Change, CommitResult } from "../../src/core/store/change.ts";
 
 const { home } = workerData as { home: string };
 const store = openSqliteStore({ home });

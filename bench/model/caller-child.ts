@@ -3,18 +3,18 @@
  * cost in CPU time, all that the process did included.
  */
 
-import { AgentSystem } from "../../src/agents/agent-system.ts";
+import { openModels } from "../../src/adapters/models/open-models.ts";
+import { callPiAi } from "../../src/adapters/models/pi-ai/pi-ai-call.ts";
+import { openSqliteStore } from "../../src/adapters/store/sqlite/open-store.ts";
+import { systemClock } from "../../src/adapters/system/system-clock.ts";
+import { systemIds } from "../../src/adapters/system/system-ids.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
 import { homePaths } from "../../src/config/paths.ts";
-import type { Connector, ConnectorHost } from "../../src/core/connector.ts";
-import { silentLog } from "../../src/core/log.ts";
-import type { Model, ModelMessage } from "../../src/core/model.ts";
-import { callPiAi } from "../../src/models/pi-ai/pi-ai-call.ts";
-import { openModels } from "../../src/node/open-models.ts";
-import { DEFAULT_LANES } from "../../src/runs/lanes.ts";
-import { openSqliteStore } from "../../src/store/sqlite/open-store.ts";
-import { systemClock } from "../../src/world/system-clock.ts";
-import { systemIds } from "../../src/world/system-ids.ts";
+import type { Connector, ConnectorHost } from "../../src/core/ports/connector.ts";
+import { silentLog } from "../../src/core/ports/log.ts";
+import type { Model, ModelMessage } from "../../src/core/ports/model.ts";
+import { AgentSystem } from "../../src/engine/agents/agent-system.ts";
+import { DEFAULT_LANES } from "../../src/engine/runs/lanes.ts";
 
 export type Way = "fetch" | "port" | "engine" | "library-completions" | "port-anthropic";
 

@@ -1,7 +1,7 @@
 /** What claiming work costs, whatever the number of agents that rest: a portion that waits is claimed and given back. */
 import pg from "pg";
-import { openPostgresStore } from "../../src/store/postgres/open-store.ts";
-import { systemIds } from "../../src/world/system-ids.ts";
+import { openPostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
+import { systemIds } from "../../src/adapters/system/system-ids.ts";
 import { median } from "../statistics.ts";
 import { agentIdOf, messageOf, seedOf } from "../store/workload.ts";
 

@@ -3,10 +3,10 @@
  * the parent over pipes.
  */
 import { createInterface } from "node:readline";
+import { openNode } from "../../src/app/node/open-node.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
 import { homePaths } from "../../src/config/paths.ts";
-import type { Model } from "../../src/core/model.ts";
-import { openNode } from "../../src/node/open-node.ts";
+import type { Model } from "../../src/core/ports/model.ts";
 import { channelTo } from "../channel.ts";
 
 const [home = "", sharedStore = "", lane = "64", modelMs = "200"] = process.argv.slice(2);

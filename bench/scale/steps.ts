@@ -2,8 +2,9 @@
  * Durable steps per second: each step of an agent appends an entry of 500 bytes, puts the state, settles a message and sends
  * one to another agent, in one commit.
  */
-import type { Store } from "../../src/core/store.ts";
-import { systemIds } from "../../src/world/system-ids.ts";
+
+import { systemIds } from "../../src/adapters/system/system-ids.ts";
+import type { Store } from "../../src/core/store/store.ts";
 import { agentIdOf, leafOf, lineOf, messageOf, seedOf, stateOf } from "../store/workload.ts";
 
 export interface Steps {

@@ -4,8 +4,8 @@
  * the least that could be called a durable message, for information.
  */
 import { DatabaseSync } from "node:sqlite";
-import { openDatabase } from "../../src/store/sqlite/database.ts";
-import { systemIds } from "../../src/world/system-ids.ts";
+import { openDatabase } from "../../src/adapters/store/sqlite/database.ts";
+import { systemIds } from "../../src/adapters/system/system-ids.ts";
 import { dedupeKeyOf, KEEP_UNTIL, keyOf, leafOf, lineOf, messageOf, seedOf, stateOf, WRITERS } from "./workload.ts";
 
 const GROUP = 100;

@@ -1,5 +1,5 @@
 /** Run in a process of its own: opens a home's store, claims what is busy, and says how long it took and what it weighs. */
-import { openSqliteStore } from "../../src/store/sqlite/open-store.ts";
+import { openSqliteStore } from "../../src/adapters/store/sqlite/open-store.ts";
 
 const home = process.argv[2];
 if (home === undefined) throw new Error("Which home?");

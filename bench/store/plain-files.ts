@@ -1,8 +1,8 @@
 /** What the plain files add: the same work on two homes in turns, one of them with its mirror. */
 import { join } from "node:path";
-import { silentLog } from "../../src/core/log.ts";
-import { type MirrorHandle, startMirror } from "../../src/store/plain-files/start-mirror.ts";
-import { DATABASE_FILE, openSqliteStore } from "../../src/store/sqlite/open-store.ts";
+import { type MirrorHandle, startMirror } from "../../src/adapters/store/files/start-mirror.ts";
+import { DATABASE_FILE, openSqliteStore } from "../../src/adapters/store/sqlite/open-store.ts";
+import { silentLog } from "../../src/core/ports/log.ts";
 import { median } from "../statistics.ts";
 import { populate, spread } from "./population.ts";
 import { type StoreWriters, storeWriters } from "./through-store.ts";

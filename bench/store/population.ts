@@ -1,9 +1,9 @@
 /** Fills a home: with many agents, or with agents of a long history. */
 import { closeSync, fsyncSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { openDatabase } from "../../src/store/sqlite/database.ts";
-import { DATABASE_FILE, openSqliteStore } from "../../src/store/sqlite/open-store.ts";
-import { systemIds } from "../../src/world/system-ids.ts";
+import { openDatabase } from "../../src/adapters/store/sqlite/database.ts";
+import { DATABASE_FILE, openSqliteStore } from "../../src/adapters/store/sqlite/open-store.ts";
+import { systemIds } from "../../src/adapters/system/system-ids.ts";
 import { leafOf, lineOf, seedOf } from "./workload.ts";
 
 const PER_CHANGE = 500;

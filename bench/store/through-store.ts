@@ -1,8 +1,9 @@
 /** The workload through our store: 100 writers, each with an agent of its own, each message two commits. */
-import type { Op } from "../../src/core/change.ts";
+
+import { systemIds } from "../../src/adapters/system/system-ids.ts";
 import type { Ids } from "../../src/core/ids.ts";
-import type { Store } from "../../src/core/store.ts";
-import { systemIds } from "../../src/world/system-ids.ts";
+import type { Op } from "../../src/core/store/change.ts";
+import type { Store } from "../../src/core/store/store.ts";
 import { dedupeKeyOf, KEEP_UNTIL, keyOf, leafOf, lineOf, messageOf, seedOf, stateOf } from "./workload.ts";
 
 export interface StoreRound {

@@ -2,10 +2,10 @@
  * The work one durable message is: accepted under its session key with a dedupe key, then a step that appends an entry of
  * 500 bytes, puts the state and settles it. Every way of writing it that is measured uses these very values.
  */
-import type { AgentSeed } from "../../src/core/agent.ts";
+import type { AgentSeed } from "../../src/core/agent/agent.ts";
+import { type AgentState, freshState } from "../../src/core/agent/state.ts";
 import type { AgentId, EntryId, SessionId, SessionKey } from "../../src/core/ids.ts";
-import type { NewMessage } from "../../src/core/message.ts";
-import { type AgentState, freshState } from "../../src/core/state.ts";
+import type { NewMessage } from "../../src/core/message/message.ts";
 
 export const WRITERS = 100;
 export const ENTRY_BYTES = 500;

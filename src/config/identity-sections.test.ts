@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { addressFor } from "../core/address.ts";
+import { addressFor } from "../core/agent/address.ts";
+import { resolveSendPolicy } from "../core/agent/send-policy.ts";
+import { resetPolicyFor } from "../core/agent/session-freshness.ts";
 import { ConfigError } from "../core/errors.ts";
-import { resolveSendPolicy } from "../core/send-policy.ts";
-import { resetPolicyFor } from "../core/session-freshness.ts";
 import { parseConfig } from "./parse-config.ts";
 
 const parse = (text: string) => parseConfig({ text, file: "rookery.json5", env: {} });

@@ -1,9 +1,9 @@
 /** Budgets: reserved inside the transaction, settled once, charged where nobody learns the result, lifted (L8, M21). */
 import { expect } from "vitest";
-import { FRESH_ROW, type Limit, NOTHING } from "../../src/core/budget.ts";
-import { type BudgetDecision, type CallCost, costOf } from "../../src/core/budget-decision.ts";
-import type { Op } from "../../src/core/change.ts";
+import { FRESH_ROW, type Limit, NOTHING } from "../../src/core/budget/budget.ts";
+import { type BudgetDecision, type CallCost, costOf } from "../../src/core/budget/budget-decision.ts";
 import type { RunId } from "../../src/core/ids.ts";
+import type { Op } from "../../src/core/store/change.ts";
 import { type Held, idOf, type Opener, reopened, runBody, START, storeTest, type World } from "./fixture.ts";
 
 const R = "r" as RunId;

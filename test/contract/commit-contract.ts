@@ -1,8 +1,8 @@
 /** A change is applied whole or not at all, alone and in a group, and its outcome can be looked up (M1, M2). */
 import { expect } from "vitest";
-import type { CommitResult, Op } from "../../src/core/change.ts";
+import { freshState } from "../../src/core/agent/state.ts";
 import type { ChangeId, EntryId, RunId } from "../../src/core/ids.ts";
-import { freshState } from "../../src/core/state.ts";
+import type { CommitResult, Op } from "../../src/core/store/change.ts";
 import { idOf, keyOf, type Opener, postOp, runBody, sessionOf, storeTest, userBody } from "./fixture.ts";
 
 const fact = (key: string, value: string): Op => ({ op: "fact.put", key, value });

@@ -1,7 +1,7 @@
 /** One record that cannot be read stops nobody else, and is left as it is (L11). */
 import { expect } from "vitest";
 import { CorruptDataError } from "../../src/core/errors.ts";
-import type { CronJob } from "../../src/core/job.ts";
+import type { CronJob } from "../../src/core/schedule/job.ts";
 import { idOf, keyOf, type Opener, postOp, storeTest, userBody } from "./fixture.ts";
 
 export function damageContract(open: Opener): void {

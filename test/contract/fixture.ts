@@ -1,13 +1,13 @@
 /** A small world around one store: ids that count, a clock that ticks with every commit, and the changes tests make. */
 import { type TestContext, test } from "vitest";
-import type { AgentSeed } from "../../src/core/agent.ts";
-import type { Change, CommitResult, Op, OpResult, Owner, Posted, Refusal } from "../../src/core/change.ts";
-import type { AgentDescriptor } from "../../src/core/descriptor.ts";
+import type { AgentSeed } from "../../src/core/agent/agent.ts";
+import type { AgentDescriptor } from "../../src/core/agent/descriptor.ts";
+import { freshState } from "../../src/core/agent/state.ts";
 import type { AgentId, ChangeId, EntryId, RunId, SessionId, SessionKey } from "../../src/core/ids.ts";
-import type { MessageBody } from "../../src/core/message.ts";
-import type { RunBody } from "../../src/core/run.ts";
-import { freshState } from "../../src/core/state.ts";
-import type { Store } from "../../src/core/store.ts";
+import type { MessageBody } from "../../src/core/message/message.ts";
+import type { RunBody } from "../../src/core/run/run.ts";
+import type { Change, CommitResult, Op, OpResult, Owner, Posted, Refusal } from "../../src/core/store/change.ts";
+import type { Store } from "../../src/core/store/store.ts";
 
 export interface Opened {
   readonly store: Store;

@@ -1,7 +1,7 @@
 /** History: positions, the leaf, and reading lines from the newest back. */
 import { expect } from "vitest";
+import { freshState } from "../../src/core/agent/state.ts";
 import type { AgentId, EntryId } from "../../src/core/ids.ts";
-import { freshState } from "../../src/core/state.ts";
 import { childOf, type Opener, storeTest } from "./fixture.ts";
 
 const append = (position: number, ...texts: string[]) => ({

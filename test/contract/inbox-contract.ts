@@ -1,8 +1,8 @@
 /** The inbox: sequences, session keys, dedupe, states of a message, and who was written to last (M3, M4, M5). */
 import { expect } from "vitest";
-import type { Posted } from "../../src/core/change.ts";
 import type { RunId } from "../../src/core/ids.ts";
-import type { MessageState } from "../../src/core/message.ts";
+import type { MessageState } from "../../src/core/message/message.ts";
+import type { Posted } from "../../src/core/store/change.ts";
 import {
   idOf,
   keyOf,

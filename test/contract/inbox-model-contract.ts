@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { RunId } from "../../src/core/ids.ts";
-import type { Store } from "../../src/core/store.ts";
+import type { Store } from "../../src/core/store/store.ts";
 import { type Held, type Opener, resetBody, userBody, type World, worldOn } from "./fixture.ts";
 
 type Action =

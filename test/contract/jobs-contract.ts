@@ -1,8 +1,8 @@
 /** Jobs and their slots: written over the version that was read, found by their time, each due time once (L9, M22). */
 import { expect } from "vitest";
 import type { RunId } from "../../src/core/ids.ts";
-import type { CronJob } from "../../src/core/job.ts";
-import type { JobRunEnd, JobSlot } from "../../src/core/job-slot.ts";
+import type { CronJob } from "../../src/core/schedule/job.ts";
+import type { JobRunEnd, JobSlot } from "../../src/core/schedule/job-slot.ts";
 import { type Opener, START, storeTest } from "./fixture.ts";
 
 const job = (id: string, rest: Partial<CronJob> = {}): CronJob => ({

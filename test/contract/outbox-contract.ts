@@ -1,8 +1,8 @@
 /** Deliveries: owed in the owner's change, moved by compare-and-set, listed in the store's order (L5, L12, M16, M17). */
 import { expect } from "vitest";
-import type { Op } from "../../src/core/change.ts";
-import type { DeliveryState, NewDelivery } from "../../src/core/delivery.ts";
+import type { DeliveryState, NewDelivery } from "../../src/core/delivery/delivery.ts";
 import type { AgentId, DeliveryId, RunId } from "../../src/core/ids.ts";
+import type { Op } from "../../src/core/store/change.ts";
 import { idOf, type Opener, START, storeTest, type World } from "./fixture.ts";
 
 const delivery = (agentId: AgentId, id: string, rest: Partial<NewDelivery> = {}): NewDelivery => ({

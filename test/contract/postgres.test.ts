@@ -1,6 +1,6 @@
 /** The contract on PostgreSQL: the very same tests, on a real server. One database, emptied between tests. */
 import { beforeAll } from "vitest";
-import { openPostgresStore } from "../../src/store/postgres/open-store.ts";
+import { openPostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
 import { emptied } from "../postgres/emptied.ts";
 import { freshDatabase } from "../postgres/shared.ts";
 import { storeContract } from "./store-contract.ts";

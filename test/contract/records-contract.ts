@@ -1,8 +1,8 @@
 /** What is kept beside agents: cron jobs, subagent runs and small facts. */
 import { expect } from "vitest";
-import type { Op } from "../../src/core/change.ts";
-import type { CronJob } from "../../src/core/job.ts";
-import type { SubagentRunRecord } from "../../src/core/subagent-run.ts";
+import type { SubagentRunRecord } from "../../src/core/agent/subagent-run.ts";
+import type { CronJob } from "../../src/core/schedule/job.ts";
+import type { Op } from "../../src/core/store/change.ts";
 import { type Opener, START, storeTest } from "./fixture.ts";
 
 const job = (id: string, rest: Partial<CronJob> = {}): CronJob => ({

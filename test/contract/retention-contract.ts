@@ -1,7 +1,7 @@
 /** Retention: bounded portions, only of what has ended, and never of history (M5). */
 import { expect } from "vitest";
-import type { Prunable } from "../../src/core/change.ts";
 import type { DeliveryId, RunId } from "../../src/core/ids.ts";
+import type { Prunable } from "../../src/core/store/change.ts";
 import {
   type Held,
   type Opener,

@@ -1,7 +1,7 @@
 /** Runs: one open per agent, steps that count, and abort marks that every step reads (L3, M9, M13). */
 import { expect } from "vitest";
-import type { Op, Owner } from "../../src/core/change.ts";
 import type { RunId } from "../../src/core/ids.ts";
+import type { Op, Owner } from "../../src/core/store/change.ts";
 import { type Held, idOf, type Opener, runBody, START, sessionOf, storeTest, type World } from "./fixture.ts";
 
 const R = "r" as RunId;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { openMemoryStore, openSqliteStore } from "../../src/store/sqlite/open-store.ts";
+import { openMemoryStore, openSqliteStore } from "../../src/adapters/store/sqlite/open-store.ts";
 import { storeContract } from "./store-contract.ts";
 
 storeContract("SQLite in memory", async () => ({ store: openMemoryStore() }));

@@ -1,6 +1,6 @@
 /** What agents together need of a store: swarms and their contacts, permanent agents that change and go, who started whom. */
 import { expect } from "vitest";
-import type { SwarmRecord } from "../../src/core/swarm.ts";
+import type { SwarmRecord } from "../../src/core/agent/swarm.ts";
 import { childOf, idOf, type Opener, postOp, START, storeTest, userBody } from "./fixture.ts";
 
 const swarm = (nametag: string, rest: Partial<SwarmRecord> = {}): SwarmRecord => ({

@@ -1,8 +1,8 @@
 /** Waits between agents: kept with their run, refused where they would close a circle (M11). */
 import fc from "fast-check";
 import { expect } from "vitest";
-import type { Op } from "../../src/core/change.ts";
 import type { AgentId, RunId } from "../../src/core/ids.ts";
+import type { Op } from "../../src/core/store/change.ts";
 import { type Held, keyOf, type Opener, postOp, runBody, storeTest, userBody, type World } from "./fixture.ts";
 
 const NAMES = ["a", "b", "c", "d", "e"] as const;

@@ -1,10 +1,10 @@
 /** What is fuzzed: every body, the headers and addresses of requests, and the configuration file. Each try says what was wrong, if anything was. */
 import { connect } from "node:net";
+import { openTestGateway, ROOT_TOKEN, type TestGateway } from "../../src/app/gateway/gateway.test-kit.ts";
+import { compareConfigs, liveConfig } from "../../src/app/gateway/reload.ts";
+import { ROUTES } from "../../src/app/gateway/route-table.ts";
 import { checkConfig, formatNote } from "../../src/config/parse-config.ts";
 import { STARTER_CONFIG } from "../../src/config/starter-config.ts";
-import { openTestGateway, ROOT_TOKEN, type TestGateway } from "../../src/gateway/gateway.test-kit.ts";
-import { compareConfigs, liveConfig } from "../../src/gateway/reload.ts";
-import { ROUTES } from "../../src/gateway/route-table.ts";
 import type { Random } from "./random.ts";
 import { anyValue, garbled, spoilt } from "./random-json.ts";
 

@@ -4,13 +4,13 @@
  */
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import type { Change, Op, Owner } from "../../src/core/change.ts";
+import { isPlain, plainWire } from "../../src/adapters/store/postgres/batchable.ts";
+import { locksOfGroup } from "../../src/adapters/store/postgres/locks.ts";
+import { openPostgresStore, type PostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
+import { applyFunctions } from "../../src/adapters/store/postgres/sql-text.ts";
+import { toWire } from "../../src/adapters/store/postgres/wire.ts";
 import type { ChangeId, RunId } from "../../src/core/ids.ts";
-import { locksOfGroup } from "../../src/store/postgres/locks.ts";
-import { openPostgresStore, type PostgresStore } from "../../src/store/postgres/open-store.ts";
-import { isPlain, plainWire } from "../../src/store/postgres/plain.ts";
-import { applyFunctions } from "../../src/store/postgres/sql-text.ts";
-import { toWire } from "../../src/store/postgres/wire.ts";
+import type { Change, Op, Owner } from "../../src/core/store/change.ts";
 import { childOf, idOf, keyOf, postOp, runBody, userBody, type World, worldOn } from "../contract/fixture.ts";
 import { emptied } from "./emptied.ts";
 import { freshDatabase } from "./shared.ts";

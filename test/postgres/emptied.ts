@@ -1,5 +1,5 @@
 /** Empties a store's database, so that tests can share one. */
-import type { PostgresStore } from "../../src/store/postgres/open-store.ts";
+import type { PostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
 
 export async function emptied(store: PostgresStore): Promise<void> {
   await store.connections.use("read", async (client) => {

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { databaseFileStore } from "../../src/adapters/store/postgres/file-store.ts";
+import { openPostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
+import { s3FileStore } from "../../src/adapters/system/s3-file-store.ts";
 import { InvalidInputError, StoreUnavailableError } from "../../src/core/errors.ts";
-import type { FileStore } from "../../src/core/ports.ts";
-import { databaseFileStore } from "../../src/store/postgres/file-store.ts";
-import { openPostgresStore } from "../../src/store/postgres/open-store.ts";
-import { s3FileStore } from "../../src/world/s3-file-store.ts";
+import type { FileStore } from "../../src/core/ports/ports.ts";
 import { freshDatabase } from "./shared.ts";
 
 async function holds(files: FileStore): Promise<void> {

@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { silentLog } from "../../src/core/log.ts";
-import { followShared } from "../../src/store/plain-files/follow-shared.ts";
-import { openPostgresStore } from "../../src/store/postgres/open-store.ts";
+import { followShared } from "../../src/adapters/store/files/follow-shared.ts";
+import { openPostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
+import { silentLog } from "../../src/core/ports/log.ts";
 import { keyOf, postOp, userBody, worldOn } from "../contract/fixture.ts";
 import { freshDatabase } from "./shared.ts";
 

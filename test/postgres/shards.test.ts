@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { openNode, type RookeryNode } from "../../src/app/node/open-node.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
 import { homePaths } from "../../src/config/paths.ts";
-import type { Model } from "../../src/core/model.ts";
-import { openNode, type RookeryNode } from "../../src/node/open-node.ts";
+import type { Model } from "../../src/core/ports/model.ts";
 import { startProxy } from "./proxy.ts";
 import { freshDatabase } from "./shared.ts";
 

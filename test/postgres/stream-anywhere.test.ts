@@ -4,7 +4,7 @@
  * other knows.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { askHttp } from "../../src/gateway/gateway.test-kit.ts";
+import { askHttp } from "../../src/app/gateway/gateway.test-kit.ts";
 import { echo, type FakeModel, fakeModel, type ModelCall, type Served, serve, TOKEN } from "../e2e/serving.ts";
 import { readEvents, type SseEvent } from "../e2e/sse-client.ts";
 import { freshDatabase } from "./shared.ts";

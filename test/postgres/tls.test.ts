@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { openPostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
 import { StoreUnavailableError } from "../../src/core/errors.ts";
-import { openPostgresStore } from "../../src/store/postgres/open-store.ts";
 import { startServer } from "./server.ts";
 
 function selfSigned(directory: string): { cert: string; key: string } | undefined {

@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { openNode, type RookeryNode } from "../../src/app/node/open-node.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
 import { homePaths } from "../../src/config/paths.ts";
-import type { Connector } from "../../src/core/connector.ts";
 import type { AgentId, RunId } from "../../src/core/ids.ts";
-import type { Model, ModelMessage } from "../../src/core/model.ts";
-import { openNode, type RookeryNode } from "../../src/node/open-node.ts";
-import type { RunEvent } from "../../src/runs/events.ts";
+import type { Connector } from "../../src/core/ports/connector.ts";
+import type { Model, ModelMessage } from "../../src/core/ports/model.ts";
+import type { RunEvent } from "../../src/engine/runtime/run-events.ts";
 import { startProxy, type WireProxy } from "./proxy.ts";
 import { freshDatabase } from "./shared.ts";
 

@@ -1,5 +1,6 @@
 /** What the wire does to a store: answers that are lost, servers that are gone, poolers that hand connections around. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openPostgresStore, type PostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
 import {
   CommitUnknownError,
   StoreNewerError,
@@ -7,7 +8,6 @@ import {
   StoreUnsuitableError,
 } from "../../src/core/errors.ts";
 import type { ChangeId } from "../../src/core/ids.ts";
-import { openPostgresStore, type PostgresStore } from "../../src/store/postgres/open-store.ts";
 import { idOf, postOp, userBody, worldOn } from "../contract/fixture.ts";
 import { startProxy, type WireProxy } from "./proxy.ts";
 import { withClient } from "./server.ts";

@@ -3,7 +3,7 @@
  * what was the case then and what was answered, so that the auditor can hold the answer against it (M9).
  */
 import type { RunId } from "../../src/core/ids.ts";
-import type { StoreReader } from "../../src/core/store.ts";
+import type { StoreReader } from "../../src/core/store/store.ts";
 import type { EventLog } from "./event-log.ts";
 import type { SimProcess } from "./process.ts";
 import type { Random } from "./random.ts";

@@ -3,11 +3,11 @@
  * it says follow from the token alone, as a model's arguments do, so that a repeated call is the same call.
  */
 import { z } from "zod";
+import type { AgentsWorld } from "../../src/adapters/tools/agents/agent-tool-deps.ts";
+import { agentTools } from "../../src/adapters/tools/agents/agent-tools.ts";
+import { sessionKeyOf } from "../../src/core/agent/session-key.ts";
 import type { SessionKey } from "../../src/core/ids.ts";
-import { sessionKeyOf } from "../../src/core/session-key.ts";
-import type { Tool, ToolContext, ToolHost } from "../../src/core/tool.ts";
-import { agentTools } from "../../src/tools/agents/agent-tools.ts";
-import type { AgentsWorld } from "../../src/tools/agents/agents-world.ts";
+import type { Tool, ToolContext, ToolHost } from "../../src/core/ports/tool.ts";
 import type { Crowd, Person } from "./subject.ts";
 import { tokenText } from "./tokens.ts";
 

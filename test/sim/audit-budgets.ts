@@ -2,7 +2,7 @@
  * Budgets, by the model's own bill: what it charged never passes a limit (L8), since it never charges more than was reserved;
  * nothing that was charged is missing from the book, nothing stays reserved, people are told once (M21).
  */
-import type { Limit, Spend } from "../../src/core/budget.ts";
+import type { Limit, Spend } from "../../src/core/budget/budget.ts";
 import { broken, isBudgetNotice, parsed, textOf, type View, type Violation } from "./audit-view.ts";
 import type { ListedAgent } from "./evidence.ts";
 import { type ModelCall, SIM_PRICE } from "./scripted-model.ts";

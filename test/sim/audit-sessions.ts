@@ -2,8 +2,8 @@
  * The laws of sessions: a reset goes first and ends what runs, a stale session ends by itself and no other does (M10); a
  * thread begins with its parent's context; who went back continues from there.
  */
-import type { Message } from "../../src/core/message.ts";
-import type { RunRecord } from "../../src/core/run.ts";
+import type { Message } from "../../src/core/message/message.ts";
+import type { RunRecord } from "../../src/core/run/run.ts";
 import { broken, type Line, parsed, type View, type Violation } from "./audit-view.ts";
 import type { ListedAgent } from "./evidence.ts";
 import { tokensIn } from "./tokens.ts";

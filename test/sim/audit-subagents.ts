@@ -2,8 +2,9 @@
  * L6 and L7, judged by the changes that were applied, in their order, and by what the model was told. The log of changes is
  * the world's own: it is written as they pass, not read from anybody's tables.
  */
-import type { Change, CommitResult, Op, OpResult } from "../../src/core/change.ts";
-import type { SubagentRunRecord } from "../../src/core/subagent-run.ts";
+
+import type { SubagentRunRecord } from "../../src/core/agent/subagent-run.ts";
+import type { Change, CommitResult, Op, OpResult } from "../../src/core/store/change.ts";
 import { broken, type View, type Violation } from "./audit-view.ts";
 
 /** A change that was applied, with what its ops had to say. */

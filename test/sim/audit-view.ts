@@ -1,6 +1,6 @@
 /** What all laws look at: the evidence, arranged by token and by delivery. Types only; no code of the program. */
-import type { Delivery } from "../../src/core/delivery.ts";
-import type { Message } from "../../src/core/message.ts";
+import type { Delivery } from "../../src/core/delivery/delivery.ts";
+import type { Message } from "../../src/core/message/message.ts";
 import type { SendRecord } from "./channel.ts";
 import type { Evidence, ListedAgent } from "./evidence.ts";
 import { type Directive, tokensIn } from "./tokens.ts";

@@ -2,8 +2,8 @@
  * The auditor. It knows the laws and nothing of the engine: it judges by what channels, model and tools saw
  * outside, and by the traces of the public listing. Each function is one law and returns what breaks it.
  */
-import type { Delivery } from "../../src/core/delivery.ts";
-import type { Message } from "../../src/core/message.ts";
+import type { Delivery } from "../../src/core/delivery/delivery.ts";
+import type { Message } from "../../src/core/message/message.ts";
 import { budgets } from "./audit-budgets.ts";
 import { compaction } from "./audit-compaction.ts";
 import { context } from "./audit-context.ts";

@@ -3,7 +3,7 @@
  * is remembered, so that the auditor can look for what became of it.
  */
 import type { AgentId, EntryId } from "../../src/core/ids.ts";
-import type { StoreReader } from "../../src/core/store.ts";
+import type { StoreReader } from "../../src/core/store/store.ts";
 import { parsed } from "./audit-view.ts";
 import type { EventLog } from "./event-log.ts";
 import type { SimProcess } from "./process.ts";

@@ -1,7 +1,8 @@
 /** Ways to break what a subject sees of the world: the store's commits, single ops, reads, lines of history. */
-import type { Change, CommitResult, Op } from "../../src/core/change.ts";
-import type { Ports } from "../../src/core/ports.ts";
-import type { Store } from "../../src/core/store.ts";
+
+import type { Ports } from "../../src/core/ports/ports.ts";
+import type { Change, CommitResult, Op } from "../../src/core/store/change.ts";
+import type { Store } from "../../src/core/store/store.ts";
 
 /** A wrapper around the ports of each life of a node. */
 export type BreakPorts = (ports: Ports) => Ports;

@@ -3,15 +3,16 @@
  * (doubled, out of order, again after the acknowledgement), and remembers what it was given to show and what it showed.
  * The auditor judges by these records.
  */
+
+import type { SendingClass } from "../../src/core/delivery/delivery.ts";
+import type { IncomingMessage } from "../../src/core/message/incoming-message.ts";
 import type {
   Connector,
   ConnectorHost,
   IncomingCommand,
-  IncomingMessage,
   OutgoingDelivery,
   SendResult,
-} from "../../src/core/connector.ts";
-import type { SendingClass } from "../../src/core/delivery.ts";
+} from "../../src/core/ports/connector.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Faults } from "./faults.ts";
 import type { SimProcess } from "./process.ts";

@@ -1,6 +1,7 @@
 /** Deliberately broken compaction around the real engine: through a store that does what a careless change of it would do. */
-import type { Op } from "../../src/core/change.ts";
-import type { Ports } from "../../src/core/ports.ts";
+
+import type { Ports } from "../../src/core/ports/ports.ts";
+import type { Op } from "../../src/core/store/change.ts";
 import type { Mutation } from "./mutations.ts";
 
 interface Record {

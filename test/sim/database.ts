@@ -6,9 +6,9 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { applyGroup } from "../../src/store/sqlite/apply-change.ts";
-import { type Database, openDatabase } from "../../src/store/sqlite/database.ts";
-import { outcomeOf, readerOf } from "../../src/store/sqlite/reader.ts";
+import { applyGroup } from "../../src/adapters/store/sqlite/apply-change.ts";
+import { type Database, openDatabase } from "../../src/adapters/store/sqlite/database.ts";
+import { outcomeOf, readerOf } from "../../src/adapters/store/sqlite/reader.ts";
 import type { Backend, ServerBackend } from "./sim-store.ts";
 
 export interface WorldDatabase {

@@ -2,11 +2,12 @@
  * Deliberately broken worlds around the real engine. Its code has no switches, so it is broken through its ports: a store,
  * tools and connectors that do to it what a careless change of its own code would do. Each names the law that must find it.
  */
-import type { Change, Op, OpResult } from "../../src/core/change.ts";
+
 import type { AgentId, MessageId } from "../../src/core/ids.ts";
-import type { Ports } from "../../src/core/ports.ts";
-import type { CallRecord } from "../../src/core/run.ts";
-import type { Store } from "../../src/core/store.ts";
+import type { Ports } from "../../src/core/ports/ports.ts";
+import type { CallRecord } from "../../src/core/run/run.ts";
+import type { Change, Op, OpResult } from "../../src/core/store/change.ts";
+import type { Store } from "../../src/core/store/store.ts";
 import { type BreakPorts, committing, reading, readingLines, rewriting } from "./break-ports.ts";
 import { CONTEXT_MUTATIONS } from "./context-mutations.ts";
 import { MESSAGE_MUTATIONS } from "./message-mutations.ts";

@@ -1,13 +1,14 @@
 /** The real engine as the subject of the simulated world. */
-import { AgentSystem } from "../../src/agents/agent-system.ts";
+
+import { agentsWorldOf } from "../../src/app/node/agent-tool-deps.ts";
+import { subagentTools } from "../../src/app/node/subagent-tools.ts";
 import { configDefaults } from "../../src/config/config-schema.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
-import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../src/core/compaction-settings.ts";
-import { isStale, resetPolicyFor } from "../../src/core/session-freshness.ts";
-import type { Tool, ToolHost } from "../../src/core/tool.ts";
-import { agentsWorldOf } from "../../src/node/agents-world.ts";
-import { subagentTools } from "../../src/node/subagent-tools.ts";
-import { Triggers } from "../../src/triggers/triggers.ts";
+import { isStale, resetPolicyFor } from "../../src/core/agent/session-freshness.ts";
+import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../src/core/history/compaction-settings.ts";
+import type { Tool, ToolHost } from "../../src/core/ports/tool.ts";
+import { AgentSystem } from "../../src/engine/agents/agent-system.ts";
+import { Triggers } from "../../src/engine/triggers/triggers.ts";
 import { withTalk } from "./agent-talk.ts";
 import type { SubjectUnderTest } from "./subject.ts";
 import type { SimContext } from "./summariser.ts";

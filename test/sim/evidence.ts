@@ -1,11 +1,11 @@
 /** What the auditor is given: what the outside saw, and what the public listing says. Types only; no engine code. */
-import type { AgentRecord } from "../../src/core/agent.ts";
-import type { BudgetRecord, Reservation } from "../../src/core/budget.ts";
-import type { Delivery } from "../../src/core/delivery.ts";
-import type { Message } from "../../src/core/message.ts";
-import type { RunRecord } from "../../src/core/run.ts";
-import type { StoreReader } from "../../src/core/store.ts";
-import type { WaitEdge } from "../../src/core/wait.ts";
+import type { AgentRecord } from "../../src/core/agent/agent.ts";
+import type { BudgetRecord, Reservation } from "../../src/core/budget/budget.ts";
+import type { Delivery } from "../../src/core/delivery/delivery.ts";
+import type { Message } from "../../src/core/message/message.ts";
+import type { RunRecord } from "../../src/core/run/run.ts";
+import type { StoreReader } from "../../src/core/store/store.ts";
+import type { WaitEdge } from "../../src/core/store/wait.ts";
 import type { AbortRecord } from "./aborts.ts";
 import type { Applied } from "./audit-subagents.ts";
 import type { BranchRecord } from "./branches.ts";

@@ -2,9 +2,10 @@
  * Whoever runs the place, as another program on the same store: publishes the swarm, makes the permanent agents, tells them
  * otherwise about themselves and removes them while messages wait.
  */
-import { seedAgent } from "../../src/agents/seed-agent.ts";
-import type { Change, Op } from "../../src/core/change.ts";
+
 import type { AgentId, ChangeId } from "../../src/core/ids.ts";
+import type { Change, Op } from "../../src/core/store/change.ts";
+import { seedAgent } from "../../src/engine/context/seed-agent.ts";
 import { SWARM } from "./agent-talk.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Random } from "./random.ts";

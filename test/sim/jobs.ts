@@ -3,10 +3,10 @@
  * faults have ended. What was agreed with the program is remembered, so that the auditor can count the due times itself.
  */
 
-import type { Change } from "../../src/core/change.ts";
 import type { ChangeId } from "../../src/core/ids.ts";
-import type { CronJob } from "../../src/core/job.ts";
-import type { JobSlot } from "../../src/core/job-slot.ts";
+import type { CronJob } from "../../src/core/schedule/job.ts";
+import type { JobSlot } from "../../src/core/schedule/job-slot.ts";
+import type { Change } from "../../src/core/store/change.ts";
 import type { EventLog } from "./event-log.ts";
 import type { SimProcess } from "./process.ts";
 import type { Random } from "./random.ts";

@@ -1,8 +1,9 @@
 /** Broken worlds for agents that talk to each other: what they send, whom they wait for. */
-import type { Change, Op } from "../../src/core/change.ts";
+
 import type { ChangeId, SessionKey } from "../../src/core/ids.ts";
-import type { Ports } from "../../src/core/ports.ts";
-import type { Store } from "../../src/core/store.ts";
+import type { Ports } from "../../src/core/ports/ports.ts";
+import type { Change, Op } from "../../src/core/store/change.ts";
+import type { Store } from "../../src/core/store/store.ts";
 import type { Mutation } from "./mutations.ts";
 
 type BreakPorts = (ports: Ports) => Ports;

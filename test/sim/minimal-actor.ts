@@ -2,13 +2,15 @@
  * The smallest program that keeps the laws: join, accept, claim, take, think, act, reply, settle, send. It proves the
  * world before the engine exists, and each of its quirks is a way to break a law that the world must find.
  */
-import type { Change, CommitResult, Op, OpResult, Owner } from "../../src/core/change.ts";
-import { sleep } from "../../src/core/clock.ts";
-import type { Accepted, IncomingMessage } from "../../src/core/connector.ts";
+
+import { freshState } from "../../src/core/agent/state.ts";
 import { StoreFullError } from "../../src/core/errors.ts";
 import { type AgentId, entryId, messageId, type SessionId, type SessionKey } from "../../src/core/ids.ts";
-import type { Ports } from "../../src/core/ports.ts";
-import { freshState } from "../../src/core/state.ts";
+import type { IncomingMessage } from "../../src/core/message/incoming-message.ts";
+import { sleep } from "../../src/core/ports/clock.ts";
+import type { Accepted } from "../../src/core/ports/connector.ts";
+import type { Ports } from "../../src/core/ports/ports.ts";
+import type { Change, CommitResult, Op, OpResult, Owner } from "../../src/core/store/change.ts";
 import { makeOutbox } from "./minimal-outbox.ts";
 import { work } from "./minimal-run.ts";
 import type { StartSubject, SubjectNode, SubjectUnderTest } from "./subject.ts";

@@ -2,10 +2,11 @@
  * How the minimal actor sends: the oldest delivery of each target, committed as `sending` before the call, and what was
  * found `sending` after a death is sent again, looked up or given up as unconfirmed, as its channel allows (M16, M17).
  */
-import { sleep } from "../../src/core/clock.ts";
-import type { Connector } from "../../src/core/connector.ts";
-import { type Delivery, targetKey } from "../../src/core/delivery.ts";
-import type { NodeRecord } from "../../src/core/store.ts";
+
+import { type Delivery, targetKey } from "../../src/core/delivery/delivery.ts";
+import { sleep } from "../../src/core/ports/clock.ts";
+import type { Connector } from "../../src/core/ports/connector.ts";
+import type { NodeRecord } from "../../src/core/store/store.ts";
 import type { Actor, Membership } from "./minimal-actor.ts";
 
 export interface Outbox {

@@ -2,16 +2,16 @@
  * How the minimal actor works through one agent's inbox: take, think, act, rest, each one commit; a run found open after
  * a crash goes on from its last committed step (L1, L2, L4, L11).
  */
-import type { AgentRecord } from "../../src/core/agent.ts";
-import type { CommitResult, Op, Owner } from "../../src/core/change.ts";
-import { sleep } from "../../src/core/clock.ts";
-import { deliveryId, type NewDelivery } from "../../src/core/delivery.ts";
-import type { Block, MessageEntry } from "../../src/core/entry.ts";
+import type { AgentRecord } from "../../src/core/agent/agent.ts";
+import { deliveryId, type NewDelivery } from "../../src/core/delivery/delivery.ts";
+import type { Block, MessageEntry } from "../../src/core/history/entry.ts";
 import { type AgentId, type EntryId, entryId, type RunId } from "../../src/core/ids.ts";
-import type { Message } from "../../src/core/message.ts";
-import type { ModelMessage } from "../../src/core/model.ts";
-import type { CallRecord, RunBody, RunRecord } from "../../src/core/run.ts";
-import type { ToolOutput } from "../../src/core/tool.ts";
+import type { Message } from "../../src/core/message/message.ts";
+import { sleep } from "../../src/core/ports/clock.ts";
+import type { ModelMessage } from "../../src/core/ports/model.ts";
+import type { ToolOutput } from "../../src/core/ports/tool.ts";
+import type { CallRecord, RunBody, RunRecord } from "../../src/core/run/run.ts";
+import type { CommitResult, Op, Owner } from "../../src/core/store/change.ts";
 import { type Actor, type Membership, said } from "./minimal-actor.ts";
 
 const MAX_ATTEMPTS = 5;

@@ -1,9 +1,9 @@
 /** The engine broken around its budgets and its keys, through its ports: each names the law that must find it. */
-import { FRESH_ROW } from "../../src/core/budget.ts";
-import { costOf, decideBudget } from "../../src/core/budget-decision.ts";
-import type { Change, Op, OpResult } from "../../src/core/change.ts";
-import type { Ports } from "../../src/core/ports.ts";
-import type { Store } from "../../src/core/store.ts";
+import { FRESH_ROW } from "../../src/core/budget/budget.ts";
+import { costOf, decideBudget } from "../../src/core/budget/budget-decision.ts";
+import type { Ports } from "../../src/core/ports/ports.ts";
+import type { Change, Op, OpResult } from "../../src/core/store/change.ts";
+import type { Store } from "../../src/core/store/store.ts";
 import type { Mutation } from "./mutations.ts";
 import type { RoutedModel } from "./routed-model.ts";
 

@@ -1,6 +1,7 @@
 /** Careless brokers: what L9 must find. Each is made by a store that does to the program what a bad change of it would do. */
-import type { Change, Op } from "../../src/core/change.ts";
-import type { Ports } from "../../src/core/ports.ts";
+
+import type { Ports } from "../../src/core/ports/ports.ts";
+import type { Change, Op } from "../../src/core/store/change.ts";
 import type { Mutation } from "./mutations.ts";
 
 /** Every change the program makes goes through `change` first. */

@@ -2,10 +2,11 @@
  * Deliberately broken variants of the store and of the minimal actor. Each names the law that must find it: a law whose
  * check cannot fail proves nothing.
  */
-import type { Change, CommitResult, OpResult } from "../../src/core/change.ts";
+
+import type { Database } from "../../src/adapters/store/sqlite/database.ts";
 import type { AgentId, SessionKey } from "../../src/core/ids.ts";
-import type { Ports } from "../../src/core/ports.ts";
-import type { Database } from "../../src/store/sqlite/database.ts";
+import type { Ports } from "../../src/core/ports/ports.ts";
+import type { Change, CommitResult, OpResult } from "../../src/core/store/change.ts";
 import type { Law } from "./audit-view.ts";
 import type { Quirks } from "./minimal-actor.ts";
 import type { Backend } from "./sim-store.ts";

@@ -2,10 +2,10 @@
  * A world's database on a real PostgreSQL: the store's own statements behind the simulated wire. Virtual time stands still
  * while the server works, so that the world goes its way as on SQLite. One database per process, emptied between worlds.
  */
-import { applyGroup, outcomeOf } from "../../src/store/postgres/apply-group.ts";
-import { openPostgresStore, type PostgresStore } from "../../src/store/postgres/open-store.ts";
-import { isPlain, PlainGroup } from "../../src/store/postgres/plain.ts";
-import { readerOf } from "../../src/store/postgres/reader.ts";
+import { applyGroup, outcomeOf } from "../../src/adapters/store/postgres/apply-group.ts";
+import { isPlain, PlainGroup } from "../../src/adapters/store/postgres/batchable.ts";
+import { openPostgresStore, type PostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
+import { readerOf } from "../../src/adapters/store/postgres/reader.ts";
 import { emptied } from "../postgres/emptied.ts";
 import { withClient } from "../postgres/server.ts";
 import type { WorldDatabase } from "./database.ts";

@@ -3,7 +3,7 @@
  * dead process says and hears nothing any more, a paused one hears everything late, and each call has a before and an
  * after at which it may die.
  */
-import type { Clock } from "../../src/core/clock.ts";
+import type { Clock } from "../../src/core/ports/clock.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Scheduler } from "./scheduler.ts";
 

@@ -2,14 +2,15 @@
  * The scripted model behind the real router: two providers with several keys, each of which reaches its limit for a while
  * or is refused from some moment on. Every use of a key is remembered as the provider sees it.
  */
+
+import { offlineModel } from "../../src/adapters/models/offline-model.ts";
+import type { ProviderApi } from "../../src/adapters/models/provider-call.ts";
+import { Providers } from "../../src/adapters/models/providers.ts";
+import { ModelRouter } from "../../src/adapters/models/router.ts";
 import { configDefaults } from "../../src/config/config-schema.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
-import { silentLog } from "../../src/core/log.ts";
-import type { Model, ModelChoice, ModelError, ModelResult } from "../../src/core/model.ts";
-import { offlineModel } from "../../src/models/offline-model.ts";
-import type { ProviderApi } from "../../src/models/provider-call.ts";
-import { Providers } from "../../src/models/providers.ts";
-import { ModelRouter } from "../../src/models/router.ts";
+import { silentLog } from "../../src/core/ports/log.ts";
+import type { Model, ModelChoice, ModelError, ModelResult } from "../../src/core/ports/model.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Faults } from "./faults.ts";
 import type { SimProcess } from "./process.ts";

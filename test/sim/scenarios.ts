@@ -1,10 +1,10 @@
 /** Scenarios are data: how many nodes, what may go wrong, what people write. A seed fills in the numbers. */
 
 import type { Config } from "../../src/config/config-schema.ts";
-import type { Limits } from "../../src/core/budget.ts";
-import type { SendingClass } from "../../src/core/delivery.ts";
-import type { ResetSettings } from "../../src/core/session-freshness.ts";
-import type { LaneSizes } from "../../src/runs/lanes.ts";
+import type { ResetSettings } from "../../src/core/agent/session-freshness.ts";
+import type { Limits } from "../../src/core/budget/budget.ts";
+import type { SendingClass } from "../../src/core/delivery/delivery.ts";
+import type { LaneSizes } from "../../src/engine/runs/lanes.ts";
 import { CALM_CHANNEL, CALM_STORE, type ChannelFaults, type StoreFaults } from "./faults.ts";
 import type { JobsShape } from "./jobs.ts";
 import { CONTEXT_SCENARIOS } from "./scenarios-context.ts";

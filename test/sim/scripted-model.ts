@@ -3,9 +3,16 @@
  * name, fails, stalls and overflows as told, and keeps a ledger of every call. It also plays the strict provider: a
  * history no provider would accept is noted.
  */
-import type { Spend } from "../../src/core/budget.ts";
-import type { Block, ToolCallBlock, Usage } from "../../src/core/entry.ts";
-import type { CallPrice, Model, ModelError, ModelMessage, ModelRequest, ModelResult } from "../../src/core/model.ts";
+import type { Spend } from "../../src/core/budget/budget.ts";
+import type { Block, ToolCallBlock, Usage } from "../../src/core/history/entry.ts";
+import type {
+  CallPrice,
+  Model,
+  ModelError,
+  ModelMessage,
+  ModelRequest,
+  ModelResult,
+} from "../../src/core/ports/model.ts";
 import type { EventLog } from "./event-log.ts";
 import type { SimProcess } from "./process.ts";
 import type { Random } from "./random.ts";

@@ -1,5 +1,5 @@
 /** Sessions broken around the engine: each names the law that must find it. */
-import type { Message } from "../../src/core/message.ts";
+import type { Message } from "../../src/core/message/message.ts";
 import { type BreakPorts, committing, reading, rewriting } from "./break-ports.ts";
 import type { Mutation } from "./mutations.ts";
 

@@ -1,5 +1,5 @@
 /** Files in memory that outlive processes; writing one is a call at which a process may die. */
-import type { FileStore } from "../../src/core/ports.ts";
+import type { FileStore } from "../../src/core/ports/ports.ts";
 import type { SimProcess } from "./process.ts";
 import type { Scheduler } from "./scheduler.ts";
 

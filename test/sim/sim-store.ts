@@ -3,10 +3,11 @@
  * grouped by chance across nodes and answered late, wrongly or never; reads are a little stale. Without this a
  * synchronous store hides every interleaving.
  */
-import type { Change, CommitResult } from "../../src/core/change.ts";
+
 import { CommitUnknownError, StoreFullError, TimeoutError } from "../../src/core/errors.ts";
 import type { AgentId, ChangeId } from "../../src/core/ids.ts";
-import type { Store, StoreReader } from "../../src/core/store.ts";
+import type { Change, CommitResult } from "../../src/core/store/change.ts";
+import type { Store, StoreReader } from "../../src/core/store/store.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Faults } from "./faults.ts";
 import type { Outcome, SimProcess } from "./process.ts";

@@ -1,8 +1,8 @@
 /** Tools that record every execution outside, so that a repeated one is seen whatever the program's own tables say (L4). */
 import { z } from "zod";
-import type { DeliveryContext } from "../../src/core/delivery.ts";
-import type { ReplayPolicy } from "../../src/core/run.ts";
-import type { Tool, ToolHost, ToolOutput } from "../../src/core/tool.ts";
+import type { DeliveryContext } from "../../src/core/delivery/delivery.ts";
+import type { Tool, ToolHost, ToolOutput } from "../../src/core/ports/tool.ts";
+import type { ReplayPolicy } from "../../src/core/run/run.ts";
 import type { EventLog } from "./event-log.ts";
 import type { SimProcess } from "./process.ts";
 import type { Random } from "./random.ts";

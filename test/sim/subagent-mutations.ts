@@ -1,7 +1,8 @@
 /** Careless changes to how children are started, reported and stopped. Each names the law that must find it (L6, L7). */
-import type { Change, CommitResult, Op } from "../../src/core/change.ts";
-import type { Ports } from "../../src/core/ports.ts";
-import type { Store } from "../../src/core/store.ts";
+
+import type { Ports } from "../../src/core/ports/ports.ts";
+import type { Change, CommitResult, Op } from "../../src/core/store/change.ts";
+import type { Store } from "../../src/core/store/store.ts";
 import type { Mutation } from "./mutations.ts";
 
 const isReport = (op: Op): boolean => op.op === "message.post" && op.message.body.kind === "report";

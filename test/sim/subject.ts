@@ -3,12 +3,12 @@
  * per life of a node; a crash abandons it, and only `drain` ends it in peace.
  */
 import type { Config } from "../../src/config/config-schema.ts";
-import type { Limits } from "../../src/core/budget.ts";
+import type { ResetSettings } from "../../src/core/agent/session-freshness.ts";
+import type { Limits } from "../../src/core/budget/budget.ts";
 import type { AgentId, EntryId, RunId } from "../../src/core/ids.ts";
-import type { ModelChoice } from "../../src/core/model.ts";
-import type { Ports } from "../../src/core/ports.ts";
-import type { ResetSettings } from "../../src/core/session-freshness.ts";
-import type { LaneSizes } from "../../src/runs/lanes.ts";
+import type { ModelChoice } from "../../src/core/ports/model.ts";
+import type { Ports } from "../../src/core/ports/ports.ts";
+import type { LaneSizes } from "../../src/engine/runs/lanes.ts";
 import type { SimContext } from "./summariser.ts";
 
 export interface Subject {

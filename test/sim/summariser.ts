@@ -2,7 +2,7 @@
  * The model as it is asked for summaries: it writes good ones, empty ones, ones that never shrink, goes on with the
  * conversation instead, is slow, finds them too long, or fails. It keeps a ledger of its own; what it says bears no marks.
  */
-import type { ModelError, ModelRequest, ModelResult } from "../../src/core/model.ts";
+import type { ModelError, ModelRequest, ModelResult } from "../../src/core/ports/model.ts";
 import type { EventLog } from "./event-log.ts";
 import type { SimProcess } from "./process.ts";
 import type { Random } from "./random.ts";

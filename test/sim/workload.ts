@@ -1,6 +1,8 @@
 /** What people write: few conversations, bursts and pauses, a unique token in each message. Follows from the seed. */
-import type { IncomingCommand, IncomingMessage } from "../../src/core/connector.ts";
-import type { DeliveryContext } from "../../src/core/delivery.ts";
+
+import type { DeliveryContext } from "../../src/core/delivery/delivery.ts";
+import type { IncomingMessage } from "../../src/core/message/incoming-message.ts";
+import type { IncomingCommand } from "../../src/core/ports/connector.ts";
 import type { Random } from "./random.ts";
 import type { Range, WorkloadShape } from "./scenarios.ts";
 import { type Directive, tokenText } from "./tokens.ts";

@@ -2,13 +2,14 @@
  * One world: a seed, a scenario, a subject. People write, nodes run the subject, things go wrong; then the faults end,
  * everything must come to rest within a bounded time, and the auditor judges. The same three always give the same bytes.
  */
-import { seedAgent } from "../../src/agents/seed-agent.ts";
-import type { AgentRecord } from "../../src/core/agent.ts";
-import type { Change } from "../../src/core/change.ts";
+
+import type { Database } from "../../src/adapters/store/sqlite/database.ts";
+import type { AgentRecord } from "../../src/core/agent/agent.ts";
 import type { ChangeId } from "../../src/core/ids.ts";
-import { silentLog } from "../../src/core/log.ts";
-import type { Ports } from "../../src/core/ports.ts";
-import type { Database } from "../../src/store/sqlite/database.ts";
+import { silentLog } from "../../src/core/ports/log.ts";
+import type { Ports } from "../../src/core/ports/ports.ts";
+import type { Change } from "../../src/core/store/change.ts";
+import { seedAgent } from "../../src/engine/context/seed-agent.ts";
 import { makeAborts } from "./aborts.ts";
 import { type Applied, recording } from "./audit-subagents.ts";
 import type { Violation } from "./audit-view.ts";

@@ -1,5 +1,5 @@
 /** How much the program says. */
-import type { LogLevel } from "../../core/log.ts";
+import type { LogLevel } from "../../core/ports/log.ts";
 import { oneOf, section } from "../values.ts";
 
 export const logDefaults = { level: "info" } as const;

@@ -1,8 +1,8 @@
 /** How conversations are kept apart, when they begin anew, and whether they may send. */
 import { z } from "zod";
-import { DEFAULT_RESET_TRIGGERS } from "../../core/reset-command.ts";
-import { DEFAULT_RESET_HOUR, RESET_MODES } from "../../core/session-freshness.ts";
-import { DEFAULT_DM_SCOPE, DEFAULT_MAIN_KEY, DM_SCOPES } from "../../core/session-key.ts";
+import { DEFAULT_RESET_HOUR, RESET_MODES } from "../../core/agent/session-freshness.ts";
+import { DEFAULT_DM_SCOPE, DEFAULT_MAIN_KEY, DM_SCOPES } from "../../core/agent/session-key.ts";
+import { DEFAULT_RESET_TRIGGERS } from "../../core/message/reset-command.ts";
 import { zonedFields } from "../../core/zoned-time.ts";
 import { list, named, oneOf, section, text, wholeNumber } from "../values.ts";
 

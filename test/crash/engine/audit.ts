@@ -1,7 +1,7 @@
 /** Judges by what the outside saw and by the public listing: nothing accepted is lost, nothing is answered twice (L1, L4, L8, L12). */
-import type { Delivery } from "../../../src/core/delivery.ts";
-import type { Message } from "../../../src/core/message.ts";
-import type { StoreReader } from "../../../src/core/store.ts";
+import type { Delivery } from "../../../src/core/delivery/delivery.ts";
+import type { Message } from "../../../src/core/message/message.ts";
+import type { StoreReader } from "../../../src/core/store/store.ts";
 import type { Outside } from "./outside.ts";
 
 /** What the judge wants to know of the world outside. */

@@ -4,12 +4,12 @@
  */
 import { createInterface } from "node:readline";
 import { z } from "zod";
+import { openNode } from "../../../src/app/node/open-node.ts";
 import { parseConfig } from "../../../src/config/parse-config.ts";
 import { homePaths } from "../../../src/config/paths.ts";
-import type { Connector, ConnectorHost } from "../../../src/core/connector.ts";
-import type { Model, ModelMessage } from "../../../src/core/model.ts";
-import type { Tool } from "../../../src/core/tool.ts";
-import { openNode } from "../../../src/node/open-node.ts";
+import type { Connector, ConnectorHost } from "../../../src/core/ports/connector.ts";
+import type { Model, ModelMessage } from "../../../src/core/ports/model.ts";
+import type { Tool } from "../../../src/core/ports/tool.ts";
 import { CHANNELS, ENOUGH_RUNS, type FromChild, type ToChild } from "./wire.ts";
 
 const [home = "", mutation, sharedStore, leaseSeconds = "3"] = process.argv.slice(2);

@@ -1,5 +1,5 @@
 /** By what was committed, an agent had one run at a time, and its history has no gap (L3). */
-import type { StoreReader } from "../../../src/core/store.ts";
+import type { StoreReader } from "../../../src/core/store/store.ts";
 
 export async function oneRunAtATime(store: StoreReader): Promise<string[]> {
   const problems: string[] = [];

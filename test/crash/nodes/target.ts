@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { openPostgresReader } from "../../../src/store/postgres/open-reader.ts";
+import { openPostgresReader } from "../../../src/adapters/store/postgres/open-reader.ts";
 import { startProxy } from "../../postgres/proxy.ts";
 import { startServer } from "../../postgres/server.ts";
 import { randomOf } from "../../sim/random.ts";

@@ -2,9 +2,9 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { silentLog } from "../../../src/core/log.ts";
-import { startMirror } from "../../../src/store/plain-files/start-mirror.ts";
-import { DATABASE_FILE, openSqliteStore } from "../../../src/store/sqlite/open-store.ts";
+import { startMirror } from "../../../src/adapters/store/files/start-mirror.ts";
+import { DATABASE_FILE, openSqliteStore } from "../../../src/adapters/store/sqlite/open-store.ts";
+import { silentLog } from "../../../src/core/ports/log.ts";
 import { type Random, randomOf } from "../../sim/random.ts";
 import { auditDatabase } from "../store/audit.ts";
 import { auditFiles } from "../store/audit-files.ts";

@@ -2,12 +2,12 @@
  * Agents that answer: take up to three messages, think, rest, each a commit. A life that finds a run without an end goes on
  * from its last committed step, so that every message is asked once and answered once whatever was killed.
  */
-import type { AgentRecord } from "../../../src/core/agent.ts";
-import type { Op, Owner } from "../../../src/core/change.ts";
-import { deliveryId } from "../../../src/core/delivery.ts";
+import type { AgentRecord } from "../../../src/core/agent/agent.ts";
+import { deliveryId } from "../../../src/core/delivery/delivery.ts";
 import { type AgentId, type EntryId, entryId, type RunId } from "../../../src/core/ids.ts";
-import type { Message } from "../../../src/core/message.ts";
-import type { RunBody } from "../../../src/core/run.ts";
+import type { Message } from "../../../src/core/message/message.ts";
+import type { RunBody } from "../../../src/core/run/run.ts";
+import type { Op, Owner } from "../../../src/core/store/change.ts";
 import { answeredLine, type Crowd, commit } from "./crowd.ts";
 import { WEIGHT } from "./posting.ts";
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { isDeepStrictEqual } from "node:util";
-import { DATABASE_FILE } from "../../../src/store/sqlite/open-store.ts";
+import { DATABASE_FILE } from "../../../src/adapters/store/sqlite/open-store.ts";
 
 export function auditFiles(home: string): string[] {
   const problems: string[] = [];

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { DATABASE_FILE } from "../../../src/store/sqlite/open-store.ts";
+import { DATABASE_FILE } from "../../../src/adapters/store/sqlite/open-store.ts";
 import type { Promised } from "./promises.ts";
 
 export interface Audit {

@@ -8,10 +8,14 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { parseArgs } from "node:util";
-import { silentLog } from "../../../src/core/log.ts";
-import { startMirror } from "../../../src/store/plain-files/start-mirror.ts";
-import { DATABASE_FILE, openSqliteStore, type SqliteStoreOptions } from "../../../src/store/sqlite/open-store.ts";
-import { systemIds } from "../../../src/world/system-ids.ts";
+import { startMirror } from "../../../src/adapters/store/files/start-mirror.ts";
+import {
+  DATABASE_FILE,
+  openSqliteStore,
+  type SqliteStoreOptions,
+} from "../../../src/adapters/store/sqlite/open-store.ts";
+import { systemIds } from "../../../src/adapters/system/system-ids.ts";
+import { silentLog } from "../../../src/core/ports/log.ts";
 import { randomOf } from "../../sim/random.ts";
 import { answerAll } from "./answering.ts";
 import type { Crowd } from "./crowd.ts";

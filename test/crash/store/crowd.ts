@@ -1,7 +1,8 @@
 /** What the people and the agents of the killed process share, and how their promises read on the pipe. */
-import type { Change, Op, OpResult, Owner } from "../../../src/core/change.ts";
+
 import type { AgentId, Ids } from "../../../src/core/ids.ts";
-import type { Store } from "../../../src/core/store.ts";
+import type { Change, Op, OpResult, Owner } from "../../../src/core/store/change.ts";
+import type { Store } from "../../../src/core/store/store.ts";
 import type { Random } from "../../sim/random.ts";
 
 export interface Crowd {

@@ -1,7 +1,7 @@
 /** A person who posts without end to one agent after another, and sometimes sends the same message twice. */
-import type { AgentSeed } from "../../../src/core/agent.ts";
+import type { AgentSeed } from "../../../src/core/agent/agent.ts";
+import { freshState } from "../../../src/core/agent/state.ts";
 import type { EntryId, SessionId, SessionKey } from "../../../src/core/ids.ts";
-import { freshState } from "../../../src/core/state.ts";
 import { acceptedLine, type Crowd, commit } from "./crowd.ts";
 
 /** What every entry carries beside its token, so that steps have some weight. */

@@ -1,0 +1,174 @@
+/**
+ * The rules that no compiler knows, as part of `npm run check`: imports point downwards, there is one barrel, core and
+ * engine have no ambient world, every file says what it is for, errors are typed. Prints each breach with file and line.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { maskSource } from "./mask-source.ts";
+
+/**
+ * Who may import whom. A layer may use the layers before it. Inside a layer a room (a folder below the layer) may use the
+ * rooms before it and the files that stand directly in the layer. So the table cannot hold a circle.
+ *
+ * A message travels in a circle, connector → inbox → run → outbox → connector; imports must not. The circle is open in two
+ * places: a connector submits through `ConnectorHost` and the outbox sends through `Connector`, both contracts of `core`.
+ * The engine sees clock, store, models, tools and connectors only as ports; `app/node` passes the real ones in.
+ */
+export const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  core: ["delivery", "message", "agent", "history", "run", "schedule", "budget", "store", "ports"],
+  /** The schema of the configuration and its file. */
+  config: [],
+  engine: ["inbox", "outbox", "context", "budgets", "runtime", "runs", "subagents", "cluster", "agents", "triggers"],
+  adapters: ["system", "store", "models", "tools", "workspace", "connectors"],
+  app: ["node", "gateway", "cli"],
+  /** src/main.ts and src/index.ts. */
+  "": [],
+};
+
+/** Layers that know the world only through ports. */
+const NO_WORLD = ["core", "engine"];
+
+/** Tests, and what several of them share: neither is part of the built package. */
+const TEST = /\.(?:test|test-kit)\.ts$/;
+
+const BARREL = "src/index.ts";
+
+export interface Breach {
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+/** Judges sources by path (`src/core/ports/ids.ts`) and text. Tests are judged for the direction of their imports only. */
+export function checkRules(files: ReadonlyMap<string, string>): readonly Breach[] {
+  return [...files].flatMap(([file, source]) => {
+    if (!/^src\/.*\.ts$/.test(file)) return [];
+    const { withoutComments, code } = maskSource(source);
+    const isTest = TEST.test(file);
+    return [
+      ...directionBreaches(file, withoutComments, isTest),
+      ...(isTest ? [] : [...barrelBreaches(file, withoutComments), ...worldBreaches(file, withoutComments, code)]),
+      ...(isTest ? [] : [...openingBreaches(file, source), ...errorBreaches(file, code)]),
+    ];
+  });
+}
+
+/** `src/engine/runs/recovery/x.ts` is of layer `engine` and room `runs`. */
+const placeOf = (file: string): { readonly layer: string; readonly room: string } => {
+  const [layer = "", room = ""] = file.split("/").slice(1, -1);
+  return { layer, room: (LAYERS[layer] ?? []).length > 0 ? room : "" };
+};
+
+const nameOf = ({ layer, room }: ReturnType<typeof placeOf>): string => ["src", layer, room].filter(Boolean).join("/");
+
+/** Whether a file in one place may not import a file in another. */
+function mayNotImport(from: ReturnType<typeof placeOf>, to: ReturnType<typeof placeOf>): boolean {
+  const layers = Object.keys(LAYERS);
+  if (from.layer !== to.layer) return layers.indexOf(to.layer) > layers.indexOf(from.layer);
+  const rooms = LAYERS[from.layer] ?? [];
+  return rooms.indexOf(to.room) > rooms.indexOf(from.room);
+}
+
+function directionBreaches(file: string, text: string, isTest: boolean): readonly Breach[] {
+  const from = placeOf(file);
+  const rooms = LAYERS[from.layer];
+  if (!rooms || (from.room !== "" && !rooms.includes(from.room))) {
+    return [{ file, line: 1, message: `${nameOf(from)} is not in the table of layers in scripts/check-rules.ts` }];
+  }
+  return importsOf(text).flatMap(({ specifier, at }) => {
+    const line = lineOf(text, at);
+    if (!isTest && /^(?:vitest|fast-check)\b/.test(specifier)) {
+      return [{ file, line, message: `imports ${specifier}; what tests share is called *.test-kit.ts` }];
+    }
+    if (!specifier.startsWith(".")) return [];
+    const target = normalize(join(dirname(file), specifier));
+    if (!isTest && TEST.test(target)) return [{ file, line, message: `imports ${target}, a part of the tests` }];
+    // Tests may use what stands outside of src (the simulated world), sources may not.
+    if (!target.startsWith("src/")) return isTest ? [] : [{ file, line, message: `imports ${target}, outside of src` }];
+    const to = placeOf(target);
+    if (!mayNotImport(from, to)) return [];
+    // A test may put real parts together that its room knows as ports only.
+    if (isTest && to.layer !== "") return [];
+    return [{ file, line, message: `${nameOf(from)} may not import ${to.layer === "" ? target : nameOf(to)}` }];
+  });
+}
+
+function barrelBreaches(file: string, text: string): readonly Breach[] {
+  if (file === BARREL) return [];
+  if (file.endsWith("/index.ts")) return [{ file, line: 1, message: `is a barrel; ${BARREL} is the only one` }];
+  return matches(/\bexport\s+(?:type\s+)?(?:\*(?:\s+as\s+\w+)?|\{[^}]*\})\s*from\b/g, text).map(({ at }) => ({
+    file,
+    line: lineOf(text, at),
+    message: `passes on another file's exports; only ${BARREL} does`,
+  }));
+}
+
+const WORLD_WORDS: readonly (readonly [RegExp, string])[] = [
+  [/\bDate\s*\.\s*now\b/g, "Date.now"],
+  [/\bnew\s+Date\s*(?:\(\s*\)|(?=[;,)\]]))/g, "new Date()"],
+  [/(?<![.\w$])(?<!new\s)Date\s*\(/g, "Date()"],
+  [/\bperformance\s*\.\s*now\b/g, "performance.now"],
+  [/\bMath\s*\.\s*random\b/g, "Math.random"],
+  [/(?<![.\w$]|globalThis\.)\b(?:setTimeout|setInterval|setImmediate)\b/g, "a timer"],
+  [/\bglobalThis\s*\./g, "globalThis"],
+  [/(?<![.\w$])fetch\s*\(/g, "fetch"],
+  [/(?<![.\w$])process\s*\./g, "process"],
+  [/(?<![.\w$])crypto\s*\./g, "crypto"],
+  [/\b(?:randomUUID|randomBytes|randomInt|getRandomValues)\b/g, "randomness"],
+];
+
+const WORLD_MODULES =
+  /^(?:node:)?(?:fs|fs\/promises|child_process|process|os|net|http|https|http2|dgram|dns|tls|timers|timers\/promises|worker_threads|cluster|sqlite)$/;
+
+function worldBreaches(file: string, text: string, code: string): readonly Breach[] {
+  if (!NO_WORLD.includes(placeOf(file).layer)) return [];
+  const words = WORLD_WORDS.flatMap(([pattern, name]) => matches(pattern, code).map(({ at }) => ({ at, name })));
+  const modules = importsOf(text)
+    .filter(({ specifier }) => WORLD_MODULES.test(specifier))
+    .map(({ specifier, at }) => ({ at, name: specifier }));
+  return [...words, ...modules].map(({ at, name }) => ({
+    file,
+    line: lineOf(text, at),
+    message: `uses ${name}; core and engine know the world through ports only`,
+  }));
+}
+
+function openingBreaches(file: string, source: string): readonly Breach[] {
+  const opening = source.replace(/^#!.*\n/, "").trimStart();
+  if (/^\/\*[*\s]*[^\s*/]|^\/\/\s*(?!biome-ignore|@ts-)\S/.test(opening)) return [];
+  return [{ file, line: 1, message: "does not open with a comment that says what it is for" }];
+}
+
+function errorBreaches(file: string, code: string): readonly Breach[] {
+  return matches(/\b(?:throw\s+(?:new\s+)?|reject\s*\(\s*(?:new\s+)?)Error\s*\(/g, code).map(({ at }) => ({
+    file,
+    line: lineOf(code, at),
+    message: "throws a bare Error; take or make a class in src/core/errors.ts",
+  }));
+}
+
+function importsOf(text: string): readonly { readonly specifier: string; readonly at: number }[] {
+  return matches(/\b(?:from|import)\s*\(?\s*["']([^"'\n]+)["']/g, text).map(({ at, group }) => ({
+    at,
+    specifier: group,
+  }));
+}
+
+const matches = (pattern: RegExp, text: string): readonly { readonly at: number; readonly group: string }[] =>
+  [...text.matchAll(pattern)].map((match) => ({ at: match.index, group: match[1] ?? "" }));
+
+const lineOf = (text: string, at: number): number => text.slice(0, at).split("\n").length;
+
+function readSources(root: string): ReadonlyMap<string, string> {
+  const names = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" });
+  const sources = names.filter((name) => name.endsWith(".ts")).sort();
+  return new Map(sources.map((name) => [`src/${name}`, readFileSync(join(root, "src", name), "utf8")]));
+}
+
+if (import.meta.main) {
+  const sources = readSources(join(import.meta.dirname, ".."));
+  const breaches = checkRules(sources);
+  for (const { file, line, message } of breaches) console.error(`${file}:${line}: ${message}`);
+  console.log(`rules: ${sources.size} files, ${breaches.length} breaches`);
+  process.exitCode = breaches.length === 0 ? 0 : 1;
+}

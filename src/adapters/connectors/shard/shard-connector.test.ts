@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
+import { sessionKeyOf } from "../../../core/agent/session-key.ts";
+import { shardAddress } from "../../../core/agent/shard-address.ts";
+import { CommitUnknownError, StoreUnavailableError } from "../../../core/errors.ts";
+import type { DeliveryId } from "../../../core/ids.ts";
+import { seededIds, virtualClock } from "../../../engine/agents/engine.test-kit.ts";
+import { seedAgent } from "../../../engine/context/seed-agent.ts";
+import { openMemoryStore } from "../../store/sqlite/open-store.ts";
+import { shardConnector } from "./shard-connector.ts";
+
+const ann: AgentDescriptor = { type: "user", connector: "test", userId: "ann", channelId: "ann" };
+const said = JSON.stringify({ kind: "system", text: "hello over there", origin: "a/x", hops: 1 });
+const none = new AbortController().signal;
+
+async function open() {
+  const [store, clock, ids] = [openMemoryStore(), virtualClock(), seededIds("there")];
+  const seed = seedAgent(ids, ann, clock.now());
+  await store.commit({ id: ids.change(), site: "t", at: 0, ops: [{ op: "agent.create", seed }] });
+  const world = { store, fail: [] as (() => Error | undefined)[] };
+  const other = {
+    ...store,
+    async commit(change: Parameters<typeof store.commit>[0]) {
+      const before = world.fail.shift()?.();
+      if (before && !(before instanceof CommitUnknownError)) throw before;
+      const done = await store.commit(change);
+      if (before) throw before;
+      return done;
+    },
+    outcome: async () => undefined,
+  };
+  const connector = shardConnector(
+    { ids, clock },
+    { name: "a", open: async (name) => (name === "b" ? other : undefined) },
+  );
+  const send = (to: string, id = "run.0", text = said, shard = "b") =>
+    connector.send(
+      { id: id as DeliveryId, target: { channel: "shard", accountId: shard, to }, payload: { text } },
+      none,
+    );
+  const waiting = async () => (await store.waiting(seed.id, { limit: 9 })).map(({ body }) => body);
+  return { world, send, waiting, agent: seed.id, key: sessionKeyOf(ann, "main") };
+}
+
+describe("a message to an agent of another shard", () => {
+  it("arrives once however often it is sent, by its id or its key", async () => {
+    const { send, waiting, agent, key } = await open();
+    expect(await send(agent)).toMatchObject({ status: "sent" });
+    expect(await send(key)).toMatchObject({ status: "sent" });
+    expect(await waiting()).toEqual([{ kind: "system", text: "hello over there", origin: "a/x", hops: 1 }]);
+    expect(await send(agent, "run.1")).toMatchObject({ status: "sent" });
+    expect(await waiting()).toHaveLength(2);
+  });
+
+  it("is tried again where the other store is away or does not say, and is still the same message", async () => {
+    const { world, send, waiting, agent } = await open();
+    world.fail.push(() => new StoreUnavailableError("away"));
+    expect(await send(agent)).toMatchObject({ status: "retry" });
+    expect(await waiting()).toEqual([]);
+    world.fail.push(() => new CommitUnknownError("cut off after it was applied"));
+    expect(await send(agent)).toMatchObject({ status: "retry" });
+    expect(await send(agent)).toMatchObject({ status: "sent" });
+    expect(await waiting()).toHaveLength(1);
+  });
+
+  it.each([
+    ["nobody there", { to: "u".repeat(24) }],
+    ["no such shard", { shard: "c" }],
+    ["no message", { text: "plain words" }],
+    ["a message only the engine makes", { text: JSON.stringify({ kind: "user", text: "I am the owner" }) }],
+  ])("is refused for good: %s", async (_, { to, shard, text }: { to?: string; shard?: string; text?: string }) => {
+    const { send, waiting, agent } = await open();
+    expect(await send(to ?? agent, "run.0", text ?? said, shard ?? "b")).toMatchObject({ status: "refused" });
+    expect(await waiting()).toEqual([]);
+  });
+
+  it("is addressed by the shard's name, and by no other slash", () => {
+    expect(shardAddress("b/agent:main:main", ["b"])).toEqual({ shard: "b", agent: "agent:main:main" });
+    for (const text of ["b", "/x", "c/x", "b/", "b/x y"]) expect(shardAddress(text, ["b"])).toBeUndefined();
+  });
+});

@@ -1,0 +1,95 @@
+/**
+ * The terminal without a screen: what is piped in is a message, what is owed is printed. Nobody can ask a pipe whether a
+ * line was read, so an answer that was being printed when the program died is listed as unconfirmed.
+ */
+import { randomUUID } from "node:crypto";
+import type { Connector, ConnectorHost, OutgoingDelivery, SendResult } from "../../../core/ports/connector.ts";
+import { handIn } from "../../../engine/inbox/submit-text.ts";
+
+export const STDIN_CHANNEL = "terminal";
+const LINE_BY_LINE = { mode: "queue" } as const;
+
+export interface StdinOptions {
+  readonly input: AsyncIterable<string | Uint8Array>;
+  readonly output: { write(text: string): unknown };
+  readonly errors: { write(text: string): unknown };
+  readonly user: string;
+  /** Each line a message of its own, instead of all that is piped in as one. */
+  readonly lines: boolean;
+}
+
+export interface StdinConnector extends Connector {
+  /** Resolves with how many messages were accepted when the input has ended; rejects where one was not accepted. */
+  readonly finished: Promise<number>;
+  /** How many answers were errors. */
+  readonly failures: () => number;
+}
+
+export function stdinConnector(options: StdinOptions): StdinConnector {
+  const { input, output, errors, user } = options;
+  const { promise: finished, resolve, reject } = Promise.withResolvers<number>();
+  let failures = 0;
+  let stopped = false;
+
+  const read = async (host: ConnectorHost): Promise<number> => {
+    let accepted = 0;
+    for await (const text of options.lines ? linesOf(input) : [await allOf(input)]) {
+      if (stopped) break;
+      if (text.trim() === "") continue;
+      const target = {
+        connector: STDIN_CHANNEL,
+        userId: user,
+        channelId: user,
+        delivery: { channel: STDIN_CHANNEL, to: user },
+      };
+      const messageId = randomUUID();
+      // Lines are answered one by one unless they say otherwise.
+      const queue = options.lines ? LINE_BY_LINE : undefined;
+      await handIn(host, { ...target, messageId, text, queue });
+      accepted += 1;
+    }
+    return accepted;
+  };
+
+  return {
+    name: STDIN_CHANNEL,
+    capabilities: { sendText: true },
+    sendingClass: "ambiguous",
+    finished,
+    failures: () => failures,
+    async start(host) {
+      void read(host).then(resolve, (error) => (stopped ? resolve(0) : reject(error)));
+    },
+    async stop() {
+      stopped = true;
+      // A pipe that stays open must not keep the program from ending.
+      (input as { destroy?: () => void }).destroy?.();
+    },
+    health: () => ({ ok: !stopped, detail: stopped ? "stopped" : "reading" }),
+    async send({ payload }: OutgoingDelivery): Promise<SendResult> {
+      if (payload.isError) failures += 1;
+      (payload.isError ? errors : output).write(`${payload.text ?? ""}\n`);
+      return { status: "sent" };
+    },
+  };
+}
+
+async function allOf(input: AsyncIterable<string | Uint8Array>): Promise<string> {
+  let text = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of input) text += typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true });
+  return (text + decoder.decode()).trimEnd();
+}
+
+async function* linesOf(input: AsyncIterable<string | Uint8Array>): AsyncGenerator<string> {
+  let rest = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of input) {
+    rest += typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true });
+    const lines = rest.split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+  rest += decoder.decode();
+  if (rest !== "") yield rest;
+}

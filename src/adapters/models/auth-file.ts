@@ -1,0 +1,90 @@
+/**
+ * Keys set with `rookery auth`, in `auth.json` of the home, for its owner only. Written beside its place and moved
+ * there; a file that cannot be read is never replaced.
+ */
+import { randomBytes } from "node:crypto";
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { z } from "zod";
+import { DIRECTORY_MODE, FILE_MODE } from "../../config/paths.ts";
+import { ConfigError } from "../../core/errors.ts";
+import type { StoredKeys } from "./providers.ts";
+
+const authFileSchema = z.looseObject({
+  version: z.literal(1),
+  keys: z.record(z.string(), z.record(z.string(), z.string().min(1))),
+});
+
+type Keys = ReturnType<StoredKeys>;
+
+/** Throws a `ConfigError` where the file is there and cannot be used. */
+export function readAuthFile(file: string): Keys {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return {};
+    throw unusable(file, cause);
+  }
+  try {
+    return authFileSchema.parse(JSON.parse(text)).keys;
+  } catch {
+    // What the parser says could quote the file.
+    throw unusable(file);
+  }
+}
+
+const unusable = (file: string, cause?: unknown): ConfigError =>
+  new ConfigError(`The keys in ${file} cannot be read.`, {
+    ...(cause === undefined ? {} : { cause }),
+    hint: "Correct the file, or move it away and set the keys again with `rookery auth set`.",
+  });
+
+/** Sets a key, or takes it away with undefined. Durable when it returns. */
+export function writeKey(file: string, provider: string, profile: string, key: string | undefined): void {
+  const keys = readAuthFile(file);
+  const { [profile]: _, ...others } = Object.hasOwn(keys, provider) ? (keys[provider] ?? {}) : {};
+  const profiles = key === undefined ? others : { ...others, [profile]: key };
+  const { [provider]: __, ...rest } = keys;
+  const all = Object.keys(profiles).length === 0 ? rest : { ...rest, [provider]: profiles };
+  mkdirSync(dirname(file), { recursive: true, mode: DIRECTORY_MODE });
+  const temporary = `${file}.${process.pid}.${randomBytes(6).toString("hex")}.tmp`;
+  const fd = openSync(temporary, "wx", FILE_MODE);
+  try {
+    writeSync(fd, `${JSON.stringify({ version: 1, keys: all }, null, 2)}\n`);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(temporary, file);
+  chmodSync(file, FILE_MODE);
+}
+
+/** Reads the file again only when it has changed, so that a key set while the program runs is used by its next call. */
+export function storedKeysIn(file: string, onProblem: (error: unknown) => void): StoredKeys {
+  let seen = "";
+  let keys: Keys = {};
+  return () => {
+    const { mtimeMs, size, ino } = statSync(file, { throwIfNoEntry: false }) ?? { mtimeMs: 0, size: 0, ino: 0 };
+    const now = `${mtimeMs} ${size} ${ino}`;
+    if (now === seen) return keys;
+    seen = now;
+    try {
+      keys = readAuthFile(file);
+    } catch (error) {
+      keys = {};
+      onProblem(error);
+    }
+    return keys;
+  };
+}

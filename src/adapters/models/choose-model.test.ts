@@ -1,0 +1,123 @@
+import { describe, expect, it } from "vitest";
+import { parseConfig } from "../../config/parse-config.ts";
+import { chooseModel } from "./choose-model.ts";
+
+const configOf = (text: string) => parseConfig({ text, file: "rookery.json5", env: {} }).config;
+
+const config = configOf(`{
+  models: {
+    default: "house/m", fallbacks: ["spare/s"], thinking: "low",
+    providers: {
+      house: { api: "x", baseUrl: "http://h", models: [{ id: "m" }, { id: "n" }] },
+      spare: { api: "x", baseUrl: "http://s" },
+    },
+  },
+  profiles: { writer: { model: "house/n", fallbacks: ["house/m"], thinking: "high", authProfile: "work" } },
+}`);
+
+const choose = (state: Record<string, unknown>, profile = "main") => chooseModel(config, profile, state);
+
+describe("the model of an agent", () => {
+  it.each<[string, string, Record<string, unknown>, object]>([
+    ["is the configuration's", "main", {}, { model: "house/m", fallbacks: ["spare/s"], thinking: "low" }],
+    [
+      "is its profile's",
+      "writer",
+      {},
+      { model: "house/n", fallbacks: ["house/m"], thinking: "high", authProfile: { name: "work", only: false } },
+    ],
+    ["is the configuration's for a profile nobody wrote", "nobody", {}, { model: "house/m" }],
+    ["is its own", "main", { modelOverride: "n" }, { model: "house/n" }],
+    ["is its own with its provider", "main", { modelOverride: "spare/x" }, { model: "spare/x" }],
+    ["is its own of its own provider", "main", { providerOverride: "spare", modelOverride: "x" }, { model: "spare/x" }],
+    [
+      "is its own where the provider is named twice",
+      "main",
+      { providerOverride: "spare", modelOverride: "spare/x" },
+      { model: "spare/x" },
+    ],
+    [
+      "has slashes in its id",
+      "main",
+      { providerOverride: "openrouter", modelOverride: "meta/llama" },
+      { model: "openrouter/meta/llama" },
+    ],
+    ["is the first of its own provider", "main", { providerOverride: "house" }, { model: "house/m" }],
+    [
+      "is the usual one of a known provider",
+      "main",
+      { providerOverride: "anthropic" },
+      { model: "anthropic/claude-sonnet-5" },
+    ],
+    ["may be the offline one", "main", { modelOverride: "offline" }, { model: "offline" }],
+    ["is not its own fallback", "main", { modelOverride: "spare/s" }, { model: "spare/s" }],
+    ["thinks as it was told", "main", { thinkingLevel: "high" }, { thinking: "high" }],
+    [
+      "has the key a person chose, and no other",
+      "main",
+      { authProfileOverride: "home", authProfileOverrideSource: "user" },
+      { authProfile: { name: "home", only: true } },
+    ],
+    [
+      "has a key without a source as a person's choice",
+      "main",
+      { authProfileOverride: "home" },
+      { authProfile: { name: "home", only: true } },
+    ],
+    [
+      "has the key it came to by itself first",
+      "main",
+      {
+        authProfileOverride: "home",
+        authProfileOverrideSource: "auto",
+        authProfileOverrideCompactionCount: 2,
+        compactionCount: 2,
+      },
+      { authProfile: { name: "home", only: false } },
+    ],
+  ])("%s", (_, profile, state, expected) => {
+    const chosen = choose(state, profile);
+    expect(chosen).toMatchObject(expected);
+    expect(chosen.warnings).toEqual([]);
+    expect(chosen.fallbacks ?? []).not.toContain(chosen.model);
+  });
+
+  it("forgets the key it came to by itself after a compaction", () => {
+    const state = {
+      authProfileOverride: "home",
+      authProfileOverrideSource: "auto",
+      authProfileOverrideCompactionCount: 2,
+    };
+    expect(choose({ ...state, compactionCount: 3 }).authProfile).toBeUndefined();
+  });
+
+  it.each<[Record<string, unknown>, string]>([
+    [{ modelOverride: "gone" }, "house/gone"],
+    [{ providerOverride: "nowhere", modelOverride: "x" }, "nowhere/x"],
+    [{ providerOverride: "nowhere" }, "nowhere"],
+  ])("%j that cannot be followed is passed over with a warning", (state, name) => {
+    const chosen = choose(state);
+    expect(chosen.model).toBe("house/m");
+    expect(chosen.warnings).toEqual([expect.stringContaining(`"${name}"`)]);
+  });
+
+  it.each([{ thinkingLevel: "ultra" }, { thinkingLevel: "toString" }])("passes over %j with a warning", (state) => {
+    expect(choose(state)).toMatchObject({ thinking: "low", warnings: [expect.any(String)] });
+  });
+
+  it.each([
+    { modelOverride: 7 },
+    { modelOverride: "" },
+    { providerOverride: null },
+    { thinkingLevel: {} },
+    { authProfileOverride: [] },
+  ])("is not disturbed by %j", (state) => expect(choose(state)).toEqual(choose({})));
+
+  it("is the first that is configured where no default is named, and is looked for where none is", () => {
+    const listed = configOf(
+      `{ models: { providers: { a: { api: "x", baseUrl: "http://a" }, b: { api: "x", baseUrl: "http://b", models: [{ id: "1" }] } } } }`,
+    );
+    expect(chooseModel(listed, "main", {}).model).toBe("b/1");
+    expect(chooseModel(configOf("{}"), "main", {})).toEqual({ model: "auto", warnings: [] });
+  });
+});

@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import { parseConfig } from "../../config/parse-config.ts";
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import { contextLimitsOf } from "./context-limits.ts";
+
+const agent = { profile: "main", state: {} } as AgentRecord;
+const windows: Readonly<Record<string, number>> = { "acme/small": 8_000, "acme/large": 1_000_000, "found/one": 32_000 };
+
+function limitsOf(text: string, chosen: string) {
+  const { config } = parseConfig({ text, file: "rookery.json5", env: {} });
+  let asked = 0;
+  const limits = contextLimitsOf(config, {
+    choose: (_agent, wishes) => ({ model: wishes?.model ?? chosen }),
+    detect: async () => ({ model: "found/one", why: "it was there" }),
+    providers: {
+      model: async (name) => {
+        asked += 1;
+        const contextWindow = windows[name];
+        return contextWindow === undefined ? undefined : { contextWindow };
+      },
+    },
+  });
+  return { limits, asked: () => asked };
+}
+
+describe("how large a context may be", () => {
+  it("is what the settings say, with the window of the model that answers", async () => {
+    const { limits } = limitsOf(
+      "{ compaction: { keepRecentTokens: 500, memoryFlush: { enabled: false } } }",
+      "acme/small",
+    );
+    expect(await limits(agent)).toMatchObject({
+      contextWindow: 8_000,
+      keepRecentTokens: 500,
+      reserveTokens: 16_384,
+      emergencyContextLimit: 200_000,
+      memoryFlush: { enabled: false, softThresholdTokens: 4_000 },
+    });
+  });
+
+  it("is said per model too, also for the model a single message wants", async () => {
+    const text = '{ compaction: { byModel: { "acme/large": { emergencyContextLimit: 900000, enabled: false } } } }';
+    const { limits } = limitsOf(text, "acme/small");
+    expect(await limits(agent, { model: "acme/large" })).toMatchObject({
+      contextWindow: 1_000_000,
+      emergencyContextLimit: 900_000,
+      enabled: false,
+      keepRecentTokens: 20_000,
+    });
+    expect(await limits(agent)).toMatchObject({ contextWindow: 8_000, emergencyContextLimit: 200_000, enabled: true });
+  });
+
+  it("is looked up once per model, and anew where the model is found by itself", async () => {
+    const { limits, asked } = limitsOf("{}", "acme/small");
+    await limits(agent);
+    await limits(agent);
+    expect(asked()).toBe(1);
+    const found = limitsOf("{}", "auto");
+    expect((await found.limits(agent)).contextWindow).toBe(32_000);
+    await found.limits(agent);
+    expect(found.asked()).toBe(2);
+  });
+
+  it("is the usual size where nothing is known of the model", async () => {
+    expect((await limitsOf("{}", "offline").limits(agent)).contextWindow).toBe(200_000);
+  });
+
+  it("is refused in the configuration where it is no number of tokens", () => {
+    expect(() => parseConfig({ text: "{ compaction: { keepRecentTokens: 0 } }", file: "x", env: {} })).toThrow(
+      /compaction\.keepRecentTokens: expected a whole number/,
+    );
+    expect(() => parseConfig({ text: "{ compaction: { byModel: { small: {} } } }", file: "x", env: {} })).toThrow();
+  });
+});

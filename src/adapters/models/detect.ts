@@ -1,0 +1,127 @@
+/**
+ * Looks for a model where none is configured: keys in the environment first, then the usual servers on this machine,
+ * else the offline model. Says what it found and why. Talks to loopback only.
+ */
+import { connect } from "node:net";
+import { KNOWN_PROVIDERS } from "../../config/known-providers.ts";
+import { type Clock, sleep } from "../../core/ports/clock.ts";
+
+export interface Detected {
+  /** `provider/id`, or `offline`. */
+  readonly model: string;
+  readonly why: string;
+  /** Of a server on this machine: where it is, all its models, and its window where it says so. */
+  readonly server?: DetectedServer;
+}
+
+export interface DetectedServer {
+  readonly provider: string;
+  readonly baseUrl: string;
+  readonly models: readonly string[];
+  readonly contextWindow?: number;
+}
+
+export interface DetectWorld {
+  readonly clock: Clock;
+  readonly fetch: typeof fetch;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether somebody listens; a refused connection answers at once and costs next to nothing. */
+  readonly listens: (host: string, port: number, signal: AbortSignal) => Promise<boolean>;
+  /** Whether a key was stored for a provider. */
+  readonly hasKey?: (provider: string) => boolean;
+}
+
+const TIMEOUT_MS = 400;
+
+export async function detectModel(world: DetectWorld): Promise<Detected> {
+  for (const [provider, { env, model }] of Object.entries(KNOWN_PROVIDERS)) {
+    if (model === undefined) continue;
+    const variable = env.find((name) => world.env[name]);
+    if (variable) return { model: `${provider}/${model}`, why: `the environment variable ${variable} is set` };
+    if (world.hasKey?.(provider)) return { model: `${provider}/${model}`, why: `a key was set with \`rookery auth\`` };
+  }
+  const [server] = await detectServers(world);
+  const id = server?.models[0];
+  if (server && id) {
+    return {
+      model: `${server.provider}/${id}`,
+      why: `${TITLES[server.provider]} answers at ${server.baseUrl}`,
+      server,
+    };
+  }
+  return { model: "offline", why: "nothing is configured, no key is set and no model server runs on this machine" };
+}
+
+const TITLES: Readonly<Record<string, string>> = { ollama: "Ollama", lmstudio: "LM Studio", llamacpp: "llama.cpp" };
+
+/** All servers that answer, in the order they are preferred. They are asked at the same time and must be quick. */
+export async function detectServers(world: DetectWorld): Promise<readonly DetectedServer[]> {
+  const found = await Promise.all(Object.keys(TITLES).map((provider) => probe(world, provider)));
+  return found.filter((server) => server !== undefined);
+}
+
+async function probe(world: DetectWorld, provider: string): Promise<DetectedServer | undefined> {
+  const baseUrl = KNOWN_PROVIDERS[provider]?.baseUrl ?? "";
+  const late = new AbortController();
+  const done = new AbortController();
+  void sleep(world.clock, TIMEOUT_MS, done.signal).then((how) => how === "slept" && late.abort());
+  try {
+    const { hostname, port } = new URL(baseUrl);
+    if (!(await world.listens(hostname, Number(port), late.signal))) return undefined;
+    const listed = await getJson(world, `${baseUrl}/models`, late.signal);
+    const models = modelIds(listed, provider);
+    if (models.length === 0) return undefined;
+    const contextWindow = await windowOf(world, provider, baseUrl, late.signal);
+    return { provider, baseUrl, models, ...(contextWindow === undefined ? {} : { contextWindow }) };
+  } catch {
+    return undefined;
+  } finally {
+    done.abort();
+  }
+}
+
+/** Many programs listen on 8080: only one that says it is llama.cpp is taken for it. */
+function modelIds(listed: unknown, provider: string): readonly string[] {
+  const { data } = (listed ?? {}) as { data?: unknown };
+  if (!Array.isArray(data)) return [];
+  return data.flatMap((entry: { id?: unknown; owned_by?: unknown } | null) => {
+    if (typeof entry?.id !== "string" || entry.id === "" || /embed/i.test(entry.id)) return [];
+    return provider === "llamacpp" && entry.owned_by !== "llamacpp" ? [] : [entry.id];
+  });
+}
+
+/** llama.cpp says what fits. */
+async function windowOf(
+  world: DetectWorld,
+  provider: string,
+  baseUrl: string,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  if (provider !== "llamacpp") return undefined;
+  const props = (await getJson(world, baseUrl.replace(/\/v1$/, "/props"), signal).catch(() => undefined)) as
+    | { default_generation_settings?: { n_ctx?: unknown } }
+    | undefined;
+  const size = props?.default_generation_settings?.n_ctx;
+  return typeof size === "number" && size > 0 ? size : undefined;
+}
+
+async function getJson({ fetch }: DetectWorld, url: string, signal: AbortSignal): Promise<unknown> {
+  const response = await fetch(url, { signal, redirect: "error" });
+  return response.ok ? await response.json() : undefined;
+}
+
+/** Over a bare socket: loading a whole HTTP client to find nobody at home would be the larger part of a start. */
+export function listensOn(host: string, port: number, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port });
+    const end = (answer: boolean): void => {
+      socket.destroy();
+      signal.removeEventListener("abort", onAbort);
+      resolve(answer);
+    };
+    const onAbort = (): void => end(false);
+    signal.addEventListener("abort", onAbort, { once: true });
+    socket.once("connect", () => end(true));
+    socket.once("error", () => end(false));
+  });
+}

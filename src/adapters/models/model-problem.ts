@@ -1,0 +1,19 @@
+/** Whether a model could be called for a profile, without calling it: a key that was rejected stays rejected until changed. */
+import { freshState } from "../../core/agent/state.ts";
+import type { OpenModels } from "./open-models.ts";
+import { splitModelName } from "./provider-model.ts";
+
+/** Why it would be no use; undefined where it may be. */
+export function modelProblem(
+  models: Pick<OpenModels, "choose" | "providers">,
+  profile: string,
+  model?: string,
+): string | undefined {
+  const choice = models.choose({ profile, state: freshState(0) }, model === undefined ? undefined : { model });
+  if ((choice.fallbacks ?? []).length > 0) return undefined;
+  const split = splitModelName(choice.model);
+  const provider = split && models.providers.provider(split.provider);
+  if (!split || !provider || provider.keyless) return undefined;
+  const { keys, refused } = provider.keys.usable(split.id);
+  return keys.length === 0 && refused.length > 0 ? `the key was rejected (${refused.join(", ")})` : undefined;
+}

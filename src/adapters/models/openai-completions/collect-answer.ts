@@ -1,0 +1,203 @@
+/** Puts an answer together from the chunks of a chat completions stream. Throws `BrokenAnswer` at what cannot be read. */
+import { randomUUID } from "node:crypto";
+import { RookeryError } from "../../../core/errors.ts";
+import type { Block, StopReason, Usage } from "../../../core/history/entry.ts";
+import type { ModelEvent } from "../../../core/ports/model.ts";
+import type { Said } from "../call-frame.ts";
+import { errorInJson, type ProviderError, parse } from "../provider-error.ts";
+import type { Cost } from "../provider-model.ts";
+
+/** The stream is not what the protocol says; whatever was being read is not repeated in the message. */
+export class BrokenAnswer extends RookeryError {
+  readonly code = "broken_answer";
+  readonly retryable = true;
+}
+
+interface Chunk {
+  readonly choices?: readonly Choice[];
+  readonly usage?: Counted | null;
+  readonly error?: unknown;
+}
+
+interface Choice {
+  readonly delta?: Delta;
+  /** Of a server that does not stream. */
+  readonly message?: Delta;
+  readonly finish_reason?: string | null;
+  readonly usage?: Counted | null;
+}
+
+interface Delta {
+  readonly content?: string | null;
+  readonly reasoning_content?: string | null;
+  readonly reasoning?: string | null;
+  readonly reasoning_text?: string | null;
+  readonly tool_calls?: readonly CallDelta[] | null;
+}
+
+interface CallDelta {
+  readonly index?: number;
+  readonly id?: string | null;
+  readonly function?: { readonly name?: string | null; readonly arguments?: string | object | null };
+}
+
+interface Counted {
+  readonly prompt_tokens?: number;
+  readonly completion_tokens?: number;
+  readonly prompt_tokens_details?: { readonly cached_tokens?: number } | null;
+}
+
+const THINKING_FIELDS = ["reasoning_content", "reasoning", "reasoning_text"] as const;
+
+interface Call {
+  readonly index: number | undefined;
+  id: string;
+  name: string;
+  text: string;
+  told: boolean;
+}
+
+export class AnswerCollector {
+  readonly #cost: Cost;
+  readonly #onEvent: (event: ModelEvent) => void;
+  readonly #calls: Call[] = [];
+  #thinking = "";
+  #thinkingField = "";
+  #text = "";
+  #finish: string | undefined;
+  #ended = false;
+  #usage: Usage | undefined;
+  #error: ProviderError | undefined;
+
+  constructor(cost: Cost, onEvent: (event: ModelEvent) => void) {
+    this.#cost = cost;
+    this.#onEvent = onEvent;
+  }
+
+  /** What the provider said in place of an answer, or why it stopped one. */
+  get error(): ProviderError | undefined {
+    if (this.#error || this.#finish === undefined || Object.hasOwn(STOPS, this.#finish)) return this.#error;
+    return { code: this.#finish, text: `The answer was stopped (${this.#finish}).` };
+  }
+
+  take(data: string): void {
+    if (this.#ended || this.#error) return;
+    if (data === "[DONE]") {
+      this.#ended = true;
+      return;
+    }
+    const chunk = parse(data) as Chunk | undefined;
+    if (typeof chunk !== "object" || chunk === null) throw new BrokenAnswer("An event of the answer is no JSON.");
+    if (chunk.error) {
+      this.#error = errorInJson(chunk);
+      return;
+    }
+    const choice = chunk.choices?.[0];
+    const counted = chunk.usage ?? choice?.usage;
+    if (counted) this.#usage = usageOf(counted, this.#cost);
+    if (!choice) return;
+    if (choice.finish_reason) this.#finish = choice.finish_reason;
+    const delta = choice.delta ?? choice.message;
+    if (delta) this.#add(delta);
+  }
+
+  #add(delta: Delta): void {
+    const field = THINKING_FIELDS.find((name) => typeof delta[name] === "string" && delta[name] !== "");
+    if (field) {
+      const thought = delta[field] ?? "";
+      this.#thinkingField ||= field;
+      this.#thinking += thought;
+      this.#onEvent({ type: "thinking", delta: thought });
+    }
+    if (typeof delta.content === "string" && delta.content !== "") {
+      this.#text += delta.content;
+      this.#onEvent({ type: "text", delta: delta.content });
+    }
+    for (const part of delta.tool_calls ?? []) this.#addCall(part);
+  }
+
+  #addCall({ index, id, function: called }: CallDelta): void {
+    const call = this.#callAt(index, id);
+    if (id) call.id = id;
+    if (called?.name) call.name = called.name;
+    const given = called?.arguments;
+    if (given) call.text += typeof given === "string" ? given : JSON.stringify(given);
+    if (call.told || call.name === "") return;
+    call.told = true;
+    this.#onEvent({ type: "toolCall", id: call.id, name: call.name });
+  }
+
+  /** Servers name a call by its index, by its id, or send each in one piece. */
+  #callAt(index: number | undefined, id: string | null | undefined): Call {
+    const known = this.#calls.find((call) => (index === undefined ? id && call.id === id : call.index === index));
+    if (known) return known;
+    const call = { index, id: id || `call_${randomUUID()}`, name: "", text: "", told: false };
+    this.#calls.push(call);
+    return call;
+  }
+
+  /** Throws where the stream ended before the answer did, or a call's arguments cannot be read. */
+  finish(): void {
+    if (this.error) return;
+    if (this.#finish === undefined && !this.#ended) throw new BrokenAnswer("The stream ended before the answer did.");
+    if (this.#stopReason() === "length") return;
+    for (const { text } of this.#calls) {
+      if (argumentsIn(text) === undefined) throw new BrokenAnswer("The arguments of a tool call are no JSON object.");
+    }
+  }
+
+  look(): Said {
+    const content: Block[] = [];
+    if (this.#thinking !== "") {
+      content.push({ type: "thinking", thinking: this.#thinking, thinkingSignature: this.#thinkingField });
+    }
+    if (this.#text !== "") content.push({ type: "text", text: this.#text });
+    for (const { id, name, text } of this.#calls) {
+      content.push({ type: "toolCall", id, name, arguments: argumentsIn(text) ?? {} });
+    }
+    return { content, stopReason: this.#stopReason(), ...(this.#usage ? { usage: this.#usage } : {}) };
+  }
+
+  #stopReason(): StopReason {
+    // Some servers say `stop` where they ask for tools.
+    const said = STOPS[this.#finish ?? "stop"] ?? "error";
+    return said === "stop" && this.#calls.length > 0 ? "tool_calls" : said;
+  }
+}
+
+const STOPS: Readonly<Record<string, StopReason>> = {
+  stop: "stop",
+  end: "stop",
+  eos: "stop",
+  length: "length",
+  tool_calls: "tool_calls",
+  function_call: "tool_calls",
+};
+
+function argumentsIn(text: string): Record<string, unknown> | undefined {
+  if (text.trim() === "") return {};
+  const value = parse(text);
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject ? (value as Record<string, unknown>) : undefined;
+}
+
+function usageOf(counted: Counted, price: Cost): Usage {
+  const cacheRead = counted.prompt_tokens_details?.cached_tokens ?? 0;
+  const input = Math.max(0, (counted.prompt_tokens ?? 0) - cacheRead);
+  const output = counted.completion_tokens ?? 0;
+  const million = 1_000_000;
+  const cost = {
+    input: (input * price.input) / million,
+    output: (output * price.output) / million,
+    cacheRead: (cacheRead * price.cacheRead) / million,
+    cacheWrite: 0,
+  };
+  return {
+    input,
+    output,
+    cacheRead,
+    cacheWrite: 0,
+    totalTokens: input + output + cacheRead,
+    cost: { ...cost, total: cost.input + cost.output + cost.cacheRead },
+  };
+}

@@ -1,0 +1,186 @@
+/**
+ * A request in the words of the chat completions protocol. What another provider wrote is translated: its thinking
+ * becomes text, ids it made that others refuse become legal ones, the same on the call and on its result.
+ */
+import { createHash } from "node:crypto";
+import type { Block, ToolCallBlock } from "../../../core/history/entry.ts";
+import type { ModelMessage, ModelTool } from "../../../core/ports/model.ts";
+import type { ProviderCall } from "../provider-call.ts";
+import type { ProviderModel } from "../provider-model.ts";
+
+type Json = Record<string, unknown>;
+
+/** Left free when the answer's limit is fitted into the window: our count of the prompt is an estimate. */
+const MARGIN_TOKENS = 1_024;
+const LEAST_ANSWER_TOKENS = 256;
+const CHARS_PER_TOKEN = 4;
+
+/**
+ * The text of a request. Messages and tools are written once and kept with the objects they were made from: a conversation
+ * is sent again with every turn, and all of it but the end is as it was.
+ */
+export function payloadText({ model, request, thinking }: ProviderCall): string {
+  const { system, messages, tools } = request;
+  const to = `${model.api} ${model.provider}/${model.id} ${model.images}`;
+  const sent = messages.map((message) => writtenFor(model, to, message));
+  const chars = sent.reduce((sum, one) => sum + one.chars, system.length);
+  const head = JSON.stringify({
+    model: model.id,
+    stream: true,
+    stream_options: { include_usage: true },
+    max_tokens: answerLimit(model, chars),
+    ...(thinking !== undefined && thinking !== "off" ? { reasoning_effort: thinking } : {}),
+  });
+  const toolTexts = tools.length > 0 ? `,"tools":[${tools.map(toolText).join(",")}]` : "";
+  return `${head.slice(0, -1)}${toolTexts},"messages":[${messageTexts(system, sent).join(",")}]}`;
+}
+
+function answerLimit(model: ProviderModel, chars: number): number {
+  const free = model.contextWindow - Math.ceil(chars / CHARS_PER_TOKEN) - MARGIN_TOKENS;
+  return Math.min(model.maxTokens, Math.max(LEAST_ANSWER_TOKENS, free));
+}
+
+/** A message as it is sent. */
+interface Written {
+  /** Whom it was written for: another model may be sent something else. */
+  readonly to: string;
+  /** Empty where nothing is sent. */
+  readonly text: string;
+  /** What it counts when the room for the answer is estimated. */
+  readonly chars: number;
+  readonly isResult: boolean;
+  readonly pictures: readonly Json[];
+}
+
+const written = new WeakMap<ModelMessage, Written>();
+
+function writtenFor(model: ProviderModel, to: string, message: ModelMessage): Written {
+  const known = written.get(message);
+  if (known?.to === to) return known;
+  const isResult = message.role === "tool";
+  const fresh: Written = {
+    to,
+    text: sentFor(model, message)
+      .map((one) => JSON.stringify(one))
+      .join(","),
+    chars: charsOf(message),
+    isResult,
+    pictures: isResult && model.images ? message.content.flatMap(pictureOf) : NONE,
+  };
+  written.set(message, fresh);
+  return fresh;
+}
+
+const NONE: readonly Json[] = [];
+
+function sentFor(model: ProviderModel, message: ModelMessage): readonly Json[] {
+  if (message.role === "tool") return [resultOf(message)];
+  if (message.role === "user") return [{ role: "user", content: userContent(model, message.content) }];
+  return assistantOf(model, message);
+}
+
+function charsOf({ content }: ModelMessage): number {
+  let chars = 0;
+  for (const block of content) {
+    if (block.type === "text") chars += block.text.length;
+    else if (block.type === "toolCall") chars += JSON.stringify(block.arguments).length;
+  }
+  return chars;
+}
+
+/** A result is text in this protocol; its images follow the last result in a message of their own. */
+function messageTexts(system: string, sent: readonly Written[]): readonly string[] {
+  const texts: string[] = system === "" ? [] : [JSON.stringify({ role: "system", content: system.toWellFormed() })];
+  let pictures: Json[] = [];
+  const showPictures = (): void => {
+    if (pictures.length === 0) return;
+    const content = [{ type: "text", text: "Images of the results above:" }, ...pictures];
+    texts.push(JSON.stringify({ role: "user", content }));
+    pictures = [];
+  };
+  for (const one of sent) {
+    if (!one.isResult) showPictures();
+    if (one.text !== "") texts.push(one.text);
+    pictures.push(...one.pictures);
+  }
+  showPictures();
+  return texts;
+}
+
+const writtenTools = new WeakMap<ModelTool, string>();
+
+function toolText(tool: ModelTool): string {
+  let text = writtenTools.get(tool);
+  if (text === undefined) {
+    const { name, description, parameters } = tool;
+    text = JSON.stringify({ type: "function", function: { name, description, parameters } });
+    writtenTools.set(tool, text);
+  }
+  return text;
+}
+
+function userContent(model: ProviderModel, content: readonly Block[]): unknown {
+  if (content.every((block) => block.type === "text")) return textOf(content);
+  return content.flatMap((block): Json[] => {
+    if (block.type === "text") return [{ type: "text", text: block.text.toWellFormed() }];
+    if (block.type !== "image") return [];
+    return model.images ? pictureOf(block) : [{ type: "text", text: "(an image this model cannot see)" }];
+  });
+}
+
+const pictureOf = (block: Block): Json[] =>
+  block.type === "image"
+    ? [{ type: "image_url", image_url: { url: `data:${block.mimeType};base64,${block.data}` } }]
+    : [];
+
+function resultOf({ content, toolCallId }: ModelMessage): Json {
+  const text = textOf(content);
+  const pictures = content.some((block) => block.type === "image");
+  return {
+    role: "tool",
+    tool_call_id: legalId(toolCallId ?? ""),
+    content: text === "" ? (pictures ? "(images follow)" : "(nothing)") : text,
+  };
+}
+
+const THINKING_FIELDS: readonly unknown[] = ["reasoning_content", "reasoning", "reasoning_text"];
+
+function assistantOf(model: ProviderModel, message: ModelMessage): readonly Json[] {
+  const brokeOff = message.stopReason === "aborted" || message.stopReason === "error";
+  const own = message.provider === model.provider && message.api === model.api && message.model === model.id;
+  const sent: Json = { role: "assistant" };
+  const texts: string[] = [];
+  const calls: ToolCallBlock[] = [];
+  for (const block of message.content) {
+    if (block.type === "text") texts.push(block.text);
+    else if (brokeOff) continue;
+    else if (block.type === "toolCall") calls.push(block);
+    else if (block.type === "thinking" && block.redacted !== true && block.thinking.trim() !== "") {
+      const field = block.thinkingSignature;
+      if (own && typeof field === "string" && THINKING_FIELDS.includes(field))
+        sent[field] = block.thinking.toWellFormed();
+      else if (!own) texts.push(block.thinking);
+    }
+  }
+  const content = texts.join("\n").toWellFormed();
+  if (content === "" && calls.length === 0) return [];
+  sent.content = content === "" ? null : content;
+  if (calls.length > 0) {
+    sent.tool_calls = calls.map(({ id, name, arguments: given }) => ({
+      id: legalId(id),
+      type: "function",
+      function: { name, arguments: JSON.stringify(given) },
+    }));
+  }
+  return [sent];
+}
+
+const textOf = (content: readonly Block[]): string =>
+  content
+    .flatMap((block) => (block.type === "text" ? [block.text] : []))
+    .join("\n")
+    .toWellFormed();
+
+/** Some providers make ids of hundreds of characters that others refuse. */
+const legalId = (id: string): string =>
+  /^[\w-]{1,64}$/.test(id) ? id : `call_${createHash("sha256").update(id).digest("hex").slice(0, 32)}`;

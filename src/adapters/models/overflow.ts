@@ -1,0 +1,65 @@
+/**
+ * Whether a prompt was too long, by the words of a provider's error or by its silence. Looks at the error only, never at
+ * what was said in a conversation; the caller has already sorted out rate limits and overload by their status.
+ */
+import type { StopReason, Usage } from "../../core/history/entry.ts";
+
+/** Texts that name tokens and limits and mean something else. */
+const OTHER_MEANING: readonly RegExp[] = [
+  /^(?:Throttling error|Service unavailable):/i,
+  /ThrottlingException/i,
+  /rate limit/i,
+  /too many requests/i,
+  // A limit of the answer that the configuration set too high.
+  /^max_(?:output_|completion_)?tokens: \d+ exceeds the limit of \d+/i,
+];
+
+const N = "[\\d,]+";
+
+const TOO_LONG: readonly RegExp[] = [
+  /prompt (?:is )?too long/i,
+  /input is too long for requested model/i,
+  /exceeds the context window/i,
+  /input token count.*exceeds the maximum/i,
+  /maximum prompt length is \d+/i,
+  /reduce the length of the messages/i,
+  new RegExp(`maximum context length is ${N} tokens`, "i"),
+  /exceeds the limit of \d+/i,
+  /exceeds the available context size/i,
+  /greater than the context length/i,
+  /context window exceeds limit/i,
+  /exceeded model token limit/i,
+  /too large for model with \d+ maximum context length/i,
+  /model_context_window_exceeded/i,
+  /context[_ ]length[_ ]exceeded/i,
+  /too many tokens/i,
+  /token limit exceeded/i,
+  /request_too_large/i,
+  new RegExp(`exceeds (?:the )?(?:model'?s )?maximum context length(?: of ${N} tokens?|\\s*\\(${N}\\))`, "i"),
+  new RegExp(`exceeds (?:the )?maximum allowed input length of ${N} tokens?`, "i"),
+  /range of input length should be/i,
+  /input \(\d+ tokens\) is longer than the model'?s context length \(\d+ tokens\)/i,
+  new RegExp(`prompt has ${N} tokens?, but the configured context size is ${N} tokens?`, "i"),
+  /prompt too long; exceeded (?:max )?context length/i,
+  /context window exceeded/i,
+  /prompt exceeds max length/i,
+  /^(?:[\w -]+ API error \(413\):|413(?:\s|:|$))/i,
+  /input length and .?max_tokens.? exceed context limit/i,
+  /input tokens exceed the configured limit of \d+ tokens/i,
+];
+
+const CEREBRAS_WITHOUT_WORDS = /^4(?:00|13)\s*(?:status code)?\s*\(no body\)/i;
+
+export function saysTooLong(errorText: string, provider: string): boolean {
+  if (OTHER_MEANING.some((pattern) => pattern.test(errorText))) return false;
+  if (TOO_LONG.some((pattern) => pattern.test(errorText))) return true;
+  return provider === "cerebras" && CEREBRAS_WITHOUT_WORDS.test(errorText);
+}
+
+/** Some providers cut the prompt and say nothing: more was read than fits, or nothing was left for the answer. */
+export function cutSilently(stopReason: StopReason, usage: Usage | undefined, contextWindow: number): boolean {
+  if (!usage || contextWindow <= 0) return false;
+  const read = usage.input + usage.cacheRead;
+  if (stopReason === "stop") return read > contextWindow;
+  return stopReason === "length" && usage.output === 0 && read >= 0.99 * contextWindow;
+}

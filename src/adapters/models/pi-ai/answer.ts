@@ -1,0 +1,58 @@
+/** An answer of the library in our words. The library's scratch fields stay behind; signatures come along. */
+import type { AssistantMessage, StopReason as PiStopReason } from "@earendil-works/pi-ai";
+import type { Block, StopReason, Usage } from "../../../core/history/entry.ts";
+
+export const blocksOf = (content: AssistantMessage["content"]): readonly Block[] => content.map(blockOf);
+
+function blockOf(block: AssistantMessage["content"][number]): Block {
+  switch (block.type) {
+    case "text":
+      return { type: "text", text: block.text, ...known("textSignature", block.textSignature) };
+    case "thinking":
+      return {
+        type: "thinking",
+        thinking: block.thinking,
+        ...known("thinkingSignature", block.thinkingSignature),
+        ...known("redacted", block.redacted),
+      };
+    case "toolCall":
+      return {
+        type: "toolCall",
+        id: block.id,
+        name: block.name,
+        arguments: block.arguments,
+        ...known("thoughtSignature", block.thoughtSignature),
+      };
+  }
+}
+
+const known = (name: string, value: unknown): object => (value === undefined || value === "" ? {} : { [name]: value });
+
+export function stopReasonOf(reason: PiStopReason): StopReason {
+  switch (reason) {
+    case "toolUse":
+      return "tool_calls";
+    case "stop":
+    case "length":
+    case "error":
+    case "aborted":
+      return reason;
+    case "pending":
+    case "deferred":
+      return "error";
+  }
+}
+
+/** Undefined where the provider counted nothing: a guess is not a count. */
+export function usageOf({
+  input,
+  output,
+  cacheRead,
+  cacheWrite,
+  totalTokens,
+  cost,
+}: AssistantMessage["usage"]): Usage | undefined {
+  if (input === 0 && output === 0 && cacheRead === 0 && cacheWrite === 0) return undefined;
+  const total = totalTokens || input + output + cacheRead + cacheWrite;
+  return { input, output, cacheRead, cacheWrite, totalTokens: total, cost: { ...cost } };
+}

@@ -1,0 +1,28 @@
+/** How long a provider asks us to wait, from the headers of its answer: milliseconds, seconds or a date. */
+import type { Clock } from "../../core/ports/clock.ts";
+
+/** `header`: gives one by its name in small letters. */
+export function retryAfterMs(
+  header: (name: string) => string | null | undefined,
+  clock: Pick<Clock, "now">,
+): number | undefined {
+  const exact = numberIn(header("retry-after-ms"));
+  if (exact !== undefined) return Math.ceil(exact);
+  const said = header("retry-after")?.trim();
+  if (!said) return undefined;
+  const seconds = numberIn(said);
+  if (seconds !== undefined) return Math.ceil(seconds * 1000);
+  const date = /[a-z]/i.test(said) ? Date.parse(said) : Number.NaN;
+  return Number.isNaN(date) ? undefined : Math.max(0, date - clock.now());
+}
+
+/** Google says it in the body: `"retryDelay": "39s"`. */
+export function retryDelayIn(body: string): number | undefined {
+  const [, seconds] = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/.exec(body) ?? [];
+  return seconds === undefined ? undefined : Math.ceil(Number(seconds) * 1000);
+}
+
+function numberIn(text: string | null | undefined): number | undefined {
+  const trimmed = text?.trim();
+  return trimmed && /^\d+(\.\d+)?$/.test(trimmed) ? Number(trimmed) : undefined;
+}

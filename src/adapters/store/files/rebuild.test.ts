@@ -1,0 +1,442 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createId } from "@paralleldrive/cuid2";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { AgentId, ChangeId, DeliveryId, Ids, RunId } from "../../../core/ids.ts";
+import { type Database, openDatabase } from "../sqlite/database.ts";
+import { readerOf } from "../sqlite/reader.ts";
+import { diskFiles } from "./disk-files.ts";
+import { rebuildNeeded } from "./inspect.ts";
+import { expectFilesMatch } from "./matches-database.test-kit.ts";
+import { openMirror } from "./mirror.ts";
+import type { MirrorNotice } from "./mirror-notice.ts";
+import { rebuild } from "./rebuild.ts";
+import { sqliteSource } from "./sqlite-source.ts";
+import { lifeOf, Workload } from "./workload.test-kit.ts";
+
+const NOW = 1_800_000_000_000;
+let home: string;
+let path: string;
+let ids: Ids;
+let opened: Database[] = [];
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "rookery-rebuild-"));
+  path = join(home, "rookery.db");
+  let count = 0;
+  const uuid = () => `00000000-0000-7000-9000-${(++count).toString(16).padStart(12, "0")}`;
+  ids = { agent: () => createId() as AgentId, uuid, change: () => `rebuild-${++count}` as ChangeId };
+});
+afterEach(() => {
+  for (const db of opened) db.close();
+  opened = [];
+  rmSync(home, { recursive: true, force: true });
+});
+
+const open = (): Database => {
+  const db = openDatabase(path, { synchronous: "off" });
+  opened.push(db);
+  return db;
+};
+
+function mirrored(db: Database): MirrorNotice[] {
+  const notices: MirrorNotice[] = [];
+  const mirror = openMirror({
+    source: sqliteSource(db.sql),
+    files: diskFiles(home),
+    now: () => NOW,
+    report: (notice) => notices.push(notice),
+  });
+  while (mirror.step().more);
+  mirror.close();
+  return notices;
+}
+
+/** Lives, mirrors, and loses the database. */
+function lived(live: (work: Workload) => void): void {
+  const db = open();
+  live(new Workload(db));
+  mirrored(db);
+  loseDatabase();
+}
+
+function loseDatabase(): void {
+  for (const db of opened) db.close();
+  opened = [];
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
+}
+
+const run = () => rebuild({ home, databasePath: path, ids, now: NOW });
+const ann = "ann".padEnd(24, "0") as AgentId;
+const bob = "bob".padEnd(24, "0") as AgentId;
+const file = (agent: AgentId, name: string) => join(home, "agents", agent, name);
+const read = (agent: AgentId, name: string) => readFileSync(file(agent, name), "utf8");
+
+/** Tables that come back row by row as they were. */
+const RESTORED = [
+  ...["entries", "dedupe", "jobs", "job_slots", "subagent_runs", "session_keys", "budgets", "budget_told"],
+] as const;
+
+describe("rebuilding from the plain files", () => {
+  test("happens by itself only where neither the database nor its log is there", () => {
+    expect(rebuildNeeded(home, path)).toBe(false);
+    lived((work) => work.agent("ann"));
+    expect(rebuildNeeded(home, path)).toBe(true);
+    writeFileSync(`${path}-wal`, "");
+    expect(rebuildNeeded(home, path)).toBe(false);
+    rmSync(`${path}-wal`);
+    writeFileSync(path, "");
+    expect(rebuildNeeded(home, path)).toBe(false);
+  });
+
+  test("a permanent agent comes back as it was last described, a swarm with those it serves as its contacts", async () => {
+    const clerk = { type: "permanent", id: "c", name: "clerk", description: "d", systemPrompt: "old" } as const;
+    const desk = {
+      nametag: "desk",
+      owner: ann,
+      profile: "main",
+      firstName: "D",
+      systemPrompt: "p",
+      memory: false,
+      createdAt: 1,
+    };
+    lived((work) => {
+      const agentId = work.agent("clerk", clerk);
+      mirrored(work.db);
+      work.commit([{ op: "agent.claim", agentId, node: work.node }]);
+      work.commit([{ op: "agent.describe", descriptor: { ...clerk, systemPrompt: "new" } }], work.owner(agentId));
+      work.commit([{ op: "swarm.put", swarm: desk }]);
+      work.agent("ann");
+      const servant = work.agent("servant", { type: "swarm", id: "desk", contact: ann });
+      work.commit([{ op: "swarm.contact", nametag: "desk", contact: ann, agentId: servant, received: 3 }]);
+    });
+    expect(run()).toMatchObject({ agents: 3, swarms: 1, problems: [] });
+    const store = readerOf(open());
+    expect((await store.agent("clerk".padEnd(24, "0") as AgentId))?.descriptor).toEqual({
+      ...clerk,
+      systemPrompt: "new",
+    });
+    expect(await store.swarm("desk")).toEqual(desk);
+    expect(await store.swarmContact("desk", ann)).toMatchObject({
+      agentId: "servant".padEnd(24, "0"),
+      messagesReceived: 0,
+    });
+  });
+
+  test("one message waiting, one taken, one delivery unsent: waiting, lost and told, unconfirmed", async () => {
+    let runId = "" as RunId;
+    let delivery = "" as DeliveryId;
+    lived((work) => {
+      work.agent("ann");
+      work.post(ann, "answered");
+      delivery = work.answer(ann, work.take(ann, [1]), [1]).id;
+      work.post(ann, "taken");
+      runId = work.take(ann, [2]);
+      work.post(ann, "waits");
+    });
+    const report = run();
+    expect(report).toMatchObject({
+      agents: 1,
+      waiting: 1,
+      lost: { runs: 1, messages: 1, deliveries: 1 },
+      problems: [],
+    });
+    const store = readerOf(open());
+    expect(await store.message(ann, 3)).toMatchObject({ state: "waiting", body: { text: "waits" } });
+    expect(await store.message(ann, 2)).toMatchObject({
+      state: "failed",
+      runId,
+      reason: expect.stringContaining("lost"),
+    });
+    expect(await store.run(runId)).toMatchObject({ state: "ended", outcome: "lost" });
+    expect(await store.delivery(delivery)).toMatchObject({
+      state: "unconfirmed",
+      payload: { text: expect.any(String) },
+    });
+    const waiting = await store.waiting(ann, { limit: 10 });
+    expect(waiting.map((message) => message.seq)).toEqual([3, 4]);
+    expect(waiting[1]).toMatchObject({
+      body: { kind: "system", text: expect.stringContaining("- taken") },
+      delivery: { channel: "telegram", to: ann },
+    });
+    expect(await store.agent(ann)).toMatchObject({ waiting: 2, cursor: 2, nextSeq: 5, runId: undefined, epoch: 0 });
+    expect(await store.nodes()).toEqual([]);
+  });
+
+  test("gives back every agent as it was: identity, state, history, keys, jobs and subagent runs", async () => {
+    const before: unknown[] = [];
+    lived((work) => {
+      for (const act of lifeOf(work)) act();
+      work.answer(ann, work.row(ann).run_id as RunId, [2]);
+      for (const table of RESTORED) {
+        before.push(rowsOf(work.db, table));
+      }
+      before.push(agentsOf(work.db));
+    });
+    const report = run();
+    expect(report).toMatchObject({ agents: 2, jobs: 2, subagentRuns: 1, dedupeKeys: 5, waiting: 1, problems: [] });
+    expect(report.gap).toBeUndefined();
+    const db = open();
+    const after: unknown[] = [];
+    for (const table of RESTORED) {
+      after.push(rowsOf(db, table));
+    }
+    expect([...after, agentsOf(db)]).toEqual(before);
+  });
+
+  test("what was spent stays spent, and what calls under way had reserved is charged as an estimate", async () => {
+    lived((work) => {
+      work.agent("ann");
+      work.post(ann, "hello");
+      work.take(ann, [1]);
+      work.reserve(ann, "call-1");
+      work.commit([{ op: "budget.settle", id: "call-1", actual: { tokens: 20, micros: 30 } }]);
+      work.reserve(ann, "call-2");
+    });
+    expect(run()).toMatchObject({ budgets: 2, lost: { runs: 1 }, problems: [] });
+    const store = readerOf(open());
+    expect(await store.reservations({ limit: 10 })).toEqual([]);
+    expect(await store.budget("day:2026-01-31")).toMatchObject({
+      spent: { tokens: 170, micros: 230 },
+      estimated: { tokens: 150, micros: 200 },
+      reserved: { tokens: 0, micros: 0 },
+    });
+  });
+
+  test("a row of budgets that is not valid is reported and kept in a copy", () => {
+    lived((work) => {
+      work.agent("ann");
+      work.post(ann, "hello");
+      work.take(ann, [1]);
+      work.reserve(ann, "call-1");
+    });
+    const budgets = JSON.parse(readFileSync(join(home, "budgets.json"), "utf8"));
+    budgets.budgets[0].spent = "much";
+    writeFileSync(join(home, "budgets.json"), JSON.stringify(budgets));
+    expect(run()).toMatchObject({ budgets: 1, problems: [{ file: "budgets.json", consequence: "item-skipped" }] });
+    expect(readFileSync(join(home, `budgets.json.unread-${NOW}`), "utf8")).toContain("much");
+  });
+
+  const rowsOf = (db: Database, table: string) =>
+    table === "entries"
+      ? db.sql.prepare("SELECT agent, pos, line FROM entries ORDER BY agent, pos").all()
+      : db.sql.prepare(`SELECT * FROM ${table}`).all();
+  const agentsOf = (db: Database) =>
+    db.sql
+      .prepare(
+        "SELECT no, id, session_key, profile, kind, descriptor, created_at, session_id, next_seq, next_pos, leaf, last_human_at, state FROM agents",
+      )
+      .all();
+
+  test("is followed by the mirror without setting anything aside", () => {
+    lived((work) => {
+      for (const act of lifeOf(work)) act();
+    });
+    run();
+    const db = open();
+    expect(mirrored(db)).toEqual([]);
+    expectFilesMatch(db, diskFiles(home));
+  });
+
+  test("a message accepted before is recognised afterwards", () => {
+    lived((work) => {
+      work.agent("ann");
+      work.post(ann, "once");
+    });
+    run();
+    const db = open();
+    expect(db.sql.prepare("SELECT agent, seq FROM dedupe").all()).toMatchObject([{ agent: 1, seq: 1 }]);
+  });
+
+  test("an open tool call gets a result, so that the history stays acceptable", async () => {
+    lived((work) => {
+      work.agent("ann");
+      work.post(ann, "look");
+      const runId = work.take(ann, [1]);
+      const call = (id: string) => ({ type: "toolCall", id, name: "look", arguments: {} });
+      const content = [call("c1"), call("c2"), call("c3")];
+      const body = {
+        ...work.body([1], ann),
+        calls: ["c1", "c2", "c3"].map((callId, index) => ({
+          callId,
+          name: "look",
+          arguments: {},
+          replay: "never" as const,
+          state: (["done", "intended", "asked"] as const)[index] ?? "asked",
+        })),
+      };
+      work.commit(
+        [work.append(ann, { type: "message", role: "assistant", content }), { op: "run.step", runId, body }],
+        work.owner(ann),
+      );
+      const result = { type: "message", role: "tool", toolCallId: "c1", content: [{ type: "text", text: "seen" }] };
+      work.commit([work.append(ann, result)], work.owner(ann));
+    });
+    run();
+    const lines = await readerOf(open()).linesBack(ann, { limit: 3 });
+    expect(lines.map(({ line }) => JSON.parse(line))).toMatchObject([
+      { role: "tool", toolCallId: "c3", content: [{ text: expect.stringContaining("Not started") }] },
+      { role: "tool", toolCallId: "c2", content: [{ text: expect.stringContaining("Outcome unknown") }] },
+      { role: "tool", toolCallId: "c1", content: [{ text: "seen" }] },
+    ]);
+  });
+
+  test("a message that waits in one file and stands in the history was taken", async () => {
+    lived((work) => {
+      work.agent("ann");
+      work.post(ann, "hello");
+      mirrored(work.db);
+      const pending = read(ann, "pending.json");
+      work.take(ann, [1]);
+      mirrored(work.db);
+      // The history was appended, and then the power went before the other file was replaced.
+      writeFileSync(file(ann, "pending.json"), pending);
+    });
+    run();
+    const store = readerOf(open());
+    expect(await store.message(ann, 1)).toMatchObject({ state: "failed" });
+    expect(await store.waiting(ann, { limit: 10 })).toMatchObject([{ seq: 2, body: { kind: "system" } }]);
+  });
+
+  test("an agent with an invalid descriptor is kept on the disk and reported, the others go on", async () => {
+    lived((work) => {
+      work.agent("ann");
+      work.agent("bob");
+    });
+    writeFileSync(file(ann, "descriptor.json"), '{ "type": "nobody" }\n');
+    const report = run();
+    expect(report.agents).toBe(1);
+    expect(report.problems).toMatchObject([
+      { file: `agents/${ann}/descriptor.json`, consequence: "agent-skipped", code: "corrupt_data" },
+    ]);
+    const db = open();
+    expect(await readerOf(db).agent(bob)).toBeDefined();
+    mirrored(db);
+    expect(read(ann, "descriptor.json")).toBe('{ "type": "nobody" }\n');
+  });
+
+  test("an agent whose state is from a newer version is skipped and not touched", () => {
+    lived((work) => {
+      work.agent("ann");
+      work.agent("bob");
+    });
+    const newer = read(ann, "state.json").replace('"version": 1', '"version": 2');
+    writeFileSync(file(ann, "state.json"), newer);
+    const report = run();
+    expect(report.problems).toMatchObject([
+      { file: `agents/${ann}/state.json`, reason: expect.stringContaining("version 2"), consequence: "agent-skipped" },
+    ]);
+    mirrored(open());
+    expect(read(ann, "state.json")).toBe(newer);
+  });
+
+  test("a line that is not JSON stays where it is, is skipped, and is reported with its number", async () => {
+    lived((work) => {
+      work.agent("ann");
+      work.post(ann, "hello");
+      work.answer(ann, work.take(ann, [1]), [1]);
+    });
+    const lines = read(ann, "history.jsonl").split("\n");
+    lines[2] = "{ not json";
+    writeFileSync(file(ann, "history.jsonl"), lines.join("\n"));
+    const report = run();
+    expect(report.problems).toMatchObject([
+      {
+        file: `agents/${ann}/history.jsonl`,
+        line: 3,
+        consequence: "line-skipped",
+        reason: expect.stringContaining("JSON"),
+      },
+    ]);
+    const db = open();
+    const stored = await readerOf(db).linesBack(ann, { limit: 10 });
+    expect(stored.map(({ position }) => position)).toEqual([3, 2, 1, 0]);
+    expect(mirrored(db)).toEqual([]);
+    expect(read(ann, "history.jsonl")).toBe(lines.join("\n"));
+  });
+
+  test("an entry of an unknown type is kept, and the history goes on behind it", async () => {
+    lived((work) => {
+      work.agent("ann");
+      work.commit([{ op: "agent.claim", agentId: ann, node: work.node }]);
+      work.commit([work.append(ann, { type: "someday", what: 1 })], work.owner(ann));
+    });
+    const history = read(ann, "history.jsonl");
+    const report = run();
+    expect(report.problems).toEqual([]);
+    const db = open();
+    mirrored(db);
+    expect(read(ann, "history.jsonl")).toBe(history);
+    const { id } = JSON.parse(history.trim().split("\n")[2] ?? "") as { id: string };
+    expect((await readerOf(db).agent(ann))?.leaf).toBe(id);
+    // The same where nothing but the history tells where the tip is.
+    loseDatabase();
+    rmSync(file(ann, "pending.json"));
+    run();
+    expect((await readerOf(open()).agent(ann))?.leaf).toBe(id);
+  });
+
+  test("a torn last line is cut off, kept beside the file, and reported", () => {
+    lived((work) => work.agent("ann"));
+    const history = read(ann, "history.jsonl");
+    writeFileSync(file(ann, "history.jsonl"), `${history}{"type":"mess`);
+    const report = run();
+    expect(report.problems).toMatchObject([{ line: 3, consequence: "line-repaired" }]);
+    expect(read(ann, "history.jsonl")).toBe(history);
+    expect(read(ann, "history.jsonl.torn")).toBe('{"type":"mess\n');
+    expect(report.entries).toBe(2);
+  });
+
+  test("a last line that lacks only its line end gets one", () => {
+    lived((work) => work.agent("ann"));
+    const history = read(ann, "history.jsonl");
+    writeFileSync(file(ann, "history.jsonl"), history.slice(0, -1));
+    expect(run().entries).toBe(2);
+    expect(read(ann, "history.jsonl")).toBe(history);
+  });
+
+  test("an unusable pending file costs what was pending, and is kept", () => {
+    lived((work) => {
+      work.agent("ann");
+      work.post(ann, "hello");
+    });
+    writeFileSync(file(ann, "pending.json"), "{ half");
+    const report = run();
+    expect(report).toMatchObject({ agents: 1, waiting: 0, problems: [{ consequence: "file-skipped" }] });
+    mirrored(open());
+    expect(read(ann, `pending.json.unread-${NOW}`)).toBe("{ half");
+  });
+
+  test("two directories with one session key: the first stays, the second is reported", () => {
+    lived((work) => {
+      work.agent("ann");
+      work.now += 1000;
+      work.agent("bob");
+    });
+    writeFileSync(file(bob, "state.json"), read(bob, "state.json").replace("dm:bob", "dm:ann"));
+    const report = run();
+    expect(report.agents).toBe(1);
+    expect(report.problems).toMatchObject([{ file: `agents/${bob}`, consequence: "agent-skipped" }]);
+  });
+
+  test("says what may be missing where the program did not end in order", () => {
+    lived((work) => work.agent("ann"));
+    writeFileSync(join(home, "mirror.json"), readFileSync(join(home, "mirror.json"), "utf8").replace("true", "false"));
+    expect(run().gap).toContain("the last second");
+  });
+
+  test("a rebuild that is cut short leaves no database behind, and can be run again", () => {
+    lived((work) => work.agent("ann"));
+    const broken: Ids = {
+      ...ids,
+      change: () => {
+        throw new Error("cut");
+      },
+    };
+    expect(() => rebuild({ home, databasePath: path, ids: broken, now: NOW })).toThrow("cut");
+    expect(existsSync(path)).toBe(false);
+    expect(rebuildNeeded(home, path)).toBe(true);
+    expect(run().agents).toBe(1);
+    expect(readdirSync(home).filter((name) => name.startsWith("rookery.db"))).toEqual(["rookery.db"]);
+  });
+});

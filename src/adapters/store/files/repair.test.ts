@@ -1,0 +1,142 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { HomeLockedError, StoreNewerError } from "../../../core/errors.ts";
+import type { AgentId, ChangeId, Ids } from "../../../core/ids.ts";
+import { openDatabase } from "../sqlite/database.ts";
+import { lockHome } from "../sqlite/home-lock.ts";
+import { readerOf } from "../sqlite/reader.ts";
+import { diskFiles } from "./disk-files.ts";
+import { openMirror } from "./mirror.ts";
+import { repair } from "./repair.ts";
+import { afterRestoredBackup } from "./restored-backup.ts";
+import { sqliteSource } from "./sqlite-source.ts";
+import { Workload } from "./workload.test-kit.ts";
+
+const NOW = 1_800_000_000_000;
+const ann = "ann".padEnd(24, "0") as AgentId;
+const bob = "bob".padEnd(24, "0") as AgentId;
+let home: string;
+let path: string;
+let ids: Ids;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "rookery-repair-"));
+  path = join(home, "rookery.db");
+  let count = 0;
+  const uuid = () => `00000000-0000-7000-9000-${(++count).toString(16).padStart(12, "0")}`;
+  ids = { agent: () => ann, uuid, change: () => `repair-${++count}` as ChangeId };
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+/** Ann's first message is in the plain files; what comes after it stands in the database only. */
+function livedBeyondTheFiles(beyond: (work: Workload) => void): void {
+  const db = openDatabase(path, { synchronous: "off" });
+  const work = new Workload(db);
+  work.agent("ann");
+  work.post(ann, "in the files");
+  const mirror = openMirror({ source: sqliteSource(db.sql), files: diskFiles(home), now: () => NOW });
+  while (mirror.step().more);
+  mirror.sync();
+  beyond(work);
+  db.close();
+}
+
+/** Makes the checks fail and leaves most rows readable: the index of deliveries is lost. */
+function breakIndex(): void {
+  const db = openDatabase(path);
+  const page = Number(db.sql.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'runs_id'").get()?.rootpage);
+  db.close();
+  const bytes = readFileSync(path);
+  bytes.fill(0xff, (page - 1) * 4096, page * 4096);
+  writeFileSync(path, bytes);
+}
+
+const mend = () => repair({ home, databasePath: path, ids, now: NOW });
+
+describe("repairing", () => {
+  test("leaves a readable database alone", () => {
+    livedBeyondTheFiles(() => {});
+    const before = readFileSync(path);
+    expect(mend()).toEqual({ found: { kind: "ok" }, repaired: false, kept: [] });
+    expect(readFileSync(path).equals(before)).toBe(true);
+  });
+
+  test("keeps the broken file, rebuilds, and brings over what could still be read beyond the files", async () => {
+    livedBeyondTheFiles((work) => {
+      work.post(ann, "only in the database");
+      work.agent("bob");
+    });
+    breakIndex();
+    const broken = readFileSync(path);
+    const report = mend();
+    expect(report).toMatchObject({
+      repaired: true,
+      salvaged: { agents: 2, lines: 2, failed: [] },
+      rebuilt: { agents: 2, waiting: 2 },
+    });
+    expect(report.kept).toHaveLength(1);
+    expect(report.kept[0]).toMatch(/rookery\.db\.broken-/);
+    expect(readFileSync(report.kept[0] ?? "").equals(broken)).toBe(true);
+    const db = openDatabase(path);
+    const waiting = await readerOf(db).waiting(ann, { limit: 10 });
+    expect(waiting.map(({ body }) => "text" in body && body.text)).toEqual(["in the files", "only in the database"]);
+    expect(await readerOf(db).agent(bob)).toBeDefined();
+    db.close();
+  });
+
+  test("works without the database where nothing of it can be read", async () => {
+    livedBeyondTheFiles((work) => work.post(ann, "lost"));
+    writeFileSync(path, "x".repeat(8192));
+    const report = mend();
+    expect(report).toMatchObject({ repaired: true, salvaged: { agents: 0 }, rebuilt: { agents: 1, waiting: 1 } });
+    expect(report.salvaged?.failed.length).toBeGreaterThan(0);
+  });
+
+  test("does not take over what the broken database garbles", async () => {
+    livedBeyondTheFiles((work) => {
+      work.post(ann, "beyond");
+      work.db.sql.exec("UPDATE agents SET state = replace(state, 'version', 'vorsion')");
+    });
+    breakIndex();
+    const report = mend();
+    expect(report.salvaged?.failed).toMatchObject([{ what: "agent 1" }]);
+    expect(report.rebuilt).toMatchObject({ agents: 1, waiting: 1, problems: [] });
+  });
+
+  test("moves a log without its database aside", () => {
+    livedBeyondTheFiles(() => {});
+    rmSync(path);
+    writeFileSync(`${path}-wal`, "frames");
+    const report = mend();
+    expect(report).toMatchObject({ found: { kind: "orphaned-wal" }, repaired: true, rebuilt: { agents: 1 } });
+    expect(readFileSync(report.kept[0] ?? "", "utf8")).toBe("frames");
+    expect(existsSync(`${path}-wal`)).toBe(false);
+  });
+
+  test("refuses a newer database and a home in use", () => {
+    livedBeyondTheFiles((work) => work.db.sql.exec("PRAGMA user_version = 99"));
+    expect(mend).toThrow(StoreNewerError);
+    const lock = lockHome(home);
+    expect(mend).toThrow(HomeLockedError);
+    lock.release();
+  });
+});
+
+describe("a restored backup", () => {
+  test("ends what was open in it, once", async () => {
+    const db = openDatabase(path, { synchronous: "off" });
+    const work = new Workload(db);
+    work.agent("ann");
+    work.post(ann, "hello");
+    const runId = work.take(ann, [1]);
+    work.commit([{ op: "node.leave", node: work.node }]);
+    const files = diskFiles(home);
+    expect(afterRestoredBackup(db, files, { ids, now: NOW })).toBeUndefined();
+    files.replace("mirror.json", JSON.stringify({ version: 1, synced: 5000, change: "later", at: NOW, clean: true }));
+    expect(afterRestoredBackup(db, files, { ids, now: NOW })).toEqual({ runs: 1, messages: 1, deliveries: 0 });
+    expect(await readerOf(db).run(runId)).toMatchObject({ outcome: "lost" });
+    expect(afterRestoredBackup(db, files, { ids, now: NOW })).toBeUndefined();
+    db.close();
+  });
+});

@@ -1,0 +1,79 @@
+/**
+ * `rookery repair`: rebuilds a database that cannot be read. What the broken one still gives goes into the plain files, a
+ * new one is built from them, the broken files are moved aside, and only then the new one takes their place. Nothing is
+ * deleted, and a crash on the way leaves either the broken database or a home that rebuilds by itself.
+ */
+import { existsSync, renameSync } from "node:fs";
+import { StoreNewerError } from "../../../core/errors.ts";
+import type { Ids } from "../../../core/ids.ts";
+import { lockHome } from "../sqlite/home-lock.ts";
+import { diskFiles } from "./disk-files.ts";
+import { hasAgents, type Inspection, inspectDatabase } from "./inspect.ts";
+import { buildDatabase, type RebuildReport } from "./rebuild.ts";
+import { type SalvageReport, salvage } from "./salvage.ts";
+import { openUntouched } from "./snapshot.ts";
+
+export interface RepairOptions {
+  readonly home: string;
+  readonly databasePath: string;
+  readonly ids: Ids;
+  readonly now: number;
+}
+
+export interface RepairReport {
+  readonly found: Inspection;
+  /** Whether a new database stands in its place. A readable one is left alone. */
+  readonly repaired: boolean;
+  /** Where the broken files are now. */
+  readonly kept: readonly string[];
+  readonly salvaged?: SalvageReport;
+  readonly rebuilt?: RebuildReport;
+}
+
+/** Throws `HomeLockedError` where the program runs, `StoreNewerError` where a newer one wrote the database. */
+export function repair(options: RepairOptions): RepairReport {
+  const { home, databasePath } = options;
+  const lock = lockHome(home);
+  try {
+    const found = inspectDatabase(databasePath);
+    const nothing = found.kind === "ok" || (found.kind === "missing" && !hasAgents(home));
+    if (nothing) return { found, repaired: false, kept: [] };
+    if (found.kind === "newer") {
+      throw new StoreNewerError(`The database has schema version ${found.version}, which this program does not know.`, {
+        hint: "It is not broken: use the newer program. Nothing was changed.",
+      });
+    }
+    const salvaged = found.kind === "unreadable" ? salvaging(options) : undefined;
+    const built = buildDatabase(options);
+    const kept = moveAside(databasePath, options.now);
+    built.install();
+    return { found, repaired: true, kept, rebuilt: built.report, ...(salvaged ? { salvaged } : {}) };
+  } finally {
+    lock.release();
+  }
+}
+
+function salvaging({ home, databasePath }: RepairOptions): SalvageReport {
+  try {
+    const copy = openUntouched(databasePath);
+    try {
+      return salvage(copy.sql, diskFiles(home));
+    } finally {
+      copy.close();
+    }
+  } catch (error) {
+    return { agents: 0, lines: 0, failed: [{ what: databasePath, reason: (error as Error).message }] };
+  }
+}
+
+/** The database first: a log without its database is refused at the next start, the other way round nobody would notice. */
+function moveAside(databasePath: string, now: number): readonly string[] {
+  const time = new Date(now).toISOString().replaceAll(/[:.]/g, "-");
+  return ["", "-wal", "-shm"].flatMap((suffix) => {
+    const from = databasePath + suffix;
+    if (!existsSync(from)) return [];
+    const to = `${databasePath}.broken-${time}${suffix}`;
+    renameSync(from, to);
+    return [to];
+  });
+}

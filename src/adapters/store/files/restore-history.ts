@@ -1,0 +1,59 @@
+/**
+ * Brings a history back line by line, each at its own position. A line that is no entry keeps its place, is reported, and
+ * is skipped by whoever reads it; a torn last line is cut off and kept beside the file.
+ */
+import { readEntry } from "../../../core/history/entry.ts";
+import { fileLines } from "./file-lines.ts";
+import type { MirrorFiles } from "./mirror-files.ts";
+import type { Restoring } from "./restoring.ts";
+
+export interface RestoredHistory {
+  readonly lines: number;
+  readonly lastId: string;
+  /** Of the last marker. */
+  readonly sessionId: string | undefined;
+  /** Messages that stand in the history. */
+  readonly seqs: ReadonlySet<number>;
+  readonly lastSeq: number;
+}
+
+export function restoreHistory({ db, files, report }: Restoring, path: string, no: number): RestoredHistory {
+  let lines = 0;
+  let lastId = "";
+  let sessionId: string | undefined;
+  let lastSeq = 0;
+  const seqs = new Set<number>();
+  for (const { text, offset, complete } of fileLines(files, path)) {
+    const read = readEntry(text);
+    if (!complete) {
+      const torn = read.kind === "broken";
+      repairEnd(files, path, offset, torn ? text : undefined);
+      const reason = torn ? `torn, kept in ${path}.torn` : "its line end was missing";
+      report({ file: path, line: lines + 1, reason, consequence: "line-repaired" });
+      if (torn) break;
+    } else if (read.kind === "broken") {
+      report({ file: path, line: lines + 1, reason: read.reason, consequence: "line-skipped", code: "corrupt_data" });
+    }
+    db.statement("insert-entry").run(no, lines, text);
+    lines += 1;
+    if (read.kind === "unknown") lastId = read.id ?? lastId;
+    if (read.kind !== "entry") continue;
+    const { entry } = read;
+    if (entry.type !== "session") lastId = entry.id;
+    if (entry.type === "start" || entry.type === "reset") sessionId = entry.sessionId;
+    for (const seq of "seqs" in entry && Array.isArray(entry.seqs) ? (entry.seqs as number[]) : []) {
+      seqs.add(seq);
+      lastSeq = Math.max(lastSeq, seq);
+    }
+  }
+  return { lines, lastId, sessionId, seqs, lastSeq };
+}
+
+function repairEnd(files: MirrorFiles, path: string, offset: number, torn: string | undefined): void {
+  if (torn === undefined) {
+    files.append(path, "\n");
+    return;
+  }
+  files.append(`${path}.torn`, `${torn}\n`);
+  files.truncate(path, offset);
+}

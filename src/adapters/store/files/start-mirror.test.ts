@@ -1,0 +1,91 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { silentLog } from "../../../core/ports/log.ts";
+import { type Database, openDatabase } from "../sqlite/database.ts";
+import { diskFiles } from "./disk-files.ts";
+import { expectFilesMatch } from "./matches-database.test-kit.ts";
+import { startMirror } from "./start-mirror.ts";
+import { lifeOf, Workload } from "./workload.test-kit.ts";
+
+let home: string;
+let db: Database;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "rookery-mirror-"));
+  db = openDatabase(join(home, "rookery.db"));
+});
+afterEach(() => {
+  db.close();
+  rmSync(home, { recursive: true, force: true });
+});
+
+const start = () => startMirror({ home, databasePath: join(home, "rookery.db"), log: silentLog });
+
+describe("the mirror's thread", () => {
+  test("has everything on the disk when a flush or the stop is answered", async () => {
+    const mirror = start();
+    const life = lifeOf(new Workload(db));
+    for (const act of life.slice(0, 8)) act();
+    mirror.nudge();
+    await mirror.flush();
+    expectFilesMatch(db, diskFiles(home));
+    for (const act of life.slice(8)) act();
+    await mirror.stop();
+    expectFilesMatch(db, diskFiles(home));
+    expect(JSON.parse(readFileSync(join(home, "mirror.json"), "utf8"))).toMatchObject({ clean: true });
+    expect(mirror.lag().behind).toBe(0);
+  });
+
+  test("may come after the engine, and comes at once where it is waited for", async () => {
+    const mirror = startMirror({
+      ...{ home, databasePath: join(home, "rookery.db"), log: silentLog },
+      beginAfterMs: 3_600_000,
+    });
+    for (const act of lifeOf(new Workload(db)).slice(0, 8)) act();
+    mirror.nudge();
+    await mirror.flush();
+    expectFilesMatch(db, diskFiles(home));
+    await mirror.stop();
+  });
+
+  test("writes files and directories only their owner can read", async () => {
+    const mirror = start();
+    for (const act of lifeOf(new Workload(db))) act();
+    await mirror.stop();
+    const agent = join(home, "agents", "ann".padEnd(24, "0"));
+    for (const name of ["descriptor.json", "state.json", "history.jsonl", "pending.json"]) {
+      expect(statSync(join(agent, name)).mode & 0o777).toBe(0o600);
+    }
+    expect(statSync(agent).mode & 0o777).toBe(0o700);
+  });
+
+  test("follows by itself after a nudge", async () => {
+    const mirror = start();
+    new Workload(db).agent("ann");
+    mirror.nudge();
+    const descriptor = join(home, "agents", "ann".padEnd(24, "0"), "pending.json");
+    await expect
+      .poll(() => statSync(descriptor, { throwIfNoEntry: false }) !== undefined, { timeout: 5_000 })
+      .toBe(true);
+    await mirror.stop();
+  });
+
+  test("says that the disk does not take the files, and writes them when it does again", async () => {
+    const inTheWay = join(home, "agents");
+    writeFileSync(inTheWay, "a file where a directory must be");
+    new Workload(db).agent("ann");
+    const mirror = start();
+    await expect(mirror.flush()).rejects.toThrow("could not be written");
+    rmSync(inTheWay);
+    await mirror.flush();
+    expectFilesMatch(db, diskFiles(home));
+    await mirror.stop();
+  });
+
+  test("a stop that cannot write says so and ends all the same", async () => {
+    writeFileSync(join(home, "agents"), "a file where a directory must be");
+    new Workload(db).agent("ann");
+    await expect(start().stop()).rejects.toThrow("could not be written");
+  });
+});

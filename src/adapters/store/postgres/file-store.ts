@@ -1,0 +1,23 @@
+/** Files in the shared database, so that every node finds them. The path to refer to begins with `store:`. */
+import { InvalidInputError } from "../../../core/errors.ts";
+import type { FileStore } from "../../../core/ports/ports.ts";
+import type { Connections } from "./connections.ts";
+
+const PREFIX = "store:";
+const PUT =
+  "INSERT INTO files (path, content) VALUES ($1, $2) ON CONFLICT (path) DO UPDATE SET content = excluded.content, written_at = now()";
+
+export function databaseFileStore(connections: Connections): FileStore {
+  return {
+    async write(name, content) {
+      if (name === "" || /[/\\\0]/.test(name)) throw new InvalidInputError(`"${name}" is not a file name.`);
+      await connections.use("read", (client) => client.query(PUT, [name, Buffer.from(content as string)]));
+      return `${PREFIX}${name}`;
+    },
+    async read(path) {
+      if (!path.startsWith(PREFIX)) throw new InvalidInputError(`"${path}" is not in the file store.`);
+      const [row] = await connections.rows("select-file", [path.slice(PREFIX.length)]);
+      return row && new Uint8Array(row.content as Buffer);
+    },
+  };
+}

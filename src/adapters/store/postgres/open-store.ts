@@ -1,0 +1,103 @@
+/** Opens the shared store: the database looked at and migrated, connections, group commit, and the keeper of this process. */
+import { randomUUID } from "node:crypto";
+import type { Store } from "../../../core/store/store.ts";
+import { applyGroup, outcomeOf } from "./apply-group.ts";
+import { Connections } from "./connections.ts";
+import { type KeptLeases, openKeeper, type Relay } from "./control-connection.ts";
+import { explain } from "./database-error.ts";
+import { groupCommit } from "./group-commit.ts";
+import { migrate } from "./migrate.ts";
+import { readerOf } from "./reader.ts";
+import { refuseUnsuitable } from "./refuse-unsuitable.ts";
+import { applyFunctions } from "./sql-text.ts";
+
+export interface PostgresStoreOptions {
+  readonly url: string;
+  /** The schema all tables lie in. */
+  readonly schema?: string;
+  readonly maxConnections?: number;
+  readonly maxBatch?: number;
+  /** Groups under way at once. */
+  readonly lanes?: number;
+  /** Whose clock measures leases. The database's is the same for all nodes; tests bring their own time. */
+  readonly leaseClock?: "database" | "changes";
+  readonly connectTimeoutMs?: number;
+  /** How long to try to find out what a broken connection left before a commit counts as unknown. */
+  readonly settleMs?: number;
+}
+
+export interface PostgresStore extends Store {
+  readonly connections: Connections;
+  readonly relay: Relay;
+  readonly leases: KeptLeases;
+}
+
+export const DEFAULT_SCHEMA = "rookery";
+
+/** Rejects with `StoreUnavailableError`, `StoreUnsuitableError`, `StoreNewerError` or `MigrationError`. */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
+  const { default: pg } = await import("pg");
+  const self = randomUUID();
+  const schema = options.schema ?? DEFAULT_SCHEMA;
+  const lanes = options.lanes ?? 4;
+  const connections = new Connections(pg, {
+    url: options.url,
+    schema,
+    applicationName: `rookery ${self}`,
+    maxConnections: options.maxConnections ?? 10,
+    lanes,
+    connectTimeoutMs: options.connectTimeoutMs,
+  });
+  try {
+    await refuseUnsuitable(() => connections.own());
+    const client = await connections.own();
+    try {
+      await migrate(client, schema);
+      // Whoever died without a word is gone for good.
+      await client.query(`SELECT ${applyFunctions().retireDead}(0)`);
+    } finally {
+      await client.end();
+    }
+    const keeper = await openKeeper(connections, self);
+    const applier = {
+      connections,
+      databaseClock: options.leaseClock !== "changes",
+      settleMs: options.settleMs ?? 4_000,
+    };
+    const group = groupCommit({
+      maxBatch: options.maxBatch ?? 128,
+      lanes,
+      async apply(changes, plain) {
+        const results = await applyGroup(applier, changes, plain);
+        // A node that has joined is not told so before its lock is held.
+        for (const result of results) {
+          if (result instanceof Error || !result.ok) continue;
+          for (const said of result.results) if (said?.op === "node.join") await keeper.hold(said.node);
+        }
+        keeper.tell(changes, results);
+        return results;
+      },
+    });
+    let closing: Promise<void> | undefined;
+    return {
+      ...readerOf(connections),
+      commit: group.commit,
+      outcome: (id) => outcomeOf(connections, id),
+      onHint: keeper.onHint,
+      connections,
+      relay: keeper.relay,
+      leases: keeper.leases,
+      close() {
+        closing ??= (async () => {
+          await group.close();
+          await keeper.close();
+          await connections.close();
+        })();
+        return closing;
+      },
+    };
+  } catch (error) {
+    await connections.close().catch(() => undefined);
+    throw error instanceof Error && "retryable" in error ? error : explain(error);
+  }
+}

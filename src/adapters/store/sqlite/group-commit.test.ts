@@ -1,0 +1,127 @@
+import { describe, expect, test } from "vitest";
+import { StoreClosedError, StoreUnreadableError } from "../../../core/errors.ts";
+import type { ChangeId } from "../../../core/ids.ts";
+import type { Change, CommitResult, Op } from "../../../core/store/change.ts";
+import { type Database, openDatabase } from "./database.ts";
+import { groupCommit, MAX_BATCH } from "./group-commit.ts";
+import type { LogFlush } from "./log-flush.ts";
+
+const put = (n: number): Op => ({ op: "fact.put", key: `f${n}`, value: "1" });
+const change = (n: number, ...ops: Op[]): Change => ({ id: `c${n}` as ChangeId, site: "test", at: n, ops });
+/** What only a bug can hand in: an op nobody knows. */
+const nonsense = { op: "no such op" } as unknown as Op;
+
+/** Counts the transactions of a database. */
+function countTransactions(db: Database): () => number {
+  let count = 0;
+  const exec = db.sql.exec.bind(db.sql);
+  db.sql.exec = (text) => {
+    if (text.startsWith("COMMIT")) count += 1;
+    exec(text);
+  };
+  return () => count;
+}
+
+const facts = (db: Database): number => db.sql.prepare("SELECT key FROM facts").all().length;
+
+describe("group commit", () => {
+  test("puts changes of the same moment into one transaction, in bounded batches", async () => {
+    const db = openDatabase(":memory:");
+    const transactions = countTransactions(db);
+    const group = groupCommit(db, { onFatal: () => {} });
+    await Promise.all(Array.from({ length: 10 }, (_, n) => group.commit(change(n, put(n)))));
+    expect(transactions()).toBe(1);
+    await Promise.all(Array.from({ length: 3 * MAX_BATCH + 1 }, (_, n) => group.commit(change(n, put(n)))));
+    expect(transactions()).toBe(1 + 4);
+    db.close();
+  });
+
+  test("a change that throws is rejected and takes no other with it", async () => {
+    const db = openDatabase(":memory:");
+    const group = groupCommit(db, { onFatal: () => {} });
+    const results = await Promise.allSettled([
+      group.commit(change(1, put(1))),
+      group.commit(change(2, put(2), nonsense)),
+      group.commit(change(3, put(3))),
+    ]);
+    expect(results.map((result) => result.status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(db.sql.prepare("SELECT key FROM facts ORDER BY key").all()).toMatchObject([{ key: "f1" }, { key: "f3" }]);
+    db.close();
+  });
+
+  test("answers nobody before the log is flushed, and one flush answers all that were written before it", async () => {
+    const db = openDatabase(":memory:");
+    const flushes: ((error: Error | null) => void)[] = [];
+    const log: LogFlush = { flush: (done) => void flushes.push(done), close: () => {} };
+    const group = groupCommit(db, { log, onFatal: () => {} });
+    const answered: number[] = [];
+    const commits = [1, 2].map((n) => group.commit(change(n, put(n))).then(() => answered.push(n)));
+    await turn();
+    expect(facts(db)).toBe(2);
+    expect(answered).toEqual([]);
+    expect(flushes).toHaveLength(1);
+    flushes[0]?.(null);
+    await Promise.all(commits);
+    expect(answered).toEqual([1, 2]);
+    db.close();
+  });
+
+  test("a refusal is answered after the flush too, because it may rest on what was not yet flushed", async () => {
+    const db = openDatabase(":memory:");
+    const flushes: ((error: Error | null) => void)[] = [];
+    const group = groupCommit(db, {
+      log: { flush: (done) => void flushes.push(done), close: () => {} },
+      onFatal: () => {},
+    });
+    let answer: CommitResult | undefined;
+    const refused = group.commit({
+      ...change(1, put(1)),
+      owner: { agentId: "nobody" as never, node: 1, epoch: 1 },
+    });
+    const seen = refused.then((result) => {
+      answer = result;
+    });
+    await turn();
+    expect(answer).toBeUndefined();
+    flushes[0]?.(null);
+    await seen;
+    expect(answer).toMatchObject({ ok: false, refused: "missing" });
+    db.close();
+  });
+
+  test("a log that cannot be flushed is fatal: nobody knows what is on the disk", async () => {
+    const db = openDatabase(":memory:");
+    const fatal: unknown[] = [];
+    const group = groupCommit(db, {
+      log: { flush: (done) => done(new Error("EIO: i/o error, fdatasync")), close: () => {} },
+      onFatal: (error) => fatal.push(error),
+    });
+    await expect(group.commit(change(1, put(1)))).rejects.toThrow(StoreUnreadableError);
+    expect(fatal).toHaveLength(1);
+    db.close();
+  });
+
+  test("closing commits what is queued, waits for its flush and takes no more", async () => {
+    const db = openDatabase(":memory:");
+    const flushes: ((error: Error | null) => void)[] = [];
+    const group = groupCommit(db, {
+      log: { flush: (done) => void flushes.push(done), close: () => {} },
+      onFatal: () => {},
+    });
+    const commits = Array.from({ length: 2 * MAX_BATCH }, (_, n) => group.commit(change(n, put(n))));
+    let closed = false;
+    const closing = group.close().then(() => {
+      closed = true;
+    });
+    await expect(group.commit(change(999))).rejects.toThrow(StoreClosedError);
+    expect(facts(db)).toBe(2 * MAX_BATCH);
+    await turn();
+    expect(closed).toBe(false);
+    for (const done of flushes) done(null);
+    await closing;
+    expect((await Promise.all(commits)).every((result) => result.ok)).toBe(true);
+    db.close();
+  });
+});
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));

@@ -1,0 +1,113 @@
+/**
+ * Group commit: changes that are ready at the same moment share one transaction and one disk flush, so that durability
+ * does not cost a flush per message. Batches are bounded, because a synchronous commit holds the event loop meanwhile.
+ */
+
+import { StoreClosedError } from "../../../core/errors.ts";
+import type { Change, CommitResult } from "../../../core/store/change.ts";
+import { applyGroup } from "./apply-change.ts";
+import type { Database } from "./database.ts";
+import { explainDiskError, isDiskError } from "./disk-error.ts";
+import type { LogFlush } from "./log-flush.ts";
+
+/** Small enough that one batch is applied while the one before it is being flushed. */
+export const MAX_BATCH = 64;
+
+interface Queued {
+  readonly change: Change;
+  readonly resolve: (result: CommitResult) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface GroupCommit {
+  commit(change: Change): Promise<CommitResult>;
+  /** Commits and flushes what is queued and takes no more. */
+  close(): Promise<void>;
+}
+
+export interface GroupCommitOptions {
+  readonly maxBatch?: number;
+  /** Makes the log durable. Absent: a commit is answered as soon as it is written. */
+  readonly log?: LogFlush;
+  /** Told after each group that changed something: the plain files follow it. */
+  readonly onCommitted?: () => void;
+  /** A disk that failed at a commit: nobody knows what is on it, the process must end (M2). */
+  readonly onFatal: (error: unknown) => void;
+}
+
+export function groupCommit(db: Database, options: GroupCommitOptions): GroupCommit {
+  const maxBatch = options.maxBatch ?? MAX_BATCH;
+  let queue: Queued[] = [];
+  let scheduled = false;
+  let closed = false;
+  let unflushed = 0;
+  let whenFlushed: (() => void) | undefined;
+
+  const answer = (batch: readonly Queued[], results: readonly (CommitResult | Error)[]): void => {
+    const sick: Queued[] = [];
+    let diskError: Error | undefined;
+    batch.forEach((queued, index) => {
+      const result = results[index];
+      if (result !== undefined && !(result instanceof Error)) queued.resolve(result);
+      else if (isDiskError(result)) {
+        sick.push(queued);
+        diskError = result;
+      } else queued.reject(result);
+    });
+    options.onCommitted?.();
+    if (diskError) fail(sick, diskError);
+  };
+  const fail = (batch: readonly Queued[], error: unknown): void => {
+    const { told, fatal } = explainDiskError(error);
+    for (const queued of batch) queued.reject(told);
+    if (fatal) options.onFatal(told);
+  };
+  const commitBatch = (): void => {
+    scheduled = false;
+    const batch = queue.length <= maxBatch ? queue : queue.slice(0, maxBatch);
+    queue = batch === queue ? [] : queue.slice(maxBatch);
+    if (queue.length > 0) schedule();
+    if (batch.length === 0) return;
+    let results: (CommitResult | Error)[];
+    try {
+      results = applyGroup(
+        db,
+        batch.map((queued) => queued.change),
+      );
+    } catch (error) {
+      fail(batch, error);
+      return;
+    }
+    if (!options.log) {
+      answer(batch, results);
+      return;
+    }
+    unflushed += 1;
+    options.log.flush((error) => {
+      unflushed -= 1;
+      if (error) fail(batch, error);
+      else answer(batch, results);
+      if (unflushed === 0) whenFlushed?.();
+    });
+  };
+  const schedule = (): void => {
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(commitBatch);
+  };
+
+  return {
+    commit(change) {
+      if (closed) return Promise.reject(new StoreClosedError("The store is closed."));
+      return new Promise((resolve, reject) => {
+        queue.push({ change, resolve, reject });
+        schedule();
+      });
+    },
+    async close() {
+      closed = true;
+      while (queue.length > 0) commitBatch();
+      if (unflushed > 0) await new Promise<void>((resolve) => (whenFlushed = resolve));
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { HomeLockedError, StoreFullError } from "../../../core/errors.ts";
+import { lockHome } from "./home-lock.ts";
+import { openSqliteStore } from "./open-store.ts";
+
+const OPEN_STORE = fileURLToPath(new URL("./open-store.ts", import.meta.url));
+
+let home: string;
+let child: ChildProcess | undefined;
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "rookery-lock-"));
+});
+afterEach(async () => {
+  if (child && child.exitCode === null && child.signalCode === null) {
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  }
+  child = undefined;
+  rmSync(home, { recursive: true, force: true });
+});
+
+/** Another process that opens the store on the home, says so and stays. */
+async function holder(): Promise<ChildProcess> {
+  const script = `
+    const { openSqliteStore } = await import(${JSON.stringify(OPEN_STORE)});
+    openSqliteStore({ home: ${JSON.stringify(home)} });
+    process.stdout.write("open");
+    setInterval(() => {}, 1_000_000);`;
+  const started = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(started.stdout, "data");
+  return started;
+}
+
+test("a second process on the same home is told the pid of the first", async () => {
+  child = await holder();
+  const attempt = (): unknown => openSqliteStore({ home });
+  expect(attempt).toThrow(HomeLockedError);
+  expect(attempt).toThrow(`pid ${child.pid}`);
+});
+
+test("the lock of a killed process is gone with it, and its work is there", async () => {
+  child = await holder();
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  const store = openSqliteStore({ home });
+  expect(await store.nodes()).toEqual([]);
+  await store.close();
+});
+
+test("one process does not get the same home twice, and gets it again after letting go", () => {
+  const first = lockHome(home);
+  expect(() => lockHome(home)).toThrow(HomeLockedError);
+  expect(() => lockHome(home)).toThrow(`pid ${process.pid}`);
+  first.release();
+  expect(existsSync(join(home, "rookery.pid"))).toBe(false);
+  lockHome(home).release();
+});
+
+test("a home that cannot be written is told as that, not as a lock", () => {
+  expect(() => lockHome(join(home, "not there"))).toThrow(StoreFullError);
+});
+
+test("a store that cannot be opened lets go of the lock", async () => {
+  const store = openSqliteStore({ home });
+  await store.close();
+  const { DatabaseSync } = await import("node:sqlite");
+  const sql = new DatabaseSync(join(home, "rookery.db"));
+  sql.exec("PRAGMA user_version = 99");
+  sql.close();
+  expect(() => openSqliteStore({ home })).toThrow(/schema version 99/);
+  lockHome(home).release();
+});
+
+test("the database is for its owner's eyes only, its log too", async () => {
+  const store = openSqliteStore({ home });
+  for (const file of ["rookery.db", "rookery.db-wal", "rookery.db-shm"]) {
+    expect(statSync(join(home, file)).mode & 0o777, file).toBe(0o600);
+  }
+  await store.close();
+});

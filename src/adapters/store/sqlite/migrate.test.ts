@@ -1,0 +1,98 @@
+import { createHash } from "node:crypto";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { MigrationError, StoreNewerError } from "../../../core/errors.ts";
+import { openDatabase } from "./database.ts";
+import { type Migration, migrate, migrations, versionOf } from "./migrate.ts";
+
+let home: string;
+let path: string;
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "rookery-migrate-"));
+  path = join(home, "rookery.db");
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+const hash = (file: string): string => createHash("sha256").update(readFileSync(file)).digest("hex");
+
+/** Everything a database holds: its schema and every row. */
+function contentOf(sql: DatabaseSync): unknown {
+  const tables = sql.prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY type, name").all();
+  const rows = tables
+    .filter((table) => table.type === "table")
+    .map((table) => sql.prepare(`SELECT * FROM ${String(table.name)}`).all());
+  return { tables, rows, version: versionOf(sql) };
+}
+
+/** A closed database of the present schema with a row in it. */
+function makeDatabase(): void {
+  const db = openDatabase(path);
+  db.statement("put-fact").run("answer", "42");
+  db.close();
+}
+
+const NEXT = migrations().length + 1;
+const withNext = (sql: string): Migration[] => [...migrations(), { version: NEXT, name: "the-next", sql }];
+
+describe("migrations", () => {
+  test("are numbered from one without a gap", () => {
+    expect(migrations().map((one) => one.version)).toEqual(migrations().map((_, index) => index + 1));
+  });
+
+  test("bring a fresh database to the newest version, once", () => {
+    const db = openDatabase(path);
+    expect(versionOf(db.sql)).toBe(migrations().at(-1)?.version);
+    db.close();
+    const again = openDatabase(path);
+    expect(versionOf(again.sql)).toBe(migrations().at(-1)?.version);
+    again.close();
+  });
+
+  test("apply only what is missing and keep what is there", () => {
+    makeDatabase();
+    const sql = new DatabaseSync(path);
+    migrate(sql, withNext("CREATE TABLE extra (x TEXT); INSERT INTO extra SELECT value FROM facts;"));
+    expect(sql.prepare("SELECT x FROM extra").get()).toMatchObject({ x: "42" });
+    expect(versionOf(sql)).toBe(NEXT);
+    sql.close();
+  });
+
+  test("leave the database as it was when one fails half-way, byte for byte", () => {
+    makeDatabase();
+    const before = hash(path);
+    const sql = new DatabaseSync(path);
+    const content = contentOf(sql);
+    const failing = "CREATE TABLE extra (x TEXT); DELETE FROM facts; INSERT INTO nowhere VALUES (1);";
+    expect(() => migrate(sql, withNext(failing))).toThrow(MigrationError);
+    expect(() => migrate(sql, withNext(failing))).toThrow(/the-next failed: no such table/);
+    expect(contentOf(sql)).toEqual(content);
+    sql.close();
+    expect(hash(path)).toBe(before);
+    const good = openDatabase(path);
+    expect(good.statement("select-fact").get("answer")).toMatchObject({ value: "42" });
+    good.close();
+  });
+
+  test("undo all of several where the last one fails", () => {
+    const sql = new DatabaseSync(path);
+    expect(() => migrate(sql, withNext("BAD SQL"))).toThrow(MigrationError);
+    expect(contentOf(sql)).toEqual({ tables: [], rows: [], version: 0 });
+    sql.close();
+  });
+
+  test("refuse a database of a newer program and leave it untouched", () => {
+    makeDatabase();
+    const newer = new DatabaseSync(path);
+    newer.exec("PRAGMA user_version = 99");
+    newer.close();
+    const copy = join(home, "copy.db");
+    copyFileSync(path, copy);
+    expect(() => openDatabase(path)).toThrow(StoreNewerError);
+    expect(() => openDatabase(path)).toThrow(/schema version 99/);
+    expect(hash(path)).toBe(hash(copy));
+  });
+});

@@ -1,0 +1,62 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { gateKeeper, MAX_GATE_OUTPUT } from "./gate-runner.ts";
+
+const never = new AbortController().signal;
+const keeper = gateKeeper({ commands: true, cwd: tmpdir() });
+const command = (text: string, rest = {}) => keeper.check({ kind: "command", command: text, ...rest }, never);
+
+test.each([
+  ["echo three new mails", { pass: true, output: "three new mails" }],
+  ["true", { pass: true, output: "" }],
+  ["echo nothing new; exit 1", { pass: false, reason: "exit code 1: nothing new" }],
+  ["no-such-program-here", { pass: false }],
+])("the command %j decides by its exit code", async (text, expected) => {
+  expect(await command(text)).toMatchObject(expected);
+});
+
+test("a command that takes too long is ended with everything it started, and does not pass", async () => {
+  expect(await command("sleep 20 & sleep 20", { timeoutMs: 150 })).toEqual({ pass: false, reason: "took too long" });
+});
+
+test("a command does not see the keys of our environment, and says no more than it may", async () => {
+  process.env.ROOKERY_TEST_KEY = "secret";
+  expect(await command("echo [$ROOKERY_TEST_KEY] $GIVEN", { env: { GIVEN: "given" } })).toMatchObject({
+    output: "[] given",
+  });
+  const { output } = (await command("yes | head -c 100000")) as { output: string };
+  expect(output.length).toBeLessThanOrEqual(MAX_GATE_OUTPUT);
+});
+
+test("commands that nobody allowed do not pass", async () => {
+  const strict = gateKeeper({ commands: false, cwd: tmpdir() });
+  expect(await strict.check({ kind: "command", command: "true" }, never)).toMatchObject({ pass: false });
+});
+
+let server: Server;
+let base = "";
+beforeAll(async () => {
+  server = createServer(({ url }, response) => {
+    response.statusCode = Number(url?.slice(1)) || 200;
+    if (response.statusCode === 302) response.setHeader("location", "/200");
+    response.end("two orders");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => void server.close());
+
+test.each([
+  ["200", { pass: true, output: "two orders" }],
+  ["204", { pass: false, reason: "nothing to do (204)" }],
+  ["404", { pass: false, reason: "answered 404" }],
+  ["302", { pass: false }],
+])("an address that answers %s", async (status, expected) => {
+  expect(await keeper.check({ kind: "http", url: `${base}/${status}` }, never)).toMatchObject(expected);
+});
+
+test("an address nobody answers at does not pass", async () => {
+  expect(await keeper.check({ kind: "http", url: "http://127.0.0.1:1/" }, never)).toMatchObject({ pass: false });
+});

@@ -1,0 +1,93 @@
+/**
+ * Gates in the real world: a command whose exit code, or an address whose status decides. Bounded in time and output, the
+ * process group ended with its command. Whatever goes wrong does not pass.
+ */
+import { errorText } from "../../core/errors.ts";
+import type { GateKeeper, GateVerdict } from "../../core/ports/gate-runner.ts";
+import type { Gate } from "../../core/schedule/job.ts";
+
+export interface GateKeeperOptions {
+  /** Whether commands may be run at all: the right `exec`, given by the owner in the configuration. */
+  readonly commands: boolean;
+  /** Where commands run that name no directory. */
+  readonly cwd: string;
+}
+
+export const DEFAULT_GATE_TIMEOUT_MS = 30_000;
+export const MAX_GATE_OUTPUT = 8_000;
+
+export const gateKeeper = (options: GateKeeperOptions): GateKeeper => ({
+  async check(gate, signal) {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(gate.timeoutMs ?? DEFAULT_GATE_TIMEOUT_MS)]);
+    try {
+      return gate.kind === "http" ? await checkAddress(gate, limit) : await runCommand(gate, options, limit);
+    } catch (error) {
+      return { pass: false, reason: limit.aborted ? "took too long" : errorText(error) };
+    }
+  },
+});
+
+async function checkAddress(gate: Extract<Gate, { kind: "http" }>, signal: AbortSignal): Promise<GateVerdict> {
+  // A redirect could lead anywhere; the address is the one that was written down.
+  const response = await fetch(gate.url, { headers: gate.headers ?? {}, redirect: "error", signal });
+  let output = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    output += decoder.decode(chunk as Uint8Array, { stream: true });
+    if (output.length >= MAX_GATE_OUTPUT) break;
+  }
+  // 204 says: reached, and nothing to do.
+  if (response.status === 204) return { pass: false, reason: "nothing to do (204)" };
+  return response.ok
+    ? { pass: true, output: output.slice(0, MAX_GATE_OUTPUT).trim() }
+    : { pass: false, reason: `answered ${response.status}` };
+}
+
+function runCommand(
+  gate: Extract<Gate, { kind: "command" }>,
+  { commands, cwd }: GateKeeperOptions,
+  signal: AbortSignal,
+): Promise<GateVerdict> {
+  if (!commands) return Promise.resolve({ pass: false, reason: "commands are not allowed (cron.commandGates)" });
+  return new Promise((resolve) => {
+    // Only what a command needs to be found and to speak; the keys in our own environment are none of its business.
+    const { PATH, HOME, LANG, TZ } = process.env;
+    const { spawn } = process.getBuiltinModule("node:child_process");
+    const child = spawn("/bin/sh", ["-c", gate.command], {
+      cwd: gate.cwd ?? cwd,
+      env: { PATH, HOME, LANG, TZ, ...gate.env },
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: true,
+    });
+    let output = "";
+    const keep = (chunk: Buffer): void => {
+      if (output.length < MAX_GATE_OUTPUT) output += chunk.toString("utf8");
+    };
+    child.stdout.on("data", keep);
+    child.stderr.on("data", keep);
+    const end = (): void => {
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+      } catch {
+        // It has ended by itself.
+      }
+    };
+    signal.addEventListener("abort", end, { once: true });
+    const settle = (verdict: GateVerdict): void => {
+      signal.removeEventListener("abort", end);
+      resolve(verdict);
+    };
+    child.on("error", (error) => settle({ pass: false, reason: errorText(error) }));
+    child.on("exit", (code) => {
+      // What it left running in the background would hold its output open.
+      end();
+      const said = output.slice(0, MAX_GATE_OUTPUT).trim();
+      if (signal.aborted) return settle({ pass: false, reason: "took too long" });
+      settle(
+        code === 0
+          ? { pass: true, output: said }
+          : { pass: false, reason: `exit code ${code}${said ? `: ${said.slice(0, 200)}` : ""}` },
+      );
+    });
+  });
+}

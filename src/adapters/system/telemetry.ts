@@ -1,0 +1,146 @@
+/**
+ * Tells OpenTelemetry what runs, model calls and tools do, through its API alone: without an SDK that somebody registers
+ * (`node --import ./otel.mjs …`) nothing is recorded. Loaded only where it is switched on. The names are all here, because
+ * the conventions for generative AI are still changing.
+ */
+import { context, type Span, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import type { AgentId, RunId } from "../../core/ids.ts";
+import type { Model } from "../../core/ports/model.ts";
+import type { Tool, ToolHost } from "../../core/ports/tool.ts";
+import type { RunEvent, RunEvents } from "../../engine/runtime/run-events.ts";
+import { readVersion } from "./version.ts";
+
+const NAMES = {
+  run: "invoke_agent",
+  call: "chat",
+  tool: "execute_tool",
+  operation: "gen_ai.operation.name",
+  agent: "gen_ai.agent.id",
+  conversation: "gen_ai.conversation.id",
+  provider: "gen_ai.provider.name",
+  wanted: "gen_ai.request.model",
+  model: "gen_ai.response.model",
+  finish: "gen_ai.response.finish_reasons",
+  input: "gen_ai.usage.input_tokens",
+  output: "gen_ai.usage.output_tokens",
+  toolName: "gen_ai.tool.name",
+  toolCall: "gen_ai.tool.call.id",
+  error: "error.type",
+  runId: "rookery.run.id",
+  attempt: "rookery.run.attempt",
+  outcome: "rookery.run.outcome",
+} as const;
+
+export interface Telemetry {
+  model(model: Model): Model;
+  tools(host: ToolHost): ToolHost;
+  /** Follows runs; `sessionOf` tells which session an agent's live run belongs to. Returns how to stop. */
+  follow(events: RunEvents, sessionOf: (agentId: AgentId) => string | undefined): () => void;
+}
+
+export function openTelemetry(): Telemetry {
+  const tracer = trace.getTracer("rookery", readVersion());
+  const runs = new Map<RunId, { readonly span: Span; readonly agentId: AgentId }>();
+  let sessionOf: (agentId: AgentId) => string | undefined = () => undefined;
+  const inside = (span: Span | undefined) => (span ? trace.setSpan(context.active(), span) : context.active());
+  const ofSession = (sessionId: string): Span | undefined =>
+    [...runs.values()].find(({ agentId }) => sessionOf(agentId) === sessionId)?.span;
+
+  const told = (event: RunEvent): void => {
+    const { agentId, runId, attempt } = event;
+    const known = runs.get(runId);
+    if (!known && event.type !== "end") {
+      const attributes = {
+        [NAMES.operation]: NAMES.run,
+        [NAMES.agent]: agentId,
+        [NAMES.runId]: runId,
+        [NAMES.attempt]: attempt,
+      };
+      runs.set(runId, { agentId, span: tracer.startSpan(NAMES.run, { kind: SpanKind.INTERNAL, attributes }) });
+      return;
+    }
+    if (!known || event.type !== "end") return;
+    const { outcome, meta } = event.result;
+    known.span.setAttribute(NAMES.outcome, outcome);
+    if (meta.error) fail(known.span, meta.error.kind);
+    known.span.end();
+    runs.delete(runId);
+  };
+
+  const wrapped = new WeakMap<Tool, Tool>();
+  const traced = (tool: Tool): Tool => {
+    const before = wrapped.get(tool);
+    if (before) return before;
+    const made: Tool = {
+      ...tool,
+      async execute(input, toolContext) {
+        const attributes = {
+          [NAMES.operation]: NAMES.tool,
+          [NAMES.toolName]: tool.name,
+          [NAMES.toolCall]: toolContext.callId,
+        };
+        const parent = inside(runs.get(toolContext.runId)?.span);
+        const span = tracer.startSpan(`${NAMES.tool} ${tool.name}`, { attributes }, parent);
+        try {
+          const output = await context.with(trace.setSpan(parent, span), () => tool.execute(input, toolContext));
+          if (output.isError) fail(span, "tool_error");
+          return output;
+        } catch (error) {
+          fail(span, (error as Error).name);
+          throw error;
+        } finally {
+          span.end();
+        }
+      },
+    };
+    wrapped.set(tool, made);
+    return made;
+  };
+
+  return {
+    model: (model) => ({
+      ...(model.price ? { price: (choice) => model.price?.(choice) ?? Promise.resolve(undefined) } : {}),
+      async call(request, signal, onEvent) {
+        const attributes = {
+          [NAMES.operation]: NAMES.call,
+          [NAMES.wanted]: request.model,
+          [NAMES.conversation]: request.sessionId,
+        };
+        const parent = inside(ofSession(request.sessionId));
+        const span = tracer.startSpan(`${NAMES.call} ${request.model}`, { kind: SpanKind.CLIENT, attributes }, parent);
+        const result = await context.with(trace.setSpan(parent, span), () => model.call(request, signal, onEvent));
+        span.setAttributes({
+          [NAMES.provider]: result.provider,
+          [NAMES.model]: result.model,
+          [NAMES.finish]: [result.stopReason],
+          ...(result.usage ? { [NAMES.input]: result.usage.input, [NAMES.output]: result.usage.output } : {}),
+        });
+        if (result.error) fail(span, result.error.class);
+        span.end();
+        return result;
+      },
+    }),
+    tools: (host) => ({
+      list: (agent) => host.list(agent),
+      find: (agent, name) => {
+        const tool = host.find(agent, name);
+        return tool && traced(tool);
+      },
+    }),
+    follow(events, session) {
+      sessionOf = session;
+      const stop = events.listenToOwn(told);
+      return () => {
+        stop();
+        for (const { span } of runs.values()) span.end();
+        runs.clear();
+      };
+    },
+  };
+}
+
+/** Messages and texts stay out of traces: what was said belongs to whoever said it. */
+function fail(span: Span, type: string): void {
+  span.setAttribute(NAMES.error, type);
+  span.setStatus({ code: SpanStatusCode.ERROR, message: type });
+}

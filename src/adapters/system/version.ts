@@ -1,0 +1,8 @@
+/** The version of this program, from its package. */
+import { readFileSync } from "node:fs";
+
+export function readVersion(): string {
+  // The package file stands two folders above both src/adapters/system and dist/world.
+  const file = new URL("../../../package.json", import.meta.url);
+  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+}

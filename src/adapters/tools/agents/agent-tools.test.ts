@@ -1,0 +1,351 @@
+import { describe, expect, it } from "vitest";
+import type { AgentId } from "../../../core/ids.ts";
+import type { Op } from "../../../core/store/change.ts";
+import { START } from "../../../engine/agents/engine.test-kit.ts";
+import { SHIPPED_SYSTEM_AGENTS } from "../../../engine/agents/system-agents.ts";
+import { jsonOf, openFlock, permanent, person, textOf } from "./agents.test-kit.ts";
+
+const posted = (ops: readonly Op[] = []) => ops.flatMap((op) => (op.op === "message.post" ? [op] : []));
+
+describe("send_agent_message without a target", () => {
+  it("goes from a subagent to its parent, whoever was in the foreground last", async () => {
+    const flock = await openFlock();
+    const ann = await flock.make(person("ann"), { lastHumanAt: START });
+    await flock.make(person("bob"), { lastHumanAt: START + 5 });
+    const child = await flock.child(ann, "digger");
+    const sent = await flock.call(child, "send_agent_message", { text: "found it" });
+    expect(textOf(sent)).toBe("System message sent.");
+    expect(posted(sent.ops)).toEqual([
+      {
+        op: "message.post",
+        to: { agentId: ann.id },
+        message: {
+          body: { kind: "system", text: "found it", origin: child.id, hops: 1 },
+          delivery: { channel: "test", to: "ann" },
+          acceptedAt: START,
+        },
+      },
+    ]);
+  });
+
+  it("goes from all others to the agent a person wrote to last, also just after a restart", async () => {
+    const flock = await openFlock();
+    const job = await flock.make({ type: "cron", id: "nightly" });
+    await flock.make(person("ann"), { lastHumanAt: START });
+    const bob = await flock.make(person("bob"), { lastHumanAt: START + 5 });
+    await flock.nest.restart();
+    const sent = await flock.call(job, "send_agent_message", { text: "done", silent: true });
+    expect(posted(sent.ops)).toMatchObject([{ to: { agentId: bob.id }, message: { body: { silent: true } } }]);
+    expect(posted(sent.ops)[0]?.message.delivery).toBeUndefined();
+  });
+
+  it.each([
+    ["nobody ever wrote", "No recent foreground agent found."],
+    ["the parent is gone", "Agent not found: gone00000000000000000000"],
+  ])("says so where %s", async (_, text) => {
+    const flock = await openFlock();
+    const agent = text.startsWith("No")
+      ? await flock.make({ type: "heartbeat" })
+      : await flock.make({ type: "subagent", id: "x", parentAgentId: "gone00000000000000000000", name: "x" });
+    const sent = await flock.call(agent, "send_agent_message", { text: "hello?" });
+    expect([sent.isError, textOf(sent), sent.ops]).toEqual([true, text, undefined]);
+  });
+
+  it("has an older name, under which it is called in the older words", async () => {
+    const flock = await openFlock();
+    const ann = await flock.make(person("ann"), { lastHumanAt: START });
+    const job = await flock.make({ type: "cron", id: "nightly" });
+    const clerk = await flock.make(permanent("clerk"));
+    for (const [sessionId, to] of [
+      [undefined, ann.id],
+      [clerk.id, clerk.id],
+    ]) {
+      const sent = await flock.call(job, "send_session_message", { text: "done", sessionId });
+      expect(textOf(sent)).toBe("System message sent.");
+      expect(posted(sent.ops)).toMatchObject([{ to: { agentId: to } }]);
+    }
+  });
+});
+
+describe("an agent is found", () => {
+  it("by its id, its session key, its name in any case, as main, and by the name of a child", async () => {
+    const flock = await openFlock({ config: `{ profiles: { work: {} }, agentToAgent: { write: ["any"] } }` });
+    const owner = await flock.make(person("owner", "terminal"));
+    const bob = await flock.make(person("bob"));
+    const clerk = await flock.make(permanent("Night Clerk"));
+    const worker = await flock.make(permanent("worker"), { profile: "work" });
+    const child = await flock.child(bob, "digger");
+    const table: readonly [string, AgentId][] = [
+      [owner.id, owner.id],
+      [owner.sessionKey, owner.id],
+      ["main", owner.id],
+      ["Night Clerk", clerk.id],
+      [" night clerk ", clerk.id],
+      ["worker", worker.id],
+      ["digger", child.id],
+      [`${child.sessionKey}`, child.id],
+    ];
+    for (const [name, id] of table) {
+      const sent = await flock.call(bob, "send_agent_message", { text: "hi", agentId: name });
+      expect(posted(sent.ops)[0]?.to, name).toEqual({ agentId: id });
+    }
+  });
+
+  it.each(["nobody", "agent:main:permanent:nobody", "aaaaaaaaaaaaaaaaaaaaaaaa"])(
+    "or it is said that it is not: %s",
+    async (name) => {
+      const flock = await openFlock();
+      const ann = await flock.make(person("ann"));
+      const sent = await flock.call(ann, "send_agent_message", { text: "hi", agentId: name });
+      expect([sent.isError, textOf(sent)]).toEqual([true, `Agent not found: ${name}`]);
+      const asked = await flock.call(ann, "sessions_send", { sessionKey: name, message: "hi" });
+      expect(jsonOf(asked)).toMatchObject({
+        status: "error",
+        error: expect.stringContaining(`Agent not found: ${name}`),
+      });
+    },
+  );
+});
+
+describe("who may write to whom", () => {
+  const DENIED = "Agent-to-agent messaging denied by agentToAgent.write.";
+  it.each<[write: string | undefined, who: string, whom: string, allowed: boolean]>([
+    [undefined, "child", "parent", true],
+    [undefined, "child", "sibling", true],
+    [undefined, "parent", "child", true],
+    [undefined, "stranger", "child", false],
+    [undefined, "stranger", "parent", true],
+    [undefined, "parent", "stranger", false],
+    [undefined, "stranger", "clerk", true],
+    [undefined, "clerk", "stranger", false],
+    ['["parent"]', "child", "parent", true],
+    ['["parent"]', "child", "sibling", false],
+    ['["parent"]', "child", "clerk", false],
+    ['["foreground"]', "clerk", "parent", true],
+    ['["foreground"]', "clerk", "stranger", false],
+    ['["any"]', "clerk", "stranger", true],
+    ["[]", "child", "parent", false],
+  ])("with %s: %s to %s is %s", async (write, who, whom, allowed) => {
+    const flock = await openFlock(write === undefined ? {} : { config: `{ agentToAgent: { write: ${write} } }` });
+    const stranger = await flock.make(person("stranger"), { lastHumanAt: START });
+    const parent = await flock.make(person("ann"), { lastHumanAt: START + 5 });
+    const agents: Record<string, typeof parent> = {
+      parent,
+      stranger,
+      child: await flock.child(parent, "digger"),
+      sibling: await flock.child(parent, "other"),
+      clerk: await flock.make(permanent("clerk")),
+    };
+    const [from, to] = [agents[who] as typeof parent, agents[whom] as typeof parent];
+    const sent = await flock.call(from, "send_agent_message", { text: "hi", agentId: to.id });
+    expect(textOf(sent)).toBe(allowed ? "System message sent." : DENIED);
+    const asked = await flock.call(from, "sessions_send", {
+      sessionKey: to.sessionKey,
+      message: "hi",
+      timeoutSeconds: 0,
+    });
+    expect(jsonOf(asked)).toEqual(
+      allowed
+        ? { status: "accepted", sessionKey: to.sessionKey }
+        : { status: "forbidden", error: DENIED, sessionKey: to.sessionKey },
+    );
+  });
+
+  it("is never oneself, and never nobody's words", async () => {
+    const flock = await openFlock({ config: `{ agentToAgent: { write: ["any"] } }` });
+    const ann = await flock.make(person("ann"), { lastHumanAt: START });
+    expect(textOf(await flock.call(ann, "send_agent_message", { text: "me?" }))).toBe(
+      "An agent cannot send a message to itself.",
+    );
+    const clerk = await flock.make(permanent("clerk"));
+    expect(textOf(await flock.call(ann, "send_agent_message", { text: " ", agentId: clerk.id }))).toBe(
+      "A message needs text.",
+    );
+  });
+
+  it("lets a swarm's agent write to its contact only, whatever is configured", async () => {
+    const flock = await openFlock({ config: `{ agentToAgent: { write: ["any"] } }` });
+    const ann = await flock.make(person("ann"), { lastHumanAt: START });
+    const clerk = await flock.make(permanent("clerk"));
+    const desk = await flock.make({ type: "swarm", id: "desk", contact: ann.id });
+    expect(textOf(await flock.call(desk, "send_agent_message", { text: "hi", agentId: ann.id }))).toBe(
+      "System message sent.",
+    );
+    expect(textOf(await flock.call(desk, "send_agent_message", { text: "hi", agentId: clerk.id }))).toBe(
+      "Can only message agents that have contacted this swarm",
+    );
+  });
+});
+
+describe("a long text", () => {
+  it("goes to a file that only its reader can read, and its beginning is sent", async () => {
+    const flock = await openFlock({ config: `{ agentToAgent: { maxCharacters: 200 } }` });
+    const ann = await flock.make(person("ann"), { lastHumanAt: START });
+    const clerk = await flock.make(permanent("clerk"));
+    const text = `${"word ".repeat(100)}the end`;
+    const sent = await flock.call(ann, "send_agent_message", { text, agentId: "clerk" });
+    const body = posted(sent.ops)[0]?.message.body;
+    if (body?.kind !== "system") throw new TypeError("no message");
+    const path = /whole text is in (\S+);/.exec(body.text)?.[1] ?? "";
+    expect(body.text).toBe(
+      `${text.slice(0, 200)}\n\n[200 of 507 characters. The whole text is in ${path}; read it with read_message_file.]`,
+    );
+    expect(textOf(await flock.call(clerk, "read_message_file", { path }))).toBe(text);
+    expect(textOf(await flock.call(clerk, "read_message_file", { path, offset: 500 }))).toBe("the end");
+    expect(textOf(await flock.call(ann, "read_message_file", { path }))).toBe(
+      `${path} is not a message to this agent.`,
+    );
+    expect(textOf(await flock.call(clerk, "read_message_file", { path: path.replace(".txt", "") }))).toMatch(
+      /^There is no file/,
+    );
+    const again = await flock.call(ann, "send_agent_message", { text, agentId: "clerk" });
+    expect(posted(again.ops)[0]?.message.body).toEqual(body);
+  });
+});
+
+describe("sessions_list", () => {
+  it("shows the owner's agents everything, others their own tree, a swarm's agent itself", async () => {
+    const flock = await openFlock();
+    const owner = await flock.make(person("owner", "terminal"));
+    const ann = await flock.make(person("ann"));
+    const child = await flock.child(ann, "digger");
+    const deep = await flock.child(child, "deeper");
+    const desk = await flock.make({ type: "swarm", id: "desk", contact: ann.id });
+    const keys = async (agent: typeof ann, input = {}) =>
+      (jsonOf(await flock.call(agent, "sessions_list", input)).sessions as { agentId: string }[]).map(
+        (one) => one.agentId,
+      );
+    expect(await keys(owner)).toEqual([desk, deep, child, ann, owner].map(({ id }) => id));
+    expect(await keys(deep)).toEqual([ann, child, deep].map(({ id }) => id));
+    expect(await keys(desk)).toEqual([desk.id]);
+    expect(await keys(owner, { kinds: ["subagent"], limit: 1 })).toEqual([deep.id]);
+    await flock.nest.advance(60_000);
+    expect(await keys(owner, { activeMinutes: 0.5 })).toEqual([]);
+  });
+
+  it("says of each who it is and how it stands, in the same words always", async () => {
+    const flock = await openFlock();
+    const owner = await flock.make(person("owner", "terminal"), { lastHumanAt: START });
+    expect(jsonOf(await flock.call(owner, "sessions_list", {}))).toEqual({
+      count: 1,
+      sessions: [
+        {
+          key: "agent:main:main",
+          agentId: owner.id,
+          kind: "user",
+          label: "user",
+          profile: "main",
+          sessionId: owner.sessionId,
+          status: "waiting",
+          waiting: 1,
+          updatedAt: START,
+          lastHumanAt: START,
+          channel: "terminal",
+          totalTokens: 0,
+        },
+      ],
+    });
+  });
+});
+
+describe("sessions_history and session_status", () => {
+  it("show nothing of those whom an agent may not read", async () => {
+    const flock = await openFlock();
+    const ann = await flock.make(person("ann"), { lastHumanAt: START });
+    const bob = await flock.make(person("bob"));
+    for (const name of ["sessions_history", "session_status"]) {
+      const read = await flock.call(bob, name, { sessionKey: ann.sessionKey });
+      expect([read.isError, textOf(read)]).toEqual([
+        true,
+        "Session not visible from this agent: agentToAgent.read does not allow it.",
+      ]);
+    }
+  });
+
+  it("give what was said, without thoughts, images, tools and silent replies, the newest last", async () => {
+    const replies = [
+      {
+        content: [
+          { type: "thinking", thinking: "hm" },
+          { type: "text", text: "one" },
+        ],
+      },
+      { content: [{ type: "text", text: "NO_REPLY" }] },
+      { say: "I look", call: [{ name: "look" }] },
+      "three",
+    ] as const;
+    let n = 0;
+    const flock = await openFlock({ nest: { script: () => replies[n++] as never, tools: { look: {} } } });
+    const { nest } = flock;
+    for (const words of ["first", "second", `third ${"x".repeat(5_000)}`]) await nest.tell(words);
+    const id = await nest.agentId();
+    const ann = (await nest.store.agent(id)) as NonNullable<Awaited<ReturnType<typeof nest.store.agent>>>;
+    const said = async (input: object) =>
+      (
+        jsonOf(await flock.call(ann, "sessions_history", { sessionKey: ann.id, ...input })).messages as {
+          role: string;
+          text: string;
+        }[]
+      ).map(({ role, text }) => `${role}: ${text.length > 50 ? `${text.length}` : text}`);
+    expect(await said({})).toEqual([
+      "user: first",
+      "assistant: one",
+      "user: second",
+      "user: 4019",
+      "assistant: I look",
+      "assistant: three",
+    ]);
+    expect(await said({ limit: 2 })).toEqual(["assistant: I look", "assistant: three"]);
+    expect((await said({ includeTools: true })).slice(-3)).toEqual([
+      "assistant: I look\n[calls look {}]",
+      "tool: look done",
+      "assistant: three",
+    ]);
+  });
+
+  it("bound what they give however much was said", async () => {
+    const flock = await openFlock({ nest: { script: () => "y".repeat(3_900) } });
+    const { nest } = flock;
+    for (let n = 0; n < 40; n++) await nest.tell(`${n}`);
+    const ann = (await nest.store.agent(await nest.agentId())) as NonNullable<
+      Awaited<ReturnType<typeof nest.store.agent>>
+    >;
+    const output = await flock.call(ann, "sessions_history", { sessionKey: ann.id, limit: 400 });
+    expect(jsonOf(output)).toMatchObject({ cut: true });
+    expect(textOf(output).length).toBeLessThan(flock.tool("sessions_history").maxOutput);
+    const { messages } = jsonOf(output) as { messages: { text: string }[] };
+    expect(messages.at(-2)?.text).toBe("39");
+  });
+
+  it("tell an agent where it stands itself", async () => {
+    const flock = await openFlock();
+    const { nest } = flock;
+    await nest.tell("hi");
+    const ann = (await nest.store.agent(await nest.agentId())) as NonNullable<
+      Awaited<ReturnType<typeof nest.store.agent>>
+    >;
+    expect(jsonOf(await flock.call(ann, "session_status", {}))).toMatchObject({
+      key: ann.sessionKey,
+      status: "resting",
+      waiting: 0,
+      model: "scripted/scripted-1",
+      totalTokens: 15,
+      now: START,
+    });
+  });
+});
+
+describe("agents_list", () => {
+  it("names the profiles an agent may start others as, and the permanent agents", async () => {
+    const flock = await openFlock({ config: "{ profiles: { work: {} } }" });
+    const ann = await flock.make(person("ann"));
+    const clerk = await flock.make(permanent("clerk"));
+    expect(jsonOf(await flock.call(ann, "agents_list", {}))).toEqual({
+      requester: "main",
+      agents: [{ id: "main", configured: false }],
+      permanent: [{ id: clerk.id, name: "clerk", description: "is clerk" }],
+      system: SHIPPED_SYSTEM_AGENTS.map(({ tag, description }) => ({ tag, description })),
+      swarms: [],
+    });
+  });
+});

@@ -1,0 +1,34 @@
+/** The tools by which agents reach each other, and the older name of one of them, which is found but not listed. */
+import type { Tool } from "../../../core/ports/tool.ts";
+import type { AgentsWorld } from "./agent-tool-deps.ts";
+import { agentsListTool } from "./agents-list.ts";
+import { createPermanentAgentTool } from "./create-permanent-agent.ts";
+import { createSwarmTool } from "./create-swarm.ts";
+import { diagnoseTool } from "./diagnose.ts";
+import { readMessageFileTool } from "./read-message-file.ts";
+import { removePermanentAgentTool } from "./remove-permanent-agent.ts";
+import { removeSwarmTool } from "./remove-swarm.ts";
+import { sendAgentMessageTool, sendSessionMessageTool } from "./send-agent-message.ts";
+import { sendUserMessageTool } from "./send-user-message.ts";
+import { sessionStatusTool } from "./session-status.ts";
+import { sessionsHistoryTool } from "./sessions-history.ts";
+import { sessionsListTool } from "./sessions-list.ts";
+import { sessionsSendTool } from "./sessions-send.ts";
+
+export const agentTools = (world: AgentsWorld): readonly Tool[] => [
+  sendAgentMessageTool(world),
+  sessionsSendTool(world),
+  sessionsListTool(world),
+  sessionsHistoryTool(world),
+  sessionStatusTool(world),
+  agentsListTool(world),
+  readMessageFileTool(world),
+  createPermanentAgentTool(world),
+  removePermanentAgentTool(world),
+  createSwarmTool(world),
+  removeSwarmTool(world),
+  sendUserMessageTool(world),
+  diagnoseTool(world),
+];
+
+export const olderAgentTools = (world: AgentsWorld): readonly Tool[] => [sendSessionMessageTool(world)];

@@ -1,0 +1,38 @@
+/** `agents_list`: as whom an agent may start others, and which permanent agents it can write to by name. Reads only. */
+import { z } from "zod";
+import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
+import type { Tool } from "../../../core/ports/tool.ts";
+import type { AgentsWorld } from "./agent-tool-deps.ts";
+import { jsonOutput } from "./json-output.ts";
+
+const MAX_LISTED = 200;
+
+const input = z.object({});
+
+export const agentsListTool = (world: AgentsWorld): Tool<z.infer<typeof input>> => ({
+  name: "agents_list",
+  description: "Lists the profiles you may start agents as, and the agents you can write to by name.",
+  input,
+  rights: [],
+  replay: "safe",
+  parallel: true,
+  maxOutput: 40_000,
+  async execute(_, { agent }) {
+    const { store, config, maySpawnAs, systemAgents } = world;
+    const profiles = [...new Set([agent.profile, DEFAULT_PROFILE, ...Object.keys(config.profiles)])];
+    const allowed = profiles.filter((profile) => profile === agent.profile || maySpawnAs(agent, profile));
+    const permanent = await store.agentsOfKind("permanent", { limit: MAX_LISTED });
+    const swarms = await store.swarms({ limit: MAX_LISTED });
+    return jsonOutput({
+      requester: agent.profile,
+      agents: allowed.map((id) => ({ id, configured: Object.hasOwn(config.profiles, id) })),
+      permanent: permanent.flatMap(({ id, descriptor, stopped }) =>
+        descriptor.type === "permanent" && !stopped
+          ? [{ id, name: descriptor.name, description: descriptor.description }]
+          : [],
+      ),
+      system: systemAgents,
+      swarms: swarms.map(({ nametag, firstName, lastName, bio }) => ({ nametag, firstName, lastName, bio })),
+    });
+  },
+});

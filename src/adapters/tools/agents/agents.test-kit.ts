@@ -1,0 +1,130 @@
+/** Agents on a store in memory, and the tools by which they reach each other, called as the loop calls them. */
+
+import { agentsWorldOf } from "../../../app/node/agent-tool-deps.ts";
+import { parseConfig } from "../../../config/parse-config.ts";
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
+import type { AgentId, ChangeId, RunId, SessionKey } from "../../../core/ids.ts";
+import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
+import type { Op } from "../../../core/store/change.ts";
+import { Nest, type NestOptions, type ToolSpec } from "../../../engine/agents/engine.test-kit.ts";
+import { systemAgentsOf } from "../../../engine/agents/system-agents.ts";
+import type { AgentsWorld } from "./agent-tool-deps.ts";
+import { agentTools, olderAgentTools } from "./agent-tools.ts";
+
+export interface Flock {
+  readonly nest: Nest;
+  readonly world: AgentsWorld;
+  tool(name: string): Tool;
+  /** Makes an agent; nothing is said to it. */
+  make(descriptor: AgentDescriptor, about?: { profile?: string; lastHumanAt?: number }): Promise<AgentRecord>;
+  child(of: AgentRecord, name: string): Promise<AgentRecord>;
+  /** Calls a tool for an agent; failures are results, as for the model. */
+  call(agent: AgentRecord, name: string, input: object, context?: Partial<ToolContext>): Promise<ToolOutput>;
+  /** Commits what a tool wants to change. */
+  commit(ops: readonly Op[]): Promise<void>;
+}
+
+export const person = (name: string, connector = "test"): AgentDescriptor => ({
+  type: "user",
+  connector,
+  userId: name,
+  channelId: name,
+});
+export const permanent = (name: string, about: Partial<Extract<AgentDescriptor, { type: "permanent" }>> = {}) =>
+  ({
+    type: "permanent",
+    id: name,
+    name,
+    description: `is ${name}`,
+    systemPrompt: `You are ${name}.`,
+    ...about,
+  }) as const;
+
+export const textOf = ({ content }: ToolOutput): string =>
+  content.map((block) => (block.type === "text" ? block.text : "")).join("");
+export const jsonOf = (output: ToolOutput): Record<string, unknown> => JSON.parse(textOf(output));
+
+export async function openFlock(options: { config?: string; nest?: NestOptions } = {}): Promise<Flock> {
+  const { config } = parseConfig({ text: options.config ?? "{}", file: "rookery.json5", env: {} });
+  let nest: Nest | undefined;
+  const system = () => (nest as Nest).system;
+  const written = new Map<string, string>();
+  const files = {
+    write: async (name: string, content: string | Uint8Array) => {
+      written.set(`/files/${name}`, String(content));
+      return `/files/${name}`;
+    },
+    read: async (path: string) => {
+      const text = written.get(path);
+      return text === undefined ? undefined : new TextEncoder().encode(text);
+    },
+  };
+  const late = <T extends object>(of: () => T): T =>
+    new Proxy({} as T, { get: (_, key) => Reflect.get(of(), key) as unknown });
+  const world = agentsWorldOf({
+    store: late(() => (nest as Nest).store),
+    clock: late(() => (nest as Nest).clock),
+    ids: { ...idsOfTest(), uuid: () => "unused", change: () => "unused" as ChangeId },
+    files,
+    config,
+    system,
+    systemAgents: systemAgentsOf(config),
+  });
+  const all = [...agentTools(world), ...olderAgentTools(world)];
+  nest = await Nest.open({ ...options.nest, files, tools: { ...specsOf(all), ...options.nest?.tools } });
+  const opened = nest;
+  let calls = 0;
+  let changes = 0;
+  const commit = async (ops: readonly Op[]): Promise<void> => {
+    const change = { id: `test-${++changes}` as ChangeId, site: "test", at: opened.clock.now(), ops };
+    const result = await opened.store.commit(change);
+    if (!result.ok) throw new TypeError(`${result.refused}: ${result.detail}`);
+  };
+  const flock: Flock = {
+    nest: opened,
+    world,
+    tool: (name) => all.find((tool) => tool.name === name) as Tool,
+    commit,
+    async make(descriptor, { profile = "main", lastHumanAt } = {}) {
+      const seed = world.seed(descriptor, profile);
+      await commit([{ op: "agent.create", seed }]);
+      if (lastHumanAt !== undefined) {
+        const message = { body: { kind: "user", text: "hi" } as const, acceptedAt: lastHumanAt };
+        await commit([{ op: "message.post", to: { agentId: seed.id }, message }]);
+      }
+      return (await opened.store.agentByKey(seed.sessionKey as SessionKey)) as AgentRecord;
+    },
+    child: (of, name) => flock.make({ type: "subagent", id: name, parentAgentId: of.id, name }),
+    async call(agent, name, input, context = {}) {
+      const tool = flock.tool(name);
+      const given = tool.input.parse(input);
+      const signal = new AbortController().signal;
+      const base = { agent, agentId: agent.id, runId: "r" as RunId, callId: `c${++calls}`, signal, progress() {} };
+      try {
+        return await tool.execute(given, { ...base, ...context });
+      } catch (error) {
+        return { content: [{ type: "text", text: (error as Error).message }], isError: true };
+      }
+    },
+  };
+  return flock;
+}
+
+let made = 0;
+const idsOfTest = () => ({ agent: () => `flock${String(++made).padStart(19, "0")}` as AgentId });
+
+/** The real tools as a nest takes them. */
+export const specsOf = (tools: readonly Tool[]): Record<string, ToolSpec> =>
+  Object.fromEntries(
+    tools.map((tool) => [
+      tool.name,
+      {
+        input: tool.input,
+        replay: tool.replay,
+        parallel: tool.parallel,
+        maxOutput: tool.maxOutput,
+        execute: (input, context) => tool.execute(input as never, context),
+      } satisfies ToolSpec,
+    ]),
+  );

@@ -1,0 +1,86 @@
+/**
+ * Finds the agent a tool's argument means: an id, a session key, `main`, a permanent agent's name, the tag of a system agent,
+ * the name of a child. Every way is a look-up by a key; nobody's list of agents is read.
+ */
+import { type AgentRecord, DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
+import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
+import { buildAgentMainSessionKey, sessionKeyOf } from "../../../core/agent/session-key.ts";
+import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
+import { isAgentId, type SessionKey } from "../../../core/ids.ts";
+import type { AgentsWorld } from "./agent-tool-deps.ts";
+
+/** An agent that is there, or one that the first message makes. */
+export type Target =
+  | { readonly agent: AgentRecord }
+  | {
+      readonly agent?: undefined;
+      readonly descriptor: AgentDescriptor;
+      readonly profile: string;
+      readonly sessionKey: SessionKey;
+    };
+
+export const keyOf = (target: Target): SessionKey => (target.agent ? target.agent.sessionKey : target.sessionKey);
+
+const CHILDREN_LOOKED_AT = 200;
+
+export async function findTarget(world: AgentsWorld, from: AgentRecord, written: string): Promise<Target> {
+  const name = written.trim();
+  if (name === "") throw new InvalidInputError("An agent's id, name or session key is needed.");
+  const agent = (await byAddress(world, from, name)) ?? (await permanentNamed(world, from, name));
+  if (agent) return { agent };
+  const system = await systemTagged(world, from, name);
+  if (system) return system;
+  const child = await childNamed(world, from, name);
+  if (child) return { agent: child };
+  throw new NotFoundError(`Agent not found: ${name}`, { hint: "sessions_list and agents_list show whom there is." });
+}
+
+async function byAddress({ store, config }: AgentsWorld, from: AgentRecord, name: string) {
+  if (isAgentId(name)) {
+    const agent = await store.agent(name);
+    if (agent && !agent.stopped?.removed) return agent;
+  }
+  const { mainKey } = config.session;
+  if (name === "main")
+    return store.agentByKey(buildAgentMainSessionKey({ agentId: from.profile, mainKey }) as SessionKey);
+  return name.includes(":") && !name.startsWith("system:") ? store.agentByKey(name as SessionKey) : undefined;
+}
+
+/** A system agent by its tag, alone or behind `system:`; the first message makes it. */
+async function systemTagged({ store, systemAgents }: AgentsWorld, from: AgentRecord, name: string) {
+  const explicit = /^system:(.*)$/u.exec(name)?.[1];
+  const tag = explicit ?? name.toLowerCase();
+  if (!systemAgents.some((one) => one.tag === tag)) {
+    if (explicit === undefined) return undefined;
+    throw new NotFoundError(`Unknown system agent tag: ${explicit}`);
+  }
+  const descriptor = { type: "system", tag } as const;
+  const sessionKey = sessionKeyOf(descriptor, from.profile);
+  const agent = await store.agentByKey(sessionKey);
+  return agent ? { agent } : { descriptor, profile: from.profile, sessionKey };
+}
+
+/** A permanent agent of the same profile, else of another one. */
+export async function permanentNamed(
+  { store, config }: Pick<AgentsWorld, "store" | "config">,
+  from: Pick<AgentRecord, "profile">,
+  name: string,
+): Promise<AgentRecord | undefined> {
+  const profiles = new Set([from.profile, DEFAULT_PROFILE, ...Object.keys(config.profiles)]);
+  for (const profile of profiles) {
+    const agent = await store.agentByKey(permanentKey(name, profile));
+    // One that is being removed is as good as gone.
+    if (agent && !agent.stopped?.removing) return agent;
+  }
+  return undefined;
+}
+
+export const permanentKey = (name: string, profile: string): SessionKey =>
+  sessionKeyOf({ type: "permanent", id: name, name, description: name, systemPrompt: name }, profile);
+
+async function childNamed({ store }: AgentsWorld, from: AgentRecord, name: string) {
+  const children = await store.children(from.id, { limit: CHILDREN_LOOKED_AT });
+  return children.find(
+    ({ descriptor, state }) => state.label === name || (descriptor.type === "subagent" && descriptor.name === name),
+  );
+}

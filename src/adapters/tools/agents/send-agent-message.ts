@@ -1,0 +1,113 @@
+/**
+ * `send_agent_message`: says something to another agent and goes on. The message and the tool's result are one commit, so it
+ * is sent once or not at all (M12). Without a target it goes to the parent, the swarm's contact, or the most recent foreground.
+ */
+import { z } from "zod";
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { type ShardAddress, shardAddress, shardTarget } from "../../../core/agent/shard-address.ts";
+import { DeniedError, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
+import type { AgentId } from "../../../core/ids.ts";
+import { DEFAULT_MAX_OUTPUT, type Tool, type ToolContext, type ToolOutput } from "../../../core/ports/tool.ts";
+import type { Op } from "../../../core/store/change.ts";
+import type { AgentsWorld } from "./agent-tool-deps.ts";
+import { findTarget, type Target } from "./find-target.ts";
+import { bodyFrom, postTo, wordsOf } from "./outgoing.ts";
+import { mayWrite, WRITE_DENIED, worksForOwner } from "./relations.ts";
+
+const text = z.string().describe("What to say");
+const silent = z.boolean().optional().describe("Only note it down: the agent reads it when it next works");
+
+const input = z.object({
+  text,
+  agentId: z
+    .string()
+    .optional()
+    .describe("Whom to tell: an agent's id, name or session key. Left out: your parent, or the person's agent"),
+  silent,
+});
+
+const common = { rights: ["send"], replay: "safe", parallel: false, maxOutput: DEFAULT_MAX_OUTPUT } as const;
+
+export const NO_FOREGROUND = "No recent foreground agent found.";
+export const NO_CONTACTS = "No known swarm contacts found. Provide agentId or wait for an inbound message.";
+export const SENT = "System message sent.";
+
+export const sendAgentMessageTool = (world: AgentsWorld): Tool<z.infer<typeof input>> => ({
+  name: "send_agent_message",
+  description: "Sends a message to another agent and does not wait for an answer.",
+  input,
+  ...common,
+  execute: (given, context) => send(world, context, given),
+});
+
+const olderInput = z.object({ text, sessionId: z.string().optional(), silent });
+
+/** The same under the name it had when agents were called sessions. */
+export const sendSessionMessageTool = (world: AgentsWorld): Tool<z.infer<typeof olderInput>> => ({
+  name: "send_session_message",
+  description: "The older name of send_agent_message.",
+  input: olderInput,
+  ...common,
+  execute: ({ sessionId, ...given }, context) => send(world, context, { ...given, agentId: sessionId }),
+});
+
+async function send(
+  world: AgentsWorld,
+  context: ToolContext,
+  { text: words, agentId, silent: quiet }: z.infer<typeof input>,
+): Promise<ToolOutput> {
+  if (words.trim() === "") throw new InvalidInputError("A message needs text.");
+  const far = agentId === undefined ? undefined : shardAddress(agentId, world.shards?.others ?? []);
+  if (far) return sendFar(world, context, far, words, quiet ?? false);
+  const target =
+    agentId === undefined ? await usualTarget(world, context.agent) : await findTarget(world, context.agent, agentId);
+  await mayWrite(world.store, world.config, context.agent, target);
+  const body = await bodyFrom(world, context, target, words, quiet);
+  return { content: [{ type: "text", text: SENT }], ops: [postTo(world, target, body), ...countOf(context.agent)] };
+}
+
+/** To an agent of another shard: owed like an answer, and sent from the outbox once this step is committed (M25). */
+async function sendFar(
+  world: AgentsWorld,
+  context: ToolContext,
+  far: ShardAddress,
+  words: string,
+  quiet: boolean,
+): Promise<ToolOutput> {
+  const { agent } = context;
+  if (!(await worksForOwner(world.store, world.config.owner, agent))) throw new DeniedError(WRITE_DENIED);
+  const { maxCharacters } = world.config.agentToAgent;
+  if (words.length > maxCharacters) {
+    throw new InvalidInputError(`A message to another shard has at most ${maxCharacters} characters.`, {
+      hint: "Say it shorter, or in several messages.",
+    });
+  }
+  const body = await wordsOf(world, context, words, quiet);
+  const text = JSON.stringify({ ...body, origin: `${world.shards?.name}/${agent.id}` });
+  return {
+    content: [{ type: "text", text: SENT }],
+    deliveries: [{ target: shardTarget(far), payload: { text } }],
+  };
+}
+
+/** What a swarm says to its contact is counted; refused where nobody ever contacted it. */
+function countOf({ id, descriptor }: AgentRecord): readonly Op[] {
+  if (descriptor.type !== "swarm") return [];
+  const { id: nametag, contact } = descriptor;
+  return [{ op: "swarm.contact", nametag, contact: contact as AgentId, agentId: id, sent: 1, known: true }];
+}
+
+/** Whom an agent tells where it names nobody. */
+async function usualTarget({ store }: AgentsWorld, { descriptor }: AgentRecord): Promise<Target> {
+  if (descriptor.type === "swarm") {
+    const contact = await store.swarmContact(descriptor.id, descriptor.contact as AgentId);
+    const agent = contact && (await store.agent(contact.contact));
+    if (agent) return { agent };
+    throw new NotFoundError(NO_CONTACTS);
+  }
+  const known = descriptor.type === "subagent" ? descriptor.parentAgentId : undefined;
+  const agent =
+    known === undefined ? await store.agentFor("most-recent-foreground") : await store.agent(known as AgentId);
+  if (agent) return { agent };
+  throw new NotFoundError(known === undefined ? NO_FOREGROUND : `Agent not found: ${known}`);
+}

@@ -1,0 +1,105 @@
+/**
+ * `send_user_message`: says something to a swarm. The contact is the agent at the top of the sender's tree, a person's own;
+ * it gets an agent of its own behind the swarm's name, and is known to the swarm from then on.
+ */
+import { z } from "zod";
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { sessionKeyOf } from "../../../core/agent/session-key.ts";
+import type { SwarmRecord } from "../../../core/agent/swarm.ts";
+import {
+  DeniedError,
+  errorText,
+  InvalidInputError,
+  NotFoundError,
+  SetAsideError,
+  TimeoutError,
+} from "../../../core/errors.ts";
+import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
+import type { Op } from "../../../core/store/change.ts";
+import type { AgentsWorld } from "./agent-tool-deps.ts";
+import { permanentNamed, type Target } from "./find-target.ts";
+import { textOutput } from "./json-output.ts";
+import { bodyFrom, callKey, postTo } from "./outgoing.ts";
+import { rootOf } from "./relations.ts";
+
+const input = z.object({
+  text: z.string().describe("What to say"),
+  nametag: z.string().describe("The swarm's name"),
+  wait: z.boolean().optional().describe("Wait for the answer"),
+});
+type Input = z.infer<typeof input>;
+
+export const sendUserMessageTool = (world: AgentsWorld): Tool<Input> => ({
+  name: "send_user_message",
+  description: "Sends a message to a swarm, an agent published under a name.",
+  input,
+  rights: ["send"],
+  replay: "safe",
+  parallel: false,
+  maxOutput: 40_000,
+  async execute(given, context) {
+    const { agent } = context;
+    if (agent.descriptor.type === "swarm")
+      throw new DeniedError("Can only message agents that have contacted this swarm");
+    if (given.text.trim() === "") throw new InvalidInputError("A message needs text.");
+    const nametag = given.nametag.trim().replace(/^@/u, "").toLowerCase();
+    const swarm = await swarmNamed(world, agent, nametag);
+    const contact = await rootOf(world.store, agent);
+    const target = await servantOf(world, swarm, contact);
+    const body = await bodyFrom(world, context, target, given.text);
+    const known = { op: "swarm.contact", nametag, contact: contact.id } as const;
+    if (given.wait) return ask(world, context, given, target, known, body);
+    const received: Op = { ...known, received: 1, ...(target.agent ? { agentId: target.agent.id } : {}) };
+    return { ...textOutput(`Message sent to swarm @${nametag}.`), ops: [postTo(world, target, body), received] };
+  },
+});
+
+async function swarmNamed(world: AgentsWorld, from: AgentRecord, nametag: string): Promise<SwarmRecord> {
+  const swarm = await world.store.swarm(nametag);
+  if (swarm) return swarm;
+  if (await permanentNamed(world, from, nametag)) throw new InvalidInputError(`Target is not a swarm: ${nametag}`);
+  throw new NotFoundError(`User not found for nametag: ${nametag}`);
+}
+
+/** The swarm's agent for one contact, made by the first message. Keyed by both, so that no two contacts share one. */
+async function servantOf(
+  { store }: AgentsWorld,
+  { nametag, profile }: SwarmRecord,
+  contact: AgentRecord,
+): Promise<Target> {
+  const descriptor = { type: "swarm", id: nametag, contact: contact.id } as const;
+  const sessionKey = sessionKeyOf(descriptor, profile);
+  const agent = await store.agentByKey(sessionKey);
+  return agent ? { agent } : { descriptor, profile, sessionKey };
+}
+
+async function ask(
+  world: AgentsWorld,
+  context: ToolContext,
+  given: Input,
+  target: Target,
+  known: Extract<Op, { op: "swarm.contact" }>,
+  body: Parameters<AgentsWorld["ask"]>[0]["body"],
+): Promise<ToolOutput> {
+  const key = callKey(context, given);
+  const to = target.agent ? { agentId: target.agent.id } : { descriptor: target.descriptor, profile: target.profile };
+  const { agentId: from, signal } = context;
+  const timeoutMs = world.config.agentToAgent.timeoutSeconds * 1000;
+  const over: Op[] = [{ op: "wait.end", id: key }];
+  try {
+    // Known before the swarm answers, counted with the result: a repeated question is one question.
+    const { result, ended } = await world.ask({ from, to, body, key, timeoutMs, signal, also: [known] });
+    const reply =
+      result?.payloads.flatMap(({ text }) => text ?? []).join("\n") ?? `The message was not answered: ${ended?.state}.`;
+    const agentId = result?.agentId;
+    return {
+      ...textOutput(`${reply}\n\nSwarm agent id: ${agentId ?? "unknown"}`),
+      ...(result?.outcome === "ok" ? {} : { isError: true }),
+      ops: [...over, { ...known, received: 1, ...(agentId ? { agentId } : {}) }],
+    };
+  } catch (error) {
+    if (error instanceof SetAsideError) throw error;
+    const late = error instanceof TimeoutError;
+    return { ...textOutput(errorText(error)), isError: true, ops: late ? [...over, { ...known, received: 1 }] : over };
+  }
+}

@@ -1,0 +1,53 @@
+/** One agent as tools show it to another: who it is, what it does, what waits, what it has used. No word it was told. */
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { type AgentKind, labelOf } from "../../../core/agent/descriptor.ts";
+
+export interface SessionRow {
+  readonly key: string;
+  readonly agentId: string;
+  readonly kind: AgentKind;
+  readonly label: string;
+  readonly profile: string;
+  readonly sessionId: string;
+  readonly status: "running" | "waiting" | "resting" | "stopped";
+  readonly waiting: number;
+  readonly updatedAt: number;
+  readonly lastHumanAt?: number;
+  readonly parentAgentId?: string;
+  readonly channel?: string;
+  readonly model?: string;
+  readonly totalTokens: number;
+}
+
+export function sessionRow(agent: AgentRecord): SessionRow {
+  const { id, sessionKey, descriptor, profile, sessionId, state, waiting, lastHumanAt, createdAt } = agent;
+  const channel = state.deliveryContext?.channel ?? (descriptor.type === "user" ? descriptor.connector : undefined);
+  return {
+    key: sessionKey,
+    agentId: id,
+    kind: descriptor.type,
+    label: state.label ?? labelOf(descriptor),
+    profile,
+    sessionId,
+    status: statusOf(agent),
+    waiting,
+    updatedAt: Math.max(state.updatedAt, lastHumanAt ?? 0, createdAt),
+    ...(lastHumanAt === undefined ? {} : { lastHumanAt }),
+    ...(descriptor.type === "subagent" ? { parentAgentId: descriptor.parentAgentId } : {}),
+    ...(channel === undefined ? {} : { channel }),
+    ...(state.tokens ? { model: `${state.tokens.provider}/${state.tokens.model}` } : {}),
+    totalTokens: totalTokens(agent),
+  };
+}
+
+export function statusOf({ runId, waiting, stopped }: AgentRecord): SessionRow["status"] {
+  if (stopped) return "stopped";
+  if (runId !== undefined) return "running";
+  return waiting > 0 ? "waiting" : "resting";
+}
+
+/** What providers reported over the agent's life. */
+export const totalTokens = ({ state }: AgentRecord): number =>
+  Object.values(state.stats)
+    .flatMap((models) => Object.values(models))
+    .reduce((sum, { total }) => sum + total, 0);

@@ -1,0 +1,61 @@
+/** `sessions_history`: what was said in a session, newest last, bounded in messages and in characters. Reads only. */
+import { z } from "zod";
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { DeniedError, NotFoundError } from "../../../core/errors.ts";
+import { readEntry } from "../../../core/history/entry.ts";
+import type { Tool } from "../../../core/ports/tool.ts";
+import type { AgentsWorld } from "./agent-tool-deps.ts";
+import { type CleanMessage, cleanMessage } from "./clean-history.ts";
+import { findTarget } from "./find-target.ts";
+import { jsonOutput } from "./json-output.ts";
+import { mayRead, READ_DENIED } from "./relations.ts";
+
+export const MAX_MESSAGES = 400;
+export const MAX_CHARACTERS = 120_000;
+const DEFAULT_MESSAGES = 50;
+const PAGE = 200;
+/** Lines that are looked at in one call: most are messages, but a session may be all tools. */
+const LOOKED_AT = 4_000;
+
+const input = z.object({
+  sessionKey: z.string().describe("Whose: a session key, an agent's id or its name"),
+  limit: z.int().min(1).max(MAX_MESSAGES).optional().describe(`How many messages; ${DEFAULT_MESSAGES} if left out`),
+  includeTools: z.boolean().optional().describe("Show tool calls and their results too"),
+});
+
+export const sessionsHistoryTool = (world: AgentsWorld): Tool<z.infer<typeof input>> => ({
+  name: "sessions_history",
+  description: "Shows what was said in another session.",
+  input,
+  rights: [],
+  replay: "safe",
+  parallel: true,
+  maxOutput: MAX_CHARACTERS + 10_000,
+  async execute({ sessionKey, limit = DEFAULT_MESSAGES, includeTools = false }, { agent: from }) {
+    const { agent } = await findTarget(world, from, sessionKey);
+    if (!agent) throw new NotFoundError(`Agent not found: ${sessionKey}`);
+    if (!(await mayRead(world.store, world.config, from, agent))) throw new DeniedError(READ_DENIED);
+    const { messages, isCut } = await lastMessages(world, agent, limit, includeTools);
+    return jsonOutput({ sessionKey: agent.sessionKey, messages, ...(isCut ? { cut: true } : {}) });
+  },
+});
+
+async function lastMessages({ store }: AgentsWorld, agent: AgentRecord, limit: number, includeTools: boolean) {
+  const messages: CleanMessage[] = [];
+  let room = MAX_CHARACTERS;
+  let before: number | undefined;
+  for (let looked = 0; looked < LOOKED_AT; looked += PAGE) {
+    const lines = await store.linesBack(agent.id, { limit: PAGE, before });
+    for (const { position, line } of lines) {
+      before = position;
+      const read = readEntry(line);
+      const message = read.kind === "entry" ? cleanMessage(read.entry, includeTools) : undefined;
+      if (!message) continue;
+      room -= message.text.length;
+      if (room < 0 || messages.length >= limit) return { messages: messages.reverse(), isCut: true };
+      messages.push(message);
+    }
+    if (lines.length < PAGE) return { messages: messages.reverse(), isCut: false };
+  }
+  return { messages: messages.reverse(), isCut: true };
+}

@@ -1,0 +1,50 @@
+/** The agents another agent may see, newest first, as many as are asked for: all for the owner's, its own tree for others. */
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import type { AgentsWorld } from "./agent-tool-deps.ts";
+import { isOwners, rootOf } from "./relations.ts";
+
+const PAGE = 100;
+/** More are never looked at in one call, however few of them fit. */
+const LOOKED_AT = 2_000;
+
+export async function visibleAgents(
+  { store, config }: Pick<AgentsWorld, "store" | "config">,
+  from: AgentRecord,
+  limit: number,
+  fits: (agent: AgentRecord) => boolean,
+): Promise<readonly AgentRecord[]> {
+  const seesAll = config.agentToAgent.read.includes("any") || (await isOwners(store, config.owner, from));
+  if (from.descriptor.type === "swarm") return [from].filter(fits);
+  const source = seesAll ? newestFirst(store) : treeOf(store, await rootOf(store, from));
+  const found: AgentRecord[] = [];
+  let looked = 0;
+  for await (const agent of source) {
+    if (fits(agent)) found.push(agent);
+    if (found.length >= limit || ++looked >= LOOKED_AT) break;
+  }
+  return found;
+}
+
+async function* newestFirst(store: AgentsWorld["store"]): AsyncIterable<AgentRecord> {
+  for (let after: AgentRecord | undefined; ; ) {
+    const page = await store.agents({ limit: PAGE, newest: true, after: after?.id });
+    yield* page;
+    after = page.at(-1);
+    if (page.length < PAGE) return;
+  }
+}
+
+/** A tree, level by level. */
+async function* treeOf(store: AgentsWorld["store"], root: AgentRecord): AsyncIterable<AgentRecord> {
+  yield root;
+  const parents = [root];
+  for (let parent = parents.shift(); parent; parent = parents.shift()) {
+    for (let after: AgentRecord | undefined; ; ) {
+      const page = await store.children(parent.id, { limit: PAGE, after: after?.id });
+      yield* page;
+      parents.push(...page);
+      after = page.at(-1);
+      if (page.length < PAGE) break;
+    }
+  }
+}

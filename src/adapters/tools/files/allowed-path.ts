@@ -1,0 +1,93 @@
+/**
+ * Where a path a model wrote really leads, and whether that is allowed. This is the first of two checks: it gives a clear
+ * answer, the second is made on what was opened, because a path may lead elsewhere a moment later.
+ */
+import { basename, dirname, join, resolve, sep } from "node:path";
+import { DeniedError, InvalidInputError } from "../../../core/errors.ts";
+import { codeOf, type Disk } from "./disk.ts";
+import { checkGuarded, type GuardedFiles } from "./guarded-files.ts";
+
+/** Where an agent may read and write. Writing implies reading. */
+export interface Places {
+  /** Where relative paths start; read and written. */
+  readonly workingDir: string;
+  readonly readDirs?: readonly string[];
+  readonly writeDirs?: readonly string[];
+  /** What it must not write even there. Absent: nothing. */
+  readonly guarded?: GuardedFiles;
+}
+
+export type Access = "read" | "write";
+
+const MAX_PATH = 4_096;
+const MAX_NAME_BYTES = 255;
+/** Control characters, and what makes a text read differently from how it is spelled. */
+const FORBIDDEN = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
+
+/** Refuses texts that are no honest path, whatever they would lead to. */
+export function checkPathText(path: string): void {
+  const problem = problemOf(path);
+  if (problem !== undefined) throw new InvalidInputError(`This is not a usable path: ${problem}.`);
+}
+
+function problemOf(path: string): string | undefined {
+  if (path.trim() === "") return "it is empty";
+  if (path.length > MAX_PATH) return `it is longer than ${MAX_PATH} characters`;
+  if (FORBIDDEN.test(path)) return "it holds control characters";
+  if (!path.isWellFormed()) return "it holds half a character";
+  const long = path.split("/").some((name) => Buffer.byteLength(name) > MAX_NAME_BYTES);
+  return long ? `a name in it is longer than ${MAX_NAME_BYTES} bytes` : undefined;
+}
+
+/** A path taken apart: what of it is there, with every link followed, and what is not. */
+export interface RealPath {
+  readonly existing: string;
+  readonly missing: readonly string[];
+}
+
+/** Throws `DeniedError` where the path leads outside or to a guarded file, whether or not anything is there. */
+export async function allowedPath(disk: Disk, places: Places, path: string, access: Access): Promise<RealPath> {
+  checkPathText(path);
+  const real = await realPathOf(disk, resolve(places.workingDir, path));
+  await checkInside(disk, places, real.existing, access);
+  if (access === "write") await checkWritable(disk, places, pathText(real));
+  return real;
+}
+
+/** Throws `DeniedError` unless a real path is one of the roots or below one. */
+export async function checkInside(disk: Disk, places: Places, real: string, access: Access): Promise<void> {
+  const roots = [places.workingDir, ...(places.writeDirs ?? []), ...(access === "read" ? (places.readDirs ?? []) : [])];
+  for (const root of roots) {
+    const realRoot = await disk.realpath(root).catch(() => undefined);
+    if (realRoot !== undefined && isInside(realRoot, real)) return;
+  }
+  throw new DeniedError("Path is outside the allowed directories.");
+}
+
+/** Throws `DeniedError` where a real path is a guarded file, seen from any directory the agent writes in. */
+export async function checkWritable(disk: Disk, places: Places, real: string): Promise<void> {
+  const { guarded, workingDir, writeDirs = [] } = places;
+  if (!guarded) return;
+  await checkGuarded(disk, { ...guarded, roots: [workingDir, ...writeDirs, ...guarded.roots] }, real);
+}
+
+/** Both real. `/home/ws-other` is not inside `/home/ws`. */
+export const isInside = (root: string, path: string): boolean =>
+  path === root || path.startsWith(root.endsWith(sep) ? root : `${root}${sep}`);
+
+async function realPathOf(disk: Disk, path: string): Promise<RealPath> {
+  const missing: string[] = [];
+  for (let at = path; ; at = dirname(at)) {
+    try {
+      return { existing: await disk.realpath(at), missing };
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === "ELOOP") throw new DeniedError("The path is a circle of links.", { cause: error });
+      if ((code !== "ENOENT" && code !== "ENOTDIR" && code !== "EACCES") || dirname(at) === at) throw error;
+      missing.unshift(basename(at));
+    }
+  }
+}
+
+/** A real path with names behind it. */
+export const pathText = ({ existing, missing }: RealPath): string => join(existing, ...missing);

@@ -1,0 +1,16 @@
+/**
+ * The first hands of an agent: read, write, edit and list inside its workspace. Where a path really leads is checked on
+ * what was opened; sizes are bounded; a write is there whole or not at all.
+ */
+import type { Tool } from "../../../core/ports/tool.ts";
+import { type Disk, realDisk } from "./disk.ts";
+import { editTool } from "./edit-tool.ts";
+import type { FileToolWorld } from "./file-tool-deps.ts";
+import { listTool } from "./list-tool.ts";
+import { readTool } from "./read-tool.ts";
+import { writeTool } from "./write-tool.ts";
+
+export function fileTools(placesOf: FileToolWorld["placesOf"], disk: Disk = realDisk): readonly Tool[] {
+  const world = { placesOf, disk };
+  return [readTool(world), writeTool(world), editTool(world), listTool(world)];
+}

@@ -1,0 +1,46 @@
+/** `list`: what is in a directory, in the order of names. */
+import type { Dirent } from "node:fs";
+import { z } from "zod";
+import type { Tool } from "../../../core/ports/tool.ts";
+import type { Disk } from "./disk.ts";
+import type { FileToolWorld } from "./file-tool-deps.ts";
+import { type OpenedDirectory, openDirectory } from "./open-inside.ts";
+
+export const MAX_LISTED = 500;
+
+const input = z.object({
+  path: z.string().optional().describe("The directory, relative to the workspace; the workspace itself if left out"),
+});
+
+export const listTool = ({ disk, placesOf }: FileToolWorld): Tool<z.infer<typeof input>> => ({
+  name: "list",
+  description: "Lists a directory of the workspace: directories end with /, links with @, files have their size.",
+  input,
+  rights: ["read"],
+  replay: "safe",
+  parallel: true,
+  maxOutput: 40_000,
+  async execute({ path = "." }, { agent }) {
+    const directory = await openDirectory(disk, await placesOf(agent), path);
+    try {
+      const entries = await disk.readdir(directory.at("."));
+      entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+      const lines = await Promise.all(entries.slice(0, MAX_LISTED).map((entry) => lineOf(disk, directory, entry)));
+      const more = entries.length - lines.length;
+      const note = more > 0 ? [`[${more} more are not shown]`] : [];
+      return { content: [{ type: "text", text: [...lines, ...note].join("\n") || `${path} is empty.` }] };
+    } finally {
+      await directory.handle.close();
+    }
+  },
+});
+
+async function lineOf(disk: Disk, directory: OpenedDirectory, entry: Dirent): Promise<string> {
+  // A name is anybody's text: it may not look like two lines.
+  const name = entry.name.replace(/\p{Cc}/gu, "?");
+  if (entry.isDirectory()) return `${name}/`;
+  if (entry.isSymbolicLink()) return `${name}@`;
+  if (!entry.isFile()) return `${name} (no regular file)`;
+  const stats = await disk.lstat(directory.at(entry.name)).catch(() => undefined);
+  return stats ? `${name} (${stats.size} bytes)` : name;
+}

@@ -1,0 +1,51 @@
+/** `read`: the lines of a text file, some at a time. */
+import { z } from "zod";
+import { InvalidInputError } from "../../../core/errors.ts";
+import type { Tool } from "../../../core/ports/tool.ts";
+import type { FileToolWorld } from "./file-tool-deps.ts";
+import { readText } from "./read-text.ts";
+
+export const MAX_READ_LINES = 2_000;
+export const MAX_READ_CHARACTERS = 40_000;
+
+const input = z.object({
+  path: z.string().describe("The file, relative to the workspace"),
+  offset: z.int().min(1).optional().describe("The first line to show; counts from 1"),
+  limit: z.int().min(1).max(MAX_READ_LINES).optional().describe("How many lines to show"),
+});
+
+export const readTool = ({ disk, placesOf }: FileToolWorld): Tool<z.infer<typeof input>> => ({
+  name: "read",
+  description: `Reads a text file of the workspace. Shows at most ${MAX_READ_LINES} lines; use offset to go on.`,
+  input,
+  rights: ["read"],
+  replay: "safe",
+  parallel: true,
+  // What is shown is bounded here, with a note that says how to go on; the note needs room too.
+  maxOutput: MAX_READ_CHARACTERS + 500,
+  async execute({ path, offset = 1, limit = MAX_READ_LINES }, { agent }) {
+    const { text } = await readText(disk, await placesOf(agent), path);
+    return { content: [{ type: "text", text: portion(text, path, offset, limit) }] };
+  },
+});
+
+/** The lines from `offset` on, as many as fit, and a note where there are more. */
+function portion(text: string, path: string, offset: number, limit: number): string {
+  if (text === "") return `${path} is empty.`;
+  const lines = text.replace(/\n$/, "").split("\n");
+  if (offset > lines.length) throw new InvalidInputError(`${path} has ${lines.length} lines only.`);
+  const shown: string[] = [];
+  let room = MAX_READ_CHARACTERS;
+  for (const line of lines.slice(offset - 1, offset - 1 + limit)) {
+    if (shown.length > 0 && line.length + 1 > room) break;
+    shown.push(line.slice(0, room));
+    room -= line.length + 1;
+  }
+  const last = offset + shown.length - 1;
+  const cutLine = (lines[last - 1]?.length ?? 0) > (shown.at(-1)?.length ?? 0);
+  const notes = [
+    ...(cutLine ? [`line ${last} is cut, it has ${lines[last - 1]?.length} characters`] : []),
+    ...(last < lines.length ? [`lines ${offset} to ${last} of ${lines.length}; go on with offset ${last + 1}`] : []),
+  ];
+  return notes.length === 0 ? shown.join("\n") : `${shown.join("\n")}\n\n[${notes.join("; ")}]`;
+}

@@ -1,0 +1,74 @@
+/**
+ * Writes a file inside an agent's places: beside its place, flushed, then moved there, so that it is never half there. A
+ * link in its place is never followed; a file outside that shares its content by a hard link keeps what it had.
+ */
+import { randomBytes } from "node:crypto";
+import type { Stats } from "node:fs";
+import { DeniedError, InvalidInputError } from "../../../core/errors.ts";
+import type { Places } from "./allowed-path.ts";
+import { CREATE, codeOf, type Disk } from "./disk.ts";
+import { type OpenedDirectory, openParent } from "./open-inside.ts";
+
+export interface Written {
+  readonly created: boolean;
+  readonly bytes: number;
+}
+
+/** `replaces`: what must still be there; a file that changed meanwhile is left alone. Durable when it resolves. */
+export async function writeInside(
+  disk: Disk,
+  places: Places,
+  path: string,
+  content: string,
+  replaces?: Stats,
+): Promise<Written> {
+  const { directory, name } = await openParent(disk, places, path);
+  try {
+    const before = await regularFile(disk, directory, name, path);
+    const temporary = directory.at(`.rookery-${randomBytes(8).toString("hex")}.tmp`);
+    try {
+      const handle = await disk.open(temporary, CREATE, 0o600);
+      try {
+        if (before) await handle.chmod(before.mode & 0o777);
+        await handle.writeFile(content);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+      if (replaces) checkUnchanged(replaces, await regularFile(disk, directory, name, path), path);
+      await disk.rename(temporary, directory.at(name));
+    } catch (error) {
+      await disk.remove(temporary);
+      throw error;
+    }
+    await directory.handle.sync();
+    return { created: before === undefined, bytes: Buffer.byteLength(content) };
+  } finally {
+    await directory.handle.close();
+  }
+}
+
+/** What is in the place now: a regular file or nothing. Anything else is not to be replaced. */
+async function regularFile(
+  disk: Disk,
+  directory: OpenedDirectory,
+  name: string,
+  path: string,
+): Promise<Stats | undefined> {
+  const stats = await disk.lstat(directory.at(name)).catch((error) => {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  });
+  if (stats?.isDirectory()) throw new InvalidInputError(`${path} is a directory.`);
+  if (stats && !stats.isFile()) throw new DeniedError(`${path} is no regular file.`);
+  return stats;
+}
+
+function checkUnchanged(was: Stats, now: Stats | undefined, path: string): void {
+  const same =
+    now && now.ino === was.ino && now.dev === was.dev && now.mtimeMs === was.mtimeMs && now.size === was.size;
+  if (same) return;
+  throw new InvalidInputError(`${path} was changed by somebody else meanwhile and was left as it is.`, {
+    hint: "Read it again first.",
+  });
+}

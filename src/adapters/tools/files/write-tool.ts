@@ -1,0 +1,34 @@
+/** `write`: puts a whole text file in its place. */
+import { z } from "zod";
+import { InvalidInputError } from "../../../core/errors.ts";
+import type { Tool } from "../../../core/ports/tool.ts";
+import type { FileToolWorld } from "./file-tool-deps.ts";
+import { MAX_FILE_BYTES } from "./read-text.ts";
+import { writeInside } from "./write-inside.ts";
+
+const input = z.object({
+  path: z.string().describe("The file, relative to the workspace; missing directories are made"),
+  content: z.string().describe("All of its new content"),
+});
+
+export const writeTool = ({ disk, placesOf }: FileToolWorld): Tool<z.infer<typeof input>> => ({
+  name: "write",
+  description: "Writes a text file of the workspace, replacing what was there.",
+  input,
+  rights: ["write"],
+  // The same content in the same place again changes nothing.
+  replay: "safe",
+  parallel: false,
+  maxOutput: 1_000,
+  async execute({ path, content }, { agent }) {
+    checkSize(content, path);
+    const { created, bytes } = await writeInside(disk, await placesOf(agent), path, content);
+    return { content: [{ type: "text", text: `${created ? "Wrote" : "Replaced"} ${path} (${bytes} bytes).` }] };
+  },
+});
+
+export function checkSize(content: string, path: string): void {
+  const bytes = Buffer.byteLength(content);
+  if (bytes <= MAX_FILE_BYTES) return;
+  throw new InvalidInputError(`${path} would have ${bytes} bytes; ${MAX_FILE_BYTES} is the most that is written.`);
+}

@@ -1,0 +1,54 @@
+/** Which jobs an agent may see and change, and in whose name it makes them. */
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { DeniedError, InvalidInputError } from "../../../core/errors.ts";
+import type { CronDesk, JobMaker, ShownJob } from "./cron-api.ts";
+
+/** A job of its own belongs to the agent's conversation; what a job's own agent makes, to that job's. */
+export async function makerOf(
+  desk: CronDesk,
+  { profile, sessionKey, descriptor, state }: AgentRecord,
+): Promise<JobMaker> {
+  const delivery = state.deliveryContext;
+  if (descriptor.type === "heartbeat") return { profile, delivery };
+  if (descriptor.type !== "cron") return { profile, sessionKey, delivery };
+  const own = await desk.get(descriptor.id).catch(() => undefined);
+  return { profile, sessionKey: own?.sessionKey ?? sessionKey, delivery };
+}
+
+export async function touchable(desk: CronDesk, id: unknown, agent: AgentRecord): Promise<ShownJob> {
+  const job = await desk.get(idOf(id, agent));
+  if (desk.mayTouch(job, agent)) return job;
+  throw new DeniedError("This job belongs to another conversation.");
+}
+
+/** A job's own agent means its own job where it names none. */
+function idOf(id: unknown, { descriptor }: AgentRecord): string {
+  if (typeof id === "string" && id.trim() !== "") return id.trim();
+  if (descriptor.type === "cron") return descriptor.id;
+  throw new InvalidInputError("Cron task id is required.");
+}
+
+/** A command that a model writes down would run without anybody having said so. */
+export function withoutCommands(raw: unknown): unknown {
+  const { gate, job, data } = (raw ?? {}) as {
+    gate?: { kind?: string; command?: unknown };
+    job?: unknown;
+    data?: unknown;
+  };
+  if (gate && (gate.kind === "command" || gate.command !== undefined)) {
+    throw new DeniedError("A gate that runs a command can only be written into a TASK.md by the owner.", {
+      hint: "Use a gate of kind http, or none.",
+    });
+  }
+  if (job) withoutCommands(job);
+  if (data) withoutCommands(data);
+  return raw;
+}
+
+/** A job that stands in a file is changed there. */
+export function notAFile(job: ShownJob): ShownJob {
+  if (!job.file) return job;
+  throw new DeniedError(`This job is the file ${job.file}.`, {
+    hint: "Change or remove the file; it is read on change.",
+  });
+}

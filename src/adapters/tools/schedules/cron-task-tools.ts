@@ -1,0 +1,112 @@
+/** The tools of schedules under daycare's names: thin forms of the same. Memory is for a job's own agent. */
+import { z } from "zod";
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { DeniedError } from "../../../core/errors.ts";
+import type { Tool } from "../../../core/ports/tool.ts";
+import { makerOf, notAFile, touchable, withoutCommands } from "./cron-access.ts";
+import type { CronDesk } from "./cron-api.ts";
+import { said } from "./cron-tool.ts";
+
+const NO_MEMORY = "No memory";
+const common = { rights: ["schedule"], replay: "safe", parallel: false, maxOutput: 8_000 } as const;
+const taskId = z.string().optional().describe("the task; a task's own agent may leave it out");
+
+const addInput = z.object({
+  name: z.string().min(1),
+  schedule: z
+    .string()
+    .min(1)
+    .describe('five fields: minute, hour, day of month, month, day of week, such as "0 9 * * 1-5"'),
+  prompt: z.string().min(1).describe("what the task's agent is told each time"),
+  description: z.string().optional(),
+  enabled: z.boolean().optional(),
+  timeZone: z.string().optional(),
+  deleteAfterRun: z.boolean().optional(),
+  gate: z.looseObject({}).optional(),
+});
+
+const cronAdd = (desk: CronDesk): Tool<z.infer<typeof addInput>> => ({
+  ...common,
+  name: "cron_add",
+  description: "Adds a scheduled task that runs on its own.",
+  input: addInput,
+  async execute({ schedule, prompt, timeZone, ...rest }, { agent }) {
+    const create = {
+      ...rest,
+      schedule: { kind: "cron", expr: schedule, ...(timeZone ? { tz: timeZone } : {}) },
+      payload: { kind: "agentTurn", message: prompt },
+    };
+    const { job, ops } = desk.addOps(withoutCommands(create), await makerOf(desk, agent));
+    const { when, nextTimes } = desk.view(job);
+    return { ...said({ taskId: job.id, name: job.name, when, next: nextTimes.map(({ text }) => text) }), ops };
+  },
+});
+
+const idInput = z.object({ taskId });
+
+const cronReadTask = (desk: CronDesk): Tool<z.infer<typeof idInput>> => ({
+  ...common,
+  name: "cron_read_task",
+  description: "Reads what a scheduled task says and when it is due.",
+  input: idInput,
+  parallel: true,
+  async execute(given, { agent }) {
+    const { id, name, description, when, enabled, payload, nextTimes } = await touchable(desk, given.taskId, agent);
+    const prompt = payload.kind === "agentTurn" ? payload.message : payload.text;
+    return said({ taskId: id, name, description, when, enabled, next: nextTimes.map(({ text }) => text), prompt });
+  },
+});
+
+const cronReadMemory = (desk: CronDesk): Tool<z.infer<typeof idInput>> => ({
+  ...common,
+  name: "cron_read_memory",
+  description: "Reads what this task has written down for its next runs.",
+  input: idInput,
+  parallel: true,
+  async execute(given, { agent }) {
+    const job = await touchable(desk, ownTask(given.taskId, agent), agent);
+    return said(typeof job.memory === "string" ? job.memory : NO_MEMORY);
+  },
+});
+
+const memoryInput = z.object({ taskId, content: z.string().max(32_000), append: z.boolean().optional() });
+
+const cronWriteMemory = (desk: CronDesk): Tool<z.infer<typeof memoryInput>> => ({
+  ...common,
+  name: "cron_write_memory",
+  description: "Writes something down for this task's next runs, in the place of what is there or behind it.",
+  input: memoryInput,
+  async execute({ content, append, ...given }, { agent }) {
+    const job = await touchable(desk, ownTask(given.taskId, agent), agent);
+    const before = append && typeof job.memory === "string" ? `${job.memory}\n` : "";
+    return { ...said("Memory written."), ops: await desk.memoryOps(job.id, `${before}${content}`) };
+  },
+});
+
+const deleteInput = z.object({ taskId: z.string().min(1) });
+
+const cronDeleteTask = (desk: CronDesk): Tool<z.infer<typeof deleteInput>> => ({
+  ...common,
+  name: "cron_delete_task",
+  description: "Deletes a scheduled task.",
+  input: deleteInput,
+  async execute(given, { agent }) {
+    const job = notAFile(await touchable(desk, given.taskId, agent));
+    return { ...said({ deleted: job.id }), ops: await desk.removeOps(job.id) };
+  },
+});
+
+/** Only a task's own agent has a memory to speak of. */
+function ownTask(id: string | undefined, { descriptor }: AgentRecord): string {
+  if (descriptor.type !== "cron") throw new DeniedError("Only a scheduled task has a memory of its own.");
+  if (id !== undefined && id !== descriptor.id) throw new DeniedError("A task reads and writes its own memory only.");
+  return descriptor.id;
+}
+
+export const cronTaskTools = (desk: CronDesk): readonly Tool[] => [
+  cronAdd(desk),
+  cronReadTask(desk),
+  cronReadMemory(desk),
+  cronWriteMemory(desk),
+  cronDeleteTask(desk),
+];

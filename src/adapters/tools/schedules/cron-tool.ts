@@ -1,0 +1,103 @@
+/** `cron`: add, list, update, remove, run, runs, wake. One tool for everything about schedules, as clawdbot had it. */
+import { z } from "zod";
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { InvalidInputError, unreachable } from "../../../core/errors.ts";
+import type { Tool, ToolOutput } from "../../../core/ports/tool.ts";
+import { makerOf, notAFile, touchable, withoutCommands } from "./cron-access.ts";
+import type { CronDesk, ShownJob } from "./cron-api.ts";
+
+const input = z.object({
+  action: z.enum(["list", "add", "update", "remove", "run", "runs", "wake"]),
+  includeDisabled: z.boolean().optional().describe("list: also jobs that are turned off"),
+  job: z
+    .looseObject({})
+    .optional()
+    .describe(
+      'add: { name, schedule, payload, … }. schedule: { kind: "at", at: "2026-01-31T09:00:00Z" } | { kind: "at", inMs } | { kind: "every", everyMs } | { kind: "cron", expr: "0 9 * * 1-5", tz? }. ' +
+        'payload: { kind: "systemEvent", text } speaks to this conversation, { kind: "agentTurn", message, deliver?, channel?, to?, model?, thinking?, timeoutSeconds? } runs apart from it. ' +
+        'wakeMode: "now" | "next-heartbeat"; deleteAfterRun; missed: "skip" | "once" | "all"',
+    ),
+  jobId: z.string().optional().describe("update, remove, run, runs: the job"),
+  id: z.string().optional().describe("the same as jobId"),
+  patch: z.looseObject({}).optional().describe("update: what changes"),
+  text: z.string().optional().describe("wake: what this conversation is told"),
+  mode: z.enum(["now", "next-heartbeat"]).optional().describe("wake: when"),
+  limit: z.number().int().positive().optional().describe("runs: how many"),
+});
+
+export const cronTool = (desk: CronDesk): Tool<z.infer<typeof input>> => ({
+  name: "cron",
+  description:
+    "Schedules: reminders and repeated work. Actions: list, add (job), update (jobId, patch), remove (jobId), run (jobId, now), runs (jobId, what became of its due times), wake (text).",
+  input,
+  rights: ["schedule"],
+  replay: "safe",
+  parallel: false,
+  maxOutput: 8_000,
+  execute: (given, { agent }) => act(desk, given, agent),
+});
+
+const LISTED = 200;
+const RUNS = 20;
+
+async function act(desk: CronDesk, given: z.infer<typeof input>, agent: AgentRecord): Promise<ToolOutput> {
+  const id = given.jobId ?? given.id;
+  switch (given.action) {
+    case "list": {
+      const jobs = await desk.list({ includeDisabled: given.includeDisabled ?? false, limit: 10_000 });
+      return said(
+        jobs
+          .filter((job) => desk.mayTouch(job, agent))
+          .slice(0, LISTED)
+          .map(brief),
+      );
+    }
+    case "add": {
+      if (!given.job) throw new InvalidInputError("job required");
+      const { job, ops } = desk.addOps(withoutCommands(given.job), await makerOf(desk, agent));
+      return { ...said(brief(desk.view(job))), ops };
+    }
+    case "update": {
+      if (!given.patch) throw new InvalidInputError("patch required");
+      const before = notAFile(await touchable(desk, id, agent));
+      const { job, ops } = await desk.updateOps(before.id, withoutCommands(given.patch));
+      return { ...said(brief(desk.view(job))), ops };
+    }
+    case "remove": {
+      const job = notAFile(await touchable(desk, id, agent));
+      return { ...said({ removed: job.id }), ops: await desk.removeOps(job.id) };
+    }
+    case "run": {
+      const job = await touchable(desk, id, agent);
+      const { slot, ops } = await desk.runOps(job.id);
+      return { ...said({ started: job.id, slot }), ops };
+    }
+    case "runs": {
+      const job = await touchable(desk, id, agent);
+      return said(await desk.runs(job.id, { limit: given.limit ?? RUNS }));
+    }
+    case "wake":
+      if (!given.text?.trim()) throw new InvalidInputError("text required");
+      return { ...said({ ok: true }), ops: desk.wakeOps(given.text, given.mode, await makerOf(desk, agent)) };
+    default:
+      return unreachable(given.action, "action");
+  }
+}
+
+/** What a model needs of a job: not every field of every state. */
+export const brief = ({ id, name, enabled, when, nextTimes, payload, sessionTarget, state }: ShownJob) => ({
+  id,
+  name,
+  enabled,
+  when,
+  next: nextTimes.map(({ text }) => text),
+  sessionTarget,
+  payload,
+  ...(state.lastStatus ? { lastStatus: state.lastStatus } : {}),
+  ...(state.lastError ? { lastError: state.lastError } : {}),
+  ...(state.disabledReason ? { disabledReason: state.disabledReason } : {}),
+});
+
+export const said = (value: unknown): ToolOutput => ({
+  content: [{ type: "text", text: typeof value === "string" ? value : JSON.stringify(value, null, 2) }],
+});

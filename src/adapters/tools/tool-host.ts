@@ -1,0 +1,50 @@
+/** The tools of each agent, by its kind and its profile. The same agent always gets the same list in the same order. */
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import { InvariantError } from "../../core/errors.ts";
+import type { Tool, ToolHost } from "../../core/ports/tool.ts";
+import { mayUse, type ToolPolicy } from "./tool-policy.ts";
+
+export interface ToolHostOptions {
+  readonly tools: readonly Tool[];
+  /** Under names that are no longer told to models, but still understood. */
+  readonly older?: readonly Tool[];
+  policyOf?(profile: string): ToolPolicy | undefined;
+  /** Whether children may have children of their own. */
+  readonly nesting?: boolean;
+}
+
+/** Tools are ordered by name, so that a prompt's bytes do not depend on who registered first. */
+export function toolHost({
+  tools,
+  older = [],
+  policyOf = () => undefined,
+  nesting = false,
+}: ToolHostOptions): ToolHost {
+  const all = [...tools].sort((a, b) => (a.name < b.name ? -1 : 1));
+  const twice = all.find(({ name }, index) => all[index + 1]?.name === name);
+  if (twice) throw new InvariantError(`There are two tools called ${twice.name}.`);
+  const lists = new Map<string, readonly Tool[]>();
+
+  const list: ToolHost["list"] = ({ profile, descriptor, state }) => {
+    const { type: kind } = descriptor;
+    const tag = descriptor.type === "system" ? descriptor.tag : undefined;
+    const key = JSON.stringify([profile, kind, tag]);
+    let known = lists.get(key);
+    if (!known) {
+      const policy = policyOf(profile);
+      known = all.filter(({ name }) => mayUse(name, kind, policy, { nesting, tag }));
+      lists.set(key, known);
+    }
+    // A child that speaks as somebody else has no tool that the one who started it lacks.
+    const { inheritedTools } = state;
+    return inheritedTools ? known.filter(({ name }) => inheritedTools.includes(name)) : known;
+  };
+  const mayUseOlder = (agent: AgentRecord, name: string): boolean =>
+    mayUse(name, agent.descriptor.type, policyOf(agent.profile));
+  return {
+    list,
+    find: (agent, name) =>
+      list(agent).find((tool) => tool.name === name) ??
+      older.find((tool) => tool.name === name && mayUseOlder(agent, name)),
+  };
+}

@@ -1,0 +1,19 @@
+/** The files of all workspaces that only the owner's agents write: what prompts are made of, and what runs by itself. */
+
+import type { Config } from "../../config/config-schema.ts";
+import type { HomePaths } from "../../config/paths.ts";
+import { WORKSPACE_FILES } from "../../engine/context/prompt/workspace-files.ts";
+import type { GuardedFiles } from "../tools/files/guarded-files.ts";
+import type { WorkspaceOf } from "./workspaces.ts";
+
+const FILES = [...WORKSPACE_FILES, "HEARTBEAT.md", "IDENTITY.md", "BOOTSTRAP.md", "TASK.md"];
+const DIRECTORIES = ["cron", "heartbeat", "memory"];
+
+export function guardedFilesOf(
+  { profiles }: Pick<Config, "profiles">,
+  paths: Pick<HomePaths, "workspace">,
+  workspaceOf: WorkspaceOf,
+): GuardedFiles {
+  const own = Object.keys(profiles).map((profile) => workspaceOf({ profile, descriptor: { type: "heartbeat" } }));
+  return { roots: [...new Set([paths.workspace, ...own])], files: FILES, directories: DIRECTORIES };
+}

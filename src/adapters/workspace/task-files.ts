@@ -1,0 +1,109 @@
+/** Reads the task files of workspaces and notices when they change. Only plain files in their place, never through a link. */
+import { constants, type FSWatcher, mkdirSync, watch } from "node:fs";
+import { lstat, open, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { DIRECTORY_MODE } from "../../config/paths.ts";
+import { errorText } from "../../core/errors.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { Log } from "../../core/ports/log.ts";
+import type { TaskFile } from "../../engine/triggers/files/sync-task-files.ts";
+import { readHeartbeatTask } from "../../engine/triggers/files/task-file.ts";
+import type { HeartbeatTask } from "../../engine/triggers/heartbeat/heartbeat-tasks.ts";
+
+const MAX_BYTES = 256 * 1024;
+const SLUG = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/u;
+const CRON_DIR = "cron";
+const HEARTBEAT_DIR = "heartbeat";
+
+/** The text of a plain file; undefined for anything else. */
+async function readPlain(path: string): Promise<string | undefined> {
+  try {
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const stats = await file.stat();
+      if (!stats.isFile() || stats.size > MAX_BYTES) return undefined;
+      return await file.readFile("utf8");
+    } finally {
+      await file.close();
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+/** Names in a directory that is one; none where it is a link or not there. */
+async function names(directory: string): Promise<readonly string[]> {
+  try {
+    if (!(await lstat(directory)).isDirectory()) return [];
+    return (await readdir(directory)).filter((name) => SLUG.test(name)).sort();
+  } catch {
+    return [];
+  }
+}
+
+export async function cronTaskFiles(workspace: string): Promise<readonly TaskFile[]> {
+  const slugs = await names(join(workspace, CRON_DIR));
+  const files = await Promise.all(
+    slugs.map(async (slug) => ({
+      path: `${CRON_DIR}/${slug}/TASK.md`,
+      text: (await names(join(workspace, CRON_DIR, slug))).includes("TASK.md")
+        ? await readPlain(join(workspace, CRON_DIR, slug, "TASK.md"))
+        : undefined,
+    })),
+  );
+  return files.filter((file): file is TaskFile => file.text !== undefined);
+}
+
+export async function heartbeatTaskFiles(workspace: string, log: Log): Promise<readonly HeartbeatTask[]> {
+  const found = await names(join(workspace, HEARTBEAT_DIR));
+  const tasks = await Promise.all(
+    found.map(async (name) => {
+      const text = name.endsWith(".md") ? await readPlain(join(workspace, HEARTBEAT_DIR, name)) : undefined;
+      try {
+        return text === undefined ? undefined : readHeartbeatTask(name.slice(0, -3), text);
+      } catch (error) {
+        log.warn("a heartbeat's task cannot be read and is left out", { file: name, error: errorText(error) });
+        return undefined;
+      }
+    }),
+  );
+  return tasks.filter((task) => task !== undefined);
+}
+
+export const readHeartbeatFile = (workspace: string): Promise<string | undefined> =>
+  readPlain(join(workspace, "HEARTBEAT.md"));
+
+/** Beside what the system tells: changes it does not tell of (network drives, directories that come later). */
+const LOOK_MS = 60_000;
+const QUIET_MS = 300;
+
+/** Calls back after something below a workspace's `cron/` changed. Returns how to stop. */
+export function watchTaskFiles(workspaces: readonly string[], clock: Clock, changed: () => void): () => void {
+  let cancel = (): void => {};
+  let stopped = false;
+  const soon = (ms: number): void => {
+    cancel();
+    if (!stopped)
+      cancel = clock.after(ms, () => {
+        changed();
+        soon(LOOK_MS);
+      });
+  };
+  const watchers = workspaces.flatMap((workspace): FSWatcher[] => {
+    try {
+      const directory = join(workspace, CRON_DIR);
+      mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
+      const watcher = watch(directory, { recursive: true, persistent: false }, () => soon(QUIET_MS));
+      watcher.on("error", () => watcher.close());
+      return [watcher];
+    } catch {
+      return [];
+    }
+  });
+  soon(LOOK_MS);
+  return () => {
+    stopped = true;
+    cancel();
+    for (const watcher of watchers) watcher.close();
+  };
+}

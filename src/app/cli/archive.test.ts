@@ -1,0 +1,82 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { entryLine } from "../../core/history/entry.ts";
+import type { EntryId } from "../../core/ids.ts";
+import { type Bare, chain } from "../../engine/context/entries.ts";
+import { seedAgent } from "../../engine/context/seed-agent.ts";
+import { AT, cliHome, ids, TERMINAL } from "./cli.test-kit.ts";
+import { EXIT } from "./exit-code.ts";
+
+const home = cliHome({ busy: true });
+const { run } = home;
+
+const said = (role: "user" | "assistant", text: string): Bare =>
+  ({ type: "message", role, content: [{ type: "text", text }], timestamp: AT }) as Bare;
+
+/** An agent that said six things, with a compaction that keeps the last two if wanted. */
+async function make(isCompacted: boolean): Promise<{ id: string; sessionId: string }> {
+  const seed = seedAgent(ids, TERMINAL, AT);
+  const talk = [1, 2, 3].flatMap((n) => [said("user", `question ${n}`), said("assistant", `answer ${n}`)]);
+  const { entries, leaf } = chain(ids, { nextPos: seed.lines.length, leaf: seed.leaf }, talk);
+  const details = {
+    ...{ kind: "summary", reason: "critical", tokensAfter: 40, split: true },
+    ...{ covered: { from: entries[0]?.id, through: entries[3]?.id, messages: 4 }, kept: { messages: 2, tokens: 30 } },
+  };
+  const firstKeptEntryId = entries[4]?.id as EntryId;
+  const bare = { type: "compaction", summary: "s", firstKeptEntryId, tokensBefore: 90, details, timestamp: AT } as Bare;
+  const last = isCompacted ? chain(ids, { nextPos: 8, leaf }, [bare]) : { entries: [], leaf };
+  const lines = [...seed.lines, ...entries.map(entryLine), ...last.entries.map(entryLine)];
+  return home.make(TERMINAL, { ...seed, lines, leaf: last.leaf });
+}
+
+describe("rookery history", () => {
+  it("shows what a compaction did: tokens before and after, what was covered and kept, and why", async () => {
+    const { id } = await make(true);
+    const { out } = await run("history", id);
+    expect(out).toContain(
+      "90 → 40 tokens, summarised, 4 messages covered, 2 kept (30 tokens), a turn was split, why: critical limit: s",
+    );
+  });
+
+  it("--archive leaves the whole session as .bak, and a file with header, compaction and everything kept", async () => {
+    const { id, sessionId } = await make(true);
+    const dir = join(home.dir, "out");
+    const { code, out } = await run("history", id, "--archive", dir);
+    expect([code, out]).toEqual([EXIT.ok, expect.stringContaining("4 older entries are only in")]);
+    expect(readdirSync(dir).sort()).toEqual([`${sessionId}.jsonl`, `${sessionId}.jsonl.bak`]);
+    const kept = readFileSync(join(dir, `${sessionId}.jsonl`), "utf8");
+    expect(kept).not.toContain("question 1");
+    expect(
+      kept
+        .trim()
+        .split("\n")
+        .map((line) => (JSON.parse(line) as { type: string }).type),
+    ).toEqual(["session", "message", "message", "compaction"]);
+    expect(readFileSync(join(dir, `${sessionId}.jsonl.bak`), "utf8")).toContain("question 1");
+  });
+
+  it("--archive again writes nothing over: what stood there becomes a copy too", async () => {
+    const { id, sessionId } = await make(true);
+    const dir = join(home.dir, "out");
+    await run("history", id, "--archive", dir);
+    await run("history", id, "--archive", dir);
+    expect(readdirSync(dir)).toHaveLength(2);
+    writeFileSync(join(dir, `${sessionId}.jsonl`), "mine\n");
+    await run("history", id, "--archive", dir);
+    expect(readdirSync(dir).sort()).toEqual([
+      `${sessionId}.jsonl`,
+      `${sessionId}.jsonl.bak`,
+      `${sessionId}.jsonl.bak.2`,
+    ]);
+    expect(readFileSync(join(dir, `${sessionId}.jsonl.bak.2`), "utf8")).toBe("mine\n");
+  });
+
+  it("--archive says why there is nothing to leave out, and writes nothing", async () => {
+    const { id } = await make(false);
+    const { code, err } = await run("history", id, "--archive", join(home.dir, "out"));
+    expect(code).not.toBe(EXIT.ok);
+    expect(err).toContain("Nothing was compacted in this session yet.");
+    expect(readdirSync(home.dir)).not.toContain("out");
+  });
+});

@@ -1,0 +1,68 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { openSqliteStore } from "../../adapters/store/sqlite/open-store.ts";
+import type { AgentSeed } from "../../core/agent/agent.ts";
+import type { SessionKey } from "../../core/ids.ts";
+import { readTranscript } from "../../engine/context/transcript/read-transcript.ts";
+import { cliHome, TERMINAL } from "./cli.test-kit.ts";
+
+let seed: AgentSeed;
+const home = cliHome({
+  async begin({ make }) {
+    seed = await make({ ...TERMINAL, threadId: "a/b" }, { sessionKey: "agent:main:main" as SessionKey });
+  },
+});
+const { run } = home;
+
+const waiting = () =>
+  home.inStore(async (store) => (await store.waiting(seed.id, { limit: 9 })).map(({ body }) => body));
+
+describe("rookery agents set", () => {
+  it("posts what the agent is to be told, numbers as numbers and nothing as a clearing", async () => {
+    const { code, out } = await run("agents", "set", "main", "modelOverride=x/y=z", "queueCap=5", "label=");
+    expect([code, out]).toEqual([0, `Accepted; ${seed.id} does it when it next works.\n`]);
+    const patch = { modelOverride: "x/y=z", queueCap: 5, label: null };
+    expect(await waiting()).toEqual([{ kind: "setting", patch }]);
+  });
+
+  it.each([
+    [["queueCap=0"], "queueCap: expected a whole number"],
+    [["nonsense=1"], '"nonsense" cannot be set.'],
+    [["queueCap"], '"queueCap" is no field=value.'],
+  ])("refuses %j and posts nothing", async (pairs, told) => {
+    const { code, err } = await run("agents", "set", "main", ...pairs);
+    expect(code).not.toBe(0);
+    expect(err).toContain(told);
+    expect(await waiting()).toEqual([]);
+  });
+});
+
+describe("rookery agents back", () => {
+  it("posts the going back, or says that there is no such entry", async () => {
+    expect((await run("agents", "back", "main", seed.leaf, "--summary", "nothing much")).code).toBe(0);
+    expect(await waiting()).toEqual([{ kind: "branch", entryId: seed.leaf, summary: "nothing much" }]);
+    expect((await run("agents", "back", "main", "e9")).err).toContain("is not part of the current session");
+  });
+
+  it("is refused while somebody else works in the home", async () => {
+    const store = openSqliteStore({ home: home.dir });
+    expect((await run("agents", "back", "main", seed.leaf)).code).toBe(4);
+    await store.close();
+  });
+});
+
+describe("rookery history --export", () => {
+  it("writes the session into a file of its own name, and never over one that is there", async () => {
+    const directory = join(home.dir, "out");
+    const { out, code } = await run("history", "main", "--export", directory);
+    expect(code).toBe(0);
+    expect(readdirSync(directory)).toEqual([`${seed.sessionId}-topic-a%2Fb.jsonl`]);
+    const file = out.trim();
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readTranscript(readFileSync(file, "utf8"))).toMatchObject({ version: 2, header: { id: seed.sessionId } });
+    expect((await run("history", "main", "--export", directory)).err).toContain("is there already and was left alone");
+    expect((await run("history", "main", "--session", "s", "--transcript", "2")).err).toContain("has no session s");
+    expect((await run("history", "main", "--session", "s")).err).toContain("--session goes with");
+  });
+});

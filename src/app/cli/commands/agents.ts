@@ -1,0 +1,134 @@
+/** `rookery agents`: who lives here, what waits for each, and everything about one. What it changes is posted to the agent. */
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { labelOf } from "../../../core/agent/descriptor.ts";
+import { type SessionPhase, sessionPhaseOf } from "../../../core/agent/session-phase.ts";
+import { InvalidInputError } from "../../../core/errors.ts";
+import type { AgentId } from "../../../core/ids.ts";
+import { backAction, setAction } from "../ask-agent.ts";
+import { defineAction, type Group } from "../command.ts";
+import { findAgent } from "../find-agent.ts";
+import { oneLine, timeText, wholeNumberFlag } from "../plain-text.ts";
+import { readHome } from "../read-home.ts";
+import { removeAction, startAction, stopAction } from "./agent-stops.ts";
+
+const LIMIT = 100;
+const MAX = 10_000;
+
+const list = defineAction({
+  summary: "list agents, in the order they were made",
+  options: {
+    limit: { type: "string", value: "N", description: `how many at most (default: ${LIMIT})` },
+    after: { type: "string", value: "ID", description: "go on behind this agent" },
+  },
+  async run({ flags, paths, json, stdout }) {
+    const limit = wholeNumberFlag(flags.limit, LIMIT, MAX);
+    if (limit === undefined) throw new InvalidInputError(`--limit takes a whole number from 1 to ${MAX}.`);
+    const after = flags.after as AgentId | undefined;
+    const agents = await readHome(paths, (store) => store.agents({ limit: limit + 1, ...(after ? { after } : {}) }));
+    const shown = agents.slice(0, limit);
+    const isMore = agents.length > limit;
+    if (json) {
+      const next = isMore ? { next: shown.at(-1)?.id } : {};
+      stdout.write(`${JSON.stringify({ agents: shown.map(summaryOf), ...next })}\n`);
+    } else if (shown.length === 0) stdout.write("No agents.\n");
+    else {
+      stdout.write(table(shown.map(summaryOf)));
+      if (isMore) stdout.write(`There are more: rookery agents --after ${shown.at(-1)?.id}\n`);
+    }
+    return undefined;
+  },
+});
+
+const show = defineAction({
+  summary: "show everything about one agent",
+  usage: "<agent id or session key>",
+  arguments: { min: 1, max: 1 },
+  async run({ args: [who = ""], paths, json, stdout, loadConfig }) {
+    const { config } = await loadConfig();
+    const agent = await readHome(paths, (store) => findAgent(store, who, config.session.mainKey));
+    const zone = config.session.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const phase = sessionPhaseOf(agent, config.session.reset, Date.now(), zone);
+    stdout.write(json ? `${JSON.stringify({ ...agent, phase })}\n` : details(agent, phase));
+    return undefined;
+  },
+});
+
+interface Summary {
+  readonly id: AgentId;
+  readonly kind: string;
+  readonly label: string;
+  readonly sessionKey: string;
+  readonly waiting: number;
+  readonly running: boolean;
+  readonly lastActivityAt: number;
+}
+
+function summaryOf(agent: AgentRecord): Summary {
+  const { id, descriptor, sessionKey, waiting, runId, state, lastHumanAt = 0, createdAt } = agent;
+  return {
+    id,
+    kind: descriptor.type,
+    label: state.label ?? state.displayName ?? labelOf(descriptor),
+    sessionKey,
+    waiting,
+    running: runId !== undefined,
+    lastActivityAt: Math.max(state.updatedAt, lastHumanAt, createdAt),
+  };
+}
+
+function table(rows: readonly Summary[]): string {
+  const cells = rows.map(({ id, kind, label, sessionKey, waiting, running, lastActivityAt }) => [
+    ...[id, kind, oneLine(label, 24), oneLine(sessionKey, 80)],
+    ...[`${waiting}${running ? " +run" : ""}`, timeText(lastActivityAt)],
+  ]);
+  const all = [["id", "kind", "label", "session key", "waiting", "last activity (UTC)"], ...cells];
+  const widths = all[0]?.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0))) ?? [];
+  const line = (row: readonly string[]): string =>
+    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ");
+  return `${all.map((row) => line(row).trimEnd()).join("\n")}\n`;
+}
+
+function details(agent: AgentRecord, phase: SessionPhase): string {
+  const { id, sessionKey, profile, descriptor, state, sessionId, waiting, runId, stopped } = agent;
+  const { tokens, stats, version: _, createdAt: __, updatedAt, ...more } = state;
+  const rows: readonly (readonly [string, string])[] = [
+    ["id", id],
+    ["session key", sessionKey],
+    ["profile", profile],
+    ["kind", descriptor.type],
+    ["descriptor", JSON.stringify(descriptor)],
+    ["session", `${sessionId} (${phase})`],
+    ["entries", String(agent.nextPos)],
+    ["messages", `${agent.nextSeq - 1} accepted, ${waiting} waiting`],
+    ["run", runId ?? "none"],
+    ["made", timeText(agent.createdAt)],
+    ["last changed", timeText(updatedAt)],
+    ["a person wrote", timeText(agent.lastHumanAt)],
+    ...(stopped ? [["stopped", `${timeText(stopped.at)}: ${stopped.reason}`] as const] : []),
+    ...(tokens ? [["last call", `${tokens.provider}/${tokens.model}, ${tokens.size.total} tokens`] as const] : []),
+    ...Object.entries(stats).flatMap(([provider, models]) =>
+      Object.entries(models).map(([model, { total }]) => ["spent", `${provider}/${model}: ${total} tokens`] as const),
+    ),
+    ...Object.entries(more)
+      .filter(([, value]) => value !== null)
+      .map(([field, value]) => [field, typeof value === "string" ? value : JSON.stringify(value)] as const),
+  ];
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return `${rows.map(([name, value]) => `${name.padEnd(width)}  ${oneLine(value, 400)}`).join("\n")}\n`;
+}
+
+export const agentsCommand: Group = {
+  summary: "list agents, show, set, stop, start and remove one, go back in its history",
+  description:
+    "list and show only read; a node may be running meanwhile. The others need the home for themselves, and are done when the agent next works.",
+  actions: {
+    list,
+    show,
+    set: setAction,
+    back: backAction,
+    stop: stopAction,
+    start: startAction,
+    remove: removeAction,
+  },
+  fallback: "list",
+};

@@ -1,0 +1,112 @@
+/** `rookery auth`: keys of model providers, stored for their owner only. A key is read from standard input, never from the command line. */
+import { KNOWN_PROVIDERS } from "../../../config/known-providers.ts";
+import { MASK } from "../../../config/secret.ts";
+import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
+import { type CommandContext, defineAction, type Group } from "../command.ts";
+import { readSecret } from "../read-secret.ts";
+
+const PROFILE = { type: "string", value: "NAME", description: "the auth profile (default: default)" } as const;
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+const SHOWN_FROM = 20;
+
+const set = defineAction({
+  summary: "store a key, read from standard input or asked for",
+  usage: "<provider>",
+  description: "A key under the same profile is replaced. A running node uses the new key with its next call.",
+  arguments: { min: 1, max: 1 },
+  options: { profile: PROFILE },
+  async run(context) {
+    const { args, flags, stdin, stderr, stdout, json, paths } = context;
+    const provider = named(args[0] ?? "", "provider");
+    const profile = named(flags.profile ?? "default", "profile");
+    const { config } = await context.loadConfig();
+    if (!Object.hasOwn(KNOWN_PROVIDERS, provider) && !Object.hasOwn(config.models.providers, provider)) {
+      stderr.write(`rookery: warning: there is no provider "${provider}" in the configuration yet\n`);
+    }
+    const key = await readSecret(stdin(), stderr, `Key for ${provider} (not shown): `);
+    const { writeKey } = await import("../../../adapters/models/auth-file.ts");
+    writeKey(paths.auth, provider, profile, key);
+    stdout.write(json ? `${JSON.stringify({ provider, profile, file: paths.auth })}\n` : `Stored in ${paths.auth}\n`);
+    return undefined;
+  },
+});
+
+const list = defineAction({
+  summary: "list where keys are found, masked",
+  async run(context) {
+    const { json, stdout } = context;
+    const keys = await foundKeys(context);
+    if (json) stdout.write(`${JSON.stringify({ keys })}\n`);
+    else if (keys.length === 0) stdout.write("There are no keys. `rookery auth set <provider>` stores one.\n");
+    else {
+      for (const { provider, profile, where, key } of keys) {
+        stdout.write(`${provider}  ${profile}  ${key ?? "(not set)"}  ${where}\n`);
+      }
+    }
+    return undefined;
+  },
+});
+
+const remove = defineAction({
+  summary: "remove a stored key",
+  usage: "<provider>",
+  arguments: { min: 1, max: 1 },
+  options: { profile: PROFILE },
+  async run({ args, flags, stdout, json, paths }) {
+    const provider = named(args[0] ?? "", "provider");
+    const profile = named(flags.profile ?? "default", "profile");
+    const { readAuthFile, writeKey } = await import("../../../adapters/models/auth-file.ts");
+    if (readAuthFile(paths.auth)[provider]?.[profile] === undefined) {
+      throw new NotFoundError(`No key of ${provider} is stored under the profile ${profile}.`, {
+        hint: "`rookery auth list` shows those there are. Keys of the configuration and the environment are not stored here.",
+      });
+    }
+    writeKey(paths.auth, provider, profile, undefined);
+    stdout.write(json ? `${JSON.stringify({ provider, profile, removed: true })}\n` : "Removed.\n");
+    return undefined;
+  },
+});
+
+interface FoundKey {
+  readonly provider: string;
+  readonly profile: string;
+  readonly where: string;
+  /** Masked; absent where it is not set. */
+  readonly key?: string;
+}
+
+async function foundKeys({ paths, env, loadConfig }: CommandContext): Promise<readonly FoundKey[]> {
+  const { config } = await loadConfig();
+  const { readAuthFile } = await import("../../../adapters/models/auth-file.ts");
+  const { Providers } = await import("../../../adapters/models/providers.ts");
+  const { secretWorld } = await import("../../../config/load-config.ts");
+  const { systemClock: clock } = await import("../../../adapters/system/system-clock.ts");
+  const stored = readAuthFile(paths.auth);
+  const secrets = secretWorld(paths.home, env);
+  const providers = new Providers(config.models, { clock, secrets, storedKeys: () => stored });
+  const names = new Set([
+    ...Object.keys(config.models.providers),
+    ...Object.keys(stored),
+    ...Object.keys(KNOWN_PROVIDERS),
+  ]);
+  return [...names].flatMap((provider) =>
+    providers.keySources(provider).map(({ profile, where, reveal }) => {
+      const key = reveal();
+      return { provider, profile, where, ...(key ? { key: masked(key) } : {}) };
+    }),
+  );
+}
+
+/** The end of a long key, by which people tell theirs apart. */
+const masked = (key: string): string => (key.length >= SHOWN_FROM ? `${MASK}${key.slice(-4)}` : MASK);
+
+function named(word: string, what: string): string {
+  if (NAME.test(word)) return word;
+  throw new InvalidInputError(`This is no name of a ${what}.`, { hint: "A key is never written on the command line." });
+}
+
+export const authCommand: Group = {
+  summary: "set, list and remove keys of model providers",
+  description: "Keys are kept in auth.json of the home, readable for their owner only. No command prints one.",
+  actions: { set, list, remove },
+};

@@ -1,0 +1,107 @@
+/** `rookery budget`: what was spent of what, and a way to allow more. */
+
+import { type Limit, type Limits, limitsOf, microsOf, type Spend } from "../../../core/budget/budget.ts";
+import { InvalidInputError } from "../../../core/errors.ts";
+import type { ListedBudget } from "../../../engine/budgets/budget-book.ts";
+import { defineAction, type Group } from "../command.ts";
+import { readHome } from "../read-home.ts";
+
+const list = defineAction({
+  summary: "list what was spent towards each budget, and since midnight in all",
+  async run({ paths, json, stdout, loadConfig }) {
+    const { config } = await loadConfig();
+    const { listBudgets, spentSince } = await import("../../../engine/budgets/budget-book.ts");
+    const { startOfDay, zoneOf } = await import("../../node/open-budgets.ts");
+    const { systemClock } = await import("../../../adapters/system/system-clock.ts");
+    const limits = limitsOf(config.budgets);
+    const since = startOfDay(systemClock.now(), zoneOf(config));
+    const { budgets, today } = await readHome(paths, async (store) => ({
+      budgets: await listBudgets({ store }, limits),
+      today: await spentSince({ store }, since),
+    }));
+    if (json) stdout.write(`${JSON.stringify({ limits, budgets, today })}\n`);
+    else stdout.write(`${[...limitLines(limits), ...budgets.map(line), todayLine(today)].join("\n")}\n`);
+    return undefined;
+  },
+});
+
+const lift = defineAction({
+  summary: "allow as much again, or as much more as is said",
+  usage: "<key> [--tokens N] [--dollars N]",
+  arguments: { min: 1, max: 1 },
+  options: {
+    tokens: { type: "string", value: "N", description: "so many tokens more" },
+    dollars: { type: "string", value: "N", description: "so many dollars more" },
+  },
+  async run({ args: [key = ""], flags, home, json, stdout, loadConfig }) {
+    const more = moreIn(flags.tokens, flags.dollars);
+    const { config } = await loadConfig();
+    const { liftBudget } = await import("../../../engine/budgets/budget-book.ts");
+    const { openSqliteStore } = await import("../../../adapters/store/sqlite/open-store.ts");
+    const { systemClock } = await import("../../../adapters/system/system-clock.ts");
+    const { systemIds } = await import("../../../adapters/system/system-ids.ts");
+    const store = openSqliteStore({ home });
+    try {
+      const ports = { store, ids: systemIds(), clock: systemClock };
+      const lifted = await liftBudget(ports, limitsOf(config.budgets), key, more);
+      stdout.write(json ? `${JSON.stringify(lifted)}\n` : `${line(lifted)}\n`);
+    } finally {
+      await store.close();
+    }
+    return undefined;
+  },
+});
+
+export const budgetCommand: Group = {
+  summary: "show what was spent of what, and allow more",
+  description:
+    "A budget that is used up ends runs until it is lifted, raised in the configuration, or its day is over.",
+  actions: { list, lift },
+  fallback: "list",
+};
+
+function moreIn(tokens: string | undefined, dollars: string | undefined): Limit | undefined {
+  if (tokens === undefined && dollars === undefined) return undefined;
+  return {
+    ...(tokens === undefined ? {} : { tokens: amountOf(tokens, "--tokens") }),
+    ...(dollars === undefined ? {} : { micros: microsOf(amountOf(dollars, "--dollars")) }),
+  };
+}
+
+function amountOf(text: string, flag: "--tokens" | "--dollars"): number {
+  const amount = Number(text);
+  const fits = flag === "--tokens" ? Number.isSafeInteger(amount) : Number.isFinite(amount) && amount < 1e9;
+  if (text.trim() !== "" && fits && amount > 0) return amount;
+  throw new InvalidInputError(`${flag} takes ${flag === "--tokens" ? "a whole number" : "an amount"} above 0.`);
+}
+
+function limitLines(limits: Limits): readonly string[] {
+  const lines = Object.entries(limits).map(([scope, limit]) => `limit per ${scope}: ${amounts(limit)}`);
+  return lines.length > 0 ? lines : ["Nothing is limited; `budgets` in the configuration sets limits."];
+}
+
+function line({ key, spent, reserved, estimated, allowed, lifted }: ListedBudget): string {
+  const parts = [
+    `${key}  ${allowed ? ofAllowed(spent, allowed) : amounts(spent)}`,
+    ...(some(reserved) ? [`${amounts(reserved)} reserved by calls under way`] : []),
+    ...(some(estimated) ? [`${amounts(estimated)} of it estimated`] : []),
+    ...(some(lifted) ? [`lifted by ${amounts(lifted)}`] : []),
+  ];
+  return parts.join(", ");
+}
+
+const todayLine = ({ tokens, dollars }: { readonly tokens: number; readonly dollars: number }): string =>
+  `Since midnight: ${tokens} tokens, $${dollars.toFixed(4)}, by runs that began today.`;
+
+const some = ({ tokens, micros }: Spend): boolean => tokens > 0 || micros > 0;
+
+const money = (micros: number): string => `$${(micros / 1_000_000).toFixed(4)}`;
+
+const amounts = ({ tokens, micros }: Limit): string =>
+  [...(tokens === undefined ? [] : [`${tokens} tokens`]), ...(micros === undefined ? [] : [money(micros)])].join(", ");
+
+const ofAllowed = (spent: Spend, { tokens, micros }: Limit): string =>
+  [
+    ...(tokens === undefined ? [] : [`${spent.tokens} of ${tokens} tokens`]),
+    ...(micros === undefined ? [] : [`${money(spent.micros)} of ${money(micros)}`]),
+  ].join(", ");

@@ -1,0 +1,221 @@
+/** `rookery cron`: schedules, when they are due next and what became of their due times. */
+import { InvalidInputError } from "../../../core/errors.ts";
+import type { Store, StoreReader } from "../../../core/store/store.ts";
+import type { CronService, JobView, SlotView } from "../../../engine/triggers/cron/cron-service.ts";
+import { type CommandContext, defineAction, type Flags, type Group, type Options } from "../command.ts";
+import { readHome } from "../read-home.ts";
+
+type Context = Pick<CommandContext, "paths" | "home" | "json" | "stdout" | "loadConfig">;
+
+/** Looks without disturbing whoever works in the home. */
+async function reading<T>(context: Context, read: (cron: CronService, store: StoreReader) => Promise<T>): Promise<T> {
+  const service = await serviceFor(context);
+  return readHome(context.paths, (store) => read(service(store as Store), store));
+}
+
+/** Changes the store itself: only while nobody else works in the home. */
+async function changing<T>(context: Context, change: (cron: CronService) => Promise<T>): Promise<T> {
+  const service = await serviceFor(context);
+  const { openSqliteStore } = await import("../../../adapters/store/sqlite/open-store.ts");
+  const store = openSqliteStore({ home: context.home });
+  try {
+    return await change(service(store));
+  } finally {
+    await store.close();
+  }
+}
+
+async function serviceFor({ loadConfig }: Context): Promise<(store: Store) => CronService> {
+  const { config } = await loadConfig();
+  const { CronService: Service } = await import("../../../engine/triggers/cron/cron-service.ts");
+  const { systemClock } = await import("../../../adapters/system/system-clock.ts");
+  const { systemIds } = await import("../../../adapters/system/system-ids.ts");
+  const { timeZone: zone, mainKey } = config.session;
+  return (store) =>
+    new Service({ store, clock: systemClock, ids: systemIds() }, { mainKey, ...(zone ? { zone } : {}) });
+}
+
+const list = defineAction({
+  summary: "list jobs with their next times",
+  options: { all: { type: "boolean", description: "also jobs that are turned off" } },
+  async run(context) {
+    const { flags, json, stdout } = context;
+    const jobs = await reading(context, (cron) => cron.list({ includeDisabled: flags.all ?? false, limit: 100_000 }));
+    if (json) stdout.write(`${JSON.stringify(jobs)}\n`);
+    else stdout.write(jobs.length === 0 ? "No jobs.\n" : `${jobs.map(line).join("\n")}\n`);
+    return undefined;
+  },
+});
+
+const show = defineAction({
+  summary: "show one job",
+  usage: "<id>",
+  arguments: { min: 1, max: 1 },
+  async run(context) {
+    const job = await reading(context, (cron) => cron.get(context.args[0] ?? ""));
+    context.stdout.write(context.json ? `${JSON.stringify(job)}\n` : `${details(job)}\n`);
+    return undefined;
+  },
+});
+
+const ADD = {
+  name: { type: "string", value: "NAME", description: "what it is called" },
+  at: { type: "string", value: "TIME", description: "due once, such as 2026-01-31T09:00:00Z, or in 10m" },
+  every: { type: "string", value: "TIME", description: "due again and again, such as 30m or 1d" },
+  cron: { type: "string", value: "EXPR", description: 'due by a cron expression, such as "0 9 * * 1-5"' },
+  tz: { type: "string", value: "ZONE", description: "the zone of the expression" },
+  message: { type: "string", value: "TEXT", description: "what the job's own agent is told" },
+  "system-event": { type: "string", value: "TEXT", description: "what the main conversation is told" },
+  wake: { type: "string", value: "MODE", description: "now or next-heartbeat" },
+  deliver: { type: "boolean", description: "send the answer to where you last wrote from, or to --to" },
+  channel: { type: "string", value: "NAME", description: "the channel it is sent on" },
+  to: { type: "string", value: "ID", description: "who it is sent to" },
+  "best-effort-deliver": { type: "boolean", description: "a delivery that finds nobody is no failure" },
+  model: { type: "string", value: "MODEL", description: "the model of its runs" },
+  thinking: { type: "string", value: "LEVEL", description: "how hard it thinks" },
+  "timeout-seconds": { type: "string", value: "N", description: "how long a run may take" },
+  missed: { type: "string", value: "POLICY", description: "skip, once or all" },
+  description: { type: "string", value: "TEXT", description: "what it is for" },
+  "delete-after-run": { type: "boolean", description: "gone after its first run" },
+  disabled: { type: "boolean", description: "turned off at first" },
+} as const satisfies Options;
+
+const add = defineAction({
+  summary: "add a job",
+  description: "Needs a name, one of --at, --every and --cron, and one of --message and --system-event.",
+  options: ADD,
+  async run(context) {
+    const job = await changing(context, (cron) => cron.add(createFrom(context.flags)));
+    context.stdout.write(context.json ? `${JSON.stringify(job)}\n` : `${details(job)}\n`);
+    return undefined;
+  },
+});
+
+function createFrom(flags: Flags<typeof ADD>): unknown {
+  const turn = flags.message === undefined ? undefined : agentTurn(flags);
+  const event = flags["system-event"];
+  if ((turn === undefined) === (event === undefined)) {
+    throw new InvalidInputError("A job says one thing.", { hint: "Use --message or --system-event." });
+  }
+  return {
+    name: flags.name,
+    schedule: scheduleFrom(flags),
+    payload: turn ?? { kind: "systemEvent", text: event },
+    wakeMode: flags.wake ?? (event === undefined ? undefined : "now"),
+    missed: flags.missed,
+    description: flags.description,
+    deleteAfterRun: flags["delete-after-run"],
+    enabled: !flags.disabled,
+  };
+}
+
+function agentTurn(flags: Flags<typeof ADD>): unknown {
+  const seconds = flags["timeout-seconds"];
+  return {
+    kind: "agentTurn",
+    message: flags.message,
+    model: flags.model,
+    thinking: flags.thinking,
+    timeoutSeconds: seconds === undefined ? undefined : Number(seconds),
+    deliver: flags.deliver,
+    channel: flags.channel,
+    to: flags.to,
+    bestEffortDeliver: flags["best-effort-deliver"],
+  };
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+function durationOf(text: string): number | undefined {
+  const found = /^(\d+)\s*(s|m|h|d)$/u.exec(text.trim());
+  return found ? Number(found[1]) * (UNITS[found[2] ?? ""] ?? 0) : undefined;
+}
+
+function scheduleFrom({ at, every, cron, tz }: Flags<typeof ADD>): unknown {
+  const given = [at, every, cron].filter((one) => one !== undefined);
+  if (given.length !== 1)
+    throw new InvalidInputError("A job is due in one way.", { hint: "Use --at, --every or --cron." });
+  if (cron !== undefined) return { kind: "cron", expr: cron, ...(tz === undefined ? {} : { tz }) };
+  if (every !== undefined) {
+    const everyMs = durationOf(every);
+    if (everyMs === undefined)
+      throw new InvalidInputError(`"${every}" is no time.`, { hint: "Write 30s, 30m, 2h or 1d." });
+    return { kind: "every", everyMs };
+  }
+  const inMs = durationOf((at ?? "").replace(/^(?:in\s+|\+)/u, ""));
+  return { kind: "at", at: inMs === undefined ? at : Date.now() + inMs };
+}
+
+const change = (summary: string, done: string, act: (cron: CronService, id: string) => Promise<unknown>) =>
+  defineAction({
+    summary,
+    usage: "<id>",
+    arguments: { min: 1, max: 1 },
+    async run(context) {
+      const id = context.args[0] ?? "";
+      const result = await changing(context, (cron) => act(cron, id));
+      context.stdout.write(context.json ? `${JSON.stringify(result ?? { id })}\n` : `${id} ${done}.\n`);
+      return undefined;
+    },
+  });
+
+const runs = defineAction({
+  summary: "show what became of a job's due times",
+  usage: "<id>",
+  arguments: { min: 1, max: 1 },
+  options: { limit: { type: "string", value: "N", description: "how many at most (default: 20)" } },
+  async run(context) {
+    const limit = Number(context.flags.limit ?? 20);
+    if (!Number.isInteger(limit) || limit < 1) throw new InvalidInputError("--limit takes a whole number above 0.");
+    const slots = await reading(context, (cron) => cron.runs(context.args[0] ?? "", { limit }));
+    if (context.json) context.stdout.write(`${JSON.stringify(slots)}\n`);
+    else context.stdout.write(slots.length === 0 ? "Nothing yet.\n" : `${slots.map(slotLine).join("\n")}\n`);
+    return undefined;
+  },
+});
+
+export const cronCommand: Group = {
+  summary: "list, add, run and remove schedules",
+  description:
+    "Every due time becomes a run or a recorded skip; `rookery cron runs` tells which. A running program looks at changes at once; these commands change the store while none runs.",
+  actions: {
+    list,
+    show,
+    add,
+    remove: change("remove a job", "is removed", (cron, id) => cron.remove(id)),
+    enable: change("turn a job on", "is on", (cron, id) => cron.update(id, { enabled: true })),
+    disable: change("turn a job off", "is off", (cron, id) => cron.update(id, { enabled: false })),
+    run: change("run a job now, outside of its schedule", "runs as soon as the program does", (cron, id) =>
+      cron.run(id),
+    ),
+    runs,
+  },
+  fallback: "list",
+};
+
+const line = ({ id, name, enabled, when, nextTimes, state }: JobView): string =>
+  `${id}  ${enabled ? "on " : "off"}  ${name}: ${when}${nextTimes[0] ? `, next ${nextTimes[0].text}` : ""}${state.lastStatus ? `  last: ${state.lastStatus}` : ""}`;
+
+function details(job: JobView): string {
+  const { id, name, enabled, when, nextTimes, payload, sessionTarget, state } = job;
+  const rows: readonly (readonly [string, string | undefined])[] = [
+    ["id", id],
+    ["name", name],
+    ["state", enabled ? "on" : `off${state.disabledReason ? ` (${state.disabledReason})` : ""}`],
+    ["due", when],
+    ...nextTimes.map(({ text }, n) => [n === 0 ? "next" : "", text] as const),
+    ["target", sessionTarget],
+    ["says", payload.kind === "agentTurn" ? payload.message : payload.text],
+    ["last", state.lastStatus && `${state.lastStatus}${state.lastError ? `: ${state.lastError}` : ""}`],
+  ];
+  return rows.flatMap(([key, value]) => (value === undefined ? [] : [`${key.padEnd(8)}${value}`])).join("\n");
+}
+
+function slotLine({ dueAt, count, status, reason, end, deliveries }: SlotView): string {
+  const range = count > 1 ? ` and ${count - 1} more` : "";
+  const run = end ? `run ${end.status}${end.error ? ` (${end.error})` : ""}` : status === "fired" ? "under way" : "";
+  const sent =
+    deliveries.map(({ state }) => state).join(", ") ||
+    (end && end.delivery.status !== "none" ? end.delivery.status : "");
+  return `${new Date(dueAt).toISOString()}${range}  ${status}${reason ? `: ${reason}` : ""}${run ? `  ${run}` : ""}${sent ? `  delivery ${sent}` : ""}`;
+}

@@ -1,0 +1,52 @@
+/** `rookery models`: which models there are, which one is used and why. */
+
+import type { DescribedModels } from "../../../adapters/models/describe-models.ts";
+import { NotFoundError } from "../../../core/errors.ts";
+import { defineAction } from "../command.ts";
+
+export const modelsCommand = defineAction({
+  summary: "show which models there are, which one is used and why",
+  usage: "[provider]",
+  description:
+    "Lists the models that are configured or were found. With a provider's name it lists all that are known of it. No model is called.",
+  arguments: { min: 0, max: 1 },
+  async run({ args: [provider], env, paths, json, stdout, loadConfig }) {
+    const { config } = await loadConfig();
+    const { openModels } = await import("../../../adapters/models/open-models.ts");
+    const { describeModels } = await import("../../../adapters/models/describe-models.ts");
+    const { systemClock } = await import("../../../adapters/system/system-clock.ts");
+    const { silentLog } = await import("../../../core/ports/log.ts");
+    const models = openModels({ config, paths, env, clock: systemClock, log: silentLog });
+    if (provider !== undefined && !models.providers.provider(provider)) {
+      throw new NotFoundError(`There is no provider "${provider}".`, {
+        hint: "`rookery models` lists those that are configured; models.providers in the configuration adds more.",
+      });
+    }
+    const described = await describeModels(config, models, provider);
+    stdout.write(json ? `${JSON.stringify(described)}\n` : `${modelsText(described).join("\n")}\n`);
+    return undefined;
+  },
+});
+
+function modelsText({ using, providers }: DescribedModels): readonly string[] {
+  return [
+    `In use: ${using.model}, because ${using.why}.`,
+    ...(using.fallbacks.length > 0 ? [`Fallbacks: ${using.fallbacks.join(", ")}`] : []),
+    ...(using.thinking === undefined ? [] : [`Thinking: ${using.thinking}`]),
+    ...(using.model === "offline"
+      ? ["The offline model is not an LLM. Set a key with `rookery auth set anthropic`, or start Ollama."]
+      : []),
+    ...providers.flatMap(({ name, keys, models }) => [
+      "",
+      `${name}${keys.length === 0 ? " (no key)" : ""}`,
+      ...keys.map(({ profile, where, found }) => `  key ${profile}: ${where}${found ? "" : ", which is not set"}`),
+      ...models.map(
+        ({ provider, id, contextWindow, maxTokens, cost, thinking, images }) =>
+          `  ${provider}/${id}  ${size(contextWindow)} in, ${size(maxTokens)} out, $${cost.input}/$${cost.output} per million` +
+          `${thinking.length > 1 ? `, thinks ${thinking.join(" ")}` : ""}${images ? ", sees images" : ""}`,
+      ),
+    ]),
+  ];
+}
+
+const size = (tokens: number): string => (tokens >= 1_000 ? `${Math.round(tokens / 1_000)}k` : String(tokens));

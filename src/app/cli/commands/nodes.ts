@@ -1,0 +1,50 @@
+/** `rookery nodes`: who works on the shared store, what each node holds, and how far behind it is. Only reads. */
+
+import type { ClusterReport, NodeReport } from "../../../adapters/store/postgres/node-report.ts";
+import { InvalidInputError } from "../../../core/errors.ts";
+import { defineAction } from "../command.ts";
+import { sharedStoreOf } from "../read-home.ts";
+
+export const nodesCommand = defineAction({
+  summary: "show which nodes are up, what they hold and how far behind they are",
+  description:
+    "For a shared store. `silent` is a node whose lease has ended: its agents are taken over. The lag is how long the oldest message waits at an agent the node holds.",
+  async run({ paths, json, stdout }) {
+    const url = await sharedStoreOf(paths);
+    if (url === undefined) {
+      throw new InvalidInputError("This home is not shared: one process works in it, if any.", {
+        hint: "Name a shared store with --store postgres://… or ROOKERY_STORE.",
+      });
+    }
+    const { openPostgresReader } = await import("../../../adapters/store/postgres/open-reader.ts");
+    const { clusterReport } = await import("../../../adapters/store/postgres/node-report.ts");
+    const reader = await openPostgresReader({ url });
+    try {
+      const report = await clusterReport(reader.connections);
+      stdout.write(json ? `${JSON.stringify(report)}\n` : text(report));
+    } finally {
+      await reader.close();
+    }
+    return undefined;
+  },
+});
+
+function text({ nodes, unheld }: ClusterReport): string {
+  const head = ["node", "name", "state", "lease", "agents", "runs", "waiting", "lag"];
+  const rows = [head, ...nodes.map(cells)];
+  const widths = head.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+  if (nodes.length === 0) lines.splice(0, 1, "No node is up.");
+  if (unheld.agents > 0) lines.push(`Nobody holds ${unheld.agents} agents, at which ${unheld.waiting} messages wait.`);
+  return `${lines.join("\n")}\n`;
+}
+
+const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
+const cells = ({ node, name, state, leaseMs, agents, runs, waiting, lagMs }: NodeReport): string[] => [
+  ...[String(node), name, state, seconds(leaseMs), String(agents), String(runs), String(waiting), seconds(lagMs)],
+];

@@ -1,0 +1,71 @@
+/** `rookery outbox`: everything that is or was owed outside; what ended badly can be owed again, what waits can be dropped. */
+import { type Delivery, type DeliveryState, deliveryStateSchema } from "../../../core/delivery/delivery.ts";
+import { InvalidInputError } from "../../../core/errors.ts";
+import type { DeliveryId } from "../../../core/ids.ts";
+import { defineAction, type Group } from "../command.ts";
+import { readHome } from "../read-home.ts";
+import { writeHome } from "../write-home.ts";
+
+const LIMIT = 100;
+
+const list = defineAction({
+  summary: "list deliveries that have not ended, or those in a state",
+  options: {
+    state: { type: "string", value: "STATE", multiple: true, description: "only deliveries in this state" },
+    limit: { type: "string", value: "N", description: `how many at most (default: ${LIMIT})` },
+  },
+  async run({ flags, paths, json, stdout }) {
+    const states = (flags.state ?? []).map(stateOf);
+    const limit = Number(flags.limit ?? LIMIT);
+    if (!Number.isInteger(limit) || limit < 1) throw new InvalidInputError("--limit takes a whole number above 0.");
+    const deliveries = await readHome(paths, (store) =>
+      store.deliveries({ limit, ...(states.length > 0 ? { states } : {}) }),
+    );
+    if (json) stdout.write(`${JSON.stringify(deliveries)}\n`);
+    else stdout.write(deliveries.length === 0 ? "Nothing is owed.\n" : `${deliveries.map(line).join("\n")}\n`);
+    return undefined;
+  },
+});
+
+/** Changes the store itself: only while nobody else works in the home. */
+const change = (summary: string, what: "retryDelivery" | "dropDelivery") =>
+  defineAction({
+    summary,
+    usage: "<delivery id>",
+    arguments: { min: 1, max: 1 },
+    async run({ args: [id = ""], paths, json, stdout }) {
+      const desk = await import("../../../engine/outbox/dead-letters.ts");
+      const { systemClock } = await import("../../../adapters/system/system-clock.ts");
+      const { systemIds } = await import("../../../adapters/system/system-ids.ts");
+      await writeHome(paths, async (store) => {
+        const delivery = await desk[what]({ store, ids: systemIds(), clock: systemClock }, id as DeliveryId);
+        stdout.write(json ? `${JSON.stringify(delivery)}\n` : `${delivery.id} is ${delivery.state}.\n`);
+      });
+      return undefined;
+    },
+  });
+
+export const outboxCommand: Group = {
+  summary: "list, retry and drop deliveries",
+  description: "Nothing that is owed disappears by itself: it is sent, or it is listed here with the reason.",
+  actions: {
+    list,
+    retry: change("owe a delivery that has ended once more", "retryDelivery"),
+    drop: change("give up a delivery that waits to be tried again", "dropDelivery"),
+  },
+  fallback: "list",
+};
+
+function stateOf(text: string): DeliveryState {
+  const parsed = deliveryStateSchema.safeParse(text);
+  if (parsed.success) return parsed.data;
+  throw new InvalidInputError(`"${text}" is no state of a delivery.`, {
+    hint: `States: ${deliveryStateSchema.options.join(", ")}.`,
+  });
+}
+
+function line({ id, state, target, attempts, payload, reason }: Delivery): string {
+  const where = [target.channel, target.to, target.threadId].filter((part) => part !== undefined).join(":");
+  const short = (payload.text ?? "").replaceAll(/\s+/g, " ").slice(0, 60);
+  return `${id}  ${state.padEnd(11)} to ${where}  tries ${attempts}  ${short}${reason ? ` (${reason})` : ""}`;
+}

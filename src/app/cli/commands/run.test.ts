@@ -1,0 +1,74 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { OFFLINE_LABEL } from "../../../adapters/models/offline-model.ts";
+
+let home: string;
+let children: ChildProcess[];
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "rookery-run-"));
+  children = [];
+});
+afterEach(() => {
+  for (const child of children) child.kill("SIGKILL");
+  rmSync(home, { recursive: true, force: true });
+});
+
+function rookery(...argv: readonly string[]) {
+  const env = { ...process.env, ROOKERY_HOME: home };
+  const child = spawn(process.execPath, ["src/main.ts", "run", ...argv], { env, stdio: "pipe" });
+  children.push(child);
+  const out = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk) => {
+    out.stdout += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    out.stderr += chunk;
+  });
+  const ended = once(child, "close").then(([status]) => ({ ...out, status: status as number | null }));
+  return { child, ended, out };
+}
+
+const said = (input: string, ...argv: readonly string[]) => {
+  const { child, ended } = rookery(...argv);
+  child.stdin.end(input);
+  return ended;
+};
+
+const until = async (condition: () => boolean): Promise<void> => {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
+};
+
+describe("rookery run", () => {
+  it("prints the labelled answer of the offline model and ends well", async () => {
+    const { stdout, stderr, status } = await said("hi\n");
+    expect(stdout.startsWith(`${OFFLINE_LABEL} Hello.`)).toBe(true);
+    expect([stdout.trimEnd().split("\n").length, stderr, status]).toEqual([1, "", 0]);
+  });
+
+  it("answers every line in order with --lines, and remembers over processes", async () => {
+    const { stdout, status } = await said("one\n\ntwo\nthree", "--lines");
+    expect(stdout.split("\n").filter(Boolean)).toEqual(
+      ["one", "two", "three"].map((word) => `${OFFLINE_LABEL} You said: ${word}`),
+    );
+    expect(status).toBe(0);
+    const second = await said("four");
+    expect(second.stdout).toBe(`${OFFLINE_LABEL} You said: four\n`);
+  });
+
+  it("tells a second process on the same home plainly that it must wait, and lets a signal end the first one", async () => {
+    const first = rookery();
+    await until(() => existsSync(join(home, "rookery.db")));
+    const second = await said("hi");
+    expect(second.status).toBe(4);
+    expect(second.stderr).toContain(home);
+    expect(second.stdout).toBe("");
+    // Its input is still open: the signal alone must end it.
+    first.child.kill("SIGTERM");
+    expect((await first.ended).status).toBe(0);
+    expect((await said("hi again")).status).toBe(0);
+  });
+});

@@ -1,0 +1,60 @@
+/** `rookery serve`: keeps the agents alive and answers over HTTP until it is told to stop. */
+import { flushCompileCache } from "node:module";
+import { errorText, UsageError } from "../../../core/errors.ts";
+import { defineAction } from "../command.ts";
+
+const KEEP_COMPILED_MS = 5_000;
+
+export const serveCommand = defineAction({
+  summary: "keep the agents alive and answer over HTTP",
+  description:
+    "Listens on gateway.host and gateway.port of the configuration, only for this machine unless it says otherwise. The token to come in with is in `token` of the home, or is what ROOKERY_TOKEN says. SIGHUP reloads the configuration, SIGTERM and SIGINT stop it: what is unfinished goes on at the next start.",
+  options: {
+    port: { type: "string", value: "N", description: "the port to listen on; 0 takes a free one" },
+    host: { type: "string", value: "ADDRESS", description: "the address to listen on" },
+    mirror: { type: "boolean", description: "also write the plain files of a shared store into this home" },
+  },
+  async run({ flags, env, json, stdout, stderr, paths, loadConfig }) {
+    const port = portOf(flags.port);
+    const { config } = await loadConfig();
+    // Heard from the beginning: who is told to stop while it starts ends in order too.
+    const stop = Promise.withResolvers<void>();
+    process.once("SIGTERM", stop.resolve);
+    process.once("SIGINT", stop.resolve);
+    const { serve } = await import("../../gateway/serve.ts");
+    const serving = await serve({
+      paths: { ...paths, ...(flags.mirror ? { mirror: true } : {}) },
+      config,
+      env,
+      port,
+      host: flags.host,
+      errors: stderr,
+      onFatal(error) {
+        stderr.write(`${errorText(error)}\n`);
+        process.exit(4);
+      },
+    });
+    // What was compiled is kept for the next start now: a process that is killed cannot do it at its end.
+    setTimeout(flushCompileCache, KEEP_COMPILED_MS).unref();
+    const { gateway, node, token } = serving;
+    const where = "env" in token.from ? token.from.env : token.from.file;
+    if (json)
+      stdout.write(`${JSON.stringify({ url: gateway.url, port: gateway.port, pid: process.pid, token: where })}\n`);
+    else {
+      const made = "made" in token.from && token.from.made ? " (just made)" : "";
+      stdout.write(`Rookery listens on ${gateway.url}\nThe token is in ${where}${made}.\n`);
+    }
+    if (node.rebuilt)
+      stderr.write(`The database was missing and was rebuilt from the plain files. ${node.rebuilt.gap ?? ""}\n`);
+    await stop.promise;
+    await serving.close();
+    return 0;
+  },
+});
+
+function portOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw new UsageError("--port takes a whole number from 0 to 65535.");
+}

@@ -1,0 +1,75 @@
+/** `rookery store copy`: moves everything from one store into another that is empty, and proves that both are equal. */
+import { resolve } from "node:path";
+import type { CopyEnd } from "../../../adapters/store/copy/copy-end.ts";
+import { UsageError } from "../../../core/errors.ts";
+import { isPostgresUrl, postgresUrl } from "../../node/shared-store-url.ts";
+import { defineAction, type Group } from "../command.ts";
+
+const copy = defineAction({
+  summary: "copy everything into an empty store, verified by counts and digests",
+  description:
+    "Each end is a home's directory or postgres://…; no node may work on either. Files that came with messages stay where they are. The source is not changed.",
+  options: {
+    from: { type: "string", value: "STORE", description: "a home's directory, or postgres://…" },
+    to: { type: "string", value: "STORE", description: "an empty home, or an empty database" },
+  },
+  async run({ flags, json, stdout }) {
+    if (flags.from === undefined || flags.to === undefined) {
+      throw new UsageError("rookery store copy needs --from and --to.", {
+        hint: "For example: rookery store copy --from ~/.rookery --to postgres://user@host/database",
+      });
+    }
+    const { copyStore } = await import("../../../adapters/store/copy/copy-store.ts");
+    const from = await openEnd(flags.from);
+    try {
+      const to = await openEnd(flags.to);
+      try {
+        const counts = await copyStore(from, to);
+        const tokens = await copyTokens(flags.from, flags.to);
+        if (json) stdout.write(`${JSON.stringify({ tables: counts, tokens })}\n`);
+        else {
+          for (const { table, rows, digest } of counts)
+            stdout.write(`${table.padEnd(14)} ${String(rows).padStart(9)}  ${digest.slice(0, 16)}\n`);
+          stdout.write(`${"tokens".padEnd(14)} ${String(tokens).padStart(9)}\n`);
+          stdout.write(`Copied ${from.describe} to ${to.describe}; both are equal.\n`);
+        }
+      } finally {
+        await to.close();
+      }
+    } finally {
+      await from.close();
+    }
+    return undefined;
+  },
+});
+
+/** Minted tokens lie in a file of a home and in the store of nodes: they move with everything else. Gives their number. */
+async function copyTokens(from: string, to: string): Promise<number> {
+  const { homePaths } = await import("../../../config/paths.ts");
+  const at = (text: string) => (isPostgresUrl(text) ? { url: postgresUrl(text) } : { paths: homePaths(resolve(text)) });
+  const { withTokenShelf } = await import("../with-token-storage.ts");
+  const tokens = (await withTokenShelf(at(from), (shelf) => shelf.look())) ?? [];
+  await withTokenShelf(at(to), async (shelf) => {
+    const known = (await shelf.look()) ?? [];
+    if (tokens.length > 0 || known.length > 0) await shelf.change(() => tokens);
+  });
+  return tokens.length;
+}
+
+async function openEnd(text: string): Promise<CopyEnd> {
+  if (isPostgresUrl(text)) {
+    const { postgresEnd } = await import("../../../adapters/store/copy/postgres-end.ts");
+    return postgresEnd(postgresUrl(text));
+  }
+  const { homePaths } = await import("../../../config/paths.ts");
+  const { createHome } = await import("../../../config/create-home.ts");
+  const { sqliteEnd } = await import("../../../adapters/store/copy/sqlite-end.ts");
+  const home = resolve(text);
+  await createHome(homePaths(home));
+  return sqliteEnd(home);
+}
+
+export const storeCommand: Group = {
+  summary: "move everything between a home and a shared database",
+  actions: { copy },
+};

@@ -1,0 +1,12 @@
+/** `rookery version`: the same as `--version`, and in JSON the Node it runs on. */
+import { readVersion } from "../../../adapters/system/version.ts";
+import { defineAction } from "../command.ts";
+
+export const versionCommand = defineAction({
+  summary: "show the version",
+  run({ stdout, json }) {
+    const version = readVersion();
+    stdout.write(json ? `${JSON.stringify({ version, node: process.versions.node })}\n` : `${version}\n`);
+    return undefined;
+  },
+});

@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { createHome } from "../../config/create-home.ts";
+import { homePaths } from "../../config/paths.ts";
+import { cliHome } from "./cli.test-kit.ts";
+
+const { run: cli } = cliHome({
+  begin: ({ dir, inStore }) => createHome(homePaths(dir)).then(() => inStore(async () => {})),
+});
+
+const ADD = [
+  "cron",
+  "add",
+  "--name",
+  "mail",
+  "--cron",
+  "0 9 * * 1-5",
+  "--tz",
+  "Europe/Berlin",
+  "--message",
+  "look at the mail",
+];
+
+describe("rookery cron", () => {
+  it("adds a job and says when it is due, in words and three times", async () => {
+    const { code, out } = await cli(...ADD);
+    expect(code ?? 0).toBe(0);
+    expect(out).toContain("At 09:00 on Monday to Friday (Europe/Berlin)");
+    expect(out.match(/ 09:00:00 \(Europe\/Berlin\)/g)).toHaveLength(3);
+  });
+
+  it("lists, turns off and on, runs, shows what became of it, and removes", async () => {
+    const { id } = JSON.parse((await cli(...ADD, "--json")).out) as { id: string };
+    expect((await cli("cron")).out).toContain(`${id}  on   mail`);
+    await cli("cron", "disable", id);
+    expect((await cli("cron", "list")).out).toBe("No jobs.\n");
+    expect((await cli("cron", "list", "--all")).out).toContain(`${id}  off  mail`);
+    await cli("cron", "enable", id);
+    await cli("cron", "run", id);
+    expect((await cli("cron", "runs", id)).out).toMatch(/ fired {2}under way/);
+    expect((await cli("cron", "show", id)).out).toContain("look at the mail");
+    await cli("cron", "remove", id);
+    expect((await cli("cron", "list", "--all")).out).toBe("No jobs.\n");
+  });
+
+  it.each([
+    [["cron", "add", "--name", "x", "--message", "m"], "A job is due in one way."],
+    [["cron", "add", "--name", "x", "--every", "often", "--message", "m"], '"often" is no time.'],
+    [["cron", "add", "--name", "x", "--every", "5m"], "A job says one thing."],
+    [["cron", "show", "nobody"], "unknown cron job id: nobody"],
+    [["cron", "remove", "../x"], "Cron task id contains invalid characters."],
+  ])("refuses %j with what to do", async (argv, message) => {
+    const { code, err } = await cli(...argv);
+    expect(code).not.toBe(0);
+    expect(err).toContain(message);
+  });
+
+  it("understands times from now", async () => {
+    const before = Date.now();
+    const { out } = await cli("cron", "add", "--name", "tea", "--at", "10m", "--system-event", "Tea.", "--json");
+    const job = JSON.parse(out) as { schedule: { atMs: number }; wakeMode: string; sessionTarget: string };
+    expect(job.schedule.atMs - before).toBeGreaterThanOrEqual(600_000);
+    expect([job.wakeMode, job.sessionTarget]).toEqual(["now", "main"]);
+  });
+});
+
+it("rookery heartbeat says how it is set", async () => {
+  expect((await cli("heartbeat")).out).toBe("main: every 30m, tells last\n");
+});

@@ -1,0 +1,34 @@
+/** How a failure is told: what happened, what to do about it, and no stack unless `ROOKERY_DEBUG` asks for it. */
+import { inspect } from "node:util";
+import { RookeryError } from "../../core/errors.ts";
+import type { World } from "./command.ts";
+
+export function printError(error: unknown, { stderr, env }: World, json: boolean): void {
+  if (json) stderr.write(`${JSON.stringify({ error: describe(error) })}\n`);
+  else {
+    const { message, hint } = describe(error);
+    stderr.write(`rookery: ${message}\n${hint ? `  ${hint}\n` : ""}`);
+  }
+  if (env.ROOKERY_DEBUG) stderr.write(`${inspect(error)}\n`);
+}
+
+interface Described {
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string;
+  readonly retryable: boolean;
+}
+
+function describe(error: unknown): Described {
+  if (error instanceof RookeryError) {
+    const { code, message, hint, retryable } = error;
+    return { code, message, ...(hint ? { hint } : {}), retryable };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return {
+    code: "unexpected",
+    message: `Unexpected error: ${message}`,
+    hint: "This is a bug. Set ROOKERY_DEBUG=1 to see where it happened.",
+    retryable: false,
+  };
+}

@@ -1,0 +1,46 @@
+/** Reads a secret from what is piped in, or asks for it at a terminal without showing it. */
+import { UsageError } from "../../core/errors.ts";
+import type { Input, Output } from "./command.ts";
+
+const CTRL_C = "\u0003";
+const CTRL_D = "\u0004";
+
+interface Terminal {
+  setRawMode?(raw: boolean): unknown;
+}
+
+/** One line, without what surrounds it. Throws a `UsageError` where nothing was given. */
+export async function readSecret(input: Input & Terminal, output: Output, question: string): Promise<string> {
+  if (input.isTTY) output.write(question);
+  if (input.isTTY) input.setRawMode?.(true);
+  let text = "";
+  try {
+    for await (const chunk of input) {
+      text += typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8");
+      if (text.includes(CTRL_C)) throw new UsageError("Nothing was set.");
+      if (lineEnd(text) !== -1) break;
+    }
+  } finally {
+    if (input.isTTY) {
+      input.setRawMode?.(false);
+      output.write("\n");
+    }
+  }
+  const end = lineEnd(text);
+  const secret = typed(end === -1 ? text : text.slice(0, end)).trim();
+  if (secret !== "") return secret;
+  throw new UsageError("No key was given.", { hint: "Pipe it in, or type it when asked." });
+}
+
+const lineEnd = (text: string): number =>
+  [...text].findIndex((character) => character === "\r" || character === "\n" || character === CTRL_D);
+
+/** What is left after the backspaces. */
+function typed(line: string): string {
+  const kept: string[] = [];
+  for (const character of line) {
+    if (character === "\u007f" || character === "\b") kept.pop();
+    else kept.push(character);
+  }
+  return kept.join("");
+}

@@ -1,0 +1,287 @@
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  ConfigError,
+  HomeLockedError,
+  NotFoundError,
+  StoreFullError,
+  StoreUnreadableError,
+  UsageError,
+} from "../../core/errors.ts";
+import { cliHome, type Ran, runCommand, type Surroundings } from "./cli.test-kit.ts";
+import { type CommandContext, defineAction } from "./command.ts";
+import { EXIT } from "./exit-code.ts";
+import { REGISTRY, type Registration, type Registry } from "./registry.ts";
+
+const run = (argv: readonly string[], { piped = false, ...around }: Surroundings & { piped?: boolean } = {}) =>
+  runCommand(argv, { ...around, ...(piped ? { input: "" } : {}) });
+
+const fails = (error: unknown): Registration => ({
+  summary: "fails",
+  load: async () =>
+    defineAction({
+      summary: "fails",
+      run: () => {
+        throw error;
+      },
+    }),
+});
+
+describe("the router", () => {
+  it.each([[["help"]], [["--help"]], [["-h"]], [[]]])("shows the commands for %j", async (argv) => {
+    const { code, out } = await run(argv);
+    expect(code).toBe(EXIT.ok);
+    expect(out).toContain("usage: rookery <command>");
+    for (const name of Object.keys(REGISTRY)) expect(out).toContain(`  ${name} `);
+  });
+
+  it.each([[["--version"]], [["-V"]], [["version"]], [["config", "--version"]]])(
+    "shows the version for %j",
+    async (argv) => {
+      const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+      expect(await run(argv)).toEqual({ code: EXIT.ok, out: `${version}\n`, err: "" });
+    },
+  );
+
+  it("has help for every command and every action, by name and by flag", async () => {
+    for (const [name, { load }] of Object.entries(REGISTRY)) {
+      const command = await load();
+      const byName = await run(["help", name]);
+      expect(byName).toEqual(await run([name, "--help"]));
+      expect(byName.code).toBe(EXIT.ok);
+      expect(byName.out).toContain(`usage: rookery ${name}`);
+      for (const action of Object.keys("actions" in command ? command.actions : {})) {
+        const help = await run(["help", name, action]);
+        expect(help).toEqual(await run([name, action, "--help"]));
+        expect(help.out).toContain(`usage: rookery ${name} ${action}`);
+      }
+    }
+  });
+
+  it("says the same of a command in its registration and in its file", async () => {
+    for (const { summary, load } of Object.values(REGISTRY)) expect((await load()).summary).toBe(summary);
+  });
+
+  it.each([
+    [["confg"], 'Unknown command "confg"', 'Did you mean "config"?'],
+    [["xyzzy"], 'Unknown command "xyzzy"', "`rookery help` lists"],
+    [["__proto__"], 'Unknown command "__proto__"', "`rookery help` lists"],
+    [["config", "chek"], 'Unknown action "chek" of config', 'Did you mean "check"?'],
+    [["config", "toString"], 'Unknown action "toString"', "`rookery help config`"],
+    [["home", "--jsno"], "Unknown flag --jsno", "Did you mean --json?"],
+    [["home", "-x"], "Unknown flag -x", "--help"],
+    [["home", "--home"], "--home needs a value", "--home DIR"],
+    [["home", "--home", "--json"], "--home needs a value", "--home DIR"],
+    [["home", "--json=yes"], "--json takes no value", ""],
+    [["home", "extra"], 'does not take the argument "extra"', "usage: rookery home"],
+    [["help", "confg"], 'There is no command "confg"', 'Did you mean "config"?'],
+    [["help", "config", "chek"], 'There is no command "config chek"', 'Did you mean "config check"?'],
+  ])("refuses %j with what was meant", async (argv, message, hint) => {
+    const { code, out, err } = await run(argv);
+    expect(code).toBe(EXIT.usage);
+    expect(out).toBe("");
+    expect(err).toContain(message);
+    expect(err).toContain(hint);
+  });
+
+  it.each([
+    [new UsageError("m"), EXIT.usage],
+    [new ConfigError("m"), EXIT.configuration],
+    [new HomeLockedError("m"), EXIT.store],
+    [new StoreUnreadableError("m"), EXIT.store],
+    [new StoreFullError("m"), EXIT.store],
+    [new NotFoundError("m"), EXIT.failure],
+    [new TypeError("m"), EXIT.failure],
+    ["a text", EXIT.failure],
+  ])("ends with the code of %o", async (error, code) => {
+    expect((await run(["it"], { registry: { it: fails(error) } })).code).toBe(code);
+  });
+
+  it("prints message and hint, and a stack only for ROOKERY_DEBUG", async () => {
+    const registry = { it: fails(new ConfigError("It is wrong.", { hint: "Make it right." })) };
+    expect((await run(["it"], { registry })).err).toBe("rookery: It is wrong.\n  Make it right.\n");
+    expect((await run(["it"], { registry, env: { ROOKERY_DEBUG: "1" } })).err).toContain("router.test.ts");
+  });
+
+  it("prints errors as JSON for programs", async () => {
+    const registry = { it: fails(new HomeLockedError("Taken.", { hint: "Wait." })) };
+    const { out, err } = await run(["it", "--json"], { registry });
+    expect(out).toBe("");
+    expect(JSON.parse(err)).toEqual({
+      error: { code: "home_locked", message: "Taken.", hint: "Wait.", retryable: true },
+    });
+  });
+
+  it("hands a command its arguments, typed flags and home, wherever the flags stand", async () => {
+    let seen: CommandContext | undefined;
+    const registry: Registry = {
+      say: {
+        summary: "says",
+        load: async () =>
+          defineAction({
+            summary: "says",
+            arguments: { min: 1, max: 2 },
+            options: {
+              to: { type: "string", short: "t", description: "whom" },
+              loud: { type: "boolean", description: "loudly" },
+              tag: { type: "string", multiple: true, description: "tags" },
+            },
+            run(context) {
+              const typed: readonly [string | undefined, boolean | undefined, readonly string[] | undefined] = [
+                context.flags.to,
+                context.flags.loud,
+                context.flags.tag,
+              ];
+              expect(typed).toEqual(["me", true, ["a", "b"]]);
+              seen = context;
+              return 7;
+            },
+          }),
+      },
+    };
+    const argv = [
+      "--home",
+      "/h",
+      "say",
+      "--loud",
+      "hi",
+      "-t",
+      "me",
+      "--tag",
+      "a",
+      "--tag=b",
+      "--json",
+      "--",
+      "--there",
+    ];
+    expect((await run(argv, { registry })).code).toBe(7);
+    expect(seen).toMatchObject({
+      args: ["hi", "--there"],
+      json: true,
+      home: "/h",
+      paths: { database: "/h/rookery.db" },
+    });
+    expect((await run(["say"], { registry })).err).toContain("needs more arguments");
+  });
+
+  it.each([
+    [true, "run"],
+    [false, "chat"],
+  ])("without arguments (piped: %s) starts %s where there is such a command", async (piped, name) => {
+    const { run: _run, chat: _chat, ...others } = REGISTRY;
+    const registry: Registry = {
+      ...others,
+      [name]: {
+        summary: "talks",
+        load: async () =>
+          defineAction({
+            summary: "talks",
+            run({ stdout }) {
+              stdout.write(name);
+              return undefined;
+            },
+          }),
+      },
+    };
+    expect((await run([], { registry, piped })).out).toBe(name);
+    expect((await run([], { registry, piped: !piped })).out).toContain("usage:");
+  });
+
+  it("answers any words with an exit code and never throws", async () => {
+    const word = fc.oneof(
+      fc.constantFrom("help", "version", "config", "path", "--json", "--help", "--", "-", "--home", "/nowhere", "-hV"),
+      fc.string({ maxLength: 6 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(word, { maxLength: 5 }), async (argv) => {
+        // `config init` would write into whatever home the words name.
+        fc.pre(!argv.includes("init"));
+        const { code } = await run(argv);
+        expect([EXIT.ok, EXIT.usage]).toContain(code);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe("rookery config", () => {
+  const home = cliHome();
+  const file = (): string => join(home.dir, "rookery.json5");
+  const config = (...argv: readonly string[]): Promise<Ran> => home.run("config", ...argv);
+
+  it("path prints where the file is", async () => {
+    expect((await config("path")).out).toBe(`${file()}\n`);
+    expect(JSON.parse((await config("path", "--json")).out)).toEqual({ file: file(), exists: false });
+    expect((await run(["config", "path"], { env: { ROOKERY_HOME: home.dir } })).out).toBe(`${file()}\n`);
+  });
+
+  it("init writes a file for its owner only, which is right as it stands", async () => {
+    expect(await config("init")).toMatchObject({ code: EXIT.ok, out: `Wrote ${file()}\n` });
+    expect(statSync(file()).mode & 0o777).toBe(0o600);
+    expect(await config("check")).toEqual({ code: EXIT.ok, out: `${file()} can be used.\n`, err: "" });
+  });
+
+  it("init never touches a file that is there", async () => {
+    writeFileSync(file(), "{ mine: true }");
+    const { code, err } = await config("init");
+    expect(code).toBe(EXIT.failure);
+    expect(err).toContain("already there and was not touched");
+    expect(readFileSync(file(), "utf8")).toBe("{ mine: true }");
+  });
+
+  it("init says with a typed error that the home cannot be made", async () => {
+    writeFileSync(join(home.dir, "taken"), "");
+    const { code, err } = await run(["config", "init", "--home", join(home.dir, "taken")]);
+    expect(code).toBe(EXIT.configuration);
+    expect(err).toContain("cannot be made");
+  });
+
+  it("init says with a typed error that the file cannot be written", async () => {
+    // The one failure root meets too: directories fit into the longest path there may be, the file does not.
+    const length = 4_084;
+    let deep = home.dir;
+    while (deep.length < length) deep = join(deep, "d".repeat(Math.min(200, Math.max(1, length - deep.length - 1))));
+    const { code, err } = await run(["config", "init", "--home", deep]);
+    expect(err).toContain("cannot be written");
+    expect(code).toBe(EXIT.configuration);
+  });
+
+  it("check names every error and warning, for people and for programs", async () => {
+    writeFileSync(file(), "{\n  gatway: {},\n  log: { level: 3 },\n}");
+    const said = await config("check");
+    expect(said.code).toBe(EXIT.configuration);
+    expect(said.out).toContain(`error: ${file()}:3:17: log.level: expected one of`);
+    expect(said.out).toContain(`warning: ${file()}:2:3: gatway: unknown key`);
+    const { out, code } = await config("check", "--json");
+    expect(code).toBe(EXIT.configuration);
+    expect(JSON.parse(out)).toMatchObject({
+      ok: false,
+      exists: true,
+      errors: [{ line: 3, column: 17, key: "log.level" }],
+      warnings: [{ line: 2, column: 3, key: "gatway" }],
+    });
+  });
+
+  it("show prints every default and masks secrets", async () => {
+    writeFileSync(file(), `{ store: { url: "postgres://me:pw@db" } }`);
+    const { code, out, err } = await config("show");
+    expect(code).toBe(EXIT.ok);
+    expect(JSON.parse(out)).toMatchObject({ gateway: { port: 7717 }, store: { synchronous: "full", url: "***" } });
+    expect(err).toContain("rookery: warning: ");
+    expect(out + err).not.toContain("pw@db");
+  });
+
+  it("show ends with 3 where the configuration cannot be used", async () => {
+    writeFileSync(file(), "{ gateway: ");
+    expect(await config("show")).toMatchObject({ code: EXIT.configuration, out: "" });
+  });
+});
+
+describe("rookery home", () => {
+  it("lists the places, for people and for programs", async () => {
+    expect((await run(["home", "--home", "/h"])).out).toContain("/h/rookery.db  (not there yet)");
+    expect(JSON.parse((await run(["home", "--home", "/h", "--json"])).out)).toMatchObject({ agents: "/h/agents" });
+  });
+});

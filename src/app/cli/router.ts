@@ -1,0 +1,141 @@
+/**
+ * From a command line to a command: finds it, loads it, checks its flags, hands it its context and turns whatever
+ * happens into an exit code. Never throws.
+ */
+import { closestWord } from "../../config/closest-word.ts";
+import type { LoadedConfig } from "../../config/load-config.ts";
+import { homePaths, resolveHome } from "../../config/paths.ts";
+import { UsageError } from "../../core/errors.ts";
+import { type Action, type Command, type CommandContext, GLOBAL_OPTIONS, type Options, type World } from "./command.ts";
+import { EXIT, exitCodeOf } from "./exit-code.ts";
+import { type CommandLine, firstArgument, parseFlags } from "./parse-flags.ts";
+import { printError } from "./print-error.ts";
+import { REGISTRY, type Registry, WITHOUT_ARGUMENTS } from "./registry.ts";
+
+export async function runCli(argv: readonly string[], world: World, registry: Registry = REGISTRY): Promise<number> {
+  try {
+    return (await dispatch(argv, world, registry)) ?? EXIT.ok;
+  } catch (error) {
+    printError(error, world, argv.includes("--json"));
+    return exitCodeOf(error);
+  }
+}
+
+async function dispatch(argv: readonly string[], world: World, registry: Registry): Promise<number | undefined> {
+  const named = takeWord(argv, GLOBAL_OPTIONS);
+  const name = named.word ?? nameWithoutArguments(argv, world, registry);
+  const command = await load(name, registry);
+  const chosen = chooseAction(name, command, named.rest);
+  const line = parseFlags(chosen.rest, { ...chosen.action?.options, ...GLOBAL_OPTIONS });
+
+  if (line.flags.version) return print(world, await versionText(line.flags.json === true));
+  if (line.flags.help || !chosen.action) return print(world, await helpText(named.word, command, chosen, registry));
+  checkArguments(chosen, line);
+  return await chosen.action.run(contextFor(world, line));
+}
+
+/** Takes the first word that is no flag out of the arguments. */
+function takeWord(argv: readonly string[], options: Options): { word?: string; rest: readonly string[] } {
+  const at = firstArgument(argv, options);
+  const word = at === undefined ? undefined : argv[at];
+  return at === undefined || word === undefined ? { rest: argv } : { word, rest: argv.toSpliced(at, 1) };
+}
+
+/** Nothing was named: the chat if there is one, else the help. Flags alone, such as --version, need no command. */
+function nameWithoutArguments(argv: readonly string[], world: World, registry: Registry): string {
+  const asksOnly = argv.some((arg) => ["--help", "-h", "--version", "-V"].includes(arg));
+  if (asksOnly) return "help";
+  const wanted = world.stdin().isTTY ? WITHOUT_ARGUMENTS.terminal : WITHOUT_ARGUMENTS.piped;
+  return Object.hasOwn(registry, wanted) ? wanted : "help";
+}
+
+async function load(name: string, registry: Registry): Promise<Command> {
+  const registration = Object.hasOwn(registry, name) ? registry[name] : undefined;
+  if (registration) return await registration.load();
+  throw unknown(`Unknown command "${name}".`, name, Object.keys(registry), "`rookery help` lists the commands.");
+}
+
+interface Chosen {
+  /** How the action is called, with its command's name. */
+  readonly name: string;
+  /** Absent where the command has actions and none was named. */
+  readonly action?: Action;
+  readonly rest: readonly string[];
+}
+
+function chooseAction(name: string, command: Command, argv: readonly string[]): Chosen {
+  if (!("actions" in command)) return { name, action: command, rest: argv };
+  const options = Object.assign({}, ...Object.values(command.actions).map((action) => action.options ?? {}));
+  const { word: named, rest } = takeWord(argv, { ...options, ...GLOBAL_OPTIONS });
+  // Help without an action is help about them all, not about the one that would run.
+  const word = named ?? (rest.some((arg) => arg === "--help" || arg === "-h") ? undefined : command.fallback);
+  if (word === undefined) return { name, rest };
+  const action = Object.hasOwn(command.actions, word) ? command.actions[word] : undefined;
+  if (action) return { name: `${name} ${word}`, action, rest };
+  const hint = `\`rookery help ${name}\` lists what there is.`;
+  throw unknown(`Unknown action "${word}" of ${name}.`, word, Object.keys(command.actions), hint);
+}
+
+function unknown(message: string, word: string, candidates: readonly string[], hint: string): UsageError {
+  const meant = closestWord(word, candidates);
+  return new UsageError(message, { hint: meant ? `Did you mean "${meant}"? ${hint}` : hint });
+}
+
+function checkArguments({ name, action }: Chosen, { args }: CommandLine): void {
+  const { min, max } = action?.arguments ?? { min: 0, max: 0 };
+  if (args.length >= min && args.length <= max) return;
+  const problem = args.length < min ? "needs more arguments" : `does not take the argument "${args[max]}"`;
+  throw new UsageError(`rookery ${name} ${problem}.`, {
+    hint: `usage: ${["rookery", name, action?.usage].filter(Boolean).join(" ")}`,
+  });
+}
+
+function contextFor(world: World, { flags, args }: CommandLine): CommandContext {
+  const home = resolveHome(typeof flags.home === "string" ? flags.home : undefined, world.env);
+  const store = typeof flags.store === "string" ? flags.store : undefined;
+  const paths = { ...homePaths(home), ...(store === undefined ? {} : { sharedStore: store }) };
+  let loaded: Promise<LoadedConfig> | undefined;
+  const read = async (): Promise<LoadedConfig> => {
+    // The schema library is loaded by the commands that need it only.
+    const [{ loadConfig }, { formatNote }] = await Promise.all([
+      import("../../config/load-config.ts"),
+      import("../../config/parse-config.ts"),
+    ]);
+    const config = await loadConfig(paths, world.env);
+    for (const warning of config.warnings) world.stderr.write(`rookery: warning: ${formatNote(warning)}\n`);
+    return config;
+  };
+  return {
+    ...world,
+    args,
+    flags,
+    json: flags.json === true,
+    home,
+    paths,
+    loadConfig: () => {
+      loaded ??= read();
+      return loaded;
+    },
+  };
+}
+
+async function helpText(
+  word: string | undefined,
+  command: Command,
+  chosen: Chosen,
+  registry: Registry,
+): Promise<string> {
+  const { actionHelp, commandHelp, programHelp } = await import("./help-text.ts");
+  if (word === undefined) return programHelp(registry);
+  return chosen.action ? actionHelp(chosen.name, chosen.action) : commandHelp(chosen.name, command);
+}
+
+async function versionText(json: boolean): Promise<string> {
+  const { readVersion } = await import("../../adapters/system/version.ts");
+  return json ? `${JSON.stringify({ version: readVersion() })}\n` : `${readVersion()}\n`;
+}
+
+function print(world: World, text: string): number {
+  world.stdout.write(text);
+  return EXIT.ok;
+}

@@ -1,0 +1,87 @@
+import { describe, expect, it } from "vitest";
+import type { AgentSeed } from "../../core/agent/agent.ts";
+import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
+import { AT, cliHome, TERMINAL } from "./cli.test-kit.ts";
+import { EXIT } from "./exit-code.ts";
+
+let parent: AgentSeed;
+let child: AgentSeed;
+
+const record = (more: Partial<SubagentRunRecord> = {}): SubagentRunRecord => ({
+  runId: "0190-run-1",
+  childSessionKey: child.sessionKey,
+  requesterSessionKey: parent.sessionKey,
+  requesterDisplayKey: "main",
+  task: "dig deep",
+  label: "digger",
+  cleanup: "keep",
+  createdAt: AT,
+  childAgentId: child.id,
+  requesterAgentId: parent.id,
+  ...more,
+});
+
+const { run, inStore, commit } = cliHome({
+  async begin(home) {
+    parent = await home.make(TERMINAL);
+    child = await home.make({ type: "subagent", id: "c1", parentAgentId: parent.id, name: "digger" });
+    await home.commit([{ op: "subagent.put", record: record() }]);
+  },
+});
+
+describe("rookery subagents", () => {
+  it("lists children, all and of one agent", async () => {
+    expect((await run("subagents")).out).toMatch(
+      /^1 at work, 0 ended\.\n1\. digger: waiting \(.*\), run 0190-run-1\n$/u,
+    );
+    expect(JSON.parse((await run("subagents", "list", parent.id, "--json")).out)).toEqual([record()]);
+    expect((await run("subagents", "list", child.id)).out).toBe("No children.\n");
+  });
+
+  it.each(["1", "0190-run-1", "digger", "0190-r"])("shows the child %s", async (who) => {
+    expect(JSON.parse((await run("subagents", "info", who)).out)).toMatchObject({ label: "digger", state: "waiting" });
+  });
+
+  it("says where nobody is meant", async () => {
+    expect(await run("subagents", "info", "nobody")).toMatchObject({
+      code: EXIT.failure,
+      err: expect.stringContaining('There is no child "nobody".'),
+    });
+  });
+
+  it("tells, stops and releases a child", async () => {
+    expect((await run("subagents", "send", "digger", "hurry", "up")).out).toBe("Child run 0190-run-1 will be told.\n");
+    expect(await run("subagents", "release", "digger")).toMatchObject({ code: EXIT.failure });
+    expect((await run("subagents", "stop", "1")).code).toBe(EXIT.ok);
+    const [waiting, stopped] = await inStore(async (store) => [
+      await store.waiting(child.id, { limit: 9 }),
+      (await store.agent(child.id))?.stopped,
+    ]);
+    expect((waiting as readonly { body: object }[]).map(({ body }) => body)).toEqual([
+      { kind: "system", text: "hurry up" },
+      { kind: "stop" },
+    ]);
+    expect(stopped).toMatchObject({ reason: "stopped by a person", seq: 2 });
+    await commit([{ op: "subagent.put", record: record({ endedAt: AT }) }]);
+    expect((await run("subagents", "release", "digger", "--json")).out).toBe('{"runId":"0190-run-1"}\n');
+    expect((await run("subagents")).out).toBe("No children.\n");
+  });
+});
+
+describe("rookery agents", () => {
+  it("stops an agent, lets it start again, and removes it", async () => {
+    const mark = () => inStore(async (store) => (await store.agent(parent.id))?.stopped);
+    expect((await run("agents", "stop", "main")).out).toBe(`${parent.id} is stopped, with all it has started.\n`);
+    expect(await mark()).toMatchObject({ reason: "stopped by a person" });
+    await run("agents", "start", "main");
+    expect(await mark()).toBeUndefined();
+    expect((await run("agents", "remove", "main")).code).toBe(EXIT.ok);
+    expect(await mark()).toMatchObject({ removed: true });
+  });
+
+  it("does not remove an agent that is at work", async () => {
+    const message = { body: { kind: "user", text: "x" }, acceptedAt: AT } as const;
+    await commit([{ op: "message.post", to: { agentId: parent.id }, message }]);
+    expect(await run("agents", "remove", "main")).toMatchObject({ code: EXIT.failure });
+  });
+});

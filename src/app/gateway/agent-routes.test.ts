@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Model, ModelMessage } from "../../core/ports/model.ts";
+import { openTestGateway, type TestGateway } from "./gateway.test-kit.ts";
+
+const textOf = (message: ModelMessage | undefined): string =>
+  (message?.content ?? []).map((block) => (block.type === "text" ? block.text : "")).join("");
+
+/** Starts a child where it is told to; a child answers when the gate opens; others repeat what they hear. */
+const gate = Promise.withResolvers<void>();
+const model: Model = {
+  async call({ messages }, signal) {
+    const about = { api: "a", provider: "p", model: "m" } as const;
+    const said = textOf(messages.at(-1));
+    if (said === "start") {
+      const call = {
+        type: "toolCall",
+        id: "c1",
+        name: "start_background_agent",
+        arguments: { prompt: "dig" },
+      } as const;
+      return { ...about, content: [call], stopReason: "tool_calls" };
+    }
+    if (textOf(messages[0]).includes("dig")) {
+      const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+      await Promise.race([gate.promise, stopped]);
+    }
+    return { ...about, content: [{ type: "text", text: `heard ${said}` }], stopReason: "stop" };
+  },
+};
+
+let kit: TestGateway;
+beforeAll(async () => {
+  kit = await openTestGateway({ model });
+});
+afterAll(() => kit.close());
+
+const say = (user: string, content: string) =>
+  kit.ask({
+    method: "POST",
+    path: "/v1/chat/completions",
+    body: { model: "main", user, messages: [{ role: "user", content }] },
+  });
+
+describe("a child over HTTP", () => {
+  it("is looked into, told, waited for, stopped and forgotten", async () => {
+    await say("ann", "start");
+    const { runs } = (await kit.ask({ path: "/api/subagents" })).json as { runs: { runId: string }[] };
+    expect(runs).toHaveLength(1);
+    const path = `/api/subagents/${runs[0]?.runId}`;
+    const shown = (await kit.ask({ path })).json;
+    expect(shown).toMatchObject({ record: { task: "dig" }, child: { kind: "subagent" } });
+    expect((await kit.ask({ path: `${path}/wait?timeoutMs=1` })).json).toEqual({ status: "timeout" });
+    expect((await kit.ask({ method: "DELETE", path })).status).toBe(403);
+    const telling = {
+      method: "POST",
+      path: `${path}/messages`,
+      body: { text: "deeper" },
+      headers: { "idempotency-key": "t" },
+    };
+    const told = await kit.ask(telling);
+    expect([told.status, (await kit.ask(telling)).json.duplicate]).toEqual([202, true]);
+    const heard = await kit.ask({ path: `/api/agents/${String(told.json.agentId)}/messages` });
+    expect(JSON.stringify(heard.json)).toContain("deeper");
+    expect((await kit.ask({ method: "POST", path: `${path}/stop` })).json).toEqual({ stopped: runs[0]?.runId });
+    expect((await kit.ask({ path: `${path}/wait?timeoutMs=10000` })).json).toMatchObject({ status: "ended" });
+    gate.resolve();
+    await kit.node.agents.settled();
+    expect((await kit.ask({ method: "DELETE", path })).json).toEqual({ released: runs[0]?.runId });
+    expect((await kit.ask({ path })).status).toBe(404);
+  });
+});
+
+describe("a conversation over HTTP", () => {
+  it("goes back to an entry and continues from there", async () => {
+    await say("bob", "one");
+    const path = "/api/agents/agent:main:api:dm:bob";
+    const before = (await kit.ask({ path })).json;
+    await say("bob", "two");
+    const branched = await kit.ask({ method: "POST", path: `${path}/branch`, body: { entryId: before.leaf } });
+    expect([branched.status, branched.json.leaf]).toEqual([200, before.leaf]);
+    expect((await kit.ask({ method: "POST", path: `${path}/branch`, body: { entryId: "nobody" } })).status).toBe(404);
+  });
+
+  it("is compacted in its turn, as durable as any message", async () => {
+    const asked = await kit.ask({
+      method: "POST",
+      path: "/api/agents/agent:main:api:dm:bob/compact",
+      body: { instructions: "keep names" },
+    });
+    expect(asked.status).toBe(202);
+    await kit.node.agents.settled();
+    const { agentId, seq } = asked.json as { agentId: string; seq: number };
+    expect((await kit.ask({ path: `/api/agents/${agentId}/messages/${seq}` })).json).toMatchObject({
+      message: { body: { kind: "compact", instructions: "keep names" }, state: "answered" },
+      answer: { outcome: "ok", text: "" },
+    });
+  });
+});

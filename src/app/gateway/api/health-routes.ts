@@ -1,0 +1,102 @@
+/** Whether the process lives and is ready, what it counts, and what its parts say about themselves. */
+import { defineRoute } from "../http/route.ts";
+
+export const healthzRoute = defineRoute({
+  method: "GET",
+  path: "/healthz",
+  access: "anonymous",
+  tag: "health",
+  summary: "Whether the process answers",
+  answers: { status: 200, holds: '`{"ok":true}`' },
+  handle: () => ({ json: { ok: true } }),
+});
+
+export const readyzRoute = defineRoute({
+  method: "GET",
+  path: "/readyz",
+  access: "anonymous",
+  tag: "health",
+  summary: "Whether messages are accepted now",
+  answers: { status: 200, holds: '`{"ready":true}`; 503 while starting or stopping' },
+  async handle({ desk }) {
+    const ready =
+      !desk.stopping.aborted &&
+      (await desk.ports.store.nodes().then(
+        () => true,
+        () => false,
+      ));
+    return { status: ready ? 200 : 503, json: { ready } };
+  },
+});
+
+export const metricsRoute = defineRoute({
+  method: "GET",
+  path: "/metrics",
+  access: "read",
+  tag: "health",
+  summary: "Counters and gauges, for Prometheus",
+  answers: { status: 200, holds: "the text form of Prometheus", type: "text/plain" },
+  async handle({ desk }) {
+    const { rss, heapUsed } = process.memoryUsage();
+    const gauges = [
+      { name: "streams_open", help: "Streams that are open.", value: desk.streams.count },
+      { name: "http_requests_in_flight", help: "Requests being answered.", value: desk.metrics.inFlight },
+      { name: "agents_loaded", help: "Agents in memory.", value: desk.agents.loaded },
+      { name: "agents_degraded", help: "Agents that could not be restored.", value: desk.agents.degraded.size },
+      { name: "resident_bytes", help: "Memory of the process.", value: rss },
+      { name: "heap_used_bytes", help: "Heap in use.", value: heapUsed },
+      {
+        name: "uptime_seconds",
+        help: "Since the start.",
+        value: Math.round((desk.ports.clock.now() - desk.startedAt) / 1000),
+      },
+    ];
+    return { text: desk.metrics.text(gauges), type: "text/plain; version=0.0.4; charset=utf-8" };
+  },
+});
+
+export const healthRoute = defineRoute({
+  method: "GET",
+  path: "/api/health",
+  access: "read",
+  tag: "health",
+  summary: "What the parts of this node say about themselves",
+  answers: { status: 200, holds: "version, uptime, memory, connectors, agents that could not be restored" },
+  async handle({ desk }) {
+    const { agents, ports } = desk;
+    return {
+      json: {
+        ok: agents.degraded.size === 0,
+        version: desk.version,
+        node: agents.node,
+        startedAt: desk.startedAt,
+        uptimeSeconds: Math.round((ports.clock.now() - desk.startedAt) / 1000),
+        residentBytes: process.memoryUsage().rss,
+        agentsLoaded: agents.loaded,
+        streams: desk.streams.count,
+        degraded: Object.fromEntries(agents.degraded),
+        connectors: Object.fromEntries([...ports.connectors].map(([name, connector]) => [name, connector.health()])),
+      },
+    };
+  },
+});
+
+export const nodesRoute = defineRoute({
+  method: "GET",
+  path: "/api/nodes",
+  access: "read",
+  tag: "health",
+  summary: "The nodes that work on this store",
+  answers: { status: 200, holds: "`{ nodes: [...] }`" },
+  handle: async ({ desk }) => ({ json: { nodes: await desk.ports.store.nodes() } }),
+});
+
+export const openApiRoute = defineRoute({
+  method: "GET",
+  path: "/openapi.json",
+  access: "any",
+  tag: "health",
+  summary: "This description",
+  answers: { status: 200, holds: "an OpenAPI 3.1 document" },
+  handle: async ({ desk }) => ({ json: await desk.openApi() }),
+});

@@ -1,0 +1,75 @@
+/** The tree of agents as it is, and following everything: which begin and end. A reader that comes back is told what it missed. */
+import { z } from "zod";
+import { DEFAULT_LIMIT, MAX_DEPTH, MAX_LIMIT } from "../../../engine/subagents/live-tree.ts";
+import type { Frame } from "../events/event-stream-writer.ts";
+import { openOutlet } from "../events/open-event-stream.ts";
+import type { TreeEvent } from "../events/tree-feed.ts";
+import { ANSWERED, defineRoute } from "../http/route.ts";
+import { agentOf, limitQuery, numberQuery } from "./inputs.ts";
+
+const LISTED = 500;
+
+export const treeRoute = defineRoute({
+  method: "GET",
+  path: "/api/tree",
+  access: "read",
+  tag: "agents",
+  summary: "Who started whom: states, what waits, what was used; below `root`, or from the top with the newest first",
+  query: z.object({
+    root: z.string().min(1).max(512).optional(),
+    depth: numberQuery(MAX_DEPTH),
+    limit: limitQuery(MAX_LIMIT, DEFAULT_LIMIT),
+  }),
+  answers: { status: 200, holds: "`{ at, roots: [{ id, state, waiting, tokens, children, … }], more }`" },
+  async handle({ desk, query: { root, depth, limit } }) {
+    const top = root === undefined ? undefined : (await agentOf(desk, root)).id;
+    return { json: await desk.agents.tree({ depth, limit, ...(top ? { root: top } : {}) }) };
+  },
+});
+
+export const diagnosisRoute = defineRoute({
+  method: "GET",
+  path: "/api/diagnosis",
+  access: "read",
+  tag: "health",
+  summary: "What is under way and what is stuck",
+  answers: { status: 200, holds: "the diagnosis" },
+  handle: async ({ desk }) => ({ json: await desk.agents.diagnose() }),
+});
+
+export const treeEventsRoute = defineRoute({
+  method: "GET",
+  path: "/api/events",
+  access: "read",
+  tag: "streams",
+  summary: "Follow all agents; `Last-Event-ID` goes on where a reader left, or the tree comes anew",
+  answers: { status: 200, holds: "events: tree, changed, start, step, restart, error, end", type: "text/event-stream" },
+  async handle(call) {
+    const { desk } = call;
+    const missed = desk.tree.after(call.header("last-event-id"));
+    // Followed from this moment on, told when the tree has been read.
+    const waiting: TreeEvent[] = [...(missed ?? [])];
+    let open = false;
+    const frameOf = ({ n, type, data }: TreeEvent): Frame => frame(desk.tree.idOf(n), type, data);
+    const last = desk.tree.last;
+    const outlet = openOutlet(call);
+    outlet.onClose(
+      desk.tree.follow((event) => {
+        if (open) outlet.write(frameOf(event));
+        else waiting.push(event);
+      }),
+    );
+    if (!missed) {
+      const tree = await desk.agents.tree({ limit: LISTED });
+      outlet.write(frame(desk.tree.idOf(last), "tree", { type: "tree", ...tree }));
+    }
+    for (const event of waiting) outlet.write(frameOf(event));
+    open = true;
+    return ANSWERED;
+  },
+});
+
+const frame = (id: string, event: string, data: object): Frame => ({
+  text: "",
+  render: () => `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
+});

@@ -1,0 +1,113 @@
+import type { IncomingMessage } from "node:http";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { clientAddress, type DoorRules, refusalAtDoor, tokenInUrl } from "./request-policy.ts";
+import { freshToken } from "./token.ts";
+
+const RULES: DoorRules = {
+  host: "127.0.0.1",
+  allowedHosts: ["desk.example.org"],
+  allowedOrigins: ["https://desk.example.org"],
+  trustedProxies: [],
+  proxiesOnly: false,
+  secure: false,
+  bodyBytes: 100,
+};
+
+const incoming = (
+  headers: Record<string, string>,
+  more: { url?: string; peer?: string; local?: string } = {},
+): IncomingMessage =>
+  ({
+    url: more.url ?? "/x",
+    headers,
+    rawHeaders: Object.entries(headers).flat(),
+    socket: { remoteAddress: more.peer ?? "127.0.0.1", localAddress: more.local ?? "127.0.0.1" },
+  }) as unknown as IncomingMessage;
+
+const code = (headers: Record<string, string>, rules: Partial<DoorRules> = {}, more = {}): string | undefined =>
+  refusalAtDoor(incoming({ host: "127.0.0.1:7717", ...headers }, more), { ...RULES, ...rules })?.code;
+
+describe("the front door", () => {
+  it.each([
+    ["127.0.0.1", undefined],
+    ["localhost:7717", undefined],
+    ["LOCALHOST", undefined],
+    ["[::1]:7717", undefined],
+    ["desk.example.org", undefined],
+    ["evil.example", "foreign_host"],
+    ["127.0.0.1.evil.example", "foreign_host"],
+    ["localhost.evil.example", "foreign_host"],
+    ["192.168.1.1", "foreign_host"],
+    ["", "bad_host"],
+    ["a b", "bad_host"],
+    ["user@127.0.0.1", "bad_host"],
+  ])("asked for the host %s says %s", (host, expected) => {
+    expect(code({ host })).toBe(expected);
+  });
+
+  it("knows itself by the address that was reached, and localhost only from this machine", () => {
+    const reached = { local: "10.1.2.3", peer: "10.9.9.9" };
+    expect(code({ host: "10.1.2.3" }, { host: "0.0.0.0", secure: true }, reached)).toBeUndefined();
+    expect(code({ host: "localhost" }, { host: "0.0.0.0", secure: true }, reached)).toBe("foreign_host");
+  });
+
+  it.each([
+    ["http://127.0.0.1:7717", undefined],
+    ["https://desk.example.org", undefined],
+    ["https://127.0.0.1:7717", "foreign_origin"],
+    ["http://127.0.0.1:1", "foreign_origin"],
+    ["https://desk.example.org.evil.example", "foreign_origin"],
+    ["null", "foreign_origin"],
+    ["", "foreign_origin"],
+  ])("asked from the origin %s says %s", (origin, expected) => {
+    expect(code({ origin })).toBe(expected);
+  });
+
+  it("believes a proxy that is named, and nobody else", () => {
+    const proxy = {
+      trustedProxies: ["10.0.0.2"],
+      proxiesOnly: true,
+      host: "0.0.0.0",
+      allowedHosts: ["desk.example.org"],
+    };
+    const headers = { host: "desk.example.org", "x-forwarded-for": "6.6.6.6, 8.8.8.8", "x-forwarded-proto": "https" };
+    expect(code(headers, proxy, { peer: "10.0.0.2", local: "10.0.0.1" })).toBeUndefined();
+    expect(
+      code(
+        { ...headers, origin: "https://desk.example.org" },
+        { ...proxy, allowedOrigins: [] },
+        { peer: "::ffff:10.0.0.2" },
+      ),
+    ).toBeUndefined();
+    expect(code(headers, proxy, { peer: "10.0.0.3", local: "10.0.0.1" })).toBe("not_a_proxy");
+    expect(clientAddress(incoming(headers, { peer: "10.0.0.2" }), { ...RULES, ...proxy })).toBe("8.8.8.8");
+    expect(clientAddress(incoming(headers, { peer: "10.0.0.3" }), { ...RULES, ...proxy })).toBe("10.0.0.3");
+    expect(
+      clientAddress(incoming({ "x-forwarded-for": "nonsense" }, { peer: "10.0.0.2" }), { ...RULES, ...proxy }),
+    ).toBe("10.0.0.2");
+  });
+
+  it("refuses what is too large, and headers that are said twice", () => {
+    expect(code({ "content-length": "101" })).toBe("body_too_large");
+    expect(code({}, {}, { url: `/${"x".repeat(9_000)}` })).toBe("url_too_long");
+    expect(code({}, {}, { url: "http://other.example/" })).toBe("bad_url");
+    const twice = incoming({ host: "127.0.0.1" });
+    twice.rawHeaders.push("Host", "evil.example");
+    expect(refusalAtDoor(twice, RULES)?.code).toBe("repeated_header");
+  });
+
+  it("finds a token in any URL, also an escaped one, and never throws", () => {
+    fc.assert(
+      fc.property(fc.webPath(), fc.stringMatching(/^[a-z]{1,8}$/), (path, name) => {
+        const { text } = freshToken();
+        expect(tokenInUrl(`${path}?${name}=${text}`)).toBe(true);
+        expect(
+          tokenInUrl(`${path}?${name}=${[...text].map((one) => `%${one.charCodeAt(0).toString(16)}`).join("")}`),
+        ).toBe(true);
+      }),
+    );
+    fc.assert(fc.property(fc.string(), (url) => typeof tokenInUrl(url) === "boolean"));
+    expect(tokenInUrl("/api/agents?limit=3&after=x")).toBe(false);
+  });
+});

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openTestGateway, type TestGateway } from "../gateway.test-kit.ts";
+import { ROUTES } from "../route-table.ts";
+
+interface Operation {
+  readonly "x-access": string;
+  readonly security: readonly object[];
+  readonly parameters: readonly { readonly name: string; readonly in: string; readonly required: boolean }[];
+  readonly requestBody?: object;
+  readonly responses: Readonly<Record<string, object>>;
+  readonly operationId: string;
+}
+type Described = Record<string, Record<string, Operation>>;
+
+let kit: TestGateway;
+let paths: Described;
+beforeAll(async () => {
+  kit = await openTestGateway();
+  const { json } = await kit.ask({ path: "/openapi.json" });
+  expect(json.openapi).toBe("3.1.0");
+  paths = json.paths as Described;
+});
+afterAll(() => kit.close());
+
+describe("the description the gateway serves", () => {
+  it("has every route, and no other", () => {
+    const described = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ":$1")}`),
+    );
+    expect(described.sort()).toEqual(ROUTES.map(({ method, path }) => `${method} ${path}`).sort());
+  });
+
+  it("says of each who may call it, what stands in its path and what it takes", () => {
+    const ids = new Set<string>();
+    for (const route of ROUTES) {
+      const operation = paths[route.path.replace(/:(\w+)/g, "{$1}")]?.[route.method.toLowerCase()];
+      expect(operation?.["x-access"]).toBe(route.access);
+      expect(operation?.security.length).toBe(route.access === "anonymous" ? 0 : 1);
+      const places = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name);
+      const described = operation?.parameters.filter((one) => one.in === "path").map(({ name }) => name);
+      expect(described, route.path).toEqual(places);
+      expect(operation?.requestBody !== undefined).toBe(route.body !== undefined);
+      expect(Object.keys(operation?.responses ?? {})).toEqual([String(route.answers.status), "default"]);
+      ids.add(operation?.operationId ?? "");
+    }
+    expect(ids.size).toBe(ROUTES.length);
+  });
+
+  it("finds every route by its path, also where names must be decoded", async () => {
+    const key = encodeURIComponent("agent:main:api:dm:ann b");
+    await kit.ask({
+      method: "POST",
+      path: "/v1/chat/completions",
+      body: { model: "main", user: "ann b", messages: [{ role: "user", content: "hi" }] },
+    });
+    const { json } = await kit.ask({ path: `/api/agents/${encodeURIComponent("agent:main:api:dm:ann%20b")}` });
+    expect(json.sessionKey).toBe("agent:main:api:dm:ann%20b");
+    expect((await kit.ask({ path: `/api/agents/${key}` })).status).toBe(404);
+    expect((await kit.ask({ path: "/api/agents/%E0%A4%A" })).json.error?.code).toBe("bad_url");
+  });
+});

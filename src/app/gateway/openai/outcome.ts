@@ -1,0 +1,48 @@
+/** How an answer that is none becomes an HTTP error, the same each time it is asked for. */
+import { unreachable } from "../../../core/errors.ts";
+import { HttpError } from "../http/http-error.ts";
+import type { Answer } from "./answer.ts";
+
+/** Undefined where the run ended well. */
+export function errorOf(answer: Answer): HttpError | undefined {
+  const { outcome, error } = answer;
+  const message = error?.message;
+  switch (outcome) {
+    case "ok":
+    case "recorded":
+      return undefined;
+    case "error":
+      return ofKind(answer);
+    case "timeout":
+      return new HttpError(504, "run_timeout", message ?? "The run took too long and was ended.");
+    case "aborted":
+      return new HttpError(410, "run_aborted", "The run was aborted.", {
+        hint: "Ask again if you still want to know.",
+      });
+    case "lost":
+      return new HttpError(502, "run_lost", message ?? "The run was lost.", { hint: "Ask again with a new request." });
+    case "dropped":
+      return new HttpError(429, "queue_full", `The message was dropped by the queue's policy: ${message}.`);
+    case "discarded":
+    case "removed":
+      return new HttpError(410, "discarded", `The message was ${outcome}.`);
+    case "pruned":
+      return new HttpError(410, "no_longer_kept", "The answer is no longer kept.", { hint: "Ask with a new request." });
+    default:
+      return unreachable(outcome, "outcome");
+  }
+}
+
+function ofKind({ error }: Answer): HttpError {
+  const message = error?.message ?? "The run failed.";
+  switch (error?.kind) {
+    case "context_overflow":
+      return new HttpError(400, "context_length_exceeded", message);
+    case "role_ordering":
+      return new HttpError(400, "role_ordering", message);
+    case "budget":
+      return new HttpError(429, "insufficient_quota", message);
+    default:
+      return new HttpError(502, `run_${error?.kind ?? "failed"}`, message);
+  }
+}

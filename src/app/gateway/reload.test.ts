@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type Config, configSchema } from "../../config/config-schema.ts";
+import { parseConfig } from "../../config/parse-config.ts";
+import { homePaths } from "../../config/paths.ts";
+import { keyPaths, schemaTree } from "../../config/schema-tree.ts";
+import { askHttp, ROOT_TOKEN } from "./gateway.test-kit.ts";
+import { refuseOpenDoor } from "./gateway.ts";
+import { compareConfigs, LIVE_KEYS, liveConfig } from "./reload.ts";
+import { type Serving, serve } from "./serve.ts";
+
+const parse = (text: string): Config => parseConfig({ text, file: "x", env: {} }).config;
+
+describe("two configurations", () => {
+  it("are compared key by key; secrets by where they point to", () => {
+    const before = parse(`{ store: { url: { env: "A" } }, profiles: { main: { prompt: "one" } }, lanes: { main: 3 } }`);
+    const after = parse(`{ store: { url: { env: "B" } }, profiles: { main: { prompt: "two" } }, lanes: { main: 4 } }`);
+    expect(compareConfigs(before, before).changed).toEqual([]);
+    expect(compareConfigs(before, after)).toEqual({
+      changed: ["lanes.main", "profiles.main.prompt", "store.url"],
+      reloaded: ["profiles.main.prompt"],
+      needsRestart: ["lanes.main", "store.url"],
+    });
+    const held = liveConfig(before, after);
+    expect([held.profiles.main?.prompt, held.lanes.main]).toEqual(["two", 3]);
+    expect(compareConfigs(held, after).changed).toEqual(["lanes.main", "store.url"]);
+  });
+
+  it("know only keys that there are", () => {
+    const paths = keyPaths(schemaTree(configSchema));
+    for (const live of LIVE_KEYS)
+      expect(
+        paths.some((path) => path === live || path.startsWith(`${live}.`) || path.startsWith(`${live}[`)),
+        live,
+      ).toBe(true);
+  });
+});
+
+describe("a door to other machines", () => {
+  it("stays shut without TLS or a proxy that is named", () => {
+    for (const host of ["0.0.0.0", "::", "192.168.1.2", "desk.example.org"]) {
+      expect(() => refuseOpenDoor(host, false, [])).toThrow(/without TLS/);
+      refuseOpenDoor(host, true, []);
+      refuseOpenDoor(host, false, ["10.0.0.2"]);
+    }
+    for (const host of ["127.0.0.1", "localhost", "::1", "127.0.0.2"]) refuseOpenDoor(host, false, []);
+  });
+});
+
+describe("a process that serves", () => {
+  let home: string;
+  let serving: Serving | undefined;
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), "rookery-reload-"));
+  });
+  afterEach(async () => {
+    await serving?.close();
+    serving = undefined;
+    rmSync(home, { recursive: true, force: true });
+  });
+  const start = async (text: string) => {
+    writeFileSync(join(home, "rookery.json5"), text);
+    const env = { ROOKERY_TOKEN: ROOT_TOKEN };
+    serving = await serve({
+      paths: homePaths(home),
+      config: parse(text),
+      env,
+      port: 0,
+      onFatal: (error) => {
+        throw error;
+      },
+    });
+    return serving;
+  };
+  const said = async (running: Serving, text: string) => {
+    const body = { model: "main", user: "ann", messages: [{ role: "user", content: text }] };
+    return askHttp(running.gateway.port, { method: "POST", path: "/v1/chat/completions", body });
+  };
+
+  it("serves the configuration as it reads", async () => {
+    const text = `{ gateway: { port: 7717 }, models: { default: "local/fake", providers: { local: { api: "openai-completions", baseUrl: "http://127.0.0.1:9/v1", apiKey: { env: "K" }, models: [{ id: "fake", contextWindow: 200000, maxTokens: 8192 }] } } } }`;
+    const running = await start(text);
+    const { json } = await askHttp(running.gateway.port, { path: "/api/config" });
+    expect(json).toMatchObject({ gateway: { port: 7717, host: "127.0.0.1" }, models: { default: "local/fake" } });
+    expect(JSON.stringify(json)).toContain('"apiKey":"***"');
+    expect((await askHttp(running.gateway.port, { path: "/v1/models" })).json).toMatchObject({
+      data: [{ id: "main" }],
+    });
+  });
+
+  it("goes on with what can be reloaded and names what cannot; a broken file changes nothing", async () => {
+    const running = await start(
+      `{ models: { default: "offline" }, gateway: { limits: { perPerson: { requestsPerMinute: 1 } } } }`,
+    );
+    expect((await said(running, "one")).status).toBe(200);
+    expect((await said(running, "two")).status).toBe(429);
+    writeFileSync(
+      join(home, "rookery.json5"),
+      `{ models: { default: "offline" }, profiles: { work: {} }, lanes: { main: 7 } }`,
+    );
+    const { json } = await askHttp(running.gateway.port, { method: "POST", path: "/api/config/reload", body: {} });
+    expect(json).toMatchObject({ needsRestart: ["lanes.main"] });
+    expect((await said(running, "three")).status).toBe(200);
+    const models = await askHttp(running.gateway.port, { path: "/v1/models" });
+    expect(models.text).toContain('"work"');
+    writeFileSync(join(home, "rookery.json5"), "{ gateway: { port: 'x' } }");
+    await expect(running.reload()).rejects.toMatchObject({ code: "config" });
+    expect((await said(running, "four")).status).toBe(200);
+  });
+
+  it("follows the file without being told", async () => {
+    const running = await start(`{ models: { default: "offline" } }`);
+    writeFileSync(join(home, "rookery.json5"), `{ models: { default: "offline" }, profiles: { seen: {} } }`);
+    await expect
+      .poll(async () => (await askHttp(running.gateway.port, { path: "/v1/models" })).text, { timeout: 10_000 })
+      .toContain('"seen"');
+  });
+});

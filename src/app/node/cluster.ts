@@ -1,0 +1,44 @@
+/** What a node does differently where there may be others: connectors that run once, and events of runs elsewhere. */
+
+import type { PostgresStore } from "../../adapters/store/postgres/open-store.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { Connector } from "../../core/ports/connector.ts";
+import type { Log } from "../../core/ports/log.ts";
+import type { RunEvents } from "../../engine/runtime/run-events.ts";
+import type { TreeChange } from "../../engine/subagents/tree-watch.ts";
+import { type Elsewhere, type EventRelay, relayEvents } from "./relay/relay-events.ts";
+import { onceConnector } from "./singleton-connector.ts";
+
+export interface Serving {
+  readonly events: RunEvents;
+  onTreeChange(listener: (change: TreeChange) => void): () => void;
+}
+
+export interface AmongNodes {
+  once(connector: Connector): Connector;
+  /** Agents that other nodes work on. Nothing comes before `serves`. */
+  readonly elsewhere: Elsewhere;
+  serves(node: Serving): void;
+  stop(): void;
+}
+
+export function amongNodes(shared: PostgresStore, ports: { clock: Clock; log: Log }): AmongNodes {
+  const { relay, leases } = shared;
+  let events: EventRelay | undefined;
+  const nothing = (): void => {};
+  return {
+    once: (connector) => (connector.once ? onceConnector(connector, { ...ports, leases }) : connector),
+    elsewhere: {
+      follow: (agentId) => events?.follow(agentId) ?? nothing,
+      awaitEnd: (agentId, ended) => events?.awaitEnd(agentId, ended) ?? nothing,
+      followTree: (listener) => events?.followTree(listener) ?? nothing,
+      tellChanged: (what) => events?.tellChanged(what),
+      onChanged: (what, changed) => events?.onChanged(what, changed) ?? nothing,
+    },
+    serves(node) {
+      const onTreeChange = node.onTreeChange.bind(node);
+      events = relayEvents({ ...ports, relay, store: shared, events: node.events, onTreeChange });
+    },
+    stop: () => events?.stop(),
+  };
+}

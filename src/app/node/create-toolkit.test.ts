@@ -1,0 +1,101 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openMemoryStore } from "../../adapters/store/sqlite/open-store.ts";
+import { systemClock } from "../../adapters/system/system-clock.ts";
+import { systemIds } from "../../adapters/system/system-ids.ts";
+import { createHome } from "../../config/create-home.ts";
+import { parseConfig } from "../../config/parse-config.ts";
+import { type HomePaths, homePaths } from "../../config/paths.ts";
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
+import type { ChangeId, RunId } from "../../core/ids.ts";
+import type { Store } from "../../core/store/store.ts";
+import { seedAgent } from "../../engine/context/seed-agent.ts";
+import { type HandsOptions, openHands } from "./create-toolkit.ts";
+
+const ids = systemIds();
+let paths: HomePaths;
+let store: Store;
+
+beforeEach(async () => {
+  paths = homePaths(mkdtempSync(join(tmpdir(), "rookery-hands-")));
+  await createHome(paths);
+  store = openMemoryStore();
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(paths.home, { recursive: true, force: true });
+});
+
+const user: AgentDescriptor = { type: "user", connector: "terminal", userId: "o", channelId: "o" };
+const child: AgentDescriptor = { type: "subagent", id: "s", parentAgentId: "p", name: "dig" };
+
+async function make(descriptor: AgentDescriptor, profile = "main"): Promise<AgentRecord> {
+  const seed = seedAgent(ids, descriptor, 1, profile);
+  await store.commit({ id: ids.change() as ChangeId, site: "t", at: 1, ops: [{ op: "agent.create", seed }] });
+  return (await store.agent(seed.id)) as AgentRecord;
+}
+
+const open = (text = "{}", rest: Partial<HandsOptions> = {}) => {
+  const { config } = parseConfig({ text, file: "rookery.json5", env: {} });
+  return openHands({ config, paths, clock: systemClock, store, ...rest });
+};
+
+describe("the hands of a node", () => {
+  it("gives an agent its tools", async () => {
+    const tools = open().tools.list(await make(user));
+    expect(tools.map(({ name }) => name)).toEqual(["current_time", "edit", "list", "read", "write"]);
+  });
+
+  it("follows the profile's lists and the kind of agent", async () => {
+    const hands = open(`{ profiles: { main: { tools: { deny: ["write"], subagents: { deny: ["edit"] } } } } }`);
+    const [mine, childs] = [await make(user), await make(child)];
+    expect(hands.tools.list(mine).map(({ name }) => name)).toEqual(["current_time", "edit", "list", "read"]);
+    expect(hands.tools.list(childs).map(({ name }) => name)).toEqual(["current_time", "list", "read"]);
+  });
+
+  it("works in the workspace of the home, of the profile, or of the permanent agent", async () => {
+    const hands = open(`{ profiles: { work: { workspace: "desk" } } }`);
+    const permanent = { type: "permanent", id: "x", description: "d", systemPrompt: "p" } as const;
+    const table: readonly [AgentRecord, string][] = [
+      [await make(user), paths.workspace],
+      [await make({ ...user, connector: "x" }, "work"), join(paths.home, "desk")],
+      [await make({ ...permanent, name: "in", workspaceDir: "own" }), join(paths.workspace, "own")],
+      [await make({ ...permanent, name: "out", workspaceDir: "../../etc" }), paths.workspace],
+    ];
+    mkdirSync(join(paths.workspace, "own"));
+    const call = { runId: "r" as RunId, callId: "c", signal: AbortSignal.abort(), progress() {} };
+    for (const [agent, directory] of table) {
+      const write = hands.tools.find(agent, "write");
+      await write?.execute({ path: "note.txt", content: "x" }, { agent, agentId: agent.id, ...call });
+      expect(existsSync(join(directory, "note.txt"))).toBe(true);
+      rmSync(join(directory, "note.txt"));
+    }
+  });
+
+  it("tells an agent what its profile and its workspace say, never through a link", async () => {
+    const hands = open(`{ profiles: { main: { prompt: "You are Rook." } } }`);
+    writeFileSync(join(paths.workspace, "AGENTS.md"), "Be kind.");
+    writeFileSync(join(paths.home, "secret"), "the secret");
+    symlinkSync(join(paths.home, "secret"), join(paths.workspace, "USER.md"));
+    mkdirSync(join(paths.workspace, "SOUL.md"));
+    const record = await make(user);
+    const { text, report } = await hands.promptOf({
+      ...record,
+      state: { ...record.state, extraSystemPrompt: "More." },
+    });
+    expect(text).toMatch(/^You are Rook\.\n\n# Tools\n- current_time: .*\n\n# AGENTS\.md\nBe kind\.\n\nMore\.$/s);
+    expect(report.missing).toEqual(["SOUL.md", "TOOLS.md", "USER.md", "MEMORY.md"]);
+    expect(await hands.promptOf(record)).toEqual(await hands.promptOf(record));
+  });
+
+  it("tells everybody but children who the permanent agents are", async () => {
+    const permanentAgents = async () => [{ id: "p1", name: "archivist", description: "keeps what was said" }];
+    const hands = open("{}", { permanentAgents });
+    const list = "<permanent_agents>\n- archivist (p1): keeps what was said\n</permanent_agents>";
+    expect((await hands.promptOf(await make(user))).text).toContain(list);
+    expect((await hands.promptOf(await make(child))).text).not.toContain("archivist");
+  });
+});

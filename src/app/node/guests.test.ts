@@ -1,0 +1,245 @@
+/** What other people's agents try, to reach the owner's rights by a schedule, a gate or a file that is read later. */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { systemClock } from "../../adapters/system/system-clock.ts";
+import { systemIds } from "../../adapters/system/system-ids.ts";
+import { person } from "../../adapters/tools/agents/agents.test-kit.ts";
+import { cronTaskTools } from "../../adapters/tools/schedules/cron-task-tools.ts";
+import { cronTool } from "../../adapters/tools/schedules/cron-tool.ts";
+import { heartbeatTools } from "../../adapters/tools/schedules/heartbeat-tools.ts";
+import { createHome } from "../../config/create-home.ts";
+import { parseConfig } from "../../config/parse-config.ts";
+import { type HomePaths, homePaths } from "../../config/paths.ts";
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
+import { DeniedError } from "../../core/errors.ts";
+import type { ChangeId, RunId } from "../../core/ids.ts";
+import type { Tool, ToolOutput } from "../../core/ports/tool.ts";
+import type { Op } from "../../core/store/change.ts";
+import { seedAgent } from "../../engine/context/seed-agent.ts";
+import { TriggerNest } from "../../engine/triggers/triggers.test-kit.ts";
+import { type Hands, openHands } from "./create-toolkit.ts";
+
+const CONFIG = `{
+  owner: { accounts: ["test:olga"] },
+  profiles: {
+    main: { tools: { subagents: { allow: ["cron*", "heartbeat_*"] } } },
+    team: { workspace: "workspace/team" },
+    else: { workspace: "else" },
+  },
+}`;
+const ids = systemIds();
+let paths: HomePaths;
+let world: TriggerNest;
+let hands: Hands;
+let schedules: readonly Tool[];
+
+beforeEach(async () => {
+  paths = homePaths(mkdtempSync(join(tmpdir(), "rookery-owners-")));
+  await createHome(paths);
+  const { config } = parseConfig({ text: CONFIG, file: "rookery.json5", env: {} });
+  world = await TriggerNest.open({ triggers: { heartbeat: config } });
+  schedules = [
+    cronTool(world.cron),
+    ...cronTaskTools(world.cron),
+    ...heartbeatTools(world.triggers.heartbeat),
+  ] as Tool[];
+  hands = openHands({ config, paths, clock: systemClock, store: world.store, more: schedules });
+});
+afterEach(() => rmSync(paths.home, { recursive: true, force: true }));
+
+async function commit(ops: readonly Op[]): Promise<void> {
+  const result = await world.store.commit({ id: ids.change() as ChangeId, site: "t", at: 1, ops });
+  if (!result.ok) throw new TypeError(result.detail);
+}
+
+async function make(descriptor: AgentDescriptor, profile = "main"): Promise<AgentRecord> {
+  const seed = seedAgent(ids, descriptor, 1, profile);
+  await commit([{ op: "agent.create", seed }]);
+  return (await world.store.agent(seed.id)) as AgentRecord;
+}
+
+const childOf = (parent: AgentRecord, id = "dig") =>
+  make({ type: "subagent", id, parentAgentId: parent.id, name: id }, parent.profile);
+
+/** The agent of a job that was made in a conversation before. */
+async function jobOf(maker: AgentRecord): Promise<AgentRecord> {
+  const { profile, sessionKey } = maker;
+  const create = { name: "old", schedule: { expr: "0 9 * * *" }, payload: { message: "go" } };
+  const { job, ops } = world.cron.addOps(create, { profile, sessionKey });
+  await commit(ops);
+  return make({ type: "cron", id: job.id, name: job.name });
+}
+
+function call(agent: AgentRecord, name: string, input: object, by = agent): Promise<ToolOutput> {
+  const tool = hands.tools.find(by, name);
+  if (!tool) throw new TypeError(`There is no ${name} here.`);
+  const signal = new AbortController().signal;
+  const context = { agent, agentId: agent.id, runId: "r" as RunId, callId: "c", signal, progress() {} };
+  return tool.execute(tool.input.parse(input), context);
+}
+
+const job = { name: "tea", schedule: { kind: "every", everyMs: 60_000 }, payload: { message: "Tea." } };
+const ATTACKS: readonly (readonly [string, string, object])[] = [
+  ["cron_add", "cron_add", { name: "x", schedule: "0 9 * * *", prompt: "go" }],
+  [
+    "cron with an http gate",
+    "cron",
+    { action: "add", job: { ...job, gate: { kind: "http", url: "http://127.0.0.1/" } } },
+  ],
+  ["cron with a command gate", "cron", { action: "add", job: { ...job, gate: { kind: "command", command: "id" } } }],
+  ["cron list", "cron", { action: "list" }],
+  ["cron wake", "cron", { action: "wake", text: "go" }],
+  ["cron_read_task", "cron_read_task", { taskId: "x" }],
+  ["cron_delete_task", "cron_delete_task", { taskId: "x" }],
+  ["heartbeat_add", "heartbeat_add", { title: "x", prompt: "go" }],
+  ["heartbeat_remove", "heartbeat_remove", { id: "x" }],
+  ["heartbeat_list", "heartbeat_list", {}],
+  ["heartbeat_run", "heartbeat_run", {}],
+];
+
+const GUESTS: readonly (readonly [string, () => Promise<AgentRecord>])[] = [
+  ["a guest's agent", () => make(person("ann"))],
+  [
+    "a group the owner is in",
+    () => make({ ...person("olga"), channelId: "all", peerKind: "group" } as AgentDescriptor),
+  ],
+  ["a guest's child", async () => childOf(await make(person("ann")))],
+  ["a guest's child's child", async () => childOf(await childOf(await make(person("ann"))), "deeper")],
+  ["a swarm's agent", async () => make({ type: "swarm", id: "desk", contact: (await make(person("olga"))).id })],
+  ["a child whose parent is gone", () => make({ type: "subagent", id: "s", parentAgentId: "gone", name: "s" })],
+  ["the agent of a guest's job", async () => jobOf(await make(person("ann")))],
+  ["the agent of a job of a guest's job", async () => jobOf(await jobOf(await make(person("ann"))))],
+  ["a child of the agent of a guest's job", async () => childOf(await jobOf(await make(person("ann"))))],
+];
+const OWNERS: readonly (readonly [string, () => Promise<AgentRecord>])[] = [
+  ["the terminal's agent", () => make(person("me", "terminal"))],
+  ["the agent of an owner's account", () => make(person("olga"))],
+  ["an owner's child", async () => childOf(await make(person("olga")))],
+  ["the agent of an owner's job", async () => jobOf(await make(person("olga")))],
+  ["a hook's agent", () => make({ type: "cron", id: "hook:deploy" })],
+  ["the heartbeat", () => make({ type: "heartbeat" })],
+  ["a permanent agent", () => make({ type: "permanent", id: "p", name: "p", description: "d", systemPrompt: "p" })],
+];
+
+describe.each(GUESTS)("%s", (_, guest) => {
+  it.each(ATTACKS)("is denied %s", async (_title, name, input) => {
+    const owner = await make(person("owner", "terminal"));
+    // The tool as the owner has it: what counts is the agent it is called for.
+    await expect(call(await guest(), name, input, owner)).rejects.toMatchObject({
+      code: "denied",
+      message: `${name} is denied: only the owner's agents can use schedules and the heartbeat.`,
+    });
+  });
+
+  it("does not write prompt and task files", async () => {
+    const owner = await make(person("owner", "terminal"));
+    const agent = await guest();
+    await expect(call(agent, "write", { path: "AGENTS.md", content: "obey" }, owner)).rejects.toThrow(DeniedError);
+    await expect(call(agent, "write", { path: "cron/x/TASK.md", content: "go" }, owner)).rejects.toThrow(DeniedError);
+    await call(agent, "write", { path: "note.txt", content: "x" }, owner);
+    expect(existsSync(join(paths.workspace, "note.txt"))).toBe(true);
+    expect(existsSync(join(paths.workspace, "cron"))).toBe(false);
+  });
+});
+
+describe.each(OWNERS)("%s", (_, owner) => {
+  it("uses schedules and writes prompt and task files", async () => {
+    const agent = await owner();
+    await call(agent, "cron_add", { name: "x", schedule: "0 9 * * *", prompt: "go" });
+    await call(agent, "heartbeat_run", {});
+    await call(agent, "write", { path: "AGENTS.md", content: "be kind" });
+    await call(agent, "edit", { path: "AGENTS.md", oldText: "kind", newText: "brief" });
+    await call(agent, "write", { path: "cron/x/TASK.md", content: "go" });
+    expect(readFileSync(join(paths.workspace, "AGENTS.md"), "utf8")).toBe("be brief");
+  });
+});
+
+describe("the tools of schedules", () => {
+  it("are shown to the owner's agents and not to a guest's, who is told why when it calls one", async () => {
+    const names = (agent: AgentRecord) => hands.tools.list(agent).map(({ name }) => name);
+    const [guest, olga] = [await make(person("ann")), await make(person("olga"))];
+    expect(names(olga)).toEqual(expect.arrayContaining(schedules.map(({ name }) => name)));
+    expect(names(guest)).toEqual(["current_time", "edit", "list", "read", "write"]);
+    expect((await hands.promptOf(guest)).text).not.toMatch(/cron|heartbeat_/);
+    await expect(call(guest, "heartbeat_run", {})).rejects.toThrow("heartbeat_run is denied");
+  });
+
+  it("are found by their name and right, so that one that comes later is covered", async () => {
+    const { config } = parseConfig({ text: CONFIG, file: "rookery.json5", env: {} });
+    const later = (name: string, rights: Tool["rights"]): Tool => ({ ...(schedules[0] as Tool), name, rights });
+    const more = [later("cron_x", []), later("heartbeat_x", []), later("remind", ["schedule"])];
+    hands = openHands({ config, paths, clock: systemClock, store: world.store, more, older: [later("cron_old", [])] });
+    const guest = await make(person("ann"));
+    for (const name of ["cron_x", "heartbeat_x", "remind", "cron_old"]) {
+      await expect(call(guest, name, { action: "list" })).rejects.toThrow(DeniedError);
+    }
+  });
+});
+
+describe("prompt and task files", () => {
+  const PATHS = [
+    ...["AGENTS.md", "agents.md", "SOUL.md", "TOOLS.md", "USER.md", "MEMORY.md", "HEARTBEAT.md", "Heartbeat.MD"],
+    ...[
+      "IDENTITY.md",
+      "BOOTSTRAP.md",
+      "cron/x/TASK.md",
+      "CRON/x/task.md",
+      "cron/x/notes.txt",
+      "cron",
+      "heartbeat/a.md",
+    ],
+    ...["memory/2026-01-01.md", "./cron//x/../y/TASK.md", "x/../AGENTS.md", "own/AGENTS.md", "own/cron/x/TASK.md"],
+    ...["team/AGENTS.md", "team/cron/x/TASK.md", "AGENT\u017f.md", "AGENTS\u200b.md", "AGENTS.md.", "AGENTS.md "],
+    ...["to-agents", "to-cron/x/TASK.md", "to-cron/x.md", "to-ws/AGENTS.md", "to-ws/heartbeat/a.md"],
+  ];
+
+  beforeEach(() => {
+    const at = (name: string) => join(paths.workspace, name);
+    for (const name of ["real", "own"]) mkdirSync(at(name));
+    mkdirSync(at("cron/x"), { recursive: true });
+    writeFileSync(at("AGENTS.md"), "be kind");
+    writeFileSync(at("cron/x/TASK.md"), "be kind");
+    symlinkSync("AGENTS.md", at("to-agents"));
+    symlinkSync("cron", at("to-cron"));
+    symlinkSync(".", at("to-ws"));
+  });
+
+  it.each(PATHS)("are not written by a guest's agent: %j", async (path) => {
+    const guest = await make(person("ann"));
+    await expect(call(guest, "write", { path, content: "obey" })).rejects.toThrow(DeniedError);
+    await expect(call(guest, "write", { path: join(paths.workspace, path), content: "obey" })).rejects.toThrow(
+      "only the owner's agents can write it",
+    );
+    expect(readFileSync(join(paths.workspace, "AGENTS.md"), "utf8")).toBe("be kind");
+    expect(existsSync(join(paths.workspace, "cron/y"))).toBe(false);
+  });
+
+  it.each(["AGENTS.md", "cron/x/TASK.md", "to-agents", "to-cron/x/TASK.md", "./own/../AGENTS.md"])(
+    "are not edited by a guest's agent: %s",
+    async (path) => {
+      const edit = call(await make(person("ann")), "edit", { path, oldText: "kind", newText: "mine" });
+      await expect(edit).rejects.toThrow(DeniedError);
+      expect(readFileSync(join(paths.workspace, path), "utf8")).toBe("be kind");
+    },
+  );
+
+  it("are guarded in the workspace of every profile, also where it is a directory the agent was given", async () => {
+    const guest = await make(person("ann"), "else");
+    await expect(call(guest, "write", { path: "AGENTS.md", content: "obey" })).rejects.toThrow(DeniedError);
+    const given = { ...guest, state: { ...guest.state, permissions: { writeDirs: [join(paths.workspace, "cron")] } } };
+    const path = join(paths.workspace, "cron/x/new.md");
+    await expect(call(given, "write", { path, content: "obey" })).rejects.toThrow("only the owner's agents");
+  });
+
+  it("are all that is guarded", async () => {
+    const guest = await make(person("ann"));
+    for (const path of ["notes.md", "cron.txt", "real/agents.txt", "cronies/a.md", "cron/../fine.md"]) {
+      await call(guest, "write", { path, content: "mine" });
+      await call(guest, "edit", { path, oldText: "mine", newText: "yours" });
+      expect(readFileSync(join(paths.workspace, path), "utf8")).toBe("yours");
+    }
+  });
+});

@@ -1,0 +1,70 @@
+/**
+ * Opens the store several nodes share. Whatever a node keeps elsewhere than in its home is decided here: the database,
+ * where files go, and whether this node also writes the plain files.
+ */
+
+import type { SharedMirror } from "../../adapters/store/files/follow-shared.ts";
+import { databaseFileStore } from "../../adapters/store/postgres/file-store.ts";
+import { openPostgresStore, type PostgresStore } from "../../adapters/store/postgres/open-store.ts";
+import type { Config } from "../../config/config-schema.ts";
+import type { HomePaths } from "../../config/paths.ts";
+import type { Log } from "../../core/ports/log.ts";
+import type { FileStore } from "../../core/ports/ports.ts";
+import { type Environment, fileText } from "./shared-store-url.ts";
+
+export interface SharedStore {
+  readonly store: PostgresStore;
+  readonly files: FileStore;
+  /** How long a node that does not say a word counts as alive. */
+  readonly leaseMs: number;
+  close(): Promise<void>;
+}
+
+export interface SharedStoreOptions {
+  readonly url: string;
+  readonly paths: HomePaths;
+  readonly config: Config;
+  readonly env?: Environment;
+  readonly log: Log;
+}
+
+export async function openSharedStore(options: SharedStoreOptions): Promise<SharedStore> {
+  const { url, config } = options;
+  const store = await openPostgresStore({ url, maxConnections: config.store.maxConnections });
+  try {
+    const files = await openFiles(options, store);
+    const mirror = options.paths.mirror ? await startMirror(options, store) : undefined;
+    return {
+      store,
+      files,
+      leaseMs: config.store.leaseSeconds * 1_000,
+      async close() {
+        await mirror?.stop();
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function openFiles({ config, env = {}, paths }: SharedStoreOptions, store: PostgresStore): Promise<FileStore> {
+  const { s3 } = config.store;
+  if (!s3) return databaseFileStore(store.connections);
+  const world = { env, readFile: (path: string) => fileText(paths, path) };
+  const { s3FileStore } = await import("../../adapters/system/s3-file-store.ts");
+  return s3FileStore({
+    endpoint: s3.endpoint,
+    bucket: s3.bucket,
+    region: s3.region,
+    prefix: s3.prefix,
+    accessKeyId: s3.accessKeyId.reveal(world),
+    secretAccessKey: s3.secretAccessKey.reveal(world),
+  });
+}
+
+async function startMirror({ paths, log }: SharedStoreOptions, store: PostgresStore): Promise<SharedMirror> {
+  const { followShared } = await import("../../adapters/store/files/follow-shared.ts");
+  return followShared({ home: paths.home, store, log });
+}

@@ -1,0 +1,184 @@
+import { describe, expect, it } from "vitest";
+import type { Relay } from "../../../adapters/store/postgres/control-connection.ts";
+import type { AgentId, RunId } from "../../../core/ids.ts";
+import { silentLog } from "../../../core/ports/log.ts";
+import { virtualClock } from "../../../engine/agents/engine.test-kit.ts";
+import { Tail } from "../../../engine/runs/tail.ts";
+import { RunEvents } from "../../../engine/runtime/run-events.ts";
+import { type EventRelay, relayEvents } from "./relay-events.ts";
+
+const agentId = "a" as AgentId;
+const runId = "r" as RunId;
+
+/** The way between nodes, in memory: in order, and losing what it is told to lose. */
+class Wire {
+  readonly #ends = new Map<string, { hear: (text: string, from: string) => void; gap?: () => void }>();
+  lose = (_text: string): boolean => false;
+  sent = 0;
+
+  end(name: string): Relay {
+    return {
+      send: (text, to) => {
+        this.sent += 1;
+        if (this.lose(text)) return;
+        for (const [other, { hear }] of this.#ends) if (other !== name && (!to || to === other)) hear(text, name);
+      },
+      listen: (hear, gap) => {
+        this.#ends.set(name, { hear, gap });
+        return () => this.#ends.delete(name);
+      },
+    };
+  }
+
+  cut(name: string): void {
+    this.#ends.get(name)?.gap?.();
+  }
+}
+
+interface End {
+  readonly events: RunEvents;
+  readonly relay: EventRelay;
+  /** What a reader here has now, as one text; what a restart voided is not in it. */
+  readonly text: () => string;
+  readonly heard: string[];
+}
+
+function world() {
+  const time = virtualClock();
+  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  const clock = { ...time, advance: (ms: number) => time.advance(ms, settle) };
+  const wire = new Wire();
+  const ended = new Set<RunId>();
+  const end = (name: string): End => {
+    const events = new RunEvents(silentLog);
+    const store = {
+      run: async (id: RunId) =>
+        (ended.has(id) ? { id, agentId, outcome: "ok", startedAt: 0, body: {} } : undefined) as never,
+      linesBack: async () => [],
+    };
+    const relay = relayEvents({
+      relay: wire.end(name),
+      events,
+      onTreeChange: () => () => {},
+      store,
+      clock,
+      log: silentLog,
+    });
+    const heard: string[] = [];
+    let text = "";
+    events.listenToPassed((event) => {
+      heard.push(event.type);
+      if (event.type === "restart") text = "";
+      if (event.type === "delta") text += event.text;
+    });
+    return { events, relay, text: () => text, heard };
+  };
+  return { clock, wire, ended, end };
+}
+
+const about = { agentId, runId, attempt: 1, step: 1 };
+const say = ({ events }: End, text: string): void => events.emit(about, { type: "delta", stream: "text", text });
+
+describe("events of runs on other nodes", () => {
+  it("come as they were said, also what was said before somebody listened", async () => {
+    const { clock, end } = world();
+    const [a, b] = [end("a"), end("b")];
+    b.events.emit(about, { type: "start" });
+    say(b, "one ");
+    say(b, "two ");
+    a.relay.follow(agentId);
+    await clock.advance(1);
+    expect(a.text()).toBe("one two ");
+    say(b, "three");
+    await clock.advance(50);
+    expect(a.text()).toBe("one two three");
+    expect(a.heard).toEqual(["start", "delta", "delta", "delta"]);
+  });
+
+  it("are sent to nobody who does not listen, nor any longer", async () => {
+    const { clock, wire, end } = world();
+    const [a, b] = [end("a"), end("b")];
+    const before = wire.sent;
+    say(b, "x");
+    await clock.advance(60_000);
+    expect(wire.sent).toBe(before);
+    const stop = a.relay.follow(agentId);
+    await clock.advance(60_000);
+    stop();
+    const after = wire.sent;
+    say(b, "y");
+    await clock.advance(60_000);
+    expect(wire.sent).toBe(after);
+  });
+
+  it("have no holes: what is lost on the way is found missing, and the step is told anew", async () => {
+    const { clock, wire, end } = world();
+    const [a, b] = [end("a"), end("b")];
+    a.relay.follow(agentId);
+    await clock.advance(1);
+    b.events.emit(about, { type: "start" });
+    say(b, "one ");
+    await clock.advance(50);
+    wire.lose = (text) => text.includes("two");
+    say(b, "two ");
+    await clock.advance(50);
+    wire.lose = () => false;
+    say(b, "three ");
+    await clock.advance(50);
+    expect(a.text()).toBe("one two three ");
+    expect(a.heard).toContain("restart");
+    say(b, "four");
+    await clock.advance(50);
+    expect(a.text()).toBe("one two three four");
+  });
+
+  it("go on with whoever takes over, and the end is found in the store where it was lost", async () => {
+    const { clock, wire, ended, end } = world();
+    const [a, b, c] = [end("a"), end("b"), end("c")];
+    a.relay.follow(agentId);
+    await clock.advance(1);
+    b.events.emit(about, { type: "start" });
+    say(b, "from b");
+    await clock.advance(50);
+    const taken = { ...about, attempt: 2, step: 2 };
+    c.events.emit(taken, { type: "restart", attempt: 2 });
+    c.events.emit(taken, { type: "delta", stream: "text", text: "from c" });
+    await clock.advance(50);
+    say(b, " that nobody should hear");
+    await clock.advance(50);
+    expect(a.text()).toBe("from c");
+    ended.add(runId);
+    wire.cut("a");
+    await clock.advance(50);
+    expect(a.heard.at(-1)).toBe("end");
+  });
+
+  it("are told in outline to who follows all agents, and ends to who waits for one", async () => {
+    const { clock, end } = world();
+    const [a, b] = [end("a"), end("b")];
+    const outline: string[] = [];
+    let ends = 0;
+    a.relay.followTree({ event: ({ type }) => outline.push(type), changed: () => {} });
+    a.relay.awaitEnd(agentId, () => (ends += 1));
+    await clock.advance(1);
+    b.events.emit(about, { type: "start" });
+    say(b, "x");
+    b.events.emit(about, { type: "end", result: { outcome: "ok" } as never });
+    await clock.advance(300);
+    expect([outline, ends, a.heard]).toEqual([["start", "end"], 1, []]);
+  });
+
+  it("keep the numbers they had, so that whoever comes back on another node is answered exactly", async () => {
+    const { clock, end } = world();
+    const [a, b] = [end("a"), end("b")];
+    const tail = new Tail();
+    a.events.listenToPassed((event) => tail.add(event));
+    a.relay.follow(agentId);
+    await clock.advance(1);
+    b.events.emit(about, { type: "start" });
+    for (const text of ["one ", "two ", "three"]) say(b, text);
+    await clock.advance(50);
+    const rest = tail.after({ attempt: 1, step: 1, seq: 3 });
+    expect(rest?.map((event) => (event.type === "delta" ? event.text : event.type))).toEqual(["three"]);
+  });
+});

@@ -1,0 +1,42 @@
+/** Who started whom, how each stands and what it has used: one bounded answer, for screens and streams. */
+
+import type { AgentId, RunId } from "../ids.ts";
+import type { AgentKind } from "./descriptor.ts";
+
+export interface TreeNode {
+  readonly id: AgentId;
+  readonly sessionKey: string;
+  readonly kind: AgentKind;
+  readonly label: string;
+  readonly state: "running" | "waiting" | "resting" | "stopped";
+  /** Messages in its inbox that nobody has taken. */
+  readonly waiting: number;
+  readonly runId?: RunId;
+  /** Whom its run waits for. */
+  readonly waitsFor?: readonly AgentId[];
+  /** What it has used itself over its life. */
+  readonly tokens: number;
+  /** What was charged to it, and to it with all it started, where budgets count that. */
+  readonly spent?: { readonly tokens: number; readonly micros: number };
+  readonly treeSpent?: { readonly tokens: number; readonly micros: number };
+  readonly lastActivityAt: number;
+  readonly children: readonly TreeNode[];
+  /** It has children that are not shown: too deep, or too many. */
+  readonly more?: true;
+}
+
+export interface AgentTree {
+  readonly at: number;
+  readonly roots: readonly TreeNode[];
+  /** There are more roots than are shown. */
+  readonly more: boolean;
+}
+
+export interface TreeOptions {
+  /** The agent to begin with. Absent: all that nobody started, the newest first. */
+  readonly root?: AgentId;
+  /** How many levels below the roots. */
+  readonly depth?: number;
+  /** How many agents in all. */
+  readonly limit?: number;
+}

@@ -1,0 +1,60 @@
+/** An agent as the store keeps it: identity, counters, ownership and state in one row. */
+
+import type { AgentId, EntryId, RunId, SessionId, SessionKey } from "../ids.ts";
+import type { AgentDescriptor } from "./descriptor.ts";
+import type { AgentState } from "./state.ts";
+
+/** Who an agent speaks as unless a configuration says otherwise. */
+export const DEFAULT_PROFILE = "main";
+
+export interface AgentRecord {
+  readonly id: AgentId;
+  readonly sessionKey: SessionKey;
+  readonly profile: string;
+  readonly descriptor: AgentDescriptor;
+  readonly state: AgentState;
+  readonly sessionId: SessionId;
+  /** The sequence the next accepted message gets. */
+  readonly nextSeq: number;
+  /** No message at or below this sequence waits. */
+  readonly cursor: number;
+  /** How many messages wait. */
+  readonly waiting: number;
+  /** The position the next entry gets, and the entry at the tip of the current branch. */
+  readonly nextPos: number;
+  readonly leaf: EntryId;
+  /** The run that has not ended, if any: at most one (L3). */
+  readonly runId?: RunId;
+  /** The node that holds the agent and the count of hand-overs; every commit of the owner names both (M1). */
+  readonly node?: number;
+  readonly epoch: number;
+  /** When a person last wrote to it; what `most-recent-foreground` looks at. */
+  readonly lastHumanAt?: number;
+  readonly stopped?: StopMark;
+  readonly createdAt: number;
+}
+
+export interface StopMark {
+  readonly at: number;
+  readonly reason: string;
+  /** The sequence the next message would have got: what has it or a later one came after the stop. Set by the store. */
+  readonly seq?: number;
+  /** It is to be removed for good as soon as it rests; what waits for it is settled as removed. */
+  readonly removing?: true;
+  /** The agent is gone: its address is free, its inbox takes nothing, its history is deleted or kept for good. Never taken back. */
+  readonly removed?: true;
+}
+
+/** What it takes to make an agent. Two first messages make one: the session key is unique (M3). */
+export interface AgentSeed {
+  readonly id: AgentId;
+  readonly sessionKey: SessionKey;
+  readonly profile: string;
+  readonly descriptor: AgentDescriptor;
+  readonly state: AgentState;
+  readonly sessionId: SessionId;
+  /** The lines a history begins with: the session header and the `start` marker, the leaf last. */
+  readonly lines: readonly string[];
+  readonly leaf: EntryId;
+  readonly createdAt: number;
+}

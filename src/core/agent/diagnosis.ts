@@ -1,0 +1,48 @@
+/** What is under way and what is stuck, in one bounded answer. It tells who, since when and why, and no word anybody said. */
+
+import type { AgentId, RunId } from "../ids.ts";
+import type { AgentKind } from "./descriptor.ts";
+
+export interface Diagnosis {
+  readonly at: number;
+  /** Agents with work, the first made first. */
+  readonly busy: readonly BusyAgent[];
+  /** Whether there are more of them than are listed. */
+  readonly more: boolean;
+  /** How many runs each lane holds, has at work and keeps waiting on this node. */
+  readonly lanes: Readonly<
+    Record<string, { readonly size: number; readonly active: number; readonly waiting: number }>
+  >;
+  readonly waits: readonly { readonly from: AgentId; readonly to: AgentId; readonly sinceMs: number }[];
+  readonly deadLetters: readonly {
+    readonly id: string;
+    readonly agentId: AgentId;
+    readonly state: string;
+    readonly reason?: string;
+    readonly channel?: string;
+    readonly attempts: number;
+  }[];
+  /** Agents that could not be restored on this node. */
+  readonly degraded: readonly { readonly agentId: AgentId; readonly reason: string }[];
+  readonly failedJobs: readonly { readonly id: string; readonly name: string; readonly error?: string }[];
+}
+
+export interface BusyAgent {
+  readonly agentId: AgentId;
+  readonly sessionKey: string;
+  readonly kind: AgentKind;
+  readonly label: string;
+  readonly held: boolean;
+  readonly stopped?: string;
+  readonly run?: {
+    readonly id: RunId;
+    readonly forMs: number;
+    readonly attempt: number;
+    readonly iterations: number;
+    readonly calls: readonly string[];
+    readonly abort?: string;
+  };
+  readonly waiting: number;
+  /** The first that wait, with what will become of each. */
+  readonly next: readonly { readonly kind: string; readonly forMs: number; readonly will: string }[];
+}

@@ -1,0 +1,91 @@
+/** The one way to change an agent's overrides: every field checked, an error names the field and what it may be. */
+import { z } from "zod";
+import { InvalidInputError } from "../errors.ts";
+import { queueDropPolicySchema, queueModeSchema } from "../message/queue.ts";
+import type { AgentState } from "./state.ts";
+
+export const THINKING_LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"] as const;
+
+const oneLine = (max: number) =>
+  z
+    .string()
+    .trim()
+    .min(1)
+    .max(max)
+    .refine((text) => !/\p{Cc}/u.test(text));
+
+interface Settable {
+  readonly schema: z.ZodType;
+  /** What the field may be, for people. */
+  readonly expected: string;
+}
+
+const words = (values: readonly [string, ...string[]]): Settable => ({
+  schema: z.enum(values as [string, ...string[]]),
+  expected: `one of ${values.map((value) => `"${value}"`).join(", ")}`,
+});
+const line = (what: string): Settable => ({ schema: oneLine(256), expected: `${what}, in one line` });
+const whole = (min: number, max: number): Settable => ({
+  schema: z.int().min(min).max(max),
+  expected: `a whole number from ${min} to ${max}`,
+});
+
+/** What may be set from outside. Everything else in a state is written by the part of the engine it belongs to. */
+export const SETTABLE = {
+  thinkingLevel: words(THINKING_LEVELS),
+  verboseLevel: words(["off", "on", "full"]),
+  reasoningLevel: words(["off", "on", "reasoning"]),
+  elevatedLevel: words(["off", "on", "ask", "full"]),
+  execHost: line("where commands are executed"),
+  execSecurity: line("how commands are secured"),
+  execAsk: line("when commands are asked about"),
+  execNode: line("the node commands are executed on"),
+  providerOverride: line("the name of a provider"),
+  modelOverride: line("a model"),
+  authProfileOverride: line("the name of an auth profile"),
+  authProfileOverrideSource: words(["auto", "user"]),
+  groupActivation: words(["mention", "always"]),
+  sendPolicy: words(["allow", "deny"]),
+  queueMode: words(queueModeSchema.options as unknown as [string, ...string[]]),
+  queueDebounceMs: whole(0, 3_600_000),
+  queueCap: whole(1, 10_000),
+  queueDrop: words(queueDropPolicySchema.options as unknown as [string, ...string[]]),
+  label: line("a name"),
+  displayName: line("a name"),
+  responseUsage: words(["on", "off", "tokens", "full"]),
+  extraSystemPrompt: { schema: z.string().max(100_000), expected: "a text of up to 100000 characters" },
+} as const satisfies Readonly<Partial<Record<keyof AgentState, Settable>>>;
+
+export type SettableField = keyof typeof SETTABLE;
+/** `null` clears a field; a field that is left out stays as it is. */
+export type StatePatch = { readonly [Field in SettableField]?: AgentState[Field] | null };
+
+/**
+ * The state with the patch applied. Throws `InvalidInputError` and changes nothing where any field is wrong. What the
+ * state holds beside is kept, also what this program does not know.
+ */
+export function patchState(state: AgentState, patch: Readonly<Record<string, unknown>>, at = 0): AgentState {
+  const changed: Record<string, unknown> = { ...state };
+  for (const [field, value] of Object.entries(patch)) {
+    if (!isSettable(field)) throw notSettable(field);
+    if (value === undefined) continue;
+    if (value === null) delete changed[field];
+    else changed[field] = checked(field, value);
+  }
+  return { ...(changed as AgentState), updatedAt: Math.max(state.updatedAt, at) };
+}
+
+export const isSettable = (field: string): field is SettableField => Object.hasOwn(SETTABLE, field);
+
+function checked(field: SettableField, value: unknown): unknown {
+  const { schema, expected } = SETTABLE[field];
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new InvalidInputError(`${field}: expected ${expected}.`, { hint: "null clears it. Nothing was changed." });
+}
+
+function notSettable(field: string): InvalidInputError {
+  return new InvalidInputError(`"${field.slice(0, 64)}" cannot be set.`, {
+    hint: `What can be set: ${Object.keys(SETTABLE).join(", ")}.`,
+  });
+}

@@ -1,0 +1,90 @@
+/**
+ * What an agent's state keeps of clawdbot's `SessionEntry`, under the same names. What is a column or a row elsewhere (the
+ * session's id, what waits, runs) is not here. Values are read leniently, since older programs wrote them; what a person or
+ * a tool sets goes through `patchState`, which is strict.
+ */
+import { z } from "zod";
+import { deliveryContextSchema } from "../delivery/delivery.ts";
+import { queueDropPolicySchema, queueModeSchema } from "../message/queue.ts";
+import { systemPromptReportSchema } from "./system-prompt-report.ts";
+
+const OLDER_CHAT_TYPES: Readonly<Record<string, string>> = { channel: "room", dm: "direct" };
+
+export const chatTypeSchema = z.preprocess(
+  (value) => (typeof value === "string" && Object.hasOwn(OLDER_CHAT_TYPES, value) ? OLDER_CHAT_TYPES[value] : value),
+  z.enum(["direct", "group", "room"]),
+);
+export type SessionChatType = z.infer<typeof chatTypeSchema>;
+
+const text = z.string().optional();
+const count = z.number().optional();
+const flag = z.boolean().optional();
+
+export const sessionEntryFields = {
+  /** Written when an agent is made or moved in. */
+  sessionFile: text,
+  spawnedBy: text,
+  chatType: chatTypeSchema.optional(),
+  channel: text,
+  groupId: text,
+  subject: text,
+  groupChannel: text,
+  space: text,
+  origin: z.looseObject({ label: text, provider: text, from: text, to: text, accountId: text }).optional(),
+
+  /** Written by runs. */
+  systemSent: flag,
+  abortedLastRun: flag,
+  inputTokens: count,
+  outputTokens: count,
+  totalTokens: count,
+  contextTokens: count,
+  modelProvider: text,
+  model: text,
+  systemPromptReport: systemPromptReportSchema.optional(),
+  skillsSnapshot: z.looseObject({}).optional(),
+  cliSessionIds: z.record(z.string(), z.string()).optional(),
+  claudeCliSessionId: text,
+
+  /** Where the last message came from: data for people; a reply follows the message it answers. */
+  deliveryContext: deliveryContextSchema.optional(),
+  lastChannel: text,
+  lastTo: text,
+  lastAccountId: text,
+  lastThreadId: z.union([z.string(), z.number()]).optional(),
+
+  /** Written by compaction and the memory flush before it. */
+  compactionCount: count,
+  memoryFlushAt: count,
+  memoryFlushCompactionCount: count,
+
+  /** Written by the heartbeat. */
+  lastHeartbeatText: text,
+  lastHeartbeatSentAt: count,
+
+  /** Set by a person or a tool, through `patchState`. */
+  thinkingLevel: text,
+  verboseLevel: text,
+  reasoningLevel: text,
+  elevatedLevel: text,
+  execHost: text,
+  execSecurity: text,
+  execAsk: text,
+  execNode: text,
+  providerOverride: text,
+  modelOverride: text,
+  authProfileOverride: text,
+  authProfileOverrideSource: z.enum(["auto", "user"]).optional(),
+  authProfileOverrideCompactionCount: count,
+  groupActivation: z.enum(["mention", "always"]).optional(),
+  groupActivationNeedsSystemIntro: flag,
+  sendPolicy: z.enum(["allow", "deny"]).optional(),
+  queueMode: queueModeSchema.optional(),
+  queueDebounceMs: count,
+  queueCap: count,
+  queueDrop: queueDropPolicySchema.optional(),
+  label: text,
+  displayName: text,
+  responseUsage: z.enum(["on", "off", "tokens", "full"]).optional(),
+  extraSystemPrompt: text,
+};

@@ -1,0 +1,256 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { InvalidInputError } from "../errors.ts";
+import { parseResetCommand } from "../message/reset-command.ts";
+import { zonedFields, zonedInstant } from "../zoned-time.ts";
+import type { AgentDescriptor } from "./descriptor.ts";
+import {
+  chatKindOf,
+  isStale,
+  nextBoundary,
+  type ResetConfig,
+  type ResetPolicy,
+  resetPolicyFor,
+  staleBy,
+} from "./session-freshness.ts";
+
+type User = Extract<AgentDescriptor, { type: "user" }>;
+const user = (about: Partial<User> = {}): AgentDescriptor => ({
+  type: "user",
+  connector: "telegram",
+  userId: "7",
+  channelId: "70",
+  ...about,
+});
+
+describe("chatKindOf", () => {
+  it.each([
+    [user(), "agent:main:telegram:dm:7", "dm"],
+    [user(), "agent:main:main", "dm"],
+    [user({ peerKind: "group" }), "agent:main:telegram:group:70", "group"],
+    [user({ peerKind: "channel" }), "agent:main:telegram:channel:70", "group"],
+    [user({ peerKind: "group", threadId: 0 }), "agent:main:telegram:group:70:thread:0", "thread"],
+    [user(), "agent:main:telegram:group:70:topic:5", "thread"],
+    [user(), "agent:main:telegram:group:70", "group"],
+  ])("%j under %s is a %s", (descriptor, key, kind) => {
+    expect(chatKindOf(descriptor, key)).toBe(kind);
+  });
+});
+
+describe("resetPolicyFor", () => {
+  const daily = (atHour = 4): ResetPolicy => ({ daily: { atHour } });
+  const idle = (minutes = 60): ResetPolicy => ({ idle: { minutes } });
+  const dm = { descriptor: user(), sessionKey: "agent:main:telegram:dm:7" };
+  const group = { descriptor: user({ peerKind: "group" }), sessionKey: "agent:main:telegram:group:70" };
+  const table: readonly [string, typeof dm, ResetConfig | undefined, ResetPolicy][] = [
+    ["nothing said is daily at 4", dm, undefined, daily()],
+    ["another hour", dm, { atHour: 6 }, daily(6)],
+    ["an hour with a fraction", dm, { atHour: 6.9 }, daily(6)],
+    ["an hour too large", dm, { atHour: 25 }, daily(23)],
+    ["an hour too small", dm, { atHour: -1 }, daily(0)],
+    ["an hour that is none", dm, { atHour: Number.NaN }, daily(4)],
+    ["idle is 60 minutes", dm, { mode: "idle" }, idle()],
+    ["idle of a length", dm, { mode: "idle", idleMinutes: 30 }, idle(30)],
+    ["idle of at least a minute", dm, { mode: "idle", idleMinutes: 0 }, idle(1)],
+    ["daily with minutes is both", dm, { mode: "daily", idleMinutes: 30 }, { ...daily(), ...idle(30) }],
+    ["minutes alone are both", dm, { idleMinutes: 30 }, { ...daily(), ...idle(30) }],
+    ["both", dm, { mode: "both" }, { ...daily(), ...idle() }],
+    ["off", dm, { mode: "off", idleMinutes: 5 }, {}],
+    [
+      "by type, over the general",
+      group,
+      { atHour: 6, byType: { group: { idleMinutes: 9 } } },
+      { ...daily(6), ...idle(9) },
+    ],
+    ["by type, of another type", dm, { atHour: 6, byType: { group: { idleMinutes: 9 } } }, daily(6)],
+    [
+      "a mode by type takes the minutes said in general",
+      group,
+      { idleMinutes: 9, byType: { group: { mode: "idle" } } },
+      idle(9),
+    ],
+    [
+      "a mode by type is not armed by what was said in general",
+      group,
+      { mode: "idle", idleMinutes: 9, byType: { group: { mode: "daily" } } },
+      daily(),
+    ],
+    ["off by type", group, { byType: { group: { mode: "off" } } }, {}],
+    [
+      "by channel, in the place of all",
+      group,
+      { atHour: 6, idleMinutes: 5, byType: { group: { atHour: 7 } }, byChannel: { Telegram: { mode: "idle" } } },
+      idle(60),
+    ],
+    ["by another channel", group, { atHour: 6, byChannel: { slack: { mode: "idle" } } }, daily(6)],
+  ];
+  it.each(table)("%s", (_, agent, config, expected) => {
+    expect(resetPolicyFor(agent, config)).toEqual(expected);
+  });
+
+  it.each<AgentDescriptor>([
+    { type: "cron", id: "c" },
+    { type: "heartbeat" },
+    { type: "system", tag: "t" },
+    { type: "subagent", id: "s", parentAgentId: "p", name: "n" },
+    { type: "swarm", id: "s", contact: "c" },
+    { type: "permanent", id: "p", name: "n", description: "d", systemPrompt: "s" },
+  ])("gives none to an agent that is no person's conversation: %j", (descriptor) => {
+    expect(resetPolicyFor({ descriptor, sessionKey: "x" }, { mode: "both" })).toEqual({});
+  });
+});
+
+const at = (text: string): number => Date.parse(text);
+
+describe("a daily reset", () => {
+  const table: readonly [string, string, string, string, boolean][] = [
+    ["the same day", "UTC", "2026-01-05T04:00:00Z", "2026-01-06T03:59:59Z", false],
+    ["at the hour", "UTC", "2026-01-05T04:00:00Z", "2026-01-06T04:00:00Z", true],
+    ["a message at the hour is of the new day", "UTC", "2026-01-06T04:00:00Z", "2026-01-06T04:00:00Z", false],
+    ["a moment before the hour", "UTC", "2026-01-06T03:59:59.999Z", "2026-01-06T04:00:00Z", true],
+    ["midnight alone changes nothing", "UTC", "2026-01-05T23:59:00Z", "2026-01-06T00:01:00Z", false],
+    ["in the morning after a late evening", "UTC", "2026-01-06T03:00:00Z", "2026-01-06T09:00:00Z", true],
+    ["weeks later", "UTC", "2026-01-06T12:00:00Z", "2026-03-06T03:00:00Z", true],
+    ["4:00 in Berlin, winter", "Europe/Berlin", "2026-01-06T02:59:00Z", "2026-01-06T03:00:00Z", true],
+    ["4:00 UTC is no boundary in Berlin", "Europe/Berlin", "2026-01-06T03:30:00Z", "2026-01-06T04:30:00Z", false],
+    ["4:00 in Berlin, summer", "Europe/Berlin", "2026-07-06T01:59:00Z", "2026-07-06T02:00:00Z", true],
+    ["4:00 in New York", "America/New_York", "2026-01-06T08:59:00Z", "2026-01-06T09:00:00Z", true],
+    ["4:00 in Kathmandu, +5:45", "Asia/Kathmandu", "2026-01-05T22:14:59Z", "2026-01-05T22:15:00Z", true],
+    ["4:00 in Kiritimati, +14", "Pacific/Kiritimati", "2026-01-05T13:59:00Z", "2026-01-05T14:00:00Z", true],
+    [
+      "the day the clock is put forward is 23 hours long",
+      "Europe/Berlin",
+      "2026-03-28T03:00:00Z",
+      "2026-03-29T01:59:00Z",
+      false,
+    ],
+    ["and ends at 4:00 summer time", "Europe/Berlin", "2026-03-28T03:00:00Z", "2026-03-29T02:00:00Z", true],
+    [
+      "the day the clock is put back is 25 hours long",
+      "Europe/Berlin",
+      "2026-10-24T02:00:00Z",
+      "2026-10-25T02:59:00Z",
+      false,
+    ],
+    ["and ends at 4:00 winter time", "Europe/Berlin", "2026-10-24T02:00:00Z", "2026-10-25T03:00:00Z", true],
+    ["a clock that went back", "UTC", "2026-01-06T04:00:00Z", "2026-01-05T04:00:00Z", false],
+  ];
+  it.each(table)("%s (%s)", (_, zone, last, now, stale) => {
+    expect(isStale({ daily: { atHour: 4 } }, at(last), at(now), zone)).toBe(stale);
+  });
+
+  const hours: readonly [string, string, number, string, string][] = [
+    [
+      "an hour that is left out is the moment of the jump",
+      "Europe/Berlin",
+      2,
+      "2026-03-28T12:00:00Z",
+      "2026-03-29T01:00:00Z",
+    ],
+    ["an hour that comes twice is its first time", "Europe/Berlin", 2, "2026-10-24T12:00:00Z", "2026-10-25T00:00:00Z"],
+    ["once only that day", "Europe/Berlin", 2, "2026-10-25T00:00:00Z", "2026-10-26T01:00:00Z"],
+    ["a midnight that is left out", "Africa/Cairo", 0, "2026-04-23T12:00:00Z", "2026-04-23T22:00:00Z"],
+    ["midnight", "UTC", 0, "2026-12-31T23:59:59Z", "2027-01-01T00:00:00Z"],
+    ["the last hour", "UTC", 23, "2026-12-31T23:00:00Z", "2027-01-01T23:00:00Z"],
+    ["a leap day", "UTC", 4, "2028-02-28T12:00:00Z", "2028-02-29T04:00:00Z"],
+    ["half an hour of summer time", "Australia/Lord_Howe", 2, "2026-10-03T12:00:00Z", "2026-10-03T15:30:00Z"],
+    ["a day that was left out", "Pacific/Apia", 4, "2011-12-30T09:00:00Z", "2011-12-30T14:00:00Z"],
+  ];
+  it.each(hours)("%s (%s at %i)", (_, zone, hour, after, boundary) => {
+    expect(new Date(nextBoundary(hour, at(after), zone)).toISOString()).toBe(new Date(at(boundary)).toISOString());
+  });
+
+  it("comes once a day in every zone, at the hour or where it would have been", () => {
+    const zones = fc.constantFrom(
+      "UTC",
+      "Europe/Berlin",
+      "America/New_York",
+      "Australia/Lord_Howe",
+      "Africa/Cairo",
+      "America/Santiago",
+      "Asia/Kathmandu",
+    );
+    const instant = fc.integer({ min: at("2020-01-01T00:00:00Z"), max: at("2030-01-01T00:00:00Z") });
+    fc.assert(
+      fc.property(zones, instant, fc.integer({ min: 0, max: 23 }), (zone, after, hour) => {
+        const boundary = nextBoundary(hour, after, zone);
+        expect(boundary).toBeGreaterThan(after);
+        expect(boundary - after).toBeLessThanOrEqual(25 * 3_600_000);
+        const { hour: shown, minute, second, year, month, day } = zonedFields(boundary, zone);
+        expect([hour, hour + 1]).toContain(shown);
+        expect([0, 30]).toContain(minute);
+        expect(second).toBe(0);
+        expect(zonedInstant(year, month, day, hour, zone)).toBe(boundary);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("says which zone nobody knows", () => {
+    expect(() => isStale({ daily: { atHour: 4 } }, 0, 1, "Mars/Olympus")).toThrow(InvalidInputError);
+  });
+});
+
+describe("an idle reset", () => {
+  const minute = 60_000;
+  it.each([
+    [0, false],
+    [59 * minute, false],
+    [60 * minute, false],
+    [60 * minute + 1, true],
+  ])("after %i ms of silence: %j", (silence, stale) => {
+    const last = at("2026-01-05T23:30:00Z");
+    expect(isStale({ idle: { minutes: 60 } }, last, last + silence, "UTC")).toBe(stale);
+  });
+});
+
+describe("both together", () => {
+  const policy: ResetPolicy = { daily: { atHour: 4 }, idle: { minutes: 60 } };
+  it.each([
+    ["neither", "2026-01-06T10:00:00Z", "2026-01-06T10:30:00Z", undefined],
+    ["idle alone", "2026-01-06T10:00:00Z", "2026-01-06T11:30:00Z", "idle"],
+    ["daily alone", "2026-01-06T03:30:00Z", "2026-01-06T04:10:00Z", "daily"],
+    ["both, daily first", "2026-01-06T03:30:00Z", "2026-01-06T09:00:00Z", "daily"],
+    ["both, idle first", "2026-01-06T02:30:00Z", "2026-01-06T09:00:00Z", "idle"],
+    ["both at the same moment", "2026-01-06T03:00:00Z", "2026-01-06T04:00:01Z", "daily"],
+  ])("%s", (_, last, now, by) => {
+    expect(staleBy(policy, at(last), at(now), "UTC")).toBe(by);
+  });
+
+  it("never where no person ever wrote, nor where nothing is armed", () => {
+    expect(staleBy(policy, undefined, at("2030-01-01T00:00:00Z"), "UTC")).toBeUndefined();
+    expect(staleBy({}, 0, at("2030-01-01T00:00:00Z"), "UTC")).toBeUndefined();
+  });
+});
+
+describe("parseResetCommand", () => {
+  const table: readonly [
+    string,
+    readonly string[] | undefined,
+    readonly string[],
+    ReturnType<typeof parseResetCommand>,
+  ][] = [
+    ["/new", undefined, [], { trigger: "/new" }],
+    ["/reset", undefined, [], { trigger: "/reset" }],
+    ["  /RESET  ", undefined, [], { trigger: "/reset" }],
+    ["/New Let us talk about Crows", undefined, [], { trigger: "/new", text: "Let us talk about Crows" }],
+    ["/reset\nfirst line\nSecond", undefined, [], { trigger: "/reset", text: "first line\nSecond" }],
+    ["/newspaper", undefined, [], undefined],
+    ["/new.", undefined, [], undefined],
+    ["please /new", undefined, [], undefined],
+    ["new", undefined, [], undefined],
+    ["", undefined, [], undefined],
+    ["Neu bitte", ["neu"], [], { trigger: "neu", text: "bitte" }],
+    ["/new", ["neu"], [], undefined],
+    ["/new", ["", " "], [], undefined],
+    ["@Rook /new Hello", undefined, ["@rook"], { trigger: "/new", text: "Hello" }],
+    ["@rook, /new", undefined, ["rook"], { trigger: "/new" }],
+    ["/new@Rook Hello", undefined, ["@rook"], { trigger: "/new", text: "Hello" }],
+    ["/new@other Hello", undefined, ["@rook"], undefined],
+    ["@other /new", undefined, ["@rook"], undefined],
+    ["@rook /new", undefined, [], undefined],
+  ];
+  it.each(table)("%j with %j and mentions %j", (text, triggers, mentions, expected) => {
+    expect(parseResetCommand(text, triggers, mentions)).toEqual(expected);
+  });
+});

@@ -1,0 +1,193 @@
+/**
+ * An agent's readable address, `agent:{profile}:{type}:{context}`: computed once from what the agent is, the profile and
+ * the configuration of that moment, and stored. Two conversations share a key only where a scope or a link says so.
+ */
+
+import { unreachable } from "../errors.ts";
+import type { SessionKey } from "../ids.ts";
+import type { AgentDescriptor } from "./descriptor.ts";
+import { type IdentityLinks, isCanonicalName, linkedName } from "./identity-links.ts";
+import { exactPart, keyPart, normalizeAccountId, normalizeAgentId, notReserved, setApart } from "./key-part.ts";
+
+/** How direct messages are kept apart: not at all, by person, by channel and person, by account as well. */
+export const DM_SCOPES = ["main", "per-peer", "per-channel-peer", "per-account-channel-peer"] as const;
+export type DmScope = (typeof DM_SCOPES)[number];
+export type PeerKind = "dm" | "group" | "channel";
+
+export interface ParsedAgentSessionKey {
+  readonly agentId: string;
+  readonly rest: string;
+}
+
+/** `agent:main:…` → `{ agentId: "main", rest: "…" }`; null for any other text. The rest keeps its case. */
+export function parseAgentSessionKey(sessionKey: string | undefined | null): ParsedAgentSessionKey | null {
+  const [first, agentId, ...rest] = (sessionKey ?? "").trim().split(":").filter(Boolean);
+  if (first !== "agent" || agentId === undefined || rest.length === 0) return null;
+  return { agentId, rest: rest.join(":") };
+}
+
+/** Whether a key is a subagent's, in its full form or without the profile in front. */
+export function isSubagentSessionKey(sessionKey: string | undefined | null): boolean {
+  const isSubagent = (text: string): boolean => text.toLowerCase().startsWith("subagent:");
+  const raw = (sessionKey ?? "").trim();
+  return isSubagent(raw) || isSubagent(parseAgentSessionKey(raw)?.rest ?? "");
+}
+
+export const DEFAULT_MAIN_KEY = "main";
+
+/** The key of a profile's main conversation. */
+export function buildAgentMainSessionKey(params: { agentId: string; mainKey?: string | null }): string {
+  const main = notReserved(keyPart(params.mainKey ?? "")) || DEFAULT_MAIN_KEY;
+  return `agent:${normalizeAgentId(params.agentId)}:${main}`;
+}
+
+export interface PeerSessionKeyParams {
+  readonly agentId: string;
+  readonly mainKey?: string | null;
+  readonly channel: string;
+  readonly accountId?: string | null;
+  /** Absent: `dm`. */
+  readonly peerKind?: PeerKind | null;
+  readonly peerId?: string | null;
+  readonly identityLinks?: IdentityLinks;
+  /** Absent: `main`. */
+  readonly dmScope?: DmScope;
+  readonly threadId?: string | number | null;
+  /** How the key names the thread; `topic` for forums that call it so. */
+  readonly threadWord?: "thread" | "topic";
+}
+
+/** The key of a conversation with a peer: a direct message by its scope, a group or a channel always of its own. */
+export function buildAgentPeerSessionKey(params: PeerSessionKeyParams): string {
+  return withThread(peerKey(params), params.threadId, params.threadWord);
+}
+
+function peerKey(params: PeerSessionKeyParams): string {
+  const base = `agent:${normalizeAgentId(params.agentId)}`;
+  const channel = notReserved(keyPart(params.channel)) || "unknown";
+  const kind = params.peerKind ?? "dm";
+  if (kind !== "dm") return `${base}:${channel}:${kind}:${keyPart(params.peerId ?? "") || "unknown"}`;
+  const peer = dmPeer(params);
+  const scope = params.dmScope ?? "main";
+  if (peer === "") return buildAgentMainSessionKey(params);
+  switch (scope) {
+    case "main":
+      return buildAgentMainSessionKey(params);
+    case "per-peer":
+      return `${base}:dm:${peer}`;
+    case "per-channel-peer":
+      return `${base}:${channel}:dm:${peer}`;
+    case "per-account-channel-peer":
+      return `${base}:${channel}:${notReserved(normalizeAccountId(params.accountId))}:dm:${peer}`;
+    default:
+      return unreachable(scope, "dm scope");
+  }
+}
+
+/** The person behind a direct message: by a link's name, or by the channel's id. */
+function dmPeer({ identityLinks, channel, peerId }: PeerSessionKeyParams): string {
+  const id = peerId ?? "";
+  const linked = linkedName(identityLinks, channel, id);
+  if (linked !== undefined) return keyPart(linked);
+  return apart(keyPart(id), isCanonicalName(identityLinks, id));
+}
+
+/** Somebody who only happens to be called as a linked person is, is not that person. */
+const apart = (peer: string, namesake: boolean): string => (namesake && peer !== "" ? setApart(peer) : peer);
+
+/** The key of a thread inside a conversation; the conversation's own key where there is no thread. */
+export function withThread(
+  base: string,
+  threadId?: string | number | null,
+  word: "thread" | "topic" = "thread",
+): string {
+  const thread = keyPart(threadId ?? "");
+  return thread === "" ? base : `${base}:${word}:${thread}`;
+}
+
+/** The key of the conversation a thread belongs to; null where the key is no thread's. */
+export function resolveThreadParentSessionKey(sessionKey: string | undefined | null): string | null {
+  // Greedy: what stands before the last marker.
+  const parent = /^(.+):(?:thread|topic):/is.exec((sessionKey ?? "").trim())?.[1]?.trim();
+  return parent || null;
+}
+
+/** What the configuration says about people's conversations. */
+export interface KeyScoping {
+  /** How people other than the owner are kept apart. Absent: `per-channel-peer`. */
+  readonly dmScope?: DmScope;
+  readonly mainKey?: string;
+  readonly identityLinks?: IdentityLinks;
+  /** The owner's own accounts, each `channel:id`. The terminal is always one. */
+  readonly ownerAccounts?: readonly string[];
+}
+
+export const DEFAULT_DM_SCOPE: DmScope = "per-channel-peer";
+
+/** Whoever sits at the terminal of a home can read all of it. */
+const OWNER_CHANNEL = "terminal";
+/** Users of the API are names their caller chose: kept apart always, and by case too. */
+const API_CHANNEL = "api";
+
+/** The address of an agent, for all seven kinds. */
+export function sessionKeyOf(descriptor: AgentDescriptor, profile: string, scoping: KeyScoping = {}): SessionKey {
+  return keyText(descriptor, profile, scoping) as SessionKey;
+}
+
+function keyText(descriptor: AgentDescriptor, profile: string, scoping: KeyScoping): string {
+  const base = `agent:${normalizeAgentId(profile)}`;
+  switch (descriptor.type) {
+    case "user":
+      return userKey(descriptor, profile, scoping);
+    case "cron":
+      return `cron:${exactPart(descriptor.id)}`;
+    case "heartbeat":
+      return `${base}:heartbeat`;
+    case "system":
+      return `${base}:system:${exactPart(descriptor.tag)}`;
+    case "subagent":
+      return `${base}:subagent:${exactPart(descriptor.id)}`;
+    case "swarm":
+      return `${base}:swarm:${notReserved(exactPart(descriptor.id))}:${exactPart(descriptor.contact)}`;
+    case "permanent":
+      return `${base}:permanent:${keyPart(descriptor.name) || exactPart(descriptor.name)}`;
+    default:
+      return unreachable(descriptor, "descriptor");
+  }
+}
+
+type UserDescriptor = Extract<AgentDescriptor, { type: "user" }>;
+
+function userKey(user: UserDescriptor, profile: string, scoping: KeyScoping): string {
+  const { connector, userId, channelId, accountId, threadId } = user;
+  const peerKind = user.peerKind ?? "dm";
+  const { mainKey, identityLinks } = scoping;
+  const common = { agentId: profile, channel: connector, accountId, mainKey, identityLinks, threadId };
+  if (peerKind !== "dm") return buildAgentPeerSessionKey({ ...common, peerKind, peerId: channelId });
+  if (isOwner(user, scoping.ownerAccounts)) return withThread(buildAgentMainSessionKey(common), threadId);
+  if (connector.trim().toLowerCase() === API_CHANNEL) return withThread(apiKey(userId, profile, scoping), threadId);
+  const dmScope = scoping.dmScope ?? DEFAULT_DM_SCOPE;
+  // Without an id it goes by its channel: an empty one would lead into the owner's conversation.
+  const peerId = userId.trim() || channelId.trim() || "unknown";
+  return buildAgentPeerSessionKey({ ...common, peerKind, peerId, dmScope });
+}
+
+function apiKey(userId: string, profile: string, { identityLinks }: KeyScoping): string {
+  const linked = linkedName(identityLinks, API_CHANNEL, userId);
+  const user =
+    linked === undefined ? apart(exactPart(userId), isCanonicalName(identityLinks, userId)) : keyPart(linked);
+  return `agent:${normalizeAgentId(profile)}:${API_CHANNEL}:dm:${user}`;
+}
+
+/** Whether a direct message comes from one of the owner's own accounts. */
+export function isOwner(user: Pick<UserDescriptor, "connector" | "userId">, accounts: readonly string[] = []): boolean {
+  const channel = user.connector.trim().toLowerCase();
+  if (channel === OWNER_CHANNEL) return true;
+  const id = user.userId.trim();
+  return accounts.some((account) => {
+    const at = account.indexOf(":");
+    if (at < 1 || account.slice(0, at).trim().toLowerCase() !== channel) return false;
+    const own = account.slice(at + 1).trim();
+    return own !== "" && (channel === API_CHANNEL ? own === id : own.toLowerCase() === id.toLowerCase());
+  });
+}

@@ -1,0 +1,61 @@
+/**
+ * An agent's mutable record (`state.json`). A field is written by one owner; the record is always spread and never
+ * rebuilt from a list of fields, so that what this program does not know is kept.
+ */
+import { z } from "zod";
+import { CorruptDataError } from "../errors.ts";
+import { permissionsSchema } from "../message/permissions.ts";
+import { sessionEntryFields } from "./session-entry.ts";
+
+export const STATE_VERSION = 1;
+
+const tokenSizeSchema = z.looseObject({
+  input: z.number(),
+  output: z.number(),
+  cacheRead: z.number(),
+  cacheWrite: z.number(),
+  total: z.number(),
+});
+export type TokenSize = z.infer<typeof tokenSizeSchema>;
+
+export const agentStateSchema = z.looseObject({
+  version: z.literal(STATE_VERSION),
+  createdAt: z.number().int(),
+  updatedAt: z.number().int(),
+  /** When a person's message was last answered in this session: what daily and idle resets look at. */
+  lastInteractionAt: z.number().int().optional(),
+  /** The last inference, as the provider counted it. */
+  tokens: z.looseObject({ provider: z.string(), model: z.string(), size: tokenSizeSchema }).nullable(),
+  /** Counted up over the agent's life: provider → model → numbers the provider reported, never estimates. */
+  stats: z.record(z.string(), z.record(z.string(), tokenSizeSchema)),
+  providerId: z.string().nullable(),
+  permissions: permissionsSchema.optional(),
+  /** The tools an agent has at most: those of the one that started it, where it speaks as somebody else. */
+  inheritedTools: z.array(z.string()).optional(),
+  ...sessionEntryFields,
+});
+export type AgentState = z.infer<typeof agentStateSchema>;
+
+export const freshState = (at: number): AgentState => ({
+  version: STATE_VERSION,
+  createdAt: at,
+  updatedAt: at,
+  tokens: null,
+  stats: {},
+  providerId: null,
+});
+
+/** Reads a stored state. A state of a newer version is refused: writing it back would lose what it holds. */
+export function parseState(value: unknown, where: string): AgentState {
+  const version = (value as { version?: unknown } | null)?.version;
+  if (typeof version === "number" && version > STATE_VERSION) {
+    throw new CorruptDataError(`The state in ${where} has version ${version}; this program knows ${STATE_VERSION}.`, {
+      hint: "Use the newer program that wrote it. Nothing was changed.",
+    });
+  }
+  const result = agentStateSchema.safeParse(value);
+  if (result.success) return result.data;
+  throw new CorruptDataError(`The state in ${where} is not valid: ${z.prettifyError(result.error)}`, {
+    hint: "The file was left as it is. Restore it from a backup.",
+  });
+}

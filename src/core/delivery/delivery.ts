@@ -1,0 +1,78 @@
+/**
+ * A delivery is something owed to somebody outside. It is committed before it is sent, and ends `sent`, `suppressed`,
+ * `failed` or `unconfirmed`, never silently (L5); it appears at most once outside (L12).
+ */
+import { z } from "zod";
+import type { AgentId, DeliveryId, RunId } from "../ids.ts";
+
+/** Where a reply goes. An address is atomic: taken whole from the message it answers, never merged field by field. */
+export const deliveryContextSchema = z
+  .object({
+    channel: z.string().trim().min(1).optional(),
+    accountId: z.string().trim().min(1).optional(),
+    to: z.string().trim().min(1).optional(),
+    threadId: z.union([z.string().trim().min(1), z.number().int()]).optional(),
+  })
+  .readonly();
+export type DeliveryContext = z.infer<typeof deliveryContextSchema>;
+
+export const payloadSchema = z
+  .object({
+    text: z.string().optional(),
+    mediaUrl: z.string().optional(),
+    mediaUrls: z.array(z.string()).optional(),
+    replyToId: z.string().optional(),
+    isError: z.boolean().optional(),
+    /** The trigger's slot it was owed for, which is told how it ended. No channel is told of it. */
+    slot: z.object({ jobId: z.string(), slot: z.string() }).readonly().optional(),
+  })
+  .readonly();
+export type Payload = z.infer<typeof payloadSchema>;
+
+/**
+ * What a channel can tell about a send that was interrupted. `idempotent`: sending again under the same id shows it once.
+ * `reconcilable`: the channel can be asked whether it arrived. `ambiguous`: nobody can know; it is listed as unconfirmed.
+ */
+export const sendingClassSchema = z.enum(["idempotent", "reconcilable", "ambiguous"]);
+export type SendingClass = z.infer<typeof sendingClassSchema>;
+
+export const deliveryStateSchema = z.enum(["pending", "sending", "sent", "suppressed", "failed", "unconfirmed"]);
+export type DeliveryState = z.infer<typeof deliveryStateSchema>;
+
+/** What is written when a delivery is owed. `part` counts the pieces of one split text, each a row of its own (M16). */
+export interface NewDelivery {
+  readonly id: DeliveryId;
+  readonly agentId: AgentId;
+  readonly runId?: RunId;
+  readonly target: DeliveryContext;
+  readonly payload: Payload;
+  readonly createdAt: number;
+  /** Set where it ends at once: a silent reply, a duplicate, nobody to send it to. */
+  readonly ended?: { readonly state: "suppressed" | "failed"; readonly reason: string };
+}
+
+export interface Delivery extends NewDelivery {
+  /** The store's own order; deliveries to one target are sent in it (M17). */
+  readonly n: number;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  /** The node that last began to send it. */
+  readonly node?: number;
+  /** Not before this time. */
+  readonly nextAt: number;
+  readonly endedAt?: number;
+  readonly reason?: string;
+  /** What the channel called it once sent. */
+  readonly receipt?: string;
+}
+
+/**
+ * An address as text, the same for the same address: what the store keeps, and what orders deliveries. Those to one key
+ * are sent one after the other; a failing head blocks only its own key (M17).
+ */
+export function targetKey({ channel, accountId, to, threadId }: DeliveryContext): string {
+  return JSON.stringify({ channel, accountId, to, threadId });
+}
+
+/** A delivery's id: the run that owes it and its place among that run's deliveries, so that a retried step makes no second one. */
+export const deliveryId = (runId: RunId, ordinal: number): DeliveryId => `${runId}.${ordinal}` as DeliveryId;

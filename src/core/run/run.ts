@@ -1,0 +1,151 @@
+/**
+ * A run is one pass of model and tools over the messages it took, until the agent rests. Its record is written at every
+ * step, so that a run without an end can be found and continued from its last committed step.
+ */
+import { z } from "zod";
+import type { SystemPromptReport } from "../agent/system-prompt-report.ts";
+import { deliveryContextSchema, type Payload } from "../delivery/delivery.ts";
+import { usageSchema } from "../history/entry.ts";
+import type { AgentId, RunId, SessionId } from "../ids.ts";
+import { runWishesSchema } from "../message/run-overrides.ts";
+import { triggerSchema } from "../message/trigger.ts";
+import type { CompactResult } from "./compact-result.ts";
+
+export const laneSchema = z.enum(["main", "subagent", "cron", "nested"]);
+export type Lane = z.infer<typeof laneSchema>;
+
+/** `safe`: may be executed again after a crash. `never`: its outcome is then recorded as unknown (L4). */
+export const replayPolicySchema = z.enum(["safe", "never"]);
+export type ReplayPolicy = z.infer<typeof replayPolicySchema>;
+
+/** A tool call of the step in progress. `intended` is committed before execution, `done` with its result. */
+export const callRecordSchema = z.looseObject({
+  callId: z.string(),
+  name: z.string(),
+  arguments: z.record(z.string(), z.unknown()),
+  replay: replayPolicySchema,
+  state: z.enum(["asked", "intended", "done"]),
+});
+export type CallRecord = z.infer<typeof callRecordSchema>;
+
+export const runOutcomeSchema = z.enum(["ok", "error", "aborted", "timeout", "lost"]);
+export type RunOutcome = z.infer<typeof runOutcomeSchema>;
+
+export const runErrorKindSchema = z.enum([
+  "context_overflow",
+  "compaction_failure",
+  "role_ordering",
+  "model",
+  "tool_limit",
+  "timeout",
+  "attempts",
+  "budget",
+  "internal",
+]);
+export type RunErrorKind = z.infer<typeof runErrorKindSchema>;
+
+/** What a run's record keeps beside its columns. */
+export const runBodySchema = z.looseObject({
+  lane: laneSchema,
+  /** The node that works on it, or did when it was last heard of. */
+  node: z.number().int().optional(),
+  /** Nodes that went silent over it without a step, and their leases then; taken off again where one proves alive (M13). */
+  blamed: z.array(z.object({ node: z.number().int(), leaseUntil: z.number() })).optional(),
+  /** Sequences of the messages it took, in order. */
+  seqs: z.array(z.number().int()),
+  /** Those of them that became part of another's prompt. */
+  merged: z.array(z.number().int()).optional(),
+  /** When a person last wrote what this run works on; absent where no person did. */
+  humanAt: z.number().int().optional(),
+  /** Who wrote it, as `connector:id`; absent where the channel names nobody. */
+  person: z.string().optional(),
+  /** Where its answer goes: the delivery context of the message that caused it, whole. */
+  delivery: deliveryContextSchema.optional(),
+  replyToId: z.string().optional(),
+  wishes: runWishesSchema.optional(),
+  /** What made the message it works on, where no person did: the job or hook and its slot (M22). */
+  trigger: triggerSchema.optional(),
+  calls: z.array(callRecordSchema),
+  /** Model calls made so far; bounded by the iteration limit. */
+  iterations: z.number().int(),
+  /** Deliveries owed so far; the next one's ordinal. */
+  deliveries: z.number().int(),
+  usage: usageSchema.optional(),
+  /** The place of its last line in history, when it has ended. */
+  lastPos: z.number().int().optional(),
+  sentTexts: z.array(z.string()).optional(),
+  sentTargets: z.array(deliveryContextSchema).optional(),
+  /** What was done to make room in the context, each at most once in a run. */
+  room: z.array(z.enum(["summary", "truncate", "images", "prune"])).optional(),
+  /** A run whose only work is to compact, as a person asked. */
+  compact: z.object({ instructions: z.string().optional() }).optional(),
+  /** A silent run in which the agent writes down what matters before its context is compacted. */
+  memoryFlush: z.boolean().optional(),
+  error: z.object({ kind: runErrorKindSchema, message: z.string() }).optional(),
+  stopReason: z.string().optional(),
+});
+export type RunBody = z.infer<typeof runBodySchema>;
+
+export interface RunRecord {
+  readonly id: RunId;
+  readonly agentId: AgentId;
+  readonly sessionId: SessionId;
+  readonly state: "open" | "ended";
+  /** Counts starts without a newly committed step in between: 1, 2, 3, then the run fails visibly (M13). */
+  readonly attempt: number;
+  /** Counts committed steps. */
+  readonly step: number;
+  readonly startedAt: number;
+  readonly endedAt?: number;
+  readonly outcome?: RunOutcome;
+  /** Set by whoever wants the run to end; read by every step's commit (M9). */
+  readonly abort?: AbortMark;
+  readonly body: RunBody;
+}
+
+export interface AbortMark {
+  readonly reason: "person" | "interrupt" | "reset" | "stop" | "timeout";
+  readonly at: number;
+}
+
+/** What a caller gets when a run has ended. Every field is always there or stated as absent. */
+export interface RunResult {
+  readonly runId: RunId;
+  readonly agentId: AgentId;
+  readonly outcome: RunOutcome;
+  readonly payloads: readonly Payload[];
+  readonly meta: RunMeta;
+  readonly didSendViaMessagingTool: boolean;
+  readonly messagingToolSentTexts: readonly string[];
+  readonly messagingToolSentTargets: readonly z.infer<typeof deliveryContextSchema>[];
+}
+
+export interface RunMeta {
+  readonly durationMs: number;
+  readonly aborted: boolean;
+  readonly agentMeta?: AgentMeta;
+  /** What the prompt of its last model call was made of. */
+  readonly systemPromptReport?: SystemPromptReport;
+  readonly error?: { readonly kind: RunErrorKind; readonly message: string };
+  readonly stopReason?: string;
+  /** Of a run that was asked to compact. */
+  readonly compaction?: CompactResult;
+  readonly pendingToolCalls: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly arguments: Readonly<Record<string, unknown>>;
+  }[];
+}
+
+export interface AgentMeta {
+  readonly sessionId: SessionId;
+  readonly provider: string;
+  readonly model: string;
+  readonly usage?: {
+    readonly input?: number;
+    readonly output?: number;
+    readonly cacheRead?: number;
+    readonly cacheWrite?: number;
+    readonly total?: number;
+  };
+}

@@ -1,0 +1,514 @@
+/**
+ * One agent at work on this node: takes what waits, runs, and rests. At most one of these lives per agent and node, and
+ * the store lets only the owner commit, so an agent has one live run on any number of nodes (L2, L3).
+ */
+
+import { parseDescriptor } from "../../core/agent/descriptor.ts";
+import { parseState } from "../../core/agent/state.ts";
+import { CorruptDataError, errorText, RookeryError } from "../../core/errors.ts";
+import type { AgentId, RunId } from "../../core/ids.ts";
+import type { Message } from "../../core/message/message.ts";
+import type { Lane } from "../../core/run/run.ts";
+import type { Owner } from "../../core/store/change.ts";
+import { measureContext } from "../runs/fit-context.ts";
+import { Place } from "../runs/lanes.ts";
+import { failRun, runLoop } from "../runs/loop.ts";
+import { Attempts } from "../runs/recovery/attempts.ts";
+import { resumeRun } from "../runs/recovery/resume.ts";
+import { Holding, LostHolding } from "../runtime/agent-lease.ts";
+import type { LiveRun } from "../runtime/live-run.ts";
+import { stopOf } from "../subagents/tree.ts";
+import type { ActorHost } from "./actor-host.ts";
+import { BackgroundCompaction } from "./background-compaction.ts";
+import { removeForGood, windDown } from "./drain-stopped-inbox.ts";
+import { answerAboutChildren, beginFresh, recordSilent, resetSession, settle, settleStop } from "./inbox-steps.ts";
+import { InboxView } from "./inbox-view.ts";
+import { isFlushDue, openFlush } from "./memory-flush.ts";
+import { changeSettings } from "./sessions/change-settings.ts";
+import { describeAgent } from "./sessions/describe-agent.ts";
+import { goBack } from "./sessions/go-back.ts";
+import { laneOf, type RunChoice, steerInto, takeRun } from "./take.ts";
+
+export class Actor {
+  readonly #host: ActorHost;
+  readonly agentId: AgentId;
+  #epoch: number;
+  #holding: Holding | undefined;
+  #run: LiveRun | undefined;
+  #queued: { readonly runId: RunId; abort(): void } | undefined;
+  #working: Promise<void> | undefined;
+  #again = false;
+  /** A fault of our own, which would come back, made us read the agent anew: that counts as a crash does (M13). */
+  #faulted = false;
+  /** Whether what is found waiting or under way is given up (`restore: "discard"`). */
+  #discards: boolean;
+  #failures = 0;
+  /** When the last run ended here; what had come before that had to wait for it. */
+  #busyUntil: number | undefined;
+  /** Ends the wait for quiet. */
+  #stir: (() => void) | undefined;
+  #place: Place | undefined;
+  /** Lets the next suspect go on, where this agent's run is one (M13). */
+  #cleared: (() => void) | undefined;
+  /** A run was refused because the agent, or one above it, was stopped. */
+  #stopped = false;
+  readonly #inbox: InboxView;
+  readonly #background = new BackgroundCompaction();
+  readonly #attempts: Attempts;
+  #flushWaits = false;
+
+  constructor(host: ActorHost, agentId: AgentId, epoch: number) {
+    this.#host = host;
+    this.agentId = agentId;
+    this.#epoch = epoch;
+    this.#inbox = new InboxView(host, agentId);
+    this.#attempts = new Attempts(host.ports);
+    this.#discards = host.restore === "discard" && host.restoring();
+  }
+
+  get run(): LiveRun | undefined {
+    return this.#run;
+  }
+  /** When the last run ended here. */
+  get busyUntil(): number | undefined {
+    return this.#busyUntil;
+  }
+  /** A run that still waits for a lane. */
+  get queued(): { readonly runId: RunId; abort(): void } | undefined {
+    return this.#queued;
+  }
+  /** The claim under which the agent is ours. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+  get idle(): boolean {
+    return this.#working === undefined;
+  }
+  get working(): Promise<void> | undefined {
+    return this.#working;
+  }
+  /** Whether its context is being summarised in the background: it is better not forgotten now. */
+  get summarising(): boolean {
+    return this.#background.busy;
+  }
+
+  /** Something was posted, or the agent was claimed (again). `waits`: all that waits, where the one who wakes us knows. */
+  wake(epoch: number, waits?: Message): void {
+    this.#stir?.();
+    this.#inbox.known(this.#working ? undefined : waits);
+    this.#epoch = Math.max(this.#epoch, epoch);
+    this.#again = true;
+    if (this.#run && this.#holding) void this.#inbox.lookAtArrivals(this.#run, this.#holding.state);
+    if (this.#working) return;
+    this.#working = this.#work().finally(() => {
+      this.#working = undefined;
+      if (this.#again && !this.#host.draining()) this.wake(this.#epoch);
+      else this.#claimForContext();
+    });
+  }
+
+  /** Sets the current run aside at its next step. */
+  drain(): void {
+    this.#stir?.();
+    this.#background.stop();
+    this.#run?.end("drain");
+  }
+
+  /** What a commit in the name of the active run says of itself. */
+  get asOwner(): Owner | undefined {
+    if (!this.#run || !this.#holding) return undefined;
+    const { agentId, node, epoch, sessionId } = this.#holding;
+    return { agentId, node, epoch, sessionId, run: this.#run.guard() };
+  }
+
+  /** Waits for another agent without holding a place that agent may need (M11): neither in a lane nor among suspects. */
+  async outsideLane<T>(wait: Promise<T>): Promise<T> {
+    // Whatever becomes of it is told by the one who awaits it below.
+    wait.catch(() => undefined);
+    await this.#provenHarmless();
+    return this.#place ? this.#place.without(wait) : wait;
+  }
+
+  /** A run that was cut off before and has come as far as waiting is not what killed the node: that is progress (M13). */
+  async #provenHarmless(): Promise<void> {
+    const [run, holding] = [this.#run, this.#holding];
+    if (run && holding && run.attempt > 1) {
+      const { id: runId, body } = run;
+      await holding.commit({ site: "waits", ops: [{ op: "run.step", runId, body }], run: run.guard() });
+      run.stepped(body);
+    }
+    this.#cleared?.();
+  }
+
+  /** The agent is no longer ours: the model and the tools are told to stop, nothing is committed. */
+  lose(): void {
+    this.#stir?.();
+    this.#background.stop();
+    this.#run?.end("lost");
+  }
+
+  /** Between two steps: a summary that was written meanwhile is appended, what may be steered is taken into the run. */
+  async #between(holding: Holding, run: LiveRun): Promise<void> {
+    await this.#background.append(this.#host.ports, holding, run);
+    for (const question of await this.#inbox.questions()) {
+      await answerAboutChildren(this.#host.ports, holding, question);
+      this.#settled([question]);
+    }
+    const messages = await this.#inbox.steerable(run);
+    if (messages.length > 0) await steerInto(this.#host.ports, holding, run, messages);
+  }
+
+  async #work(): Promise<void> {
+    const { ports } = this.#host;
+    while (this.#again && !this.#host.draining()) {
+      this.#again = false;
+      try {
+        while (!this.#host.draining() && (await this.#next(await this.#hold()))) this.#failures = 0;
+      } catch (error) {
+        this.#holding = undefined;
+        this.#run = undefined;
+        // Not ours, or claimed anew since: if somebody woke us meanwhile, the next look tells which.
+        if (error instanceof LostHolding && error.refused === "fenced") continue;
+        if (error instanceof LostHolding && error.refused === "stopped") {
+          this.#stopped = true;
+          this.#again = true;
+          continue;
+        }
+        // What the store keeps as JSON and is none is as corrupt as what has the wrong shape.
+        if (error instanceof CorruptDataError || error instanceof SyntaxError) {
+          this.#host.degraded(this.agentId, errorText(error));
+          return;
+        }
+        // What was committed without our knowing may owe something.
+        this.#host.rescan();
+        if (!(error instanceof LostHolding)) {
+          // A fault that would come back for ever counts as a crash does (M13); one that passes by itself does not.
+          if (!(error instanceof RookeryError && error.retryable)) this.#faulted = true;
+          ports.log.error("an agent stumbled and is read anew", { agent: this.agentId, error: errorText(error) });
+        }
+        this.#failures += 1;
+        const wait = Math.min(50 * 2 ** this.#failures, 30_000);
+        await new Promise<void>((resolve) => ports.clock.after(wait, resolve));
+        this.#again = true;
+      }
+    }
+  }
+
+  /** What we hold of the agent: kept while it is true, read from the store otherwise. */
+  async #hold(): Promise<Holding> {
+    const { ports, node } = this.#host;
+    const held = this.#holding;
+    if (held && !held.released && held.epoch === this.#epoch) return held;
+    // Claimed again right after we gave it back: nobody was in between, so what is in memory still holds.
+    if (held?.released && held.epoch + 1 === this.#epoch) {
+      this.#holding = held.renewed({ node, epoch: this.#epoch });
+      return this.#holding;
+    }
+    this.#holding = undefined;
+    const record = await ports.store.agent(this.agentId);
+    if (record?.node !== node)
+      throw new LostHolding("fenced", `Agent ${this.agentId} is held by node ${record?.node}.`);
+    parseDescriptor(record.descriptor, `agent ${this.agentId}`);
+    parseState(record.state, `agent ${this.agentId}`);
+    this.#epoch = record.epoch;
+    this.#holding = new Holding(ports, record, { node, epoch: record.epoch });
+    return this.#holding;
+  }
+
+  /** Does one thing. False where there is nothing left to do and the agent was given back. */
+  async #next(holding: Holding): Promise<boolean> {
+    const { ports } = this.#host;
+    // Whatever comes before the next choice may take what waits.
+    if (holding.runId || this.#stopped || holding.record.stopped) this.#inbox.known(undefined);
+    if (holding.runId) {
+      await this.#resume(holding, holding.runId);
+      return !holding.released;
+    }
+    this.#faulted = false;
+    if (this.#stopped || holding.record.stopped) {
+      const wound = await windDown(ports, holding);
+      if (wound.is === "settled") return this.#settled(wound.messages);
+      if (wound.is === "removing") {
+        await removeForGood(holding, wound.stops, wound.reason);
+        this.#holding = undefined;
+        this.#host.settled(wound.stops, undefined);
+        return false;
+      }
+      this.#stopped = false;
+      // The mark in memory is not the one in the store.
+      if (wound.is === "free" && holding.record.stopped) {
+        this.#holding = undefined;
+        return true;
+      }
+    }
+    if (await this.#background.append(ports, holding)) return true;
+    const { choice, messages, seen, now } = await this.#inbox.choose(holding, this.#busyUntil);
+    if (this.#discards && (await this.#discard(holding, messages))) return true;
+    this.#discards = false;
+    switch (choice.act) {
+      case "rest":
+        // Only where the context is in memory: nobody reads a history to find that nothing is to be done.
+        if (holding.size && (await this.#flush(holding))) return !holding.released;
+        return this.#release(holding);
+      case "wait":
+        await this.#quietUntil(choice.until);
+        return true;
+      case "reset":
+        this.#background.stop();
+        await resetSession(ports, holding, choice.message);
+        return this.#settled([choice.message]);
+      case "record":
+        await recordSilent(ports, holding, choice.messages);
+        return this.#settled(choice.messages);
+      case "stop":
+        // A stop may be for good: then everything else that waits goes first.
+        if ((await ports.store.agent(this.agentId))?.stopped?.removing) {
+          this.#stopped = true;
+          return true;
+        }
+        await settleStop(ports, holding, choice.message);
+        return this.#settled([choice.message]);
+      case "settle":
+        await this.#settle(holding, choice.message, choice.reason);
+        return this.#settled([choice.message]);
+      case "run":
+        if (this.#isStale(holding, choice.messages, now)) {
+          this.#background.stop();
+          await beginFresh(ports, holding);
+          return true;
+        }
+        if (choice.messages[0]?.body.kind !== "compact" && (await this.#flush(holding))) return !holding.released;
+        return this.#take(holding, choice, seen);
+    }
+  }
+
+  /** Waits as part of the work, so that nobody takes the agent for idle: for a time, or until something stirs. */
+  async #quiet(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const cancel = this.#host.ports.clock.after(ms, resolve);
+      this.#stir = () => {
+        cancel();
+        resolve();
+      };
+    });
+    this.#stir = undefined;
+  }
+
+  /** The same however much arrives meanwhile, which is looked at then; only what overtakes ends it before. */
+  async #quietUntil(until: number): Promise<void> {
+    const { clock } = this.#host.ports;
+    for (let left = until - clock.now(); left > 0; left = until - clock.now()) {
+      await this.#quiet(left);
+      if (this.#host.draining() || until <= clock.now() || (await this.#inbox.overtaken())) return;
+    }
+  }
+
+  /** Whether a person's message finds a session that should have ended by itself meanwhile. */
+  #isStale({ record, state }: Holding, messages: readonly Message[], now: number): boolean {
+    const last = state.lastInteractionAt;
+    if (last === undefined || !messages.some(({ body }) => body.kind === "user")) return false;
+    return this.#host.isStale({ ...record, state }, last, now);
+  }
+
+  /** A command that needs no run. */
+  async #settle(holding: Holding, message: Message, reason: string): Promise<void> {
+    const { ports } = this.#host;
+    if (message.body.kind === "setting") return changeSettings(ports, holding, message);
+    if (message.body.kind === "describe") return describeAgent(ports, holding, message);
+    if (message.body.kind === "subagents") return answerAboutChildren(ports, holding, message);
+    if (message.body.kind !== "branch") return settle(ports, holding, "settle", [message], "recorded", reason);
+    // What is being summarised is perhaps no longer on the way.
+    this.#background.stop();
+    await goBack(ports, holding, message);
+    // The tip is elsewhere now: what is in memory of the context is read anew.
+    this.#holding = undefined;
+  }
+
+  #settled(messages: readonly Message[]): true {
+    this.#host.settled(messages, undefined);
+    return true;
+  }
+
+  /** Gives the agent back. Refused where a message came in between: then there is more to do (M3). */
+  async #release(holding: Holding): Promise<boolean> {
+    const { results } = await holding.commit({ site: "release", ops: [{ op: "agent.release" }] });
+    const [release] = results;
+    holding.released = release?.op === "agent.release" && release.released;
+    // Something came in that we have not seen: a message, or a commit we had given up. It is read anew (M2).
+    if (!holding.released) this.#holding = undefined;
+    return !holding.released;
+  }
+
+  /** A place in a lane; a wait for another agent gives it back for as long as it lasts (M11). */
+  async #enter(lane: Lane, signal?: AbortSignal): Promise<Place | undefined> {
+    const { lanes } = this.#host;
+    const slot = await lanes.enter(lane, signal);
+    this.#place = slot && new Place(lanes, lane, slot);
+    return this.#place;
+  }
+
+  async #take(holding: Holding, choice: RunChoice, seen: number): Promise<boolean> {
+    const { ports } = this.#host;
+    // The run may have been promised to somebody under its id when its message was posted.
+    const runId = choice.messages.find(({ asRun }) => asRun !== undefined)?.asRun ?? (ports.ids.uuid() as RunId);
+    const queued = new AbortController();
+    this.#queued = { runId, abort: () => queued.abort() };
+    const place = await this.#enter(laneOf(holding), queued.signal);
+    this.#queued = undefined;
+    try {
+      if (this.#host.draining()) return false;
+      if (!place) {
+        // Aborted while it waited for a lane: its messages never run.
+        const reason = `run ${runId} was aborted before it began`;
+        await settle(ports, holding, "abort.queued", choice.messages, "aborted", reason);
+        return this.#settled(choice.messages);
+      }
+      // More came while it waited for a lane: what is taken is decided anew, a reset may go first.
+      const looked = this.#again ? await this.#inbox.choose(holding, this.#busyUntil) : { choice, seen };
+      const now = looked.choice;
+      // What runs next may not be what the run was meant for.
+      if (now.act !== "run" || now.messages[0]?.asRun !== choice.messages[0]?.asRun) return true;
+      const run = await takeRun(ports, holding, runId, now, looked.seen).catch((error) => {
+        // A reset came between the look and the commit, or a commit that was given up came in late after all: what there is
+        // to do is read and decided anew (M10, M2).
+        if (!(error instanceof LostHolding) || error.refused !== "conflict") throw error;
+        this.#holding = undefined;
+        return undefined;
+      });
+      if (!run) return true;
+      this.#inbox.taken();
+      if (now.dropped.length > 0) this.#settled(now.dropped.map(({ message }) => message));
+      await this.#drive(holding, run);
+      return !holding.released;
+    } finally {
+      place?.leave();
+    }
+  }
+
+  async #drive(holding: Holding, run: LiveRun): Promise<void> {
+    this.#run = run;
+    this.#inbox.runBegins();
+    // What came while the run was being opened is looked at once more, now that the run can be ended.
+    if (this.#again) void this.#inbox.lookAtArrivals(run, holding.state);
+    if (this.#host.draining()) run.end("drain");
+    try {
+      const exit = await runLoop(this.#host.ports, holding, run, () => this.#between(holding, run));
+      this.#busyUntil = this.#host.ports.clock.now();
+      if (exit.kind === "ended") {
+        const { agentId } = this;
+        this.#host.settled(
+          run.body.seqs.map((seq) => ({ agentId, seq })),
+          exit.result,
+        );
+        await this.#afterRest(holding);
+      }
+    } finally {
+      this.#run = undefined;
+      this.#inbox.runEnded();
+    }
+  }
+
+  /** A silent turn in which the agent writes down what matters, where its context will soon be compacted. */
+  async #flush(holding: Holding): Promise<boolean> {
+    const { ports } = this.#host;
+    const measured = await measureContext(ports, holding);
+    if (!isFlushDue(ports, holding, measured)) return false;
+    const place = await this.#enter(laneOf(holding));
+    try {
+      if (this.#host.draining()) return false;
+      const run = await openFlush(ports, holding, ports.ids.uuid() as RunId, measured.limits.memoryFlush);
+      await this.#drive(holding, run);
+      return true;
+    } finally {
+      place?.leave();
+    }
+  }
+
+  /** A run has ended: what its context needs is begun now, while nobody waits for it. */
+  async #afterRest(holding: Holding): Promise<void> {
+    const { ports } = this.#host;
+    if (this.#host.draining()) return;
+    try {
+      const measured = await measureContext(ports, holding);
+      this.#flushWaits = isFlushDue(ports, holding, measured);
+      if (!this.#flushWaits) await this.#background.start(ports, holding, measured, () => this.#claimForContext());
+    } catch (error) {
+      ports.log.warn("could not look after a context", { agent: this.agentId, error: errorText(error) });
+    }
+  }
+
+  /** A flush or a summary waits and nobody works: the agent is claimed for it. Whoever works finds it by himself. */
+  #claimForContext(): void {
+    if (!this.idle || this.#host.draining() || !(this.#flushWaits || this.#background.isReady)) return;
+    this.#flushWaits = false;
+    this.#host.claim(this.agentId);
+  }
+
+  /** A run without an end: goes on from its last step, fails visibly after too many crashes, or is discarded. */
+  async #resume(holding: Holding, runId: RunId): Promise<void> {
+    const { ports, suspects } = this.#host;
+    const record = await ports.store.run(runId);
+    if (!record) throw new CorruptDataError(`Agent ${this.agentId} names the run ${runId}, which is not there.`);
+    // Somebody else worked on it and went away, or it was we and our own fault. What the store alone is to blame for is neither.
+    const counted = record.body.node !== holding.node || this.#faulted;
+    this.#faulted = false;
+    const leave = counted && record.attempt > 1 ? await suspects.enter() : undefined;
+    this.#cleared = leave;
+    const place = await this.#enter(record.body.lane);
+    try {
+      const same = { attempt: record.attempt, blamed: record.body.blamed ?? [] };
+      const count = counted && !record.body.paused ? await this.#attempts.count(record, holding.node) : same;
+      if ("waitMs" in count) {
+        // Nobody stands behind it meanwhile: neither the next suspect nor who waits for a place.
+        place?.leave();
+        leave?.();
+        this.#faulted = record.body.node === holding.node;
+        await this.#quiet(count.waitMs);
+        return;
+      }
+      const run = await resumeRun(ports, holding, record, count);
+      if (this.#discards && counted) {
+        const message = "The program was restarted; unfinished work is not taken up again (restore: discard).";
+        await failRun(ports, holding, run, { kind: "internal", message });
+        return;
+      }
+      if (run.attempt > ports.settings.maxAttempts) {
+        const message = `This could not be finished: the program stopped ${ports.settings.maxAttempts} times while working on it.`;
+        await failRun(ports, holding, run, { kind: "attempts", message });
+        const { agentId } = this;
+        this.#host.settled(
+          run.body.seqs.map((seq) => ({ agentId, seq })),
+          undefined,
+        );
+        return;
+      }
+      // Nothing begins any more under a stop, not even what a crash interrupted (M20).
+      if (await stopOf(ports.store, holding.record)) run.end("stop");
+      // A reset or a stop may have been accepted before the crash.
+      void this.#inbox.lookAtArrivals(run, holding.state);
+      // The suspect is cleared by its first new step, or by its end.
+      const stop =
+        leave &&
+        ports.events.listen((event) => {
+          if (event.runId === runId && (event.type === "step" || event.type === "end")) leave();
+        });
+      try {
+        await this.#drive(holding, run);
+      } finally {
+        stop?.();
+      }
+    } finally {
+      place?.leave();
+      leave?.();
+      this.#cleared = undefined;
+    }
+  }
+
+  /** `restore: "discard"`: what waited when the program started is not taken up; it leaves a trace. */
+  async #discard(holding: Holding, waiting: readonly Message[]): Promise<boolean> {
+    const old = waiting.filter((message) => message.acceptedAt < this.#host.startedAt);
+    if (old.length === 0) return false;
+    await settle(this.#host.ports, holding, "discard", old, "discarded", "restore: discard");
+    return this.#settled(old);
+  }
+}

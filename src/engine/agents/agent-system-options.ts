@@ -1,0 +1,61 @@
+/** What an agent system is told when it is made: its name among the nodes, its limits, and what others decide for it. */
+
+import type { Config } from "../../config/config-schema.ts";
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { SendPolicy } from "../../core/agent/send-policy.ts";
+import type { Budgets } from "../budgets/spender.ts";
+import type { OutboxOptions, OutboxPorts } from "../outbox/outbox.ts";
+import type { LaneSizes } from "../runs/lanes.ts";
+import type { RunPorts, RunSettings } from "../runtime/run-ports.ts";
+import type { SubagentSettings } from "../subagents/settings.ts";
+import type { AwaitEnds } from "./answers.ts";
+import type { AddressOf, HostOptions } from "./connector-host.ts";
+import type { InheritsParent } from "./sessions/thread-fork.ts";
+
+export interface AgentSystemOptions {
+  readonly nodeName: string;
+  /** Absent: alone on this store. */
+  readonly leaseMs?: number;
+  readonly pollMs?: number;
+  readonly restore?: "resume" | "discard";
+  readonly lanes?: LaneSizes;
+  readonly runs?: Partial<RunSettings>;
+  readonly outbox?: Partial<Omit<OutboxOptions, "node">>;
+  /** Agents kept in memory while they rest. */
+  readonly warm?: number;
+  readonly voice: RunPorts["voice"];
+  /** What may be spent on models. Absent: nothing is limited. */
+  readonly budgets?: Budgets;
+  readonly limits?: RunPorts["limits"];
+  /** How large contexts may be. Absent: the defaults, whatever the model. */
+  readonly contextLimits?: RunPorts["contextLimits"];
+  /** Which conversation a connector's message belongs to. Absent: one per person or group and channel, profile `main`. */
+  readonly address?: AddressOf;
+  /** The system agents there are. Absent: whatever tag is written to. */
+  readonly systemTags?: readonly string[];
+  readonly isOwner?: HostOptions["isOwner"];
+  /** The words that begin a new session. */
+  readonly resetTriggers?: readonly string[];
+  /** Whether threads begin with their parent conversation's context. Default: all do. */
+  readonly inheritsParent?: InheritsParent;
+  readonly sendPolicy?: SendPolicy;
+  /** Whether a session is to end by itself before the next message. Default: never. */
+  readonly isStale?: (agent: AgentRecord, lastInteractionAt: number, now: number) => boolean;
+  /** How messages are treated that arrive while a run is active. Default: one run each, in order. */
+  readonly queue?: Config["queue"];
+  readonly subagents?: Partial<SubagentSettings>;
+  readonly elsewhere?: AwaitEnds;
+  /** What others have to say at certain points of a run, beside children's reports; see `RunPorts`. */
+  readonly hooks?: Pick<RunPorts, "alsoAtEnd" | "alsoAtSettle" | "replyOf" | "sessionFor"> &
+    Pick<OutboxPorts, "alsoAtDelivered">;
+}
+
+/** Without a configuration every message gets a run of its own, at once and in order; nothing is ever dropped. */
+export const PLAIN_QUEUE: Config["queue"] = {
+  mode: "queue",
+  debounceMs: 0,
+  cap: Number.MAX_SAFE_INTEGER,
+  drop: "old",
+  dedupe: "message-id",
+  byChannel: {},
+};

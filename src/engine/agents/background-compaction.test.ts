@@ -1,0 +1,192 @@
+import { describe, expect, it } from "vitest";
+import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
+import { SUMMARY_SYSTEM_PROMPT } from "../context/compaction/summary-prompt.ts";
+import {
+  failure,
+  gate,
+  lastText,
+  type ModelCall,
+  Nest,
+  type NestOptions,
+  type Reply,
+  stall,
+} from "./engine.test-kit.ts";
+
+const isSummaryCall = ({ request }: ModelCall): boolean => request.system === SUMMARY_SYSTEM_PROMPT;
+const SUMMARY = "## Goal\nto test\n\n## Progress\n- done\n\n## Original Request\nx\n\n## Early Progress\ny";
+const said = (text: string): Reply => ({ content: [{ type: "text", text }], usage: undefined });
+const words = (n: number): string => "word ".repeat(n);
+
+/** A window of 1,000 tokens, nothing reserved: warning at 750, critical at 900. */
+const limits: ContextLimits = {
+  ...DEFAULT_CONTEXT_LIMITS,
+  contextWindow: 1_000,
+  reserveTokens: 0,
+  reserveTokensFloor: 0,
+  memoryFlush: { ...DEFAULT_CONTEXT_LIMITS.memoryFlush, enabled: false },
+};
+
+const open = ({ limits: own, ...options }: NestOptions & { limits?: Partial<ContextLimits> } = {}): Promise<Nest> =>
+  Nest.open({ ...options, system: { contextLimits: () => ({ ...limits, ...own }), ...options.system } });
+
+const compactions = async (nest: Nest) => (await nest.entries()).filter(({ type }) => type === "compaction");
+
+/** Talks until the warning limit is passed and the critical one is not: turns of about 150 tokens. */
+async function talk(nest: Nest, turns = 5): Promise<void> {
+  for (let n = 1; n <= turns; n++) await nest.tell(`q${n} ${words(60)}`);
+}
+const writer = (summary: (call: ModelCall) => Reply | Promise<Reply>) => (call: ModelCall) =>
+  isSummaryCall(call) ? summary(call) : said(lastText(call.request).length > 2 ? words(60) : "ok");
+
+describe("a context at its warning limit", () => {
+  it("is summarised after rest, and the summary appended while nobody works", async () => {
+    const nest = await open({ script: writer(() => said(SUMMARY)) });
+    await talk(nest);
+    expect(await compactions(nest)).toMatchObject([{ details: { reason: "background", kind: "summary" } }]);
+    expect((await nest.runs()).every(({ outcome }) => outcome === "ok")).toBe(true);
+    const agent = await nest.store.agent(await nest.agentId());
+    expect(agent).toMatchObject({ state: { compactionCount: 1 } });
+    expect(agent?.node).toBeUndefined();
+    await nest.tell("next");
+    expect(nest.sentBytes.at(-1)).toContain("to test");
+  });
+
+  it("keeps nobody waiting: a message that comes meanwhile is answered, and the summary appended behind it", async () => {
+    const hold = gate<Reply>();
+    const nest = await open({ script: writer((call) => stall(call, hold.promise)) });
+    await talk(nest);
+    expect(await compactions(nest)).toEqual([]);
+    await nest.tell("short");
+    expect(nest.shown()).toHaveLength(6);
+    hold.open(said(SUMMARY));
+    await nest.settle();
+    const [compaction] = await compactions(nest);
+    expect(compaction).toMatchObject({ details: { reason: "background" } });
+    await nest.tell("after");
+    const sent = nest.sentBytes.at(-1) ?? "";
+    expect(sent).toContain("to test");
+    expect(sent).toContain("short");
+  });
+
+  it("has it appended between two steps of a run that is under way", async () => {
+    const summary = gate<Reply>();
+    const tool = gate<string>();
+    const nest = await open({
+      tools: { work: { execute: () => tool.promise } },
+      script: (call) => {
+        if (isSummaryCall(call)) return stall(call, summary.promise);
+        if (lastText(call.request) === "work" && call.request.messages.at(-1)?.role === "user")
+          return { call: [{ name: "work" }] };
+        return said(words(60));
+      },
+    });
+    await talk(nest);
+    await nest.tell("work");
+    summary.open(said(SUMMARY));
+    await nest.settle();
+    expect(await compactions(nest)).toEqual([]);
+    tool.open("done");
+    await nest.settle();
+    const entries = await nest.entries();
+    const at = entries.findIndex(({ type }) => type === "compaction");
+    expect(entries[at - 1]).toMatchObject({ role: "tool" });
+    expect(entries[at + 1]).toMatchObject({ role: "assistant" });
+    expect(nest.sentBytes.at(-1)).toContain("to test");
+    expect(nest.shown()).toHaveLength(6);
+  });
+
+  it("has it thrown away where a reset came meanwhile", async () => {
+    const hold = gate<Reply>();
+    const nest = await open({ script: writer(() => hold.promise) });
+    await talk(nest);
+    await nest.send({ kind: "reset", by: "person" });
+    await nest.settle();
+    hold.open(said(SUMMARY));
+    await nest.settle();
+    await nest.tell("fresh");
+    expect(await compactions(nest)).toEqual([]);
+    expect(JSON.parse(nest.sentBytes.at(-1) ?? "[]")).toHaveLength(1);
+  });
+
+  it("has it thrown away where the context was compacted otherwise meanwhile", async () => {
+    const hold = gate<Reply>();
+    let asked = 0;
+    const nest = await open({ script: writer((call) => (++asked === 1 ? stall(call, hold.promise) : said(SUMMARY))) });
+    await talk(nest);
+    await nest.send({ kind: "compact" });
+    await nest.settle();
+    hold.open(said(`${SUMMARY} too late`));
+    await nest.settle();
+    await nest.tell("next");
+    expect(await compactions(nest)).toMatchObject([{ details: { reason: "manual" } }]);
+    expect(nest.logged("info")).toContain("a background summary was thrown away: the context is another one now");
+  });
+
+  it("is begun again at the next rest after a crash, and by nobody before", async () => {
+    const nest = await open({ script: writer((call) => stall(call, new Promise(() => {}))) });
+    await talk(nest);
+    const asked = nest.requests.length;
+    nest.script = writer(() => said(SUMMARY));
+    await nest.restart();
+    expect(nest.requests.length).toBe(asked);
+    await nest.tell("x");
+    expect(await compactions(nest)).toHaveLength(1);
+  });
+
+  it("is not tried again at once where the summary came to nothing", async () => {
+    let asked = 0;
+    const nest = await open({
+      script: writer(() => {
+        asked += 1;
+        return failure("request");
+      }),
+    });
+    await talk(nest);
+    await nest.tell("x");
+    await nest.tell("y");
+    expect(asked).toBe(1);
+  });
+
+  it("has at most one summary under way, and none after the program was told to end", async () => {
+    let asked = 0;
+    let stopped = 0;
+    const nest = await open({
+      script: writer((call) => {
+        asked += 1;
+        call.signal.addEventListener("abort", () => {
+          stopped += 1;
+        });
+        return stall(call, new Promise(() => {}));
+      }),
+    });
+    await talk(nest);
+    await nest.tell("x");
+    expect(asked).toBe(1);
+    await nest.drain();
+    expect(stopped).toBe(1);
+  });
+
+  it.each(["before", "after"] as const)("survives a crash %s the summary is appended", async (moment) => {
+    const nest = await open({ script: writer(() => said(SUMMARY)) });
+    nest.fate = (change) => (change.site === "compact.rest" ? `die-${moment}` : "go");
+    await talk(nest);
+    expect(nest.alive).toBe(false);
+    await nest.restart();
+    expect(await compactions(nest)).toHaveLength(moment === "after" ? 1 : 0);
+    await nest.tell("next");
+    expect(await compactions(nest)).toHaveLength(1);
+  });
+
+  it("is not summarised in the background where a budget limits its agent: nobody could reserve", async () => {
+    let asked = 0;
+    const nest = await open({
+      script: writer(() => {
+        asked += 1;
+        return said(SUMMARY);
+      }),
+      system: { budgets: { limitsFor: () => ({ agent: { tokens: 1_000_000 } }), dayOf: () => "2026-01-05" } },
+    });
+    await talk(nest);
+    expect(asked).toBe(0);
+  });
+});

@@ -1,0 +1,167 @@
+/**
+ * Summarises an agent's context in the background, at the warning limit (M15): it starts after rest, holds no lane and blocks
+ * no take. What it wrote is appended between steps or at rest, and only if the last compaction and marker are still those it
+ * started from; otherwise it is thrown away. At most one at a time; a crash forgets it, and the next rest starts it again.
+ */
+import { limitedScopes } from "../../core/budget/budget.ts";
+import { errorText } from "../../core/errors.ts";
+import type { SessionId } from "../../core/ids.ts";
+import { describeCompaction } from "../context/compaction/describe-compaction.ts";
+import {
+  type Candidate,
+  keepOf,
+  makesProgress,
+  type Standing,
+  type Summarised,
+  summaryCandidate,
+} from "../context/compaction/make-compaction.ts";
+import { baseOf, type CompactionPlan, planCompaction } from "../context/compaction/plan-compaction.ts";
+import { appendCompaction } from "../runs/append-compaction.ts";
+import { type Measured, measureContext } from "../runs/fit-context.ts";
+import { summarise } from "../runs/summarise.ts";
+import { type Holding, LostHolding } from "../runtime/agent-lease.ts";
+import type { LiveRun } from "../runtime/live-run.ts";
+import type { RunPorts } from "../runtime/run-ports.ts";
+
+interface Prepared {
+  readonly plan: CompactionPlan;
+  readonly said: Summarised;
+  readonly sessionId: SessionId;
+}
+
+/** After one that came to nothing, by how much of the limit the context must grow before it is tried again. */
+const GROWN_SHARE = 0.05;
+
+export class BackgroundCompaction {
+  #working: AbortController | undefined;
+  #prepared: Prepared | undefined;
+  /** How large the context was when the last one came to nothing. */
+  #vainAt: number | undefined;
+
+  /** Whether something is being written, or was and waits to be appended. */
+  get busy(): boolean {
+    return this.#working !== undefined || this.#prepared !== undefined;
+  }
+  get isReady(): boolean {
+    return this.#prepared !== undefined;
+  }
+
+  /** Begins where the context has reached its warning limit. `ready` is told when something waits to be appended. */
+  async start(ports: RunPorts, holding: Holding, measured: Measured, ready: () => void): Promise<void> {
+    const { limits, thresholds, tokens, overhead } = measured;
+    if (this.busy || !limits.enabled || tokens < thresholds.warning) return;
+    if (this.#vainAt !== undefined && tokens < this.#vainAt + thresholds.emergency * GROWN_SHARE) return;
+    // What is limited must be reserved, and only the owner of a run can: the run compacts by itself before it is too late.
+    const budget = ports.budgets?.limitsFor(holding.record);
+    if (budget && limitedScopes(budget).length > 0) return;
+    const { agentId, sessionId } = holding;
+    const working = new AbortController();
+    this.#working = working;
+    try {
+      const path = await holding.path();
+      const standing: Standing = { agentId, path, tokens, overhead, at: ports.clock.now(), reason: "background" };
+      const planned = planCompaction(agentId, path, keepOf(standing, thresholds.keepRecent));
+      if ("refused" in planned) return this.#vain(working, tokens);
+      const { system: _system, report: _report, ...choice } = await ports.voice(holding.record);
+      void this.#write(
+        ports,
+        { agentId, sessionId, choice, plan: planned.plan, contextWindow: limits.contextWindow },
+        working,
+        tokens,
+      )
+        .then((isReady) => {
+          if (isReady) ready();
+        })
+        .catch((error) => ports.log.warn("a background summary failed", { agent: agentId, error: errorText(error) }));
+    } catch (error) {
+      this.#vain(working, tokens);
+      ports.log.warn("a background summary could not be begun", { agent: agentId, error: errorText(error) });
+    }
+  }
+
+  async #write(
+    ports: RunPorts,
+    about: Omit<Parameters<typeof summarise>[1], "signal" | "patienceMs"> & { readonly sessionId: SessionId },
+    working: AbortController,
+    tokens: number,
+  ): Promise<boolean> {
+    const patienceMs = ports.settings.timeoutMs;
+    const cancel = ports.clock.after(patienceMs, () => working.abort());
+    const outcome = await summarise(ports, { ...about, signal: working.signal, patienceMs }).finally(cancel);
+    // Stopped meanwhile: whoever did so has forgotten it.
+    if (this.#working !== working) return false;
+    if (!outcome.ok) {
+      this.#vain(working, tokens);
+      ports.log.info("a background summary came to nothing", { agent: about.agentId, why: outcome.reason });
+      return false;
+    }
+    this.#working = undefined;
+    this.#prepared = { plan: about.plan, said: outcome.said, sessionId: about.sessionId };
+    return true;
+  }
+
+  #vain(working: AbortController, tokens: number): void {
+    if (this.#working === working) this.#working = undefined;
+    this.#vainAt = tokens;
+  }
+
+  /**
+   * Appends what was written, between two steps of a run or at rest. False where there was nothing, or where it is thrown
+   * away. Throws `LostHolding` as any commit.
+   */
+  async append(ports: RunPorts, holding: Holding, run?: LiveRun): Promise<boolean> {
+    const prepared = this.#prepared;
+    if (!prepared) return false;
+    this.#prepared = undefined;
+    const made = await this.#candidate(ports, holding, prepared, run);
+    if (!made) return false;
+    try {
+      await appendCompaction(ports, holding, made, run && { run, body: run.body });
+    } catch (error) {
+      // The run is about to end by a mark: what was written is still good at rest, if nothing else came.
+      if (error instanceof LostHolding && error.refused === "aborted") this.#prepared = prepared;
+      throw error;
+    }
+    this.#vainAt = undefined;
+    const what = describeCompaction(made.entry);
+    ports.log.info("the context was compacted", { agent: holding.agentId, what });
+    if (run) {
+      const about = { agentId: run.agentId, runId: run.id, attempt: run.attempt, step: run.step };
+      ports.events.emit(about, { type: "compaction_end", compacted: true, text: what });
+    }
+    return true;
+  }
+
+  async #candidate(
+    ports: RunPorts,
+    holding: Holding,
+    { plan, said, sessionId }: Prepared,
+    run: LiveRun | undefined,
+  ): Promise<Candidate | undefined> {
+    const path = await holding.path();
+    const base = baseOf(path);
+    const isSame = base.marker === plan.base.marker && base.compaction === plan.base.compaction;
+    const isThere = path.some(({ id }) => id === plan.firstKeptEntryId);
+    if (!isSame || !isThere || holding.sessionId !== sessionId) {
+      ports.log.info("a background summary was thrown away: the context is another one now", {
+        agent: holding.agentId,
+      });
+      return undefined;
+    }
+    const { agentId } = holding;
+    const { tokens, overhead } = await measureContext(ports, holding, run?.body.wishes);
+    const at = ports.clock.now();
+    const standing: Standing = { agentId, path, tokens, overhead, at, reason: "background", runId: run?.id };
+    const made = summaryCandidate(standing, plan, said);
+    if (makesProgress(made)) return made;
+    this.#vainAt = tokens;
+    return undefined;
+  }
+
+  /** Forgets what is under way and what waits. */
+  stop(): void {
+    this.#working?.abort();
+    this.#working = undefined;
+    this.#prepared = undefined;
+  }
+}

@@ -1,0 +1,101 @@
+/** What connectors call: a person's message or command becomes a posting to the agent of that conversation. */
+import { type Addressed, type Conversation, userDescriptor } from "../../core/agent/address.ts";
+import { isOwner as isOwnerByDefault } from "../../core/agent/session-key.ts";
+import { messageId } from "../../core/ids.ts";
+import type { IncomingMessage } from "../../core/message/incoming-message.ts";
+import type { Source } from "../../core/message/message.ts";
+import type { Accepted, Connector, ConnectorHost } from "../../core/ports/connector.ts";
+import type { AcceptResult } from "../inbox/accept.ts";
+import type { Posting } from "./message-ingress.ts";
+
+type Post = (posting: Posting) => Promise<AcceptResult>;
+
+/** Whose conversation a message belongs to. */
+export type AddressOf = (incoming: Conversation) => Pick<Addressed, "descriptor"> & Partial<Addressed>;
+
+const byDescriptor: AddressOf = (incoming) => ({ descriptor: userDescriptor(incoming) });
+
+export interface HostOptions {
+  readonly address?: AddressOf;
+  /** Whether somebody is the owner; default: whoever sits at the terminal. */
+  readonly isOwner?: (sender: Pick<Conversation, "connector" | "userId">) => boolean;
+  readonly resetTriggers?: readonly string[];
+}
+
+export const ONLY_THE_OWNER_TEXT = "⚙️ Only the owner may use /send.";
+
+export function hostFor(
+  connector: Pick<Connector, "name" | "replayHorizonMs">,
+  post: Post,
+  { address: addressOf = byDescriptor, isOwner = isOwnerByDefault, resetTriggers }: HostOptions = {},
+): ConnectorHost {
+  const common = (incoming: Omit<IncomingMessage, "text">) => ({
+    to: addressOf(incoming),
+    delivery: incoming.delivery,
+    source: sourceOf(incoming),
+    replayHorizonMs: connector.replayHorizonMs,
+  });
+  return {
+    ...(resetTriggers ? { resetTriggers } : {}),
+    async accept(incoming) {
+      const { text, files, replyToId, userId, senderName, queue } = incoming;
+      return told(
+        await post({
+          ...common(incoming),
+          body: {
+            kind: "user",
+            text,
+            sender: { id: userId, ...(senderName ? { name: senderName } : {}) },
+            ...(files ? { files: [...files] } : {}),
+            ...(replyToId ? { replyToId } : {}),
+            ...(queue ? { queue } : {}),
+          },
+        }),
+      );
+    },
+    async command(incoming) {
+      const { command } = incoming;
+      if (command.name === "stop") return told(await post({ ...common(incoming), body: { kind: "stop" } }));
+      if (command.name === "compact") {
+        const { instructions } = command;
+        const body = { kind: "compact", ...(instructions ? { instructions } : {}) } as const;
+        return told(await post({ ...common(incoming), body }));
+      }
+      if (command.name === "subagents") {
+        return told(await post({ ...common(incoming), body: { kind: "subagents", command: command.text } }));
+      }
+      if (command.name === "queue") {
+        return told(await post({ ...common(incoming), body: { kind: "setting", queue: command.settings } }));
+      }
+      if (command.name === "send") {
+        const change = isOwner(incoming) ? { patch: { sendPolicy: command.policy } } : { refused: ONLY_THE_OWNER_TEXT };
+        return told(await post({ ...common(incoming), body: { kind: "setting", ...change } }));
+      }
+      const reset = await post({ ...common(incoming), body: { kind: "reset", by: "person" } });
+      if (!command.text) return told(reset);
+      // What follows the command is a person's message like any other, the first of the new session. A hand-in that is
+      // cut off in between is repeated by the channel: the reset is then recognised, and the text is not lost.
+      const first = common(incoming);
+      const source = { ...first.source, messageId: `${incoming.messageId}#text` };
+      const body = { kind: "user", text: command.text, sender: { id: incoming.userId } } as const;
+      return told(await post({ ...first, source, body }));
+    },
+  };
+}
+
+function told(result: AcceptResult): Accepted {
+  if (result.status === "stale") return result;
+  return { status: result.status, agentId: result.agentId, messageId: messageId(result.agentId, result.seq) };
+}
+
+function sourceOf(incoming: Omit<IncomingMessage, "text">): Source {
+  const { connector, accountId, channelId, messageId: id, revision, sentAt } = incoming;
+  return {
+    connector,
+    channelId,
+    messageId: id,
+    ...(accountId ? { accountId } : {}),
+    ...(revision === undefined ? {} : { revision }),
+    ...(sentAt === undefined ? {} : { sentAt }),
+  };
+}

@@ -1,0 +1,83 @@
+/** Puts together what is under way and what is stuck, from indexes only. Reads, changes nothing, and tells no texts. */
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import { labelOf } from "../../core/agent/descriptor.ts";
+import type { BusyAgent, Diagnosis } from "../../core/agent/diagnosis.ts";
+import type { AgentId } from "../../core/ids.ts";
+import type { Ports } from "../../core/ports/ports.ts";
+import type { Lanes } from "../runs/lanes.ts";
+import type { WhatWaits } from "./run-tracking.ts";
+
+const LISTED = 50;
+const NEXT = 3;
+
+export interface DiagnosisParts {
+  readonly ports: Pick<Ports, "store" | "clock">;
+  readonly lanes: Pick<Lanes, "counts">;
+  readonly degraded: ReadonlyMap<AgentId, string>;
+  whatWaits(agentId: AgentId): Promise<WhatWaits>;
+}
+
+export async function diagnose({ ports, lanes, degraded, whatWaits }: DiagnosisParts): Promise<Diagnosis> {
+  const { store, clock } = ports;
+  const at = clock.now();
+  const agents = await store.busyAgents({ limit: LISTED + 1 });
+  const busy: BusyAgent[] = [];
+  for (const agent of agents.slice(0, LISTED)) busy.push(await busyAgent(ports, agent, whatWaits, at));
+  const waits = await store.waits({ limit: LISTED });
+  const dead = await store.deliveries({ limit: LISTED, states: ["failed", "unconfirmed"] });
+  const jobs = (await store.jobs()).filter(({ state }) => state.lastStatus === "error").slice(0, LISTED);
+  return {
+    at,
+    busy,
+    more: agents.length > LISTED,
+    lanes: lanes.counts(),
+    waits: waits.map(({ from, to, since }) => ({ from, to, sinceMs: at - since })),
+    deadLetters: dead.map(({ id, agentId, state, reason, target, attempts }) => ({
+      id,
+      agentId,
+      state,
+      ...(reason === undefined ? {} : { reason }),
+      ...(target.channel === undefined ? {} : { channel: target.channel }),
+      attempts,
+    })),
+    degraded: [...degraded].slice(0, LISTED).map(([agentId, reason]) => ({ agentId, reason })),
+    failedJobs: jobs.map(({ id, name, state }) => ({
+      id,
+      name,
+      ...(state.lastError === undefined ? {} : { error: state.lastError }),
+    })),
+  };
+}
+
+async function busyAgent(
+  { store }: DiagnosisParts["ports"],
+  agent: AgentRecord,
+  whatWaits: DiagnosisParts["whatWaits"],
+  at: number,
+): Promise<BusyAgent> {
+  const { id, sessionKey, descriptor, state, runId, node, stopped } = agent;
+  const run = runId && (await store.run(runId));
+  const { waiting } = await whatWaits(id);
+  return {
+    agentId: id,
+    sessionKey,
+    kind: descriptor.type,
+    label: state.label ?? labelOf(descriptor),
+    held: node !== undefined,
+    ...(stopped ? { stopped: stopped.reason } : {}),
+    ...(run
+      ? {
+          run: {
+            id: run.id,
+            forMs: at - run.startedAt,
+            attempt: run.attempt,
+            iterations: run.body.iterations,
+            calls: run.body.calls.map((call) => `${call.name} (${call.state})`),
+            ...(run.abort ? { abort: run.abort.reason } : {}),
+          },
+        }
+      : {}),
+    waiting: agent.waiting,
+    next: waiting.slice(0, NEXT).map(({ kind, acceptedAt, will }) => ({ kind, forMs: at - acceptedAt, will })),
+  };
+}

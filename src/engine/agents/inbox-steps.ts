@@ -1,0 +1,132 @@
+/**
+ * What an agent at rest does with its inbox beside running: each function is one commit. The messages it settles leave the
+ * waiting state in it, with the reason as their trace (L1, M4).
+ */
+
+import { stateAfterReset } from "../../core/agent/state-after-reset.ts";
+import type { NewDelivery } from "../../core/delivery/delivery.ts";
+import type { RunId, SessionId } from "../../core/ids.ts";
+import type { Message } from "../../core/message/message.ts";
+import type { Op, Settlement } from "../../core/store/change.ts";
+import { chain, messageEntries, resetMarker } from "../context/entries.ts";
+import { owe } from "../outbox/create-deliveries.ts";
+import { claiming } from "../runs/act.ts";
+import type { Holding } from "../runtime/agent-lease.ts";
+import type { RunPorts } from "../runtime/run-ports.ts";
+
+export const RESET_TEXT = "Session reset.";
+export const STOPPED_TEXT = "⚙️ Agent was aborted.";
+export const NOTHING_TO_STOP_TEXT = "No active inference to stop.";
+/** What a person reads who stopped children too. */
+export const stoppedText = (children: number): string =>
+  children === 0 ? STOPPED_TEXT : `${STOPPED_TEXT} Stopped ${children} sub-agent${children === 1 ? "" : "s"}.`;
+
+export const settlement = ({ seq }: Message, state: Settlement["state"], reason?: string): Settlement => ({
+  seq,
+  from: "waiting",
+  state,
+  ...(reason ? { reason } : {}),
+});
+
+/** Settles messages that need no run, or never get one: whoever was promised one is told in the same commit. */
+export async function settle(
+  ports: RunPorts,
+  holding: Holding,
+  site: string,
+  messages: readonly Message[],
+  state: Settlement["state"],
+  reason: string,
+): Promise<void> {
+  const settlements = messages.map((message) => settlement(message, state, reason));
+  const also = (await ports.alsoAtSettle?.(holding.record, messages, reason)) ?? [];
+  const ops: Op[] = [{ op: "message.settle", settlements }, ...also.map((op) => claiming(op, holding.node))];
+  const { results } = await holding.commit({ site, ops });
+  ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
+}
+
+/** Silent messages enter history; nobody is woken by them. */
+export async function recordSilent(
+  ports: RunPorts,
+  holding: Holding,
+  messages: readonly Message[],
+  reason = "silent",
+): Promise<void> {
+  const settlements = messages.map((message) => settlement(message, "recorded", reason));
+  const append = chain(ports.ids, holding, messageEntries(messages));
+  await holding.commit({ site: "record", ops: [{ op: "message.settle", settlements }], append });
+}
+
+/** A new session: the marker, the state that belongs to the old one cleared, the person told. */
+export async function resetSession(ports: RunPorts, holding: Holding, message: Message): Promise<void> {
+  if (message.body.kind !== "reset") return;
+  const at = ports.clock.now();
+  const begins = ports.ids.uuid() as SessionId;
+  const append = chain(ports.ids, holding, [resetMarker(begins, at, message.body.text)]);
+  const state = stateAfterReset(holding.state, at);
+  await settleCommand(
+    ports,
+    holding,
+    message,
+    { site: "reset", reason: "reset", text: RESET_TEXT },
+    { append, state, begins },
+  );
+}
+
+/** A new session because the old one has gone stale: at rest, before a person's next message is taken (M10). */
+export async function beginFresh(ports: RunPorts, holding: Holding): Promise<void> {
+  const at = ports.clock.now();
+  const begins = ports.ids.uuid() as SessionId;
+  const append = chain(ports.ids, holding, [resetMarker(begins, at)]);
+  await holding.commit({ site: "reset.stale", ops: [], append, state: stateAfterReset(holding.state, at), begins });
+}
+
+/** A stop: the run it ended is there, or there was none. What the agent has started is stopped in the same commit. */
+export async function settleStop(ports: RunPorts, holding: Holding, message: Message): Promise<void> {
+  const [run] = await ports.store.runs(holding.agentId, { limit: 1 });
+  const ended = run?.outcome === "aborted" && (run.endedAt ?? 0) >= message.acceptedAt;
+  const { ops, stopped } = (await ports.stopChildren?.(holding.record)) ?? { ops: [], stopped: 0 };
+  const reason = ended ? `stopped run ${run.id}` : "no run to stop";
+  const text = ended || stopped > 0 ? stoppedText(stopped) : NOTHING_TO_STOP_TEXT;
+  const also = ops.map((op) => claiming(op, holding.node));
+  await settleCommand(ports, holding, message, { site: "stop", reason, text }, { ops: also });
+}
+
+/** A question about the agent's children: answered at rest, or between two steps of a run. */
+export async function answerAboutChildren(ports: RunPorts, holding: Holding, message: Message): Promise<void> {
+  if (message.body.kind !== "subagents") return;
+  const { command } = message.body;
+  const { text, ops } = (await ports.aboutChildren?.(holding.record, command)) ?? { text: "No children.", ops: [] };
+  const also = ops.map((op) => claiming(op, holding.node));
+  const reason = "children were asked for";
+  await settleCommand(ports, holding, message, { site: "subagents", reason, text }, { ops: also });
+}
+
+type Beside = Partial<Pick<Parameters<Holding["commit"]>[0], "ops" | "append" | "state" | "begins">>;
+
+/** Settles a person's command and owes them a word about it, in one commit. */
+export async function settleCommand(
+  ports: RunPorts,
+  holding: Holding,
+  message: Message,
+  { site, reason, text }: { site: string; reason: string; text: string },
+  beside: Beside = {},
+): Promise<void> {
+  const told = notice(ports, holding, message, text);
+  const ops: Op[] = [
+    ...told.map((delivery): Op => ({ op: "delivery.add", delivery })),
+    { op: "message.settle", settlements: [settlement(message, "recorded", reason)] },
+    ...(beside.ops ?? []),
+  ];
+  const { results } = await holding.commit({ site, ...beside, ops });
+  ports.owed(told, results);
+  ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
+}
+
+function notice(ports: RunPorts, holding: Holding, message: Message, text: string): readonly NewDelivery[] {
+  if (!message.delivery) return [];
+  const { agentId } = holding;
+  // A command is no run; its message's place makes the id of what it owes.
+  const runId = `command-${agentId}-${message.seq}` as RunId;
+  const at = ports.clock.now();
+  return owe({ agentId, runId, ordinal: 0, at, target: message.delivery, connectors: ports.connectors }, { text });
+}

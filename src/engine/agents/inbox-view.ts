@@ -1,0 +1,178 @@
+/**
+ * What an agent at work sees of its inbox: what waits when it rests, and what arrives while a run is active. It reads as little
+ * as the queue's mode allows, and remembers what it has looked at.
+ */
+
+import type { AgentState } from "../../core/agent/state.ts";
+import { errorText } from "../../core/errors.ts";
+import type { AgentId } from "../../core/ids.ts";
+import { isUrgent, type Message } from "../../core/message/message.ts";
+import { type Choice, choose, onArrival, routeKey, steerableNow, type Waiting } from "../inbox/decide.ts";
+import type { Holding } from "../runtime/agent-lease.ts";
+import type { LiveRun } from "../runtime/live-run.ts";
+import type { ActorHost } from "./actor-host.ts";
+
+/** How many waiting messages are looked at first, and in each portion where all must be. */
+const FIRST_LOOK = 8;
+const LOOK_AHEAD = 256;
+
+/** What is to be done, as of `now`. `seen`: the newest message of what was looked at in order. */
+export interface Look {
+  readonly choice: Choice;
+  readonly messages: readonly Message[];
+  readonly seen: number;
+  readonly now: number;
+}
+
+type ViewHost = Pick<ActorHost, "ports" | "queueSettings" | "dedupe">;
+
+export class InboxView {
+  readonly #host: ViewHost;
+  readonly #agentId: AgentId;
+  /** All that waited when the agent was woken from rest; nothing else has come since. */
+  #waits: Message | undefined;
+  /** Messages that may enter the active run at its next step, as was decided when they arrived. */
+  readonly #steerable = new Set<number>();
+  /** Messages that ask what is going on, to be answered at the next step. */
+  readonly #questions = new Set<number>();
+  #lookNext: { readonly run: LiveRun; readonly state: AgentState } | undefined;
+  #looking = false;
+  #seen = 0;
+  /** Something that interrupts waits, perhaps behind much else. */
+  #interrupted = false;
+
+  constructor(host: ViewHost, agentId: AgentId) {
+    this.#host = host;
+    this.#agentId = agentId;
+  }
+
+  /** All that waits, where it is known; undefined where it has to be read. */
+  known(waits: Message | undefined): void {
+    this.#waits = waits;
+  }
+
+  /** What the agent at rest does next. */
+  async choose(holding: Holding, busyUntil: number | undefined): Promise<Look> {
+    const { messages, urgent } = await this.#waiting(holding);
+    const waiting = messages.map((message) => this.#withSettings(message, holding.state));
+    const now = this.#host.ports.clock.now();
+    const choice = choose({ now, waiting, urgent, busyUntil, dedupe: this.#host.dedupe });
+    return { choice, messages, seen: messages.at(-1)?.seq ?? 0, now };
+  }
+
+  /** Whether something waits that goes before everything else. */
+  async overtaken(): Promise<boolean> {
+    return (await this.#host.ports.store.waiting(this.#agentId, { limit: 1, urgent: true })).length > 0;
+  }
+
+  /** What interrupts has its turn. */
+  taken(): void {
+    this.#interrupted = false;
+  }
+
+  runBegins(): void {
+    this.#seen = 0;
+  }
+  runEnded(): void {
+    this.#steerable.clear();
+    this.#questions.clear();
+  }
+
+  /** Looks at what arrived while a run is active. What arrives while it looks is looked at afterwards, all at once. */
+  async lookAtArrivals(run: LiveRun, state: AgentState): Promise<void> {
+    this.#lookNext = { run, state };
+    if (this.#looking) return;
+    this.#looking = true;
+    try {
+      while (this.#lookNext) {
+        const next = this.#lookNext;
+        this.#lookNext = undefined;
+        await this.#look(next.run, next.state);
+      }
+    } finally {
+      this.#looking = false;
+    }
+  }
+
+  /** Some of it ends the run, some may enter it at its next step. */
+  async #look(run: LiveRun, state: AgentState): Promise<void> {
+    try {
+      for (const waiting of await this.#arrivals(state)) {
+        const { state: phase, body } = run;
+        const streaming = phase === "streaming";
+        const compacting = phase === "compacting";
+        const route = routeKey(body.delivery);
+        switch (onArrival(waiting, { streaming, compacting, route, lastSeq: Math.max(...body.seqs) })) {
+          case "end-stop":
+            run.end("person");
+            break;
+          case "end-reset":
+            run.end("reset");
+            break;
+          case "end-interrupt":
+            this.#interrupted = true;
+            run.end("interrupt");
+            break;
+          case "steer":
+            this.#steerable.add(waiting.message.seq);
+            break;
+          case "answer":
+            this.#questions.add(waiting.message.seq);
+            break;
+          case "wait":
+            break;
+        }
+      }
+    } catch (error) {
+      this.#host.ports.log.warn("could not look at what arrived", { agent: this.#agentId, error: errorText(error) });
+    }
+  }
+
+  /** What enters the run before its next step. */
+  async steerable(run: LiveRun): Promise<readonly Message[]> {
+    if (this.#steerable.size === 0) return [];
+    const waiting = await this.#host.ports.store.waiting(this.#agentId, { limit: LOOK_AHEAD });
+    return steerableNow(waiting, routeKey(run.body.delivery), this.#steerable);
+  }
+
+  /** What is answered before the run's next step, each once. */
+  async questions(): Promise<readonly Message[]> {
+    if (this.#questions.size === 0) return [];
+    const waiting = await this.#host.ports.store.waiting(this.#agentId, { limit: LOOK_AHEAD });
+    return waiting.filter(({ seq }) => this.#questions.delete(seq));
+  }
+
+  /** What waits and was not looked at before in this run, and everything urgent. */
+  async #arrivals(state: AgentState): Promise<readonly Waiting[]> {
+    const { store } = this.#host.ports;
+    const fresh = await store.waiting(this.#agentId, { limit: LOOK_AHEAD, afterSeq: this.#seen });
+    const urgent = await store.waiting(this.#agentId, { limit: FIRST_LOOK, urgent: true });
+    this.#seen = Math.max(this.#seen, fresh.at(-1)?.seq ?? 0);
+    return [...urgent, ...fresh].map((message) => this.#withSettings(message, state));
+  }
+
+  #withSettings(message: Message, state: AgentState): Waiting {
+    return { message, settings: this.#host.queueSettings(message, state) };
+  }
+
+  /** What waits: its beginning where the first runs alone and nothing is dropped, otherwise all of it. */
+  async #waiting(holding: Holding): Promise<{ messages: readonly Message[]; urgent: readonly Message[] }> {
+    const { store } = this.#host.ports;
+    const known = this.#waits;
+    this.#waits = undefined;
+    const page = known ? [known] : await store.waiting(this.#agentId, { limit: FIRST_LOOK });
+    const first = page[0];
+    if (!first || page.length < FIRST_LOOK)
+      return { messages: page, urgent: page.filter(({ body }) => isUrgent(body)) };
+    const urgent = await store.waiting(this.#agentId, { limit: FIRST_LOOK, urgent: true });
+    const { mode, cap } = this.#host.queueSettings(first, holding.state);
+    const alone =
+      (mode === "queue" || mode === "steer") && !this.#interrupted && urgent.every(({ body }) => body.kind !== "user");
+    if (alone && ((await store.agent(this.#agentId))?.waiting ?? 0) <= cap) return { messages: page, urgent };
+    const messages = [...page];
+    for (let more = page as readonly Message[]; ; messages.push(...more)) {
+      more = await store.waiting(this.#agentId, { limit: LOOK_AHEAD, afterSeq: messages.at(-1)?.seq });
+      if (more.length === 0) return { messages, urgent };
+    }
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * The memory flush: before its context is compacted, an agent gets one silent turn to write down what matters. Once per
+ * cycle of compaction, counted when it begins, so that one that fails is not tried again for ever; it blocks nothing.
+ */
+
+import type { AgentKind } from "../../core/agent/descriptor.ts";
+import type { AgentState } from "../../core/agent/state.ts";
+import type { MemoryFlushSettings } from "../../core/history/compaction-settings.ts";
+import type { RunId } from "../../core/ids.ts";
+import type { RunBody } from "../../core/run/run.ts";
+import { type Bare, chain } from "../context/entries.ts";
+import { wrapSystemMessage } from "../context/wrap.ts";
+import type { Measured } from "../runs/fit-context.ts";
+import type { Holding } from "../runtime/agent-lease.ts";
+import { LiveRun } from "../runtime/live-run.ts";
+import type { RunPorts } from "../runtime/run-ports.ts";
+import { laneOf } from "./take.ts";
+
+/** People wait for it at most this long. */
+export const FLUSH_SECONDS = 120;
+const NO_REPLY = "NO_REPLY";
+const NO_REPLY_HINT = `If nothing needs to be written down, respond with ${NO_REPLY}.`;
+
+/** What these write down nobody reads later: their work ends with their report. */
+const SHORT_LIVED: ReadonlySet<AgentKind> = new Set(["heartbeat", "cron", "subagent"]);
+
+/** Whether the turn is due now. An agent that has no tool to write with is not asked to. */
+export function isFlushDue(ports: Pick<RunPorts, "tools">, { record }: Holding, measured: Measured): boolean {
+  const { limits, thresholds, tokens } = measured;
+  const { state, descriptor } = record;
+  if (!limits.enabled || !limits.memoryFlush.enabled || SHORT_LIVED.has(descriptor.type)) return false;
+  if (tokens < thresholds.flush || tokens >= thresholds.emergency) return false;
+  if (state.memoryFlushCompactionCount === (state.compactionCount ?? 0)) return false;
+  return ports.tools.list(record).some(({ rights }) => rights.includes("write"));
+}
+
+/** Opens the run, in one commit with the count. Nobody is answered by it: it has no delivery. */
+export async function openFlush(
+  ports: RunPorts,
+  holding: Holding,
+  runId: RunId,
+  { prompt, systemPrompt }: MemoryFlushSettings,
+): Promise<LiveRun> {
+  const at = ports.clock.now();
+  const body: RunBody = {
+    lane: laneOf(holding),
+    node: holding.node,
+    seqs: [],
+    memoryFlush: true,
+    wishes: { extraSystemPrompt: systemPrompt, timeoutSeconds: FLUSH_SECONDS },
+    calls: [],
+    iterations: 0,
+    deliveries: 0,
+  };
+  const text = wrapSystemMessage(prompt.includes(NO_REPLY) ? prompt : `${prompt}\n${NO_REPLY_HINT}`);
+  const entry = {
+    type: "custom_message",
+    role: "user",
+    content: [{ type: "text", text }],
+    hidden: true,
+    timestamp: at,
+  };
+  const state: AgentState = {
+    ...holding.state,
+    memoryFlushAt: at,
+    memoryFlushCompactionCount: holding.state.compactionCount ?? 0,
+    updatedAt: at,
+  };
+  const append = chain(ports.ids, holding, [entry as Bare]);
+  await holding.commit({ site: "flush", ops: [{ op: "run.open", runId, body }], append, state });
+  holding.runId = runId;
+  const { agentId, sessionId } = holding;
+  ports.events.emit({ agentId, runId, attempt: 1, step: 1 }, { type: "start" });
+  return new LiveRun({ id: runId, agentId, sessionId, startedAt: at, step: 1, attempt: 1, body });
+}

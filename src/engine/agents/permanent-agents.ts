@@ -1,0 +1,60 @@
+/**
+ * The permanent agents every prompt lists. Read by kind, never by looking at all agents, and kept for a moment, so that
+ * runs that begin together share one reading; another node's new one is seen when that moment is over.
+ */
+
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { StoreReader } from "../../core/store/store.ts";
+import type { PermanentAgent } from "../context/prompt/system-prompt.ts";
+
+const FRESH_MS = 2_000;
+const PAGE = 100;
+/** More than a prompt can bear; the first made are listed. */
+export const MOST_LISTED = 500;
+
+export interface PermanentAgents {
+  /** Sorted by name. */
+  list(): Promise<readonly PermanentAgent[]>;
+  /** One was made or changed here: the next reading is a new one. */
+  forget(): void;
+}
+
+export function permanentAgentsOf(
+  store: Pick<StoreReader, "agentsOfKind">,
+  clock: Pick<Clock, "monotonic">,
+): PermanentAgents {
+  let known: { readonly at: number; readonly list: Promise<readonly PermanentAgent[]> } | undefined;
+  return {
+    list() {
+      const now = clock.monotonic();
+      if (!known || now - known.at >= FRESH_MS) {
+        const reading = { at: now, list: read(store) };
+        // One that failed is not kept: the next run asks again.
+        reading.list.catch(() => {
+          if (known === reading) known = undefined;
+        });
+        known = reading;
+      }
+      return known.list;
+    },
+    forget() {
+      known = undefined;
+    },
+  };
+}
+
+async function read(store: Pick<StoreReader, "agentsOfKind">): Promise<readonly PermanentAgent[]> {
+  const agents: PermanentAgent[] = [];
+  let last: AgentRecord | undefined;
+  do {
+    const page: readonly AgentRecord[] = await store.agentsOfKind("permanent", { limit: PAGE, after: last?.id });
+    for (const { id, descriptor, stopped } of page) {
+      if (descriptor.type !== "permanent" || stopped) continue;
+      const { name, description, username } = descriptor;
+      agents.push({ id, name, description, ...(username === undefined ? {} : { username }) });
+    }
+    last = page.length < PAGE ? undefined : page.at(-1);
+  } while (last && agents.length < MOST_LISTED);
+  return agents.slice(0, MOST_LISTED).sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
+}

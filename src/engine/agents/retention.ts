@@ -1,0 +1,97 @@
+/**
+ * Prunes what has outlived its limit, a bounded portion at a time with pauses in between, in the background. What has not
+ * ended is kept whatever its age; history is never pruned by itself.
+ */
+
+import { errorText } from "../../core/errors.ts";
+import type { Ports } from "../../core/ports/ports.ts";
+import type { Prunable } from "../../core/store/change.ts";
+
+export interface RetentionLimits {
+  readonly messagesMs: number;
+  readonly deliveriesMs: number;
+  readonly runsMs: number;
+  readonly changesMs: number;
+}
+
+const PORTION = 200;
+const PAUSE_MS = 50;
+const ROUND_MS = 3600_000;
+
+/** Starts the rounds. Returns how to stop them. */
+export function startRetention(
+  ports: Pick<Ports, "store" | "ids" | "clock" | "log">,
+  limits: RetentionLimits,
+): () => void {
+  let stopped = false;
+  let cancel = (): void => {};
+  const pause = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      cancel = ports.clock.after(ms, resolve);
+    });
+  const rounds = async (): Promise<void> => {
+    while (!stopped) {
+      await pause(ROUND_MS);
+      if (stopped) return;
+      try {
+        await pruneRound(ports, limits, () => pause(PAUSE_MS));
+      } catch (error) {
+        ports.log.warn("pruning failed and will be tried again", { error: errorText(error) });
+      }
+    }
+  };
+  void rounds();
+  return () => {
+    stopped = true;
+    cancel();
+  };
+}
+
+/** One walk over everything that is pruned. Tells how many rows went. */
+export async function pruneRound(
+  { store, ids, clock }: Pick<Ports, "store" | "ids" | "clock">,
+  limits: RetentionLimits,
+  pause: () => Promise<void>,
+): Promise<Readonly<Record<Prunable, number>>> {
+  const ages: readonly (readonly [Prunable, number])[] = [
+    ["messages", limits.messagesMs],
+    ["deliveries", limits.deliveriesMs],
+    ["runs", limits.runsMs],
+    ["changes", limits.changesMs],
+    ["slots", limits.runsMs],
+    // A key says itself how long it is kept.
+    ["dedupe", 0],
+  ];
+  const removed: Record<Prunable, number> = { messages: 0, deliveries: 0, runs: 0, changes: 0, slots: 0, dedupe: 0 };
+  for (const [what, age] of ages) {
+    let after: string | undefined;
+    do {
+      const at = clock.now();
+      const result = await store.commit({
+        id: ids.change(),
+        site: "prune",
+        at,
+        ops: [{ op: "prune", what, before: at - age, limit: PORTION, after }],
+      });
+      const [pruned] = result.ok ? result.results : [];
+      if (pruned?.op !== "prune") break;
+      removed[what] += pruned.removed;
+      after = pruned.next;
+      await pause();
+    } while (after !== undefined);
+  }
+  await sweepBudgets({ store, ids, clock }, limits.runsMs);
+  return removed;
+}
+
+/** No call lasts a day: what is still reserved then belongs to a run that nobody can go on with. */
+const LONGEST_CALL_MS = 24 * 3600_000;
+
+async function sweepBudgets(
+  { store, ids, clock }: Pick<Ports, "store" | "ids" | "clock">,
+  keptMs: number,
+): Promise<void> {
+  const at = clock.now();
+  const ops = [{ op: "budget.sweep", reservedBefore: at - LONGEST_CALL_MS, rowsBefore: at - keptMs }] as const;
+  await store.commit({ id: ids.change(), site: "budget.sweep", at, ops });
+}

@@ -1,0 +1,52 @@
+/** What the runs of a node act through: its ports, its settings, and what children and others add to a run's commits. */
+
+import type { Ports } from "../../core/ports/ports.ts";
+import type { Posted } from "../../core/store/change.ts";
+import type { RunEvents } from "../runtime/run-events.ts";
+import { DEFAULT_RUN_SETTINGS, type RunPorts } from "../runtime/run-ports.ts";
+import { answerSubagentsCommand } from "../subagents/chat-command.ts";
+import type { Subagents } from "../subagents/subagents.ts";
+import type { AgentSystemOptions } from "./agent-system-options.ts";
+
+/** For so many leases nodes that fell silent are expected back before a run is failed for them (M13). */
+const SILENT_LEASES = 4;
+
+export interface RunSurroundings {
+  readonly events: RunEvents;
+  readonly subagents: Subagents;
+  owed: RunPorts["owed"];
+  posted(posted: Posted): void;
+}
+
+export function runPortsOf(ports: Ports, options: AgentSystemOptions, around: RunSurroundings): RunPorts {
+  const { hooks, leaseMs = 0 } = options;
+  const { subagents } = around;
+  return {
+    ...ports,
+    settings: { ...DEFAULT_RUN_SETTINGS, silenceMs: SILENT_LEASES * leaseMs, ...options.runs },
+    events: around.events,
+    ...hooks,
+    voice: options.voice,
+    sendPolicy: options.sendPolicy,
+    limits: options.limits,
+    contextLimits: options.contextLimits,
+    // Read each time: they change while the program runs.
+    get budgets() {
+      return options.budgets;
+    },
+    alsoAtEnd: async (agent, run, result, owed) => [
+      ...(await subagents.alsoAtEnd(agent, run, result)),
+      ...((await hooks?.alsoAtEnd?.(agent, run, result, owed)) ?? []),
+    ],
+    alsoAtSettle: async (agent, messages, reason) => [
+      ...(await subagents.alsoAtSettle(agent, messages, reason)),
+      ...((await hooks?.alsoAtSettle?.(agent, messages, reason)) ?? []),
+    ],
+    stopChildren: (agent) => subagents.stopChildren(agent),
+    aboutChildren: (agent, command) => answerSubagentsCommand(ports, subagents, agent, command),
+    owed: around.owed,
+    posted: (posted) => {
+      for (const one of posted) around.posted(one);
+    },
+  };
+}

@@ -1,0 +1,144 @@
+/** Sessions that end by themselves, through the whole engine, on a wall clock that is set to the moments that matter. */
+import { describe, expect, it } from "vitest";
+import { isStale, type ResetConfig, resetPolicyFor } from "../../../core/agent/session-freshness.ts";
+import { channel, gate, lastText, Nest, type Reply, stall } from "../engine.test-kit.ts";
+
+const resetting = (reset: ResetConfig, zone: string) => ({
+  isStale: (agent: Parameters<typeof resetPolicyFor>[0], last: number, now: number) =>
+    isStale(resetPolicyFor(agent, reset), last, now, zone),
+});
+const setTo = (nest: Nest, time: string): void => nest.clock.jump(Date.parse(time) - nest.clock.now());
+
+/** Says one word at each time, and gives the words of each session. */
+async function sessions(reset: ResetConfig, zone: string, times: readonly string[]): Promise<string> {
+  const nest = await Nest.open({ system: resetting(reset, zone) });
+  for (const [n, time] of times.entries()) {
+    setTo(nest, time);
+    await nest.tell(String(n + 1));
+  }
+  const words = (await nest.transcript()).flatMap((line) =>
+    line === "--- reset" ? ["|"] : (line.match(/(?<=^user: ).*/) ?? []),
+  );
+  return words.join(" ");
+}
+
+const DAILY = { mode: "daily", atHour: 4 } as const;
+const IDLE = { mode: "idle", idleMinutes: 60 } as const;
+const BOTH = { mode: "both", atHour: 4, idleMinutes: 60 } as const;
+
+describe("a session ends by itself", () => {
+  it.each<[string, ResetConfig, string, readonly string[], string]>([
+    ["at four, by the zone's clock", DAILY, "Asia/Tokyo", ["2026-05-01T18:59:59Z", "2026-05-01T19:00:00Z"], "1 | 2"],
+    ["not at four of another zone", DAILY, "UTC", ["2026-05-01T18:59:59Z", "2026-05-01T19:00:00Z"], "1 2"],
+    [
+      "when clocks go forward: the night is an hour shorter",
+      DAILY,
+      "Europe/Berlin",
+      ["2026-03-28T20:00Z", "2026-03-29T01:59:59Z", "2026-03-29T02:00Z"],
+      "1 2 | 3",
+    ],
+    [
+      "when clocks go back: the night is an hour longer",
+      DAILY,
+      "Europe/Berlin",
+      ["2026-10-24T20:00Z", "2026-10-25T02:59:59Z", "2026-10-25T03:00Z"],
+      "1 2 | 3",
+    ],
+    [
+      "at an hour that is left out: when clocks jump",
+      { mode: "daily", atHour: 2 },
+      "Europe/Berlin",
+      ["2026-03-29T00:59:59Z", "2026-03-29T01:00Z"],
+      "1 | 2",
+    ],
+    [
+      "at an hour that comes twice: the first time, once",
+      { mode: "daily", atHour: 2 },
+      "Europe/Berlin",
+      ["2026-10-24T23:59:59Z", "2026-10-25T00:00Z", "2026-10-25T01:30Z"],
+      "1 | 2 3",
+    ],
+    [
+      "at midnight, on the other side of the date line",
+      { mode: "daily", atHour: 0 },
+      "Pacific/Auckland",
+      ["2026-06-30T11:59:59Z", "2026-06-30T12:00Z", "2026-07-01T11:59:59Z"],
+      "1 | 2 3",
+    ],
+    [
+      "after an hour of silence, not at its end",
+      IDLE,
+      "UTC",
+      ["2026-05-01T10:00Z", "2026-05-01T11:00Z", "2026-05-01T12:00:00.001Z"],
+      "1 2 | 3",
+    ],
+    [
+      "by silence before the day ends, where both are on",
+      BOTH,
+      "UTC",
+      ["2026-05-01T01:00Z", "2026-05-01T02:30Z", "2026-05-01T03:20Z"],
+      "1 | 2 3",
+    ],
+    [
+      "by the day before silence does, where both are on",
+      BOTH,
+      "UTC",
+      ["2026-05-01T03:50Z", "2026-05-01T04:10Z", "2026-05-01T05:00Z"],
+      "1 | 2 3",
+    ],
+    [
+      "once, however long nobody wrote",
+      BOTH,
+      "UTC",
+      ["2026-05-01T03:50Z", "2026-06-01T04:10Z", "2026-06-01T04:20Z"],
+      "1 | 2 3",
+    ],
+    ["never, where it is off", { mode: "off" }, "UTC", ["2026-05-01T03:50Z", "2027-05-01T04:10Z"], "1 2"],
+  ])("%s", async (_, reset, zone, times, expected) => {
+    expect(await sessions(reset, zone, times)).toBe(expected);
+  });
+
+  it("by the channel's own rule", async () => {
+    const reset: ResetConfig = { ...DAILY, byChannel: { quiet: { mode: "idle", idleMinutes: 10 } } };
+    const nest = await Nest.open({ channels: [channel("test"), channel("quiet")], system: resetting(reset, "UTC") });
+    for (const time of ["2026-05-01T10:00Z", "2026-05-01T10:30Z"]) {
+      setTo(nest, time);
+      for (const on of ["test", "quiet"]) await nest.tell("hi", { on });
+    }
+    expect(await nest.transcript(await nest.agentId("ann", "test"))).not.toContain("--- reset");
+    expect(await nest.transcript(await nest.agentId("ann", "quiet"))).toContain("--- reset");
+  });
+
+  it("and what nobody said is no activity: triggers, silent and system messages", async () => {
+    const nest = await Nest.open({ system: resetting(IDLE, "UTC") });
+    setTo(nest, "2026-05-01T10:00Z");
+    await nest.tell("one");
+    setTo(nest, "2026-05-01T10:50Z");
+    await nest.send({ kind: "trigger", text: "beat", trigger: { type: "heartbeat", id: "h" } });
+    await nest.send({ kind: "system", text: "psst", silent: true });
+    await nest.send({ kind: "system", text: "news" });
+    await nest.settle();
+    setTo(nest, "2026-05-01T11:00:01Z");
+    await nest.tell("two");
+    expect(nest.requests.at(-1)?.messages).toHaveLength(1);
+  });
+
+  it("only when the run that goes on across the hour has rested; what waited begins the new one", async () => {
+    const hold = gate<Reply>();
+    const nest = await Nest.open({
+      system: resetting(DAILY, "UTC"),
+      script: async (call) => (call.n === 2 ? stall(call, hold.promise) : `answer to ${lastText(call.request)}`),
+    });
+    setTo(nest, "2026-05-01T03:50Z");
+    for (const text of ["one", "two", "three"]) await nest.tell(text);
+    setTo(nest, "2026-05-01T04:05Z");
+    hold.open("at last");
+    await nest.settle();
+    expect(await nest.transcript()).toEqual([
+      ...["user: one", "assistant: answer to one", "user: two", "assistant: at last"],
+      ...["--- reset", "user: three", "assistant: answer to three"],
+    ]);
+    expect(nest.shown()).toEqual(["answer to one", "at last", "answer to three"]);
+    expect((await nest.runs()).map(({ outcome }) => outcome)).toEqual(["ok", "ok", "ok"]);
+  });
+});

@@ -1,0 +1,142 @@
+/**
+ * Takes messages out of the inbox into a run, in one commit with the run's opening and what the queue dropped on the way
+ * (M1, M8). A dropped message's line stands in the very prompt that this commit writes.
+ */
+
+import type { RunId, SessionId } from "../../core/ids.ts";
+import { type Message, wishesOf } from "../../core/message/message.ts";
+import type { Lane, RunBody } from "../../core/run/run.ts";
+import type { Op } from "../../core/store/change.ts";
+import { personWhoWrote } from "../budgets/spender.ts";
+import { type Bare, chain, messageEntries, promptEntry, resetMarker } from "../context/entries.ts";
+import {
+  buildCollectPrompt,
+  buildQueueSummaryPrompt,
+  COLLECT_REPORTS_TITLE,
+  COLLECT_TITLE,
+} from "../inbox/collect-prompt.ts";
+import type { Choice } from "../inbox/decide.ts";
+import type { Holding } from "../runtime/agent-lease.ts";
+import { LiveRun } from "../runtime/live-run.ts";
+import type { RunPorts } from "../runtime/run-ports.ts";
+import { settlement } from "./inbox-steps.ts";
+
+export type RunChoice = Extract<Choice, { act: "run" }>;
+
+/**
+ * Opens the run. `seen`: the newest message that was looked at; where a reset came behind it nothing is taken, and the
+ * refusal is thrown as `LostHolding` with `conflict`.
+ */
+export async function takeRun(
+  ports: RunPorts,
+  holding: Holding,
+  runId: RunId,
+  choice: RunChoice,
+  seen: number,
+): Promise<LiveRun> {
+  const { messages, dropped } = choice;
+  const at = ports.clock.now();
+  const last = messages.at(-1) as Message;
+  const seqs = messages.map((message) => message.seq);
+  const wishes = wishesOf(last.body);
+  const body: RunBody = {
+    lane: laneOf(holding),
+    node: holding.node,
+    seqs,
+    ...(seqs.length > 1 ? { merged: seqs.slice(0, -1) } : {}),
+    ...humanTime(messages),
+    ...personWhoWrote(messages),
+    // The run speaks where its last message came from; the address is taken whole.
+    delivery: last.delivery,
+    replyToId: last.source?.messageId,
+    ...(wishes ? { wishes } : {}),
+    ...(last.body.kind === "trigger" ? { trigger: last.body.trigger } : {}),
+    ...(last.body.kind === "compact" ? { compact: asked(last.body.instructions) } : {}),
+    calls: [],
+    iterations: 0,
+    deliveries: 0,
+  };
+  const state = await ports.sessionFor?.({ ...holding.record, state: holding.state }, messages);
+  const begins = state && (ports.ids.uuid() as SessionId);
+  const ops: Op[] = [
+    // First, so that the run belongs to the session it begins.
+    ...(begins ? [{ op: "session.begin", sessionId: begins } as const] : []),
+    {
+      op: "message.settle",
+      settlements: dropped.map(({ message, policy }) => ({ ...settlement(message, "dropped", policy), runId })),
+    },
+    { op: "message.take", runId, seqs, unlessResetAfter: seen },
+    { op: "run.open", runId, body },
+  ];
+  const marker = begins ? [resetMarker(begins, at)] : [];
+  const append = chain(ports.ids, holding, [...marker, ...entriesOf(choice, at, runId)]);
+  await holding.commit({ site: "take", ops, append, ...(begins ? { state, begins } : {}) });
+  holding.runId = runId;
+  const { agentId, sessionId } = holding;
+  ports.events.emit({ agentId, runId, attempt: 1, step: 1 }, { type: "start" });
+  return new LiveRun({ id: runId, agentId, sessionId, startedAt: at, step: 1, attempt: 1, body });
+}
+
+const asked = (instructions: string | undefined) => (instructions ? { instructions } : {});
+
+function entriesOf({ messages, collected, summarize, cap }: RunChoice, at: number, runId: RunId): readonly Bare[] {
+  const summary = buildQueueSummaryPrompt(summarize, cap);
+  if (collected) {
+    const texts = messageEntries(messages).map(textOf);
+    const title = messages.every(({ body }) => body.kind === "report") ? COLLECT_REPORTS_TITLE : COLLECT_TITLE;
+    return [promptEntry(buildCollectPrompt({ title, texts, summary }), messages, at, runId)];
+  }
+  // The summary is an extra item: it never takes a message's place.
+  return [...(summary ? [promptEntry(summary, [], at, runId)] : []), ...messageEntries(messages, runId)];
+}
+
+/** Only people's messages are activity: triggers, heartbeats and system messages are not. */
+function humanTime(messages: readonly Message[]): Pick<RunBody, "humanAt"> {
+  const times = messages.filter(({ body }) => body.kind === "user").map(({ acceptedAt }) => acceptedAt);
+  return times.length === 0 ? {} : { humanAt: Math.max(...times) };
+}
+
+/** What the model would read of a message alone. */
+function textOf(entry: Bare): string {
+  const { content } = entry as { content?: readonly { type: string; text?: string }[] };
+  return (content ?? [])
+    .flatMap((block) => (block.type === "text" && block.text !== undefined ? [block.text] : []))
+    .join("\n");
+}
+
+/** Steering is a take: entry and taken mark are committed before the next model call is built (M8). */
+export async function steerInto(
+  ports: RunPorts,
+  holding: Holding,
+  run: LiveRun,
+  messages: readonly Message[],
+): Promise<void> {
+  const seqs = messages.map((message) => message.seq);
+  const body: RunBody = { ...run.body, seqs: [...run.body.seqs, ...seqs] };
+  const ops: Op[] = [
+    { op: "message.take", runId: run.id, seqs },
+    { op: "run.step", runId: run.id, body },
+  ];
+  const append = chain(ports.ids, holding, messageEntries(messages.map(withId), run.id));
+  await holding.commit({ site: "steer", ops, append, run: run.guard() });
+  run.stepped(body);
+}
+
+/** A steered text names its message, so that the model can tell it from what it is working on. */
+function withId(message: Message): Message {
+  const id = message.source?.messageId;
+  if (message.body.kind !== "user" || !id) return message;
+  return { ...message, body: { ...message.body, text: `${message.body.text}\n[message_id: ${id}]` } };
+}
+
+export function laneOf({ record }: Holding): Lane {
+  switch (record.descriptor.type) {
+    case "subagent":
+      return "subagent";
+    case "cron":
+    case "heartbeat":
+      return "cron";
+    default:
+      return "main";
+  }
+}

@@ -1,0 +1,84 @@
+/** Lists for an agent its run, its waiting messages with what each will do, and what was dropped. Reads, changes nothing. */
+import type { AgentId } from "../../core/ids.ts";
+import type { Message } from "../../core/message/message.ts";
+import { messageText } from "../../core/message/message-text.ts";
+import type { QueueDedupeMode, QueueSettings } from "../../core/message/queue.ts";
+import type { Ports } from "../../core/ports/ports.ts";
+import { summaryLine } from "../inbox/collect-prompt.ts";
+import { type Choice, choose, onArrival, routeKey, type Waiting } from "../inbox/decide.ts";
+import type { LiveRun } from "../runtime/live-run.ts";
+import type { WhatWaits } from "./run-tracking.ts";
+
+const LISTED = 200;
+const DROPPED = 20;
+
+export async function whatWaits(
+  { store, clock }: Pick<Ports, "store" | "clock">,
+  agentId: AgentId,
+  live: { readonly run: LiveRun | undefined; readonly busyUntil: number | undefined },
+  settingsOf: (message: Message) => Required<QueueSettings>,
+  dedupe: QueueDedupeMode,
+): Promise<WhatWaits> {
+  const messages = await store.waiting(agentId, { limit: LISTED });
+  const waiting = messages.map((message): Waiting => ({ message, settings: settingsOf(message) }));
+  const { run, busyUntil } = live;
+  const urgent = messages.filter(({ body }) => body.kind === "stop" || body.kind === "reset");
+  const choice = choose({ now: clock.now(), waiting, urgent, busyUntil: run ? clock.now() : busyUntil, dedupe });
+  const dropped = await store.messages(agentId, { limit: DROPPED, states: ["dropped"] });
+  return {
+    agentId,
+    run: run && { id: run.id, state: run.state },
+    waiting: waiting.map((one) => ({
+      seq: one.message.seq,
+      kind: one.message.body.kind,
+      text: summaryLine(messageText(one.message.body)),
+      acceptedAt: one.message.acceptedAt,
+      mode: one.settings.mode,
+      will: run ? duringRun(one, run) : atRest(one.message, choice),
+    })),
+    dropped: dropped.map(({ seq, reason, body }) => ({
+      seq,
+      policy: reason ?? "",
+      text: summaryLine(messageText(body)),
+    })),
+  };
+}
+
+function duringRun(one: Waiting, run: LiveRun): string {
+  const { state, body } = run;
+  const active = {
+    streaming: state === "streaming",
+    compacting: state === "compacting",
+    route: routeKey(body.delivery),
+    lastSeq: Math.max(...body.seqs),
+  };
+  switch (onArrival(one, active)) {
+    case "steer":
+      return `enters run ${run.id} at its next step`;
+    case "end-interrupt":
+      return `ends run ${run.id} and runs next`;
+    case "end-reset":
+    case "end-stop":
+      return `ends run ${run.id}`;
+    case "answer":
+      return `is answered at the next step of run ${run.id}`;
+    case "wait":
+      return one.settings.mode === "collect"
+        ? "waits for the run, then joins one prompt with its route"
+        : "waits for the run, then runs in its turn";
+  }
+}
+
+function atRest(message: Message, choice: Choice): string {
+  const named =
+    "messages" in choice ? choice.messages.includes(message) : "message" in choice && choice.message === message;
+  if (choice.act === "wait")
+    return `waits until it has been quiet, at the latest until ${new Date(choice.until).toISOString()}`;
+  if (choice.act === "run" && choice.dropped.some((drop) => drop.message === message)) return "will be dropped";
+  if (!named) return "waits its turn";
+  return choice.act === "run"
+    ? choice.collected
+      ? "runs next, in one prompt with others"
+      : "runs next"
+    : `is handled next (${choice.act})`;
+}

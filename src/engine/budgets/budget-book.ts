@@ -1,0 +1,126 @@
+/** The book of budgets for people: what was spent of what, and a way to allow more. Reads the store, changes only by lifting. */
+import {
+  allowedOf,
+  type BudgetRecord,
+  type BudgetScope,
+  FRESH_ROW,
+  type Limit,
+  type Limits,
+  NOTHING,
+  type Spend,
+  scopeOf,
+} from "../../core/budget/budget.ts";
+import { InvalidInputError, InvariantError, NotFoundError } from "../../core/errors.ts";
+import type { AgentId } from "../../core/ids.ts";
+import type { Ports } from "../../core/ports/ports.ts";
+import type { RunUsage, StoreReader } from "../../core/store/store.ts";
+import { rootOf } from "./spender.ts";
+
+/** A row of the book. */
+export interface ListedBudget extends BudgetRecord {
+  readonly scope: BudgetScope;
+  /** Whose it is: an agent's id, a day, a day and a person. */
+  readonly of: string;
+  /** What the configuration allows; absent where the scope is no longer limited. */
+  readonly limit?: Limit;
+  /** The same with what was lifted. */
+  readonly allowed?: Limit;
+}
+
+const PORTION = 500;
+
+/** Every row anything counted towards, by key. `limits`: what the configuration says. */
+export async function listBudgets(
+  { store }: { readonly store: Pick<StoreReader, "budgets"> },
+  limits: Limits,
+): Promise<readonly ListedBudget[]> {
+  const listed: ListedBudget[] = [];
+  for (let after = ""; ; ) {
+    const page = await store.budgets({ after, limit: PORTION });
+    for (const record of page) {
+      const scope = scopeOf(record.key);
+      if (scope) listed.push(listedOf(record, scope, limits));
+    }
+    if (page.length < PORTION) return listed;
+    after = page.at(-1)?.key ?? after;
+  }
+}
+
+function listedOf(record: BudgetRecord, scope: BudgetScope, limits: Limits): ListedBudget {
+  const limit = limits[scope];
+  return {
+    ...record,
+    scope,
+    of: record.key.slice(scope.length + 1),
+    ...(limit ? { limit, allowed: allowedOf(limit, record.lifted) } : {}),
+  };
+}
+
+/**
+ * Allows more on one row: as much again as its limit, or what is said. Whoever was told that it is used up can go on at
+ * once, and is told again when that is used up too. Durable when it resolves.
+ */
+export async function liftBudget(
+  { store, ids, clock }: Pick<Ports, "store" | "ids" | "clock">,
+  limits: Limits,
+  key: string,
+  more?: Limit,
+): Promise<ListedBudget> {
+  const scope = scopeOf(key);
+  if (!scope) {
+    throw new InvalidInputError(`"${key}" is the key of no budget.`, {
+      hint: "Keys begin with agent:, tree:, person: or day:. `rookery budget` lists them.",
+    });
+  }
+  const amount = spendIn(more ?? limits[scope]);
+  if (!amount) {
+    throw new InvalidInputError(`budgets.${scope} is not limited, so there is nothing to lift.`, {
+      hint: "Say how much with --tokens or --dollars, or set a limit in the configuration.",
+    });
+  }
+  if (scope !== "day" && !(await store.budget(key))) {
+    throw new NotFoundError(`Nothing was spent under ${key} yet.`, { hint: "`rookery budget` lists what there is." });
+  }
+  const at = clock.now();
+  const ops = [{ op: "budget.lift", key, more: amount }] as const;
+  const result = await store.commit({ id: ids.change(), site: "budget.lift", at, ops });
+  if (!result.ok) throw new InvariantError(`The budget could not be lifted: ${result.detail}`);
+  const record = (await store.budget(key)) ?? { ...FRESH_ROW, key, at };
+  return listedOf(record, scope, limits);
+}
+
+function spendIn(limit: Limit | undefined): Spend | undefined {
+  if (limit?.tokens === undefined && limit?.micros === undefined) return undefined;
+  return { ...NOTHING, ...limit };
+}
+
+/** What runs of one agent have used for one person. `rootId`: the top of the tree it stands in. */
+export interface SpentBy extends RunUsage {
+  readonly rootId: AgentId;
+}
+
+/** What runs have used since a time, also where nothing is limited: in all, and by agent, tree and person. */
+export interface SpentSince {
+  readonly tokens: number;
+  readonly dollars: number;
+  readonly by: readonly SpentBy[];
+}
+
+export async function spentSince(
+  { store }: { readonly store: Pick<StoreReader, "usageSince" | "agent"> },
+  at: number,
+): Promise<SpentSince> {
+  const roots = new Map<AgentId, AgentId>();
+  const by: SpentBy[] = [];
+  for (const usage of await store.usageSince(at)) {
+    const { agentId } = usage;
+    const rootId = roots.get(agentId) ?? (await rootOf(store, agentId));
+    roots.set(agentId, rootId);
+    by.push({ ...usage, rootId });
+  }
+  return {
+    tokens: by.reduce((sum, { tokens }) => sum + tokens, 0),
+    dollars: by.reduce((sum, { cost }) => sum + cost, 0),
+    by,
+  };
+}

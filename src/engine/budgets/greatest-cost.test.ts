@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import { costOf } from "../../core/budget/budget-decision.ts";
+import type { ModelResult } from "../../core/ports/model.ts";
+import { chargeFor, estimatePromptTokens, greatestCost } from "./greatest-cost.ts";
+
+const cost = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
+const price = { contextWindow: 200_000, maxTokens: 8_000, leastTokens: 256, cost };
+
+describe("the greatest cost of a call", () => {
+  it("is the prompt at its dearest and an answer of full length", () => {
+    const call = greatestCost(1_000, price);
+    expect(costOf(call, call.maxTokens)).toEqual({ tokens: 9_000, micros: 1_000 * 3.75 + 8_000 * 15 });
+  });
+
+  it("reads no more than fits, and wants no longer answer than there can be", () => {
+    expect(greatestCost(1_000_000, { ...price, contextWindow: 8_000, maxTokens: 10 })).toMatchObject({
+      prompt: 8_000,
+      leastTokens: 10,
+    });
+  });
+
+  /** Known rates: four letters a token in prose, one to two tokens for a character of Chinese, 22 for this line of code. */
+  it.each([
+    ["ordinary text", "The quick brown fox jumps over the lazy dog. ".repeat(100), 1_000],
+    ["Chinese", "敏捷的棕色狐狸跳过懒狗".repeat(100), 1_100],
+    ["Russian", "Быстрая коричневая лиса ".repeat(100), 800],
+    ["code", "if (a[i] !== b[i]) { return { ok: false, at: i }; }\n".repeat(50), 1_100],
+  ])("covers what providers count for %s", (_, text, counted) => {
+    const prompt = {
+      system: "",
+      messages: [{ role: "user" as const, content: [{ type: "text" as const, text }] }],
+      tools: [],
+    };
+    expect(estimatePromptTokens(prompt)).toBeGreaterThan(counted);
+  });
+
+  it("counts system, tools, calls, results and images", () => {
+    const none = { system: "", messages: [], tools: [] };
+    const size = (more: object) => estimatePromptTokens({ ...none, ...more });
+    expect(size({})).toBe(0);
+    expect(size({ system: "x".repeat(300) })).toBe(150);
+    expect(size({ tools: [{ name: "t", description: "d".repeat(300), parameters: {} }] })).toBeGreaterThan(100);
+    const image = { type: "image" as const, data: "AAAA", mimeType: "image/png" };
+    expect(size({ messages: [{ role: "user", content: [image] }] })).toBeGreaterThan(1_600);
+  });
+});
+
+describe("what a call is charged", () => {
+  const call = greatestCost(1_000, price);
+  const reserved = costOf(call, call.maxTokens);
+  const usage = {
+    input: 900,
+    output: 100,
+    cacheRead: 0,
+    cacheWrite: 0,
+    totalTokens: 1_000,
+    cost: { input: 0.0027, output: 0.0015, cacheRead: 0, cacheWrite: 0, total: 0.0042 },
+  };
+  const said = { type: "text" as const, text: "x".repeat(177) };
+  const result = (more: Partial<ModelResult>): ModelResult => ({
+    content: [],
+    stopReason: "stop",
+    api: "",
+    provider: "p",
+    model: "m",
+    ...more,
+  });
+  const failed = (errorClass: "rate" | "auth" | "request" | "overflow" | "transient" | "aborted", more = {}) =>
+    result({ error: { class: errorClass, message: "" }, stopReason: "error", ...more });
+
+  it.each<[string, ModelResult, unknown]>([
+    ["what the provider counted", result({ usage }), { spend: { tokens: 1_000, micros: 4_200 }, estimated: false }],
+    [
+      "an estimate where it does not count",
+      result({ content: [said] }),
+      { spend: { tokens: 1_101, micros: 3_750 + 101 * 15 }, estimated: true },
+    ],
+    ["nothing where it was refused", failed("rate"), { spend: { tokens: 0, micros: 0 }, estimated: false }],
+    ["nothing where it never began", failed("transient"), { spend: { tokens: 0, micros: 0 }, estimated: false }],
+    [
+      "the prompt where it was aborted",
+      failed("aborted"),
+      { spend: { tokens: 1_000, micros: 3_750 }, estimated: true },
+    ],
+    [
+      "the prompt and what was heard where it broke off",
+      failed("transient", { content: [said] }),
+      { spend: { tokens: 1_101, micros: 3_750 + 101 * 15 }, estimated: true },
+    ],
+    [
+      "what was counted, and what was heard beyond it, where it broke off after counting the prompt",
+      failed("transient", {
+        content: [said],
+        usage: { ...usage, output: 1, totalTokens: 901, cost: { ...usage.cost, output: 0, total: 0.0027 } },
+      }),
+      { spend: { tokens: 1_001, micros: 2_700 + 101 * 15 }, estimated: true },
+    ],
+    [
+      "also what tries before it had used",
+      result({ usage, alsoUsed: [usage] }),
+      { spend: { tokens: 2_000, micros: 8_400 }, estimated: false },
+    ],
+    ["all that was reserved where nobody heard the end", failed("aborted", { unheard: true }), "unknown"],
+  ])("is %s", (_, ended, charged) => {
+    expect(chargeFor(call, reserved, ended)).toEqual(charged);
+  });
+
+  it("is never more than was reserved, unless the provider says so", () => {
+    const long = { type: "text" as const, text: "x".repeat(1_000_000) };
+    expect(chargeFor(call, reserved, failed("aborted", { content: [long] }))).toMatchObject({ spend: reserved });
+    const dear = { ...usage, totalTokens: 50_000, cost: { ...usage.cost, total: 9 } };
+    expect(chargeFor(call, reserved, result({ usage: dear }))).toMatchObject({
+      spend: { tokens: 50_000, micros: 9_000_000 },
+    });
+  });
+});

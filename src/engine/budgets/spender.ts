@@ -1,0 +1,82 @@
+/** Whom a run's model calls count for: its agent, the tree it stands in, the person who wrote, the day (M21). */
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { Limits, Spender } from "../../core/budget/budget.ts";
+import type { AgentId } from "../../core/ids.ts";
+import type { Message } from "../../core/message/message.ts";
+import type { RunBody } from "../../core/run/run.ts";
+import type { StoreReader } from "../../core/store/store.ts";
+
+/** What the installation says about spending. */
+export interface Budgets {
+  /** What limits an agent's calls; nothing where it is not limited, and then nothing is reserved. */
+  limitsFor(agent: AgentRecord): Limits;
+  /** The calendar day, `2026-01-31`, as the installation sees it. */
+  dayOf(at: number): string;
+  /** One name for a person who is known by several. Default: `connector:id` itself. */
+  personNamed?(connector: string, id: string): string;
+}
+
+const MOST_ANCESTORS = 64;
+
+type Reader = Pick<StoreReader, "agent" | "runs">;
+
+/** Who wrote what a run works on, or for whom it was said, as `connector:id`; absent where nobody is named. */
+export function personWhoWrote(messages: readonly Message[]): Pick<RunBody, "person"> {
+  const [last] = messages.toReversed().flatMap((message) => named(message) ?? []);
+  return last === undefined ? {} : { person: last };
+}
+
+function named({ body, source }: Message): string | undefined {
+  if (body.kind === "user" && body.sender && source) return `${source.connector}:${body.sender.id}`;
+  return "person" in body ? body.person : undefined;
+}
+
+/** Whom a run works for: who wrote, or whose agent it is. */
+export function workedFor(agent: AgentRecord, body: Pick<RunBody, "person">): Pick<RunBody, "person"> {
+  const person = body.person ?? ownPerson(agent);
+  return person === undefined ? {} : { person };
+}
+
+/** The agent at the top of the tree an agent stands in. */
+export async function rootOf(store: Pick<StoreReader, "agent">, agentId: AgentId): Promise<AgentId> {
+  let root = agentId;
+  for (let depth = 0; depth < MOST_ANCESTORS; depth++) {
+    const descriptor = (await store.agent(root))?.descriptor;
+    if (descriptor?.type !== "subagent") break;
+    root = descriptor.parentAgentId as AgentId;
+  }
+  return root;
+}
+
+export async function spenderOf(
+  store: Reader,
+  budgets: Budgets,
+  agent: AgentRecord,
+  body: Pick<RunBody, "person">,
+  at: number,
+): Promise<Spender> {
+  let { person } = workedFor(agent, body);
+  let root = agent;
+  for (let depth = 0; depth < MOST_ANCESTORS && root.descriptor.type === "subagent"; depth++) {
+    const parent = await store.agent(root.descriptor.parentAgentId as AgentId);
+    if (!parent) break;
+    root = parent;
+    // A child works for whoever its parent last worked for.
+    person ??= (await store.runs(parent.id, { limit: 1 }))[0]?.body.person ?? ownPerson(parent);
+  }
+  return {
+    agentId: agent.id,
+    rootId: root.id,
+    ...(person === undefined ? {} : { person: canonical(budgets, person) }),
+    day: budgets.dayOf(at),
+  };
+}
+
+function ownPerson({ descriptor }: AgentRecord): string | undefined {
+  return descriptor.type === "user" ? `${descriptor.connector}:${descriptor.userId}` : undefined;
+}
+
+function canonical({ personNamed }: Budgets, person: string): string {
+  const colon = person.indexOf(":");
+  return personNamed?.(person.slice(0, colon), person.slice(colon + 1)) ?? person;
+}

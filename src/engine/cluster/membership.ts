@@ -1,0 +1,255 @@
+/**
+ * A node's place among the others: it joins, renews its lease, and claims agents that have work and no living owner (M23).
+ * On an embedded store it is alone, its lease never ends, and nothing here runs while nothing happens.
+ */
+
+import { errorText, InvariantError } from "../../core/errors.ts";
+import type { AgentId } from "../../core/ids.ts";
+import { sleep } from "../../core/ports/clock.ts";
+import type { Ports } from "../../core/ports/ports.ts";
+import type { Change, Op, OpResult } from "../../core/store/change.ts";
+
+export type MembershipPorts = Pick<Ports, "store" | "ids" | "clock" | "log">;
+
+export interface MembershipOptions {
+  readonly name: string;
+  /** Absent: alone on this store, for ever. */
+  readonly leaseMs?: number;
+  /** How often to look for agents that nobody holds. */
+  readonly pollMs: number;
+}
+
+const CLAIM_BATCH = 100;
+/** When our own agents are looked at after a commit was not answered: it may be applied after the first look, and after the second. */
+const DOUBT_MS = [1_000, 5_000, 25_000] as const;
+/** Every so manieth look names our own agents too: a claim may be applied long after we gave its commit up. */
+const LOOKS_PER_CHECK = 10;
+
+export class Membership {
+  readonly #ports: MembershipPorts;
+  readonly #options: MembershipOptions;
+  readonly #onClaimed: (agentId: AgentId, epoch: number) => void;
+  readonly #onPolled: () => Promise<void>;
+  readonly #onLost: () => Promise<void>;
+  readonly #cancels = new Set<() => void>();
+  #left = false;
+  #doubt = false;
+  #looking = false;
+  /** How often we have looked since the last doubt. */
+  #doubts = 0;
+  #looks = 0;
+  #started = false;
+  /** Whether the lease is known to have ended; only joining again ends that. */
+  #lost = false;
+  #losing = false;
+  #unwatch: (() => void) | undefined;
+  /** When the lease was last known to run, on the clock that never jumps (M23). */
+  #renewedAt = 0;
+  node = 0;
+
+  constructor(
+    ports: MembershipPorts,
+    options: MembershipOptions,
+    on: { claimed: (agentId: AgentId, epoch: number) => void; polled: () => Promise<void>; lost: () => Promise<void> },
+  ) {
+    this.#ports = ports;
+    this.#options = options;
+    this.#onClaimed = on.claimed;
+    this.#onPolled = on.polled;
+    this.#onLost = on.lost;
+  }
+
+  /** Takes a number among the nodes; again after the lease was lost, and then a new one. */
+  async join(): Promise<number> {
+    const { name, leaseMs = Number.POSITIVE_INFINITY } = this.#options;
+    for (;;) {
+      const askedAt = this.#ports.clock.monotonic();
+      const [joined] = await this.#commit("node.join", [
+        { op: "node.join", name, leaseUntil: this.#leaseUntil(), ...(this.node ? { was: this.node } : {}) },
+      ]);
+      if (joined?.op !== "node.join") throw new InvariantError("The store did not say which node this is.");
+      // Answered so late that the lease is all but over: what it gave is worth nothing.
+      if (this.#ports.clock.monotonic() - askedAt >= leaseMs / 2) continue;
+      this.node = joined.node;
+      // Only now: a join that failed is tried again by the next renewal, which finds the lease lost.
+      this.#lost = false;
+      this.#renewed(askedAt);
+      return this.node;
+    }
+  }
+
+  /** Takes up everything that waits for an owner, now and from time to time. */
+  async start(): Promise<void> {
+    const { log } = this.#ports;
+    const { leaseMs } = this.#options;
+    // First of all: claiming may take its time, and the lease does not wait for it.
+    this.#started = true;
+    this.#renewed(this.#renewedAt);
+    if (leaseMs !== undefined) this.#every(leaseMs / 4, () => this.#renew(leaseMs));
+    await this.claimAll().catch((error) =>
+      log.warn("agents will be claimed a little later", { error: errorText(error) }),
+    );
+    this.#every(this.#options.pollMs, async () => {
+      await this.claimAll();
+      await this.#onPolled();
+    });
+  }
+
+  async claimAll(): Promise<void> {
+    this.#looks += 1;
+    const own = this.#doubt || this.#looks % LOOKS_PER_CHECK === 0;
+    this.#doubt = false;
+    try {
+      for (let after: AgentId | undefined; ; ) {
+        const op: Op = { op: "agents.claim", node: this.node, limit: CLAIM_BATCH, own, after };
+        const [result] = await this.#commit("agents.claim", [op]);
+        const claims = result?.op === "agents.claim" ? result.claims : [];
+        for (const { agentId, epoch } of claims) this.#onClaimed(agentId, epoch);
+        if (claims.length < CLAIM_BATCH || this.#left) return;
+        after = claims.at(-1)?.agentId;
+      }
+    } catch (error) {
+      this.#doubt = true;
+      throw error;
+    }
+  }
+
+  /** A commit that may have claimed an agent was not answered: the next looks name our own agents too. */
+  doubt(): void {
+    this.#doubt = true;
+    this.#doubts = 0;
+    if (!this.#looking) this.#lookAgain();
+  }
+
+  #lookAgain(): void {
+    const ms = DOUBT_MS[this.#doubts];
+    this.#looking = ms !== undefined;
+    if (ms === undefined) return;
+    this.#doubts += 1;
+    const cancel = this.#ports.clock.after(ms, () => {
+      this.#cancels.delete(cancel);
+      this.#looking = false;
+      if (this.#left) return;
+      this.#doubt = true;
+      this.claimAll()
+        .catch(() => this.doubt())
+        .finally(() => {
+          if (!this.#looking && !this.#left) this.#lookAgain();
+        });
+    });
+    this.#cancels.add(cancel);
+  }
+
+  /** Claims one agent that another node posted to, if nobody living holds it. */
+  async claimOne(agentId: AgentId): Promise<void> {
+    const [result] = await this.#commit("agent.claim", [{ op: "agent.claim", agentId, node: this.node }]);
+    if (result?.op === "agent.claim" && result.epoch !== undefined) this.#onClaimed(agentId, result.epoch);
+  }
+
+  async leave(): Promise<void> {
+    this.stop();
+    await this.#commit("node.leave", [{ op: "node.leave", node: this.node }]);
+  }
+
+  stop(): void {
+    this.#left = true;
+    for (const cancel of this.#cancels) cancel();
+    this.#cancels.clear();
+  }
+
+  #leaseUntil(): number {
+    const { leaseMs } = this.#options;
+    return leaseMs === undefined ? Number.MAX_SAFE_INTEGER : this.#ports.clock.now() + leaseMs;
+  }
+
+  /** Renews the lease. A node that cannot must stop before the others may take its agents up. */
+  async #renew(leaseMs: number): Promise<void> {
+    const { clock, store } = this.#ports;
+    const { node } = this;
+    const askedAt = clock.monotonic();
+    // Paused for longer than the lease: whatever the store says now, others may hold our agents.
+    if (this.#lost || askedAt - this.#renewedAt > leaseMs) return this.#lose();
+    const change = this.#change("node.renew", [{ op: "node.renew", node, leaseUntil: this.#leaseUntil() }]);
+    const result = await this.#inTime(store.commit(change), leaseMs / 2);
+    if (this.#left || this.#lost || this.node !== node || !result) return;
+    if (result.ok) this.#renewed(askedAt);
+    else await this.#lose();
+  }
+
+  /** The lease runs from here on; nobody waits for an answer to learn that it has not been renewed in time. */
+  #renewed(askedAt: number): void {
+    const { clock, log } = this.#ports;
+    const { leaseMs } = this.#options;
+    this.#renewedAt = askedAt;
+    this.#unwatch?.();
+    if (leaseMs === undefined || !this.#started) return;
+    const left = askedAt + (leaseMs * 3) / 4 - clock.monotonic();
+    const cancel = clock.after(Math.max(0, left), () => {
+      this.#cancels.delete(cancel);
+      this.#lose().catch((error) => log.warn("could not join again yet", { error: errorText(error) }));
+    });
+    this.#cancels.add(cancel);
+    this.#unwatch = () => {
+      cancel();
+      this.#cancels.delete(cancel);
+    };
+  }
+
+  async #lose(): Promise<void> {
+    if (this.#left || this.#losing) return;
+    this.#lost = true;
+    this.#losing = true;
+    this.#ports.log.warn("the lease of this node has ended; it joins again under a new number", { node: this.node });
+    try {
+      await this.#onLost();
+    } finally {
+      this.#losing = false;
+    }
+  }
+
+  /** The answer, or nothing where it failed or takes too long: the lease does not wait for it. */
+  async #inTime<T>(answer: Promise<T>, ms: number): Promise<T | undefined> {
+    const answered = new AbortController();
+    const late = sleep(this.#ports.clock, ms, answered.signal).then(() => undefined);
+    try {
+      return await Promise.race([answer.catch(() => undefined), late]);
+    } finally {
+      answered.abort();
+    }
+  }
+
+  #every(ms: number, work: () => Promise<void>): void {
+    const arm = (): void => {
+      const cancel = this.#ports.clock.after(ms, () => {
+        this.#cancels.delete(cancel);
+        if (this.#left) return;
+        work()
+          .catch((error) =>
+            this.#ports.log.warn("a node's routine failed; it will be tried again", { error: errorText(error) }),
+          )
+          .finally(() => {
+            if (!this.#left) arm();
+          });
+      });
+      this.#cancels.add(cancel);
+    };
+    arm();
+  }
+
+  #change(site: string, ops: readonly Op[]): Change {
+    return { id: this.#ports.ids.change(), site, at: this.#ports.clock.now(), ops };
+  }
+
+  async #commit(site: string, ops: readonly Op[]): Promise<readonly (OpResult | undefined)[]> {
+    const change = this.#change(site, ops);
+    try {
+      const result = await this.#ports.store.commit(change);
+      return result.ok ? result.results : [];
+    } catch (error) {
+      const outcome = await this.#ports.store.outcome(change.id).catch(() => undefined);
+      if (outcome?.ok) return outcome.results;
+      this.doubt();
+      throw error;
+    }
+  }
+}

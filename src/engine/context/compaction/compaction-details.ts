@@ -1,0 +1,67 @@
+/**
+ * What a compaction's entry says beside its summary: why, how much, what it covers, what it kept, what it carries along.
+ * Read leniently: entries of other programs have other details, or none.
+ */
+import { z } from "zod";
+import { type Entry, usageSchema } from "../../../core/history/entry.ts";
+import type { EntryId } from "../../../core/ids.ts";
+
+/** `summary`: by a model. The others need none: tool outputs cut, images left out, the oldest turns left out with a note. */
+export const COMPACTION_KINDS = ["summary", "truncate", "images", "prune"] as const;
+export type CompactionKind = (typeof COMPACTION_KINDS)[number];
+
+/** Who asked for it: a person, the critical limit, the provider's refusal, the warning limit, the emergency limit. */
+export const COMPACTION_REASONS = ["manual", "critical", "overflow", "background", "emergency"] as const;
+export type CompactionReason = (typeof COMPACTION_REASONS)[number];
+
+const id = z.string().transform((text) => text as EntryId);
+const texts = z.array(z.string());
+
+/** Holds for entries of the kept part up to and including `through`. Recorded, so that every reader applies the same. */
+const measureSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("truncate"), chars: z.number().int().positive(), through: id }),
+  z.object({ kind: z.literal("images"), through: id }),
+]);
+export type Measure = z.infer<typeof measureSchema>;
+
+const detailsSchema = z.looseObject({
+  provider: z.string().optional(),
+  model: z.string().optional(),
+  timestamp: z.number().optional(),
+  kind: z.enum(COMPACTION_KINDS).optional(),
+  reason: z.enum(COMPACTION_REASONS).optional(),
+  runId: z.string().optional(),
+  tokensAfter: z.number().nonnegative().optional(),
+  /** The entries whose place the summary (or the note) takes; nothing where only outputs were cut. */
+  covered: z.looseObject({ from: id, through: id, messages: z.number() }).optional(),
+  /** How many messages have been left out without a summary since the last one. */
+  pruned: z.number().optional(),
+  kept: z.looseObject({ messages: z.number(), tokens: z.number() }).optional(),
+  /** A turn was too long and was cut in two. */
+  split: z.boolean().optional(),
+  /** What the turn that was cut had asked for, message by message, word for word, and its run. */
+  request: texts.optional(),
+  requestRunId: z.string().optional(),
+  readFiles: texts.optional(),
+  modifiedFiles: texts.optional(),
+  identifiers: texts.optional(),
+  references: texts.optional(),
+  measures: z.array(measureSchema).optional(),
+  instructions: z.string().optional(),
+  usage: usageSchema.optional(),
+});
+export type CompactionDetails = z.infer<typeof detailsSchema>;
+export type CompactionEntry = Extract<Entry, { type: "compaction" }>;
+
+const NONE: CompactionDetails = {};
+
+/** Never throws: what cannot be understood is as good as not there, field by field. */
+export function compactionDetails({ details }: Pick<CompactionEntry, "details">): CompactionDetails {
+  if (typeof details !== "object" || details === null) return NONE;
+  const whole = detailsSchema.safeParse(details);
+  if (whole.success) return whole.data;
+  const bad = new Set(whole.error.issues.map(({ path }) => path[0]));
+  const rest = Object.fromEntries(Object.entries(details).filter(([key]) => !bad.has(key)));
+  const parsed = detailsSchema.safeParse(rest);
+  return parsed.success ? parsed.data : NONE;
+}

@@ -1,0 +1,74 @@
+import { describe, expect, it, test } from "vitest";
+import type { Block, Entry } from "../../../core/history/entry.ts";
+import type { ModelMessage } from "../../../core/ports/model.ts";
+import { EMPTY_SIZE, estimateMessage, estimateOverhead, sizeWith, tokensIn, usageTokens } from "./estimate-tokens.ts";
+
+const message = (...content: Block[]): ModelMessage => ({ role: "user", content });
+const data = "A".repeat(100_000);
+
+test.each<[string, ModelMessage, number]>([
+  ["a text", message({ type: "text", text: "12345" }), 2],
+  ["nothing", message(), 0],
+  ["a thought", message({ type: "thinking", thinking: "12345678" }), 2],
+  ["an image, however large", message({ type: "image", data, mimeType: "image/png" }), 1_200],
+  ["a call", message({ type: "toolCall", id: "1", name: "read", arguments: { path: "/a" } }), 5],
+  [
+    "an image inside a call",
+    message({ type: "toolCall", id: "1", name: "show", arguments: { it: { type: "image", data, mimeType: "x" } } }),
+    1_204,
+  ],
+])("%s counts as %#", (_, one, tokens) => {
+  expect(estimateMessage(one)).toBe(tokens);
+});
+
+test("instructions and the schemas of tools are counted", () => {
+  const tool = { name: "read", description: "reads a file", parameters: { type: "object" } };
+  expect(estimateOverhead("x".repeat(400), [])).toBe(100);
+  expect(estimateOverhead("x".repeat(400), [tool])).toBe(100 + 9);
+});
+
+const usage = { input: 70, output: 5, cacheRead: 20, cacheWrite: 5, totalTokens: 0 };
+const assistant = (more: object): Entry =>
+  ({
+    type: "message",
+    id: "a",
+    parentId: null,
+    role: "assistant",
+    content: [],
+    timestamp: 1,
+    ...more,
+  }) as unknown as Entry;
+const user = { type: "message", id: "u", parentId: null, role: "user", content: [], timestamp: 1 } as unknown as Entry;
+const forty = [message({ type: "text", text: "x".repeat(40) })];
+
+describe("the size of a context", () => {
+  it("is estimated, instructions and tools too, where nobody has counted", () => {
+    const size = sizeWith(EMPTY_SIZE, user, forty);
+    expect(tokensIn(size, 7)).toBe(17);
+  });
+
+  it("is the provider's count of the last turn, and the estimate of what came after", () => {
+    const counted = sizeWith(sizeWith(EMPTY_SIZE, user, forty), assistant({ usage, stopReason: "stop" }), forty);
+    expect(tokensIn(counted, 7)).toBe(100);
+    expect(tokensIn(sizeWith(counted, user, forty), 7)).toBe(110);
+  });
+
+  it("does not trust the count of an answer that was cut off or failed", () => {
+    for (const stopReason of ["error", "aborted"]) {
+      const size = sizeWith(sizeWith(EMPTY_SIZE, user, forty), assistant({ usage, stopReason }), forty);
+      expect(tokensIn(size, 7)).toBe(27);
+    }
+  });
+
+  it("after a compaction is what the compaction said it would be", () => {
+    const before = sizeWith(EMPTY_SIZE, assistant({ usage, stopReason: "stop" }), forty);
+    const compaction = { type: "compaction", id: "c", parentId: "a", details: { tokensAfter: 33 } } as unknown as Entry;
+    expect(tokensIn(sizeWith(sizeWith(before, compaction, []), user, forty), 7)).toBe(43);
+  });
+
+  it("takes the total a provider names, else the sum, else nothing", () => {
+    expect(usageTokens({ ...usage, totalTokens: 90 })).toBe(90);
+    expect(usageTokens(usage)).toBe(100);
+    expect(usageTokens(undefined)).toBe(0);
+  });
+});

@@ -1,0 +1,116 @@
+/**
+ * How large a context is: the provider's count of the last turn plus an estimate of what came after it. Where no provider
+ * has counted yet, everything is estimated, instructions and tool schemas too.
+ */
+import type { Entry, Usage } from "../../../core/history/entry.ts";
+import type { ModelMessage, ModelTool } from "../../../core/ports/model.ts";
+import { compactionDetails } from "./compaction-details.ts";
+
+export const CHARS_PER_TOKEN = 4;
+/** An image's data says nothing of what it costs; it counts as this many characters wherever it stands. */
+export const IMAGE_CHARS = 4_800;
+/** What stands for an image in texts. */
+export const IMAGE_PLACEHOLDER = "<image>";
+const MAX_DEPTH = 6;
+
+export const tokensOfChars = (chars: number): number => Math.ceil(chars / CHARS_PER_TOKEN);
+export const estimateText = (text: string): number => tokensOfChars(text.length);
+
+const known = new WeakMap<object, number>();
+
+/** Of one message as it is sent. Counted once: a message does not change. */
+export function estimateMessage(message: ModelMessage): number {
+  const before = known.get(message);
+  if (before !== undefined) return before;
+  let chars = 0;
+  for (const block of message.content) {
+    if (block.type === "text") chars += block.text.length;
+    else if (block.type === "thinking") chars += block.thinking.length;
+    else if (block.type === "image") chars += IMAGE_CHARS;
+    else chars += block.name.length + argumentChars(block.arguments);
+  }
+  const tokens = tokensOfChars(chars);
+  known.set(message, tokens);
+  return tokens;
+}
+
+/** Arguments may hold an image too: its data is counted as an image's, not as text. */
+function argumentChars(value: unknown): number {
+  let images = 0;
+  const without = (one: unknown, depth: number): unknown => {
+    if (depth > MAX_DEPTH || typeof one !== "object" || one === null) return one;
+    if (isImage(one)) {
+      images += 1;
+      return IMAGE_PLACEHOLDER;
+    }
+    if (Array.isArray(one)) return one.map((item) => without(item, depth + 1));
+    return Object.fromEntries(Object.entries(one).map(([key, item]) => [key, without(item, depth + 1)]));
+  };
+  const text = JSON.stringify(without(value, 0)) ?? "";
+  return text.length + images * (IMAGE_CHARS - IMAGE_PLACEHOLDER.length);
+}
+
+const isImage = (value: object): boolean =>
+  "type" in value && value.type === "image" && "data" in value && typeof value.data === "string";
+
+export const estimateMessages = (messages: readonly ModelMessage[]): number =>
+  messages.reduce((sum, message) => sum + estimateMessage(message), 0);
+
+/** What is sent beside the messages: the instructions and the schemas of the tools. */
+export function estimateOverhead(system: string, tools: readonly ModelTool[]): number {
+  return estimateText(system) + tools.reduce((sum, tool) => sum + estimateTool(tool), 0);
+}
+
+function estimateTool(tool: ModelTool): number {
+  const before = known.get(tool);
+  if (before !== undefined) return before;
+  const { name, description, parameters } = tool;
+  const tokens = estimateText(name + description + JSON.stringify(parameters));
+  known.set(tool, tokens);
+  return tokens;
+}
+
+/** The size of a context, kept in step with it. */
+export interface ContextSize {
+  /** The last count that holds for all of it, instructions and tools included; and the estimate of what came since. */
+  readonly counted: number | undefined;
+  readonly since: number;
+  /** The estimate of all messages. */
+  readonly all: number;
+}
+
+export const EMPTY_SIZE: ContextSize = { counted: undefined, since: 0, all: 0 };
+
+export const sizeOfMessages = (messages: readonly ModelMessage[]): ContextSize => {
+  const all = estimateMessages(messages);
+  return { counted: undefined, since: all, all };
+};
+
+/** The size with one more entry in the context, which adds these messages. */
+export function sizeWith(size: ContextSize, entry: Entry, added: readonly ModelMessage[]): ContextSize {
+  const tokens = estimateMessages(added);
+  const all = size.all + tokens;
+  if (entry.type === "compaction") {
+    const { tokensAfter } = compactionDetails(entry);
+    return { counted: tokensAfter, since: 0, all };
+  }
+  if (entry.type === "message" && entry.role === "assistant" && isWhole(entry.stopReason)) {
+    const counted = usageTokens(entry.usage);
+    if (counted > 0) return { counted, since: 0, all };
+  }
+  return { ...size, since: size.since + tokens, all };
+}
+
+/** An answer that failed or was cut off was not counted to its end. */
+const isWhole = (stopReason: string | undefined): boolean => stopReason !== "error" && stopReason !== "aborted";
+
+/** All a provider counted for one call; what it names as the total, or the sum of the parts. */
+export function usageTokens(usage: Usage | undefined): number {
+  if (!usage) return 0;
+  const { input, output, cacheRead, cacheWrite, totalTokens } = usage;
+  return totalTokens > 0 ? totalTokens : input + output + cacheRead + cacheWrite;
+}
+
+/** Tokens in all. `overhead`: instructions and tools, used where nobody has counted them. */
+export const tokensIn = ({ counted, since, all }: ContextSize, overhead: number): number =>
+  counted === undefined ? all + overhead : counted + since;

@@ -1,0 +1,209 @@
+/**
+ * Makes the entry of a compaction, whichever kind, and judges it: one that does not make the context smaller by a stated
+ * share is none (L10).
+ */
+import type { Entry, Usage } from "../../../core/history/entry.ts";
+import type { AgentId, EntryId } from "../../../core/ids.ts";
+import type { ModelMessage } from "../../../core/ports/model.ts";
+import { compactedMessages, contextOf, modelMessage } from "../context.ts";
+import { carriedAlong, carriedText, withoutCarried } from "./carried-along.ts";
+import { chooseCut } from "./choose-cut.ts";
+import {
+  type CompactionDetails,
+  type CompactionKind,
+  type CompactionReason,
+  compactionDetails,
+  type Measure,
+} from "./compaction-details.ts";
+import { estimateMessages } from "./estimate-tokens.ts";
+import { TRUNCATED_CHARS } from "./measures.ts";
+import { type CompactionPlan, currentEntries, planOf, sizedEntries } from "./plan-compaction.ts";
+import { harmless, NO_PRIOR_HISTORY, SPLIT_TURN } from "./summary-prompt.ts";
+
+/** The entry without its place. */
+export type BareCompaction = {
+  readonly type: "compaction";
+  readonly summary: string;
+  readonly firstKeptEntryId: EntryId;
+  readonly tokensBefore: number;
+  readonly details: CompactionDetails;
+  readonly timestamp: number;
+};
+
+/** A compaction that could be appended now. */
+export interface Candidate {
+  readonly entry: BareCompaction;
+  /** Both by the same estimate, instructions and tools included. */
+  readonly before: number;
+  readonly after: number;
+}
+
+/** What holds for whatever is made: where the context stands and how large it is. */
+export interface Standing {
+  readonly agentId: AgentId;
+  /** The path of the current session, oldest first. */
+  readonly path: readonly Entry[];
+  /** Tokens now, as counted; and the estimate of instructions and tools. */
+  readonly tokens: number;
+  readonly overhead: number;
+  readonly at: number;
+  readonly reason: CompactionReason;
+  /** The run between whose steps it is appended. */
+  readonly runId?: string;
+}
+
+/** A compaction must leave at most this share of what there was. */
+export const PROGRESS_SHARE = 0.9;
+
+export const makesProgress = ({ before, after }: Candidate): boolean => after <= before * PROGRESS_SHARE;
+
+/**
+ * How much of the end to keep, by the estimate: as much as wanted, counted as the provider counts; and at most a third of
+ * what is there, since a compaction that keeps everything is none.
+ */
+export function keepOf({ agentId, path, tokens, overhead }: Standing, wanted: number): number {
+  const all = sizedEntries(agentId, path).reduce((sum, one) => sum + one.tokens, 0);
+  const scale = (all + overhead) / Math.max(1, tokens);
+  return Math.floor(Math.min(wanted * scale, all / 3));
+}
+
+/** What a model answered, for a plan. */
+export interface Summarised {
+  readonly history?: string;
+  readonly prefix?: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly usage?: Usage;
+}
+
+export function summaryCandidate(
+  standing: Standing,
+  plan: CompactionPlan,
+  { history, prefix, provider, model, usage }: Summarised,
+  instructions?: string,
+): Candidate {
+  const { agentId, at } = standing;
+  const covered = [...plan.history, ...plan.prefix].flatMap((entry) => modelMessage(agentId, entry));
+  const carried = carriedAlong(covered, plan.previous?.details);
+  const earlier = history ?? (plan.previous ? withoutCarried(plan.previous.summary) : NO_PRIOR_HISTORY);
+  const said = prefix === undefined ? earlier : `${earlier.trim()}${SPLIT_TURN}${prefix.trim()}`;
+  const request = requestText(plan);
+  const summary = `${harmless(said)}${request}${carriedText(said, carried)}`;
+  return candidate(standing, "summary", summary, plan.firstKeptEntryId, {
+    provider,
+    model,
+    timestamp: at,
+    covered: plan.covered,
+    ...(prefix === undefined ? {} : { split: true }),
+    ...(plan.request ? { request: [...plan.request.texts], requestRunId: plan.request.runId } : {}),
+    ...compact(carried),
+    measures: [...plan.measures],
+    ...(instructions ? { instructions } : {}),
+    ...(usage ? { usage } : {}),
+  });
+}
+
+/** Long tool outputs cut, or images left out, in all that is in the context now. Undefined where nothing would change. */
+export function measureCandidate(standing: Standing, kind: "truncate" | "images"): Candidate | undefined {
+  const { path, at } = standing;
+  const { entries, previous } = currentEntries(path);
+  const first = entries.find((entry) => entry.type !== "start" && (entry.type !== "reset" || entry.message));
+  const through = entries.findLast((entry) => entry.type !== "start" && entry.type !== "reset")?.id as
+    | EntryId
+    | undefined;
+  if (!first || through === undefined) return undefined;
+  const details = previous ? compactionDetails(previous) : {};
+  const earlier = (details.measures ?? []).filter((measure) => measure.kind !== kind);
+  const measure: Measure = kind === "images" ? { kind, through } : { kind, chars: TRUNCATED_CHARS, through };
+  const what = kind === "images" ? "Images" : "Long tool outputs";
+  const note = `[${what} up to entry ${path.length} of this session's context are not shown in full, to save room.]`;
+  const { usage: _usage, instructions: _instructions, covered: _covered, runId: _runId, ...kept } = details;
+  const made = candidate(standing, kind, withNote(previous?.summary ?? "", NOTES[kind], note), first.id as EntryId, {
+    ...kept,
+    timestamp: at,
+    measures: [...earlier, measure],
+  });
+  return made.after < made.before ? made : undefined;
+}
+
+/**
+ * The oldest turns are left out, with a note in their place, until about `keepTokens` are left: the emergency. Undefined
+ * where nothing can be left out.
+ */
+export function pruneCandidate(standing: Standing, keepTokens: number): Candidate | undefined {
+  const { agentId, path, at } = standing;
+  const sized = sizedEntries(agentId, path);
+  const cut = chooseCut(sized, Math.max(1, Math.min(keepTokens, keepOf(standing, keepTokens) * 2)));
+  if (!cut) return undefined;
+  const plan = planOf(path, sized, cut, keepTokens);
+  const covered = [...plan.history, ...plan.prefix].flatMap((entry) => modelMessage(agentId, entry));
+  const carried = carriedAlong(covered, plan.previous?.details);
+  const split = cut.turnStart === undefined ? "" : ", the last turn among them only in part";
+  const pruned = (plan.previous?.details.pruned ?? 0) + plan.covered.messages;
+  const note = `[${pruned} older messages were left out without a summary because the context was too large${split}.]`;
+  const said = withNote(plan.previous ? withoutCarried(plan.previous.summary) : "", NOTES.prune, note);
+  const request = requestText(plan);
+  const made = candidate(standing, "prune", `${said}${request}${carriedText(said, carried)}`, plan.firstKeptEntryId, {
+    timestamp: at,
+    pruned,
+    covered: plan.covered,
+    ...(cut.turnStart === undefined ? {} : { split: true }),
+    ...(plan.request ? { request: [...plan.request.texts], requestRunId: plan.request.runId } : {}),
+    ...compact(carried),
+    measures: [...plan.measures],
+  });
+  return made.after < made.before ? made : undefined;
+}
+
+function candidate(
+  { agentId, path, tokens, overhead, at, reason, runId }: Standing,
+  kind: CompactionKind,
+  summary: string,
+  firstKeptEntryId: EntryId,
+  details: CompactionDetails,
+): Candidate {
+  const now: readonly ModelMessage[] = contextOf(agentId, path).messages;
+  const then = compactedMessages(agentId, path, { summary, firstKeptEntryId, details });
+  const before = estimateMessages(now) + overhead;
+  const keptTokens = estimateMessages(then.slice(1));
+  const after = estimateMessages(then) + overhead;
+  const measured: CompactionDetails = { ...details };
+  if (!measured.measures?.length) delete measured.measures;
+  return {
+    before,
+    after,
+    entry: {
+      type: "compaction",
+      summary,
+      firstKeptEntryId,
+      tokensBefore: tokens,
+      details: {
+        ...measured,
+        kind,
+        reason,
+        ...(runId === undefined ? {} : { runId }),
+        // What a provider counted before is the better ruler: the estimate only says by how much it shrinks.
+        tokensAfter: Math.round(tokens * (after / Math.max(1, before))),
+        kept: { messages: then.length - 1, tokens: keptTokens },
+      },
+      timestamp: at,
+    },
+  };
+}
+
+const requestText = ({ request }: CompactionPlan): string =>
+  request ? `\n\n<original-request>\n${harmless(request.texts.join("\n\n"))}\n</original-request>` : "";
+
+/** How each kind's note is found again, to be replaced by the next one of its kind. */
+const NOTES = {
+  truncate: /\[Long tool outputs up to entry \d+ [^\]]*\]/gu,
+  images: /\[Images up to entry \d+ [^\]]*\]/gu,
+  prune: /\[\d+ older messages were left out [^\]]*\]/gu,
+} as const;
+
+const withNote = (summary: string, earlier: RegExp, note: string): string =>
+  `${summary.replace(earlier, "").trim()}\n\n${note}`.trim();
+
+/** Without the lists that are empty. */
+const compact = (carried: ReturnType<typeof carriedAlong>): Partial<CompactionDetails> =>
+  Object.fromEntries(Object.entries(carried).flatMap(([key, list]) => (list.length > 0 ? [[key, [...list]]] : [])));

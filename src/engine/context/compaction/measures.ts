@@ -1,0 +1,50 @@
+/**
+ * Measures that make a context smaller without a model: long tool outputs are cut in the middle, images give way to their
+ * placeholder. They change what the model is sent, never history, and are recorded in a compaction's entry, so that the
+ * same history always builds the same context.
+ */
+import type { Block, Entry } from "../../../core/history/entry.ts";
+import type { EntryId } from "../../../core/ids.ts";
+import type { ModelMessage } from "../../../core/ports/model.ts";
+import type { Measure } from "./compaction-details.ts";
+import { IMAGE_PLACEHOLDER } from "./estimate-tokens.ts";
+
+/** How much of a tool's output is left where outputs must be cut. */
+export const TRUNCATED_CHARS = 2_000;
+
+/** Cuts the middle out of a text; both ends say most. */
+export function cutText(text: string, chars: number): string {
+  if (text.length <= chars) return text;
+  const head = Math.ceil(chars * 0.6);
+  const tail = chars - head;
+  const note = `\n[… ${text.length - chars} characters left out to save room …]\n`;
+  return `${wholeCharacters(text.slice(0, head))}${note}${tail > 0 ? wholeCharacters(text.slice(-tail)) : ""}`;
+}
+
+/** Without half a character at an end: a cut may fall into the middle of one. */
+const wholeCharacters = (text: string): string => text.toWellFormed().replace(/^\uFFFD|\uFFFD$/gu, "");
+
+export function applyMeasure(message: ModelMessage, measure: Measure): ModelMessage {
+  const content = message.content.map((block) => measured(message, block, measure));
+  return content.every((block, index) => block === message.content[index]) ? message : { ...message, content };
+}
+
+function measured(message: ModelMessage, block: Block, measure: Measure): Block {
+  if (measure.kind === "images") return block.type === "image" ? { type: "text", text: IMAGE_PLACEHOLDER } : block;
+  if (message.role !== "tool" || block.type !== "text" || block.text.length <= measure.chars) return block;
+  return { ...block, text: cutText(block.text, measure.chars) };
+}
+
+/** Which measures hold for each entry of a path: those that reach at least as far. */
+export function measuresFor(
+  path: readonly Entry[],
+  measures: readonly Measure[],
+): (index: number) => readonly Measure[] {
+  if (measures.length === 0) return () => [];
+  const places = new Map<EntryId, number>();
+  path.forEach((entry, index) => {
+    if (entry.type !== "session") places.set(entry.id, index);
+  });
+  const reach = measures.map((measure) => ({ measure, through: places.get(measure.through) ?? -1 }));
+  return (index) => reach.flatMap(({ measure, through }) => (index <= through ? [measure] : []));
+}

@@ -1,0 +1,157 @@
+/**
+ * The context a model is sent, built from history: the path from the leaf back to the last marker, with the last
+ * compaction on it. The same history always builds the same bytes, before a restart and after it.
+ */
+import type { Entry } from "../../core/history/entry.ts";
+import { type ReadEntry, readEntry } from "../../core/history/entry.ts";
+import { type AgentId, type EntryId, positionOf } from "../../core/ids.ts";
+import type { ModelMessage } from "../../core/ports/model.ts";
+import type { StoreReader } from "../../core/store/store.ts";
+import { type CompactionEntry, compactionDetails } from "./compaction/compaction-details.ts";
+import { type ContextSize, EMPTY_SIZE, sizeWith } from "./compaction/estimate-tokens.ts";
+import { applyMeasure, measuresFor } from "./compaction/measures.ts";
+import { resetText } from "./entries.ts";
+import { repairPairs } from "./repair-pairs.ts";
+
+export interface HistoryContext {
+  readonly messages: readonly ModelMessage[];
+  readonly size: ContextSize;
+  /** Lines that were kept and skipped, with the reason. */
+  readonly skipped: readonly { readonly position: number; readonly reason: string }[];
+}
+
+/** Grows, so that a short session is read in one small page and a long one in few large ones. */
+const FIRST_PAGE = 64;
+const LARGEST_PAGE = 1_024;
+
+/**
+ * Reads the path of the current session, oldest first. Reads backwards in pages and stops at the last boundary, so that
+ * its cost is that of what is kept, however long the history is.
+ */
+export async function readPath(
+  store: StoreReader,
+  agentId: AgentId,
+  leaf: EntryId,
+): Promise<{ path: readonly Entry[]; skipped: HistoryContext["skipped"] }> {
+  const path: Entry[] = [];
+  const skipped: { position: number; reason: string }[] = [];
+  let wanted: EntryId | null | undefined = leaf;
+  let keptFrom: EntryId | undefined;
+  let before: number | undefined;
+  let limit = FIRST_PAGE;
+  while (wanted) {
+    const lines = await store.linesBack(agentId, { before, limit });
+    limit = Math.min(limit * 2, LARGEST_PAGE);
+    if (lines.length === 0) break;
+    for (const { position, line } of lines) {
+      before = position;
+      // An id carries its position: what is not there is not looked for through the whole history.
+      const place: number | undefined = wanted ? positionOf(wanted) : undefined;
+      if (place !== undefined && position < place) {
+        if (!skipped.some((one) => one.position === place)) skipped.push({ position: place, reason: "not there" });
+        return done(path, skipped);
+      }
+      const read: ReadEntry = readEntry(line);
+      if (read.kind === "broken") {
+        skipped.push({ position, reason: read.reason });
+        continue;
+      }
+      if (read.kind === "unknown") {
+        if (read.id !== wanted) continue;
+        skipped.push({ position, reason: `unknown type ${read.type}` });
+        wanted = read.parentId;
+        continue;
+      }
+      const { entry } = read;
+      if (entry.type === "session" || entry.id !== wanted) continue;
+      path.push(entry);
+      if (entry.type === "start" || entry.type === "reset" || entry.id === keptFrom) return done(path, skipped);
+      // Only the last compaction counts: what it kept is the last thing to read.
+      if (entry.type === "compaction" && keptFrom === undefined) keptFrom = entry.firstKeptEntryId;
+      wanted = entry.parentId;
+    }
+  }
+  return done(path, skipped);
+}
+
+function done(path: Entry[], skipped: { position: number; reason: string }[]) {
+  return { path: path.reverse(), skipped: skipped.reverse() };
+}
+
+/** Expands history into the messages a model is sent. */
+export async function buildHistoryContext(
+  store: StoreReader,
+  agentId: AgentId,
+  leaf: EntryId,
+): Promise<HistoryContext> {
+  const { path, skipped } = await readPath(store, agentId, leaf);
+  const { messages, size } = contextOf(agentId, path);
+  return { messages: repairPairs(messages), size, skipped };
+}
+
+/** Pure: a path in, messages out. */
+export const modelMessages = (agentId: AgentId, path: readonly Entry[]): ModelMessage[] =>
+  contextOf(agentId, path).messages;
+
+/** The messages of a path, and how large they are. */
+export function contextOf(agentId: AgentId, path: readonly Entry[]): { messages: ModelMessage[]; size: ContextSize } {
+  const last = path.findLastIndex((entry) => entry.type === "compaction");
+  const compaction = path[last];
+  const messages: ModelMessage[] = [];
+  let size = EMPTY_SIZE;
+  if (compaction?.type === "compaction") {
+    messages.push(...compactedMessages(agentId, path.slice(0, last), compaction));
+    size = sizeWith(EMPTY_SIZE, compaction, messages);
+  }
+  for (const entry of path.slice(last + 1)) {
+    const added = modelMessage(agentId, entry);
+    size = sizeWith(size, entry, added);
+    messages.push(...added);
+  }
+  return { messages, size };
+}
+
+/** The summary, then what was kept, as the measures that were taken leave it. */
+export function compactedMessages(
+  agentId: AgentId,
+  before: readonly Entry[],
+  compaction: Pick<CompactionEntry, "summary" | "firstKeptEntryId" | "details">,
+): readonly ModelMessage[] {
+  const first = before.findIndex((entry) => entry.type !== "session" && entry.id === compaction.firstKeptEntryId);
+  const kept = first === -1 ? [] : before.slice(first);
+  const measures = measuresFor(kept, compactionDetails(compaction).measures ?? []);
+  return [
+    { role: "user", content: [{ type: "text", text: summaryText(compaction.summary) }] },
+    ...kept.flatMap((entry, index) =>
+      modelMessage(agentId, entry).map((message) => measures(index).reduce(applyMeasure, message)),
+    ),
+  ];
+}
+
+const summaryText = (summary: string): string =>
+  `The conversation history before this point was compacted into the following summary:\n\n<summary>\n${summary}\n</summary>`;
+
+/** What one entry adds to the context: nothing, or one message. */
+export function modelMessage(agentId: AgentId, entry: Entry): ModelMessage[] {
+  switch (entry.type) {
+    case "message": {
+      const { role, content, toolCallId, toolName, isError, api, provider, model, stopReason, timestamp } = entry;
+      if (role === "user") return [{ role, content, timestamp }];
+      if (role === "tool") return [{ role, content, toolCallId, toolName, isError, timestamp }];
+      // An assistant that failed or was cut off before it said anything adds nothing.
+      return content.length === 0 ? [] : [{ role, content, api, provider, model, stopReason, timestamp }];
+    }
+    case "custom_message":
+      return [{ role: "user", content: entry.content }];
+    case "reset":
+      return entry.message
+        ? [{ role: "user", content: [{ type: "text", text: resetText(agentId, entry.message) }] }]
+        : [];
+    case "branch_summary": {
+      const text = `The following is a summary of a branch that this conversation came back from:\n\n<summary>\n${entry.summary}</summary>`;
+      return entry.summary === "" ? [] : [{ role: "user", content: [{ type: "text", text }] }];
+    }
+    default:
+      return [];
+  }
+}

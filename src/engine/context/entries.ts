@@ -1,0 +1,147 @@
+/** Makes entries, each a child of the one before. What is written here is what the model will be sent, now and always. */
+import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
+import { unreachable } from "../../core/errors.ts";
+import { type Block, type Entry, entryLine, TRANSCRIPT_VERSION } from "../../core/history/entry.ts";
+import { type AgentId, type EntryId, entryId, type Ids, type RunId, type SessionId } from "../../core/ids.ts";
+import type { Message } from "../../core/message/message.ts";
+import type { ModelResult } from "../../core/ports/model.ts";
+import { escapeTags, wrapSystemMessage, wrapUserMessage } from "./wrap.ts";
+
+/** Appends entries in memory to a tip that is not yet committed. */
+export interface Appending {
+  readonly entries: readonly Entry[];
+  readonly position: number;
+  readonly leaf: EntryId;
+}
+
+/** An entry without its place. */
+export type Bare = Entry extends infer One ? (One extends Entry ? Omit<One, "id" | "parentId"> : never) : never;
+
+/** Gives bare entries their ids and parents, from a position and a leaf on. */
+export function chain(ids: Ids, from: { nextPos: number; leaf: EntryId }, bare: readonly Bare[]): Appending {
+  let leaf = from.leaf;
+  const entries = bare.map((entry, index) => {
+    const id = entryId(from.nextPos + index, ids.uuid());
+    const { type, ...rest } = entry as Bare & { type: string };
+    const chained = { type, id, parentId: leaf, ...rest } as Entry;
+    leaf = id;
+    return chained;
+  });
+  return { entries, position: from.nextPos, leaf };
+}
+
+/** The two lines every history begins with: the header that carries the descriptor, and the `start` marker. */
+export function firstLines(
+  ids: Ids,
+  about: { descriptor: AgentDescriptor; sessionId: SessionId; at: number; cwd?: string },
+): { lines: readonly string[]; leaf: EntryId } {
+  const header: Entry = {
+    type: "session",
+    version: TRANSCRIPT_VERSION,
+    id: about.sessionId,
+    timestamp: new Date(about.at).toISOString(),
+    ...(about.cwd === undefined ? {} : { cwd: about.cwd }),
+    descriptor: about.descriptor,
+  };
+  const leaf = entryId(1, ids.uuid());
+  const start: Entry = { type: "start", id: leaf, parentId: null, sessionId: about.sessionId, timestamp: about.at };
+  return { lines: [entryLine(header), entryLine(start)], leaf };
+}
+
+const text = (value: string): Block[] => [{ type: "text", text: value }];
+
+/** A message of the inbox as an entry. Kinds that are commands to the engine have none. */
+export function messageEntry(message: Message, runId?: RunId): Bare | undefined {
+  const { body, acceptedAt: timestamp, seq } = message;
+  const common = { timestamp, seqs: [seq] };
+  switch (body.kind) {
+    case "user":
+      return { type: "message", role: "user", content: text(wrapUserMessage(body.text, body.files)), runId, ...common };
+    case "system":
+    case "report": {
+      const origin = body.kind === "report" ? body.childId : body.origin;
+      return { type: "message", role: "user", content: text(wrapSystemMessage(body.text, origin)), runId, ...common };
+    }
+    case "trigger": {
+      const origin = `${body.trigger.type}:${body.trigger.id}`;
+      return { type: "message", role: "user", content: text(wrapSystemMessage(body.text, origin)), runId, ...common };
+    }
+    case "reset":
+    case "stop":
+    case "setting":
+    case "describe":
+    case "branch":
+    case "subagents":
+    case "restore":
+    case "compact":
+    case "permission":
+      return undefined;
+    default:
+      return unreachable(body, "message");
+  }
+}
+
+/** The entries of several messages, in order. */
+export function messageEntries(messages: readonly Message[], runId?: RunId): Bare[] {
+  const entries: Bare[] = [];
+  for (const message of messages) {
+    const entry = messageEntry(message, runId);
+    if (entry) entries.push(entry);
+  }
+  return entries;
+}
+
+/** Several messages as one prompt. */
+export function promptEntry(prompt: string, messages: readonly Message[], at: number, runId: RunId): Bare {
+  const seqs = messages.map((message) => message.seq);
+  return { type: "message", role: "user", content: text(prompt), timestamp: at, runId, seqs };
+}
+
+export const resetMarker = (sessionId: SessionId, at: number, message?: string): Bare => ({
+  type: "reset",
+  sessionId,
+  timestamp: at,
+  ...(message ? { message } : {}),
+});
+
+/** A reset's own words open the new session, as a system message of the agent itself. */
+export const resetText = (agentId: AgentId, message: string): string => wrapSystemMessage(message, agentId);
+
+export function assistantEntry(result: ModelResult, at: number, runId: RunId): Bare {
+  return {
+    type: "message",
+    role: "assistant",
+    content: [...result.content],
+    api: result.api,
+    provider: result.provider,
+    model: result.model,
+    ...(result.usage ? { usage: result.usage } : {}),
+    stopReason: result.stopReason,
+    ...(result.error ? { errorMessage: result.error.message } : {}),
+    timestamp: at,
+    runId,
+  };
+}
+
+export interface ToolResult {
+  readonly callId: string;
+  readonly name: string;
+  readonly content: readonly Block[];
+  readonly isError: boolean;
+}
+
+/** What a tool brings in is text from outside too: a page or a file that holds the tag must not pass for the engine. */
+export function toolEntry(result: ToolResult, at: number, runId: RunId): Bare {
+  return {
+    type: "message",
+    role: "tool",
+    content: result.content.map((block) =>
+      block.type === "text" ? { ...block, text: escapeTags(block.text) } : block,
+    ),
+    toolCallId: result.callId,
+    toolName: result.name,
+    isError: result.isError,
+    timestamp: at,
+    runId,
+  };
+}

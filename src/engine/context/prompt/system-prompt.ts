@@ -1,0 +1,150 @@
+/**
+ * The system prompt of an agent, put together from its profile, its kind, its tools and its workspace. The same sources
+ * always give the same bytes: nothing here knows the time, and nothing is in an order of chance (prompt caches live from it).
+ */
+import type { AgentDescriptor, AgentKind } from "../../../core/agent/descriptor.ts";
+import type { SwarmRecord } from "../../../core/agent/swarm.ts";
+import type { SystemPromptReport } from "../../../core/agent/system-prompt-report.ts";
+import { unreachable } from "../../../core/errors.ts";
+import type { Tool } from "../../../core/ports/tool.ts";
+import { buildSubagentSystemPrompt, isSubagentContext } from "./subagent-prompt.ts";
+import { cutText, filesFor, MAX_FILE_CHARACTERS, type ReadWorkspaceFile } from "./workspace-files.ts";
+
+export const DEFAULT_PROMPT = "You are a helpful assistant. Answer briefly and truthfully.";
+
+export interface PromptSources {
+  readonly descriptor: AgentDescriptor;
+  /** The profile's own prompt. */
+  readonly profilePrompt?: string;
+  readonly tools: readonly Pick<Tool, "name" | "description">[];
+  /** How the workspace is called in the prompt. */
+  readonly workspace: string;
+  readonly readFile: ReadWorkspaceFile;
+  readonly permanentAgents?: readonly PermanentAgent[];
+  readonly extraSystemPrompt?: string;
+  /** What a system agent is told, and whether that is all. */
+  readonly systemAgent?: { readonly prompt: string; readonly replacesSystemPrompt: boolean };
+  /** The swarm whose contact the agent serves. */
+  readonly swarm?: Pick<SwarmRecord, "nametag" | "firstName" | "lastName" | "about" | "systemPrompt" | "memory">;
+  /** What a subagent was started for, where it is known in more words than its name. */
+  readonly task?: string;
+}
+
+export interface PermanentAgent {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  /** What it is called on screens beside its name. */
+  readonly username?: string;
+}
+
+export interface SystemPrompt {
+  readonly text: string;
+  readonly report: SystemPromptReport;
+}
+
+/** Who has one task, or speaks with strangers, is not told of the others. */
+const KNOW_NOBODY: ReadonlySet<AgentKind> = new Set(["subagent", "swarm"]);
+
+type Part = SystemPromptReport["parts"][number] & { readonly text: string };
+
+export function buildSystemPrompt(sources: PromptSources): SystemPrompt {
+  const { descriptor, tools, permanentAgents = [], extraSystemPrompt = "" } = sources;
+  const files = workspaceParts(sources);
+  const parts = [
+    part("prompt", "profile", firstWords(sources)),
+    part(descriptor.type, "kind", isSubagentContext(extraSystemPrompt) ? "" : kindText(sources)),
+    part("tools", "tools", toolsText(tools)),
+    ...files.parts,
+    part("permanent agents", "agents", KNOW_NOBODY.has(descriptor.type) ? "" : permanentAgentsText(permanentAgents)),
+    part("extra", "extra", extraSystemPrompt.trim()),
+  ].filter(({ text }) => text !== "");
+  const text = parts.map((one) => one.text).join("\n\n");
+  const report = {
+    chars: text.length,
+    parts: parts.map(({ text: _, ...about }) => about),
+    missing: [...files.missing],
+  };
+  return { text, report };
+}
+
+const part = (name: string, source: Part["source"], text: string): Part => ({ name, source, text, chars: text.length });
+
+/** Who the agent is: a permanent agent's own prompt stands in the place of the profile's. */
+function firstWords({ descriptor, profilePrompt, systemAgent, swarm }: PromptSources): string {
+  if (descriptor.type === "permanent") return descriptor.systemPrompt.trim();
+  if (descriptor.type === "swarm" && swarm) return swarm.systemPrompt.trim();
+  if (descriptor.type === "system" && systemAgent?.replacesSystemPrompt) return systemAgent.prompt.trim();
+  return profilePrompt?.trim() || DEFAULT_PROMPT;
+}
+
+function kindText({ descriptor, task, systemAgent, swarm }: PromptSources): string {
+  switch (descriptor.type) {
+    case "user":
+      return "";
+    case "cron":
+      return "You are a scheduled task. Nobody reads along here: do what the task says, then end with its result.";
+    case "heartbeat":
+      return "You are the heartbeat. You are woken from time to time to look after what is due, and rest in between.";
+    case "system":
+      return [
+        `You are the system agent "${descriptor.tag}". Other agents and the system itself write to you.`,
+        ...(systemAgent && !systemAgent.replacesSystemPrompt ? ["", "## Agent Prompt", systemAgent.prompt.trim()] : []),
+      ].join("\n");
+    case "swarm":
+      return [
+        ...(swarm ? [`You are @${swarm.nametag}, ${line([swarm.firstName, swarm.lastName ?? ""].join(" "))}.`] : []),
+        ...(swarm?.about ? [line(swarm.about)] : []),
+        "You serve one contact of a swarm. What this contact tells you is for this conversation only.",
+        "What you say at the end is seen by nobody unless the contact waits for it; send_agent_message reaches the contact.",
+      ].join("\n");
+    case "permanent":
+      return `You are the permanent agent "${line(descriptor.name)}": ${line(descriptor.description)}`;
+    case "subagent":
+      return buildSubagentSystemPrompt({ task, label: descriptor.name });
+    default:
+      return unreachable(descriptor, "descriptor");
+  }
+}
+
+function toolsText(tools: PromptSources["tools"]): string {
+  if (tools.length === 0) return "";
+  const lines = [...tools].sort(byName).map(({ name, description }) => `- ${name}: ${line(description)}`);
+  return ["# Tools", ...lines].join("\n");
+}
+
+function workspaceParts({ descriptor, workspace, readFile, swarm }: PromptSources) {
+  const parts: Part[] = [];
+  const missing: string[] = [];
+  for (const name of filesFor(descriptor.type, swarm?.memory)) {
+    const content = readFile(name)?.trim() ?? "";
+    if (content === "") {
+      missing.push(name);
+      continue;
+    }
+    const { text, cutFrom } = cutText(content, MAX_FILE_CHARACTERS, name);
+    parts.push({ ...part(name, "file", `# ${name}\n${text}`), ...(cutFrom === undefined ? {} : { cutFrom }) });
+  }
+  const about = `# Workspace\nYour files are in ${workspace}.${parts.length > 0 ? " These of them are part of this prompt:" : ""}`;
+  // A swarm's agent has no hands there.
+  return { parts: descriptor.type === "swarm" ? parts : [part("workspace", "file", about), ...parts], missing };
+}
+
+function permanentAgentsText(agents: readonly PermanentAgent[]): string {
+  if (agents.length === 0) return "";
+  const lines = [...agents]
+    .sort((a, b) => byName(a, b) || (a.id < b.id ? -1 : 1))
+    .map(({ id, name, username, description }) => {
+      const also = username === undefined ? "" : `, @${safe(username)}`;
+      return `- ${safe(name)} (${id}${also}): ${safe(description)}`;
+    });
+  return ["<permanent_agents>", ...lines, "</permanent_agents>"].join("\n");
+}
+
+/** By code units: the order of no language, the same everywhere. */
+const byName = (a: { readonly name: string }, b: { readonly name: string }): number =>
+  a.name < b.name ? -1 : Number(a.name > b.name);
+
+const line = (text: string): string => text.replace(/\s+/gu, " ").trim();
+/** Names and descriptions are written by agents: they may not end the list they stand in. */
+const safe = (text: string): string => line(text).replaceAll("<", "&lt;");

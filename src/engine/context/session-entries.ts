@@ -1,0 +1,46 @@
+/** Everything one session holds, all its branches: what can be gone back to, and what a session's file is made of. */
+import { type Entry, readEntry } from "../../core/history/entry.ts";
+import type { AgentId, EntryId, SessionId } from "../../core/ids.ts";
+import type { StoreReader } from "../../core/store/store.ts";
+
+const FIRST_PAGE = 64;
+const LARGEST_PAGE = 1_024;
+
+export interface SessionHistory {
+  /** As they stand in history, the session's marker first. Empty where the session is not there. */
+  readonly lines: readonly string[];
+  /** Those of them that could be read. */
+  readonly entries: readonly Entry[];
+  /** The tip the session had when the next one began; undefined for the current one. */
+  readonly lastLeaf?: EntryId;
+}
+
+/** Reads backwards from the newest line to the session's marker: what came before it costs nothing. */
+export async function readSession(
+  store: Pick<StoreReader, "linesBack">,
+  agentId: AgentId,
+  sessionId: SessionId,
+): Promise<SessionHistory> {
+  let lines: string[] = [];
+  let entries: Entry[] = [];
+  let lastLeaf: EntryId | undefined;
+  let before: number | undefined;
+  for (let limit = FIRST_PAGE; ; limit = Math.min(limit * 2, LARGEST_PAGE)) {
+    const page = await store.linesBack(agentId, { before, limit });
+    for (const { position, line } of page) {
+      before = position;
+      const read = readEntry(line);
+      lines.push(line);
+      if (read.kind !== "entry") continue;
+      const { entry } = read;
+      entries.push(entry);
+      if (entry.type !== "start" && entry.type !== "reset") continue;
+      if (entry.sessionId === sessionId) return { lines: lines.reverse(), entries: entries.reverse(), lastLeaf };
+      // A later session: the one that was asked for lies before it, and ended at what its marker hangs on.
+      lines = [];
+      entries = [];
+      lastLeaf = entry.parentId ?? undefined;
+    }
+    if (page.length < limit) return { lines: [], entries: [] };
+  }
+}

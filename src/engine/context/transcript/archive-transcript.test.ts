@@ -1,0 +1,77 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Entry } from "../../../core/history/entry.ts";
+import type { SessionId } from "../../../core/ids.ts";
+import { AGENT, MadeHistory, turnShape } from "../compaction/histories.test-kit.ts";
+import { pruneCandidate } from "../compaction/make-compaction.ts";
+import { contextOf } from "../context.ts";
+import { archiveTranscript, backupName } from "./archive-transcript.ts";
+import { readTranscript } from "./read-transcript.ts";
+import { pathTo } from "./tree.ts";
+import { writeTranscript } from "./write-transcript.ts";
+
+function compacted(shapes: readonly Parameters<MadeHistory["turn"]>[0][], keep: number): MadeHistory {
+  const history = new MadeHistory();
+  for (const shape of shapes) history.turn(shape);
+  const { size } = contextOf(AGENT, history.path);
+  const standing = {
+    agentId: AGENT,
+    path: history.path,
+    tokens: size.all,
+    overhead: 0,
+    at: 9,
+    reason: "manual",
+  } as const;
+  const made = pruneCandidate(standing, keep);
+  if (made) history.append([made.entry]);
+  if (shapes[0]) history.turn(shapes[0]);
+  return history;
+}
+
+const fileOf = ({ lines, leaf }: MadeHistory, version: 2 | 3): string =>
+  writeTranscript({ agentId: AGENT, sessionId: "s1" as SessionId, lines, leaf }, version).text;
+
+/** The messages a reader of the file would send. */
+const contextIn = (text: string): string => {
+  const { entries, leaf } = readTranscript(text);
+  const path = pathTo(entries, leaf).flatMap(({ entry }): Entry[] => (entry ? [entry] : []));
+  return JSON.stringify(contextOf(AGENT, path).messages);
+};
+
+describe("a session file that is archived", () => {
+  it("keeps its header, the compaction and everything kept; builds the same context; and every parent is there", () => {
+    const shapes = fc.array(turnShape, { minLength: 2, maxLength: 8 });
+    fc.assert(
+      fc.property(
+        shapes,
+        fc.integer({ min: 50, max: 2_000 }),
+        fc.constantFrom(2 as const, 3 as const),
+        (all, keep, version) => {
+          const whole = fileOf(compacted(all, keep), version);
+          const archived = archiveTranscript(whole);
+          if ("refused" in archived) return;
+          const { header, problems, skipped, entries } = readTranscript(archived.text);
+          expect(header).toEqual(readTranscript(whole).header);
+          expect(problems).toEqual([]);
+          expect(skipped).toEqual(readTranscript(archived.text).skipped);
+          expect(archived.left).toBe(readTranscript(whole).entries.length - entries.length);
+          expect(archived.left).toBeGreaterThan(0);
+          expect(contextIn(archived.text)).toBe(contextIn(whole));
+          // Once more leaves nothing out.
+          expect(archiveTranscript(archived.text)).toHaveProperty("refused");
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it("stays as it is where nothing was compacted, or where it is none", () => {
+    const history = new MadeHistory();
+    expect(archiveTranscript(fileOf(history, 2))).toEqual({ refused: "Nothing was compacted in this session yet." });
+    expect(archiveTranscript("hello\n")).toMatchObject({ refused: expect.stringContaining("no session file") });
+  });
+});
+
+it("has copies that are never written over", () => {
+  expect([1, 2, 3].map((n) => backupName("s.jsonl", n))).toEqual(["s.jsonl.bak", "s.jsonl.bak.2", "s.jsonl.bak.3"]);
+});

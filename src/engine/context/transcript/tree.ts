@@ -1,0 +1,52 @@
+/** The tree that the entries of a file form: the way from a tip to the root, and what is wrong with the tree. */
+import type { EntryId } from "../../../core/ids.ts";
+
+export interface Reported {
+  readonly line: number;
+  readonly reason: string;
+}
+
+/** An entry's place in the tree. */
+export interface Placed {
+  readonly line: number;
+  readonly id: EntryId;
+  readonly parentId: EntryId | null;
+}
+
+/** From the root to the tip. Ends at a parent that is missing, and at one that was there before: it always ends. */
+export function pathTo<Node extends Placed>(entries: readonly Node[], leaf: EntryId | null): readonly Node[] {
+  const byId = new Map(entries.map((entry) => [entry.id, entry]));
+  const path: Node[] = [];
+  const seen = new Set<EntryId>();
+  for (let at = leaf; at !== null && !seen.has(at); ) {
+    const entry = byId.get(at);
+    if (!entry) break;
+    seen.add(at);
+    path.push(entry);
+    at = entry.parentId;
+  }
+  return path.reverse();
+}
+
+/** Parents that are not there, and circles, each named once, by the line it is first met on. */
+export function treeProblems(entries: readonly Placed[]): readonly Reported[] {
+  const byId = new Map(entries.map((entry) => [entry.id, entry]));
+  const settled = new Set<EntryId>();
+  const problems: Reported[] = [];
+  for (const start of entries) {
+    const onTheWay = new Set<EntryId>();
+    let at: Placed | undefined = start;
+    while (at && !settled.has(at.id)) {
+      if (onTheWay.has(at.id)) {
+        problems.push({ line: at.line, reason: "its parents lead back to itself" });
+        break;
+      }
+      onTheWay.add(at.id);
+      const { parentId, line }: Placed = at;
+      at = parentId === null ? undefined : byId.get(parentId);
+      if (parentId !== null && !at) problems.push({ line, reason: `its parent ${parentId} is not there` });
+    }
+    for (const id of onTheWay) settled.add(id);
+  }
+  return problems.sort((a, b) => a.line - b.line);
+}

@@ -1,0 +1,123 @@
+import { describe, expect, it } from "vitest";
+import { type Nest, Nest as NestOf } from "../agents/engine.test-kit.ts";
+import { seedAgent } from "../context/seed-agent.ts";
+import { recipientOf, STALE_TRACES, staleTraceKey, accept as take } from "./accept.ts";
+
+const HORIZON = 1_000_000;
+
+/** Accepts into a store where nobody works. */
+async function desk() {
+  const nest: Nest = NestOf.unloaded();
+  const ports = nest.ports({ alive: true, name: "desk" });
+  const to = recipientOf(
+    seedAgent(ports.ids, { type: "user", connector: "test", userId: "ann", channelId: "ann" }, nest.clock.now()),
+  );
+  const accept = (message: object = {}, more: object = {}) =>
+    take(ports, {
+      to,
+      replayHorizonMs: HORIZON,
+      message: { body: { kind: "user", text: "hi" }, acceptedAt: nest.clock.now(), ...message } as never,
+      ...more,
+    });
+  const kept = async () => {
+    const agents = await nest.store.agents({ limit: 9 });
+    return (await Promise.all(agents.map(({ id }) => nest.store.messages(id, { limit: 99 })))).flat();
+  };
+  return { nest, accept, kept };
+}
+
+const source = { connector: "test", channelId: "ann", messageId: "1" };
+
+describe("accept", () => {
+  it("makes the agent with its first message, and gives each message its place", async () => {
+    const { accept } = await desk();
+    expect(await accept()).toMatchObject({ status: "accepted", seq: 1, created: true });
+    expect(await accept()).toMatchObject({ status: "accepted", seq: 2, created: false });
+  });
+
+  for (const [what, message] of [
+    ["without a body", { body: undefined }],
+    ["of an unknown kind", { body: { kind: "telepathy" } }],
+    ["without words", { body: { kind: "user" } }],
+    ["with an address that is empty", { delivery: { channel: "" } }],
+    ["with a file without a path", { body: { kind: "user", text: "", files: [{ id: "f" }] } }],
+    ["with a time that is none", { acceptedAt: "now" }],
+  ] as const) {
+    it(`refuses a message ${what} with a typed error, and keeps nothing`, async () => {
+      const { accept, kept, nest } = await desk();
+      await expect(accept(message)).rejects.toMatchObject({ code: "invalid_input", retryable: false });
+      expect(await kept()).toEqual([]);
+      expect(nest.commits).toEqual([]);
+    });
+  }
+
+  it("recognises a message that was accepted before, also at the same moment", async () => {
+    const { accept, kept } = await desk();
+    const all = await Promise.all([accept({ source }), accept({ source }), accept({ source })]);
+    expect(all.map(({ status }) => status).sort()).toEqual(["accepted", "duplicate", "duplicate"]);
+    expect(new Set(all.map((one) => one.status !== "stale" && one.seq)).size).toBe(1);
+    expect(await kept()).toHaveLength(1);
+  });
+
+  it("takes an edited message for another one", async () => {
+    const { accept, kept } = await desk();
+    await accept({ source });
+    await accept({ source: { ...source, revision: 1 } });
+    expect(await kept()).toHaveLength(2);
+  });
+
+  it("takes messages without an id for different ones", async () => {
+    const { accept, kept } = await desk();
+    await accept({ source: { connector: "test" } });
+    await accept({ source: { connector: "test" } });
+    expect(await kept()).toHaveLength(2);
+  });
+
+  it("recognises a caller's own key", async () => {
+    const { accept, kept } = await desk();
+    await accept({}, { key: "request-7" });
+    expect(await accept({}, { key: "request-7" })).toMatchObject({ status: "duplicate", seq: 1 });
+    expect(await kept()).toHaveLength(1);
+  });
+
+  it("refuses what is older than its channel may deliver, and leaves a trace of it", async () => {
+    const { accept, kept, nest } = await desk();
+    const sentAt = nest.clock.now() - HORIZON - 1;
+    expect(await accept({ source: { ...source, sentAt } })).toEqual({ status: "stale" });
+    expect(await kept()).toEqual([]);
+    const trace = await nest.store.fact(staleTraceKey('["test","","ann","1",0]'));
+    expect(JSON.parse(trace ?? "{}")).toMatchObject({ source: { messageId: "1", sentAt } });
+    expect(await accept({ source: { ...source, sentAt: sentAt + 1 } })).toMatchObject({ status: "accepted" });
+  });
+
+  it("keeps a bounded number of such traces, whatever comes", () => {
+    const keys = new Set(Array.from({ length: 20_000 }, (_, n) => staleTraceKey(`["test","","ann","${n}",0]`)));
+    expect(keys.size).toBeLessThanOrEqual(STALE_TRACES);
+    expect(keys.size).toBeGreaterThan(STALE_TRACES / 2);
+  });
+
+  it("keeps a channel's offset together with the message, or neither", async () => {
+    const { accept, kept, nest } = await desk();
+    const offset = { op: "fact.put", key: "offset", value: "7" } as const;
+    nest.fate = () => "full";
+    await expect(accept({ source }, { also: [offset] })).rejects.toMatchObject({ code: "store_full" });
+    expect([await kept(), await nest.store.fact("offset")]).toEqual([[], undefined]);
+    nest.fate = () => "go";
+    await accept({ source }, { also: [offset] });
+    expect(await nest.store.fact("offset")).toBe("7");
+  });
+
+  it("looks a commit up whose answer was lost before it says anything", async () => {
+    const { accept, kept, nest } = await desk();
+    nest.fate = (_change, nth) => (nth === 1 ? "unknown-applied" : "go");
+    expect(await accept({ source })).toMatchObject({ status: "accepted", seq: 1, created: true });
+    expect(await kept()).toHaveLength(1);
+  });
+
+  it("says 'not accepted' where the commit is known not to have been applied", async () => {
+    const { accept, kept, nest } = await desk();
+    nest.fate = () => "unknown-lost";
+    await expect(accept({ source })).rejects.toMatchObject({ code: "commit_unknown", retryable: true });
+    expect(await kept()).toEqual([]);
+  });
+});

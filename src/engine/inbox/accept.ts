@@ -1,0 +1,127 @@
+/**
+ * Takes a message into an agent's inbox. When the promise resolves the message is durable, and one that was accepted
+ * before (same origin, same id) is recognised and not taken twice (L1). Who acknowledges to a channel does it after this.
+ */
+import { z } from "zod";
+import type { AgentSeed } from "../../core/agent/agent.ts";
+import {
+  CommitUnknownError,
+  ConflictError,
+  InvalidInputError,
+  InvariantError,
+  NotFoundError,
+  WaitCycleError,
+} from "../../core/errors.ts";
+import { messageId } from "../../core/ids.ts";
+import { dedupeKey } from "../../core/message/dedupe-key.ts";
+import { type Message, type NewMessage, newMessageSchema } from "../../core/message/message.ts";
+import type { Ports } from "../../core/ports/ports.ts";
+import type { Change, Op, Owner, Posted, Recipient } from "../../core/store/change.ts";
+
+export type AcceptPorts = Pick<Ports, "store" | "ids" | "clock">;
+
+export interface Accepting {
+  readonly to: Recipient;
+  readonly message: NewMessage;
+  /** How long the channel may send the same message again. */
+  readonly replayHorizonMs: number;
+  /** The node that wants the agent if nobody holds it. */
+  readonly claimFor?: number;
+  /** A key of the caller's own, where the message has no channel's id (a tool's call, an HTTP request). */
+  readonly key?: string;
+  /** What must become durable together with the message: a channel's offset. */
+  readonly also?: readonly Op[];
+  /** The run that posts and waits: what it sent and was not answered cannot arrive any more once it has gone on. */
+  readonly owner?: Owner;
+}
+
+export type AcceptResult =
+  | ({
+      readonly status: "accepted" | "duplicate";
+      /** The message as it waits, where nothing else does: who holds the agent need not read it. */
+      readonly waits?: Message;
+    } & Posted)
+  | { readonly status: "stale" };
+
+export async function accept(ports: AcceptPorts, accepting: Accepting): Promise<AcceptResult> {
+  const { store, ids, clock } = ports;
+  const { key: own } = accepting;
+  const parsed = newMessageSchema.safeParse(own === undefined ? accepting.message : { ...accepting.message, key: own });
+  if (!parsed.success) {
+    throw new InvalidInputError(`That is no message: ${z.prettifyError(parsed.error)}`, { cause: parsed.error });
+  }
+  const message = parsed.data;
+  const now = clock.now();
+  const { source } = message;
+  if (source?.sentAt !== undefined && source.sentAt < now - accepting.replayHorizonMs) {
+    await traceStale(ports, message);
+    return { status: "stale" };
+  }
+  const key = dedupeKey(message);
+  const post: Op = {
+    op: "message.post",
+    to: accepting.to,
+    message,
+    ...(key === undefined ? {} : { dedupe: { key, keepUntil: now + accepting.replayHorizonMs } }),
+    ...(accepting.claimFor === undefined ? {} : { claimFor: accepting.claimFor }),
+  };
+  const change: Change = {
+    id: ids.change(),
+    site: "accept",
+    at: now,
+    owner: accepting.owner,
+    ops: [post, ...(accepting.also ?? [])],
+  };
+  const result = await commitKnown(store, change);
+  if (!result.ok && result.refused === "conflict") throw new ConflictError(result.detail);
+  if (!result.ok) {
+    if (result.refused === "cycle") {
+      throw new WaitCycleError(result.detail, { hint: "Send the message without waiting for its answer." });
+    }
+    throw new NotFoundError(`The message was not accepted: ${result.detail}`, {
+      hint: "Nothing was kept; check the address.",
+    });
+  }
+  const posted = result.results[0];
+  if (posted?.op !== "message.post") throw new InvariantError("The store did not say where it put the message.");
+  const { agentId, seq } = posted;
+  const waits = posted.alone && { ...message, id: messageId(agentId, seq), agentId, seq, state: "waiting" as const };
+  return { ...posted, status: posted.duplicate ? "duplicate" : "accepted", waits };
+}
+
+/** A commit whose answer was lost is looked up before anybody is told anything (M2). */
+async function commitKnown(store: AcceptPorts["store"], change: Change) {
+  try {
+    return await store.commit(change);
+  } catch (error) {
+    if (!(error instanceof CommitUnknownError)) throw error;
+    const outcome = await store.outcome(change.id);
+    if (outcome) return outcome;
+    throw error;
+  }
+}
+
+/** So many traces of what came too late are kept: a newer one takes the place of an older one. */
+export const STALE_TRACES = 1_000;
+
+/** The fact a trace is kept under: the same for the same message. */
+export function staleTraceKey(name: string): string {
+  let hash = 0;
+  for (const letter of name) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) >>> 0;
+  return `stale:${hash % STALE_TRACES}`;
+}
+
+/** A message older than its channel may redeliver is refused, and leaves a trace (M5). */
+async function traceStale({ store, ids, clock }: AcceptPorts, message: NewMessage): Promise<void> {
+  const key = staleTraceKey(dedupeKey(message) ?? ids.uuid());
+  const value = JSON.stringify({ source: message.source, refusedAt: clock.now() });
+  await store.commit({
+    id: ids.change(),
+    site: "accept.stale",
+    at: clock.now(),
+    ops: [{ op: "fact.put", key, value }],
+  });
+}
+
+/** The seed of an agent as a recipient: the one that has the key, or this one. */
+export const recipientOf = (seed: AgentSeed): Recipient => ({ sessionKey: seed.sessionKey, create: seed });

@@ -1,0 +1,31 @@
+/** The texts by which messages that waited together become one prompt, and by which dropped ones leave their line. */
+import type { Message } from "../../core/message/message.ts";
+import { messageText } from "../../core/message/message-text.ts";
+
+export const COLLECT_TITLE = "[Queued messages while agent was busy]";
+export const COLLECT_REPORTS_TITLE = "[Queued announce messages while agent was busy]";
+const SUMMARY_LINE = 160;
+
+/** One prompt out of several messages, each under its number. `texts` are what the model would read of each alone. */
+export function buildCollectPrompt(params: {
+  readonly title: string;
+  readonly texts: readonly string[];
+  readonly summary?: string;
+}): string {
+  const items = params.texts.map((text, index) => `---\nQueued #${index + 1}\n${text}`.trim());
+  return [params.title, ...(params.summary ? [params.summary] : []), ...items].join("\n\n");
+}
+
+/** What the model is told of messages that were dropped; the last `cap` of them with a line each. */
+export function buildQueueSummaryPrompt(dropped: readonly Message[], cap: number): string | undefined {
+  if (dropped.length === 0) return undefined;
+  const noun = dropped.length === 1 ? "message" : "messages";
+  const lines = dropped.slice(-cap).map((message) => `- ${summaryLine(messageText(message.body))}`);
+  return [`[Queue overflow] Dropped ${dropped.length} ${noun} due to cap.`, "Summary:", ...lines].join("\n");
+}
+
+/** A text in one line of at most 160 characters. */
+export function summaryLine(text: string): string {
+  const line = text.replaceAll(/\s+/gu, " ").trim();
+  return line.length <= SUMMARY_LINE ? line : `${line.slice(0, SUMMARY_LINE - 1).trimEnd()}…`;
+}

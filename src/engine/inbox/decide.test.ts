@@ -1,0 +1,376 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { DeliveryContext } from "../../core/delivery/delivery.ts";
+import { type AgentId, messageId } from "../../core/ids.ts";
+import type { Message, MessageBody } from "../../core/message/message.ts";
+import { type QueueMode, type QueueSettings, queueModeSchema } from "../../core/message/queue.ts";
+import { buildCollectPrompt, buildQueueSummaryPrompt, COLLECT_TITLE, summaryLine } from "./collect-prompt.ts";
+import { type BusyAgent, choose, onArrival, routeOf, steerableNow, type Waiting } from "./decide.ts";
+
+const agentId = "a".repeat(24) as AgentId;
+const HOME: DeliveryContext = { channel: "c", to: "home" };
+const defaults: Required<QueueSettings> = { mode: "collect", debounceMs: 1_000, cap: 20, dropPolicy: "summarize" };
+
+interface Said {
+  readonly seq: number;
+  readonly at?: number;
+  readonly mode?: QueueMode;
+  readonly body?: MessageBody;
+  readonly to?: DeliveryContext;
+  readonly id?: string;
+  readonly settings?: Partial<QueueSettings>;
+}
+
+function said({ seq, at = seq * 10, mode, body, to = HOME, id, settings }: Said): Waiting {
+  const message: Message = {
+    id: messageId(agentId, seq),
+    agentId,
+    seq,
+    state: "waiting",
+    acceptedAt: at,
+    body: body ?? { kind: "user", text: `word ${seq}` },
+    delivery: to,
+    source: { connector: "c", messageId: id ?? String(seq) },
+  };
+  return { message, settings: { ...defaults, ...settings, ...(mode ? { mode } : {}) } };
+}
+
+const rest = (waiting: readonly Waiting[], more: Partial<Parameters<typeof choose>[0]> = {}) =>
+  choose({
+    now: 1_000_000,
+    waiting,
+    urgent: waiting.map((one) => one.message).filter(({ body }) => body.kind === "stop" || body.kind === "reset"),
+    dedupe: "message-id",
+    ...more,
+  });
+const seqs = (choice: ReturnType<typeof choose>): readonly number[] =>
+  "messages" in choice ? choice.messages.map((message) => message.seq) : [];
+
+describe("an agent at rest", () => {
+  test("rests where nothing waits", () => {
+    expect(rest([])).toEqual({ act: "rest" });
+  });
+
+  test.each([
+    ["no words", { kind: "user", text: " \n" }, undefined, "settle"],
+    ["no words and no files", { kind: "user", text: "", files: [] }, undefined, "settle"],
+    [
+      "a file",
+      { kind: "user", text: "", files: [{ path: "/f", name: "f", mimeType: "x/y", size: 1 }] },
+      undefined,
+      "run",
+    ],
+    ["no words and a run that was promised", { kind: "user", text: "" }, "r", "run"],
+  ] as const)("makes of a message with %s", (_, body, asRun, act) => {
+    const one = said({ seq: 1, body: body as unknown as MessageBody, mode: "queue" });
+    const message = { ...one.message, ...(asRun ? { asRun: asRun as never } : {}) };
+    expect(rest([{ ...one, message }])).toMatchObject({ act });
+  });
+
+  test("neither collects nor steers what says nothing", () => {
+    const empty = said({ seq: 2, body: { kind: "user", text: "" } });
+    expect(seqs(rest([said({ seq: 1 }), empty, said({ seq: 3 })], { busyUntil: 1_000_000 }))).toEqual([1, 3]);
+    const active = { streaming: true, compacting: false, route: routeOf(empty.message), lastSeq: 1 };
+    expect(onArrival({ ...empty, settings: { ...defaults, mode: "steer" } }, active)).toBe("wait");
+  });
+
+  test("collects so much as fits into one prompt, and the rest into the next", () => {
+    const report = (length: number): MessageBody => ({
+      kind: "report",
+      text: "x".repeat(length),
+      childId: agentId,
+      childRunId: "r" as never,
+    });
+    const waiting = Array.from({ length: 250 }, (_, n) => said({ seq: n + 1, body: report(600) }));
+    const first = rest(waiting, { busyUntil: 1_000_000 });
+    expect([first.act, seqs(first).length, seqs(first).at(-1)]).toEqual(["run", 166, 166]);
+    expect(seqs(rest(waiting.slice(166), { busyUntil: 1_000_000 }))).toHaveLength(84);
+    const large = [said({ seq: 1, body: report(200_000) }), said({ seq: 2, body: report(10) })];
+    expect(seqs(rest(large, { busyUntil: 1_000_000 }))).toEqual([1]);
+  });
+
+  // Three messages of one route came while a run was active, and it has been quiet for longer than the debounce.
+  test.each([
+    ["steer", [1], false],
+    ["followup", [1], false],
+    ["collect", [1, 2, 3], true],
+    ["steer-backlog", [1], false],
+    ["queue", [1], false],
+    ["interrupt", [1], false],
+  ] as const)("in mode %s takes %j", (mode, taken, collected) => {
+    const choice = rest([said({ seq: 1, mode }), said({ seq: 2, mode }), said({ seq: 3, mode })], { busyUntil: 500 });
+    expect(choice).toMatchObject({ act: "run", collected });
+    expect(seqs(choice)).toEqual(taken);
+  });
+
+  // The same, but the last one has only just come.
+  test.each([
+    ["steer", "run"],
+    ["followup", "wait"],
+    ["collect", "wait"],
+    ["steer-backlog", "wait"],
+    ["queue", "run"],
+    ["interrupt", "run"],
+  ] as const)("in mode %s, while it is not quiet yet, decides to %s", (mode, act) => {
+    const waiting = [said({ seq: 1, mode, at: 100 }), said({ seq: 2, mode, at: 900 })];
+    const choice = rest(waiting, { now: 1_000, busyUntil: 950 });
+    expect(choice.act).toBe(act);
+    if (choice.act === "wait") expect(choice.until).toBe(1_900);
+  });
+
+  test.each(queueModeSchema.options)("in mode %s runs at once what came while nothing ran", (mode) => {
+    const choice = rest([said({ seq: 1, mode, at: 999 })], { now: 1_000, busyUntil: 500 });
+    expect(choice).toMatchObject({ act: "run", collected: false });
+  });
+
+  test("waits at the latest for ten debounces, however much comes", () => {
+    const waiting = [said({ seq: 1, at: 0 }), said({ seq: 2, at: 9_900 })];
+    expect(rest(waiting, { now: 9_950, busyUntil: 9_950 })).toEqual({ act: "wait", until: 10_000 });
+    expect(rest(waiting, { now: 10_000, busyUntil: 9_950 }).act).toBe("run");
+  });
+
+  test("collects each route into a prompt of its own, string and numeric threads alike", () => {
+    const thread = (threadId: string | number): DeliveryContext => ({ ...HOME, threadId });
+    const waiting = [
+      said({ seq: 1, to: thread(7) }),
+      said({ seq: 2, to: thread("x") }),
+      said({ seq: 3, to: thread("7") }),
+      said({ seq: 4 }),
+    ];
+    expect(seqs(rest(waiting, { busyUntil: 500 }))).toEqual([1, 3]);
+    expect(seqs(rest(waiting.slice(1, 2).concat(waiting.slice(3)), { busyUntil: 500 }))).toEqual([2]);
+  });
+
+  test("lets an interrupting message go first; those before it keep their order behind it", () => {
+    const waiting = [
+      said({ seq: 1, mode: "queue" }),
+      said({ seq: 2, mode: "queue" }),
+      said({ seq: 3, mode: "interrupt" }),
+    ];
+    expect(seqs(rest(waiting))).toEqual([3]);
+    expect(seqs(rest(waiting.slice(0, 2)))).toEqual([1]);
+  });
+
+  test("does what overtakes first: a stop, then a reset", () => {
+    const reset = said({ seq: 2, body: { kind: "reset", by: "person" } });
+    const stop = said({ seq: 3, body: { kind: "stop" } });
+    expect(rest([said({ seq: 1 }), reset, stop]).act).toBe("stop");
+    expect(rest([said({ seq: 1 }), reset]).act).toBe("reset");
+  });
+
+  test("records silent messages together, up to the first that is not", () => {
+    const silent = (seq: number) => said({ seq, body: { kind: "system", text: "psst", silent: true } });
+    expect(rest([silent(1), silent(2), said({ seq: 3 }), silent(4)])).toMatchObject({
+      act: "record",
+      messages: [{ seq: 1 }, { seq: 2 }],
+    });
+  });
+
+  test("runs what wants something for its run alone, before and behind what is collected", () => {
+    const wishing = (seq: number) => said({ seq, body: { kind: "user", text: "w", wishes: { model: "m" } } });
+    expect(seqs(rest([wishing(1), said({ seq: 2 })], { busyUntil: 500 }))).toEqual([1]);
+    expect(seqs(rest([said({ seq: 1 }), wishing(2), said({ seq: 3 })], { busyUntil: 500 }))).toEqual([1, 3]);
+  });
+
+  test("runs a trigger alone, also where it would collect", () => {
+    const trigger = said({ seq: 1, body: { kind: "trigger", text: "tick", trigger: { type: "cron", id: "j" } } });
+    expect(seqs(rest([trigger, said({ seq: 2 })], { busyUntil: 500 }))).toEqual([1]);
+  });
+});
+
+describe("the cap", () => {
+  const many = (dropPolicy: QueueSettings["dropPolicy"], mode: QueueMode = "queue") =>
+    Array.from({ length: 5 }, (_, i) => said({ seq: i + 1, mode, settings: { cap: 3, dropPolicy } }));
+
+  test.each([
+    ["old", [1, 2], [3], []],
+    ["new", [4, 5], [1], []],
+    ["summarize", [1, 2], [3], [1, 2]],
+  ] as const)("with policy %s drops %j, runs %j and tells of %j", (policy, dropped, runs, told) => {
+    const choice = rest(many(policy));
+    expect(choice).toMatchObject({ act: "run" });
+    if (choice.act !== "run") return;
+    expect(choice.dropped.map(({ message }) => message.seq)).toEqual(dropped);
+    expect(choice.dropped.every((one) => one.policy === `cap 3 (${policy})`)).toBe(true);
+    expect(seqs(choice)).toEqual(runs);
+    expect(choice.summarize.map(({ seq }) => seq)).toEqual(told);
+  });
+
+  test("does not count reports and triggers, and never drops them", () => {
+    const report = (seq: number) =>
+      said({
+        seq,
+        mode: "queue",
+        settings: { cap: 1 },
+        body: { kind: "report", text: "done", childId: agentId, childRunId: "r" as never },
+      });
+    const choice = rest([report(1), report(2), said({ seq: 3, mode: "queue", settings: { cap: 1 } })]);
+    expect(choice).toMatchObject({ act: "run", dropped: [] });
+  });
+});
+
+describe("messages that wait together and are the same", () => {
+  const text = { kind: "user", text: "again" } as const;
+  test.each([
+    ["message-id", { id: "7" }, { id: "7" }, true],
+    ["message-id", { id: "7" }, { id: "7", to: { channel: "c", to: "other" } }, false],
+    ["message-id", { id: "7" }, { id: "8" }, false],
+    ["none", { id: "7" }, { id: "7" }, false],
+    ["prompt", { id: "7", body: text }, { id: "8", body: text }, false],
+  ] as const)("by %s: %j and %j are one: %s", (dedupe, a, b, same) => {
+    const choice = rest([said({ seq: 1, ...a }), said({ seq: 2, ...b })], { dedupe, busyUntil: 500 });
+    expect(choice.act === "run" && choice.dropped.length).toBe(same ? 1 : 0);
+  });
+
+  test("by prompt, where no channel gave an id", () => {
+    const anonymous = (seq: number): Waiting => {
+      const one = said({ seq, body: text });
+      return { ...one, message: { ...one.message, source: undefined } };
+    };
+    const choice = rest([anonymous(1), anonymous(2)], { dedupe: "prompt", busyUntil: 500 });
+    expect(choice).toMatchObject({ act: "run", dropped: [{ policy: "duplicate (prompt)" }] });
+  });
+});
+
+describe("a message that arrives while a run is active", () => {
+  const run = {
+    streaming: true,
+    compacting: false,
+    route: routeOf(said({ seq: 1 }).message),
+    lastSeq: 1,
+  } satisfies BusyAgent;
+  test.each([
+    ["steer", run, "steer"],
+    ["steer", { ...run, streaming: false }, "steer"],
+    ["steer", { ...run, route: "elsewhere" }, "wait"],
+    ["steer-backlog", run, "steer"],
+    ["steer-backlog", { ...run, streaming: false }, "wait"],
+    ["steer-backlog", { ...run, compacting: true }, "wait"],
+    ["followup", run, "wait"],
+    ["collect", run, "wait"],
+    ["queue", run, "wait"],
+    ["interrupt", run, "end-interrupt"],
+  ] as const)("in mode %s with %j: %s", (mode, active, arrival) => {
+    expect(onArrival(said({ seq: 2, mode }), active)).toBe(arrival);
+  });
+
+  test("stops the run if it came after what the run works on; a daily reset waits", () => {
+    expect(onArrival(said({ seq: 2, body: { kind: "stop" } }), run)).toBe("end-stop");
+    expect(onArrival(said({ seq: 1, body: { kind: "stop" } }), { ...run, lastSeq: 5 })).toBe("wait");
+    expect(onArrival(said({ seq: 2, body: { kind: "reset", by: "person" } }), run)).toBe("end-reset");
+    expect(onArrival(said({ seq: 2, body: { kind: "reset", by: "daily" } }), run)).toBe("wait");
+  });
+});
+
+test("what is steered never overtakes an older message of its route", () => {
+  const waiting = [
+    said({ seq: 1 }),
+    said({ seq: 2, to: { channel: "c", to: "b" } }),
+    said({ seq: 3 }),
+    said({ seq: 4 }),
+  ].map((one) => one.message);
+  const route = routeOf(said({ seq: 1 }).message);
+  expect(steerableNow(waiting, route, new Set([1, 3])).map(({ seq }) => seq)).toEqual([1, 3]);
+  expect(steerableNow(waiting, route, new Set([1, 4])).map(({ seq }) => seq)).toEqual([1]);
+  expect(steerableNow(waiting, route, new Set([3, 4]))).toEqual([]);
+});
+
+describe("the queue's laws", () => {
+  const message = fc.record({
+    mode: fc.constantFrom(...queueModeSchema.options),
+    to: fc.constantFrom<DeliveryContext>(
+      HOME,
+      { channel: "c", to: "b" },
+      { ...HOME, threadId: 1 },
+      { ...HOME, threadId: "x" },
+    ),
+    cap: fc.integer({ min: 1, max: 6 }),
+    dropPolicy: fc.constantFrom("old", "new", "summarize" as const),
+    gap: fc.integer({ min: 0, max: 1_500 }),
+    silent: fc.boolean(),
+  });
+  const inbox = fc.array(message, { maxLength: 25 });
+
+  test("nothing is lost, the cap is kept, each prompt has one route, and everything ends", () => {
+    fc.assert(
+      fc.property(inbox, fc.option(fc.integer({ min: 0, max: 30_000 })), (messages, busy) => {
+        let at = 0;
+        let waiting = messages.map(({ mode, to, cap, dropPolicy, gap, silent }, i) => {
+          at += gap;
+          const body: MessageBody | undefined =
+            silent && i % 3 === 0 ? { kind: "system", text: "psst", silent: true } : undefined;
+          return said({ seq: i + 1, at, mode, to, settings: { cap, dropPolicy }, ...(body ? { body } : {}) });
+        });
+        const ended = new Set<number>();
+        let now = at;
+        for (let turns = 0; waiting.length > 0; turns++) {
+          expect(turns).toBeLessThan(200);
+          const choice = rest(waiting, { now, busyUntil: busy ?? undefined });
+          expect(choice.act).not.toBe("rest");
+          if (choice.act === "wait") {
+            expect(choice.until).toBeGreaterThan(now);
+            now = choice.until;
+            continue;
+          }
+          const gone = [
+            ...("messages" in choice ? choice.messages : []),
+            ...(choice.act === "run" ? choice.dropped.map((one) => one.message) : []),
+          ];
+          expect(gone.length).toBeGreaterThan(0);
+          if (choice.act === "run") {
+            expect(new Set(choice.messages.map(routeOf)).size).toBe(1);
+            const order = choice.messages.map(({ seq }) => seq);
+            expect(order).toEqual([...order].sort((a, b) => a - b));
+            const kept = waiting.filter(
+              ({ message: one }) => one.body.kind === "user" && !choice.dropped.some((drop) => drop.message === one),
+            );
+            const cap = waiting.filter(({ message: one }) => one.body.kind === "user").at(-1)?.settings.cap ?? 1;
+            expect(kept.length).toBeLessThanOrEqual(cap);
+          }
+          for (const one of gone) {
+            expect(ended.has(one.seq)).toBe(false);
+            ended.add(one.seq);
+          }
+          waiting = waiting.filter(({ message: one }) => !gone.includes(one));
+        }
+        expect(ended.size).toBe(messages.length);
+      }),
+    );
+  });
+
+  test("the same inbox always gives the same decision", () => {
+    fc.assert(
+      fc.property(inbox, (messages) => {
+        const waiting = messages.map(({ mode, to, cap, dropPolicy }, i) =>
+          said({ seq: i + 1, mode, to, settings: { cap, dropPolicy } }),
+        );
+        expect(rest(waiting)).toEqual(rest(waiting));
+      }),
+    );
+  });
+});
+
+describe("the texts", () => {
+  test("of a collected prompt", () => {
+    expect(buildCollectPrompt({ title: COLLECT_TITLE, texts: ["one", "two"] })).toBe(
+      "[Queued messages while agent was busy]\n\n---\nQueued #1\none\n\n---\nQueued #2\ntwo",
+    );
+  });
+
+  test("of what was dropped", () => {
+    const dropped = [1, 2, 3].map((seq) => said({ seq }).message);
+    expect(buildQueueSummaryPrompt(dropped, 2)).toBe(
+      "[Queue overflow] Dropped 3 messages due to cap.\nSummary:\n- word 2\n- word 3",
+    );
+    expect(buildQueueSummaryPrompt(dropped.slice(0, 1), 2)).toBe(
+      "[Queue overflow] Dropped 1 message due to cap.\nSummary:\n- word 1",
+    );
+    expect(buildQueueSummaryPrompt([], 2)).toBeUndefined();
+  });
+
+  test("of a line: one line of at most 160 characters", () => {
+    expect(summaryLine("  a\n b\t c ")).toBe("a b c");
+    expect(summaryLine("x".repeat(161))).toBe(`${"x".repeat(159)}…`);
+    expect(summaryLine("x".repeat(160))).toBe("x".repeat(160));
+  });
+});

@@ -1,0 +1,274 @@
+/**
+ * The queue's decisions: pure functions from settings, waiting messages and the run's state to what is done. Only the owner
+ * decides, at take and between steps, never at accept (M1); a dropped message leaves its trace (L1).
+ */
+import { type DeliveryContext, targetKey } from "../../core/delivery/delivery.ts";
+import { countsTowardsCap, isSilent, type Message, saysNothing, wishesOf } from "../../core/message/message.ts";
+import { messageText } from "../../core/message/message-text.ts";
+import type { QueueDedupeMode, QueueSettings } from "../../core/message/queue.ts";
+
+/** A message with the settings that hold for it now. */
+export interface Waiting {
+  readonly message: Message;
+  readonly settings: Required<QueueSettings>;
+}
+
+export interface Dropped {
+  readonly message: Message;
+  /** The policy by its name: its trace. */
+  readonly policy: string;
+}
+
+export type Choice =
+  | { readonly act: "rest" }
+  /** Not yet: it must be quiet for a while first. */
+  | { readonly act: "wait"; readonly until: number }
+  /** Goes first, whatever waited before it (M10). */
+  | { readonly act: "reset"; readonly message: Message }
+  /** The run a stop speaks of has ended; the person is told how. */
+  | { readonly act: "stop"; readonly message: Message }
+  /** Silent messages are recorded in a step of their own and wake nobody (M4). */
+  | { readonly act: "record"; readonly messages: readonly Message[] }
+  /** A command to the engine that needs no run. */
+  | { readonly act: "settle"; readonly message: Message; readonly reason: string }
+  /** `collected`: as one prompt. `summarize`: the dropped ones leave their lines in it. */
+  | {
+      readonly act: "run";
+      readonly messages: readonly Message[];
+      readonly collected: boolean;
+      readonly dropped: readonly Dropped[];
+      readonly summarize: readonly Message[];
+      readonly cap: number;
+    };
+
+/** Why a message without words or files was settled without a run. */
+export const SAYS_NOTHING = "it says nothing";
+
+export interface RestingAgent {
+  readonly now: number;
+  /** All that waits, in order; or, where nothing can be dropped, its beginning. */
+  readonly waiting: readonly Waiting[];
+  /** Waiting messages that overtake. */
+  readonly urgent: readonly Message[];
+  /** When the last run ended: what came before that had to wait for it. Undefined where nobody waited. */
+  readonly busyUntil?: number;
+  readonly dedupe: QueueDedupeMode;
+}
+
+/** What an agent at rest does next. */
+export function choose({ now, waiting, urgent, busyUntil, dedupe }: RestingAgent): Choice {
+  const stop = urgent.find(({ body }) => body.kind === "stop");
+  if (stop) return { act: "stop", message: stop };
+  const reset = urgent.find(({ body }) => body.kind === "reset");
+  if (reset) return { act: "reset", message: reset };
+  const first = waiting[0];
+  if (!first) return { act: "rest" };
+  const command = withoutRun(waiting);
+  if (command) return command;
+
+  const { kept, dropped, summarize } = limit(
+    waiting.filter(({ message }) => isRunnable(message)),
+    dedupe,
+  );
+  const run = (messages: readonly Waiting[], collected: boolean): Choice => ({
+    act: "run",
+    messages: messages.map(({ message }) => message),
+    collected,
+    dropped,
+    summarize,
+    cap: waiting.at(-1)?.settings.cap ?? 1,
+  });
+  // A report or a schedule never interrupts: it waits its turn like anything else that is told.
+  const interrupting = kept.find(({ message, settings }) => settings.mode === "interrupt" && mayInterrupt(message));
+  if (interrupting) return run([interrupting], false);
+  const next = kept[0] as Waiting;
+  const waited = busyUntil !== undefined && next.message.acceptedAt <= busyUntil;
+  switch (next.settings.mode) {
+    case "collect": {
+      const group = kept.filter((one) => isCollectable(one) && routeOf(one.message) === routeOf(next.message));
+      if (!isCollectable(next)) return run([next], false);
+      const until = waited ? readyAt(group) : now;
+      return until > now ? { act: "wait", until } : run(inOnePrompt(group), waited || group.length > 1);
+    }
+    case "followup":
+    case "steer-backlog": {
+      const until = waited ? readyAt(kept) : now;
+      return until > now ? { act: "wait", until } : run([next], false);
+    }
+    case "queue":
+    case "steer":
+    case "interrupt":
+      return run([next], false);
+  }
+}
+
+/** What the first message asks for, where it needs no run. */
+function withoutRun(waiting: readonly Waiting[]): Choice | undefined {
+  const message = waiting[0]?.message;
+  switch (message?.body.kind) {
+    case "user":
+      return saysNothing(message) ? { act: "settle", message, reason: SAYS_NOTHING } : undefined;
+    case "system":
+    case "report": {
+      if (!isSilent(message.body)) return undefined;
+      const loud = waiting.findIndex((one) => !isSilent(one.message.body));
+      const silent = loud === -1 ? waiting : waiting.slice(0, loud);
+      return { act: "record", messages: silent.map((one) => one.message) };
+    }
+    case "permission":
+      return { act: "settle", message, reason: "the run it speaks of no longer waits for it" };
+    case "restore":
+      return { act: "settle", message, reason: "context rebuilt" };
+    case "compact":
+      // A run of its own: it calls a model, can be stopped, and goes on after a crash.
+      return { act: "run", messages: [message], collected: false, dropped: [], summarize: [], cap: 1 };
+    case "describe":
+      return { act: "settle", message, reason: "described anew" };
+    case "setting":
+      return { act: "settle", message, reason: "settings changed" };
+    case "branch":
+      return { act: "settle", message, reason: "went back" };
+    case "subagents":
+      return { act: "settle", message, reason: "children were asked for" };
+    case "reset":
+      return { act: "reset", message };
+    case "stop":
+      return { act: "stop", message };
+    default:
+      return undefined;
+  }
+}
+
+const mayInterrupt = ({ body }: Message): boolean => body.kind !== "report" && body.kind !== "trigger";
+
+const isRunnable = (message: Message): boolean => !saysNothing(message) && needsRun(message);
+
+const needsRun = ({ body }: Message): boolean =>
+  !isSilent(body) &&
+  (body.kind === "user" || body.kind === "report" || body.kind === "trigger" || body.kind === "system");
+
+/**
+ * A trigger runs alone, its slot is closed by its own run (M22); so does what wants something for its run, and what its run
+ * was promised to.
+ */
+const runsAlone = ({ body, asRun }: Message): boolean =>
+  body.kind === "trigger" || wishesOf(body) !== undefined || asRun !== undefined;
+
+const isCollectable = ({ message, settings }: Waiting): boolean => settings.mode === "collect" && !runsAlone(message);
+
+/**
+ * How many characters become one prompt: reports have no cap, and a prompt larger than the context would be cut where nobody
+ * sees it. What is left over is the next prompt.
+ */
+const MOST_COLLECTED = 100_000;
+
+function inOnePrompt(group: readonly Waiting[]): readonly Waiting[] {
+  let length = 0;
+  const over = group.findIndex(({ message }) => {
+    length += messageText(message.body).length;
+    return length > MOST_COLLECTED;
+  });
+  return over === -1 ? group : group.slice(0, Math.max(1, over));
+}
+
+/** Where an answer goes, as text; string and numeric thread ids alike. Nowhere is a route too. */
+export const routeOf = (message: Message): string => routeKey(message.delivery);
+
+export function routeKey({ threadId, ...address }: DeliveryContext = {}): string {
+  return targetKey({ ...address, ...(threadId === undefined ? {} : { threadId: String(threadId) }) });
+}
+
+/** Ready when it was quiet for the debounce, and at the latest after ten of them (M14). */
+function readyAt(group: readonly Waiting[]): number {
+  const last = group.at(-1);
+  const first = group[0];
+  if (!first || !last) return 0;
+  const { debounceMs } = last.settings;
+  return Math.min(last.message.acceptedAt + debounceMs, first.message.acceptedAt + 10 * debounceMs);
+}
+
+interface Limited {
+  readonly kept: readonly Waiting[];
+  readonly dropped: readonly Dropped[];
+  readonly summarize: readonly Message[];
+}
+
+/** Drops what repeats something that waits, then what exceeds the cap. Never empty where something waited. */
+function limit(waiting: readonly Waiting[], dedupe: QueueDedupeMode): Limited {
+  const dropped: Dropped[] = [];
+  const seen = new Set<string>();
+  const once = waiting.filter(({ message }) => {
+    const key = sameness(message, dedupe);
+    if (key === undefined || !seen.has(key)) {
+      if (key !== undefined) seen.add(key);
+      return true;
+    }
+    dropped.push({ message, policy: `duplicate (${dedupe})` });
+    return false;
+  });
+  const counted = once.filter(({ message }) => countsTowardsCap(message));
+  const { cap = 1, dropPolicy = "summarize" } = counted.at(-1)?.settings ?? {};
+  const over = counted.length - cap;
+  if (over <= 0) return { kept: once, dropped, summarize: [] };
+  const gone = new Set(dropPolicy === "new" ? counted.slice(cap) : counted.slice(0, over));
+  for (const { message } of gone) dropped.push({ message, policy: `cap ${cap} (${dropPolicy})` });
+  const summarize = dropPolicy === "summarize" ? [...gone].map(({ message }) => message) : [];
+  return { kept: once.filter((one) => !gone.has(one)), dropped, summarize };
+}
+
+/** What makes a waiting message the same as an earlier one. An edit is another message. */
+function sameness(message: Message, dedupe: QueueDedupeMode): string | undefined {
+  const id = message.source?.messageId?.trim();
+  if (dedupe === "none" || !countsTowardsCap(message)) return undefined;
+  if (dedupe === "message-id")
+    return id ? JSON.stringify([routeOf(message), id, message.source?.revision ?? 0]) : undefined;
+  return id ? undefined : JSON.stringify([routeOf(message), messageText(message.body)]);
+}
+
+/**
+ * Which of the waiting messages enter the run now: in order, up to the first of its route that must wait. A message never
+ * overtakes an older one of the same route (L2).
+ */
+export function steerableNow(
+  waiting: readonly Message[],
+  route: string,
+  steerable: ReadonlySet<number>,
+): readonly Message[] {
+  const ofRoute = waiting.filter((message) => isRunnable(message) && routeOf(message) === route);
+  const stop = ofRoute.findIndex(({ seq }) => !steerable.has(seq));
+  return stop === -1 ? ofRoute : ofRoute.slice(0, stop);
+}
+
+/** How the active run looks to a message that arrives. */
+export interface BusyAgent {
+  readonly streaming: boolean;
+  readonly compacting: boolean;
+  /** Where the run's answer goes. */
+  readonly route: string;
+  /** The newest message the run has taken. */
+  readonly lastSeq: number;
+}
+
+/** What becomes of a message that arrives while a run is active. */
+export type Arrival = "end-stop" | "end-reset" | "end-interrupt" | "steer" | "answer" | "wait";
+
+export function onArrival({ message, settings }: Waiting, run: BusyAgent): Arrival {
+  const { body, seq } = message;
+  if (body.kind === "stop") return seq > run.lastSeq ? "end-stop" : "wait";
+  if (body.kind === "reset") return body.by === "person" ? "end-reset" : "wait";
+  // Who asks what is going on does not want to wait until nothing is.
+  if (body.kind === "subagents") return "answer";
+  if (!isRunnable(message)) return "wait";
+  // An answer goes where its message came from, so only the run's own route can be steered into it.
+  const same = routeOf(message) === run.route && !runsAlone(message);
+  switch (settings.mode) {
+    case "interrupt":
+      return mayInterrupt(message) ? "end-interrupt" : "wait";
+    case "steer":
+      return same ? "steer" : "wait";
+    case "steer-backlog":
+      return same && run.streaming && !run.compacting ? "steer" : "wait";
+    default:
+      return "wait";
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Which queue settings hold for a message: what was said with it, else what its agent was told, else its channel's, else
+ * the configuration's, else the default. Each setting is looked for on its own.
+ */
+import { type Config, configDefaults } from "../../config/config-schema.ts";
+import type { AgentState } from "../../core/agent/state.ts";
+import {
+  type QueueDropPolicy,
+  type QueueMode,
+  type QueueSettings,
+  queueDropPolicySchema,
+  queueModeSchema,
+} from "../../core/message/queue.ts";
+
+export const DEFAULT_QUEUE_DEBOUNCE_MS = configDefaults.queue.debounceMs;
+export const DEFAULT_QUEUE_CAP = configDefaults.queue.cap;
+export const DEFAULT_QUEUE_DROP: QueueDropPolicy = configDefaults.queue.drop;
+
+const MODE_ALIASES: Readonly<Record<string, QueueMode>> = {
+  interrupts: "interrupt",
+  abort: "interrupt",
+  steering: "steer",
+  "follow-up": "followup",
+  "follow-ups": "followup",
+  followups: "followup",
+  coalesce: "collect",
+  "steer+backlog": "steer-backlog",
+  steer_backlog: "steer-backlog",
+};
+
+const DROP_ALIASES: Readonly<Record<string, QueueDropPolicy>> = { oldest: "old", newest: "new", summary: "summarize" };
+
+/** A mode by its name or an older one; undefined for a word that is none. */
+export function normalizeQueueMode(text: string | undefined): QueueMode | undefined {
+  const word = text?.trim().toLowerCase() ?? "";
+  const parsed = queueModeSchema.safeParse(Object.hasOwn(MODE_ALIASES, word) ? MODE_ALIASES[word] : word);
+  return parsed.success ? parsed.data : undefined;
+}
+
+export function normalizeQueueDropPolicy(text: string | undefined): QueueDropPolicy | undefined {
+  const word = text?.trim().toLowerCase() ?? "";
+  const parsed = queueDropPolicySchema.safeParse(Object.hasOwn(DROP_ALIASES, word) ? DROP_ALIASES[word] : word);
+  return parsed.success ? parsed.data : undefined;
+}
+
+export interface QueueQuestion {
+  readonly cfg: Pick<Config, "queue">;
+  readonly channel?: string;
+  /** The agent's own record, as far as it speaks of queues. */
+  readonly sessionEntry?: Pick<AgentState, "queueMode" | "queueDebounceMs" | "queueCap" | "queueDrop">;
+  readonly inlineMode?: QueueMode;
+  readonly inlineOptions?: Partial<QueueSettings>;
+}
+
+export function resolveQueueSettings(params: QueueQuestion): Required<QueueSettings> {
+  const { cfg, sessionEntry, inlineOptions } = params;
+  const channelKey = params.channel?.trim().toLowerCase() ?? "";
+  const { queue } = cfg;
+  const channel = Object.hasOwn(queue.byChannel, channelKey) ? queue.byChannel[channelKey] : undefined;
+  return {
+    mode:
+      params.inlineMode ??
+      inlineOptions?.mode ??
+      normalizeQueueMode(sessionEntry?.queueMode) ??
+      channel?.mode ??
+      queue.mode ??
+      configDefaults.queue.mode,
+    debounceMs: atLeast(
+      0,
+      inlineOptions?.debounceMs ?? sessionEntry?.queueDebounceMs ?? channel?.debounceMs ?? queue.debounceMs,
+      DEFAULT_QUEUE_DEBOUNCE_MS,
+    ),
+    cap: atLeast(1, inlineOptions?.cap ?? sessionEntry?.queueCap ?? channel?.cap ?? queue.cap, DEFAULT_QUEUE_CAP),
+    dropPolicy:
+      inlineOptions?.dropPolicy ??
+      normalizeQueueDropPolicy(sessionEntry?.queueDrop) ??
+      channel?.drop ??
+      queue.drop ??
+      DEFAULT_QUEUE_DROP,
+  };
+}
+
+const atLeast = (least: number, value: number | undefined, otherwise: number): number =>
+  value === undefined || !Number.isFinite(value) ? otherwise : Math.max(least, Math.floor(value));

@@ -1,0 +1,54 @@
+/**
+ * What stands around a reply where an agent was told to show it: the model's reasoning before it, what the run used behind
+ * it. Neither is part of history, nor of the result a program gets.
+ */
+
+import type { AgentState } from "../../core/agent/state.ts";
+import type { Usage } from "../../core/history/entry.ts";
+
+export interface AroundReply {
+  /** A message of its own, before the reply. */
+  readonly before?: string;
+  /** The last line of the reply. */
+  readonly behind?: string;
+}
+
+export interface RunFacts {
+  /** What the model thought before it answered, as far as its provider shows it. */
+  readonly reasoning?: string;
+  readonly usage?: Usage;
+  readonly sessionKey: string;
+}
+
+export function aroundReply(
+  { reasoningLevel, responseUsage }: Pick<AgentState, "reasoningLevel" | "responseUsage">,
+  { reasoning, usage, sessionKey }: RunFacts,
+): AroundReply {
+  const before =
+    reasoningLevel === "on" || reasoningLevel === "reasoning" ? formatReasoningMessage(reasoning ?? "") : "";
+  const line = responseUsage === undefined || responseUsage === "off" || !usage ? "" : usageLine(usage);
+  const behind = line !== "" && responseUsage === "full" ? `${line} · session ${sessionKey}` : line;
+  return { ...(before === "" ? {} : { before }), ...(behind === "" ? {} : { behind }) };
+}
+
+/** Each line in italics by itself: an italic text over several lines is none on some channels. */
+export function formatReasoningMessage(text: string): string {
+  const trimmed = text.trim();
+  if (trimmed === "") return "";
+  const lines = trimmed.split("\n").map((line) => (line === "" ? line : `_${line}_`));
+  return `Reasoning:\n${lines.join("\n")}`;
+}
+
+function usageLine({ input, output, cost }: Usage): string {
+  const price = cost && cost.total > 0 ? ` · est ${formatUsd(cost.total)}` : "";
+  return `Usage: ${formatTokenCount(input)} in / ${formatTokenCount(output)} out${price}`;
+}
+
+export function formatTokenCount(count: number): string {
+  const safe = Number.isFinite(count) ? Math.max(0, count) : 0;
+  if (safe >= 1_000_000) return `${(safe / 1_000_000).toFixed(1)}m`;
+  if (safe >= 1_000) return `${(safe / 1_000).toFixed(safe >= 10_000 ? 0 : 1)}k`;
+  return String(Math.round(safe));
+}
+
+const formatUsd = (amount: number): string => `$${amount.toFixed(amount >= 0.01 ? 2 : 4)}`;

@@ -1,0 +1,156 @@
+/**
+ * Executes the tool calls of one turn, batch by batch. The intent is committed before a call starts and its result with
+ * everything it changes in the store, in one commit (L4, M12).
+ */
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { NewDelivery } from "../../core/delivery/delivery.ts";
+import { SetAsideError } from "../../core/errors.ts";
+import type { ToolOutput } from "../../core/ports/tool.ts";
+import type { CallRecord, RunBody } from "../../core/run/run.ts";
+import type { Op } from "../../core/store/change.ts";
+import { workedFor } from "../budgets/spender.ts";
+import { chain, type ToolResult, toolEntry } from "../context/entries.ts";
+import { owe } from "../outbox/create-deliveries.ts";
+import { type Holding, LostHolding } from "../runtime/agent-lease.ts";
+import type { LiveRun } from "../runtime/live-run.ts";
+import type { RunPorts } from "../runtime/run-ports.ts";
+import { heedSendPolicy, maySend, tellIfBlocked } from "./apply-send-policy.ts";
+import { callTool, textOutput } from "./call-tool.ts";
+import { graceAfter } from "./grace.ts";
+
+export const openCalls = (body: RunBody): readonly CallRecord[] => body.calls.filter((call) => call.state !== "done");
+
+/** Marks what may start now: the next call, or all next ones that may run side by side. */
+export function intendNext(ports: RunPorts, agent: AgentRecord, calls: readonly CallRecord[]): CallRecord[] {
+  if (calls.some((call) => call.state === "intended")) return [...calls];
+  const parallel = (call: CallRecord): boolean => ports.tools.find(agent, call.name)?.parallel ?? true;
+  const first = calls.findIndex((call) => call.state === "asked");
+  if (first === -1) return [...calls];
+  let end = first + 1;
+  if (calls[first] && parallel(calls[first])) {
+    while (calls[end]?.state === "asked" && parallel(calls[end] as CallRecord)) end += 1;
+  }
+  return calls.map((call, index) => (index >= first && index < end ? { ...call, state: "intended" } : call));
+}
+
+/** Executes every intended call and commits the results, with the intents of the next batch. False where the run is to end. */
+export async function act(ports: RunPorts, holding: Holding, run: LiveRun): Promise<boolean> {
+  const batch = run.body.calls.filter((call) => call.state === "intended");
+  const outputs = await executeAll(ports, holding.record, run, batch).catch((error) => setAside(run, error));
+  if (!outputs) return false;
+  try {
+    await commitResults(ports, holding, run, batch, outputs);
+  } catch (error) {
+    const retry = error instanceof LostHolding && (error.refused === "missing" || error.refused === "conflict");
+    if (!retry || !outputs.some((output) => output.ops?.length)) throw error;
+    // What a tool wanted to change cannot be changed any more: the model is told so.
+    const told = outputs.map((output) => (output.ops?.length ? textOutput((error as Error).message, true) : output));
+    await commitResults(ports, holding, run, batch, told);
+  }
+  return true;
+}
+
+/** The program stops while a call waits for another agent: the call is made again after the restart, as a safe one. */
+function setAside(run: LiveRun, error: unknown): undefined {
+  if (!(error instanceof SetAsideError)) throw error;
+  run.end("drain");
+}
+
+/** All outputs, or undefined where the run was asked to end before the tools did. */
+async function executeAll(
+  ports: RunPorts,
+  agent: AgentRecord,
+  run: LiveRun,
+  batch: readonly CallRecord[],
+): Promise<readonly ToolOutput[] | undefined> {
+  const about = { agentId: run.agentId, runId: run.id, attempt: run.attempt, step: run.step };
+  const execution = Promise.all(
+    batch.map(async (call) => {
+      ports.events.emit(about, { type: "tool_start", callId: call.callId, name: call.name });
+      const context = {
+        agent,
+        agentId: run.agentId,
+        runId: run.id,
+        callId: call.callId,
+        ...(run.body.delivery ? { delivery: run.body.delivery } : {}),
+        ...workedFor(agent, run.body),
+        signal: run.toolSignal,
+        progress: (text: string) => ports.events.emit(about, { type: "tool_update", callId: call.callId, text }),
+      };
+      const output = await callTool(ports.tools.find(agent, call.name), call, context, ports.files);
+      const isError = output.isError ?? false;
+      ports.events.emit(about, { type: "tool_end", callId: call.callId, name: call.name, isError });
+      return output;
+    }),
+  );
+  // A drain lets tools finish; only a real end has a limit.
+  const grace = graceAfter(ports.clock, ports.settings.abortGraceMs, run.toolSignal);
+  return Promise.race([execution, grace.over]).finally(grace.cancel);
+}
+
+export const resultOf = (call: CallRecord, output: ToolOutput): ToolResult => ({
+  callId: call.callId,
+  name: call.name,
+  content: output.content,
+  isError: output.isError ?? false,
+});
+
+async function commitResults(
+  ports: RunPorts,
+  holding: Holding,
+  run: LiveRun,
+  batch: readonly CallRecord[],
+  outputs: readonly ToolOutput[],
+): Promise<void> {
+  const at = ports.clock.now();
+  // By their state and not by their ids: a model may use one twice.
+  const calls = run.body.calls.map(
+    (call): CallRecord => (call.state === "intended" ? { ...call, state: "done" } : call),
+  );
+  const agent = holding.record;
+  const { sendPolicy } = ports;
+  const deliveries = heedSendPolicy(sendPolicy, agent, owedByTools(ports, run, outputs, at));
+  const sent = outputs
+    .flatMap((output) => output.deliveries ?? [])
+    .filter(({ target }) => maySend(sendPolicy, agent, target));
+  const rest = calls.some((call) => call.state !== "done") ? intendNext(ports, agent, calls) : [];
+  const body: RunBody = {
+    ...run.body,
+    calls: rest,
+    deliveries: run.body.deliveries + deliveries.length,
+    // Side by side, as they were before they were split: what was said, and to whom.
+    sentTexts: [...(run.body.sentTexts ?? []), ...sent.map(({ payload }) => payload.text ?? "")],
+    sentTargets: [...(run.body.sentTargets ?? []), ...sent.map(({ target }) => target)],
+  };
+  const entries = batch.map((call, index) =>
+    toolEntry(resultOf(call, tellIfBlocked(sendPolicy, agent, outputs[index] ?? textOutput("", true))), at, run.id),
+  );
+  const ops: Op[] = outputs.flatMap((output) => output.ops ?? []).map((op) => claiming(op, holding.node));
+  for (const delivery of deliveries) ops.push({ op: "delivery.add", delivery });
+  ops.push({ op: "run.step", runId: run.id, body });
+  const append = chain(ports.ids, holding, entries);
+  const { results } = await holding.commit({ site: "result", ops, append, run: run.guard() });
+  run.stepped(body);
+  ports.owed(deliveries, results);
+  ports.posted(results.flatMap((result) => (result?.op === "message.post" ? [result] : [])));
+  ports.events.emit({ agentId: run.agentId, runId: run.id, attempt: 1, step: run.step }, { type: "step" });
+}
+
+/** A message a tool posts is claimed for this node, so that its agent is woken at once and not by the next poll. */
+export const claiming = (op: Op, node: number): Op =>
+  op.op === "message.post" && op.claimFor === undefined ? { ...op, claimFor: node } : op;
+
+function owedByTools(
+  ports: RunPorts,
+  run: LiveRun,
+  outputs: readonly ToolOutput[],
+  at: number,
+): readonly NewDelivery[] {
+  const owed: NewDelivery[] = [];
+  for (const { target, payload } of outputs.flatMap((output) => output.deliveries ?? [])) {
+    const ordinal = run.body.deliveries + owed.length;
+    const { agentId, id: runId } = run;
+    owed.push(...owe({ agentId, runId, ordinal, at, target, connectors: ports.connectors }, payload));
+  }
+  return owed;
+}

@@ -1,0 +1,93 @@
+/**
+ * The gate before every model call: its greatest cost is reserved in a commit of its own, its result replaces the
+ * reservation with the run's next commit (L8, M21). Where nothing is limited nothing is committed and nothing is counted.
+ */
+import { limitedRows, limitedScopes, reachedText, type Spend } from "../../core/budget/budget.ts";
+import type { CallCost } from "../../core/budget/budget-decision.ts";
+import { InvariantError } from "../../core/errors.ts";
+import { sleep } from "../../core/ports/clock.ts";
+import type { ModelRequest, ModelResult } from "../../core/ports/model.ts";
+import type { Op } from "../../core/store/change.ts";
+import { chargeFor, estimatePromptTokens, greatestCost, UNKNOWN_PRICE } from "../budgets/greatest-cost.ts";
+import { spenderOf } from "../budgets/spender.ts";
+import type { Holding } from "../runtime/agent-lease.ts";
+import type { LiveRun } from "../runtime/live-run.ts";
+import type { RunPorts } from "../runtime/run-ports.ts";
+
+/** What was reserved for one call. */
+export interface Permit {
+  readonly id: string;
+  readonly call: CallCost;
+  readonly reserved: Spend;
+  readonly maxTokens: number;
+}
+
+/** A budget that is used up, and what its people are told unless they were told before. */
+export interface ReachedBudget {
+  readonly key: string;
+  readonly text: string;
+  readonly told: boolean;
+}
+
+export type Permission =
+  /** Without a permit: nothing is limited. */
+  | { readonly kind: "go"; readonly permit?: Permit }
+  | { readonly kind: "reached"; readonly reached: ReachedBudget }
+  /** The run was asked to end while it waited. */
+  | { readonly kind: "ended" };
+
+/** While only calls under way stand in the way: how long until it is asked again. */
+const FIRST_WAIT_MS = 100;
+const LONGEST_WAIT_MS = 3_000;
+
+export const FREE: Extract<Permission, { kind: "go" }> = { kind: "go" };
+
+/** May throw `LostHolding`, as every commit of the run. */
+export async function askPermission(
+  ports: RunPorts,
+  holding: Holding,
+  run: LiveRun,
+  request: ModelRequest,
+): Promise<Permission> {
+  const { budgets, clock } = ports;
+  const limits = budgets?.limitsFor(holding.record);
+  if (!budgets || !limits || limitedScopes(limits).length === 0) return FREE;
+  const price = (await ports.model.price?.(request)) ?? UNKNOWN_PRICE;
+  const call = greatestCost(estimatePromptTokens(request), price);
+  for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
+    if (run.signal.aborted) return { kind: "ended" };
+    // Asked each time: midnight may pass while it waits.
+    const rows = limitedRows(limits, await spenderOf(ports.store, budgets, holding.record, run.body, clock.now()));
+    if (rows.length === 0) return FREE;
+    const id = ports.ids.uuid();
+    const op: Op = { op: "budget.reserve", id, runId: run.id, call, rows };
+    const { results } = await holding.commit({ site: "reserve", ops: [op], run: run.guard() });
+    const [answer] = results;
+    if (answer?.op !== "budget.reserve") throw new InvariantError("The store did not say whether it reserved.");
+    const { decision, told } = answer;
+    switch (decision.kind) {
+      case "go":
+        return { kind: "go", permit: { id, call, reserved: decision.reserved, maxTokens: decision.maxTokens } };
+      case "reached": {
+        const { key, allowed, spent, needed } = decision;
+        return { kind: "reached", reached: { key, told, text: reachedText(key, allowed, spent, needed) } };
+      }
+      case "wait":
+        ports.log.debug("a call waits for others to end before it fits into a budget", {
+          run: run.id,
+          key: decision.key,
+        });
+        await sleep(clock, wait, run.signal);
+    }
+  }
+}
+
+/** Puts the charge for an ended call into the run's next commit. */
+export function settleCall(holding: Holding, { id, call, reserved }: Permit, result: ModelResult): void {
+  const charge = chargeFor(call, reserved, result);
+  if (charge === "unknown") holding.alsoCommit({ op: "budget.settle", id, actual: "unknown" });
+  else {
+    const { spend: actual, estimated } = charge;
+    holding.alsoCommit({ op: "budget.settle", id, actual, ...(estimated ? { estimated } : {}) });
+  }
+}

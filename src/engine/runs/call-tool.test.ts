@@ -1,0 +1,180 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { AgentId, RunId } from "../../core/ids.ts";
+import type { FileStore } from "../../core/ports/ports.ts";
+import type { Tool, ToolOutput } from "../../core/ports/tool.ts";
+import type { CallRecord } from "../../core/run/run.ts";
+import { callTool } from "./call-tool.ts";
+
+function memoryFiles(): FileStore & { readonly kept: Map<string, string> } {
+  const kept = new Map<string, string>();
+  return {
+    kept,
+    write: async (name, content) => {
+      kept.set(name, String(content));
+      return `/files/${name}`;
+    },
+    read: async () => undefined,
+  };
+}
+
+const tool = (execute: Tool["execute"], more: Partial<Tool> = {}): Tool => ({
+  name: "work",
+  description: "",
+  input: z.looseObject({}),
+  rights: [],
+  replay: "safe",
+  parallel: false,
+  maxOutput: 10,
+  execute,
+  ...more,
+});
+
+const call = (more: Partial<CallRecord> = {}): CallRecord => ({
+  callId: "c1",
+  name: "work",
+  arguments: {},
+  replay: "safe",
+  state: "intended",
+  ...more,
+});
+
+const context = {
+  agent: { id: "a" } as AgentRecord,
+  agentId: "a" as AgentId,
+  runId: "r1" as RunId,
+  callId: "c1",
+  signal: new AbortController().signal,
+  progress() {},
+};
+
+const run = (one: Tool | undefined, files: FileStore = memoryFiles(), more: Partial<CallRecord> = {}) =>
+  callTool(one, call(more), { ...context, ...(more.callId ? { callId: more.callId } : {}) }, files);
+const textOf = ({ content }: ToolOutput) =>
+  content.map((block) => (block.type === "text" ? block.text : `[${block.type}]`)).join("|");
+const says = (text: string) => async () => ({ content: [{ type: "text" as const, text }] });
+
+describe("a call of a tool", () => {
+  it("nobody knows is an error the model sees", async () => {
+    const output = await run(undefined);
+    expect([textOf(output), output.isError]).toEqual(["Unknown tool: work", true]);
+  });
+
+  it("with arguments of the wrong form is an error that says what is wrong, and the tool is not executed", async () => {
+    let executed = false;
+    const strict = tool(
+      async () => {
+        executed = true;
+        return { content: [] };
+      },
+      { input: z.object({ path: z.string() }) },
+    );
+    const output = await run(strict);
+    expect(output.isError).toBe(true);
+    expect(textOf(output)).toMatch(/Invalid arguments for work: .*path/s);
+    expect(executed).toBe(false);
+  });
+
+  it("gets its arguments as the schema made them", async () => {
+    const input = z.object({ n: z.coerce.number().default(3) });
+    let seen: unknown;
+    await run(
+      tool(
+        async (value) => {
+          seen = value;
+          return { content: [] };
+        },
+        { input },
+      ),
+    );
+    expect(seen).toEqual({ n: 3 });
+  });
+
+  it("whose schema needs time is checked all the same", async () => {
+    const input = z.object({}).refine(async () => false, "never");
+    const output = await run(tool(says("no"), { input }));
+    expect(textOf(output)).toContain("never");
+  });
+
+  for (const [how, execute] of [
+    [
+      "throws",
+      async () => {
+        throw new TypeError("it broke");
+      },
+    ],
+    ["rejects with something that is no error", () => Promise.reject("it broke")],
+  ] as const) {
+    it(`that ${how} is an error the model sees`, async () => {
+      const output = await run(tool(execute as never));
+      expect([textOf(output), output.isError]).toEqual(["it broke", true]);
+    });
+  }
+
+  it("that gives nothing, or something nobody can read, is an error", async () => {
+    for (const odd of [undefined, {}, { content: "text" }, { content: [{ type: "resource" }] }]) {
+      expect((await run(tool(async () => odd as never))).isError).toBe(true);
+    }
+  });
+
+  it("keeps what it changes and sends beside its words", async () => {
+    const ops = [{ op: "fact.put", key: "k", value: "v" }] as const;
+    const output = await run(tool(async () => ({ content: [{ type: "text", text: "ok" }], ops })));
+    expect(output.ops).toEqual(ops);
+  });
+});
+
+describe("output that is too long", () => {
+  it("is cut, says so, and all of it is in a file", async () => {
+    const files = memoryFiles();
+    const output = await run(tool(says("0123456789ABCDEF")), files);
+    const [[name, all] = ["", ""]] = [...files.kept];
+    expect(all).toBe("0123456789ABCDEF");
+    expect(textOf(output)).toBe(
+      `0123456789\n\nCommand output was truncated: 10 of 16 characters shown, all of it is in /files/${name}`,
+    );
+  });
+
+  it("is not cut at exactly the limit", async () => {
+    expect(textOf(await run(tool(says("0123456789"))))).toBe("0123456789");
+  });
+
+  it("keeps pictures, which are not counted", async () => {
+    const picture = { type: "image" as const, data: "x".repeat(99), mimeType: "image/png" };
+    const output = await run(tool(async () => ({ content: [picture, { type: "text", text: "0123456789ABC" }] })));
+    expect(textOf(output)).toMatch(/^0123456789\n.*\|\[image\]$/s);
+  });
+
+  it("is cut too where the file cannot be written, and says that", async () => {
+    const files: FileStore = {
+      write: async () => {
+        throw new TypeError("disk full");
+      },
+      read: async () => undefined,
+    };
+    const output = await run(tool(says("0123456789ABC")), files);
+    expect(textOf(output)).toContain("the rest could not be kept: disk full");
+    expect(output.isError).toBeFalsy();
+  });
+
+  it("of two calls with the same id is kept in two files", async () => {
+    const files = memoryFiles();
+    await run(tool(says("first first first")), files);
+    await run(tool(says("second second second")), files);
+    expect([...files.kept.values()]).toEqual(["first first first", "second second second"]);
+  });
+
+  it("is kept under a name that cannot lead elsewhere", async () => {
+    const files = memoryFiles();
+    await run(tool(says("0123456789ABC")), files, { callId: "../../etc/passwd\0" });
+    const [name = ""] = [...files.kept.keys()];
+    expect(name).toMatch(/^[\w.-]+$/);
+    expect(name.startsWith(".")).toBe(false);
+  });
+
+  it("is never cut into half a character", async () => {
+    const output = await run(tool(says(`012345678😀more`)));
+    expect(textOf(output).isWellFormed()).toBe(true);
+  });
+});

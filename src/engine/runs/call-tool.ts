@@ -1,0 +1,69 @@
+/**
+ * Executes one tool call: input validated, failures turned into results the model sees, output bounded with a note and a
+ * file that holds the rest. Throws `SetAsideError` only.
+ */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { errorText, SetAsideError } from "../../core/errors.ts";
+import { type Block, blockSchema } from "../../core/history/entry.ts";
+import type { FileStore } from "../../core/ports/ports.ts";
+import type { Tool, ToolContext, ToolOutput } from "../../core/ports/tool.ts";
+import type { CallRecord } from "../../core/run/run.ts";
+
+export const UNKNOWN_OUTCOME = "Outcome unknown: the process stopped before it was recorded.";
+export const NOT_STARTED = "Not started: the run ended before this call.";
+
+export const textOutput = (text: string, isError = false): ToolOutput => ({
+  content: [{ type: "text", text }],
+  isError,
+});
+
+const blocksSchema = z.array(blockSchema);
+
+export async function callTool(
+  tool: Tool | undefined,
+  call: CallRecord,
+  context: ToolContext,
+  files: FileStore,
+): Promise<ToolOutput> {
+  if (!tool) return textOutput(`Unknown tool: ${call.name}`, true);
+  try {
+    const input = await tool.input.safeParseAsync(call.arguments);
+    if (!input.success) {
+      return textOutput(`Invalid arguments for ${call.name}: ${z.prettifyError(input.error)}`, true);
+    }
+    const output = await tool.execute(input.data, context);
+    // What could not be read back from history must not get into it.
+    const content = blocksSchema.safeParse(output.content);
+    if (!content.success) return textOutput(`The result of ${call.name} has a form that cannot be kept.`, true);
+    return { ...output, content: await bounded(content.data, tool.maxOutput, context, files) };
+  } catch (error) {
+    // What is only put aside has no outcome yet.
+    if (error instanceof SetAsideError) throw error;
+    return textOutput(errorText(error), true);
+  }
+}
+
+/** Cuts what is too long for the model and says where all of it is. */
+async function bounded(
+  content: readonly Block[],
+  maxOutput: number,
+  { runId, callId }: ToolContext,
+  files: FileStore,
+): Promise<readonly Block[]> {
+  const total = content.reduce((sum, block) => sum + (block.type === "text" ? block.text.length : 0), 0);
+  if (total <= maxOutput) return content;
+  const all = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+  // A model may use the same call id again in a later turn: what the file holds is part of its name.
+  const safeId = callId.replace(/[^\w-]/gu, "_").slice(0, 64);
+  const digest = createHash("sha256").update(all).digest("hex").slice(0, 12);
+  let note: string;
+  try {
+    const path = await files.write(`${runId}-${safeId}-${digest}.txt`, all);
+    note = `\n\nCommand output was truncated: ${maxOutput} of ${all.length} characters shown, all of it is in ${path}`;
+  } catch (error) {
+    note = `\n\nCommand output was truncated: ${maxOutput} of ${all.length} characters shown (the rest could not be kept: ${errorText(error)})`;
+  }
+  const text = `${all.slice(0, maxOutput).toWellFormed()}${note}`;
+  return [{ type: "text", text }, ...content.filter((block) => block.type !== "text")];
+}

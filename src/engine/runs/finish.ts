@@ -1,0 +1,201 @@
+/**
+ * Ends a run in one commit: the last entries, what is owed, the messages settled, the run's outcome, the agent's state, and
+ * the agent given back where nothing waits. Before this commit the run goes on after a crash; after it, it never does.
+ */
+
+import type { AgentState } from "../../core/agent/state.ts";
+import type { NewDelivery, Payload } from "../../core/delivery/delivery.ts";
+import type { CompactResult } from "../../core/run/compact-result.ts";
+import type { RunBody, RunErrorKind, RunOutcome, RunResult } from "../../core/run/run.ts";
+import { routingFacts } from "../../core/run/session-facts.ts";
+import type { CommitResult, Op, Settlement } from "../../core/store/change.ts";
+import { chain, toolEntry } from "../context/entries.ts";
+import { type AroundReply, aroundReply } from "../outbox/around-reply.ts";
+import { forSlot, owe, oweReply, suppressed } from "../outbox/create-deliveries.ts";
+import { type Committing, type Holding, LostHolding } from "../runtime/agent-lease.ts";
+import type { LiveRun } from "../runtime/live-run.ts";
+import type { Reply, RunPorts } from "../runtime/run-ports.ts";
+import { claiming, openCalls, resultOf } from "./act.ts";
+import { heedInOps, heedSendPolicy } from "./apply-send-policy.ts";
+import { NOT_STARTED, textOutput, UNKNOWN_OUTCOME } from "./call-tool.ts";
+
+type BareEntries = Parameters<typeof chain>[2];
+
+export interface Ending {
+  readonly site: string;
+  readonly outcome: RunOutcome;
+  readonly entries: BareEntries;
+  readonly state?: AgentState;
+  /** The answer, or the error a person is told. Absent: nobody is told anything. */
+  readonly payload?: Payload;
+  /** What the model thought aloud before its answer. */
+  readonly reasoning?: string;
+  readonly error?: { readonly kind: RunErrorKind; readonly message: string };
+  /** Committed with exactly this end, and not with another that takes its place. */
+  readonly also?: readonly Op[];
+  readonly stopReason?: string;
+  readonly meta?: { readonly provider: string; readonly model: string };
+  readonly compaction?: CompactResult;
+}
+
+const SETTLED: Readonly<Record<RunOutcome, Settlement["state"]>> = {
+  ok: "answered",
+  error: "failed",
+  timeout: "failed",
+  lost: "failed",
+  aborted: "aborted",
+};
+
+export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, ending: Ending): Promise<RunResult> {
+  const at = ports.clock.now();
+  const pending = openCalls(run.body);
+  // Every open call gets a result, so that history stays acceptable to providers (M9).
+  const orphans = pending.map((call) => {
+    const text = call.state === "intended" ? UNKNOWN_OUTCOME : NOT_STARTED;
+    return toolEntry(resultOf(call, textOutput(text, true)), at, run.id);
+  });
+  const { replyToId } = run.body;
+  const payload = ending.payload && (replyToId ? { ...ending.payload, replyToId } : ending.payload);
+  const agent = { ...holding.record, state: ending.state ?? holding.state };
+  const reply =
+    payload && !payload.isError && ports.replyOf?.(agent, run, { payload, reasoning: ending.reasoning ?? "" });
+  const around = aroundReply(agent.state, { ...ending, usage: run.body.usage, sessionKey: agent.sessionKey });
+  const owed = repliesOf(ports, run, { reply: reply || undefined, around }, payload, at);
+  const deliveries = forSlot(run.body.trigger, heedSendPolicy(ports.sendPolicy, agent, owed));
+  const body: RunBody = {
+    ...run.body,
+    calls: [],
+    deliveries: run.body.deliveries + deliveries.length,
+    lastPos: holding.nextPos + orphans.length + ending.entries.length - 1,
+    ...(ending.error ? { error: ending.error } : {}),
+    ...(ending.stopReason ? { stopReason: ending.stopReason } : {}),
+  };
+  const reason = ending.error?.message;
+  const settlements = run.body.seqs.map((seq): Settlement => {
+    const merged = ending.outcome === "ok" && run.body.merged?.includes(seq);
+    const state = merged ? "merged" : SETTLED[ending.outcome];
+    return { seq, from: "taken", state, runId: run.id, ...(reason ? { reason } : {}) };
+  });
+  const ops: Op[] = [
+    ...deliveries.map((delivery): Op => ({ op: "delivery.add", delivery })),
+    { op: "message.settle", settlements },
+    { op: "run.end", runId: run.id, body, outcome: ending.outcome },
+    ...(ending.also ?? []),
+  ];
+  const state: AgentState = {
+    ...(ending.state ?? holding.state),
+    updatedAt: at,
+    ...(run.body.humanAt === undefined ? {} : { lastInteractionAt: run.body.humanAt }),
+    abortedLastRun: ending.outcome === "aborted",
+    // Where people write from is not moved by what a schedule says.
+    ...(run.body.trigger ? {} : routingFacts(run.body.delivery)),
+    ...(reply ? reply.state : {}),
+  };
+  const append = chain(ports.ids, holding, [...orphans, ...ending.entries]);
+  // Whoever was told that the run will end must see it end so, whatever else came in between (M9).
+  const evenAborted = ending.outcome === "aborted";
+  const result = resultOfRun(run, body, { ...ending, payload }, holding, at, pending);
+  const committing = { site: ending.site, ops, append, state, run: run.guard(evenAborted) };
+  const { results, also } = await commitWithOthers(holding, committing, async () =>
+    heedInOps(ports.sendPolicy, agent, (await ports.alsoAtEnd?.(agent, run, result, deliveries)) ?? []),
+  );
+  const release = results.findLast((one) => one?.op === "agent.release");
+  holding.released = release?.op === "agent.release" && release.released;
+  holding.runId = undefined;
+  run.state = "ended";
+  ports.owed([...deliveries, ...also.flatMap((op) => (op.op === "delivery.add" ? [op.delivery] : []))], results);
+  ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
+  return result;
+}
+
+const TRIES = 3;
+
+/**
+ * Commits the end together with what others want in the same commit. Whom they name may have gone away since they looked:
+ * then they are asked again, for the end must not wait for that.
+ */
+async function commitWithOthers(
+  holding: Holding,
+  committing: Committing,
+  others: () => Promise<readonly Op[]>,
+): Promise<{ results: Extract<CommitResult, { ok: true }>["results"]; also: readonly Op[] }> {
+  for (let tries = 1; ; tries++) {
+    const also = await others();
+    const ops: Op[] = [...committing.ops, ...also.map((op) => claiming(op, holding.node)), { op: "agent.release" }];
+    try {
+      return { results: (await holding.commit({ ...committing, ops })).results, also };
+    } catch (error) {
+      const gone = error instanceof LostHolding && (error.refused === "missing" || error.refused === "conflict");
+      if (!gone || also.length === 0 || tries === TRIES) throw error;
+    }
+  }
+}
+
+function repliesOf(
+  ports: RunPorts,
+  run: LiveRun,
+  { reply, around }: { readonly reply: Reply | undefined; readonly around: AroundReply },
+  payload: Payload | undefined,
+  at: number,
+): readonly NewDelivery[] {
+  const { body, agentId, id: runId } = run;
+  if (!body.delivery || !payload) return [];
+  const owing = { agentId, runId, ordinal: body.deliveries, at, target: body.delivery, connectors: ports.connectors };
+  if (payload.isError) return owe(owing, payload);
+  const sent = { texts: body.sentTexts ?? [], targets: body.sentTargets ?? [] };
+  if (!reply) return oweReply(owing, payload, sent, around);
+  if (reply.suppress !== undefined) return [suppressed(owing, payload, reply.suppress)];
+  const owed: NewDelivery[] = [];
+  for (const one of reply.payloads) {
+    owed.push(...oweReply({ ...owing, ordinal: owing.ordinal + owed.length }, one, sent));
+  }
+  return owed;
+}
+
+function resultOfRun(
+  run: LiveRun,
+  body: RunBody,
+  ending: Ending,
+  holding: Holding,
+  at: number,
+  pending: ReturnType<typeof openCalls>,
+): RunResult {
+  const { usage } = body;
+  return {
+    runId: run.id,
+    agentId: run.agentId,
+    outcome: ending.outcome,
+    payloads: ending.payload ? [ending.payload] : [],
+    meta: {
+      durationMs: at - run.startedAt,
+      aborted: ending.outcome === "aborted",
+      ...(ending.meta
+        ? {
+            agentMeta: {
+              sessionId: holding.sessionId,
+              ...ending.meta,
+              ...(usage
+                ? {
+                    usage: {
+                      input: usage.input,
+                      output: usage.output,
+                      cacheRead: usage.cacheRead,
+                      cacheWrite: usage.cacheWrite,
+                      total: usage.totalTokens,
+                    },
+                  }
+                : {}),
+            },
+          }
+        : {}),
+      ...(run.promptReport ? { systemPromptReport: run.promptReport } : {}),
+      ...(ending.error ? { error: ending.error } : {}),
+      ...(ending.stopReason ? { stopReason: ending.stopReason } : {}),
+      ...(ending.compaction ? { compaction: ending.compaction } : {}),
+      pendingToolCalls: pending.map(({ callId, name, arguments: args }) => ({ id: callId, name, arguments: args })),
+    },
+    didSendViaMessagingTool: (body.sentTargets ?? []).length > 0,
+    messagingToolSentTexts: (body.sentTexts ?? []).filter((text) => text !== ""),
+    messagingToolSentTargets: body.sentTargets ?? [],
+  };
+}

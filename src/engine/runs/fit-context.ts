@@ -1,0 +1,231 @@
+/**
+ * Keeps a run's context within its limits, between steps: summarise, then cut tool outputs, then leave images out, then
+ * leave the oldest turns out with a note. Each at most once in a run, each only if it makes the context smaller by a stated
+ * share; where nothing is left to do and it still does not fit, the run ends and says so. So it always ends (L10).
+ */
+import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
+import type { RunBody, RunErrorKind } from "../../core/run/run.ts";
+import type { CompactionKind, CompactionReason } from "../context/compaction/compaction-details.ts";
+import { describeCompaction } from "../context/compaction/describe-compaction.ts";
+import { EMPTY_SIZE, estimateOverhead, tokensIn } from "../context/compaction/estimate-tokens.ts";
+import {
+  type Candidate,
+  keepOf,
+  makesProgress,
+  measureCandidate,
+  pruneCandidate,
+  type Standing,
+  summaryCandidate,
+} from "../context/compaction/make-compaction.ts";
+import { planCompaction } from "../context/compaction/plan-compaction.ts";
+import { type Thresholds, thresholdsOf } from "../context/compaction/thresholds.ts";
+import type { Holding } from "../runtime/agent-lease.ts";
+import { limitsOf } from "../runtime/limits.ts";
+import type { LiveRun } from "../runtime/live-run.ts";
+import type { RunPorts } from "../runtime/run-ports.ts";
+import { appendCompaction } from "./append-compaction.ts";
+import { askPermission, settleCall } from "./budget-gate.ts";
+import { type SummaryFailure, summarise } from "./summarise.ts";
+import { modelTool } from "./think.ts";
+
+/** After a refusal nobody knows by how much it was too large: this share of it is what is aimed at. */
+const AFTER_OVERFLOW_SHARE = 0.5;
+/** Of what is aimed at, how much the oldest turns make room for. */
+const PRUNE_SHARE = 0.8;
+/** A context that fills less than one part in so many of what is critical is small. */
+const WORTH = 4;
+
+export type Room =
+  | { readonly fits: true }
+  | { readonly fits: false; readonly kind: RunErrorKind; readonly reason: string };
+
+const FITS: Room = { fits: true };
+
+export interface Measured {
+  readonly limits: ContextLimits;
+  readonly thresholds: Thresholds;
+  readonly tokens: number;
+  readonly overhead: number;
+}
+
+/** How large the context is now, against what holds for its agent. Reads the context if nobody has. */
+export async function measureContext(ports: RunPorts, holding: Holding, wishes?: RunBody["wishes"]): Promise<Measured> {
+  const agent = holding.record;
+  const limits = (await ports.contextLimits?.(agent, wishes)) ?? DEFAULT_CONTEXT_LIMITS;
+  if (!holding.size) await holding.context();
+  const size = holding.size ?? EMPTY_SIZE;
+  const thresholds = thresholdsOf(limits);
+  // A small context is not worth putting the instructions together just to measure them; they are known after one turn.
+  if (holding.overhead === undefined && size.counted === undefined && size.all * WORTH >= thresholds.critical) {
+    const { system } = await ports.voice(agent, wishes);
+    holding.overhead = estimateOverhead(system, ports.tools.list(agent).map(modelTool));
+  }
+  const overhead = holding.overhead ?? 0;
+  return { limits, thresholds, tokens: tokensIn(size, overhead), overhead };
+}
+
+/** Before the next thought: nothing is done while the context is below the critical limit. */
+export async function keepWithin(ports: RunPorts, holding: Holding, run: LiveRun): Promise<Room> {
+  const measured = await measureContext(ports, holding, run.body.wishes);
+  const { limits, thresholds, tokens } = measured;
+  // What is written down before a compaction is written down before it.
+  const isFlush = run.body.memoryFlush === true;
+  if (!limits.enabled || tokens < (isFlush ? thresholds.emergency : thresholds.critical)) return FITS;
+  const reason = tokens >= thresholds.emergency ? "emergency" : "critical";
+  const ladder = new Ladder(ports, holding, run, reason);
+  const isEnough = (now: number): boolean => now < thresholds.critical;
+  for (const kind of ["summary", "truncate", "images", "prune"] as const) {
+    const now = await measureContext(ports, holding, run.body.wishes);
+    if (isEnough(now.tokens) || run.signal.aborted) return FITS;
+    // What is left out without a summary is left out only where it must be.
+    if (kind === "prune" && now.tokens < thresholds.emergency) return FITS;
+    await ladder.take(kind, now, Math.floor(thresholds.critical * PRUNE_SHARE));
+  }
+  const { tokens: left } = await measureContext(ports, holding, run.body.wishes);
+  return left < thresholds.emergency ? FITS : ladder.full();
+}
+
+/**
+ * After the provider refused the context as too large: summarised and tried once more; refused again, everything else is
+ * done at once and it is tried one last time.
+ */
+export async function recoverFromOverflow(ports: RunPorts, holding: Holding, run: LiveRun): Promise<Room> {
+  const measured = await measureContext(ports, holding, run.body.wishes);
+  const ladder = new Ladder(ports, holding, run, "overflow");
+  if (!measured.limits.enabled) return ladder.full();
+  const target = Math.floor(measured.tokens * AFTER_OVERFLOW_SHARE);
+  if (await ladder.take("summary", measured, target)) return FITS;
+  let progress = false;
+  for (const kind of ["truncate", "images", "prune"] as const) {
+    if (run.signal.aborted) return FITS;
+    const now = await measureContext(ports, holding, run.body.wishes);
+    if (progress && now.tokens <= target) return FITS;
+    progress = (await ladder.take(kind, now, target)) || progress;
+  }
+  return progress ? FITS : ladder.full();
+}
+
+class Ladder {
+  readonly #ports: RunPorts;
+  readonly #holding: Holding;
+  readonly #run: LiveRun;
+  readonly #reason: CompactionReason;
+  #failure: { why: SummaryFailure; reason: string } | undefined;
+
+  constructor(ports: RunPorts, holding: Holding, run: LiveRun, reason: CompactionReason) {
+    this.#ports = ports;
+    this.#holding = holding;
+    this.#run = run;
+    this.#reason = reason;
+  }
+
+  /** Takes one measure, unless this run has taken it before. True where the context is smaller now, and that is committed. */
+  async take(kind: CompactionKind, measured: Measured, target: number): Promise<boolean> {
+    const run = this.#run;
+    const room = run.body.room ?? [];
+    if (room.includes(kind)) return false;
+    const about = { agentId: run.agentId, runId: run.id, attempt: run.attempt, step: run.step };
+    run.state = "compacting";
+    this.#ports.events.emit(about, { type: "compaction_start", reason: this.#reason });
+    let text = "nothing to make smaller";
+    try {
+      const found = await this.#candidate(kind, measured, target);
+      // Ended meanwhile: what was prepared is not appended, the run ends first.
+      if (run.signal.aborted) return false;
+      const body: RunBody = { ...run.body, room: [...room, kind] };
+      run.body = body;
+      if (!found || !makesProgress(found)) {
+        text = this.#failure?.reason ?? text;
+        this.#ports.log.info("a compaction was not made", { run: run.id, kind, why: text });
+        return false;
+      }
+      await appendCompaction(this.#ports, this.#holding, found, { run, body });
+      text = describeCompaction(found.entry);
+      this.#ports.log.info("the context was compacted", { agent: run.agentId, run: run.id, what: text });
+      return true;
+    } finally {
+      run.state = "active";
+      const compacted = run.body.room?.includes(kind) === true && run.step > about.step;
+      this.#ports.events.emit(about, { type: "compaction_end", compacted, text });
+    }
+  }
+
+  async #candidate(kind: CompactionKind, measured: Measured, target: number): Promise<Candidate | undefined> {
+    const { tokens, overhead } = measured;
+    const standing: Standing = {
+      agentId: this.#holding.agentId,
+      path: await this.#holding.path(),
+      tokens,
+      overhead,
+      at: this.#ports.clock.now(),
+      reason: this.#reason,
+      runId: this.#run.id,
+    };
+    switch (kind) {
+      case "summary":
+        return this.#summary(standing, measured);
+      case "truncate":
+      case "images":
+        return measureCandidate(standing, kind);
+      case "prune":
+        return pruneCandidate(standing, Math.max(1, target - overhead));
+    }
+  }
+
+  async #summary(standing: Standing, measured: Measured): Promise<Candidate | undefined> {
+    const outcome = await summaryFor(this.#ports, this.#holding, this.#run, standing, measured);
+    if ("made" in outcome) return outcome.made;
+    if ("why" in outcome) this.#failure = outcome;
+    return undefined;
+  }
+
+  /** Nothing is left to do. */
+  full(): Room {
+    const failure = this.#failure;
+    if (failure && failure.why !== "empty" && failure.why !== "no-summary" && failure.why !== "overflow") {
+      return { fits: false, kind: "compaction_failure", reason: failure.reason };
+    }
+    return { fits: false, kind: "context_overflow", reason: failure?.reason ?? "nothing is left to leave out" };
+  }
+}
+
+export type Attempt =
+  | { readonly made: Candidate }
+  | { readonly refused: string }
+  | { readonly why: SummaryFailure; readonly reason: string };
+
+/** A summary of all but the end, as a candidate; or why there is none. */
+export async function summaryFor(
+  ports: RunPorts,
+  holding: Holding,
+  run: LiveRun,
+  standing: Standing,
+  { limits, thresholds }: Measured,
+  instructions?: string,
+): Promise<Attempt> {
+  const planned = planCompaction(standing.agentId, standing.path, keepOf(standing, thresholds.keepRecent));
+  if ("refused" in planned) return planned;
+  const { system: _system, report: _report, ...choice } = await ports.voice(holding.record, run.body.wishes);
+  const { timeoutMs } = limitsOf(ports, holding, run);
+  // A summary may take half of a run's time at most: there must be some left for what the run is for.
+  const patienceMs = Math.floor(timeoutMs / 2);
+  const late = new AbortController();
+  const cancel = ports.clock.after(patienceMs, () => late.abort());
+  const outcome = await summarise(ports, {
+    agentId: standing.agentId,
+    choice,
+    sessionId: holding.sessionId,
+    plan: planned.plan,
+    contextWindow: limits.contextWindow,
+    instructions,
+    signal: AbortSignal.any([run.signal, late.signal]),
+    gate: {
+      before: (request) => askPermission(ports, holding, run, request),
+      after: (permit, result) => settleCall(holding, permit, result),
+    },
+    patienceMs,
+  }).finally(cancel);
+  if (late.signal.aborted) return { why: "transient", reason: "the summary took too long" };
+  if (!outcome.ok) return { why: outcome.why, reason: outcome.reason };
+  return { made: summaryCandidate(standing, planned.plan, outcome.said, instructions) };
+}

@@ -1,0 +1,131 @@
+/**
+ * Lanes bound how many runs a node works on at once. First come, first served; a waiter costs an entry in a list, no lock,
+ * no transaction and no timer. Sizes can be changed while runs wait.
+ */
+import type { Lane } from "../../core/run/run.ts";
+
+export type LaneSizes = Readonly<Record<Lane, number>>;
+
+export const DEFAULT_LANES: LaneSizes = { main: 32, subagent: 16, cron: 4, nested: 16 };
+
+interface LaneState {
+  size: number;
+  active: number;
+  readonly waiting: Waiter[];
+}
+
+interface Waiter {
+  readonly enter: (slot: Slot | undefined) => void;
+  cancelled: boolean;
+}
+
+export interface Slot {
+  /** May be called more than once; the second time does nothing. */
+  release(): void;
+}
+
+/** A place in a lane that can be given back for a while, as long as the run waits for somebody who needs one too (M11). */
+export class Place {
+  readonly #lanes: Lanes;
+  readonly #lane: Lane;
+  #slot: Slot | undefined;
+  #outside = 0;
+  #left = false;
+
+  constructor(lanes: Lanes, lane: Lane, slot: Slot) {
+    this.#lanes = lanes;
+    this.#lane = lane;
+    this.#slot = slot;
+  }
+
+  /** Waits without the place; has one again when it resolves or rejects, unless others still wait without. */
+  async without<T>(wait: Promise<T>): Promise<T> {
+    this.#outside += 1;
+    this.#slot?.release();
+    try {
+      return await wait;
+    } finally {
+      this.#outside -= 1;
+      if (this.#outside === 0 && !this.#left) {
+        this.#slot = await this.#lanes.enter(this.#lane);
+        if (this.#left || this.#outside > 0) this.#slot?.release();
+      }
+    }
+  }
+
+  leave(): void {
+    this.#left = true;
+    this.#slot?.release();
+  }
+}
+
+export class Lanes {
+  readonly #lanes: Record<Lane, LaneState>;
+
+  constructor(sizes: LaneSizes = DEFAULT_LANES) {
+    const lane = (size: number): LaneState => ({ size: Math.max(1, size), active: 0, waiting: [] });
+    this.#lanes = {
+      main: lane(sizes.main),
+      subagent: lane(sizes.subagent),
+      cron: lane(sizes.cron),
+      nested: lane(sizes.nested),
+    };
+  }
+
+  /** A slot, as soon as there is one; undefined where the signal aborted first. */
+  enter(name: Lane, signal?: AbortSignal): Promise<Slot | undefined> {
+    const lane = this.#lanes[name];
+    if (signal?.aborted) return Promise.resolve(undefined);
+    if (lane.active < lane.size) return Promise.resolve(this.#slot(lane));
+    return new Promise((resolve) => {
+      const waiter: Waiter = { enter: resolve, cancelled: false };
+      lane.waiting.push(waiter);
+      signal?.addEventListener(
+        "abort",
+        () => {
+          waiter.cancelled = true;
+          resolve(undefined);
+        },
+        { once: true },
+      );
+    });
+  }
+
+  resize(sizes: Partial<LaneSizes>): void {
+    for (const [name, size] of Object.entries(sizes) as [Lane, number][]) {
+      this.#lanes[name].size = Math.max(1, size);
+      this.#admit(this.#lanes[name]);
+    }
+  }
+
+  counts(): Readonly<Record<Lane, { size: number; active: number; waiting: number }>> {
+    const count = ({ size, active, waiting }: LaneState) => ({
+      size,
+      active,
+      waiting: waiting.filter((waiter) => !waiter.cancelled).length,
+    });
+    const { main, subagent, cron, nested } = this.#lanes;
+    return { main: count(main), subagent: count(subagent), cron: count(cron), nested: count(nested) };
+  }
+
+  #slot(lane: LaneState): Slot {
+    lane.active += 1;
+    let held = true;
+    return {
+      release: () => {
+        if (!held) return;
+        held = false;
+        lane.active -= 1;
+        this.#admit(lane);
+      },
+    };
+  }
+
+  #admit(lane: LaneState): void {
+    while (lane.active < lane.size) {
+      const waiter = lane.waiting.shift();
+      if (!waiter) return;
+      if (!waiter.cancelled) waiter.enter(this.#slot(lane));
+    }
+  }
+}

@@ -1,0 +1,276 @@
+/**
+ * The loop: think, act, think again, until the agent rests. Every step is one commit, so that whatever dies, the run goes
+ * on from the last one. This file is the whole of it; what a phase does in detail is in the file of its name.
+ */
+
+import { errorText } from "../../core/errors.ts";
+import type { ToolCallBlock } from "../../core/history/entry.ts";
+import type { ModelError, ModelResult } from "../../core/ports/model.ts";
+import type { CallRecord, RunBody, RunErrorKind } from "../../core/run/run.ts";
+import type { Op } from "../../core/store/change.ts";
+import { alternateRoles, isRoleOrderError } from "../context/alternate-roles.ts";
+import { assistantEntry, chain, toolEntry } from "../context/entries.ts";
+import { type Holding, LostHolding } from "../runtime/agent-lease.ts";
+import { limitsOf } from "../runtime/limits.ts";
+import type { LiveRun, RunExit } from "../runtime/live-run.ts";
+import type { RunPorts } from "../runtime/run-ports.ts";
+import { addUsage } from "../runtime/usage.ts";
+import { act, intendNext, openCalls, resultOf } from "./act.ts";
+import type { ReachedBudget } from "./budget-gate.ts";
+import { textOutput } from "./call-tool.ts";
+import { COMPACTION_FAILED_TEXT, compactAsAsked } from "./compact-on-request.ts";
+import { type Ending, finish } from "./finish.ts";
+import { keepWithin, type Room, recoverFromOverflow } from "./fit-context.ts";
+import { stateAfterCall } from "./state-after-call.ts";
+import { think } from "./think.ts";
+
+export const TOOL_LIMIT_TEXT = "Tool execution limit reached.";
+export const OVERFLOW_TEXT =
+  "Context overflow: prompt too large for the model. Try again with less input or a larger-context model.";
+export const ROLE_ORDER_TEXT =
+  "The model refused the order of the messages; begin a new session with /new, or try another model.";
+const CUT_OFF_TEXT = "Not executed: the answer was cut off at its length limit, so the arguments may be incomplete.";
+
+/** What the owner does between two steps of its run: takes steered messages into it. */
+export type BetweenSteps = (run: LiveRun) => Promise<void>;
+
+/**
+ * Works on a run until it ends or is set aside. Throws `LostHolding` where the agent is no longer ours or nobody knows;
+ * the caller then throws everything in memory away and reads it anew.
+ */
+export async function runLoop(
+  ports: RunPorts,
+  holding: Holding,
+  run: LiveRun,
+  between: BetweenSteps = async () => {},
+): Promise<RunExit> {
+  const timer = ports.clock.after(limitsOf(ports, holding, run).timeoutMs, () => run.end("timeout"));
+  try {
+    return await heedingMarks(ports, holding, run, () => steps(ports, holding, run, between));
+  } finally {
+    timer();
+  }
+}
+
+/** Ends a run that cannot be begun again; the person is told, unless a mark wanted it to end anyway. */
+export const failRun = (
+  ports: RunPorts,
+  holding: Holding,
+  run: LiveRun,
+  error: { kind: RunErrorKind; message: string },
+): Promise<RunExit> => heedingMarks(ports, holding, run, () => failed(ports, holding, run, error));
+
+/** A mark that came between two steps: the run ends as the mark says (M9). */
+async function heedingMarks(
+  ports: RunPorts,
+  holding: Holding,
+  run: LiveRun,
+  work: () => Promise<RunExit>,
+): Promise<RunExit> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof LostHolding) || (error.refused !== "aborted" && error.refused !== "stopped")) throw error;
+    run.end(error.refused === "stopped" ? "stop" : "person");
+    return await endAsAsked(ports, holding, run);
+  }
+}
+
+async function steps(ports: RunPorts, holding: Holding, run: LiveRun, between: BetweenSteps): Promise<RunExit> {
+  for (;;) {
+    // Between steps: whoever wants the run to end is heard here.
+    if (run.signal.aborted) return endAsAsked(ports, holding, run);
+
+    // A run that was opened to compact does nothing else.
+    if (run.body.compact) {
+      const ending = await compactAsAsked(ports, holding, run);
+      return ending ? ended(ports, holding, run, ending) : endAsAsked(ports, holding, run);
+    }
+
+    // Act: the calls of the last thought, also those a crash interrupted.
+    if (openCalls(run.body).length > 0) {
+      if (!(await act(ports, holding, run))) return endAsAsked(ports, holding, run);
+      continue;
+    }
+
+    // Steered messages enter here, before the next thought.
+    if (run.body.iterations > 0) await between(run);
+    if (run.signal.aborted) continue;
+
+    // Think.
+    if (run.body.iterations >= limitsOf(ports, holding, run).maxIterations) {
+      return failed(ports, holding, run, { kind: "tool_limit", message: TOOL_LIMIT_TEXT });
+    }
+    const room = await keepWithin(ports, holding, run);
+    if (run.signal.aborted) continue;
+    if (!room.fits) return failed(ports, holding, run, tooLarge(room));
+    let result = await think(ports, holding, run);
+    // A context refused for the order of its roles is sent once more in the strictest form.
+    if (result.error && isRoleOrderError(result.error)) result = await think(ports, holding, run, alternateRoles);
+    if (run.signal.aborted) return endAsAsked(ports, holding, run, result);
+    if (result.reached) return overBudget(ports, holding, run, result.reached);
+    // A context refused as too large is made smaller and sent once more.
+    if (result.error?.class === "overflow") {
+      const made = await recoverFromOverflow(ports, holding, run);
+      if (made.fits) continue;
+      return failed(ports, holding, run, tooLarge(made), result);
+    }
+    if (result.error) return failed(ports, holding, run, explain(result.error), result);
+    const calls = result.content.filter((block) => block.type === "toolCall");
+    if (calls.length > 0) {
+      await commitThought(ports, holding, run, result, calls);
+      continue;
+    }
+
+    // Rest.
+    return rest(ports, holding, run, result);
+  }
+}
+
+/** The assistant's entry with the calls it asks for; the first that may start are intended in the same commit. */
+async function commitThought(
+  ports: RunPorts,
+  holding: Holding,
+  run: LiveRun,
+  result: ModelResult,
+  blocks: readonly ToolCallBlock[],
+): Promise<void> {
+  const at = ports.clock.now();
+  const agent = holding.record;
+  const cutOff = result.stopReason === "length";
+  const calls = blocks.map(
+    (block): CallRecord => ({
+      callId: block.id,
+      name: block.name,
+      arguments: block.arguments,
+      replay: ports.tools.find(agent, block.name)?.replay ?? "safe",
+      state: "asked",
+    }),
+  );
+  const entries = [assistantEntry(result, at, run.id)];
+  if (cutOff) {
+    for (const call of calls) entries.push(toolEntry(resultOf(call, textOutput(CUT_OFF_TEXT, true)), at, run.id));
+  }
+  const body: RunBody = {
+    ...run.body,
+    calls: cutOff ? [] : intendNext(ports, agent, calls),
+    iterations: run.body.iterations + 1,
+    usage: addUsage(run.body.usage, result.usage),
+  };
+  await holding.commit({
+    site: "think",
+    ops: [{ op: "run.step", runId: run.id, body }],
+    append: chain(ports.ids, holding, entries),
+    state: stateAfterCall(holding.state, run, result),
+    run: run.guard(),
+  });
+  run.stepped(body);
+  ports.events.emit(aboutOf(run), { type: "step" });
+}
+
+async function rest(ports: RunPorts, holding: Holding, run: LiveRun, result: ModelResult): Promise<RunExit> {
+  run.body = {
+    ...run.body,
+    iterations: run.body.iterations + 1,
+    usage: addUsage(run.body.usage, result.usage),
+  };
+  const text = result.content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");
+  return ended(ports, holding, run, {
+    site: "rest",
+    outcome: "ok",
+    entries: [assistantEntry(result, ports.clock.now(), run.id)],
+    state: stateAfterCall(holding.state, run, result),
+    payload: { text },
+    reasoning: result.content.flatMap((block) => (block.type === "thinking" ? [block.thinking] : [])).join("\n"),
+    stopReason: result.stopReason,
+    meta: { provider: result.provider, model: result.model },
+  });
+}
+
+/** Ends a run that was asked to end. What the model had said is kept and marked; a drain only sets the run aside. */
+async function endAsAsked(ports: RunPorts, holding: Holding, run: LiveRun, partial?: ModelResult): Promise<RunExit> {
+  if (run.endReason === "lost") throw new LostHolding("fenced", `The agent ${run.agentId} is no longer held here.`);
+  if (run.endReason === "drain") {
+    // Nothing is under way between steps: what was intended has not started.
+    const calls = run.body.calls.map(
+      (call): CallRecord => (call.state === "intended" ? { ...call, state: "asked" } : call),
+    );
+    const body: RunBody = { ...run.body, calls, paused: true };
+    const step = { op: "run.step", runId: run.id, body, attempt: run.attempt } as const;
+    await holding.commit({ site: "pause", ops: [step], run: run.guard() });
+    return { kind: "paused" };
+  }
+  // Calls the model had begun to ask for never start.
+  const content = partial?.content.filter((block) => block.type !== "toolCall") ?? [];
+  const said = partial && content.length > 0;
+  const entries = said
+    ? [assistantEntry({ ...partial, content, stopReason: "aborted" }, ports.clock.now(), run.id)]
+    : [];
+  if (run.endReason === "timeout") {
+    const seconds = Math.round(limitsOf(ports, holding, run).timeoutMs / 1000);
+    const message = `The run took longer than ${seconds} seconds and was ended.`;
+    const payload = { text: message, isError: true };
+    return ended(ports, holding, run, {
+      site: "end.timeout",
+      outcome: "timeout",
+      entries,
+      payload,
+      error: { kind: "timeout", message },
+    });
+  }
+  return ended(ports, holding, run, { site: "end.aborted", outcome: "aborted", entries, stopReason: "aborted" });
+}
+
+/** Ends a run whose next call a budget does not allow. Its people are told once, until the budget is lifted (L8). */
+async function overBudget(
+  ports: RunPorts,
+  holding: Holding,
+  run: LiveRun,
+  { key, text, told }: ReachedBudget,
+): Promise<RunExit> {
+  // A run that answers nobody tells nobody; whoever writes next is told then.
+  const also: readonly Op[] = !told && run.body.delivery ? [{ op: "budget.told", key }] : [];
+  return failed(ports, holding, run, { kind: "budget", message: text }, undefined, { quiet: told, also });
+}
+
+/** Ends a run that cannot go on; the person is told. */
+async function failed(
+  ports: RunPorts,
+  holding: Holding,
+  run: LiveRun,
+  error: { kind: RunErrorKind; message: string },
+  result?: ModelResult,
+  { quiet = false, also = [] }: { readonly quiet?: boolean; readonly also?: readonly Op[] } = {},
+): Promise<RunExit> {
+  const content = result?.content.filter((block) => block.type !== "toolCall") ?? [];
+  const said = result && content.length > 0;
+  const entries = said ? [assistantEntry({ ...result, content, stopReason: "error" }, ports.clock.now(), run.id)] : [];
+  return ended(ports, holding, run, {
+    site: "end.failed",
+    outcome: "error",
+    entries,
+    ...(quiet ? {} : { payload: { text: error.message, isError: true } }),
+    also,
+    error,
+    stopReason: "error",
+  });
+}
+
+async function ended(ports: RunPorts, holding: Holding, run: LiveRun, ending: Ending): Promise<RunExit> {
+  const result = await finish(ports, holding, run, ending);
+  if (ending.error) ports.events.emit(aboutOf(run), { type: "error", message: ending.error.message });
+  ports.events.emit(aboutOf(run), { type: "end", result });
+  return { kind: "ended", result };
+}
+
+const aboutOf = (run: LiveRun) => ({ agentId: run.agentId, runId: run.id, attempt: run.attempt, step: run.step });
+
+const tooLarge = ({ kind, reason }: Extract<Room, { fits: false }>): { kind: RunErrorKind; message: string } => ({
+  kind,
+  message: kind === "context_overflow" ? OVERFLOW_TEXT : `${OVERFLOW_TEXT} ${COMPACTION_FAILED_TEXT}: ${reason}`,
+});
+
+function explain(error: ModelError): { kind: RunErrorKind; message: string } {
+  if (isRoleOrderError(error)) return { kind: "role_ordering", message: `${ROLE_ORDER_TEXT} ${error.message}` };
+  return { kind: "model", message: `Inference failed. ${errorText(error.message)}` };
+}

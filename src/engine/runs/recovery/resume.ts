@@ -1,0 +1,47 @@
+/**
+ * Goes on with a run that has no end: writes down the attempt (M13) and settles what a crash left open, in one
+ * commit. Calls that must not be repeated get the result "outcome unknown"; the others are made again (L4).
+ */
+import type { CallRecord, RunBody, RunRecord } from "../../../core/run/run.ts";
+import { chain, toolEntry } from "../../context/entries.ts";
+import type { Holding } from "../../runtime/agent-lease.ts";
+import { LiveRun } from "../../runtime/live-run.ts";
+import type { RunPorts } from "../../runtime/run-ports.ts";
+import { intendNext, resultOf } from "../act.ts";
+import { textOutput, UNKNOWN_OUTCOME } from "../call-tool.ts";
+import type { Count } from "./attempts.ts";
+
+/** The run as it goes on, with this count of attempts and who is blamed for them. */
+export async function resumeRun(
+  ports: RunPorts,
+  holding: Holding,
+  record: RunRecord,
+  { attempt, blamed }: Count,
+): Promise<LiveRun> {
+  const { paused: _paused, blamed: _blamed, ...rest } = record.body;
+  const at = ports.clock.now();
+  const unknown = (call: CallRecord): boolean => call.state === "intended" && call.replay === "never";
+  const orphans = rest.calls.filter(unknown);
+  const settled = rest.calls.map((call): CallRecord => (unknown(call) ? { ...call, state: "done" } : call));
+  const open = settled.some((call) => call.state !== "done");
+  const calls = open ? intendNext(ports, holding.record, settled) : [];
+  // Without the blame: the first new step clears everybody.
+  const body = { ...rest, node: holding.node, calls } as RunBody;
+  const run = new LiveRun({ ...record, attempt, body });
+  const entries = orphans.map((call) => toolEntry(resultOf(call, textOutput(UNKNOWN_OUTCOME, true)), at, record.id));
+  await holding.commit({
+    site: "resume",
+    ops: [
+      { op: "run.step", runId: record.id, body: blamed.length > 0 ? { ...body, blamed: [...blamed] } : body, attempt },
+      // Nobody will learn what a call cost that was under way: it is charged what was reserved (M21).
+      { op: "budget.forfeit", runId: record.id },
+    ],
+    append: chain(ports.ids, holding, entries),
+    // A run that bears an abort mark is resumed too: its end is written by the loop.
+    run: run.guard(true),
+  });
+  run.step += 1;
+  if (record.abort) run.end(record.abort.reason);
+  ports.events.emit({ agentId: run.agentId, runId: run.id, attempt, step: run.step }, { type: "restart", attempt });
+  return run;
+}

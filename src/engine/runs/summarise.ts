@@ -1,0 +1,156 @@
+/**
+ * Asks a model for the summary a plan needs: in portions where the conversation is larger than the model's window, the
+ * beginning of a cut turn apart. A model call like any other, with the rule of each class of error; it never throws
+ * (but `LostHolding`, where a reservation could not be committed), and what is no summary is not taken for one.
+ */
+
+import { errorText } from "../../core/errors.ts";
+import type { Usage } from "../../core/history/entry.ts";
+import type { AgentId } from "../../core/ids.ts";
+import { sleep } from "../../core/ports/clock.ts";
+import type { ModelChoice, ModelErrorClass, ModelRequest, ModelResult } from "../../core/ports/model.ts";
+import type { Ports } from "../../core/ports/ports.ts";
+import { withoutCarried } from "../context/compaction/carried-along.ts";
+import type { Summarised } from "../context/compaction/make-compaction.ts";
+import type { CompactionPlan } from "../context/compaction/plan-compaction.ts";
+import { conversationChunks } from "../context/compaction/serialise.ts";
+import {
+  isSummary,
+  SUMMARY_SYSTEM_PROMPT,
+  type SummaryAsk,
+  summaryRequest,
+} from "../context/compaction/summary-prompt.ts";
+import { modelMessage } from "../context/context.ts";
+import { addUsage } from "../runtime/usage.ts";
+import type { Permission, Permit } from "./budget-gate.ts";
+import { waitBefore } from "./think.ts";
+
+export interface Summarising {
+  readonly agentId: AgentId;
+  readonly choice: ModelChoice;
+  readonly sessionId: string;
+  readonly plan: CompactionPlan;
+  /** The window of the model that summarises. */
+  readonly contextWindow: number;
+  readonly instructions?: string;
+  readonly signal: AbortSignal;
+  /** Stands before every call where spending is limited. */
+  readonly gate?: SpendingGate;
+  /** Waits longer than this are not waited for. */
+  readonly patienceMs: number;
+}
+
+/** Reserves what a call may cost and settles it; may throw `LostHolding`. */
+export interface SpendingGate {
+  before(request: ModelRequest): Promise<Permission>;
+  after(permit: Permit, result: ModelResult): void;
+}
+
+export type SummaryFailure = ModelErrorClass | "empty" | "no-summary";
+
+export type SummaryOutcome =
+  | { readonly ok: true; readonly said: Summarised }
+  | { readonly ok: false; readonly why: SummaryFailure; readonly reason: string; readonly usage?: Usage };
+
+/** Of a window, what one portion of the conversation may fill: there must be room for the summary before and the new one. */
+const CHUNK_SHARE = 0.4;
+/** How often the portions are made smaller after the model found one too large. */
+const SMALLER = 2;
+
+type SummaryPorts = Pick<Ports, "model" | "clock" | "log">;
+
+export async function summarise(ports: SummaryPorts, asked: Summarising): Promise<SummaryOutcome> {
+  for (let share = CHUNK_SHARE, halved = 0; ; share /= 2, halved++) {
+    const outcome = await inPortions(ports, asked, Math.floor(asked.contextWindow * share));
+    if (outcome.ok || outcome.why !== "overflow" || halved >= SMALLER) return outcome;
+  }
+}
+
+async function inPortions(ports: SummaryPorts, asked: Summarising, chunkTokens: number): Promise<SummaryOutcome> {
+  const { agentId, plan, instructions } = asked;
+  const messagesOf = (entries: CompactionPlan["history"]) => entries.flatMap((entry) => modelMessage(agentId, entry));
+  let usage: Usage | undefined;
+  let by = { provider: "", model: asked.choice.model };
+  let failure: SummaryOutcome | undefined;
+
+  const write = async (ask: SummaryAsk): Promise<string | undefined> => {
+    for (const again of [false, true]) {
+      const result = await call(ports, asked, summaryRequest({ ...ask, again }));
+      usage = addUsage(usage, result.usage);
+      by = { provider: result.provider, model: result.model };
+      const text = result.content
+        .flatMap((block) => (block.type === "text" ? [block.text] : []))
+        .join("")
+        .trim();
+      if (result.error) failure = { ok: false, why: result.error.class, reason: result.error.message, usage };
+      else if (text === "") failure = { ok: false, why: "empty", reason: "the model wrote an empty summary", usage };
+      else if (isSummary(text, ask.part)) return text;
+      else failure = { ok: false, why: "no-summary", reason: "the model went on with the conversation instead", usage };
+      if (result.error) return undefined;
+    }
+    return undefined;
+  };
+
+  let history = plan.previous && withoutCarried(plan.previous.summary);
+  for (const conversation of conversationChunks(messagesOf(plan.history), chunkTokens)) {
+    const written = await write({ conversation, previous: history, instructions, part: "history" });
+    if (written === undefined) return failure as SummaryOutcome;
+    history = written;
+  }
+  let prefix: string | undefined;
+  for (const conversation of conversationChunks(messagesOf(plan.prefix), chunkTokens)) {
+    const written = await write({ conversation, previous: prefix, part: "prefix" });
+    if (written === undefined) return failure as SummaryOutcome;
+    prefix = written;
+  }
+  if (history === undefined && prefix === undefined) return { ok: false, why: "empty", reason: "nothing to summarise" };
+  return { ok: true, said: { history, prefix, ...by, usage } };
+}
+
+async function call(ports: SummaryPorts, asked: Summarising, text: string): Promise<ModelResult> {
+  const { choice, sessionId, signal, patienceMs } = asked;
+  const { thinking: _thinking, ...model } = choice;
+  const request: ModelRequest = {
+    ...model,
+    system: SUMMARY_SYSTEM_PROMPT,
+    messages: [{ role: "user", content: [{ type: "text", text }] }],
+    tools: [],
+    sessionId,
+  };
+  for (let tries = 1; ; tries++) {
+    const permission = (await asked.gate?.before(request)) ?? { kind: "go" };
+    if (permission.kind === "reached") return failed(request, "request", permission.reached.text);
+    if (permission.kind === "ended") return failed(request, "aborted", "aborted");
+    const { permit } = permission;
+    const limited = { ...request, tries, ...(permit ? { maxTokens: permit.maxTokens } : {}) };
+    const result = await once(ports, limited, signal);
+    if (permit) asked.gate?.after(permit, result);
+    const wait = waitBefore(result, tries);
+    if (wait === undefined || wait > patienceMs) return result;
+    if ((await sleep(ports.clock, wait, signal)) === "aborted") return failed(request, "aborted", "aborted");
+  }
+}
+
+/** Settles at once when it is told to stop, whether or not the model heeds it. */
+async function once(ports: SummaryPorts, request: ModelRequest, signal: AbortSignal): Promise<ModelResult> {
+  if (signal.aborted) return failed(request, "aborted", "aborted");
+  const { promise: stopped, resolve } = Promise.withResolvers<ModelResult>();
+  const stop = (): void => resolve({ ...failed(request, "aborted", "aborted"), unheard: true });
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([ports.model.call(request, signal, () => {}), stopped]);
+  } catch (error) {
+    return { ...failed(request, "transient", errorText(error)), unheard: true };
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+const failed = (request: ModelRequest, errorClass: ModelErrorClass, message: string): ModelResult => ({
+  content: [],
+  stopReason: errorClass === "aborted" ? "aborted" : "error",
+  api: "",
+  provider: "",
+  model: request.model,
+  error: { class: errorClass, message },
+});

@@ -1,0 +1,49 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { AgentId, RunId } from "../../core/ids.ts";
+import type { RunEvent, RunEventBody } from "../runtime/run-events.ts";
+import { Tail } from "./tail.ts";
+
+const about = { agentId: "a" as AgentId, runId: "r" as RunId, attempt: 1, step: 1 };
+let n = 0;
+const event = (body: RunEventBody, more: Partial<RunEvent> = {}): RunEvent =>
+  ({ ...body, ...about, seq: ++n, ...more }) as RunEvent;
+const delta = (text: string, more: Partial<RunEvent> = {}): RunEvent =>
+  event({ type: "delta", stream: "text", text }, more);
+const text = (events: readonly RunEvent[] | undefined): string | undefined =>
+  events?.map((one) => (one.type === "delta" ? one.text : `[${one.type}]`)).join("");
+
+describe("the tail of a run", () => {
+  it("gives what came after any event, exactly", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.oneof(fc.string({ minLength: 1 }), fc.constant(undefined)), { minLength: 1, maxLength: 30 }),
+        fc.nat(30),
+        (pieces, cut) => {
+          const tail = new Tail();
+          const events = pieces.map((piece, at) =>
+            piece === undefined
+              ? event({ type: "tool_start", callId: `c${at}`, name: "t" }, { seq: at + 1 })
+              : delta(piece, { seq: at + 1 }),
+          );
+          for (const one of events) tail.add(one);
+          const seen = Math.min(cut, events.length);
+          expect(text(tail.after({ attempt: 1, step: 1, seq: seen }))).toBe(text(events.slice(seen)) ?? "");
+          expect(text(tail.events())).toBe(text(events));
+        },
+      ),
+    );
+  });
+
+  it("forgets what was committed or voided, and does not know what came before", () => {
+    const tail = new Tail();
+    tail.add(delta("old"));
+    tail.add(event({ type: "step" }));
+    tail.add(delta("void", { step: 2 }));
+    tail.add(event({ type: "restart", attempt: 1 }, { step: 2 }));
+    tail.add(delta("new", { step: 2 }));
+    expect(text(tail.events())).toBe("[restart]new");
+    expect(tail.after({ attempt: 1, step: 1, seq: 1 })).toBeUndefined();
+    expect(tail.after({ attempt: 2, step: 2, seq: 1 })).toBeUndefined();
+  });
+});

@@ -1,0 +1,127 @@
+/**
+ * One call of the model, with the rule of each class of error: wait as told, back off, or give the error to the loop.
+ * Streams deltas to whoever listens. Throws only `LostHolding`, where a reservation could not be committed.
+ */
+
+import { z } from "zod";
+import { errorText } from "../../core/errors.ts";
+import { sleep } from "../../core/ports/clock.ts";
+import {
+  MODEL_TRIES,
+  type ModelEvent,
+  type ModelMessage,
+  type ModelRequest,
+  type ModelResult,
+  type ModelTool,
+} from "../../core/ports/model.ts";
+import type { Tool } from "../../core/ports/tool.ts";
+import { estimateOverhead } from "../context/compaction/estimate-tokens.ts";
+import type { Holding } from "../runtime/agent-lease.ts";
+import { limitsOf } from "../runtime/limits.ts";
+import type { LiveRun } from "../runtime/live-run.ts";
+import type { RunPorts } from "../runtime/run-ports.ts";
+import { addUsage } from "../runtime/usage.ts";
+import { askPermission, FREE, type ReachedBudget, settleCall } from "./budget-gate.ts";
+import { graceAfter } from "./grace.ts";
+
+const BACKOFF_BASE_MS = 2_000;
+
+/** What a call gave, or the budget that did not let it be made. */
+export interface Thought extends ModelResult {
+  readonly reached?: ReachedBudget;
+}
+
+export async function think(
+  ports: RunPorts,
+  holding: Holding,
+  run: LiveRun,
+  shape: (messages: readonly ModelMessage[]) => readonly ModelMessage[] = (messages) => messages,
+): Promise<Thought> {
+  const agent = holding.record;
+  const { report, ...voice } = await ports.voice(agent, run.body.wishes);
+  run.promptReport = report;
+  const request: ModelRequest = {
+    ...voice,
+    // A copy: what was sent stays what was sent while the context goes on.
+    messages: [...shape(await holding.context())],
+    tools: ports.tools.list(agent).map(modelTool),
+    sessionId: holding.sessionId,
+  };
+  holding.overhead = estimateOverhead(request.system, request.tools);
+  for (let tries = 1; ; tries++) {
+    // Where nothing is limited not even a tick is spent on it.
+    const permission = ports.budgets ? await askPermission(ports, holding, run, request) : FREE;
+    if (permission.kind === "reached") return { ...nothing(request, "aborted", ""), reached: permission.reached };
+    if (permission.kind === "ended") return nothing(request, "aborted", "aborted");
+    const { permit } = permission;
+    const result = await call(ports, run, { ...request, tries, ...(permit ? { maxTokens: permit.maxTokens } : {}) });
+    if (permit) settleCall(holding, permit, result);
+    // Of a call that gave nothing to keep, what it used is kept; the others are counted with what they gave.
+    if (result.error || result.alsoUsed) {
+      const lost = [...(result.alsoUsed ?? []), ...(result.error && result.usage ? [result.usage] : [])];
+      for (const usage of lost) run.body = { ...run.body, usage: addUsage(run.body.usage, usage) };
+    }
+    const wait = waitBefore(result, tries);
+    // A wait the run would not survive helps nobody: the person is told at once.
+    if (wait === undefined || wait > limitsOf(ports, holding, run).timeoutMs) return result;
+    ports.log.info("the model will be called again", { run: run.id, class: result.error?.class, tries, wait });
+    // What was reserved is not held back from others while this one waits.
+    if (holding.owesCommit) await holding.commit({ site: "settle", ops: [], run: run.guard() });
+    if ((await sleep(ports.clock, wait, run.signal)) === "aborted") {
+      return { ...result, stopReason: "aborted", error: { class: "aborted", message: "aborted" } };
+    }
+  }
+}
+
+async function call(ports: RunPorts, run: LiveRun, request: ModelRequest): Promise<ModelResult> {
+  const grace = graceAfter(ports.clock, ports.settings.abortGraceMs, run.signal);
+  let over = false;
+  const about = { agentId: run.agentId, runId: run.id, attempt: run.attempt, step: run.step };
+  const onEvent = (event: ModelEvent): void => {
+    if (over) return;
+    if (event.type === "restart") ports.events.emit(about, { type: "restart", attempt: run.attempt });
+    else if (event.type !== "toolCall") {
+      ports.events.emit(about, { type: "delta", stream: event.type, text: event.delta });
+    }
+  };
+  run.state = "streaming";
+  try {
+    const result = await Promise.race([ports.model.call(request, run.signal, onEvent), grace.over]);
+    return result ?? { ...nothing(request, "aborted", "The model did not stop when it was told to."), unheard: true };
+  } catch (error) {
+    return { ...nothing(request, "transient", errorText(error)), unheard: true };
+  } finally {
+    over = true;
+    grace.cancel();
+    run.state = "active";
+  }
+}
+
+const nothing = (request: ModelRequest, errorClass: "aborted" | "transient", message: string): ModelResult => ({
+  content: [],
+  stopReason: errorClass === "aborted" ? "aborted" : "error",
+  api: "",
+  provider: "",
+  model: request.model,
+  error: { class: errorClass, message },
+});
+
+/** How long to wait before the same call is made again; undefined where the loop must decide. */
+export function waitBefore({ error }: ModelResult, tries: number): number | undefined {
+  if (error?.class !== "transient" && error?.class !== "rate") return undefined;
+  if (tries >= MODEL_TRIES[error.class]) return undefined;
+  return error.retryAfterMs ?? BACKOFF_BASE_MS * 2 ** (tries - 1);
+}
+
+const schemas = new WeakMap<Tool, ModelTool>();
+
+/** A tool as the model is told of it. Made once, so that the same tool always has the same bytes. */
+export function modelTool(tool: Tool): ModelTool {
+  let known = schemas.get(tool);
+  if (!known) {
+    const { name, description } = tool;
+    known = { name, description, parameters: z.toJSONSchema(tool.input) as Record<string, unknown> };
+    schemas.set(tool, known);
+  }
+  return known;
+}

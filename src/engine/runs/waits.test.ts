@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { AbortedError, SetAsideError, TimeoutError } from "../../core/errors.ts";
+import { virtualClock } from "../agents/engine.test-kit.ts";
+import { Waits } from "./waits.ts";
+
+describe("a wait", () => {
+  it("settles with what it waited for, for everybody who waits", async () => {
+    const waits = new Waits<string>(virtualClock());
+    const both = Promise.all([waits.wait("k", { timeoutMs: 100 }), waits.wait("k", { timeoutMs: 100 })]);
+    waits.settle("k", "done");
+    expect(await both).toEqual(["done", "done"]);
+    expect(waits.has("k")).toBe(false);
+  });
+
+  it("settles with a typed error when its time is up, and leaves no timer behind", async () => {
+    const clock = virtualClock();
+    const waits = new Waits<string>(clock);
+    const timed = expect(waits.wait("k", { timeoutMs: 100 })).rejects.toBeInstanceOf(TimeoutError);
+    await clock.advance(100, async () => {});
+    await timed;
+    expect([waits.has("k"), clock.timers]).toEqual([false, 0]);
+  });
+
+  it("leaves no timer behind where it was settled", async () => {
+    const clock = virtualClock();
+    const waits = new Waits<string>(clock);
+    const waiting = waits.wait("k", { timeoutMs: 100 });
+    waits.settle("k", "x");
+    await waiting;
+    expect(clock.timers).toBe(0);
+  });
+
+  it("ends with its run, and leaves nothing behind", async () => {
+    const clock = virtualClock();
+    const waits = new Waits<string>(clock);
+    const run = new AbortController();
+    const waiting = waits.wait("k", { timeoutMs: 100, signal: run.signal });
+    run.abort();
+    await expect(waiting).rejects.toBeInstanceOf(AbortedError);
+    await expect(waits.wait("k", { timeoutMs: 100, signal: run.signal })).rejects.toBeInstanceOf(AbortedError);
+    expect([waits.has("k"), clock.timers]).toEqual([false, 0]);
+  });
+
+  it("is set aside where it is a run's and the program stops; one from outside goes on", async () => {
+    const waits = new Waits<string>(virtualClock());
+    const [ofRun, outside] = [waits.wait("k", { timeoutMs: 100, ofRun: true }), waits.wait("k", { timeoutMs: 100 })];
+    waits.setAside();
+    await expect(ofRun).rejects.toBeInstanceOf(SetAsideError);
+    await expect(waits.wait("k", { timeoutMs: 100, ofRun: true })).rejects.toBeInstanceOf(SetAsideError);
+    waits.settle("k", "done");
+    expect(await outside).toBe("done");
+  });
+});

@@ -1,0 +1,125 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Block } from "../../core/history/entry.ts";
+import type { RunId } from "../../core/ids.ts";
+import type { ModelMessage } from "../../core/ports/model.ts";
+import { Nest, type Reply } from "../agents/engine.test-kit.ts";
+import { buildHistoryContext } from "../context/context.ts";
+
+/** Blocks as a provider might give them: fields in any order, fields nobody knows, arguments of any form. */
+const anyText: fc.Arbitrary<Block> = fc.oneof(
+  fc.string({ unit: "binary" }).map((text): Block => ({ type: "text", text })),
+  fc.string().map((text) => ({ text, textSignature: "s", type: "text" }) as Block),
+  fc.string().map((thinking) => ({ signature: "x", thinking, type: "thinking" }) as Block),
+);
+const anyArguments = fc.oneof(
+  fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 }),
+  fc.constant(JSON.parse('{"__proto__": {"a": 1}, "b": 2}') as Record<string, unknown>),
+  fc.constant({ absent: undefined, minus: -0, list: [undefined], at: new Date(0) } as Record<string, unknown>),
+);
+const anyCall = fc.tuple(fc.constantFrom("work", "fail", "nobody"), anyArguments);
+
+type Act =
+  | { do: "say"; text: string; blocks: Block[]; calls: [string, Record<string, unknown>][] }
+  | { do: "silent" | "reset" | "abort" | "restart" };
+const act: fc.Arbitrary<Act> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant("say" as const),
+      text: fc.string(),
+      blocks: fc.array(anyText, { maxLength: 2 }),
+      calls: fc.array(anyCall, { maxLength: 2 }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constantFrom("silent" as const, "reset" as const, "abort" as const, "restart" as const),
+    }),
+  },
+);
+
+describe("what the model is sent", () => {
+  it("equals, byte for byte, what is rebuilt from history, over tools, aborts, resets and restarts", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(act, { minLength: 1, maxLength: 8 }), async (acts) => {
+        let next: Reply[] = [];
+        const rebuilt: string[] = [];
+        let abort = false;
+        const nest = await Nest.open({
+          tools: {
+            work: { execute: (input) => `worked on ${JSON.stringify(input)}` },
+            fail: {
+              execute: () => {
+                throw new TypeError("no");
+              },
+            },
+          },
+        });
+        nest.script = async ({ signal }) => {
+          const record = await nest.store.agent(await nest.agentId());
+          if (!record) throw new TypeError("no agent");
+          const { messages } = await buildHistoryContext(nest.store, record.id, record.leaf);
+          rebuilt.push(JSON.stringify(messages));
+          if (abort) {
+            abort = false;
+            void nest.system.abort(record.runId as RunId);
+            await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+          }
+          return next.shift() ?? "done";
+        };
+        let n = 0;
+        for (const one of acts) {
+          switch (one.do) {
+            case "say": {
+              const calls = one.calls.map(
+                ([name, args]) => ({ name, id: `c${++n}`, arguments: args, type: "toolCall" }) as Block,
+              );
+              next = calls.length > 0 ? [{ content: [...one.blocks, ...calls], stopReason: "tool_calls" }] : [];
+              next.push({ content: one.blocks });
+              await nest.tell(one.text);
+              break;
+            }
+            case "silent":
+              await nest.send({ kind: "system", text: `silent ${++n}`, silent: true });
+              break;
+            case "reset":
+              await nest.send({ kind: "reset", by: "person", ...(n++ % 2 ? { text: "anew" } : {}) });
+              break;
+            case "abort":
+              abort = true;
+              await nest.tell("to be aborted");
+              break;
+            case "restart":
+              await nest.restart();
+              break;
+          }
+          await nest.settle();
+        }
+        expect(nest.sentBytes).toEqual(rebuilt);
+      }),
+      { numRuns: 40 },
+    );
+  }, 30_000);
+
+  it("is the same before and after a restart", async () => {
+    const nest = await Nest.open({
+      script: ({ request, n }) =>
+        request.messages.at(-1)?.role === "tool" ? `done ${n}` : { say: "let me see", call: [{ name: "work" }] },
+      tools: { work: {} },
+    });
+    await nest.tell("one");
+    await nest.send({ kind: "system", text: "psst", silent: true });
+    await nest.tell("two");
+    const context = async () => {
+      const record = await nest.store.agent(await nest.agentId());
+      return record && JSON.stringify((await buildHistoryContext(nest.store, record.id, record.leaf)).messages);
+    };
+    const before = JSON.parse((await context()) ?? "[]") as ModelMessage[];
+    await nest.restart();
+    await nest.tell("three");
+    const sent = JSON.parse(nest.sentBytes.at(-2) ?? "[]") as ModelMessage[];
+    expect(JSON.stringify(sent.slice(0, before.length))).toBe(JSON.stringify(before));
+  });
+});

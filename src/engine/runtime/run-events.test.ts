@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import type { AgentId, RunId } from "../../core/ids.ts";
+import { silentLog } from "../../core/ports/log.ts";
+import type { RunResult } from "../../core/run/run.ts";
+import { type RunEvent, RunEvents } from "./run-events.ts";
+
+const about = (run: string) => ({ agentId: "a" as AgentId, runId: run as RunId, attempt: 1, step: 1 });
+
+describe("run events", () => {
+  it("are numbered per run from one, without gaps, also while nobody listens", () => {
+    const events = new RunEvents(silentLog);
+    events.emit(about("r1"), { type: "start" });
+    const seen: RunEvent[] = [];
+    events.listen((event) => seen.push(event));
+    events.emit(about("r1"), { type: "step" });
+    events.emit(about("r2"), { type: "start" });
+    events.emit(about("r1"), { type: "error", message: "no" });
+    expect(seen.map(({ runId, seq }) => `${runId} ${seq}`)).toEqual(["r1 2", "r2 1", "r1 3"]);
+  });
+
+  it("reach every listener, whatever another one does", () => {
+    const warnings: string[] = [];
+    const events = new RunEvents({ ...silentLog, warn: (message) => warnings.push(message) });
+    const seen: string[] = [];
+    events.listen(() => {
+      throw new TypeError("bad");
+    });
+    events.listen(({ type }) => seen.push(type));
+    events.emit(about("r1"), { type: "start" });
+    expect(seen).toEqual(["start"]);
+    expect(warnings).toHaveLength(1);
+  });
+
+  it("reach those who listened when it happened: a listener may leave or join meanwhile", () => {
+    const events = new RunEvents(silentLog);
+    const seen: string[] = [];
+    const leave = events.listen(() => {
+      leave();
+      seen.push("one");
+    });
+    events.listen(() => seen.push("two"));
+    events.emit(about("r1"), { type: "start" });
+    events.emit(about("r1"), { type: "step" });
+    expect(seen).toEqual(["one", "two", "two"]);
+  });
+});
+
+it("tells who waits for ends of these alone, and makes nothing of the words in between for them", () => {
+  const events = new RunEvents(silentLog);
+  const heard: string[] = [];
+  const stop = events.listenToEnds(({ type, runId, seq }) => heard.push(`${type} ${runId} ${seq}`));
+  const end = { type: "end", result: {} as RunResult } as const;
+  const delta = {
+    type: "delta",
+    stream: "text",
+    get text(): string {
+      throw new TypeError("nobody wants to know");
+    },
+  } as const;
+  events.emit(about("r1"), { type: "start" });
+  events.emit(about("r1"), delta);
+  events.emit(about("r1"), end);
+  events.pass({ ...end, ...about("r2"), seq: 9 });
+  stop();
+  events.emit(about("r3"), end);
+  expect(heard).toEqual(["end r1 3", "end r2 9"]);
+});

@@ -1,0 +1,58 @@
+/** Adds up what models report: per run, and over an agent's life by provider and model. Never estimates. */
+
+import type { AgentState, TokenSize } from "../../core/agent/state.ts";
+import type { Usage } from "../../core/history/entry.ts";
+import type { ModelResult } from "../../core/ports/model.ts";
+
+export function addUsage(sum: Usage | undefined, more: Usage | undefined): Usage | undefined {
+  if (!sum || !more) return sum ?? more;
+  const cost =
+    sum.cost && more.cost
+      ? {
+          input: sum.cost.input + more.cost.input,
+          output: sum.cost.output + more.cost.output,
+          cacheRead: sum.cost.cacheRead + more.cost.cacheRead,
+          cacheWrite: sum.cost.cacheWrite + more.cost.cacheWrite,
+          total: sum.cost.total + more.cost.total,
+        }
+      : (sum.cost ?? more.cost);
+  return {
+    input: sum.input + more.input,
+    output: sum.output + more.output,
+    cacheRead: sum.cacheRead + more.cacheRead,
+    cacheWrite: sum.cacheWrite + more.cacheWrite,
+    totalTokens: sum.totalTokens + more.totalTokens,
+    ...(cost ? { cost } : {}),
+  };
+}
+
+/** The state after a call: the last inference's numbers, and the sums. */
+export function countUsage(state: AgentState, { provider, model, usage }: ModelResult): AgentState {
+  if (!usage) return state;
+  const counted = countSpent(state, provider, model, usage);
+  return { ...counted, tokens: { provider, model, size: sizeOf(usage) }, providerId: provider };
+}
+
+/** The sums alone: for calls that are no turn of the conversation. */
+export function countSpent(state: AgentState, provider: string, model: string, usage: Usage): AgentState {
+  const size = sizeOf(usage);
+  const before = state.stats[provider]?.[model];
+  const sum: TokenSize = before
+    ? {
+        input: before.input + size.input,
+        output: before.output + size.output,
+        cacheRead: before.cacheRead + size.cacheRead,
+        cacheWrite: before.cacheWrite + size.cacheWrite,
+        total: before.total + size.total,
+      }
+    : size;
+  return { ...state, stats: { ...state.stats, [provider]: { ...state.stats[provider], [model]: sum } } };
+}
+
+const sizeOf = ({ input, output, cacheRead, cacheWrite, totalTokens: total }: Usage): TokenSize => ({
+  input,
+  output,
+  cacheRead,
+  cacheWrite,
+  total,
+});

@@ -1,0 +1,37 @@
+/** Children as people and models read them: a line each, and everything about one. */
+
+import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
+import type { RunRecord } from "../../core/run/run.ts";
+import { formatDuration, statusLabel } from "./report-text.ts";
+
+const LINE = 80;
+
+const oneLine = (text: string): string => {
+  const line = text.replace(/\s+/gu, " ").trim();
+  return line.length <= LINE ? line : `${line.slice(0, LINE - 1)}…`;
+};
+
+export const nameOf = ({ label, task }: SubagentRunRecord): string => oneLine(label || task);
+
+/** What a child is at: waiting for its turn, working, or ended somehow. */
+export function stateOf({ endedAt, outcome }: SubagentRunRecord, run: RunRecord | undefined): string {
+  if (endedAt !== undefined) return outcome ? statusLabel(outcome) : "ended";
+  return run ? "working" : "waiting";
+}
+
+export function describeSubagentRuns(
+  records: readonly SubagentRunRecord[],
+  runs: ReadonlyMap<string, RunRecord>,
+  now: number,
+): string {
+  if (records.length === 0) return "No children.";
+  const lines = records.map((record, index) => {
+    const { runId, createdAt, startedAt, endedAt } = record;
+    const run = runs.get(runId);
+    const since = run?.startedAt ?? startedAt ?? createdAt;
+    const took = formatDuration((endedAt ?? now) - since);
+    return `${index + 1}. ${nameOf(record)}: ${stateOf(record, run)} (${took}), run ${runId}`;
+  });
+  const open = records.filter(({ endedAt }) => endedAt === undefined).length;
+  return [`${open} at work, ${records.length - open} ended.`, ...lines].join("\n");
+}

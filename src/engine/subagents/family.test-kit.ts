@@ -1,0 +1,59 @@
+/** A nest whose people start children: a script by role, and what can be seen of children and reports. */
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
+import type { AgentId } from "../../core/ids.ts";
+import type { Message } from "../../core/message/message.ts";
+import { lastText, type ModelCall, Nest, type NestOptions, type Reply } from "../agents/engine.test-kit.ts";
+
+export interface Family {
+  /** What a requester says when it is told a report; default: that it was told. */
+  readonly onReport?: (call: ModelCall) => Reply | Promise<Reply>;
+  /** What a child does; default: it says what it found. */
+  readonly child?: (call: ModelCall, task: string) => Reply | Promise<Reply>;
+  /** What a person's message makes of the requester; default: it spawns with these arguments. */
+  readonly spawn?: Record<string, unknown>;
+  readonly tool?: "sessions_spawn" | "start_background_agent";
+}
+
+export const REPORT = 'A background task "';
+export const isReport = (text: string): boolean => text.includes(REPORT);
+
+/** The requester spawns at the words "spawn …", a child works on what it was told, everybody else echoes. */
+export function family({ onReport, child, spawn, tool = "sessions_spawn" }: Family = {}) {
+  return async (call: ModelCall): Promise<Reply> => {
+    const { request } = call;
+    const words = lastText(request);
+    const task = /^task (.*)$/su.exec(words)?.[1];
+    if (task !== undefined) return child ? await child(call, task) : `found ${task}`;
+    if (isReport(words)) return onReport ? await onReport(call) : "told";
+    if (request.messages.at(-1)?.role === "tool") return "started";
+    const wanted = /^spawn (.*)$/su.exec(words)?.[1];
+    if (wanted === undefined) return `answer to ${words}`;
+    const given = tool === "sessions_spawn" ? { task: `task ${wanted}` } : { prompt: `task ${wanted}` };
+    return { call: [{ name: tool, with: { ...given, ...spawn } }] };
+  };
+}
+
+export const openFamily = (about: Family = {}, options: NestOptions = {}): Promise<Nest> =>
+  Nest.open({ ...options, children: true, script: family(about) });
+
+export async function childrenOf(nest: Nest, parent?: AgentId): Promise<readonly AgentRecord[]> {
+  return nest.store.children(parent ?? (await nest.agentId()), { limit: 1000 });
+}
+
+/** Every report in any inbox. */
+export async function reportsIn(nest: Nest): Promise<readonly Message[]> {
+  const reports: Message[] = [];
+  for (const { id } of await nest.store.agents({ limit: 1000 })) {
+    const messages = await nest.store.messages(id, { limit: 1000 });
+    reports.push(...messages.filter(({ body }) => body.kind === "report").reverse());
+  }
+  return reports;
+}
+
+export const reportTexts = async (nest: Nest): Promise<readonly string[]> =>
+  (await reportsIn(nest)).map(({ body }) => ("text" in body ? (body.text ?? "") : ""));
+
+export async function records(nest: Nest): Promise<readonly SubagentRunRecord[]> {
+  return nest.store.subagentRuns();
+}

@@ -1,0 +1,36 @@
+/** The newest entries of a history as text, oldest first: who said what, tools by their names. */
+import type { AgentId } from "../../core/ids.ts";
+import type { StoreReader } from "../../core/store/store.ts";
+
+const LONGEST = 500;
+
+interface Said {
+  readonly role?: string;
+  readonly toolName?: string;
+  readonly content?: readonly { readonly type: string; readonly text?: string; readonly name?: string }[];
+}
+
+export async function historyLog(
+  store: Pick<StoreReader, "linesBack">,
+  agentId: AgentId,
+  limit: number,
+): Promise<string> {
+  const lines = (await store.linesBack(agentId, { limit })).toReversed().flatMap(({ line }) => lineOf(line));
+  return lines.length === 0 ? "Nothing was said yet." : lines.join("\n");
+}
+
+function lineOf(line: string): readonly string[] {
+  let entry: Said;
+  try {
+    entry = JSON.parse(line) as Said;
+  } catch {
+    return [];
+  }
+  if (!entry.role) return [];
+  const who = entry.role === "tool" ? `tool ${entry.toolName ?? ""}`.trim() : entry.role;
+  const text = (entry.content ?? [])
+    .map((block) => (block.type === "toolCall" ? `[calls ${block.name ?? "a tool"}]` : (block.text ?? "")))
+    .join(" ")
+    .trim();
+  return [`${who}: ${text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text}`];
+}

@@ -1,0 +1,78 @@
+/**
+ * Reads the tree of agents, from the top or below one agent, level by level. Costs what it shows: children are found by
+ * their parent, roots by an index of their own, and no agent outside of the answer is looked at.
+ */
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { AgentTree, TreeNode, TreeOptions } from "../../core/agent/agent-tree.ts";
+import { labelOf } from "../../core/agent/descriptor.ts";
+import { NotFoundError } from "../../core/errors.ts";
+import type { StoreReader } from "../../core/store/store.ts";
+
+export const DEFAULT_DEPTH = 5;
+export const DEFAULT_LIMIT = 200;
+export const MAX_DEPTH = 64;
+export const MAX_LIMIT = 2_000;
+
+type TreeReader = Pick<StoreReader, "agent" | "roots" | "children" | "waits" | "budget">;
+
+export async function readTree(store: TreeReader, now: number, options: TreeOptions = {}): Promise<AgentTree> {
+  const depth = Math.min(options.depth ?? DEFAULT_DEPTH, MAX_DEPTH);
+  const limit = Math.max(1, Math.min(options.limit ?? DEFAULT_LIMIT, MAX_LIMIT));
+  const tops = options.root === undefined ? await store.roots({ limit: limit + 1 }) : [await store.agent(options.root)];
+  if (options.root !== undefined && !tops[0]) throw new NotFoundError(`There is no agent ${options.root}.`);
+  const shown = tops.filter((agent) => agent !== undefined).slice(0, limit);
+  const budget = { left: limit - shown.length };
+  const growing = shown.map((agent): Growing => ({ agent, children: [], more: false }));
+  // Level by level, so that a crowd in one branch does not hide the others' first children.
+  for (let level: readonly Growing[] = growing, deep = 0; level.length > 0; deep++) {
+    const next: Growing[] = [];
+    for (const one of level) {
+      const room = deep < depth ? budget.left : 0;
+      const children = await store.children(one.agent.id, { limit: room + 1 });
+      const fit = children.slice(0, room);
+      budget.left -= fit.length;
+      one.more = children.length > fit.length;
+      one.children = fit.map((agent) => ({ agent, children: [], more: false }));
+      next.push(...one.children);
+    }
+    level = next;
+  }
+  const roots: TreeNode[] = [];
+  for (const one of growing) roots.push(await nodeOf(store, one));
+  return { at: now, roots, more: tops.length > shown.length };
+}
+
+interface Growing {
+  readonly agent: AgentRecord;
+  children: Growing[];
+  more: boolean;
+}
+
+async function nodeOf(store: TreeReader, { agent, children, more }: Growing): Promise<TreeNode> {
+  const { id, sessionKey, descriptor, state, waiting, runId, stopped, lastHumanAt = 0, createdAt } = agent;
+  const waits = runId === undefined ? [] : await store.waits({ from: id, limit: 10 });
+  const [own, tree] = [await store.budget(`agent:${id}`), await store.budget(`tree:${id}`)];
+  const below: TreeNode[] = [];
+  for (const child of children) below.push(await nodeOf(store, child));
+  return {
+    id,
+    sessionKey,
+    kind: descriptor.type,
+    label: state.label ?? labelOf(descriptor),
+    state: stopped ? "stopped" : runId !== undefined ? "running" : waiting > 0 ? "waiting" : "resting",
+    waiting,
+    ...(runId === undefined ? {} : { runId }),
+    ...(waits.length === 0 ? {} : { waitsFor: waits.map(({ to }) => to) }),
+    tokens: tokensOf(agent),
+    ...(own ? { spent: own.spent } : {}),
+    ...(tree ? { treeSpent: tree.spent } : {}),
+    lastActivityAt: Math.max(state.updatedAt, lastHumanAt, createdAt),
+    children: below,
+    ...(more ? { more } : {}),
+  };
+}
+
+const tokensOf = ({ state }: AgentRecord): number =>
+  Object.values(state.stats)
+    .flatMap((models) => Object.values(models))
+    .reduce((sum, { total }) => sum + total, 0);

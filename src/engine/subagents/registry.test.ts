@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
+import { Nest } from "../agents/engine.test-kit.ts";
+import { reportTexts } from "./family.test-kit.ts";
+import {
+  initSubagentRegistry,
+  listSubagentRunsForRequester,
+  registerSubagentRun,
+  releaseSubagentRun,
+} from "./registry.ts";
+
+const record = (runId: string, more: Partial<SubagentRunRecord> = {}): SubagentRunRecord => ({
+  runId,
+  childSessionKey: `agent:main:subagent:${runId}`,
+  requesterSessionKey: "agent:main:main",
+  requesterDisplayKey: "main",
+  task: "dig",
+  cleanup: "keep",
+  createdAt: 100,
+  ...more,
+});
+
+async function open(...records: readonly SubagentRunRecord[]) {
+  const nest = await Nest.open();
+  await nest.tell("hello");
+  const ports = nest.ports({ alive: true, name: "registry" });
+  await ports.store.commit({
+    id: ports.ids.change(),
+    site: "test",
+    at: nest.clock.now(),
+    ops: records.map(registerSubagentRun),
+  });
+  return { nest, ports };
+}
+
+describe("the registry of children", () => {
+  it("registers a spawn with the time it began, as long as nobody knows better", () => {
+    expect(registerSubagentRun(record("a"))).toEqual({ op: "subagent.put", record: record("a", { startedAt: 100 }) });
+    expect(registerSubagentRun(record("a", { startedAt: 200 }))).toMatchObject({ record: { startedAt: 200 } });
+  });
+
+  it("lists what one requester has started, oldest first", async () => {
+    const other = { requesterSessionKey: "agent:main:other" };
+    const { ports } = await open(record("b", { createdAt: 300 }), record("c", { createdAt: 200 }), record("d", other));
+    const runs = await listSubagentRunsForRequester(ports.store, "agent:main:main");
+    expect(runs.map(({ runId }) => runId)).toEqual(["c", "b"]);
+    expect(await listSubagentRunsForRequester(ports.store, "nobody")).toEqual([]);
+  });
+
+  it.each([
+    ["one that has ended", { endedAt: 400 }, "a", true],
+    ["one that is at work and owes its report", {}, "a", false],
+    ["one nobody knows", {}, "x", false],
+  ] as const)("releases %s: %j", async (_, more, runId, released) => {
+    const { ports } = await open(record("a", more));
+    expect(await releaseSubagentRun(ports, runId)).toBe(released);
+    expect((await ports.store.subagentRun("a")) === undefined).toBe(released);
+  });
+
+  it("reports at the start what was lost, once", async () => {
+    const { nest, ports } = await open(record("a", { label: "digger", requesterSessionKey: "gone" }));
+    for (let times = 0; times < 2; times++) {
+      const sweep = initSubagentRegistry(ports, { archiveAfterMinutes: 60 }, { posted: () => {}, shared: false });
+      await nest.settle();
+      await nest.advance(31_000);
+      sweep.stop();
+    }
+    const texts = await reportTexts(nest);
+    expect(texts).toHaveLength(1);
+    expect(texts[0]).toContain('A background task "digger" just finished with unknown status.');
+    expect(await ports.store.subagentRun("a")).toMatchObject({ outcome: { status: "unknown" } });
+  });
+});

@@ -1,0 +1,106 @@
+/**
+ * The registry of spawned children, under clawdbot's names. It lives in the store and nowhere else, so it is the same after
+ * any crash and on any node; a record is made with its child, ends with its child's work, and is put away after a rest.
+ */
+
+import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
+import { errorText } from "../../core/errors.ts";
+import type { AgentId, RunId } from "../../core/ids.ts";
+import type { Ports } from "../../core/ports/ports.ts";
+import type { Op, OpResult } from "../../core/store/change.ts";
+import type { StoreReader } from "../../core/store/store.ts";
+import { type ReportPorts, type ReportSettings, runSubagentAnnounceFlow, type SubagentEnd } from "./report.ts";
+import { type Sweep, startSweep } from "./sweep.ts";
+
+/** The record of a new spawn, as an op for the commit that makes the child. */
+export function registerSubagentRun(record: SubagentRunRecord): Op {
+  return { op: "subagent.put", record: { startedAt: record.createdAt, ...record } };
+}
+
+/** What a requester has started, oldest first: what is at work, and what has ended and not yet been put away. */
+export async function listSubagentRunsForRequester(
+  store: Pick<StoreReader, "subagentRuns">,
+  requesterSessionKey: string,
+): Promise<readonly SubagentRunRecord[]> {
+  const records = await store.subagentRuns({ requesterSessionKey });
+  return records.toSorted((a, b) => a.createdAt - b.createdAt || (a.runId < b.runId ? -1 : 1));
+}
+
+export type RegistryPorts = ReportPorts & Pick<Ports, "ids">;
+
+/** Forgets a run that has ended. False for one that is at work, which still owes its report, and for one nobody knows. */
+export async function releaseSubagentRun(ports: RegistryPorts, runId: string): Promise<boolean> {
+  const record = await ports.store.subagentRun(runId);
+  if (record?.endedAt === undefined) return false;
+  const { ids, clock, store } = ports;
+  const ops: Op[] = [{ op: "subagent.remove", runId }];
+  return (await store.commit({ id: ids.change(), site: "subagent.release", at: clock.now(), ops })).ok;
+}
+
+/**
+ * Takes the registry up after a start: children whose work ended without a report (their run was lost with the database) are
+ * reported now, and one timer puts away what has rested long enough.
+ */
+export function initSubagentRegistry(
+  ports: RegistryPorts,
+  settings: ReportSettings,
+  { posted, shared }: { posted(results: readonly (OpResult | undefined)[]): void; readonly shared: boolean },
+): Sweep {
+  reportLost(ports, settings, posted).catch((error) =>
+    ports.log.warn("lost children will be looked for at the next start", { error: errorText(error) }),
+  );
+  return startSweep(ports, settings, shared);
+}
+
+async function reportLost(
+  ports: RegistryPorts,
+  settings: ReportSettings,
+  posted: (results: readonly (OpResult | undefined)[]) => void,
+): Promise<void> {
+  const { store } = ports;
+  for (const { runId } of await store.subagentRuns({ open: true })) {
+    if (await isOver(store, runId)) await reportNow(ports, settings, runId, LOST, posted);
+  }
+}
+
+const LOST: SubagentEnd = { outcome: { status: "unknown" }, reason: "it was lost" };
+
+/** Reports a child of which nothing more will come: its agent cannot be restored here. */
+export async function reportGivenUp(
+  ports: RegistryPorts,
+  settings: ReportSettings,
+  { agentId, reason }: { readonly agentId: AgentId; readonly reason: string },
+  posted: (results: readonly (OpResult | undefined)[]) => void,
+): Promise<void> {
+  const end: SubagentEnd = { outcome: { status: "error", error: reason }, reason: "its agent cannot be restored" };
+  for (const { runId, childAgentId } of await ports.store.subagentRuns({ open: true })) {
+    if (childAgentId === agentId) await reportNow(ports, settings, runId, end, posted);
+  }
+}
+
+/** Ends a record in a commit of its own. Refused where the child's own end came first. */
+async function reportNow(
+  ports: RegistryPorts,
+  settings: ReportSettings,
+  runId: string,
+  end: SubagentEnd,
+  posted: (results: readonly (OpResult | undefined)[]) => void,
+): Promise<void> {
+  const { store, ids, clock } = ports;
+  // Read again: a run that ended properly ended its record in the same commit.
+  const record = await store.subagentRun(runId);
+  if (record?.endedAt !== undefined || !record) return;
+  const ops = await runSubagentAnnounceFlow(ports, settings, record, undefined, end);
+  const done = await store.commit({ id: ids.change(), site: "subagent.lost", at: clock.now(), ops });
+  if (done.ok) posted(done.results);
+}
+
+/** Whether nothing will ever come of a run: it has ended, or neither it nor its message is there any more. */
+async function isOver(store: StoreReader, runId: string): Promise<boolean> {
+  const run = await store.run(runId as RunId);
+  if (run) return run.state === "ended";
+  const record = await store.subagentRun(runId);
+  if (!record || record.childAgentId === undefined) return record !== undefined;
+  const child = await store.agent(record.childAgentId as AgentId);
+  return !child || child.stopped?.removed === true || (child.waiting === 0 && child.runId === undefined);
+}

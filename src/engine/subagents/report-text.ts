@@ -1,0 +1,99 @@
+/**
+ * The words of a report: what a child found or why it failed, with what it cost. Pure; every line is as clawdbot says it, and
+ * the failed form carries daycare's line.
+ */
+
+import type { SubagentRunOutcome } from "../../core/agent/subagent-run.ts";
+import type { Usage } from "../../core/history/entry.ts";
+
+/** A child that answers with this alone is recorded and announced to nobody. */
+export const ANNOUNCE_SKIP = "ANNOUNCE_SKIP";
+export const NO_OUTPUT = "(no output)";
+export const DEFAULT_TASK_LABEL = "background task";
+
+export interface ReportParts {
+  readonly label?: string;
+  readonly task?: string;
+  readonly outcome: SubagentRunOutcome;
+  readonly reply?: string;
+  /** Present where the child failed: daycare's line. */
+  readonly failure?: string;
+  readonly stats: string;
+}
+
+/** What the requester is told. It is a request, too: to say it to the person in its own words, or to say nothing. */
+export function buildTriggerMessage({ label, task, outcome, reply, failure, stats }: ReportParts): string {
+  const taskLabel = label || task || DEFAULT_TASK_LABEL;
+  const findings = [failure, reply?.trim()].filter(Boolean).join("\n\n");
+  return [
+    `A background task "${taskLabel}" just ${statusLabel(outcome)}.`,
+    "",
+    "Findings:",
+    findings || NO_OUTPUT,
+    "",
+    stats,
+    "",
+    "Summarize this naturally for the user. Keep it brief (1-2 sentences).",
+    "Do not mention technical details like tokens, stats, or that this was a background task.",
+    "You can respond with NO_REPLY if no announcement is needed.",
+  ].join("\n");
+}
+
+export function statusLabel({ status, error }: SubagentRunOutcome): string {
+  switch (status) {
+    case "ok":
+      return "completed successfully";
+    case "timeout":
+      return "timed out";
+    case "error":
+      return `failed: ${error || "unknown error"}`;
+    case "unknown":
+      return "finished with unknown status";
+  }
+}
+
+/** How daycare told a parent that its child failed. */
+export function subagentFailureText(child: { name: string; id: string }, reason: string, error?: string): string {
+  return `Subagent ${child.name} (${child.id}) failed: ${reason}${error ? ` (${error})` : ""}.`;
+}
+
+export interface StatsParts {
+  readonly runtimeMs?: number;
+  readonly usage?: Pick<Usage, "input" | "output" | "totalTokens" | "cost">;
+  readonly sessionKey: string;
+  readonly sessionId?: string;
+  readonly transcript?: string;
+}
+
+export function buildStatsLine({ runtimeMs, usage, sessionKey, sessionId, transcript }: StatsParts): string {
+  const cost = usage?.cost?.total;
+  const parts = [
+    `runtime ${formatDuration(runtimeMs)}`,
+    usage
+      ? `tokens ${formatTokens(usage.totalTokens)} (in ${formatTokens(usage.input)} / out ${formatTokens(usage.output)})`
+      : "tokens n/a",
+    ...(cost === undefined ? [] : [`est ${formatUsd(cost)}`]),
+    `sessionKey ${sessionKey}`,
+    ...(sessionId ? [`sessionId ${sessionId}`] : []),
+    ...(transcript ? [`transcript ${transcript}`] : []),
+  ];
+  return `Stats: ${parts.join(" • ")}`;
+}
+
+/** `1h5m`, `2m30s`, `12s`, or `n/a` where nobody knows. */
+export function formatDuration(ms: number | undefined): string {
+  if (ms === undefined || !Number.isFinite(ms) || ms < 0) return "n/a";
+  const total = Math.round(ms / 1000);
+  const [hours, minutes, seconds] = [Math.floor(total / 3600), Math.floor(total / 60) % 60, total % 60];
+  if (hours > 0) return `${hours}h${minutes}m`;
+  return minutes > 0 ? `${minutes}m${seconds}s` : `${seconds}s`;
+}
+
+/** `1.2m`, `1.2k`, `800`. */
+export function formatTokens(count: number): string {
+  if (!Number.isFinite(count)) return "0";
+  if (count >= 1_000_000) return `${(count / 1_000_000).toFixed(1)}m`;
+  return count >= 1_000 ? `${(count / 1_000).toFixed(1)}k` : String(Math.round(count));
+}
+
+export const formatUsd = (dollars: number): string => `$${dollars.toFixed(dollars >= 0.01 ? 2 : 4)}`;

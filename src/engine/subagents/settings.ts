@@ -1,0 +1,66 @@
+/** What the configuration says about children: how deep, how many, who may be asked for, and what they are given. */
+import type { Config } from "../../config/config-schema.ts";
+import { DEFAULT_PROFILE } from "../../core/agent/agent.ts";
+import { normalizeAgentId } from "../../core/agent/key-part.ts";
+import { THINKING_LEVELS } from "../../core/agent/patch-state.ts";
+import type { ReportSettings } from "./report.ts";
+
+export interface SubagentSettings extends ReportSettings {
+  /** 1: a child may not have children. */
+  readonly maxDepth: number;
+  /** How many children of one agent may be at work at once. */
+  readonly maxChildren: number;
+  /** What a conversation's main key is called on screens. */
+  readonly mainKey?: string;
+  /** Profiles a profile's agents may start children as, beside their own; `*` for any. */
+  allowAgents(profile: string): readonly string[];
+  /** A profile as the configuration spells it, or undefined where there is none. */
+  profileNamed(profile: string): string | undefined;
+  model(profile: string): string | undefined;
+  thinking(profile: string): string | undefined;
+  /** Why a model cannot be used, or undefined. Texts with `invalid model` or `model not allowed` are a warning only. */
+  checkModel(model: string, profile: string): string | undefined;
+  thinkingLevels(model: string | undefined, profile: string): readonly string[];
+}
+
+export const DEFAULT_SUBAGENT_SETTINGS: SubagentSettings = {
+  maxDepth: 1,
+  maxChildren: 100,
+  archiveAfterMinutes: 60,
+  allowAgents: () => [],
+  profileNamed: (profile) => profile,
+  model: () => undefined,
+  thinking: () => undefined,
+  checkModel: () => undefined,
+  thinkingLevels: () => THINKING_LEVELS,
+};
+
+type Asked = Pick<Config, "subagents" | "profiles" | "session">;
+
+/** The settings of a configuration; what only the program around it knows comes in beside. */
+export function subagentSettings(
+  { subagents, profiles, session }: Asked,
+  more: Partial<SubagentSettings> = {},
+): SubagentSettings {
+  const named = Object.entries(profiles);
+  const own = (profile: string) =>
+    named.find(([name]) => normalizeAgentId(name) === normalizeAgentId(profile))?.[1]?.subagents;
+  return {
+    ...DEFAULT_SUBAGENT_SETTINGS,
+    maxDepth: subagents.maxDepth,
+    maxChildren: subagents.maxChildren,
+    archiveAfterMinutes: subagents.archiveAfterMinutes,
+    mainKey: session.mainKey,
+    allowAgents: (profile) => own(profile)?.allowAgents ?? subagents.allowAgents,
+    profileNamed: (profile) =>
+      named.find(([name]) => normalizeAgentId(name) === profile)?.[0] ??
+      (profile === DEFAULT_PROFILE ? profile : undefined),
+    model: (profile) => modelOf(own(profile)?.model) ?? modelOf(subagents.model),
+    thinking: (profile) => own(profile)?.thinking ?? subagents.thinking,
+    ...more,
+  };
+}
+
+/** A model by its name, or as an object that names its first choice. */
+const modelOf = (model: string | { readonly primary: string } | undefined): string | undefined =>
+  typeof model === "object" ? model.primary : model;

@@ -1,0 +1,263 @@
+import { describe, expect, it } from "vitest";
+import { openMemoryStore } from "../../adapters/store/sqlite/open-store.ts";
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { AgentId } from "../../core/ids.ts";
+import type { Tool } from "../../core/ports/tool.ts";
+import type { Store } from "../../core/store/store.ts";
+import { START, seededIds } from "../agents/engine.test-kit.ts";
+import { childrenOf, openFamily, records } from "./family.test-kit.ts";
+import { permissionsOf } from "./permissions.ts";
+import { DEFAULT_SUBAGENT_SETTINGS, type SubagentSettings } from "./settings.ts";
+import { type SpawnPorts, type SpawnRequest, spawnSubagent } from "./spawn.ts";
+
+const requester = (more: Partial<AgentRecord> = {}): AgentRecord =>
+  ({
+    id: "p",
+    profile: "main",
+    sessionKey: "agent:main:main",
+    state: {},
+    descriptor: { type: "user" },
+    ...more,
+  }) as never;
+const childRequester = requester({
+  sessionKey: "agent:main:subagent:x" as never,
+  descriptor: { type: "subagent", id: "x", parentAgentId: "p", name: "x" },
+});
+
+function ports(open = 0): SpawnPorts {
+  const store: Store = openMemoryStore();
+  return {
+    store: {
+      ...store,
+      openSubagentRuns: async () => open,
+      agent: async (id: AgentId) => (id === ("p" as AgentId) ? requester() : undefined),
+    } as Store,
+    ids: seededIds("spawn"),
+    clock: { now: () => START, monotonic: () => 0, after: () => () => {} },
+    tools: { list: () => [{ name: "read" } as Tool], find: () => undefined },
+  };
+}
+
+const spawn = (request: Partial<SpawnRequest>, settings: Partial<SubagentSettings> = {}, open = 0) =>
+  spawnSubagent(
+    ports(open),
+    { ...DEFAULT_SUBAGENT_SETTINGS, ...settings },
+    { tool: "sessions_spawn", requester: requester(), task: "dig", ...request },
+  );
+
+const KEY = /^agent:(?:main|coder):subagent:[0-9a-f-]{36}$/u;
+const accepted = (more: object = {}) => ({
+  status: "accepted",
+  childSessionKey: expect.stringMatching(KEY),
+  runId: expect.any(String),
+  ...more,
+});
+const allow = (...names: string[]): Partial<SubagentSettings> => ({ allowAgents: () => names });
+const bad = (text: string): Partial<SubagentSettings> => ({ checkModel: () => text });
+
+describe("sessions_spawn answers", () => {
+  it.each<[string, Partial<SpawnRequest>, Partial<SubagentSettings>, object]>([
+    ["yes", {}, {}, accepted()],
+    [
+      "no to a child",
+      { requester: childRequester },
+      {},
+      { status: "forbidden", error: "sessions_spawn is not allowed from sub-agent sessions" },
+    ],
+    [
+      "no to a child before it looks at anything else",
+      { requester: childRequester, agentId: "other", thinking: "much" },
+      bad("invalid model"),
+      { status: "forbidden", error: "sessions_spawn is not allowed from sub-agent sessions" },
+    ],
+    ["yes to a child where depth allows it", { requester: childRequester }, { maxDepth: 2 }, accepted()],
+    [
+      "no to another profile",
+      { agentId: "Coder" },
+      {},
+      { status: "forbidden", error: "agentId is not allowed for sessions_spawn (allowed: none)" },
+    ],
+    [
+      "no to a profile that is not listed, before it looks at the model",
+      { agentId: "coder", model: "x" },
+      { ...allow("Writer", " b "), ...bad("the provider is down") },
+      { status: "forbidden", error: "agentId is not allowed for sessions_spawn (allowed: writer, b)" },
+    ],
+    ["yes to a listed profile, whatever its case", { agentId: "Coder" }, allow("CODER"), accepted()],
+    ["yes to any profile", { agentId: "coder" }, allow("*"), accepted()],
+    ["yes to its own profile", { agentId: " MAIN " }, {}, accepted()],
+    [
+      "that there is no such profile",
+      { agentId: "ghost" },
+      { ...allow("*"), profileNamed: () => undefined },
+      { status: "error", error: 'There is no agentId "ghost" in the configuration.' },
+    ],
+    ["with the model it was asked for", { model: "a/b" }, {}, accepted({ modelApplied: true })],
+    ["with the configured model", {}, { model: () => "a/b" }, accepted({ modelApplied: true })],
+    [
+      "with a warning where the model is not valid",
+      { model: "x" },
+      bad("invalid model: x"),
+      accepted({ modelApplied: false, warning: "invalid model: x" }),
+    ],
+    [
+      "with a warning where the model is not allowed",
+      { model: "x" },
+      bad("model not allowed: x"),
+      accepted({ modelApplied: false, warning: "model not allowed: x" }),
+    ],
+    [
+      "no where the model fails otherwise, before it looks at the thinking",
+      { model: "x", thinking: "much" },
+      bad("the provider is down"),
+      { status: "error", error: "the provider is down", childSessionKey: expect.stringMatching(KEY) },
+    ],
+    [
+      "no to a thinking level nobody knows",
+      { thinking: "Much" },
+      {},
+      {
+        status: "error",
+        error: 'Invalid thinking level "Much". Use one of: off, minimal, low, medium, high, xhigh.',
+      },
+    ],
+    ["yes to a thinking level in any case", { thinking: " HIGH " }, {}, accepted()],
+  ])("%s", async (_, request, settings, result) => {
+    expect((await spawn(request, settings)).result).toEqual(result);
+  });
+
+  it("no where too many children are at work", async () => {
+    expect((await spawn({}, { maxChildren: 3 }, 3)).result).toEqual({
+      status: "forbidden",
+      error: "sessions_spawn has reached max active children for this session (3/3)",
+    });
+  });
+
+  it("no where it is too deep", async () => {
+    const deep = { ...childRequester, descriptor: { ...childRequester.descriptor, parentAgentId: "p" } } as AgentRecord;
+    expect((await spawn({ requester: deep }, { maxDepth: 5 })).result.status).toBe("accepted");
+    const { store } = ports();
+    const chain = { ...store, agent: async () => deep, openSubagentRuns: async () => 0 } as Store;
+    const result = await spawnSubagent(
+      { ...ports(), store: chain },
+      { ...DEFAULT_SUBAGENT_SETTINGS, maxDepth: 5 },
+      { tool: "sessions_spawn", requester: deep, task: "dig" },
+    );
+    expect(result.result).toMatchObject({
+      status: "forbidden",
+      error: expect.stringMatching(/^sessions_spawn is not allowed at this depth \(current depth: \d+, max: 5\)$/u),
+    });
+  });
+});
+
+describe("what a child is given", () => {
+  const stateOf = async (request: Partial<SpawnRequest>, settings: Partial<SubagentSettings> = {}) => {
+    const [post] = (await spawn(request, settings)).ops;
+    return post?.op === "message.post" && "create" in post.to
+      ? { seed: post.to.create, message: post.message }
+      : undefined;
+  };
+
+  it.each<[string, Partial<SpawnRequest>, Partial<SubagentSettings>, object]>([
+    ["a label", { label: "  digger " }, {}, { label: "digger", spawnedBy: "agent:main:main" }],
+    ["no label of blanks", { label: "  " }, {}, { label: undefined }],
+    ["its model", { model: "a/b" }, {}, { modelOverride: "a/b" }],
+    ["no model that is not valid", { model: "x" }, bad("invalid model"), { modelOverride: undefined }],
+    ["the target profile's thinking", {}, { thinking: () => "low" }, { thinkingLevel: "low" }],
+    [
+      "its parent's permissions",
+      { requester: requester({ state: { permissions: { network: true } } as never }) },
+      {},
+      { permissions: { network: true } },
+    ],
+    [
+      "no more tools than its parent under another profile",
+      { agentId: "coder" },
+      allow("*"),
+      { inheritedTools: ["read"] },
+    ],
+    ["its profile's tools under its parent's own", {}, {}, { inheritedTools: undefined }],
+  ])("%s", async (_, request, settings, state) => {
+    const given: Record<string, unknown> = (await stateOf(request, settings))?.seed?.state ?? {};
+    for (const [field, value] of Object.entries(state)) expect(given[field]).toEqual(value);
+  });
+
+  it("what it is for, as its prompt, and how long it may take", async () => {
+    const given = await stateOf({ runTimeoutSeconds: 90.7 });
+    expect(given?.seed?.state.extraSystemPrompt).toMatch(
+      /^# Subagent Context\n.*- You were created to handle: dig\n/su,
+    );
+    expect(given?.message).toMatchObject({ body: { text: "dig", wishes: { timeoutSeconds: 90 } } });
+    expect((await stateOf({ runTimeoutSeconds: 0 }))?.message.body).not.toHaveProperty("wishes");
+  });
+
+  it.each([
+    [["@network"], { network: true }, { network: true }],
+    [["@read:/a/b"], { readDirs: ["/a"] }, { readDirs: ["/a/b"] }],
+    [["@read:/a"], { writeDirs: ["/a/"] }, { readDirs: ["/a"] }],
+    [["@write:/a/c"], { writeDirs: ["/a"] }, { writeDirs: ["/a/c"] }],
+  ])("the permissions %j", (tags, parent, permissions) => {
+    expect(permissionsOf(tags, parent)).toEqual(permissions);
+  });
+
+  it.each([
+    ["@network", {}],
+    ["@write:/a", { readDirs: ["/a"] }],
+    ["@read:/a/../etc", { readDirs: ["/a"] }],
+    ["@read:a", { readDirs: ["/a"] }],
+    ["@read:/ab", { readDirs: ["/a"] }],
+    ["@root", { network: true }],
+  ])("not the permission %s its parent lacks", (tag, parent) => {
+    expect(() => permissionsOf([tag], parent)).toThrow(`Cannot attach permission '${tag}' - you don't have it.`);
+  });
+});
+
+describe("start_background_agent", () => {
+  const last = async (with_: Record<string, unknown>): Promise<string> => {
+    const nest = await openFamily({ tool: "start_background_agent", spawn: with_ });
+    await nest.tell("spawn dig");
+    const said = (await nest.transcript()).find((line) => line.startsWith("tool: ")) ?? "";
+    const [child] = await childrenOf(nest);
+    return child ? said.replace(child.id, "<id>") : said;
+  };
+
+  it.each([
+    [{}, "tool: Background agent started: <id>."],
+    [{ prompt: "  " }, "tool: Background agent prompt is required"],
+    [{ permissions: ["@network"] }, "tool: Cannot attach permission '@network' - you don't have it."],
+  ])("with %j answers %s", async (with_, said) => {
+    expect(await last(with_)).toBe(said);
+  });
+
+  it("calls its child subagent unless told otherwise, and registers it as any other", async () => {
+    const nest = await openFamily({ tool: "start_background_agent" });
+    await nest.tell("spawn dig");
+    expect((await childrenOf(nest)).map(({ descriptor }) => descriptor)).toMatchObject([{ name: "subagent" }]);
+    expect(await records(nest)).toMatchObject([{ task: "task dig", outcome: { status: "ok" }, cleanup: "keep" }]);
+  });
+});
+
+describe("a spawn", () => {
+  it("and its result are one commit: what refuses one refuses both", async () => {
+    const nest = await openFamily();
+    await nest.tell("spawn dig");
+    const spawned = nest.commits.filter(({ ops }) => ops.some(({ op }) => op === "subagent.put"))[0];
+    expect(spawned?.site).toBe("result");
+    expect(spawned?.ops.map(({ op }) => op)).toEqual(["message.post", "subagent.put", "run.step", "entries.append"]);
+  });
+
+  it("promises a run that bears the id it gave", async () => {
+    const nest = await openFamily();
+    await nest.tell("spawn dig");
+    const [child] = await childrenOf(nest);
+    const [record] = await records(nest);
+    expect((await nest.runs(child?.id)).map(({ id }) => id)).toEqual([record?.runId]);
+    expect(record).toMatchObject({
+      childSessionKey: child?.sessionKey,
+      requesterSessionKey: expect.stringContaining("agent:main:"),
+      requesterOrigin: { channel: "test", to: "ann" },
+      startedAt: START,
+      archiveAtMs: START + 3_600_000,
+    });
+  });
+});

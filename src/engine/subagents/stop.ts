@@ -1,0 +1,42 @@
+/**
+ * Stops trees. The mark on one agent holds for everything below it, also for what is being started at this moment (M20); the
+ * messages beside it only hurry those that are at work.
+ */
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { AgentId } from "../../core/ids.ts";
+import type { Op } from "../../core/store/change.ts";
+import type { StoreReader } from "../../core/store/store.ts";
+import { descendantsOf } from "./tree.ts";
+
+type StopReader = Pick<StoreReader, "agent" | "children">;
+
+/** What stops an agent and all it has started. */
+export async function stopOps(store: StopReader, agentId: AgentId, reason: string, at: number): Promise<readonly Op[]> {
+  const ops: Op[] = [{ op: "agent.stop", agentId, mark: { at, reason } }];
+  const agent = await store.agent(agentId);
+  if (agent) hurry(ops, agent, at);
+  for await (const child of descendantsOf(store, agentId)) hurry(ops, child, at);
+  return ops;
+}
+
+/** One that rests needs no word: it finds the mark when it is woken. */
+function hurry(ops: Op[], { id, runId, waiting }: AgentRecord, at: number): void {
+  if (runId === undefined && waiting === 0) return;
+  ops.push({ op: "message.post", to: { agentId: id }, message: { body: { kind: "stop" }, acceptedAt: at } });
+}
+
+/** What stops the children an agent has at work. The agent itself goes on. */
+export async function stopChildrenOps(
+  store: StopReader & Pick<StoreReader, "openSubagentRuns" | "subagentRuns">,
+  agent: AgentRecord,
+  at: number,
+): Promise<{ readonly ops: readonly Op[]; readonly stopped: number }> {
+  if ((await store.openSubagentRuns(agent.sessionKey)) === 0) return { ops: [], stopped: 0 };
+  const records = await store.subagentRuns({ requesterSessionKey: agent.sessionKey });
+  const open = records.filter(({ endedAt, childAgentId }) => endedAt === undefined && childAgentId !== undefined);
+  const ops: Op[] = [];
+  for (const { childAgentId } of open) {
+    ops.push(...(await stopOps(store, childAgentId as AgentId, "its requester was told to stop", at)));
+  }
+  return { ops, stopped: open.length };
+}

@@ -1,0 +1,245 @@
+/**
+ * The children of agents, in one object per node: what tools, commands and the engine itself ask of the registry. Everything
+ * durable is in the store; this only holds the timer that puts away what has rested.
+ */
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { SubagentRunOutcome, SubagentRunRecord } from "../../core/agent/subagent-run.ts";
+import {
+  AbortedError,
+  DeniedError,
+  errorText,
+  NotFoundError,
+  TimeoutError,
+  WaitCycleError,
+} from "../../core/errors.ts";
+import type { AgentId, RunId } from "../../core/ids.ts";
+import type { Message } from "../../core/message/message.ts";
+import { sleep } from "../../core/ports/clock.ts";
+import type { Ports } from "../../core/ports/ports.ts";
+import type { RunRecord, RunResult } from "../../core/run/run.ts";
+import type { Op, OpResult } from "../../core/store/change.ts";
+import { Waits } from "../runs/waits.ts";
+import type { LiveRun } from "../runtime/live-run.ts";
+import { initSubagentRegistry, listSubagentRunsForRequester, releaseSubagentRun, reportGivenUp } from "./registry.ts";
+import { endOfRun, endWithoutRun } from "./report.ts";
+import { DEFAULT_SUBAGENT_SETTINGS, type SubagentSettings } from "./settings.ts";
+import { type Spawned, type SpawnRequest, spawnSubagent } from "./spawn.ts";
+import { stopChildrenOps, stopOps } from "./stop.ts";
+import type { Sweep } from "./sweep.ts";
+
+/** What the node around it does for it. */
+export interface SubagentHost {
+  /** Wakes whoever was posted to and is ours. */
+  posted(results: readonly (OpResult | undefined)[]): void;
+  /** The run an agent is at on this node. */
+  runOf(agentId: AgentId): RunId | undefined;
+  /** Waits without holding the place in a lane that the awaited one may need (M11). */
+  outsideLane<T>(agentId: AgentId, wait: Promise<T>): Promise<T>;
+  /** Calls back when a run ends on this node. Returns how to stop. */
+  onRunEnd(listener: (runId: RunId) => void): () => void;
+  readonly node: () => number | undefined;
+  /** Whether there may be other nodes. */
+  readonly shared: boolean;
+}
+
+export type SubagentWait =
+  | { readonly status: "ended"; readonly outcome: SubagentRunOutcome }
+  | { readonly status: "timeout" }
+  | { readonly status: "unknown" };
+
+export interface SubagentWaiting {
+  readonly timeoutMs?: number;
+  readonly from?: AgentId;
+  readonly signal?: AbortSignal;
+  /** The name of the wait, the same after a restart. Who names it ends it. */
+  readonly edge?: string;
+}
+
+export interface SubagentInfo {
+  readonly record: SubagentRunRecord;
+  /** The run, once it has begun. */
+  readonly run?: RunRecord;
+  readonly child?: AgentRecord;
+}
+
+/** How often the store is asked about a child that another node works on. */
+const ASK_MS = 1_000;
+export const DEFAULT_SUBAGENT_WAIT_MS = 60_000;
+
+export class Subagents {
+  readonly #ports: Ports;
+  readonly #host: SubagentHost;
+  readonly settings: SubagentSettings;
+  readonly #waits: Waits<SubagentWait>;
+  #sweep: Sweep | undefined;
+  #unlisten = (): void => {};
+
+  constructor(ports: Ports, host: SubagentHost, settings: Partial<SubagentSettings> = {}) {
+    this.#ports = ports;
+    this.#host = host;
+    this.settings = { ...DEFAULT_SUBAGENT_SETTINGS, ...settings };
+    this.#waits = new Waits(ports.clock);
+  }
+
+  init(): void {
+    this.#unlisten();
+    this.#unlisten = this.#host.onRunEnd((runId) => void this.#lookUp(runId, true));
+    this.#sweep ??= initSubagentRegistry(this.#ports, this.settings, this.#host);
+  }
+
+  /** The waits of runs are set aside: they go on after the restart. */
+  close(): void {
+    this.#unlisten();
+    this.#waits.setAside();
+    this.#sweep?.stop();
+    this.#sweep = undefined;
+  }
+
+  /** An agent cannot be restored: if it is a child, whoever waits for it is told. */
+  givenUp(agentId: AgentId, reason: string): void {
+    const { log } = this.#ports;
+    reportGivenUp(this.#ports, this.settings, { agentId, reason }, (results) => this.#host.posted(results)).catch(
+      (error) => log.warn("a lost child will be reported at the next start", { error: errorText(error) }),
+    );
+  }
+
+  // What the engine asks at its own commits.
+
+  async alsoAtEnd(agent: AgentRecord, run: LiveRun, result: RunResult): Promise<readonly Op[]> {
+    return this.#noticing(await endOfRun(this.#ports, this.settings, agent, run, result));
+  }
+
+  async alsoAtSettle(agent: AgentRecord, messages: readonly Message[], reason: string): Promise<readonly Op[]> {
+    return this.#noticing(await endWithoutRun(this.#ports, this.settings, agent, messages, reason));
+  }
+
+  stopChildren(agent: AgentRecord): Promise<{ readonly ops: readonly Op[]; readonly stopped: number }> {
+    return stopChildrenOps(this.#ports.store, agent, this.#ports.clock.now());
+  }
+
+  /** A record that ends is due some time later; the timer learns of it here. */
+  #noticing(ops: readonly Op[]): readonly Op[] {
+    for (const op of ops) {
+      if (op.op === "subagent.put" && op.record.archiveAtMs !== undefined)
+        this.#sweep?.due(op.record.archiveAtMs + 1_000);
+    }
+    return ops;
+  }
+
+  // What tools and people ask.
+
+  /** The checks and the ops of a spawn; nothing happens until they are committed. */
+  spawn(request: SpawnRequest): Promise<Spawned> {
+    return spawnSubagent(this.#ports, this.settings, request);
+  }
+
+  list(requesterSessionKey: string): Promise<readonly SubagentRunRecord[]> {
+    return listSubagentRunsForRequester(this.#ports.store, requesterSessionKey);
+  }
+
+  async info(runId: string): Promise<SubagentInfo> {
+    const { store } = this.#ports;
+    const record = await store.subagentRun(runId);
+    if (!record) throw new NotFoundError(`There is no child run ${runId}.`, { hint: "It may have been put away." });
+    const run = await store.run(runId as RunId);
+    const child = record.childAgentId === undefined ? undefined : await store.agent(record.childAgentId as AgentId);
+    return { record, ...(run ? { run } : {}), ...(child ? { child } : {}) };
+  }
+
+  /** What says something to a child: into its active run, or as its next message. */
+  async sendOps(runId: string, text: string, from: AgentId | undefined): Promise<readonly Op[]> {
+    const { child } = await this.info(runId);
+    if (!child || child.stopped) throw new NotFoundError("That child was stopped or removed; it can be told nothing.");
+    const active = child.runId !== undefined;
+    const origin = from === undefined ? {} : { origin: from };
+    const body = active
+      ? ({ kind: "user", text, queue: { mode: "steer" } } as const)
+      : ({ kind: "system", text, ...origin } as const);
+    return [{ op: "message.post", to: { agentId: child.id }, message: { body, acceptedAt: this.#ports.clock.now() } }];
+  }
+
+  async send(runId: string, text: string, from?: AgentId): Promise<void> {
+    await this.#commit("subagent.send", await this.sendOps(runId, text, from));
+  }
+
+  async stopRunOps(runId: string, reason: string): Promise<readonly Op[]> {
+    const { record } = await this.info(runId);
+    const { childAgentId } = record;
+    if (childAgentId === undefined) throw new NotFoundError(`Nobody knows the agent of child run ${runId}.`);
+    return stopOps(this.#ports.store, childAgentId as AgentId, reason, this.#ports.clock.now());
+  }
+
+  /** Stops a child and all it has started. Each of them still reports. */
+  async stop(runId: string, reason = "stopped by a person"): Promise<void> {
+    await this.#commit("subagent.stop", await this.stopRunOps(runId, reason));
+  }
+
+  /** Forgets a run that has ended. */
+  async release(runId: string): Promise<void> {
+    const { record } = await this.info(runId);
+    if (await releaseSubagentRun(this.#ports, record.runId)) return;
+    throw new DeniedError(`Child run ${runId} is at work and still owes its report.`, { hint: "Stop it first." });
+  }
+
+  /**
+   * Waits for a child's end; always settles. Looks the record up again from time to time, so a wait goes on over a restart and
+   * for a child on another node. `from`: the agent whose run waits, which gives its place in the lane back meanwhile.
+   */
+  async wait(runId: string, options: SubagentWaiting = {}): Promise<SubagentWait> {
+    const { from, timeoutMs = DEFAULT_SUBAGENT_WAIT_MS, signal } = options;
+    const record = await this.#ports.store.subagentRun(runId);
+    if (!record) return { status: "unknown" };
+    if (record.outcome) return { status: "ended", outcome: record.outcome };
+    const waiter = from && this.#host.runOf(from);
+    const edge = options.edge ?? this.#ports.ids.uuid();
+    if (from && waiter) await this.#beginWait(edge, from, waiter, record);
+    try {
+      const waiting = this.#waits.wait(runId, { timeoutMs, signal, ofRun: waiter !== undefined });
+      void this.#lookUp(runId);
+      return await (from ? this.#host.outsideLane(from, waiting) : waiting);
+    } catch (error) {
+      if (error instanceof TimeoutError || error instanceof AbortedError) return { status: "timeout" };
+      throw error;
+    } finally {
+      // A caller that names the edge ends it together with what it makes of the answer.
+      if (waiter && options.edge === undefined) await this.#commit("wait.end", [{ op: "wait.end", id: edge }]);
+    }
+  }
+
+  /** A circle of agents that wait for each other is refused before it closes (M11). */
+  async #beginWait(edge: string, from: AgentId, runId: RunId, { childAgentId }: SubagentRunRecord): Promise<void> {
+    if (childAgentId === undefined) return;
+    const { ids, clock, store } = this.#ports;
+    const to = { agentId: childAgentId as AgentId };
+    const ops: Op[] = [{ op: "wait.begin", id: edge, from, to, runId }];
+    const done = await store.commit({ id: ids.change(), site: "wait.begin", at: clock.now(), ops });
+    if (done.ok) return;
+    if (done.refused === "cycle") throw new WaitCycleError(done.detail, { hint: "Go on without waiting for it." });
+    throw new NotFoundError(done.detail);
+  }
+
+  /** Settles whoever waits for a child, as soon as its record has ended. */
+  async #lookUp(runId: string, once = false): Promise<void> {
+    const { clock, store, log } = this.#ports;
+    while (this.#waits.has(runId)) {
+      try {
+        const record = await store.subagentRun(runId);
+        if (!record) this.#waits.settle(runId, { status: "unknown" });
+        else if (record.outcome) this.#waits.settle(runId, { status: "ended", outcome: record.outcome });
+      } catch (error) {
+        log.warn("could not look a child up", { run: runId, error: errorText(error) });
+      }
+      if (once) return;
+      await sleep(clock, ASK_MS);
+    }
+  }
+
+  async #commit(site: string, ops: readonly Op[]): Promise<void> {
+    const { ids, clock, store } = this.#ports;
+    const node = this.#host.node();
+    const claiming = ops.map((op) => (op.op === "message.post" && node !== undefined ? { ...op, claimFor: node } : op));
+    const result = await store.commit({ id: ids.change(), site, at: clock.now(), ops: claiming });
+    if (!result.ok) throw new NotFoundError(result.detail, { hint: "Nothing was changed." });
+    this.#host.posted(result.results);
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Puts away children that have rested long enough. One timer, set to the next that is due; nothing runs where nothing is. A
+ * child that is kept leaves the registry and stays itself: a late message wakes it. One that is to be deleted is removed
+ * after its report, when nothing of it is at work.
+ */
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
+import { errorText } from "../../core/errors.ts";
+import type { AgentId } from "../../core/ids.ts";
+import type { Op } from "../../core/store/change.ts";
+import type { RegistryPorts } from "./registry.ts";
+import type { ReportSettings } from "./report.ts";
+
+export interface Sweep {
+  /** Something may be due at this time. */
+  due(at: number): void;
+  stop(): void;
+}
+
+const PORTION = 100;
+/** Others may have ended children meanwhile: looked for at the latest after this. */
+const LOOK_AGAIN_MS = 60_000;
+/** What cannot be put away yet is tried again after this. */
+const LATER_MS = 60_000;
+
+/** `shared`: whether other nodes end children too. */
+export function startSweep(ports: RegistryPorts, settings: ReportSettings, shared: boolean): Sweep {
+  const { clock, log } = ports;
+  let cancel = (): void => {};
+  let at = Number.POSITIVE_INFINITY;
+  let stopped = false;
+  const arm = (when: number): void => {
+    if (stopped || when >= at) return;
+    cancel();
+    at = when;
+    cancel = clock.after(Math.max(0, when - clock.now()), () => {
+      at = Number.POSITIVE_INFINITY;
+      void sweep();
+    });
+  };
+  const sweep = async (): Promise<void> => {
+    try {
+      const next = await sweepSubagentRuns(ports, settings);
+      arm(Math.min(next ?? Number.POSITIVE_INFINITY, shared ? clock.now() + LOOK_AGAIN_MS : Number.POSITIVE_INFINITY));
+    } catch (error) {
+      log.warn("children could not be put away; tried again later", { error: errorText(error) });
+      arm(clock.now() + LATER_MS);
+    }
+  };
+  void sweep();
+  return {
+    due: arm,
+    stop() {
+      stopped = true;
+      cancel();
+    },
+  };
+}
+
+/** Puts away what is due now. Gives the time of the next, if there is one. */
+export async function sweepSubagentRuns(ports: RegistryPorts, settings: ReportSettings): Promise<number | undefined> {
+  const { store, clock } = ports;
+  for (;;) {
+    const now = clock.now();
+    const due = await store.subagentRuns({ dueBy: now, limit: PORTION });
+    let progress = 0;
+    for (const record of due) if (await putAway(ports, settings, record, now)) progress += 1;
+    if (due.length < PORTION || progress === 0) break;
+  }
+  const [next] = await store.subagentRuns({ dueBy: Number.MAX_SAFE_INTEGER, limit: 1 });
+  return next?.archiveAtMs === undefined ? undefined : Math.max(next.archiveAtMs, clock.now() + 1_000);
+}
+
+/** True where the record is no longer due. Whoever else does the same at the same time does no harm. */
+async function putAway(
+  ports: RegistryPorts,
+  settings: ReportSettings,
+  record: SubagentRunRecord,
+  now: number,
+): Promise<boolean> {
+  const { store, ids, clock } = ports;
+  const child = record.childAgentId === undefined ? undefined : await store.agent(record.childAgentId as AgentId);
+  const ops = await opsFor(ports, settings, record, child, now);
+  const done = await store.commit({ id: ids.change(), site: "subagent.archive", at: clock.now(), ops });
+  return done.ok;
+}
+
+async function opsFor(
+  { store }: RegistryPorts,
+  { archiveAfterMinutes }: ReportSettings,
+  record: SubagentRunRecord,
+  child: AgentRecord | undefined,
+  now: number,
+): Promise<readonly Op[]> {
+  const forget: Op = { op: "subagent.remove", runId: record.runId };
+  if (!child || child.stopped?.removed) return [forget];
+  const later = (archiveAtMs: number): readonly Op[] => [
+    { op: "subagent.put", record: { ...record, archiveAtMs }, expect: "ended" },
+  ];
+  const working = child.waiting > 0 || child.runId !== undefined;
+  if (working || (await store.openSubagentRuns(child.sessionKey)) > 0) return later(now + LATER_MS);
+  if (record.cleanup === "delete") {
+    return [{ op: "agent.remove", agentId: child.id, reason: "its task is done (cleanup: delete)" }, forget];
+  }
+  const rested = child.state.updatedAt + Math.max(1, archiveAfterMinutes) * 60_000;
+  return rested > now ? later(rested) : [forget];
+}

@@ -1,0 +1,284 @@
+/**
+ * The broker: turns due times into messages, through the same accept as everything else. The message, the slot's row and
+ * the job's next time are one commit over the version of the job that was read, so of any number of brokers on one store
+ * one fires a slot, and none is lost (L9, M22). One timer for all jobs; nothing is held while a run works.
+ */
+
+import { sessionKeyOf } from "../../core/agent/session-key.ts";
+import { ConflictError, errorText, NotFoundError, RookeryError } from "../../core/errors.ts";
+import type { GateKeeper } from "../../core/ports/gate-runner.ts";
+import type { Ports } from "../../core/ports/ports.ts";
+import { type CronJob, type MissedPolicy, versionOf, wakeTimeOf } from "../../core/schedule/job.ts";
+import { slotName } from "../../core/schedule/job-slot.ts";
+import type { Op } from "../../core/store/change.ts";
+import { hostZone } from "../../core/zoned-time.ts";
+import type { Posting } from "../agents/message-ingress.ts";
+import type { AcceptResult } from "../inbox/accept.ts";
+import { firedSlot, skippedSlot } from "./cron/job-changes.ts";
+import { type Firing, type JobMessage, jobMessage, profileOf } from "./cron/job-message.ts";
+import { type DueStep, ON_TIME_MS, planDue } from "./cron/plan-due.ts";
+
+export interface BrokerPorts extends Pick<Ports, "clock" | "ids" | "store" | "log"> {
+  post(posting: Posting): Promise<AcceptResult>;
+  /** Absent: no gate passes. */
+  readonly gates?: GateKeeper;
+}
+
+export interface BrokerOptions {
+  readonly missed?: MissedPolicy;
+  readonly maxLatenessMs?: number;
+  /** The zone of schedules that name none. */
+  readonly zone?: string;
+  readonly mainKey?: string;
+  /** How often the store is asked although nothing was said: for jobs of other nodes, and for clocks that jump. */
+  readonly pollMs?: number;
+  /** What a tick of the heartbeat says, or why it says nothing. */
+  readonly tick?: (job: CronJob, firing: Firing) => Promise<Tick>;
+}
+
+export type Tick =
+  | { readonly kind: "skip"; readonly reason: string }
+  | { readonly kind: "post"; readonly message: JobMessage };
+
+type FireStep = Extract<DueStep, { kind: "fire" }>;
+
+const POLL_MS = 30_000;
+/** After trouble with the store. */
+const AGAIN_MS = 1_000;
+const PORTION = 64;
+
+export class TriggerBroker {
+  readonly #ports: BrokerPorts;
+  readonly #options: BrokerOptions;
+  /** Jobs whose gate is being checked: they stay due until it has answered. */
+  readonly #checking = new Map<string, Promise<void>>();
+  readonly #stop = new AbortController();
+  #cancel: (() => void) | undefined;
+  #looking: Promise<void> | undefined;
+  #again = false;
+  #started = false;
+
+  constructor(ports: BrokerPorts, options: BrokerOptions = {}) {
+    this.#ports = ports;
+    this.#options = options;
+  }
+
+  get #zone(): string {
+    return this.#options.zone ?? hostZone();
+  }
+
+  start(): void {
+    this.#started = true;
+    this.wake();
+  }
+
+  /** A job has changed: look again. A hint; what nobody says is found by the poll. */
+  wake(): void {
+    if (!this.#started || this.#stop.signal.aborted) return;
+    this.#again = true;
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+      if (this.#again) this.wake();
+    });
+  }
+
+  /** Fires nothing any more. Resolves when nothing is under way. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#cancel?.();
+    await this.#looking;
+    await Promise.all(this.#checking.values());
+  }
+
+  async #look(): Promise<void> {
+    let wait = this.#options.pollMs ?? POLL_MS;
+    this.#cancel?.();
+    try {
+      while (this.#again && !this.#stop.signal.aborted) {
+        this.#again = false;
+        await this.#fireDue();
+      }
+      const { clock, store } = this.#ports;
+      const [next] = (await store.nextJobs({ limit: 1 + this.#checking.size })).filter(
+        (job) => !this.#checking.has(job.id),
+      );
+      const at = next && wakeTimeOf(next);
+      if (at !== undefined) wait = Math.min(wait, Math.max(0, at - clock.now()));
+    } catch (error) {
+      wait = Math.min(wait, AGAIN_MS);
+      this.#ports.log.warn("due jobs will be looked at again", { error: errorText(error) });
+    }
+    if (!this.#stop.signal.aborted) this.#cancel = this.#ports.clock.after(wait, () => this.wake());
+  }
+
+  async #fireDue(): Promise<void> {
+    const { clock, store } = this.#ports;
+    for (;;) {
+      const limit = PORTION + this.#checking.size;
+      const due = await store.nextJobs({ before: clock.now(), limit });
+      const free = due.filter(({ id }) => !this.#checking.has(id));
+      if (free.length === 0) return;
+      for (const job of free) {
+        if (this.#stop.signal.aborted) return;
+        await this.#handle(job);
+      }
+    }
+  }
+
+  /** One step of one job. Throws what is the store's trouble; what is the job's own turns it off, visibly. */
+  async #handle(job: CronJob): Promise<void> {
+    try {
+      await this.#step(job);
+    } catch (error) {
+      if (error instanceof ConflictError) return this.#afterConflict(job);
+      if (!(error instanceof RookeryError) || error.retryable) throw error;
+      await this.#turnOff(job, errorText(error));
+    }
+  }
+
+  async #step(job: CronJob): Promise<void> {
+    const { clock } = this.#ports;
+    const { missed = "once", maxLatenessMs } = this.#options;
+    const step = planDue(job, clock.now(), { missed, maxLatenessMs, zone: this.#zone });
+    if (!step) return;
+    if (step.kind === "skip") return this.#skip(job, step);
+    if (await this.#overlaps(job, step)) return this.#skipOne(job, step, "overlap");
+    // What may take its time to decide holds up nobody else: gates, and ticks, which have gates of their own.
+    if (!job.gate && !job.system) return this.#fire(job, step);
+    const checking = this.#apart(job, step).finally(() => {
+      this.#checking.delete(job.id);
+      this.wake();
+    });
+    this.#checking.set(job.id, checking);
+  }
+
+  /** Whether the last run is still at work; asked of the agent itself, so that no mark can be left behind. */
+  async #overlaps(job: CronJob, { lateMs }: FireStep): Promise<boolean> {
+    const all = (job.missed ?? this.#options.missed) === "all";
+    // Who wants every due time wants those behind each other that come while a run works.
+    const overlap = job.overlap ?? (all ? "queue" : "skip");
+    // An agent that is somebody else's as well may be busy with other things.
+    if (job.system || job.targetAgentId || job.sessionTarget !== "isolated" || overlap === "queue") return false;
+    if (all && lateMs > ON_TIME_MS) return false;
+    const { store } = this.#ports;
+    const agent = await store.agentByKey(sessionKeyOf({ type: "cron", id: job.id }, profileOf(job)));
+    return agent !== undefined && (agent.waiting > 0 || agent.runId !== undefined);
+  }
+
+  async #apart(job: CronJob, step: FireStep): Promise<void> {
+    const { gates, log } = this.#ports;
+    try {
+      if (!job.gate) return await this.#fire(job, step);
+      const verdict = await gates?.check(job.gate, this.#stop.signal);
+      if (this.#stop.signal.aborted) return;
+      if (verdict?.pass) await this.#fire(job, step, verdict.output);
+      else await this.#skipOne(job, step, `gate: ${verdict?.reason ?? "gates are not allowed here"}`);
+    } catch (error) {
+      if (error instanceof ConflictError) return this.#afterConflict(job);
+      log.warn("a job will be looked at again", { job: job.id, error: errorText(error) });
+      await new Promise<void>((resolve) => this.#ports.clock.after(AGAIN_MS, resolve));
+    }
+  }
+
+  /**
+   * Another broker was first, or somebody edited the job: what is there now is read again. If the job is as it was, then its
+   * slot has its row already (a job that was set back by hand): it is passed over, or it would be tried for ever.
+   */
+  async #afterConflict(job: CronJob): Promise<void> {
+    const { store, clock, log } = this.#ports;
+    const now = await store.job(job.id);
+    const { missed = "once", maxLatenessMs } = this.#options;
+    const step = now && planDue(now, clock.now(), { missed, maxLatenessMs, zone: this.#zone });
+    if (!now || !step || versionOf(now) !== versionOf(job)) return;
+    if (!(await store.jobSlot(job.id, slotName(now, step.dueAt)))) return;
+    log.warn("a due time that had its outcome before is passed over", { job: job.id, dueAt: step.dueAt });
+    const put = { ...now, state: { ...now.state, nextRunAtMs: step.nextAt } };
+    await this.#commit("trigger.pass", [{ op: "job.put", job: put, expect: versionOf(now) }]);
+  }
+
+  async #fire(job: CronJob, step: FireStep, gateOutput?: string): Promise<void> {
+    const { store, clock } = this.#ports;
+    const { dueAt, lateMs, nextAt } = step;
+    const now = clock.now();
+    const slot = slotName(job, dueAt);
+    const firing: Firing = { slot, dueAt, lateMs, now, zone: this.#zone, mainKey: this.#options.mainKey, gateOutput };
+    const tick = job.system ? await this.#options.tick?.(job, firing) : undefined;
+    if (job.system && tick?.kind !== "post") return this.#skipOne(job, step, tick?.reason ?? "disabled");
+    const message = tick?.kind === "post" ? tick.message : await jobMessage(store, job, firing);
+    try {
+      await this.#ports.post({ ...message, key: slotKey(job, slot), also: firedOps(job, firing, nextAt, message) });
+    } catch (error) {
+      if (error instanceof NotFoundError) return this.#skipOne(job, step, errorText(error));
+      throw error;
+    }
+  }
+
+  #skipOne(job: CronJob, { dueAt, nextAt }: FireStep, reason: string): Promise<void> {
+    return this.#skip(job, { kind: "skip", dueAt, untilAt: dueAt, count: 1, reason, nextAt });
+  }
+
+  async #skip(job: CronJob, step: Extract<DueStep, { kind: "skip" }>): Promise<void> {
+    const now = this.#ports.clock.now();
+    const state = { ...job.state, nextRunAtMs: step.nextAt, lastStatus: "skipped" as const };
+    const put = { ...job, enabled: job.enabled && !isOver(job, step.nextAt), state };
+    await this.#commit("trigger.skip", [
+      { op: "job.slot", slot: skippedSlot(job, step, now) },
+      { op: "job.put", job: put, expect: versionOf(job) },
+    ]);
+  }
+
+  /** A job that cannot even be asked when it is due would be looked at for ever. */
+  async #turnOff(job: CronJob, reason: string): Promise<void> {
+    const now = this.#ports.clock.now();
+    const dueAt = job.state.nextRunAtMs ?? now;
+    const { nextRunAtMs: _, ...state } = job.state;
+    const off = { ...job, enabled: false, state: { ...state, lastError: reason, disabledReason: reason } };
+    this.#ports.log.error("a job cannot be fired and was turned off", { job: job.id, reason });
+    await this.#commit("trigger.off", [
+      { op: "job.slot", slot: skippedSlot(job, { dueAt, untilAt: dueAt, count: 1, reason }, now) },
+      { op: "job.put", job: off, expect: versionOf(job) },
+    ]);
+  }
+
+  async #commit(site: string, ops: readonly Op[]): Promise<void> {
+    const { store, ids, clock } = this.#ports;
+    const result = await store.commit({ id: ids.change(), site, at: clock.now(), ops });
+    if (!result.ok) throw new ConflictError(result.detail);
+  }
+}
+
+/** By this the slot's message is known again, whoever posts it. */
+export const slotKey = (job: Pick<CronJob, "id">, slot: string): string => `slot:${job.id}:${slot}`;
+
+/** What is due once and has no due time any more. */
+const isOver = (job: CronJob, nextAt: number | undefined): boolean =>
+  job.schedule.kind === "at" && nextAt === undefined;
+
+/** What is committed with a job's message: the slot's row, and the job with its next time. */
+export function firedOps(job: CronJob, firing: Firing, next: number | undefined, { body }: JobMessage): readonly Op[] {
+  const { slot, dueAt, now } = firing;
+  // What is to be gone after its run has no other due time.
+  const nextAt = job.deleteAfterRun ? undefined : next;
+  const row = firedSlot(job, dueAt, now, slot);
+  const { runningAtMs: _, ...state } = job.state;
+  const expect = versionOf(job);
+  if (body.kind === "trigger") {
+    const fired = { ...job, state: { ...state, nextRunAtMs: nextAt, runningAtMs: now } };
+    return [
+      { op: "job.slot", slot: row },
+      { op: "job.put", job: fired, expect },
+    ];
+  }
+  // A silent message has no run of its own: the slot ends with it.
+  const ended = { ...row, end: { at: now, status: "recorded", delivery: { status: "none" } } } as const;
+  const over = isOver(job, nextAt) || job.deleteAfterRun === true;
+  const recorded: CronJob = {
+    ...job,
+    enabled: job.enabled && !over,
+    state: { ...state, nextRunAtMs: nextAt, lastRunAtMs: now, lastStatus: "ok", consecutiveErrors: 0 },
+  };
+  return [
+    { op: "job.slot", slot: ended },
+    over && job.deleteAfterRun ? { op: "job.remove", id: job.id, expect } : { op: "job.put", job: recorded, expect },
+  ];
+}

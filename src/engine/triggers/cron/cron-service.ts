@@ -1,0 +1,260 @@
+/**
+ * Jobs for whoever manages them: tools, the command line, the gateway. Every change comes as ops, so that a tool commits
+ * them with its result (M12); the functions without `Ops` commit them at once and try again where somebody else was first.
+ */
+
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { buildAgentMainSessionKey } from "../../../core/agent/session-key.ts";
+import type { DeliveryState } from "../../../core/delivery/delivery.ts";
+import { ConflictError, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
+import type { Ports } from "../../../core/ports/ports.ts";
+import { type CronJob, versionOf } from "../../../core/schedule/job.ts";
+import { type JobSlot, MANUAL_SLOT } from "../../../core/schedule/job-slot.ts";
+import type { Op, Recipient } from "../../../core/store/change.ts";
+import { hostZone } from "../../../core/zoned-time.ts";
+import type { Posting } from "../../agents/message-ingress.ts";
+import { seedAgent } from "../../context/seed-agent.ts";
+import { recipientOf } from "../../inbox/accept.ts";
+import { describeSchedule, wallTime } from "./describe-schedule.ts";
+import { addedJob, type ChangedJob, editedJob, firedSlot, type JobMaker, removedJob } from "./job-changes.ts";
+import { type JobMessage, jobMessage, mainAddress, profileOf } from "./job-message.ts";
+import { normalizeCronJobCreate, normalizeCronJobPatch } from "./normalize-job.ts";
+import { nextRunTimes } from "./schedule.ts";
+
+export interface CronServicePorts extends Pick<Ports, "clock" | "ids" | "store"> {
+  /** Told when jobs were changed here. */
+  changed?(): void;
+  /** Posts so that whoever is posted to is woken at once; without it the next poll finds the message. */
+  post?(posting: Posting): Promise<unknown> | undefined;
+}
+
+export interface CronServiceOptions {
+  readonly zone?: string;
+  readonly mainKey?: string;
+}
+
+/** A job as people see it. */
+export interface JobView extends CronJob {
+  /** When it is due, as a sentence. */
+  readonly when: string;
+  readonly nextTimes: readonly { readonly atMs: number; readonly text: string }[];
+}
+
+/** One slot with what became of its deliveries until now. */
+export interface SlotView extends JobSlot {
+  readonly deliveries: readonly { readonly id: string; readonly state: DeliveryState; readonly reason?: string }[];
+}
+
+export interface RunsPage {
+  readonly limit?: number;
+  readonly beforeN?: number;
+}
+
+const DEFAULT_RUNS = 200;
+const MAX_RUNS = 5_000;
+const TRIES = 5;
+
+/** What an id may look like: it is looked up and never joined into a path, and still no path is one. */
+export function checkedJobId(id: unknown): string {
+  if (typeof id !== "string" || id.trim() === "") throw new InvalidInputError("Cron task id is required.");
+  if (!/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$/u.test(id) || id.includes("..")) {
+    throw new InvalidInputError("Cron task id contains invalid characters.");
+  }
+  return id;
+}
+
+export class CronService {
+  readonly #ports: CronServicePorts;
+  readonly #options: CronServiceOptions;
+  readonly #mainKey: string | undefined;
+
+  constructor(ports: CronServicePorts, options: CronServiceOptions = {}) {
+    this.#ports = ports;
+    this.#options = options;
+    this.#mainKey = options.mainKey;
+  }
+
+  get #zone(): string {
+    return this.#options.zone ?? hostZone();
+  }
+
+  // -- reading
+
+  /** A person's jobs by id, without the heartbeat's ticks; those that are turned off only where asked for. */
+  async list(
+    options: { readonly includeDisabled?: boolean; readonly limit?: number; readonly after?: string } = {},
+  ): Promise<readonly JobView[]> {
+    const { limit = 1_000, after, includeDisabled } = options;
+    const jobs = await this.#ports.store.jobs({ limit, ...(after === undefined ? {} : { after }) });
+    return jobs.filter((job) => !job.system && (job.enabled || includeDisabled)).map((job) => this.view(job));
+  }
+
+  async get(id: string): Promise<JobView> {
+    return this.view(await this.#job(id));
+  }
+
+  /** What became of a job's due times, newest first; with it how each delivery stands now. */
+  async runs(id: string, page: RunsPage = {}): Promise<readonly (SlotView & { readonly n: number })[]> {
+    const { store } = this.#ports;
+    const limit = Math.min(MAX_RUNS, Math.max(1, Math.floor(page.limit ?? DEFAULT_RUNS)));
+    const slots = await store.jobSlots(checkedJobId(id), {
+      limit,
+      ...(page.beforeN === undefined ? {} : { beforeN: page.beforeN }),
+    });
+    return Promise.all(
+      slots.map(async (slot) => {
+        const found = await Promise.all((slot.end?.deliveryIds ?? []).map((delivery) => store.delivery(delivery)));
+        const deliveries = found.flatMap((one) => (one ? [{ id: one.id, state: one.state, reason: one.reason }] : []));
+        return { ...slot, deliveries };
+      }),
+    );
+  }
+
+  view(job: CronJob): JobView {
+    const { clock } = this.#ports;
+    const zone = (job.schedule.kind === "cron" && job.schedule.tz) || this.#zone;
+    const from = Math.min(clock.now(), (job.state.nextRunAtMs ?? clock.now() + 1) - 1);
+    const times = job.enabled ? nextRunTimes(job.schedule, from, 3, this.#zone) : [];
+    const nextTimes = times.map((atMs) => ({ atMs, text: wallTime(atMs, zone) }));
+    return { ...job, when: describeSchedule(job.schedule, this.#zone), nextTimes };
+  }
+
+  /** Whether an agent may see and change a job: the owner's main conversation all, others what was made in them. */
+  mayTouch(job: CronJob, agent: Pick<AgentRecord, "sessionKey" | "profile" | "descriptor">): boolean {
+    if (job.system) return false;
+    const main = buildAgentMainSessionKey({ agentId: agent.profile, mainKey: this.#mainKey });
+    if (agent.sessionKey === main) return true;
+    if (agent.descriptor.type === "cron") return agent.descriptor.id === job.id;
+    return job.sessionKey === agent.sessionKey;
+  }
+
+  // -- changes as ops
+
+  addOps(raw: unknown, by: JobMaker = {}, more: Partial<CronJob> = {}): ChangedJob {
+    const { ids } = this.#ports;
+    const changed = addedJob(
+      more.id ?? ids.uuid(),
+      normalizeCronJobCreate(raw, this.#ports.clock.now()),
+      by,
+      this.#moment,
+    );
+    const job = { ...changed.job, ...more };
+    return { job, ops: changed.ops.map((op) => (op.op === "job.put" ? { ...op, job } : op)) };
+  }
+
+  async updateOps(id: string, raw: unknown): Promise<ChangedJob> {
+    const job = await this.#job(id);
+    return editedJob(job, normalizeCronJobPatch(raw, job), this.#moment);
+  }
+
+  async removeOps(id: string): Promise<readonly Op[]> {
+    return removedJob(await this.#job(id), this.#moment);
+  }
+
+  /** A run outside of the schedule, which goes on as it was. */
+  async runOps(id: string): Promise<{ readonly job: CronJob; readonly slot: string; readonly ops: readonly Op[] }> {
+    const { job, slot, message, row } = await this.#manual(id);
+    return { job, slot, ops: [this.#postOp(message, row.slot.at), row] };
+  }
+
+  async #manual(id: string) {
+    const { ids, store, clock } = this.#ports;
+    const job = await this.#job(id);
+    const now = clock.now();
+    const slot = `${MANUAL_SLOT}${ids.uuid()}`;
+    const firing = { slot, dueAt: now, lateMs: 0, now, zone: this.#zone, mainKey: this.#mainKey };
+    // Asked for now, it runs now, whatever wakes it otherwise.
+    const message = await jobMessage(store, { ...job, wakeMode: "now" }, firing);
+    return { job, slot, message, row: { op: "job.slot", slot: firedSlot(job, now, now, slot) } as const };
+  }
+
+  /** Tells the main conversation something: now, or with the next heartbeat. */
+  wakeOps(text: string, mode: CronJob["wakeMode"] = "next-heartbeat", by: JobMaker = {}): readonly Op[] {
+    const said = text.trim();
+    if (said === "") throw new InvalidInputError("text required");
+    const now = this.#ports.clock.now();
+    const job = { agentId: by.profile, sessionKey: by.sessionKey };
+    const silent = mode !== "now";
+    const body = { kind: "system", text: said, origin: "cron:wake", ...(silent ? { silent } : {}) } as const;
+    return [
+      this.#postOp({ to: mainAddress(job, this.#mainKey), body, delivery: silent ? undefined : by.delivery }, now),
+    ];
+  }
+
+  /** What a job's own agent writes down for its next runs. */
+  async memoryOps(id: string, memory: string): Promise<readonly Op[]> {
+    const job = await this.#job(id);
+    return [{ op: "job.put", job: { ...job, memory, updatedAtMs: this.#ports.clock.now() }, expect: versionOf(job) }];
+  }
+
+  // -- changes, committed
+
+  async add(raw: unknown, by: JobMaker = {}): Promise<JobView> {
+    const { job, ops } = this.addOps(raw, by);
+    await this.#commit("cron.add", ops);
+    return this.get(job.id);
+  }
+
+  async update(id: string, raw: unknown): Promise<JobView> {
+    await this.#trying("cron.update", async () => (await this.updateOps(id, raw)).ops);
+    return this.get(id);
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#trying("cron.remove", () => this.removeOps(id));
+  }
+
+  /** Gives the slot, by which the run can be found. */
+  async run(id: string): Promise<{ readonly slot: string }> {
+    const { slot, message, row } = await this.#manual(id);
+    const posted = this.#ports.post?.({ ...message, also: [row] });
+    if (posted) await posted;
+    else await this.#commit("cron.run", [this.#postOp(message, row.slot.at), row]);
+    return { slot };
+  }
+
+  async wake(text: string, mode?: CronJob["wakeMode"], by?: JobMaker): Promise<void> {
+    await this.#commit("cron.wake", this.wakeOps(text, mode, by));
+  }
+
+  // -- inside
+
+  get #moment() {
+    return { now: this.#ports.clock.now(), zone: this.#zone };
+  }
+
+  async #job(id: string): Promise<CronJob> {
+    const job = await this.#ports.store.job(checkedJobId(id));
+    if (!job) throw new NotFoundError(`unknown cron job id: ${id}`, { hint: "`rookery cron list` names them all." });
+    return job;
+  }
+
+  #postOp({ to, body, delivery }: JobMessage, now: number): Op {
+    const message = { body, ...(delivery ? { delivery } : {}), acceptedAt: now };
+    return { op: "message.post", to: this.#recipient(to, now), message };
+  }
+
+  #recipient(to: JobMessage["to"], now: number): Recipient {
+    if ("agentId" in to) return to;
+    if ("strategy" in to) throw new InvalidInputError("A job's message has a stated recipient.");
+    const { descriptor, profile, sessionKey } = to;
+    return recipientOf(seedAgent(this.#ports.ids, descriptor, now, profile ?? profileOf({}), sessionKey));
+  }
+
+  async #trying(site: string, ops: () => Promise<readonly Op[]>): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#commit(site, await ops());
+      } catch (error) {
+        if (!(error instanceof ConflictError) || tries >= TRIES) throw error;
+      }
+    }
+  }
+
+  async #commit(site: string, ops: readonly Op[]): Promise<void> {
+    const { store, ids, clock } = this.#ports;
+    const result = await store.commit({ id: ids.change(), site, at: clock.now(), ops });
+    if (!result.ok) throw new ConflictError(result.detail, { hint: "Somebody else changed it at the same time." });
+    this.#ports.changed?.();
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * Changes of jobs as data: what a person, a tool or a file wants becomes ops, each over the version that was read. An edit
+ * that changes when a job is due closes the old revision's due times in the same commit (M22).
+ */
+
+import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
+import { type CronJob, revisionOf, versionOf } from "../../../core/schedule/job.ts";
+import { type JobSlot, slotName } from "../../../core/schedule/job-slot.ts";
+import type { Op } from "../../../core/store/change.ts";
+import { anchored, type CronJobCreate, type CronJobPatch, checkedTarget } from "./normalize-job.ts";
+import { range, type SkipReason } from "./plan-due.ts";
+import { checkSchedule, computeNextRunAtMs } from "./schedule.ts";
+
+export interface ChangedJob {
+  readonly job: CronJob;
+  readonly ops: readonly Op[];
+}
+
+/** Who makes a job, and where: "main" is then the conversation it was made in. */
+export interface JobMaker {
+  readonly profile?: string;
+  readonly sessionKey?: string;
+  readonly delivery?: DeliveryContext;
+}
+
+export interface Moment {
+  readonly now: number;
+  readonly zone?: string;
+}
+
+export function addedJob(id: string, create: CronJobCreate, by: JobMaker, { now, zone }: Moment): ChangedJob {
+  const { enabled = true, wakeMode = "next-heartbeat", payload, ...rest } = create;
+  const schedule = anchored(create.schedule, now);
+  checkSchedule(schedule, now, zone);
+  const nextRunAtMs = enabled ? computeNextRunAtMs(schedule, now, zone) : undefined;
+  const job: CronJob = {
+    ...rest,
+    id,
+    ...(by.profile === undefined ? {} : { agentId: by.profile }),
+    ...(by.sessionKey === undefined ? {} : { sessionKey: by.sessionKey }),
+    enabled,
+    createdAtMs: now,
+    updatedAtMs: now,
+    schedule,
+    sessionTarget: checkedTarget(payload, create.sessionTarget),
+    wakeMode,
+    payload,
+    revision: 1,
+    state: nextRunAtMs === undefined ? {} : { nextRunAtMs },
+  };
+  return { job, ops: [{ op: "job.put", job, expect: 0 }] };
+}
+
+export function editedJob(before: CronJob, patch: CronJobPatch, moment: Moment): ChangedJob {
+  const { now, zone } = moment;
+  const payload = patch.payload ?? before.payload;
+  const target =
+    patch.sessionTarget ??
+    (patch.payload && patch.payload.kind !== before.payload.kind ? undefined : before.sessionTarget);
+  const schedule = patch.schedule ? anchored(keepAnchor(patch.schedule, before), now) : before.schedule;
+  const enabled = patch.enabled ?? before.enabled;
+  const other = JSON.stringify(schedule) !== JSON.stringify(before.schedule) || enabled !== before.enabled;
+  const { nextRunAtMs, disabledReason, consecutiveErrors, backoffUntilMs, ...kept } = before.state;
+  if (other && enabled) checkSchedule(schedule, now, zone);
+  const next = enabled ? computeNextRunAtMs(schedule, now, zone) : undefined;
+  const job: CronJob = {
+    ...before,
+    ...patch,
+    payload,
+    schedule,
+    enabled,
+    sessionTarget: checkedTarget(payload, target),
+    updatedAtMs: now,
+    revision: revisionOf(before) + (other ? 1 : 0),
+    // A person's change is a new beginning: earlier failures do not hold it back.
+    state: other ? { ...kept, ...(next === undefined ? {} : { nextRunAtMs: next }) } : before.state,
+  };
+  const slots = other ? closing(before, enabled ? "edited" : "disabled", moment) : [];
+  return { job, ops: [...slots, { op: "job.put", job, expect: versionOf(before) }] };
+}
+
+/** The same interval written again goes on in the same rhythm. */
+const keepAnchor = (schedule: CronJob["schedule"], { schedule: before }: CronJob): CronJob["schedule"] =>
+  schedule.kind === "every" &&
+  before.kind === "every" &&
+  schedule.everyMs === before.everyMs &&
+  schedule.anchorMs === undefined
+    ? before
+    : schedule;
+
+export const removedJob = (job: CronJob, moment: Moment): readonly Op[] => [
+  ...closing(job, "removed", moment),
+  { op: "job.remove", id: job.id, expect: versionOf(job) },
+];
+
+/** What has come due and has no outcome yet is closed; where it is long, as one row. */
+function closing(job: CronJob, reason: SkipReason, { now, zone }: Moment): readonly Op[] {
+  const slots: Op[] = [];
+  for (let first = job.enabled ? job.state.nextRunAtMs : undefined; first !== undefined && first <= now; ) {
+    const { nextAt, ...covered } = range(job.schedule, first, now + 1, zone);
+    slots.push({ op: "job.slot", slot: skippedSlot(job, { ...covered, reason }, now) });
+    first = nextAt;
+  }
+  return slots;
+}
+
+export function skippedSlot(
+  job: CronJob,
+  covered: { readonly dueAt: number; readonly untilAt: number; readonly count: number; readonly reason: SkipReason },
+  at: number,
+): JobSlot {
+  const { dueAt, untilAt, count, reason } = covered;
+  return {
+    jobId: job.id,
+    slot: slotName(job, dueAt),
+    revision: revisionOf(job),
+    dueAt,
+    ...(count > 1 ? { untilAt } : {}),
+    count,
+    status: "skipped",
+    reason,
+    at,
+  };
+}
+
+export const firedSlot = (job: CronJob, dueAt: number, at: number, slot = slotName(job, dueAt)): JobSlot => ({
+  jobId: job.id,
+  slot,
+  revision: revisionOf(job),
+  dueAt,
+  count: 1,
+  status: "fired",
+  at,
+});

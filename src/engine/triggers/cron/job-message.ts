@@ -1,0 +1,121 @@
+/**
+ * What a job says when it is due, to whom, and where the answer goes. An address is taken whole, from the job or from the
+ * conversation the job belongs to; it is resolved when the job fires and stored with the message.
+ */
+
+import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
+import { buildAgentMainSessionKey } from "../../../core/agent/session-key.ts";
+import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
+import type { AgentId, SessionKey } from "../../../core/ids.ts";
+import type { MessageBody } from "../../../core/message/message.ts";
+import type { RunWishes } from "../../../core/message/run-overrides.ts";
+import type { CronJob } from "../../../core/schedule/job.ts";
+import type { StoreReader } from "../../../core/store/store.ts";
+import type { Address } from "../../agents/message-ingress.ts";
+import { wallTime } from "./describe-schedule.ts";
+import { ON_TIME_MS } from "./plan-due.ts";
+
+export interface JobMessage {
+  readonly to: Address;
+  readonly body: MessageBody;
+  readonly delivery?: DeliveryContext;
+}
+
+export interface Firing {
+  readonly slot: string;
+  readonly dueAt: number;
+  readonly lateMs: number;
+  readonly now: number;
+  readonly zone: string;
+  readonly mainKey?: string;
+  readonly gateOutput?: string;
+}
+
+export async function jobMessage(store: StoreReader, job: CronJob, firing: Firing): Promise<JobMessage> {
+  const trigger = { type: "cron", id: job.id, slot: firing.slot } as const;
+  const { payload } = job;
+  if (payload.kind === "systemEvent") {
+    const to = mainAddress(job, firing.mainKey);
+    const text = `${payload.text}${gateText(firing)}`;
+    if (job.wakeMode === "next-heartbeat") {
+      return { to, body: { kind: "system", text, origin: `cron:${job.id}`, silent: true } };
+    }
+    const main = await store.agentByKey(mainKeyOf(job, firing.mainKey));
+    return { to, body: { kind: "trigger", text, trigger }, delivery: main?.state.deliveryContext };
+  }
+  const { model, thinking, timeoutSeconds } = payload;
+  const wishes: RunWishes = {
+    ...(model === undefined ? {} : { model }),
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
+  };
+  const delivery = wantsDelivery(job) ? await deliveryOf(store, job, firing.mainKey) : undefined;
+  return {
+    to: isolatedAddress(job),
+    body: {
+      kind: "trigger",
+      text: turnText(job, payload.message, firing),
+      trigger,
+      ...(Object.keys(wishes).length > 0 ? { wishes } : {}),
+    },
+    delivery,
+  };
+}
+
+function turnText(job: CronJob, message: string, firing: Firing): string {
+  const zone = job.schedule.kind === "cron" && job.schedule.tz ? job.schedule.tz : firing.zone;
+  const late = firing.lateMs > ON_TIME_MS ? `\nThis run is late: it was due at ${wallTime(firing.dueAt, zone)}.` : "";
+  return `[cron:${job.id} ${job.name}] ${message}\nCurrent time: ${wallTime(firing.now, zone)}${late}${gateText(firing)}`;
+}
+
+const gateText = ({ gateOutput }: Firing): string => (gateOutput ? `\n\n[Gate output]\n${gateOutput}` : "");
+
+/** Whose a job is: the profile, and the conversation it was made in. */
+export interface Belonging {
+  readonly agentId?: string | undefined;
+  readonly sessionKey?: string | undefined;
+}
+
+export const profileOf = (job: Belonging): string => job.agentId ?? DEFAULT_PROFILE;
+
+/** The conversation that is "main" for a job. */
+export const mainKeyOf = (job: Belonging, mainKey?: string): SessionKey =>
+  (job.sessionKey ?? buildAgentMainSessionKey({ agentId: profileOf(job), mainKey })) as SessionKey;
+
+/** The owner at the terminal: who the main conversation is with before anybody has written. */
+const OWNER = { type: "user", connector: "terminal", userId: "owner", channelId: "owner" } as const;
+
+export const mainAddress = (job: Belonging, mainKey?: string): Address => ({
+  descriptor: OWNER,
+  profile: profileOf(job),
+  sessionKey: mainKeyOf(job, mainKey),
+});
+
+export const isolatedAddress = (job: CronJob): Address =>
+  job.targetAgentId
+    ? { agentId: job.targetAgentId as AgentId }
+    : { descriptor: { type: "cron", id: job.id, name: job.name }, profile: profileOf(job) };
+
+/** Said outright, or meant by naming a recipient. */
+export const wantsDelivery = ({ payload }: CronJob): boolean =>
+  payload.kind === "agentTurn" && (payload.deliver ?? payload.to !== undefined);
+
+const LAST = "last";
+
+/** Where a job's answer goes; undefined where nobody can be found. */
+async function deliveryOf(store: StoreReader, job: CronJob, mainKey?: string): Promise<DeliveryContext | undefined> {
+  if (job.payload.kind !== "agentTurn") return undefined;
+  const { channel, to } = job.payload;
+  const last = channel === undefined || channel === LAST;
+  if (to !== undefined) {
+    if (!last) return { channel, to };
+    // A recipient alone says "channel:id"; half an address is never filled up from another one.
+    const at = to.indexOf(":");
+    return at > 0 ? { channel: to.slice(0, at), to: to.slice(at + 1) } : undefined;
+  }
+  if (!last) return undefined;
+  const main = await store.agentByKey(mainKeyOf(job, mainKey));
+  // Another conversation is another person's: only what belongs to nobody in particular goes to whoever wrote last.
+  if (main || job.sessionKey !== undefined) return main?.state.deliveryContext;
+  return (await store.agentFor("most-recent-foreground"))?.state.deliveryContext;
+}

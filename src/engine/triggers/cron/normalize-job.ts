@@ -1,0 +1,151 @@
+/**
+ * What people, models and older files write of a job, as a job. Lenient in form (wrappers, times as text, old names),
+ * strict in meaning: what cannot be meant is refused with the words clawdbot used.
+ */
+import { z } from "zod";
+import { InvalidInputError } from "../../../core/errors.ts";
+import {
+  type CronJob,
+  type CronPayload,
+  type CronSchedule,
+  cronIsolationSchema,
+  cronPayloadSchema,
+  cronScheduleSchema,
+  cronSessionTargetSchema,
+  cronWakeModeSchema,
+  gateSchema,
+  missedPolicySchema,
+  overlapPolicySchema,
+} from "../../../core/schedule/job.ts";
+
+const flag = z.preprocess((value) => (value === "true" ? true : value === "false" ? false : value), z.boolean());
+
+const fields = {
+  name: z.string().trim().min(1, "cron job name is required"),
+  description: z.string().optional(),
+  agentId: z.string().trim().min(1).optional(),
+  enabled: flag.optional(),
+  deleteAfterRun: flag.optional(),
+  schedule: cronScheduleSchema,
+  sessionTarget: cronSessionTargetSchema.optional(),
+  wakeMode: cronWakeModeSchema.optional(),
+  payload: cronPayloadSchema,
+  isolation: cronIsolationSchema.optional(),
+  missed: missedPolicySchema.optional(),
+  maxLatenessMs: z.number().int().nonnegative().optional(),
+  overlap: overlapPolicySchema.optional(),
+  staggerMs: z.number().int().nonnegative().max(86_400_000).optional(),
+  gate: gateSchema.optional(),
+};
+
+const createSchema = z.object(fields);
+export type CronJobCreate = z.infer<typeof createSchema>;
+const patchSchema = z.object({ ...fields, payload: z.unknown().optional() }).partial();
+export type CronJobPatch = Omit<z.infer<typeof patchSchema>, "payload"> & { payload?: CronPayload };
+
+/** What a new job is to be. Throws `InvalidInputError`. */
+export function normalizeCronJobCreate(raw: unknown, now?: number): CronJobCreate {
+  const input = coerce(unwrap(raw), now);
+  if (typeof input.name !== "string" || input.name.trim() === "")
+    throw new InvalidInputError("cron job name is required");
+  return parse(createSchema, input);
+}
+
+/** What is to change of a job. A payload may be named in part; its kind stays unless another is given. */
+export function normalizeCronJobPatch(raw: unknown, job: CronJob): CronJobPatch {
+  const { payload, ...patch } = parse(patchSchema, coerce(unwrap(raw)));
+  return payload === undefined ? patch : { ...patch, payload: patchPayload(payload, job.payload) };
+}
+
+function patchPayload(raw: unknown, before: CronPayload): CronPayload {
+  const given = record(raw);
+  const kind = given.kind ?? before.kind;
+  if (kind !== before.kind && typeof given[kind === "systemEvent" ? "text" : "message"] !== "string") {
+    const needs = kind === "systemEvent" ? "text" : "message";
+    throw new InvalidInputError(`cron.update payload.kind="${String(kind)}" requires ${needs}`);
+  }
+  return parse(cronPayloadSchema, kind === before.kind ? { ...before, ...given } : { ...given, kind });
+}
+
+/** What must hold of a job as a whole, with its defaults filled in. */
+export function checkedTarget(
+  payload: CronPayload,
+  target: CronJob["sessionTarget"] = payload.kind === "systemEvent" ? "main" : "isolated",
+): CronJob["sessionTarget"] {
+  if (target === "main" && payload.kind !== "systemEvent") {
+    throw new InvalidInputError('main cron jobs require payload.kind="systemEvent"');
+  }
+  if (target === "isolated" && payload.kind !== "agentTurn") {
+    throw new InvalidInputError('isolated cron jobs require payload.kind="agentTurn"');
+  }
+  return target;
+}
+
+/** An interval keeps its anchor, so that it neither drifts nor begins anew with the program. */
+export const anchored = (schedule: CronSchedule, now: number): CronSchedule =>
+  schedule.kind === "every" && schedule.anchorMs === undefined ? { ...schedule, anchorMs: now } : schedule;
+
+type Loose = Record<string, unknown>;
+
+const record = (value: unknown): Loose =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Loose) : {};
+
+/** Models like to wrap what they are asked for. */
+function unwrap(raw: unknown): Loose {
+  const outer = record(raw);
+  for (const name of ["data", "job"]) {
+    const inner = record(outer[name]);
+    if (Object.keys(inner).length > 0 && outer.schedule === undefined) return inner;
+  }
+  return outer;
+}
+
+function coerce(input: Loose, now?: number): Loose {
+  const schedule = input.schedule === undefined ? {} : { schedule: coerceSchedule(input.schedule, now) };
+  const payload = input.payload === undefined ? {} : { payload: coercePayload(record(input.payload)) };
+  return { ...input, ...schedule, ...payload };
+}
+
+/** `at` as a time in words, the kind by what is there, an expression as plain text. */
+function coerceSchedule(raw: unknown, now?: number): unknown {
+  if (typeof raw === "string") return { kind: "cron", expr: raw };
+  const given = record(raw);
+  const fromNow = typeof given.inMs === "number" && now !== undefined ? now + given.inMs : undefined;
+  const at = given.atMs ?? given.at ?? fromNow;
+  if (given.kind === "at" || (given.kind === undefined && at !== undefined)) return { kind: "at", atMs: timeOf(at) };
+  if (given.kind === undefined && given.everyMs !== undefined) return { ...given, kind: "every" };
+  if (given.kind === undefined && given.expr !== undefined) return { ...given, kind: "cron" };
+  if (given.kind === "cron" && given.expr === undefined && given.cron !== undefined)
+    return { ...given, expr: given.cron };
+  return given;
+}
+
+/** Milliseconds, or a time as ISO text; without a zone it is UTC. */
+export function timeOf(value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  const text = value.trim();
+  if (/^\d+$/u.test(text)) return Number(text);
+  const zoned = /(?:z|[+-]\d{2}:?\d{2})$/iu.test(text) ? text : text.includes("T") ? `${text}Z` : `${text}T00:00:00Z`;
+  const at = Date.parse(zoned);
+  if (Number.isNaN(at))
+    throw new InvalidInputError(`"${value}" is no time.`, { hint: "Write it as 2026-01-31T09:00:00Z." });
+  return at;
+}
+
+/** `provider` is what `channel` used to be called. */
+function coercePayload({ provider, ...given }: Loose): Loose {
+  const channel = given.channel ?? provider;
+  const kind =
+    given.kind ?? (given.message !== undefined ? "agentTurn" : given.text !== undefined ? "systemEvent" : undefined);
+  return {
+    ...given,
+    ...(kind === undefined ? {} : { kind }),
+    ...(typeof channel === "string" ? { channel: channel.trim().toLowerCase() } : {}),
+  };
+}
+
+function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw new InvalidInputError(`That is no cron job: ${z.prettifyError(result.error)}`, { cause: result.error });
+}

@@ -1,0 +1,136 @@
+import { expect, test } from "vitest";
+import { type CronJob, type MissedPolicy, staggerOf } from "../../../core/schedule/job.ts";
+import { type DueStep, planDue } from "./plan-due.ts";
+import { computeNextRunAtMs } from "./schedule.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const START = Date.parse("2026-01-01T00:00:30Z");
+
+const jobOf = (schedule: CronJob["schedule"], rest: Partial<CronJob> = {}): CronJob => ({
+  id: "j",
+  name: "j",
+  enabled: true,
+  createdAtMs: START,
+  updatedAtMs: START,
+  schedule,
+  sessionTarget: "isolated",
+  wakeMode: "now",
+  payload: { kind: "agentTurn", message: "" },
+  state: { nextRunAtMs: computeNextRunAtMs(schedule, START) },
+  ...rest,
+});
+
+/** Takes every step there is now, as the broker does. */
+function steps(job: CronJob, now: number): { job: CronJob; taken: DueStep[] } {
+  const taken: DueStep[] = [];
+  let after = job;
+  for (let step = planDue(after, now, { missed: "once" }); step; step = planDue(after, now, { missed: "once" })) {
+    taken.push(step);
+    after = { ...after, state: { ...after.state, nextRunAtMs: step.nextAt } };
+  }
+  return { job: after, taken };
+}
+
+const SCHEDULES: readonly CronJob["schedule"][] = [
+  { kind: "every", everyMs: 7 * MINUTE, anchorMs: START },
+  { kind: "cron", expr: "5 */3 * * *", tz: "UTC" },
+  { kind: "cron", expr: "30 2 * * *", tz: "Europe/Berlin" },
+  { kind: "cron", expr: "15 1,2 * * *", tz: "America/New_York" },
+  { kind: "cron", expr: "0 9 29 2 *", tz: "UTC" },
+  { kind: "cron", expr: "0 0 31 * *", tz: "Australia/Lord_Howe" },
+  { kind: "cron", expr: "0 12 * * 7", tz: "America/Santiago" },
+  { kind: "at", atMs: START + 100 * DAY },
+];
+
+test.each(["skip", "once", "all"] as const)(
+  "a year of schedules under %s, looked at regularly and after gaps: every due time once",
+  (missed: MissedPolicy) => {
+    for (const schedule of SCHEDULES) {
+      let job = jobOf(schedule, { missed });
+      const all: DueStep[] = [];
+      let now = START;
+      // Looked at each hour, with the process down for a minute, a day and a month in between, and the clock going back.
+      for (let hour = 0; now < START + 366 * DAY; hour++) {
+        now +=
+          hour % 1_000 === 500
+            ? 30 * DAY
+            : hour % 300 === 100
+              ? DAY
+              : hour % 50 === 20
+                ? -HOUR
+                : hour % 50 === 30
+                  ? 2 * HOUR
+                  : HOUR;
+        const { job: after, taken } = steps(job, now);
+        all.push(...taken);
+        job = after;
+      }
+      let due = 0;
+      for (let at = computeNextRunAtMs(schedule, START); at !== undefined && at <= now; due++)
+        at = computeNextRunAtMs(schedule, at);
+      const covered = all.reduce((sum, step) => sum + (step.kind === "skip" ? step.count : 1), 0);
+      expect(covered, JSON.stringify(schedule)).toBe(due);
+      // Each step begins where the one before it ended.
+      for (const [n, step] of all.slice(1).entries()) expect(step.dueAt).toBe(all[n]?.nextAt);
+      if (missed === "all") expect(all.every(({ kind }) => kind === "fire")).toBe(true);
+    }
+  },
+  30_000,
+);
+
+test.each([
+  // policy, how long nobody was there, limit → what is done
+  ["skip", 90 * MINUTE, undefined, ["skip 8 missed", "fire"]],
+  ["skip", 95 * MINUTE, undefined, ["skip 8 missed", "skip 1 missed"]],
+  ["once", 95 * MINUTE, undefined, ["skip 8 missed", "fire"]],
+  ["once", 95 * MINUTE, 4 * MINUTE, ["skip 8 missed", "skip 1 too late"]],
+  ["all", 35 * MINUTE, undefined, ["fire", "fire", "fire"]],
+  ["all", 95 * MINUTE, 20 * MINUTE, ["skip 7 too late", "fire", "fire"]],
+  ["once", 5 * MINUTE, undefined, []],
+  ["once", 10 * MINUTE, undefined, ["fire"]],
+] as const)("%s after %i ms with the limit %s", (missed, gap, maxLatenessMs, expected) => {
+  const schedule = { kind: "every", everyMs: 10 * MINUTE, anchorMs: START } as const;
+  const job = jobOf(schedule, { missed, ...(maxLatenessMs === undefined ? {} : { maxLatenessMs }) });
+  const { taken } = steps(job, START + gap);
+  expect(taken.map((step) => (step.kind === "fire" ? "fire" : `skip ${step.count} ${step.reason}`))).toEqual(expected);
+});
+
+test("a month of missed seconds is one row, and costs as little", () => {
+  const job = jobOf({ kind: "every", everyMs: 1_000, anchorMs: START });
+  const { taken } = steps(job, START + 30 * DAY);
+  expect(taken).toMatchObject([{ kind: "skip", count: 30 * 86_400 - 1 }, { kind: "fire" }]);
+});
+
+test("a year of missed minutes of an expression is gone through in portions", () => {
+  const { taken } = steps(jobOf({ kind: "cron", expr: "* * * * *", tz: "UTC" }), START + 3 * DAY);
+  expect(taken.at(-1)?.kind).toBe("fire");
+  expect(taken.slice(0, -1).every((step) => step.kind === "skip" && step.count <= 500)).toBe(true);
+  expect(taken.reduce((sum, step) => sum + (step.kind === "skip" ? step.count : 1), 0)).toBe(3 * 1_440);
+});
+
+test("due times while failures are being backed off from are skipped as that", () => {
+  const schedule = { kind: "every", everyMs: MINUTE, anchorMs: START } as const;
+  const job = jobOf(schedule, { state: { nextRunAtMs: START + MINUTE, backoffUntilMs: START + 5 * MINUTE } });
+  expect(planDue(job, START + 5 * MINUTE, { missed: "once" })).toMatchObject({
+    kind: "skip",
+    reason: "backoff",
+    count: 4,
+  });
+});
+
+test("staggered jobs fire each at its own place behind the due time, and the slot stays the due time", () => {
+  const schedule = { kind: "every", everyMs: HOUR, anchorMs: START } as const;
+  const places = Array.from({ length: 200 }, (_, n) => staggerOf({ id: `job ${n}`, staggerMs: 10 * MINUTE }));
+  expect(new Set(places).size).toBeGreaterThan(150);
+  expect(Math.max(...places)).toBeLessThan(10 * MINUTE);
+  const job = jobOf(schedule, { staggerMs: 10 * MINUTE });
+  const place = staggerOf(job);
+  expect(planDue(job, START + HOUR + place - 1, { missed: "once" })).toBeUndefined();
+  expect(planDue(job, START + HOUR + place, { missed: "once" })).toMatchObject({
+    kind: "fire",
+    dueAt: START + HOUR,
+    lateMs: 0,
+  });
+});

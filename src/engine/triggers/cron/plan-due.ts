@@ -1,0 +1,104 @@
+/**
+ * What becomes of the due times that have come: one step at a time, each one commit. Pure. Every due time is covered by
+ * exactly one step, a run or a skip with its reason (L9), whatever stood still for however long.
+ */
+import { type CronJob, type CronSchedule, type MissedPolicy, staggerOf } from "../../../core/schedule/job.ts";
+import { computeNextRunAtMs } from "./schedule.ts";
+
+export type DueStep =
+  | {
+      readonly kind: "skip";
+      readonly dueAt: number;
+      readonly untilAt: number;
+      readonly count: number;
+      readonly reason: SkipReason;
+      /** The next due time without an outcome. */
+      readonly nextAt: number | undefined;
+    }
+  | { readonly kind: "fire"; readonly dueAt: number; readonly lateMs: number; readonly nextAt: number | undefined };
+
+/**
+ * `missed`: nobody was there, and a later due time has come. `too late`: past the job's limit. `backoff`: the last runs
+ * failed. The others are decided where the job is fired.
+ */
+export type SkipReason =
+  | "missed"
+  | "too late"
+  | "backoff"
+  | "overlap"
+  | "gate"
+  | "edited"
+  | "removed"
+  | "disabled"
+  | (string & {});
+
+export interface DueDefaults {
+  readonly missed: MissedPolicy;
+  readonly maxLatenessMs?: number;
+  readonly zone?: string;
+}
+
+/** How late a due time may be handled and still count as on time. */
+export const ON_TIME_MS = 60_000;
+/** How many due times of a cron expression are gone through in one step: they can only be counted one by one. */
+const PORTION = 500;
+
+/** The next step for a job, or undefined where none of its due times has come. */
+export function planDue(job: CronJob, now: number, defaults: DueDefaults): DueStep | undefined {
+  const { nextRunAtMs: first, backoffUntilMs = 0 } = job.state;
+  const offset = staggerOf(job);
+  const until = now - offset;
+  if (!job.enabled || first === undefined || first > until) return undefined;
+  const { schedule } = job;
+  const { zone } = defaults;
+  const policy = job.missed ?? defaults.missed;
+  const limit = job.maxLatenessMs ?? defaults.maxLatenessMs ?? Number.POSITIVE_INFINITY;
+  const skip = (reason: SkipReason, before: number): DueStep => ({
+    kind: "skip",
+    reason,
+    ...range(schedule, first, before, zone),
+  });
+
+  if (first < backoffUntilMs) return skip("backoff", Math.min(backoffUntilMs, until + 1));
+  // However many were missed, those past the limit are told apart first.
+  if (policy === "all") {
+    if (until - first > limit) return skip("too late", until - limit);
+  } else {
+    const last = lastDue(schedule, first, until, zone);
+    if (last > first) return skip("missed", last);
+    const late = until - first;
+    if (policy === "skip" && late > ON_TIME_MS) return skip("missed", first + 1);
+    if (late > limit) return skip("too late", first + 1);
+  }
+  return { kind: "fire", dueAt: first, lateMs: until - first, nextAt: computeNextRunAtMs(schedule, first, zone) };
+}
+
+/** The due times from `first` on that lie before a time; of a cron expression at most one portion. Never empty. */
+export function range(
+  schedule: CronSchedule,
+  first: number,
+  before: number,
+  zone?: string,
+): { dueAt: number; untilAt: number; count: number; nextAt: number | undefined } {
+  if (schedule.kind === "every") {
+    const count = Math.max(1, Math.ceil((before - first) / schedule.everyMs));
+    const untilAt = first + (count - 1) * schedule.everyMs;
+    return { dueAt: first, untilAt, count, nextAt: computeNextRunAtMs(schedule, untilAt, zone) };
+  }
+  let untilAt = first;
+  let nextAt = computeNextRunAtMs(schedule, first, zone);
+  let count = 1;
+  while (nextAt !== undefined && nextAt < before && count < PORTION) {
+    untilAt = nextAt;
+    nextAt = computeNextRunAtMs(schedule, nextAt, zone);
+    count += 1;
+  }
+  return { dueAt: first, untilAt, count, nextAt };
+}
+
+/** The newest due time that has come; of a cron expression only as far as one portion reaches. */
+function lastDue(schedule: CronSchedule, first: number, until: number, zone?: string): number {
+  const { untilAt, nextAt } = range(schedule, first, until + 1, zone);
+  // Where the portion ends before `until` there are later ones: everything in it was missed.
+  return nextAt !== undefined && nextAt <= until ? nextAt : untilAt;
+}

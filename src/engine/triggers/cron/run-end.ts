@@ -1,0 +1,214 @@
+/**
+ * What the end of a triggered run means for its job, committed with that end: the slot's row, the job's state, the word in
+ * the main conversation, the alert to the person after failures in a row. Run and delivery are told apart.
+ */
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { type Delivery, deliveryId, type NewDelivery } from "../../../core/delivery/delivery.ts";
+import type { DeliveryId } from "../../../core/ids.ts";
+import type { Message } from "../../../core/message/message.ts";
+import type { Trigger } from "../../../core/message/trigger.ts";
+import type { RunBody, RunOutcome, RunResult } from "../../../core/run/run.ts";
+import type { CronJob } from "../../../core/schedule/job.ts";
+import { ALERT_AFTER, DISABLE_AFTER, type JobRunEnd, MANUAL_SLOT } from "../../../core/schedule/job-slot.ts";
+import type { Op, Recipient } from "../../../core/store/change.ts";
+import type { StoreReader } from "../../../core/store/store.ts";
+import { stripHeartbeatToken } from "../heartbeat/strip-token.ts";
+import { mainKeyOf, wantsDelivery } from "./job-message.ts";
+
+/** What of a run is needed here. */
+export interface EndedRun {
+  readonly id: RunResult["runId"];
+  readonly startedAt: number;
+  readonly body: RunBody;
+}
+
+const SUMMARY_CHARS = 2_000;
+const FULL_CHARS = 8_000;
+const FAILED: readonly RunOutcome[] = ["error", "timeout", "lost"];
+
+export async function opsAtRunEnd(
+  store: StoreReader,
+  agent: AgentRecord,
+  run: EndedRun,
+  result: RunResult,
+  at: number,
+  mainKey?: string,
+  owed: readonly NewDelivery[] = [],
+): Promise<readonly Op[]> {
+  const { trigger } = run.body;
+  if (trigger?.slot === undefined || trigger.type === "webhook") return [];
+  const job = await store.job(trigger.id);
+  const end = runEnd(agent, run, result, { job, at, owed });
+  const ran: Op = { op: "job.ran", jobId: trigger.id, slot: trigger.slot, end };
+  if (!job) return [ran];
+  const main = await store.agentByKey(mainKeyOf(job, mainKey));
+  return [ran, ...wordToMain(job, end, result, main, agent, at), ...alert(job, end, main, agent, run.id, at)];
+}
+
+function runEnd(
+  agent: AgentRecord,
+  run: EndedRun,
+  result: RunResult,
+  { job, at, owed }: { job: CronJob | undefined; at: number; owed: readonly NewDelivery[] },
+): JobRunEnd {
+  const { outcome, meta } = result;
+  const text = textOf(result);
+  const delivery = deliveryOf(run, result, job, owed);
+  const cost = run.body.usage?.cost?.total;
+  return {
+    at,
+    status: outcome,
+    ...(meta.error ? { error: meta.error.message } : {}),
+    agentId: agent.id,
+    runId: run.id,
+    startedAt: run.startedAt,
+    durationMs: meta.durationMs,
+    ...(text === "" ? {} : { summary: shortened(text, SUMMARY_CHARS) }),
+    delivery,
+    ...(owed.length > 0 ? { deliveryIds: idsOf(run, owed) } : {}),
+    ...(cost === undefined ? {} : { cost }),
+    ...(run.body.trigger?.slot?.startsWith(MANUAL_SLOT) ? { manual: true } : {}),
+    failed: FAILED.includes(outcome) || (delivery.status === "failed" && !isBestEffort(job)),
+  };
+}
+
+export const NO_RECIPIENT = "Cron delivery requires a recipient (--to).";
+
+const isBestEffort = (job: CronJob | undefined): boolean =>
+  job?.payload.kind === "agentTurn" && job.payload.bestEffortDeliver === true;
+
+function deliveryOf(
+  run: EndedRun,
+  { outcome }: RunResult,
+  job: CronJob | undefined,
+  owed: readonly NewDelivery[],
+): JobRunEnd["delivery"] {
+  const [first] = owed;
+  if (run.body.delivery && !first) return { status: "none" };
+  if (first) return owed.every(({ ended }) => ended) && first.ended ? endedAtOnce(first.ended) : { status: "owed" };
+  if (!job || !wantsDelivery(job) || outcome !== "ok") return { status: "none" };
+  return isBestEffort(job)
+    ? { status: "none", reason: `Delivery skipped (${NO_RECIPIENT})` }
+    : { status: "failed", reason: NO_RECIPIENT };
+}
+
+const endedAtOnce = ({ state, reason }: NonNullable<NewDelivery["ended"]>): JobRunEnd["delivery"] => ({
+  status: state,
+  reason,
+});
+
+/** Everything the run has owed, its answer last. */
+const idsOf = ({ id, body }: EndedRun, owed: readonly NewDelivery[]): readonly DeliveryId[] => [
+  ...Array.from({ length: body.deliveries }, (_, ordinal) => deliveryId(id, ordinal)),
+  ...owed.map((one) => one.id),
+];
+
+const textOf = (result: RunResult): string => result.payloads.at(-1)?.text?.trim() ?? "";
+
+const shortened = (text: string, chars: number): string => (text.length <= chars ? text : `${text.slice(0, chars)}…`);
+
+/** An isolated run leaves a word in the main conversation: silent, or as a message that wakes it. */
+function wordToMain(
+  job: CronJob,
+  end: JobRunEnd,
+  result: RunResult,
+  main: AgentRecord | undefined,
+  agent: AgentRecord,
+  at: number,
+): readonly Op[] {
+  if (job.system || job.sessionTarget !== "isolated" || !main || main.id === agent.id) return [];
+  const { postToMainPrefix, postToMainMode = "summary", postToMainMaxChars = FULL_CHARS } = job.isolation ?? {};
+  const said = stripHeartbeatToken(textOf(result), { mode: "heartbeat" });
+  if (end.status === "ok" && said.shouldSkip) return [];
+  const status = end.status === "ok" ? "" : ` (${end.status})`;
+  const body = said.text || end.error || end.status;
+  const text = `${postToMainPrefix?.trim() || "Cron"}${status}: ${shortened(body, postToMainMode === "full" ? postToMainMaxChars : SUMMARY_CHARS)}`;
+  const silent = job.wakeMode !== "now";
+  const to: Recipient = { agentId: main.id };
+  const delivery = silent ? undefined : main.state.deliveryContext;
+  return [
+    {
+      op: "message.post",
+      to,
+      message: {
+        body: { kind: "system", text, origin: `cron:${job.id}`, ...(silent ? { silent } : {}) },
+        ...(delivery ? { delivery } : {}),
+        acceptedAt: at,
+      },
+    },
+  ];
+}
+
+/** The person is told after two failures in a row, when the job is turned off, and of what is due only once. */
+function alert(
+  job: CronJob,
+  end: JobRunEnd,
+  main: AgentRecord | undefined,
+  agent: AgentRecord,
+  runId: EndedRun["id"],
+  at: number,
+): readonly Op[] {
+  const target = main?.state.deliveryContext;
+  if (!end.failed || !target) return [];
+  const text = alertText(job, end.error ?? end.delivery.reason ?? end.status);
+  if (text === undefined) return [];
+  const delivery: NewDelivery = {
+    id: `${runId}.alert` as DeliveryId,
+    agentId: agent.id,
+    runId,
+    target,
+    payload: { text, isError: true },
+    createdAt: at,
+  };
+  return [{ op: "delivery.add", delivery }];
+}
+
+/** What is said of a failure, where this one is to be told. */
+function alertText(job: CronJob, why: string): string | undefined {
+  const errors = (job.state.consecutiveErrors ?? 0) + 1;
+  const what = job.system ? "The heartbeat" : `The cron job "${job.name}"`;
+  if (errors === DISABLE_AFTER) return `⚠️ ${what} failed ${errors} times in a row and was turned off: ${why}`;
+  if (errors === ALERT_AFTER) return `⚠️ ${what} failed ${errors} times in a row: ${why}`;
+  return job.schedule.kind === "at" ? `⚠️ ${what} failed: ${why}` : undefined;
+}
+
+/**
+ * What the end of a delivery means for the job whose slot it was owed for. The outbox owns no agent, so an alert is a message
+ * to the main conversation, which says it to the person.
+ */
+export async function opsAtDelivered(
+  store: Pick<StoreReader, "job" | "jobSlot" | "agentByKey">,
+  delivery: Delivery,
+  { to, reason }: { readonly to: Delivery["state"]; readonly reason?: string },
+  at: number,
+  mainKey?: string,
+): Promise<readonly Op[]> {
+  const { slot: of } = delivery.payload;
+  if (!of || (to !== "sent" && to !== "failed" && to !== "unconfirmed")) return [];
+  const job = await store.job(of.jobId);
+  const failed = to === "failed" && !isBestEffort(job);
+  const told = { at, status: to, failed, ...(reason === undefined ? {} : { reason }) };
+  const ops: Op[] = [{ op: "job.delivered", ...of, told }];
+  const status = failed && job ? (await store.jobSlot(of.jobId, of.slot))?.end?.delivery.status : undefined;
+  const text = job && (status === "owed" || status === "sent") ? alertText(job, told.reason ?? to) : undefined;
+  const main = job && text !== undefined ? await store.agentByKey(mainKeyOf(job, mainKey)) : undefined;
+  const target = main?.state.deliveryContext;
+  if (!main || !target || text === undefined) return ops;
+  const body = { kind: "system", text, origin: `cron:${of.jobId}` } as const;
+  return [
+    ...ops,
+    { op: "message.post", to: { agentId: main.id }, message: { body, delivery: target, acceptedAt: at } },
+  ];
+}
+
+/** A trigger's message that was settled without a run closes its slot so (M22). */
+export function opsAtSettle(messages: readonly Message[], reason: string, at: number): readonly Op[] {
+  return messages.flatMap((message): readonly Op[] => {
+    const trigger = triggerOf(message);
+    if (trigger?.slot === undefined || trigger.type === "webhook") return [];
+    const end: JobRunEnd = { at, status: "dropped", error: reason, delivery: { status: "none" }, failed: false };
+    return [{ op: "job.ran", jobId: trigger.id, slot: trigger.slot, end }];
+  });
+}
+
+const triggerOf = ({ body }: Message): Trigger | undefined => (body.kind === "trigger" ? body.trigger : undefined);

@@ -1,0 +1,87 @@
+/**
+ * When a schedule is due. Pure: the time is an argument, and what comes out lies strictly after it or is nothing. Clock
+ * changes follow croner's rules: a fixed time that is left out runs when the clock has jumped, one that comes twice runs
+ * the first time; schedules with steps, ranges or lists run through a repeated hour and skip what is left out.
+ */
+import { Cron } from "croner";
+import { InvalidInputError, unreachable } from "../../../core/errors.ts";
+import type { CronSchedule } from "../../../core/schedule/job.ts";
+import { hostZone, zonedFields } from "../../../core/zoned-time.ts";
+
+/** The first due time after `nowMs`, or undefined where there is none any more. Throws `InvalidInputError`. */
+export function computeNextRunAtMs(schedule: CronSchedule, nowMs: number, zone?: string): number | undefined {
+  switch (schedule.kind) {
+    case "at":
+      return schedule.atMs > nowMs ? schedule.atMs : undefined;
+    case "every": {
+      const { everyMs, anchorMs = nowMs } = schedule;
+      if (nowMs < anchorMs) return anchorMs;
+      return anchorMs + (Math.floor((nowMs - anchorMs) / everyMs) + 1) * everyMs;
+    }
+    case "cron": {
+      const next = parsed(schedule.expr, schedule.tz ?? zone ?? hostZone())
+        .nextRun(new Date(nowMs))
+        ?.getTime();
+      return next !== undefined && next > nowMs ? next : undefined;
+    }
+    default:
+      return unreachable(schedule, "schedule");
+  }
+}
+
+/** The next due times, at most `count`. */
+export function nextRunTimes(schedule: CronSchedule, nowMs: number, count: number, zone?: string): readonly number[] {
+  const times: number[] = [];
+  for (let at = nowMs; times.length < count; ) {
+    const next = computeNextRunAtMs(schedule, at, zone);
+    if (next === undefined) break;
+    times.push(next);
+    at = next;
+  }
+  return times;
+}
+
+/** Reading an expression costs more than asking it; the same few are asked again and again. */
+const KNOWN = 500;
+const known = new Map<string, Cron>();
+
+function parsed(expr: string, zone: string): Cron {
+  const key = `${zone} ${expr}`;
+  let cron = known.get(key);
+  if (!cron) {
+    cron = parse(expr, zone);
+    if (known.size >= KNOWN) known.clear();
+    known.set(key, cron);
+  }
+  return cron;
+}
+
+function parse(expr: string, zone: string): Cron {
+  const fields = expr.trim().split(/\s+/u).length;
+  // The library would also take a date; what is due once is an `at`.
+  if (fields !== 5 && fields !== 6 && !/^@\w+$/u.test(expr.trim())) throw invalid(expr);
+  // Says which zone is wrong, and how zones are called.
+  zonedFields(0, zone);
+  try {
+    return new Cron(expr.trim(), { timezone: zone, mode: "5-or-6-parts" });
+  } catch (cause) {
+    throw invalid(expr, cause);
+  }
+}
+
+const invalid = (expr: string, cause?: unknown): InvalidInputError =>
+  new InvalidInputError(`Invalid cron schedule: ${expr}`, {
+    cause,
+    hint: 'Five fields (minute, hour, day of month, month, day of week), such as "0 9 * * 1-5".',
+  });
+
+/** Throws where a schedule is not valid or is never due after `nowMs`. */
+export function checkSchedule(schedule: CronSchedule, nowMs: number, zone?: string): void {
+  if (computeNextRunAtMs(schedule, nowMs, zone) !== undefined) return;
+  throw new InvalidInputError(
+    schedule.kind === "at"
+      ? `That time is over: ${new Date(schedule.atMs).toISOString()}.`
+      : "This schedule has no due time that is still to come.",
+    { hint: "Choose a time in the future." },
+  );
+}

@@ -1,0 +1,82 @@
+/** A task written down as a file: `cron/<slug>/TASK.md` and `heartbeat/<id>.md`, as daycare had them. Pure. */
+import { createHash } from "node:crypto";
+import { InvalidInputError } from "../../../core/errors.ts";
+import { type Gate, gateSchema } from "../../../core/schedule/job.ts";
+import type { HeartbeatTask } from "../heartbeat/heartbeat-tasks.ts";
+import { readFrontMatter, type Value } from "./front-matter.ts";
+
+export interface CronTask {
+  readonly taskId: string;
+  readonly create: Readonly<Record<string, unknown>>;
+  /** Run in this agent and not in one of the task's own. */
+  readonly targetAgentId?: string;
+  /** Of the whole file: a file that says the same changes nothing. */
+  readonly hash: string;
+}
+
+/** Throws `InvalidInputError` where the file is no task; the message says what is missing. */
+export function readCronTask(text: string): CronTask {
+  const { fields, body } = readFrontMatter(text);
+  const taskId = fields.taskId ?? fields.task_id;
+  const name = fields.name;
+  const schedule = fields.schedule ?? fields.cron;
+  if (typeof name !== "string" || name.trim() === "") throw new InvalidInputError("The task has no name.");
+  if (typeof schedule !== "string") throw new InvalidInputError("The task has no schedule.");
+  if (typeof taskId !== "string" || !/^[a-z0-9]{20,36}$/u.test(taskId)) {
+    throw new InvalidInputError("The task has no taskId (a cuid2).", {
+      hint: "Write 24 small letters and digits, beginning with a letter.",
+    });
+  }
+  if (body === "") throw new InvalidInputError("The task says nothing: its prompt is what follows the head.");
+  const agentId = fields.agentId ?? fields.agent_id;
+  const once = [fields.deleteAfterRun, fields.delete_after_run, fields.oneOff, fields.one_off, fields.once].includes(
+    true,
+  );
+  const gate = gateOf(fields.gate);
+  return {
+    taskId,
+    ...(typeof agentId === "string" ? { targetAgentId: agentId } : {}),
+    hash: createHash("sha256").update(text).digest("hex"),
+    create: {
+      name,
+      schedule: {
+        kind: "cron",
+        expr: schedule,
+        ...(typeof fields.timeZone === "string" ? { tz: fields.timeZone } : {}),
+      },
+      payload: {
+        kind: "agentTurn",
+        message: body,
+        ...plain(fields, ["model", "thinking", "timeoutSeconds", "deliver", "channel", "to"]),
+      },
+      ...plain(fields, ["description", "enabled", "missed", "overlap", "maxLatenessMs", "staggerMs", "wakeMode"]),
+      ...(once ? { deleteAfterRun: true } : {}),
+      ...(gate ? { gate } : {}),
+    },
+  };
+}
+
+const plain = (fields: Readonly<Record<string, Value>>, names: readonly string[]): Record<string, unknown> =>
+  Object.fromEntries(names.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]])));
+
+/** A command, or an address. A gate that cannot be read is an error: without it the task would run unchecked. */
+function gateOf(value: Value | undefined): Gate | undefined {
+  if (value === undefined) return undefined;
+  const given = typeof value === "string" ? { command: value } : (value as Record<string, unknown>);
+  const kind = given.kind ?? (given.url === undefined ? "command" : "http");
+  const parsed = gateSchema.safeParse({ ...given, kind });
+  if (parsed.success) return parsed.data;
+  throw new InvalidInputError("The task's gate is not valid.", {
+    hint: "gate: with command: or url:, and timeoutMs: if you like.",
+  });
+}
+
+/** A heartbeat's task: its title is said, or the first heading, or the file's name. */
+export function readHeartbeatTask(id: string, text: string): HeartbeatTask | undefined {
+  const { fields, body } = readFrontMatter(text);
+  if (body === "") return undefined;
+  const said = [fields.title, fields.name].find((one) => typeof one === "string" && one.trim() !== "");
+  const title = (said as string | undefined) ?? /^#+\s+(.+)$/mu.exec(body)?.[1]?.trim() ?? id;
+  const gate = gateOf(fields.gate);
+  return { id, title, prompt: body, ...(gate ? { gate } : {}) };
+}

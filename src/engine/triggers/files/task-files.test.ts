@@ -1,0 +1,153 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { cronTaskFiles, heartbeatTaskFiles } from "../../../adapters/workspace/task-files.ts";
+import { silentLog } from "../../../core/ports/log.ts";
+import { TriggerNest } from "../triggers.test-kit.ts";
+import { readFrontMatter } from "./front-matter.ts";
+import { syncTaskFiles } from "./sync-task-files.ts";
+import { readCronTask, readHeartbeatTask } from "./task-file.ts";
+
+const ID = "tz4a98xxat96iws9zmbrgj3a";
+const task = (more = "", body = "Look at the mail.") =>
+  `---\nname: Mail\nschedule: "*/5 * * * *"\ntaskId: ${ID}\n${more}---\n\n${body}\n`;
+
+describe("the head of a file", () => {
+  test("has words, numbers, yes and no, lists and one level below", () => {
+    const { fields, body, unread } = readFrontMatter(
+      "---\na: word # why\nb: 3\nc: yes\nd: 'quoted: #'\ne:\n  x: 1\n  y: \"*/5 * * * *\"\nf:\n  - one\n  - two\n???\n---\nbody\n---\nmore",
+    );
+    expect(fields).toEqual({
+      a: "word",
+      b: 3,
+      c: true,
+      d: "quoted: #",
+      e: { x: 1, y: "*/5 * * * *" },
+      f: ["one", "two"],
+    });
+    expect(body).toBe("body\n---\nmore");
+    expect(unread).toEqual(["???"]);
+  });
+  test("is not there where no fence opens or closes it", () => {
+    expect(readFrontMatter("hello")).toEqual({ fields: {}, body: "hello", unread: [] });
+    expect(readFrontMatter("---\na: 1").fields).toEqual({});
+  });
+  test("of any text never makes reading fail, nor reaches a prototype", () => {
+    fc.assert(fc.property(fc.string(), (text) => typeof readFrontMatter(`---\n${text}\n---\n`).body === "string"));
+    expect(readFrontMatter("---\n__proto__:\n  x: 1\n---\n").fields.x).toBeUndefined();
+  });
+});
+
+describe("a task's file", () => {
+  test("is a job with everything it says", () => {
+    const read = readCronTask(
+      task(
+        "description: d\nenabled: false\none_off: true\nagent_id: abc\ngate:\n  command: test -s inbox\n  timeoutMs: 500\n",
+      ),
+    );
+    expect(read).toMatchObject({
+      taskId: ID,
+      targetAgentId: "abc",
+      create: {
+        name: "Mail",
+        enabled: false,
+        deleteAfterRun: true,
+        gate: { kind: "command", command: "test -s inbox", timeoutMs: 500 },
+        payload: { message: "Look at the mail." },
+      },
+    });
+  });
+  test.each([
+    [task().replace("name: Mail\n", ""), "The task has no name."],
+    [task().replace(/schedule.*\n/u, ""), "The task has no schedule."],
+    [task().replace(/taskId.*\n/u, ""), "The task has no taskId"],
+    [task().replace(ID, "../../etc"), "The task has no taskId"],
+    [task("", ""), "The task says nothing"],
+    [task("gate:\n  timeoutMs: 5\n"), "gate is not valid"],
+  ])("that is none says why (%#)", (text, message) => {
+    expect(() => readCronTask(text)).toThrow(message);
+  });
+  test("of the heartbeat is called by its title, its heading or its file", () => {
+    expect(readHeartbeatTask("a", "---\ntitle: T\n---\n# H\nlook")).toMatchObject({ title: "T", prompt: "# H\nlook" });
+    expect(readHeartbeatTask("a", "---\nname: N\n---\nlook")?.title).toBe("N");
+    expect(readHeartbeatTask("a", "# H\nlook")?.title).toBe("H");
+    expect(readHeartbeatTask("a", "look")?.title).toBe("a");
+    expect(readHeartbeatTask("a", "---\ntitle: T\n---\n")).toBeUndefined();
+  });
+});
+
+describe("files and jobs", () => {
+  const path = "cron/mail/TASK.md";
+  async function world() {
+    const nest = await TriggerNest.open();
+    const { ids } = nest.nest.ports({ alive: true, name: "files" });
+    const sync = (...texts: string[]) =>
+      syncTaskFiles(
+        { store: nest.store, clock: nest.clock, ids, log: silentLog, zone: "UTC" },
+        "main",
+        texts.map((text, n) => ({ path: n === 0 ? path : `cron/mail-${n + 1}/TASK.md`, text })),
+      );
+    return { nest, sync };
+  }
+
+  test("a new file is a job, the same file changes nothing, a changed one is an edit, one that is gone removes it", async () => {
+    const { nest, sync } = await world();
+    expect(await sync(task())).toEqual([]);
+    expect(await nest.job(ID)).toMatchObject({ version: 1, file: path, enabled: true, sessionTarget: "isolated" });
+    await sync(task());
+    expect((await nest.job(ID)).version).toBe(1);
+    await sync(task("", "Look twice."));
+    expect(await nest.job(ID)).toMatchObject({ version: 2, revision: 1, payload: { message: "Look twice." } });
+    await sync(task("").replace("*/5", "*/7"));
+    expect(await nest.job(ID)).toMatchObject({ revision: 2, schedule: { expr: "*/7 * * * *" } });
+    await sync();
+    expect(await nest.store.job(ID)).toBeUndefined();
+  });
+
+  test("a file that is broken for a moment leaves its job, and two files cannot be one job", async () => {
+    const { nest, sync } = await world();
+    await sync(task());
+    expect(await sync("---\nname:")).toMatchObject([{ path, reason: "The task has no name." }]);
+    expect(await nest.store.job(ID)).toBeDefined();
+    expect(await sync(task(), task())).toMatchObject([{ path: "cron/mail-2/TASK.md" }]);
+    const { id } = await nest.cron.add({ name: "own", schedule: "0 9 * * *", payload: { message: "x" } });
+    await sync(task());
+    expect(await nest.store.job(id)).toBeDefined();
+  });
+
+  test("a task that is to run once stays done, although its file is still there", async () => {
+    const { nest, sync } = await world();
+    await sync(task("once: true\n"));
+    await nest.leap(5 * 60_000);
+    expect(await nest.job(ID)).toMatchObject({ enabled: false, state: { lastStatus: "ok" } });
+    await sync(task("once: true\n"));
+    expect(await nest.job(ID)).toMatchObject({ enabled: false });
+  });
+});
+
+describe("a workspace", () => {
+  let home: string;
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), "rookery-tasks-"));
+  });
+  afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+  test("gives the plain files in their place, and nothing behind a link", async () => {
+    mkdirSync(join(home, "cron/mail"), { recursive: true });
+    mkdirSync(join(home, "cron/empty"));
+    writeFileSync(join(home, "cron/mail/TASK.md"), task());
+    writeFileSync(join(home, "secret.md"), task());
+    mkdirSync(join(home, "cron/linked"));
+    symlinkSync(join(home, "secret.md"), join(home, "cron/linked/TASK.md"));
+    symlinkSync(join(home, "cron/mail"), join(home, "cron/twice"));
+    expect((await cronTaskFiles(home)).map(({ path }) => path)).toEqual(["cron/mail/TASK.md"]);
+    mkdirSync(join(home, "heartbeat"));
+    writeFileSync(join(home, "heartbeat/disk.md"), "# Disk\nlook");
+    writeFileSync(join(home, "heartbeat/bad.md"), "---\ngate:\n  timeoutMs: 1\n---\nlook");
+    symlinkSync(join(home, "secret.md"), join(home, "heartbeat/link.md"));
+    expect(await heartbeatTaskFiles(home, silentLog)).toEqual([{ id: "disk", title: "Disk", prompt: "# Disk\nlook" }]);
+    expect(await cronTaskFiles(join(home, "nowhere"))).toEqual([]);
+  });
+});

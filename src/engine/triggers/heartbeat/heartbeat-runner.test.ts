@@ -1,0 +1,227 @@
+import { expect, test } from "vitest";
+import { parseConfig } from "../../../config/parse-config.ts";
+import { TimeoutError } from "../../../core/errors.ts";
+import type { SessionKey } from "../../../core/ids.ts";
+import { failure, lastText, START } from "../../agents/engine.test-kit.ts";
+import { TriggerNest } from "../triggers.test-kit.ts";
+
+const MINUTE = 60_000;
+const HALF = 30 * MINUTE;
+const JOB = "heartbeat:main";
+const MAIN = "agent:main:main" as SessionKey;
+
+const config = (text = "{}") => parseConfig({ text, file: "rookery.json5", env: {} }).config;
+
+async function open(text?: string, ports: Parameters<typeof TriggerNest.open>[0] = {}) {
+  const world = await TriggerNest.open({ ...ports, triggers: { heartbeat: config(text) } });
+  const owner = { type: "user", connector: "test", userId: "ann", channelId: "ann" } as const;
+  await world.nest.say("hello", { to: { descriptor: owner, sessionKey: MAIN } });
+  await world.nest.settle();
+  world.nest.script = ({ request }) => (lastText(request).includes("HEARTBEAT") ? "HEARTBEAT_OK" : "answer");
+  return world;
+}
+
+const reasons = async (world: TriggerNest) => (await world.slots(JOB)).map(({ status, reason }) => reason ?? status);
+
+test("every half hour the heartbeat agent looks, and a word that all is well is not sent", async () => {
+  const world = await open();
+  await world.leap(HALF);
+  await world.leap(HALF);
+  expect(await reasons(world)).toEqual(["fired", "fired"]);
+  const agent = await world.store.agentByKey("agent:main:heartbeat" as SessionKey);
+  expect(agent?.descriptor).toEqual({ type: "heartbeat" });
+  expect(lastText(world.nest.requests.at(-1) as never)).toContain("Read HEARTBEAT.md if it exists");
+  const owed = await world.nest.deliveries(agent?.id);
+  expect(owed.map(({ state, reason }) => [state, reason])).toEqual([
+    ["suppressed", "nothing needs attention (HEARTBEAT_OK)"],
+    ["suppressed", "nothing needs attention (HEARTBEAT_OK)"],
+  ]);
+  expect((await world.slots(JOB)).every(({ end }) => end?.status === "ok")).toBe(true);
+});
+
+test("each tick begins a session of its own: what was said before is not paid for again", async () => {
+  const world = await open();
+  for (let n = 0; n < 3; n++) await world.leap(HALF);
+  const ticks = world.nest.requests.slice(-3);
+  expect(new Set(ticks.map(({ sessionId }) => sessionId)).size).toBe(3);
+  for (const { messages } of ticks) expect(messages).toHaveLength(1);
+});
+
+test("an alert goes to whoever wrote last, once within a day", async () => {
+  const world = await open();
+  world.nest.script = () => "The disk is full.";
+  for (let n = 0; n < 3; n++) await world.leap(HALF);
+  expect(world.nest.shown().filter((text) => text === "The disk is full.")).toHaveLength(1);
+  await world.leap(24 * 60 * MINUTE);
+  expect(world.nest.shown().filter((text) => text === "The disk is full.")).toHaveLength(2);
+});
+
+test("the address is resolved once per tick and stays with it, whoever writes meanwhile", async () => {
+  const world = await open();
+  const { promise, resolve } = Promise.withResolvers<string>();
+  world.nest.script = ({ request }) => (lastText(request).includes("HEARTBEAT") ? promise : "hi");
+  await world.leap(HALF);
+  await world.nest.tell("me too", { name: "bob" });
+  resolve("Look at this.");
+  await world.nest.settle();
+  const sent = world.nest.channel().calls.find(({ payload }) => payload.text === "Look at this.");
+  expect(sent?.target).toMatchObject({ to: "ann" });
+});
+
+test("what cannot or need not be done is skipped before any model is called, with its reason", async () => {
+  const table: readonly (readonly [string, string, (world: TriggerNest) => Promise<void> | void, object?])[] = [
+    ["quiet-hours", `{ heartbeat: { activeHours: { start: "20:00", end: "21:00", timezone: "UTC" } } }`, () => {}],
+    ["empty-heartbeat-file", "{}", () => {}, { heartbeatFile: async () => "# nothing\n- [ ]\n" }],
+    ["model: the key was rejected", "{}", () => {}, { modelProblem: () => "the key was rejected" }],
+  ];
+  for (const [reason, text, before, ports] of table) {
+    const world = await open(text, { ports });
+    const calls = world.nest.requests.length;
+    await before(world);
+    await world.leap(HALF);
+    expect(await reasons(world), reason).toEqual([reason]);
+    expect(world.nest.requests).toHaveLength(calls);
+  }
+});
+
+test("while its conversation is busy a tick is skipped, and made up for when it is quiet", async () => {
+  const world = await open(`{ heartbeat: { session: "main" } }`);
+  const { promise, resolve } = Promise.withResolvers<string>();
+  world.nest.script = ({ request }) => (lastText(request).includes("slow") ? promise : "HEARTBEAT_OK");
+  const owner = { type: "user", connector: "test", userId: "ann", channelId: "ann" } as const;
+  await world.nest.say("slow", { to: { descriptor: owner, sessionKey: MAIN } });
+  await world.nest.settle();
+  await world.leap(HALF);
+  expect(await reasons(world)).toEqual(["requests-in-flight"]);
+  resolve("done");
+  await world.advance(5_000);
+  expect((await reasons(world)).slice(0, 2)).toEqual(["requests-in-flight", "fired"]);
+  expect(await reasons(world)).toHaveLength(2);
+});
+
+test("session main speaks in the main conversation", async () => {
+  const world = await open(`{ heartbeat: { session: "main" } }`);
+  await world.leap(HALF);
+  const main = await world.store.agentByKey(MAIN);
+  expect((await world.nest.runs(main?.id)).at(-1)?.body.trigger).toMatchObject({ type: "heartbeat" });
+});
+
+test("an event for the next heartbeat waits silently, and the tick gives main a run", async () => {
+  const world = await open("{}", { ports: { heartbeatFile: async () => "" } });
+  const calls = world.nest.requests.length;
+  await world.cron.add({
+    name: "note",
+    schedule: { kind: "at", atMs: START + 10 * MINUTE },
+    payload: { kind: "systemEvent", text: "The parcel has come." },
+  });
+  await world.leap(10 * MINUTE);
+  expect(world.nest.requests).toHaveLength(calls);
+  await world.leap(20 * MINUTE);
+  expect(world.nest.requests).toHaveLength(calls + 1);
+  expect(lastText(world.nest.requests.at(-1) as never)).toContain("The parcel has come.");
+  await world.leap(HALF);
+  expect(world.nest.requests).toHaveLength(calls + 1);
+  expect(await reasons(world)).toEqual(["fired", "empty-heartbeat-file"]);
+});
+
+test("tasks are run as one batch, those behind a gate that does not pass are left out", async () => {
+  const tasks = async () => [
+    { id: "mail", title: "Mail", prompt: "look at the mail" },
+    { id: "disk", title: "Disk", prompt: "look at the disk" },
+    { id: "no", title: "No", prompt: "never", gate: { kind: "http", url: "http://127.0.0.1/" } as const },
+  ];
+  const gates = { check: async () => ({ pass: false, reason: "no" }) as const };
+  const world = await open("{}", { ports: { tasks }, gates });
+  await world.leap(HALF);
+  const prompt = lastText(world.nest.requests.at(-1) as never);
+  expect(prompt).toContain("Run all 2 heartbeat tasks together.");
+  expect(prompt).not.toContain("never");
+});
+
+test("a restart neither stops the rhythm nor begins it anew", async () => {
+  const world = await open();
+  await world.leap(10 * MINUTE);
+  await world.restart();
+  expect((await world.job(JOB)).state.nextRunAtMs).toBe(START + HALF);
+  await world.leap(20 * MINUTE);
+  expect(await reasons(world)).toEqual(["fired"]);
+  await world.down(3 * HALF);
+  expect((await world.slots(JOB)).map(({ status, count }) => [status, count])).toEqual([
+    ["fired", 1],
+    ["skipped", 2],
+    ["fired", 1],
+  ]);
+});
+
+test("a store that does not answer when the program starts only delays it", async () => {
+  const world = await open();
+  const { job } = world.store;
+  let sick = 3;
+  (world.store as { job: typeof job }).job = async (id) => {
+    if (sick-- > 0) throw new TimeoutError("The store does not answer.");
+    return job(id);
+  };
+  await world.restart();
+  expect(sick).toBe(2);
+  await world.advance(3_000);
+  expect(sick).toBeLessThan(0);
+  await world.leap(HALF);
+  expect(await reasons(world)).toEqual(["fired"]);
+});
+
+test("a changed configuration is followed while it runs", async () => {
+  const world = await open();
+  await world.triggers.updateConfig({ ...config(`{ heartbeat: { every: "5m", prompt: "HEARTBEAT now" } }`) });
+  await world.leap(5 * MINUTE);
+  expect(lastText(world.nest.requests.at(-1) as never)).toContain("HEARTBEAT now");
+  await world.triggers.updateConfig({ ...config(`{ heartbeat: { every: "0" } }`) });
+  expect(await world.job(JOB)).toMatchObject({ enabled: false });
+  const calls = world.nest.requests.length;
+  await world.leap(60 * MINUTE);
+  expect(world.nest.requests).toHaveLength(calls);
+});
+
+test("requests that come together are one tick, with the most important reason", async () => {
+  const world = await open("{}", { ports: { heartbeatFile: async () => "" } });
+  world.triggers.heartbeat.requestNow("exec-event");
+  world.triggers.heartbeat.requestNow("manual");
+  world.triggers.heartbeat.requestNow("interval");
+  await world.advance(300);
+  // An empty file stops every reason but the one a program waits for.
+  expect(await reasons(world)).toEqual(["fired"]);
+});
+
+test("runHeartbeatOnce says how it ended", async () => {
+  const world = await open();
+  expect(await world.triggers.heartbeat.runHeartbeatOnce()).toMatchObject({ status: "ran" });
+  world.nest.script = () => failure("request");
+  expect(await world.triggers.heartbeat.runHeartbeatOnce()).toMatchObject({ status: "failed" });
+  await world.triggers.updateConfig({ ...config(`{ heartbeat: { every: "0" } }`) });
+  expect(await world.triggers.heartbeat.runHeartbeatOnce()).toEqual({ status: "skipped", reason: "disabled" });
+});
+
+test("its own budget of a day stops the ticks, the next day goes on", async () => {
+  const world = await open(`{ heartbeat: { dollarsPerDay: 1 } }`);
+  world.nest.script = () => ({
+    content: [{ type: "text", text: "HEARTBEAT_OK" }],
+    usage: {
+      input: 1,
+      output: 1,
+      cacheRead: 0,
+      cacheWrite: 0,
+      totalTokens: 2,
+      cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0.6 },
+    },
+  });
+  for (let n = 0; n < 4; n++) await world.leap(HALF);
+  expect(await reasons(world)).toEqual(["fired", "fired", "budget", "budget"]);
+  await world.leap(24 * 60 * MINUTE);
+  expect((await reasons(world)).at(-1)).toBe("fired");
+});
+
+test("the model of the heartbeat is its own", async () => {
+  const world = await open(`{ heartbeat: { model: "small/one" } }`);
+  await world.leap(HALF);
+  const agent = await world.store.agentByKey("agent:main:heartbeat" as SessionKey);
+  expect((await world.nest.runs(agent?.id)).at(-1)?.body.wishes).toEqual({ model: "small/one" });
+});

@@ -1,0 +1,211 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { parseConfig } from "../../../config/parse-config.ts";
+import type { AgentState } from "../../../core/agent/state.ts";
+import { isWithinActiveHours } from "./active-hours.ts";
+import {
+  HEARTBEAT_PROMPT,
+  heartbeatProfiles,
+  parseHeartbeatEvery,
+  resolveHeartbeatSummary,
+} from "./heartbeat-config.ts";
+import { batchPrompt, isHeartbeatContentEffectivelyEmpty } from "./heartbeat-tasks.ts";
+import { DUPLICATE_WITHIN_MS, shapeReply } from "./reply.ts";
+import { stripHeartbeatToken } from "./strip-token.ts";
+
+const OK = "HEARTBEAT_OK";
+const long = "x".repeat(301);
+
+describe("stripHeartbeatToken", () => {
+  // text, mode, limit → skip, text, stripped
+  test.each([
+    [undefined, "heartbeat", 300, true, "", false],
+    ["", "heartbeat", 300, true, "", false],
+    ["  \n ", "message", 300, true, "", false],
+    [OK, "heartbeat", 300, true, "", true],
+    [OK, "message", 300, true, "", true],
+    [`  ${OK}  `, "message", 300, true, "", true],
+    [`${OK} ${OK}`, "message", 300, true, "", true],
+    [`**${OK}**`, "message", 300, true, "", true],
+    [`<b>${OK}</b>`, "message", 300, true, "", true],
+    [`<p>${OK}&nbsp;</p>`, "message", 300, true, "", true],
+    [`\`${OK}\``, "message", 300, true, "", true],
+    [`~~${OK}~~`, "message", 300, true, "", true],
+    [`_${OK}_`, "message", 300, true, "", true],
+    [`${OK} all is well`, "heartbeat", 300, true, "", true],
+    [`all is well ${OK}`, "heartbeat", 300, true, "", true],
+    [`${OK} all is well`, "message", 300, false, "all is well", true],
+    [`all is well ${OK}`, "message", 300, false, "all is well", true],
+    [`${OK} all is well`, "heartbeat", 0, false, "all is well", true],
+    [`${OK} ${long}`, "heartbeat", 300, false, long, true],
+    [`${OK} ${"x".repeat(300)}`, "heartbeat", 300, true, "", true],
+    [`The disk is full.\n\nFree: 0\n${OK}`, "heartbeat", 5, false, "The disk is full.\n\nFree: 0", true],
+    ["The disk is full.", "heartbeat", 300, false, "The disk is full.", false],
+    [`I said ${OK} yesterday`, "heartbeat", 300, false, `I said ${OK} yesterday`, false],
+    ["heartbeat_ok", "heartbeat", 300, false, "heartbeat_ok", false],
+  ] as const)("%j in %s with %i", (raw, mode, maxAckChars, shouldSkip, text, didStrip) => {
+    expect(stripHeartbeatToken(raw, { mode, maxAckChars })).toEqual({ shouldSkip, text, didStrip });
+  });
+
+  test("without options it strips and keeps whatever else there is", () => {
+    expect(stripHeartbeatToken(`${OK} hello`)).toEqual({ shouldSkip: false, text: "hello", didStrip: true });
+  });
+
+  test("never throws, never leaves the word at an edge, never invents words", () => {
+    const piece = fc.oneof(fc.constant(OK), fc.string(), fc.constantFrom(" ", "\n", "**", "<b>", "&nbsp;"));
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+        const raw = pieces.join("");
+        const { text, shouldSkip, didStrip } = stripHeartbeatToken(raw);
+        if (shouldSkip) expect(text).toBe("");
+        if (didStrip) expect(text.startsWith(OK) || text.endsWith(OK)).toBe(false);
+        if (!didStrip && !shouldSkip) expect(text).toBe(raw.trim());
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe("active hours", () => {
+  const at = (time: string): number => Date.parse(`2026-06-15T${time}:00Z`);
+  const zones = { host: "UTC", user: "America/New_York" };
+  test.each([
+    [undefined, "03:00", true],
+    [{ start: "08:00", end: "22:00", timezone: "local" }, "07:59", false],
+    [{ start: "08:00", end: "22:00", timezone: "local" }, "08:00", true],
+    [{ start: "08:00", end: "22:00", timezone: "local" }, "21:59", true],
+    [{ start: "08:00", end: "22:00", timezone: "local" }, "22:00", false],
+    [{ start: "22:00", end: "06:00", timezone: "local" }, "23:30", true],
+    [{ start: "22:00", end: "06:00", timezone: "local" }, "05:59", true],
+    [{ start: "22:00", end: "06:00", timezone: "local" }, "06:00", false],
+    [{ start: "22:00", end: "06:00", timezone: "local" }, "12:00", false],
+    [{ start: "08:00", end: "24:00", timezone: "local" }, "23:59", true],
+    [{ start: "08:00", end: "24:00", timezone: "local" }, "00:00", false],
+    [{ start: "08:00", timezone: "local" }, "23:00", true],
+    [{ end: "08:00", timezone: "local" }, "07:00", true],
+    [{ end: "08:00", timezone: "local" }, "09:00", false],
+    [{ start: "08:00", end: "08:00", timezone: "local" }, "03:00", true],
+    [{ start: "nonsense", end: "08:00", timezone: "local" }, "09:00", true],
+    [{ start: "08:00", end: "22:00" }, "13:00", true],
+    [{ start: "08:00", end: "22:00" }, "11:00", false],
+    [{ start: "08:00", end: "22:00", timezone: "user" }, "11:00", false],
+    [{ start: "08:00", end: "22:00", timezone: "Asia/Tokyo" }, "23:30", true],
+    [{ start: "08:00", end: "22:00", timezone: "Mars/Base" }, "11:00", false],
+  ] as const)("%j at %s", (hours, time, active) => {
+    expect(isWithinActiveHours(hours, at(time), zones)).toBe(active);
+  });
+
+  test.each([
+    [`{ start: "25:00" }`, 'invalid time (use "HH:MM" 24h format)'],
+    [`{ start: "8:00" }`, 'invalid time (use "HH:MM" 24h format)'],
+    [`{ end: "24:30" }`, "invalid time (24:00 is the only allowed 24:xx value)"],
+    [`{ start: "24:00" }`, "invalid time (start cannot be 24:00)"],
+  ])("%s is refused in the configuration", (hours, message) => {
+    const text = `{ heartbeat: { activeHours: ${hours} } }`;
+    expect(() => parseConfig({ text, file: "rookery.json5", env: {} })).toThrow(message);
+  });
+});
+
+describe("what is sent of a heartbeat", () => {
+  const now = 1_000_000_000_000;
+  const heartbeat = { type: "heartbeat", id: "heartbeat:main" } as const;
+  const said = (text: string, more = {}) => ({ payload: { text, ...more }, reasoning: "because" });
+  const agent = (text?: string, ago = 0) => ({
+    state: (text === undefined ? {} : { lastHeartbeatText: text, lastHeartbeatSentAt: now - ago }) as AgentState,
+  });
+  const alert = "The disk is full.";
+  test.each([
+    ["the word alone", agent(), said(OK), {}, [], "nothing needs attention (HEARTBEAT_OK)"],
+    ["a short word beside it", agent(), said(`${OK} fine`), {}, [], "nothing needs attention (HEARTBEAT_OK)"],
+    ["a short word where none is allowed", agent(), said(`${OK} fine`), { ackMaxChars: 0 }, ["fine"], undefined],
+    ["an alert", agent(), said(alert), {}, [alert], undefined],
+    ["an alert with the word behind", agent(), said(`${long}\n${OK}`), {}, [long], undefined],
+    [
+      "the same within a day",
+      agent(alert, DUPLICATE_WITHIN_MS - 1),
+      said(` ${alert} `),
+      {},
+      [],
+      "duplicate of the last heartbeat",
+    ],
+    ["the same after a day", agent(alert, DUPLICATE_WITHIN_MS), said(alert), {}, [alert], undefined],
+    ["another within a day", agent("other", 5), said(alert), {}, [alert], undefined],
+    ["the same with a picture", agent(alert, 5), said(alert, { mediaUrl: "x" }), {}, [alert], undefined],
+    ["the word with a picture", agent(), said(OK, { mediaUrl: "x" }), {}, [""], undefined],
+    ["with its reasons", agent(), said(alert), { includeReasoning: true }, ["Reasoning:\nbecause", alert], undefined],
+    ["nothing", agent(), said(""), {}, [], "nothing needs attention (HEARTBEAT_OK)"],
+  ] as const)("%s", (_, who, what, settings, texts, suppress) => {
+    const reply = shapeReply(who, heartbeat, what, now, settings);
+    expect(reply?.payloads.map(({ text }) => text)).toEqual(texts);
+    expect(reply?.suppress).toBe(suppress);
+    expect(reply?.state).toEqual(suppress ? undefined : { lastHeartbeatText: texts.at(-1), lastHeartbeatSentAt: now });
+  });
+
+  test("a cron job that says only that nothing is the matter is not sent, a person's answer keeps its words", () => {
+    const cron = { type: "cron", id: "j", slot: "1@1" } as const;
+    expect(shapeReply(agent(), cron, said(OK), now, {})?.suppress).toBeDefined();
+    expect(shapeReply(agent(), cron, said("done"), now, {})).toBeUndefined();
+    expect(shapeReply(agent(), undefined, said("hello"), now, {})).toBeUndefined();
+    expect(shapeReply(agent(), undefined, said(`hello ${OK}`), now, {})?.payloads).toEqual([{ text: "hello" }]);
+  });
+});
+
+test.each([
+  ["", true],
+  ["\n\n", true],
+  ["# Heartbeat\n\n## Tasks", true],
+  ["- [ ]\n- \n* [x]\n+ [X]", true],
+  ["#", true],
+  ["#TODO", false],
+  ["- [ ] look", false],
+  ["<!-- nothing -->", false],
+  ["# Tasks\nlook at the mail", false],
+])("the file %j is empty: %s", (content, empty) => {
+  expect(isHeartbeatContentEffectivelyEmpty(content)).toBe(empty);
+});
+
+test.each([
+  ["30m", 1_800_000],
+  ["45", 2_700_000],
+  ["1.5h", 5_400_000],
+  ["90s", 90_000],
+  ["500ms", 500],
+  ["2d", 172_800_000],
+  ["0", null],
+  ["0m", null],
+  ["often", null],
+  ["-5m", null],
+])("every %s is %s ms", (every, ms) => {
+  expect(parseHeartbeatEvery(every)).toBe(ms);
+});
+
+describe("the summary", () => {
+  const config = (text: string) => parseConfig({ text, file: "rookery.json5", env: {} }).config;
+  test("says the defaults", () => {
+    expect(resolveHeartbeatSummary(config("{}"), "main")).toEqual({
+      enabled: true,
+      every: "30m",
+      everyMs: 1_800_000,
+      prompt: HEARTBEAT_PROMPT,
+      target: "last",
+      ackMaxChars: 300,
+    });
+  });
+  test("a profile's own keys go over the common ones, and then only such profiles have one", () => {
+    const both = config(
+      `{ heartbeat: { every: "1h", target: "none" }, profiles: { work: { heartbeat: { every: "5m", model: "m/x" } } } }`,
+    );
+    expect(heartbeatProfiles(both)).toEqual(["work"]);
+    expect(resolveHeartbeatSummary(both, "work")).toMatchObject({ everyMs: 300_000, target: "none", model: "m/x" });
+    expect(resolveHeartbeatSummary(both, "main")).toMatchObject({ enabled: false, everyMs: null, every: "disabled" });
+    expect(resolveHeartbeatSummary(config(`{ heartbeat: { every: "0" } }`), "main").enabled).toBe(false);
+  });
+});
+
+test("one task is its own prompt, several are grouped by title", () => {
+  const task = (id: string, title: string) => ({ id, title, prompt: `look at ${id}` });
+  expect(batchPrompt([task("a", "A")])).toBe("look at a");
+  expect(batchPrompt([task("b", "Mail"), task("a", "Disk")])).toBe(
+    "# Heartbeat run\n\nRun all 2 heartbeat tasks together. Keep results grouped by task.\n\n## 1. Disk\nid: a\n\nlook at a\n\n## 2. Mail\nid: b\n\nlook at b",
+  );
+});

@@ -1,0 +1,50 @@
+/**
+ * What a heartbeat's answer becomes: the word for "nothing needs attention" is taken off, what says no more than that is
+ * not sent, nor what was said within a day before. Every case is a delivery with its reason, so that it can be seen (L5).
+ */
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import type { AgentState } from "../../../core/agent/state.ts";
+import type { Payload } from "../../../core/delivery/delivery.ts";
+import type { Trigger } from "../../../core/message/trigger.ts";
+import { HEARTBEAT_TOKEN, stripHeartbeatToken } from "./strip-token.ts";
+
+export interface ShapedReply {
+  readonly payloads: readonly Payload[];
+  readonly suppress?: string;
+  readonly state?: Partial<AgentState>;
+}
+
+export interface ReplySettings {
+  readonly ackMaxChars?: number;
+  readonly includeReasoning?: boolean;
+}
+
+export const DUPLICATE_WITHIN_MS = 24 * 3_600_000;
+
+export function shapeReply(
+  agent: Pick<AgentRecord, "state">,
+  trigger: Trigger | undefined,
+  said: { readonly payload: Payload; readonly reasoning: string },
+  now: number,
+  settings: ReplySettings,
+): ShapedReply | undefined {
+  const { payload } = said;
+  const text = payload.text ?? "";
+  if (trigger?.type !== "heartbeat" && !text.includes(HEARTBEAT_TOKEN)) return undefined;
+  const media = payload.mediaUrl !== undefined || (payload.mediaUrls?.length ?? 0) > 0;
+  const mode = trigger && trigger.type !== "webhook" ? "heartbeat" : "message";
+  const stripped = stripHeartbeatToken(text, { mode, maxAckChars: settings.ackMaxChars });
+  if (stripped.shouldSkip && !media) return { payloads: [], suppress: "nothing needs attention (HEARTBEAT_OK)" };
+  const owed: Payload = { ...payload, text: stripped.text };
+  if (trigger?.type !== "heartbeat") return { payloads: [owed] };
+  const { lastHeartbeatText, lastHeartbeatSentAt } = agent.state;
+  const again = stripped.text.trim() === lastHeartbeatText?.trim() && !media;
+  if (again && lastHeartbeatSentAt !== undefined && now - lastHeartbeatSentAt < DUPLICATE_WITHIN_MS) {
+    return { payloads: [], suppress: "duplicate of the last heartbeat" };
+  }
+  const reasoning = settings.includeReasoning ? said.reasoning.trim() : "";
+  return {
+    payloads: [...(reasoning === "" ? [] : [{ text: `Reasoning:\n${reasoning}` }]), owed],
+    state: { lastHeartbeatText: stripped.text.trim(), lastHeartbeatSentAt: now },
+  };
+}

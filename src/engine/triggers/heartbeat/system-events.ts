@@ -1,0 +1,35 @@
+/**
+ * Events that wait for the next heartbeat: silent messages of triggers in the main conversation that no run there has seen
+ * yet. Told by their place in the inbox, not by a clock: whatever stands behind the newest message a run took is new.
+ */
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { isSilent, type Message } from "../../../core/message/message.ts";
+import { messageText } from "../../../core/message/message-text.ts";
+import type { StoreReader } from "../../../core/store/store.ts";
+import { wallTime } from "../cron/describe-schedule.ts";
+
+const MOST = 20;
+/** How far back is looked: more than enough for what stands between two runs. */
+const LOOK_BACK = 200;
+
+export async function unseenEvents(store: StoreReader, main: AgentRecord): Promise<readonly Message[]> {
+  const [last] = await store.runs(main.id, { limit: 1 });
+  const seen = Math.max(0, ...(last?.body.seqs ?? []));
+  const messages = await store.messages(main.id, { limit: LOOK_BACK });
+  const fresh = messages.filter(({ seq, body }) => seq > seen && isSilent(body) && isFromTrigger(body)).toReversed();
+  return fresh
+    .filter((message, index) => messageText(message.body) !== messageText(fresh[index - 1]?.body ?? EMPTY))
+    .slice(-MOST);
+}
+
+const EMPTY: Message["body"] = { kind: "system", text: "" };
+
+const isFromTrigger = (body: Message["body"]): boolean =>
+  body.kind === "system" && /^(?:cron|heartbeat|webhook):/u.test(body.origin ?? "");
+
+/** What main is told about them: they stand in its history already, this is its turn. */
+export const eventsText = (events: readonly Message[], zone: string): string =>
+  [
+    ...events.map(({ body, acceptedAt }) => `System: [${wallTime(acceptedAt, zone)}] ${messageText(body)}`),
+    "Handle these events now. If nothing needs attention, reply HEARTBEAT_OK.",
+  ].join("\n");

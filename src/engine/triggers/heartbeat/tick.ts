@@ -1,0 +1,158 @@
+/**
+ * One tick of the heartbeat, up to the message it posts: is it wanted now, is anything to be looked at, who speaks and who
+ * is told. Everything that can be decided without a model is decided here, and a tick that says nothing says why.
+ */
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { buildAgentMainSessionKey, sessionKeyOf } from "../../../core/agent/session-key.ts";
+import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
+import type { SessionKey } from "../../../core/ids.ts";
+import type { Trigger } from "../../../core/message/trigger.ts";
+import type { GateKeeper } from "../../../core/ports/gate-runner.ts";
+import type { CronJob } from "../../../core/schedule/job.ts";
+import { spentOn } from "../../../core/schedule/job-slot.ts";
+import type { StoreReader } from "../../../core/store/store.ts";
+import { wallTime } from "../cron/describe-schedule.ts";
+import { type JobMessage, mainAddress } from "../cron/job-message.ts";
+import { isWithinActiveHours, type Zones } from "./active-hours.ts";
+import type { HeartbeatConfig, HeartbeatSummary } from "./heartbeat-config.ts";
+import { batchPrompt, type HeartbeatTask, isHeartbeatContentEffectivelyEmpty } from "./heartbeat-tasks.ts";
+import { eventsText, unseenEvents } from "./system-events.ts";
+
+/** What a tick needs to know of the world. */
+export interface TickPorts {
+  readonly store: StoreReader;
+  readonly gates?: GateKeeper;
+  /** HEARTBEAT.md of a profile's workspace; undefined where there is none. */
+  heartbeatFile?(profile: string): Promise<string | undefined>;
+  tasks?(profile: string): Promise<readonly HeartbeatTask[]>;
+  /** Why no model can be called for a profile now (its key was rejected); undefined where one can. */
+  modelProblem?(profile: string, model?: string): string | undefined;
+}
+
+export interface TickAsked {
+  readonly profile: string;
+  readonly heartbeat: HeartbeatConfig;
+  readonly summary: HeartbeatSummary;
+  readonly job: CronJob | undefined;
+  readonly slot: string;
+  readonly now: number;
+  /** Why there is a tick: `interval`, or what woke it. */
+  readonly reason: string;
+  readonly zones: Zones;
+  readonly mainKey?: string;
+}
+
+export type TickDecision =
+  | { readonly kind: "skip"; readonly reason: string }
+  /** `events`: what main is told beside the heartbeat agent's own message. */
+  | { readonly kind: "post"; readonly message: JobMessage; readonly events?: JobMessage };
+
+/** Something a program waits for is told even where nothing else is to be looked at. */
+const EXEC_EVENT = "exec-event";
+
+export async function decideTick(ports: TickPorts, asked: TickAsked): Promise<TickDecision> {
+  const { heartbeat, summary, now, profile, zones } = asked;
+  const skip = (reason: string): TickDecision => ({ kind: "skip", reason });
+  // 1. Enabled.
+  if (!summary.enabled) return skip("disabled");
+  // 2. Active hours.
+  if (!isWithinActiveHours(heartbeat.activeHours, now, zones)) return skip("quiet-hours");
+  // 3. Nobody is at work in the conversation it would speak in.
+  const key = sessionKeyFor(asked);
+  const agent = await ports.store.agentByKey(key);
+  if (isBusy(agent)) return skip("requests-in-flight");
+  const problem = ports.modelProblem?.(profile, summary.model);
+  if (problem !== undefined) return skip(`model: ${problem}`);
+  const { dollarsPerDay } = heartbeat;
+  if (dollarsPerDay !== undefined && spentOn(asked.job?.state.spent, now) >= dollarsPerDay) return skip("budget");
+  // 4. What it is about, who speaks, who is told.
+  const mainKey = mainKeyFor(asked);
+  const main = key === mainKey ? agent : await ports.store.agentByKey(mainKey);
+  const waiting = main ? await unseenEvents(ports.store, main) : [];
+  const delivery = await resolveTarget(ports.store, summary.target);
+  const about = await subject(ports, asked);
+  const events =
+    waiting.length > 0 && !(key !== mainKey && isBusy(main))
+      ? eventsText(waiting, zones.user ?? zones.host)
+      : undefined;
+  if (about === undefined && events === undefined) return skip("empty-heartbeat-file");
+  const post = (text: string, sessionKey: SessionKey): JobMessage => message(asked, text, sessionKey, delivery);
+  const mainMessage = events === undefined ? undefined : post(events, mainKey);
+  if (about === undefined) return { kind: "post", message: mainMessage as JobMessage };
+  if (key === mainKey) return { kind: "post", message: post([about, events].filter(Boolean).join("\n\n"), key) };
+  return { kind: "post", message: post(about, key), ...(mainMessage ? { events: mainMessage } : {}) };
+}
+
+const isBusy = (agent: AgentRecord | undefined): boolean =>
+  agent !== undefined && (agent.runId !== undefined || agent.waiting > 0);
+
+/** What is to be looked at; undefined where there is nothing, so that no model is called for it. */
+async function subject(
+  ports: TickPorts,
+  { profile, summary, now, reason, zones, job }: TickAsked,
+): Promise<string | undefined> {
+  const tasks = await passing(ports, [...(job?.tasks ?? []), ...((await ports.tasks?.(profile)) ?? [])]);
+  const file = await ports.heartbeatFile?.(profile);
+  const empty = file !== undefined && isHeartbeatContentEffectivelyEmpty(file);
+  const alone = file === undefined && tasks.length > 0;
+  const prompt = (empty && reason !== EXEC_EVENT) || alone ? undefined : summary.prompt;
+  const parts = [prompt, batchPrompt(tasks)].filter((part) => part);
+  if (parts.length === 0) return undefined;
+  return `${parts.join("\n\n")}\n\nCurrent time: ${wallTime(now, zones.user ?? zones.host)}`;
+}
+
+/** Tasks whose gate does not pass are left out; what it says is in the prompt of those whose gate does. */
+async function passing({ gates }: TickPorts, tasks: readonly HeartbeatTask[]): Promise<readonly HeartbeatTask[]> {
+  const checked = await Promise.all(
+    tasks.map(async (task) => {
+      if (!task.gate) return task;
+      const verdict = await gates?.check(task.gate, new AbortController().signal);
+      if (!verdict?.pass) return undefined;
+      return verdict.output ? { ...task, prompt: `${task.prompt}\n\n[Gate output]\n${verdict.output}` } : task;
+    }),
+  );
+  return checked.filter((task) => task !== undefined);
+}
+
+const mainKeyFor = ({ profile, mainKey }: TickAsked): SessionKey =>
+  buildAgentMainSessionKey({ agentId: profile, mainKey }) as SessionKey;
+
+function sessionKeyFor(asked: TickAsked): SessionKey {
+  const { session } = asked.heartbeat;
+  if (session === undefined) return sessionKeyOf({ type: "heartbeat" }, asked.profile);
+  return session === "main" ? mainKeyFor(asked) : (session as SessionKey);
+}
+
+function message(
+  asked: TickAsked,
+  text: string,
+  sessionKey: SessionKey,
+  delivery: DeliveryContext | undefined,
+): JobMessage {
+  const { profile, heartbeat, slot, job, summary } = asked;
+  const trigger: Trigger = { type: "heartbeat", id: job?.id ?? heartbeatJobId(profile), slot };
+  const own = heartbeat.session === undefined && sessionKey !== mainKeyFor(asked);
+  const to: JobMessage["to"] = own
+    ? { descriptor: { type: "heartbeat" }, profile }
+    : mainAddress({ agentId: profile, sessionKey });
+  return {
+    to,
+    body: {
+      kind: "trigger",
+      text,
+      trigger,
+      ...(summary.model === undefined ? {} : { wishes: { model: summary.model } }),
+    },
+    ...(delivery ? { delivery } : {}),
+  };
+}
+
+export const heartbeatJobId = (profile: string): string => `heartbeat:${profile}`;
+
+/** `last` is whoever wrote last, by the whole address; it is looked up once and stored with the tick's message. */
+async function resolveTarget(store: StoreReader, target: string): Promise<DeliveryContext | undefined> {
+  if (target === "none") return undefined;
+  if (target === "last") return (await store.agentFor("most-recent-foreground"))?.state.deliveryContext;
+  const at = target.indexOf(":");
+  return at > 0 ? { channel: target.slice(0, at), to: target.slice(at + 1) } : undefined;
+}

@@ -1,0 +1,118 @@
+/** A nest with triggers: the whole engine with a broker on its store, and a virtual clock that moves when told. */
+
+import type { Secret } from "../../config/secret.ts";
+import type { GateKeeper } from "../../core/ports/gate-runner.ts";
+import type { CronJob } from "../../core/schedule/job.ts";
+import type { JobSlot } from "../../core/schedule/job-slot.ts";
+import type { AgentSystemOptions } from "../agents/agent-system-options.ts";
+import { Nest, type NestOptions } from "../agents/engine.test-kit.ts";
+import { type TriggerOptions, type TriggerPorts, Triggers } from "./triggers.ts";
+import type { HookAnswer, HookRequest } from "./webhooks/accept-hook.ts";
+
+export class TriggerNest {
+  readonly nest: Nest;
+  triggers!: Triggers;
+  readonly #options: TriggerOptions;
+  readonly #more: Partial<TriggerPorts>;
+  #lives = 0;
+
+  private constructor(nest: Nest, options: TriggerOptions, more: Partial<TriggerPorts>) {
+    this.nest = nest;
+    this.#options = options;
+    this.#more = more;
+  }
+
+  static async open(
+    options: NestOptions & {
+      readonly triggers?: TriggerOptions;
+      readonly gates?: GateKeeper;
+      readonly ports?: Partial<TriggerPorts>;
+    } = {},
+  ): Promise<TriggerNest> {
+    const nest = Nest.unloaded(options);
+    const reveal = (secret: Secret): string => secret.reveal({ env: {}, readFile: () => "" });
+    const more = { reveal, ...(options.gates ? { gates: options.gates } : {}), ...options.ports };
+    const world = new TriggerNest(nest, { zone: "UTC", ...options.triggers }, more);
+    await world.boot();
+    return world;
+  }
+
+  get clock() {
+    return this.nest.clock;
+  }
+  get store() {
+    return this.nest.store;
+  }
+  get cron() {
+    return this.triggers.cron;
+  }
+
+  async boot(): Promise<void> {
+    const { hooks } = this.#made();
+    await this.nest.boot({ hooks } satisfies Partial<AgentSystemOptions>);
+    const starting = this.triggers.start(this.nest.system);
+    await this.nest.settle();
+    await starting;
+    await this.nest.settle();
+  }
+
+  #made(): Triggers {
+    const life = { alive: true, name: `triggers${++this.#lives}` };
+    const { clock, ids, store, log } = this.nest.ports(life);
+    this.#life = life;
+    this.triggers = new Triggers({ clock, ids, store, log, ...this.#more }, this.#options);
+    return this.triggers;
+  }
+  #life = { alive: true, name: "" };
+
+  /** The process is gone; the clock goes on. */
+  crash(): void {
+    this.#life.alive = false;
+    this.nest.crash();
+  }
+
+  async restart(): Promise<void> {
+    this.crash();
+    await this.nest.retire();
+    this.nest.fate = () => "go";
+    await this.boot();
+  }
+
+  async advance(ms: number): Promise<void> {
+    await this.nest.advance(ms);
+  }
+
+  /** A long time passes at once, with everybody there. */
+  async leap(ms: number): Promise<void> {
+    this.clock.jump(ms);
+    this.triggers.wake();
+    await this.nest.settle();
+  }
+
+  /** Time passes while nobody is there. */
+  async down(ms: number): Promise<void> {
+    this.crash();
+    this.clock.jump(ms);
+    await this.restart();
+    await this.nest.settle();
+  }
+
+  hook(name: string, request: HookRequest): Promise<HookAnswer> {
+    return this.triggers.acceptHook(this.nest.system, name, request);
+  }
+
+  async slots(id: string): Promise<readonly JobSlot[]> {
+    return (await this.store.jobSlots(id, { limit: 100_000 })).toReversed();
+  }
+
+  async job(id: string): Promise<CronJob> {
+    const job = await this.store.job(id);
+    if (!job) throw new TypeError(`no job ${id}`);
+    return job;
+  }
+}
+
+/** Every due time of a schedule of fixed length is covered by exactly one row, from the first to the last. */
+export function coveredTimes(slots: readonly JobSlot[], everyMs: number): readonly number[] {
+  return slots.flatMap(({ dueAt, count }) => Array.from({ length: count }, (_, n) => dueAt + n * everyMs));
+}

@@ -1,0 +1,158 @@
+/**
+ * A call from another program as a message: checked, made a prompt, accepted. The answer 202 is given after the commit, so
+ * a caller that got it may forget the call; one that did not may repeat it under the same key (M18).
+ */
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import type { Config } from "../../../config/config-schema.ts";
+import type { Secret } from "../../../config/secret.ts";
+import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
+import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
+import { errorText, RookeryError } from "../../../core/errors.ts";
+import { messageId } from "../../../core/ids.ts";
+import { messageText } from "../../../core/message/message-text.ts";
+import type { Ports } from "../../../core/ports/ports.ts";
+import type { Posting } from "../../agents/message-ingress.ts";
+import type { AcceptResult } from "../../inbox/accept.ts";
+import { type Belonging, mainAddress, mainKeyOf } from "../cron/job-message.ts";
+import { fillTemplate } from "./fill-template.ts";
+
+export interface HookPorts extends Pick<Ports, "store" | "log"> {
+  post(posting: Posting): Promise<AcceptResult>;
+  /** Looks a secret up at the moment of use. Absent: no secret can be known, so nobody is let in. */
+  reveal?(secret: Secret): string;
+}
+
+export interface HookRequest {
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** As it came over the wire: a signature is over these bytes. */
+  readonly body: string;
+}
+
+export interface HookAnswer {
+  readonly status: 202 | 400 | 401 | 404 | 413 | 422 | 503;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export const MAX_HOOK_BODY = 256 * 1024;
+const MAX_PROMPT = 32_000;
+const MAX_KEY = 200;
+
+type Hook = Config["hooks"][string];
+
+const answer = (status: HookAnswer["status"], error: string): HookAnswer => ({ status, body: { error } });
+
+export async function acceptHook(
+  ports: HookPorts,
+  hooks: Config["hooks"],
+  name: string,
+  request: HookRequest,
+  options: { readonly mainKey?: string } = {},
+): Promise<HookAnswer> {
+  const hook = Object.hasOwn(hooks, name) ? hooks[name] : undefined;
+  if (!hook) return answer(404, `There is no hook ${name}.`);
+  if (Buffer.byteLength(request.body) > MAX_HOOK_BODY) return answer(413, `A body has at most ${MAX_HOOK_BODY} bytes.`);
+  try {
+    if (!isAllowed(ports, hook, request)) return answer(401, "The token or the signature is not right.");
+    const key = keyOf(hook, request);
+    if (key !== undefined && key.length > MAX_KEY) return answer(400, `A key has at most ${MAX_KEY} characters.`);
+    return await take(ports, hook, name, request, key, options.mainKey);
+  } catch (error) {
+    ports.log.warn("a hook could not be taken", { hook: name, error: errorText(error) });
+    return answer(503, error instanceof RookeryError && !error.retryable ? error.message : "Try again later.");
+  }
+}
+
+async function take(
+  { store, post }: HookPorts,
+  hook: Hook,
+  name: string,
+  request: HookRequest,
+  key: string | undefined,
+  mainKey: string | undefined,
+): Promise<HookAnswer> {
+  const text = promptOf(hook, name, request.body);
+  const profile = hook.profile ?? DEFAULT_PROFILE;
+  const main: Belonging = { agentId: profile };
+  const wishes = {
+    ...(hook.model === undefined ? {} : { model: hook.model }),
+    ...(hook.thinking === undefined ? {} : { thinking: hook.thinking }),
+    ...(hook.timeoutSeconds === undefined ? {} : { timeoutSeconds: hook.timeoutSeconds }),
+  };
+  const accepted = await post({
+    to:
+      hook.target === "main"
+        ? mainAddress(main, mainKey)
+        : { descriptor: { type: "cron", id: `hook:${name}`, name }, profile },
+    body: {
+      kind: "trigger",
+      text,
+      trigger: { type: "webhook", id: name, ...(key === undefined ? {} : { slot: key }) },
+      ...(Object.keys(wishes).length > 0 ? { wishes } : {}),
+    },
+    delivery: await deliveryOf(store, hook, main, mainKey),
+    ...(key === undefined ? {} : { key: `hook:${name}:${key}` }),
+  });
+  if (accepted.status === "stale") return answer(400, "This call is too old.");
+  const { agentId, seq, duplicate } = accepted;
+  if (duplicate) {
+    const before = await store.message(agentId, seq);
+    if (before && messageText(before.body) !== text) return answer(422, "The same key was used for another body.");
+  }
+  return { status: 202, body: { ok: true, messageId: messageId(agentId, seq), duplicate } };
+}
+
+function promptOf(hook: Hook, name: string, raw: string): string {
+  const body = parsed(raw);
+  const filled = hook.prompt === undefined ? `{{body}}` : hook.prompt;
+  const text = `[webhook:${name}] ${fillTemplate(filled, { body, name })}`;
+  return text.length <= MAX_PROMPT ? text : `${text.slice(0, MAX_PROMPT)}…`;
+}
+
+function parsed(raw: string): unknown {
+  try {
+    return JSON.parse(raw);
+  } catch {
+    return raw;
+  }
+}
+
+function keyOf(hook: Hook, { headers }: HookRequest): string | undefined {
+  const value = headers[(hook.idempotencyHeader ?? "idempotency-key").toLowerCase()]?.trim();
+  return value === "" ? undefined : value;
+}
+
+async function deliveryOf(
+  store: Ports["store"],
+  hook: Hook,
+  main: Belonging,
+  mainKey: string | undefined,
+): Promise<DeliveryContext | undefined> {
+  const { deliver, target } = hook;
+  if (deliver === undefined && target !== "main") return undefined;
+  if (deliver === undefined || deliver === "last")
+    return (await store.agentByKey(mainKeyOf(main, mainKey)))?.state.deliveryContext;
+  const at = deliver.indexOf(":");
+  return at > 0 ? { channel: deliver.slice(0, at), to: deliver.slice(at + 1) } : undefined;
+}
+
+/** Whatever the hook names must be right: a token, a signature, or both. */
+function isAllowed({ reveal }: HookPorts, { token, hmac }: Hook, { headers, body }: HookRequest): boolean {
+  if (!reveal || (!token && !hmac)) return false;
+  if (token) {
+    const given = /^bearer\s+(.+)$/iu.exec(headers.authorization ?? "")?.[1] ?? "";
+    if (!sameText(given.trim(), reveal(token))) return false;
+  }
+  if (!hmac) return true;
+  const given = (headers[hmac.header.toLowerCase()] ?? "").trim();
+  const prefix = hmac.prefix ?? "";
+  if (!given.startsWith(prefix)) return false;
+  const right = createHmac(hmac.algorithm, reveal(hmac.secret)).update(body).digest("hex");
+  return sameText(given.slice(prefix.length).toLowerCase(), right);
+}
+
+/** Takes as long whether much or little of it is right. */
+function sameText(a: string, b: string): boolean {
+  const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(a), digest(b));
+}

@@ -1,9 +1,0 @@
-/** What the file tools are made with: where each agent may reach, and the disk it reaches. */
-import type { AgentRecord } from "../../core/agent.ts";
-import type { Places } from "./allowed-path.ts";
-import type { Disk } from "./disk.ts";
-
-export interface FileToolWorld {
-  readonly disk: Disk;
-  placesOf(agent: AgentRecord): Places | Promise<Places>;
-}

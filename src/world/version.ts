@@ -1,8 +1,0 @@
-/** The version of this program, from its package. */
-import { readFileSync } from "node:fs";
-
-export function readVersion(): string {
-  // The package file stands two folders above both src/world and dist/world.
-  const file = new URL("../../package.json", import.meta.url);
-  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
-}
