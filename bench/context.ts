@@ -9,7 +9,7 @@ import { type Entry, entryLine } from "../src/core/history/entry.ts";
 import type { AgentId, EntryId } from "../src/core/ids.ts";
 import type { Store } from "../src/core/store/store.ts";
 import { buildHistoryContext } from "../src/engine/context/context.ts";
-import { type Bare, chain } from "../src/engine/context/entries.ts";
+import { chain, type EntryDraft } from "../src/engine/context/entries.ts";
 import { seedAgent } from "../src/engine/context/seed-agent.ts";
 import type { Bench } from "./report.ts";
 import { median } from "./statistics.ts";
@@ -78,13 +78,13 @@ async function make(entries: number, isCompacted: boolean): Promise<Made> {
   const ids = systemIds();
   const store = openMemoryStore();
   const seed = seedAgent(ids, { type: "user", connector: "bench", userId: "u", channelId: "u" }, 1);
-  const talk = Array.from({ length: entries }, (_, n): Bare => {
+  const talk = Array.from({ length: entries }, (_, n): EntryDraft => {
     const text = `entry ${n} ${"word ".repeat(40)}`;
     return { type: "message", role: n % 2 ? "assistant" : "user", content: [{ type: "text", text }], timestamp: n };
   });
   const made = chain(ids, { nextPos: seed.lines.length, leaf: seed.leaf }, talk);
   const first = made.entries.at(-KEPT) as Entry;
-  const compaction: Bare = {
+  const compaction: EntryDraft = {
     ...{ type: "compaction", summary: "word ".repeat(200), firstKeptEntryId: first.id as EntryId, tokensBefore: 9 },
     ...{ timestamp: entries, details: { kind: "summary", reason: "critical", tokensAfter: 5 } },
   };

@@ -81,7 +81,7 @@ async function microsecondsPerTurn(waiting: number): Promise<number> {
   const options = {
     nodeName: "bench",
     queue: { ...config.queue, cap: 100_000 },
-    voice: () => ({ model: "s", system: "" }),
+    resolveModel: () => ({ model: "s", system: "" }),
   };
   const idle = new AgentSystem(ports, options);
   await idle.load();

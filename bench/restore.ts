@@ -141,7 +141,7 @@ async function firstTurn(home: string, id: AgentId): Promise<number> {
       tools: { list: () => [], find: () => undefined },
       files: { write: async (name) => name, read: async () => undefined },
     },
-    { nodeName: "bench", voice: () => ({ model: "bench", system: "" }) },
+    { nodeName: "bench", resolveModel: () => ({ model: "bench", system: "" }) },
   );
   const begun = performance.now();
   await system.load();

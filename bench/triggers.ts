@@ -146,7 +146,7 @@ async function costsWith(count: number, measureIdle: boolean): Promise<Costs> {
     const system = new AgentSystem(ports, {
       nodeName: "bench",
       hooks: triggers.hooks,
-      voice: () => ({ model: "b", system: "" }),
+      resolveModel: () => ({ model: "b", system: "" }),
     });
     await system.load();
     await system.start();

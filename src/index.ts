@@ -3,10 +3,10 @@
 export { createSessionsSpawnTool, SessionsSpawnToolSchema } from "./adapters/tools/subagents/spawn-tools.ts";
 export { type Config, configDefaults } from "./config/config-schema.ts";
 export { createHome } from "./config/create-home.ts";
-export { type LoadedConfig, loadConfig, secretWorld } from "./config/load-config.ts";
+export { type LoadedConfig, loadConfig, secretDeps } from "./config/load-config.ts";
 export { type ConfigNote, parseConfig } from "./config/parse-config.ts";
 export { type HomePaths, homePaths, resolveHome } from "./config/paths.ts";
-export { Secret, type SecretSource, type SecretWorld } from "./config/secret.ts";
+export { Secret, type SecretDeps, type SecretSource } from "./config/secret.ts";
 export { type AddressConfig, type Addressed, addressFor, type Conversation } from "./core/agent/address.ts";
 export { type AgentRecord, type AgentSeed, DEFAULT_PROFILE, type StopMark } from "./core/agent/agent.ts";
 export type { AgentTree, TreeNode, TreeOptions } from "./core/agent/agent-tree.ts";
@@ -229,7 +229,7 @@ export {
 export { transcriptFileName, writeTranscript } from "./engine/context/transcript/write-transcript.ts";
 export { parseQueueDirective } from "./engine/inbox/queue-directive.ts";
 export { normalizeQueueDropPolicy, normalizeQueueMode, resolveQueueSettings } from "./engine/inbox/queue-settings.ts";
-export { handIn } from "./engine/inbox/submit-text.ts";
+export { submitText } from "./engine/inbox/submit-text.ts";
 export {
   initSubagentRegistry,
   listSubagentRunsForRequester,

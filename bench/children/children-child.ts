@@ -111,7 +111,7 @@ const system: AgentSystem = new AgentSystem(
     queue: config.queue,
     lanes: { main: 32, subagent: children, cron: 4, nested: 16 },
     subagents: { maxChildren: children },
-    voice: () => ({ model: "scripted", system: "You are measured." }),
+    resolveModel: () => ({ model: "scripted", system: "You are measured." }),
   },
 );
 const ends: number[] = [];

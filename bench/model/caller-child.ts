@@ -137,7 +137,7 @@ async function throughEngine(): Promise<Turn> {
       nodeName: "bench",
       // As many calls at once as the port alone makes.
       lanes: { ...DEFAULT_LANES, main: PEOPLE },
-      voice: (agent) => ({ ...models.choose(agent), system: SYSTEM }),
+      resolveModel: (agent) => ({ ...models.choose(agent), system: SYSTEM }),
     },
   );
   await system.load();

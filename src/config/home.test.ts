@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ConfigError } from "../core/errors.ts";
 import { createHome } from "./create-home.ts";
-import { inspectConfig, loadConfig, secretWorld } from "./load-config.ts";
+import { inspectConfig, loadConfig, secretDeps } from "./load-config.ts";
 import { homeDirectories, homePaths, resolveHome, resolvePath } from "./paths.ts";
 import { Secret } from "./secret.ts";
 
@@ -81,7 +81,7 @@ describe("a home on disk", () => {
 
   it("reads the files of secrets beside the configuration", () => {
     writeFileSync(join(root, "key"), "from a file\n");
-    expect(new Secret({ file: "key" }).reveal(secretWorld(root, {}))).toBe("from a file");
-    expect(() => new Secret({ file: "none" }).reveal(secretWorld(root, {}))).toThrow(ConfigError);
+    expect(new Secret({ file: "key" }).reveal(secretDeps(root, {}))).toBe("from a file");
+    expect(() => new Secret({ file: "none" }).reveal(secretDeps(root, {}))).toThrow(ConfigError);
   });
 });

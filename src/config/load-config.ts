@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { ConfigError } from "../core/errors.ts";
 import { type CheckedConfig, checkConfig, type Environment, type ParsedConfig, parseConfig } from "./parse-config.ts";
 import { type HomePaths, resolvePath } from "./paths.ts";
-import type { SecretWorld } from "./secret.ts";
+import type { SecretDeps } from "./secret.ts";
 
 export interface LoadedConfig extends ParsedConfig {
   readonly file: string;
@@ -29,7 +29,7 @@ export async function inspectConfig(
 }
 
 /** What secrets are revealed with: the environment, and files with paths as the configuration writes them. */
-export const secretWorld = (home: string, env: Environment): SecretWorld => ({
+export const secretDeps = (home: string, env: Environment): SecretDeps => ({
   env,
   readFile: (path) => readFileSync(resolvePath(path, home), "utf8"),
 });

@@ -1,10 +1,10 @@
 import { format, inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { ConfigError } from "../core/errors.ts";
-import { Secret, type SecretWorld, secretSchema } from "./secret.ts";
+import { Secret, type SecretDeps, secretSchema } from "./secret.ts";
 
 const VALUE = "sk-very-secret";
-const world: SecretWorld = {
+const world: SecretDeps = {
   env: { KEY: VALUE, EMPTY: "" },
   readFile: (path) => {
     if (path === "/keys/one") return `${VALUE}\n`;

@@ -10,7 +10,7 @@ import { ConfigError } from "../core/errors.ts";
 export type SecretSource = { readonly env: string } | { readonly file: string } | { readonly value: string };
 
 /** What revealing needs of the world. `readFile` throws what the file system throws. */
-export interface SecretWorld {
+export interface SecretDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Gets the path as written in the configuration; whoever implements it resolves `~` and relative paths. */
   readFile(path: string): string;
@@ -26,8 +26,8 @@ export class Secret {
   }
 
   /** The value, without the line end a file has. Throws a `ConfigError` where it is not to be had or is empty. */
-  reveal(world: SecretWorld): string {
-    const value = read(this.#source, world);
+  reveal(deps: SecretDeps): string {
+    const value = read(this.#source, deps);
     if (value !== "") return value;
     throw new ConfigError(`A secret is missing: ${this.describe()} is not set or is empty.`, {
       hint: "Set it, or change the reference in the configuration.",
@@ -58,11 +58,11 @@ export class Secret {
   }
 }
 
-function read(source: SecretSource, world: SecretWorld): string {
+function read(source: SecretSource, deps: SecretDeps): string {
   if ("value" in source) return source.value;
-  if ("env" in source) return world.env[source.env] ?? "";
+  if ("env" in source) return deps.env[source.env] ?? "";
   try {
-    return world.readFile(source.file).replace(/\r?\n$/, "");
+    return deps.readFile(source.file).replace(/\r?\n$/, "");
   } catch (cause) {
     throw new ConfigError(`A secret is missing: the file ${source.file} cannot be read.`, {
       cause,

@@ -140,7 +140,7 @@ export class AbortedError extends RookeryError {
 }
 
 /** The program stops; what was under way is put aside as it is and goes on after the restart. */
-export class SetAsideError extends RookeryError {
+export class SuspendedError extends RookeryError {
   readonly code = "set_aside";
   readonly retryable = true;
 }

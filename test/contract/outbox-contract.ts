@@ -53,11 +53,11 @@ export function outboxContract(open: Opener): void {
         const [said] = await world.done([add(one)], a.owner);
         return said?.op === "delivery.add" ? said.next : undefined;
       };
-      const elsewhere = { target: { channel: "test", to: "somebody else" } };
+      const otherTarget = { target: { channel: "test", to: "somebody else" } };
       // A store need not say it; what it says must be true.
       expect([undefined, "d1"]).toContain(await next(delivery(a.id, "d1")));
       expect(await next(delivery(a.id, "d2"))).toBeUndefined();
-      expect([undefined, "e1"]).toContain(await next(delivery(a.id, "e1", elsewhere)));
+      expect([undefined, "e1"]).toContain(await next(delivery(a.id, "e1", otherTarget)));
       await world.done([move("d1", "pending", 0, "sending")]);
       await world.done([move("d2", "pending", 0, "failed")]);
       expect(await next(delivery(a.id, "d3"))).toBeUndefined();

@@ -4,7 +4,7 @@
  */
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { isPlain, plainWire } from "../../src/adapters/store/postgres/batchable.ts";
+import { isBatchable, plainWire } from "../../src/adapters/store/postgres/batchable.ts";
 import { locksOfGroup } from "../../src/adapters/store/postgres/locks.ts";
 import { openPostgresStore, type PostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
 import { applyFunctions } from "../../src/adapters/store/postgres/sql-text.ts";
@@ -46,12 +46,16 @@ async function connection(): Promise<pg.Client> {
 }
 
 /** Applies a group inside whatever transaction the connection is in. `alone` never raises for a refused change. */
-async function apply(client: pg.Client, changes: readonly Change[], plain = changes.every(isPlain)): Promise<unknown> {
-  const { applyChanges, applyPlain } = applyFunctions();
+async function apply(
+  client: pg.Client,
+  changes: readonly Change[],
+  plain = changes.every(isBatchable),
+): Promise<unknown> {
+  const { applyChanges, applyBatch } = applyFunctions();
   if (plain) {
     const { names, agents, keys } = locksOfGroup(changes);
     const values = [plainWire(changes), names, agents, keys, false];
-    return (await client.query(`SELECT ${applyPlain}($1::jsonb, $2, $3, $4, $5) AS said`, values)).rows[0]?.said;
+    return (await client.query(`SELECT ${applyBatch}($1::jsonb, $2, $3, $4, $5) AS said`, values)).rows[0]?.said;
   }
   const wire = toWire(changes);
   const { names, agents, keys, runs, parents, stops, budgets, reservations } = wire;
@@ -256,7 +260,7 @@ test("what a turn reads does not grow with the messages that wait, the runs that
       { op: "entries.append", position: 2, lines: ["{}"], leaf },
     ];
     const ending = change(end, { ...inRun, run: { id: runId, step: 2 } });
-    expect(isPlain(ending)).toBe(true);
+    expect(isBatchable(ending)).toBe(true);
     expect(JSON.stringify(await apply(client, [ending], true))).toContain('"released":true');
     const read = await client.query(
       "SELECT sum(idx_tup_fetch + seq_tup_read)::int AS rows FROM pg_stat_xact_user_tables WHERE relname ~ '^(messages|runs|agents|deliveries)_'",

@@ -22,14 +22,14 @@ const textOf = (message: ModelMessage | undefined): string =>
 class HeldModel implements Model {
   readonly #held: (() => void)[] = [];
   readonly calls: string[] = [];
-  holding = false;
+  lease = false;
   deltas: readonly string[] = [];
 
   readonly call: Model["call"] = async ({ messages }, signal, onEvent) => {
     const asked = textOf(messages.findLast(({ role }) => role === "user"));
     this.calls.push(asked);
     for (const text of this.deltas) onEvent?.({ type: "text", delta: text });
-    if (this.holding) {
+    if (this.lease) {
       await new Promise<void>((resolve) => {
         this.#held.push(resolve);
         signal.addEventListener("abort", () => resolve(), { once: true });
@@ -97,7 +97,7 @@ const say = (text: string) => ({ kind: "user", text }) as const;
 
 /** Makes node B hold an agent with a run that waits inside its model call. */
 async function runOnB(b: RookeryNode, model: HeldModel, user: string): Promise<{ agentId: AgentId; runId: RunId }> {
-  model.holding = true;
+  model.lease = true;
   const posted = await b.agents.post({ to: { descriptor: descriptor(user) }, body: say(user) });
   if (posted.status === "stale") throw new Error("Not accepted.");
   await expect.poll(() => b.agents.liveRun(posted.agentId)?.id, { interval: 5 }).toBeDefined();
@@ -111,10 +111,10 @@ test("a run on B streams to whoever listens on A, and its result reaches who wai
   const { agentId } = await runOnB(b, theirs, "streamed");
   const heard: RunEvent[] = [];
   a.agents.events.listen((event) => heard.push(event));
-  a.elsewhere?.follow(agentId);
+  a.remoteNodes?.follow(agentId);
   const awaited = a.agents.postAndAwait({ to: { agentId }, body: say("second") }, { timeoutMs: 20_000 });
   await expect.poll(async () => (await a.ports.store.agent(agentId))?.waiting, { interval: 10 }).toBe(1);
-  theirs.holding = false;
+  theirs.lease = false;
   theirs.deltas = ["word ".repeat(1_000), "ü".repeat(3_000), "end"];
   theirs.letGo();
   const { result } = await awaited;
@@ -149,7 +149,7 @@ test("words are said from A into a run on B, and it takes them up", async () => 
   expect(await a.agents.steer("nobody" as RunId, "x")).toBe(false);
   await expect.poll(async () => (await a.ports.store.waiting(agentId, { limit: 5 })).length, { interval: 10 }).toBe(1);
   await expect.poll(() => steerable(b, agentId), { interval: 20, timeout: 5_000 }).toBe(true);
-  theirs.holding = false;
+  theirs.lease = false;
   theirs.letGo();
   expect(await a.agents.waitForRun(runId, 10_000)).toMatchObject({ status: "ended" });
   await expect
@@ -177,7 +177,7 @@ test("a node that ends hands over: what it was at goes on elsewhere within secon
   expect((await a.ports.store.agent(agentId))?.waiting).toBe(0);
 });
 
-function onceConnector(log: string[], name: string): Connector {
+function singletonConnector(log: string[], name: string): Connector {
   return {
     name: "bot",
     capabilities: { sendText: true },
@@ -195,9 +195,9 @@ function onceConnector(log: string[], name: string): Connector {
 
 test("a connector that must run once runs on one node, sends there, and moves when that node is gone", async () => {
   const log: string[] = [];
-  const a = await node(new HeldModel(), [onceConnector(log, "A")], proxy.through(url));
+  const a = await node(new HeldModel(), [singletonConnector(log, "A")], proxy.through(url));
   await expect.poll(() => log, { interval: 10 }).toEqual(["A starts"]);
-  const b = await node(new HeldModel(), [onceConnector(log, "B")]);
+  const b = await node(new HeldModel(), [singletonConnector(log, "B")]);
   // B works on the message, A sends the answer, because the bot runs there.
   await b.agents.post({
     to: { descriptor: descriptor("bot") },
@@ -211,5 +211,5 @@ test("a connector that must run once runs on one node, sends there, and moves wh
   proxy.cut();
   await expect.poll(() => log, { interval: 20, timeout: 10_000 }).toContain("B starts");
   expect(log).toContain("A stops");
-  expect(a.ports.connectors.get("bot")?.elsewhere?.()).toBe(true);
+  expect(a.ports.connectors.get("bot")?.isRemote?.()).toBe(true);
 });

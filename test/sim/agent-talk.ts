@@ -3,12 +3,12 @@
  * it says follow from the token alone, as a model's arguments do, so that a repeated call is the same call.
  */
 import { z } from "zod";
-import type { AgentsWorld } from "../../src/adapters/tools/agents/agent-tool-deps.ts";
+import type { AgentToolDeps } from "../../src/adapters/tools/agents/agent-tool-deps.ts";
 import { agentTools } from "../../src/adapters/tools/agents/agent-tools.ts";
 import { sessionKeyOf } from "../../src/core/agent/session-key.ts";
 import type { SessionKey } from "../../src/core/ids.ts";
 import type { Tool, ToolContext, ToolHost } from "../../src/core/ports/tool.ts";
-import type { Crowd, Person } from "./subject.ts";
+import type { ActorRegistry, Person } from "./subject.ts";
 import { tokenText } from "./tokens.ts";
 
 export const TALK = ["tell", "whisper", "report", "nobody", "ask", "askround", "askback", "contact", "reply"] as const;
@@ -24,7 +24,7 @@ export const firstToken = (token: string): string => `t${/^t(?:[1-9]0000)*([1-9]
 export function spokenTo(
   talk: Talk,
   token: string,
-  { people, clerks, speakerOf }: Pick<Crowd, "people" | "clerks" | "speakerOf">,
+  { people, clerks, speakerOf }: Pick<ActorRegistry, "people" | "clerks" | "speakerOf">,
 ): Person | { readonly clerk: string } | undefined {
   if (talk === "askback" || talk === "reply") return speakerOf(firstToken(token));
   const clerk = clerks[Number(firstToken(token).slice(1)) % (2 * clerks.length)];
@@ -40,7 +40,7 @@ const ASK_SECONDS = 8;
 export const SWARM = "desk";
 
 /** The tools of a host, and those by which agents talk. */
-export function withTalk(host: ToolHost, world: AgentsWorld, crowd: Crowd): ToolHost {
+export function withTalk(host: ToolHost, world: AgentToolDeps, crowd: ActorRegistry): ToolHost {
   const real = new Map(agentTools(world).map((tool) => [tool.name, tool]));
   const keyOf = (talk: Talk, token: string): SessionKey => {
     const whom = spokenTo(talk, token, crowd);

@@ -76,11 +76,11 @@ export function makeChannel(world: ChannelWorld, name: string, sendingClass: Sen
   const refusedIds = new Set<string>();
   let receivers: Receiver[] = [];
 
-  function handIn(item: Inbound): void {
+  function submitText(item: Inbound): void {
     receivers = receivers.filter(({ process }) => process.state !== "dead");
     const up = receivers.filter(({ process }) => process.state === "up");
     scheduler.after(random.int(1_500, 4_000), () => {
-      if (item.acknowledgedAt === undefined) handIn(item);
+      if (item.acknowledgedAt === undefined) submitText(item);
     });
     if (up.length === 0) return;
     item.handedAt ??= scheduler.time;
@@ -114,7 +114,7 @@ export function makeChannel(world: ChannelWorld, name: string, sendingClass: Sen
     if (item.acknowledgedAt !== undefined) return;
     item.acknowledgedAt = scheduler.time;
     log.write(name, `${item.message.messageId} is acknowledged`);
-    if (random.chance(faults.channel.redeliver)) scheduler.after(random.int(10, 6_000), () => handIn(item));
+    if (random.chance(faults.channel.redeliver)) scheduler.after(random.int(10, 6_000), () => submitText(item));
   }
 
   /** What becomes of a send: whether it is let through to be shown, and what its sender is told. */
@@ -173,7 +173,7 @@ export function makeChannel(world: ChannelWorld, name: string, sendingClass: Sen
         handed: 0,
       };
       inbound.push(item);
-      scheduler.after(random.chance(0.1) ? random.int(0, 400) : random.int(0, 30), () => handIn(item));
+      scheduler.after(random.chance(0.1) ? random.int(0, 400) : random.int(0, 30), () => submitText(item));
     },
     connector(process) {
       const connector: Connector = {

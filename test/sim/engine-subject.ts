@@ -1,6 +1,6 @@
 /** The real engine as the subject of the simulated world. */
 
-import { agentsWorldOf } from "../../src/app/node/agent-tool-deps.ts";
+import { agentToolDepsOf } from "../../src/app/node/agent-tool-deps.ts";
 import { subagentTools } from "../../src/app/node/subagent-tools.ts";
 import { configDefaults } from "../../src/config/config-schema.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
@@ -50,7 +50,7 @@ export const engine: SubjectUnderTest = {
   ],
   async start(ports, node) {
     const { name, leaseMs, alone, restore, queue, lanes, subagents, crowd, budgets, model, context, reset } = node;
-    const world = agentsWorldOf({ ...ports, config: CONFIG, system: () => system });
+    const world = agentToolDepsOf({ ...ports, config: CONFIG, system: () => system });
     const tools = withChildren(
       withTalk(ports.tools, world, crowd),
       subagentTools(() => system, ports),
@@ -70,7 +70,7 @@ export const engine: SubjectUnderTest = {
         runs: { timeoutMs: 30_000 },
         ...(budgets ? { budgets: { limitsFor: () => budgets, dayOf: () => "today" } } : {}),
         ...(triggers ? { hooks: triggers.hooks } : {}),
-        voice: () => ({ ...(model ?? { model: "scripted" }), system: "You are simulated." }),
+        resolveModel: () => ({ ...(model ?? { model: "scripted" }), system: "You are simulated." }),
       },
     );
     await system.load();

@@ -12,7 +12,7 @@ import type { Random } from "./random.ts";
 import { seededIds } from "./seeded-ids.ts";
 import { afterwards, type ServerBackend } from "./sim-store.ts";
 
-export interface HouseWorld {
+export interface OperatorDeps {
   readonly backend: ServerBackend;
   readonly log: EventLog;
   readonly random: Random;
@@ -20,7 +20,7 @@ export interface HouseWorld {
   readonly clerks: readonly string[];
 }
 
-export function makeHouse({ backend, log, random, wall, clerks }: HouseWorld) {
+export function makeOperator({ backend, log, random, wall, clerks }: OperatorDeps) {
   const ids = seededIds(random.fork("ids"), "house");
   const described = new Map<string, string[]>();
   const removed: AgentId[] = [];

@@ -3,7 +3,7 @@
  * while the server works, so that the world goes its way as on SQLite. One database per process, emptied between worlds.
  */
 import { applyGroup, outcomeOf } from "../../src/adapters/store/postgres/apply-group.ts";
-import { isPlain, PlainGroup } from "../../src/adapters/store/postgres/batchable.ts";
+import { isBatchable, PlainGroup } from "../../src/adapters/store/postgres/batchable.ts";
 import { openPostgresStore, type PostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
 import { readerOf } from "../../src/adapters/store/postgres/reader.ts";
 import { emptied } from "../postgres/emptied.ts";
@@ -76,7 +76,7 @@ export async function postgresDatabase(server: string): Promise<WorldDatabase> {
       reader: tracked,
       apply(changes) {
         const group = new PlainGroup();
-        const plain = changes.every((change) => isPlain(change) && group.takes(change));
+        const plain = changes.every((change) => isBatchable(change) && group.takes(change));
         return under.track(applyGroup(applier, changes, plain));
       },
       outcome: (id) => under.track(outcomeOf(connections, id)),

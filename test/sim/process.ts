@@ -34,18 +34,18 @@ export interface SimProcess {
   resume(): void;
 }
 
-export interface ProcessWorld {
+export interface ProcessDeps {
   readonly scheduler: Scheduler;
   readonly log: EventLog;
   /** Wall time as this node sees it. */
   wall(node: string): number;
   /** What becomes of a process here. Asked once at every point. */
-  fateAt(point: CrashPoint): "die" | "pause" | "go";
+  onCommitAt(point: CrashPoint): "die" | "pause" | "go";
   onPause(process: SimProcess): void;
   onDeath(process: SimProcess, why: string): void;
 }
 
-export function startProcess(world: ProcessWorld, node: string, life: number): SimProcess {
+export function startProcess(world: ProcessDeps, node: string, life: number): SimProcess {
   const { scheduler, log } = world;
   let state: SimProcess["state"] = "up";
   let held: (() => void)[] = [];
@@ -76,16 +76,16 @@ export function startProcess(world: ProcessWorld, node: string, life: number): S
     call<T>(kind: CallKind, site: string, outside: (answer: (outcome: Outcome<T>) => void) => void): Promise<T> {
       return new Promise((resolve, reject) => {
         if (state !== "up") return;
-        if (world.fateAt({ kind, site, moment: "before" }) === "die") return process.kill(`before ${kind} ${site}`);
+        if (world.onCommitAt({ kind, site, moment: "before" }) === "die") return process.kill(`before ${kind} ${site}`);
         const settle = (outcome: Outcome<T>): void => {
           if ("error" in outcome) reject(outcome.error);
           else resolve(outcome.value);
         };
         outside((outcome) =>
           process.enter(() => {
-            const fate = world.fateAt({ kind, site, moment: "after" });
-            if (fate === "die") return process.kill(`after ${kind} ${site}`);
-            if (fate === "go") return settle(outcome);
+            const onCommit = world.onCommitAt({ kind, site, moment: "after" });
+            if (onCommit === "die") return process.kill(`after ${kind} ${site}`);
+            if (onCommit === "go") return settle(outcome);
             process.pause(`after ${kind} ${site}`);
             process.enter(() => settle(outcome));
           }),

@@ -46,7 +46,7 @@ export interface RoutedWorld {
 
 const KEYS = { first: { a: "first-a", b: "first-b", c: "first-c" }, second: { a: "second-a", b: "second-b" } };
 /** So short that whoever waits as he is told gets his answer. */
-const LONGEST_LIMIT_MS = 1_500;
+const MAX_LIMIT_MS = 1_500;
 const PROVIDER = (id: string) =>
   `{ api: "openai-completions", baseUrl: "http://127.0.0.1:9", models: [{ id: "${id}" }] }`;
 
@@ -73,7 +73,7 @@ export function makeRoutedModel(world: RoutedWorld): {
     if (now >= (refusedFrom.get(key) ?? Number.POSITIVE_INFINITY)) return { outcome: "refused", until: 0 };
     if (now < (limitedUntil.get(key) ?? 0)) return { outcome: "limited", until: limitedUntil.get(key) ?? 0 };
     if (!faults.active || !random.chance(0.12)) return { outcome: "answered", until: 0 };
-    const until = now + random.int(100, LONGEST_LIMIT_MS);
+    const until = now + random.int(100, MAX_LIMIT_MS);
     limitedUntil.set(key, until);
     return { outcome: "limited", until };
   }
@@ -115,7 +115,7 @@ export function makeRoutedModel(world: RoutedWorld): {
 
   const routerOf = (process: SimProcess): Model =>
     new ModelRouter({
-      world: { clock: process.clock, fetch, userAgent: "sim" },
+      deps: { clock: process.clock, fetch, userAgent: "sim" },
       log: silentLog,
       providers: new Providers(models, {
         clock: process.clock,

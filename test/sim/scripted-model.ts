@@ -71,7 +71,7 @@ export const SIM_PRICE: CallPrice = {
   cost: { input: 1, output: 10, cacheRead: 0, cacheWrite: 0 },
 };
 const BYTES_PER_TOKEN = 4;
-const SHORTEST_ANSWER = 5;
+const MIN_ANSWER = 5;
 
 const NO_REPLY = "NO_REPLY";
 const STALL_MS = 10 * 60_000;
@@ -177,7 +177,7 @@ export function makeScriptedModel({ scheduler, random, log, context }: ModelWorl
       }
     }
     const longest = Math.min(SIM_PRICE.maxTokens, maxTokens ?? SIM_PRICE.maxTokens);
-    const written = random.int(SHORTEST_ANSWER, Math.max(SHORTEST_ANSWER, longest));
+    const written = random.int(MIN_ANSWER, Math.max(MIN_ANSWER, longest));
     const answering = (content: readonly Block[], stop: ModelResult["stopReason"]) => {
       const usage = usageFor(call.prompt, written);
       call.charged = chargeFor(usage);

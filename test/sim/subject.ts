@@ -32,7 +32,7 @@ export interface Person {
 }
 
 /** Who writes in this world, for agents that are told to speak to each other. */
-export interface Crowd {
+export interface ActorRegistry {
   readonly people: readonly Person[];
   /** Permanent agents, by their names. */
   readonly clerks: readonly string[];
@@ -54,7 +54,7 @@ export interface SubjectNode {
   readonly queue?: Partial<Config["queue"]>;
   readonly lanes?: LaneSizes;
   readonly subagents?: Partial<Pick<Config["subagents"], "maxDepth" | "maxChildren">>;
-  readonly crowd: Crowd;
+  readonly crowd: ActorRegistry;
   /** What may be spent, in tokens and millionths of a dollar. */
   readonly budgets?: Limits;
   /** Which model is asked. Absent: the only one there is. */

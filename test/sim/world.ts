@@ -21,7 +21,7 @@ import { fileDatabase, memoryDatabase } from "./database.ts";
 import { makeEventLog } from "./event-log.ts";
 import { type Evidence, type ListedAgent, listAgent, listAgents } from "./evidence.ts";
 import type { Faults } from "./faults.ts";
-import { makeHouse } from "./house.ts";
+import { makeOperator } from "./house.ts";
 import { makeJobs } from "./jobs.ts";
 import { postgresDatabase } from "./postgres-database.ts";
 import { type SimProcess, startProcess } from "./process.ts";
@@ -177,36 +177,39 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
   });
 
   // Nodes and their lives.
-  const fate = random.fork("nodes");
+  const onCommit = random.fork("nodes");
   const wallOffset = new Map<string, number>();
   const lives = new Map<string, { process: SimProcess; subject: Subject | undefined; life: number }>();
   let ending = false;
   let deaths = 0;
   const paused: string[] = [];
 
-  const processWorld = {
+  const processDeps = {
     scheduler,
     log,
     wall: (node: string) => WALL_START + (scenario.wallOffsetMs ?? 0) + scheduler.time + (wallOffset.get(node) ?? 0),
-    fateAt: plan.at,
+    onCommitAt: plan.at,
     onPause(process: SimProcess) {
       paused.push(process.name);
       // Short ones keep the lease, long ones outlive it and whoever waits for it.
-      const leases = fate.chance(0.35) ? 0.2 + fate.next() : 1.7 + fate.next() * 1.5;
+      const leases = onCommit.chance(0.35) ? 0.2 + onCommit.next() : 1.7 + onCommit.next() * 1.5;
       scheduler.after(Math.round(LEASE_MS * leases), () => process.resume());
     },
     onDeath({ node }: SimProcess, why: string) {
       if (why !== PEACE) deaths += 1;
       if (ending) return;
-      const quick = !faults.active || fate.chance(0.7);
-      scheduler.after(quick ? fate.int(150, 1_500) : fate.int(3_000, 12_000), () => void startNode(node, false));
+      const quick = !faults.active || onCommit.chance(0.7);
+      scheduler.after(
+        quick ? onCommit.int(150, 1_500) : onCommit.int(3_000, 12_000),
+        () => void startNode(node, false),
+      );
     },
   };
 
   async function startNode(node: string, first: boolean): Promise<void> {
     const life = (lives.get(node)?.life ?? 0) + 1;
     const duringFaults = faults.active;
-    const process = startProcess(processWorld, node, life);
+    const process = startProcess(processDeps, node, life);
     lives.set(node, { process, subject: undefined, life });
     if (!first) plan.onRestart();
     log.write(process.name, "starts");
@@ -262,36 +265,36 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
 
   // What people write, and what goes wrong, laid out over time.
   for (const item of workload.items) scheduler.after(item.at, () => enterWork(item));
-  const faultsEnd = workload.endsAt + fate.int(0, 3_000);
-  const someTime = (): number => fate.int(500, faultsEnd);
+  const faultsEnd = workload.endsAt + onCommit.int(0, 3_000);
+  const someTime = (): number => onCommit.int(500, faultsEnd);
   const times = (range: readonly [number, number], what: () => void): void => {
-    for (let n = fate.int(...range); n > 0; n--) scheduler.after(someTime(), () => faults.active && what());
+    for (let n = onCommit.int(...range); n > 0; n--) scheduler.after(someTime(), () => faults.active && what());
   };
   times(scenario.pauses, plan.armPause);
   times(scenario.outages, () => {
     faults.outage = true;
     log.write("store", "is away");
-    scheduler.after(fate.int(300, 8_000), () => {
+    scheduler.after(onCommit.int(300, 8_000), () => {
       faults.outage = false;
     });
   });
   times(scenario.fullDisks, () => {
     faults.diskFull = true;
     log.write("store", "is full");
-    scheduler.after(fate.int(300, 5_000), () => {
+    scheduler.after(onCommit.int(300, 5_000), () => {
       faults.diskFull = false;
     });
   });
   times(scenario.clockJumps, () => {
-    const ms = fate.int(1_000, 2 * MAX_SKEW_MS) * (fate.chance(0.5) ? 1 : -1);
-    const whose = fate.chance(0.5) ? names : [fate.pick(names)];
+    const ms = onCommit.int(1_000, 2 * MAX_SKEW_MS) * (onCommit.chance(0.5) ? 1 : -1);
+    const whose = onCommit.chance(0.5) ? names : [onCommit.pick(names)];
     for (const node of whose) {
       const skew = (wallOffset.get(node) ?? 0) + ms;
       wallOffset.set(node, Math.max(-MAX_SKEW_MS, Math.min(MAX_SKEW_MS, skew)));
     }
     log.write("clock", `of ${whose.join(" ")} jumps by ${ms}`);
   });
-  times(scenario.drains, () => drain(fate.pick(names)));
+  times(scenario.drains, () => drain(onCommit.pick(names)));
   const aborts = makeAborts({
     random: random.fork("aborts"),
     log,
@@ -329,7 +332,7 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
       ({ descriptor }) => descriptor.type === "user" && descriptor.connector === channel && descriptor.userId === user,
     );
     if (!agent) return void scheduler.after(500, () => void postSystem(item));
-    const at = processWorld.wall("a");
+    const at = processDeps.wall("a");
     const body = { kind: "system", text: tokenText(item.token), silent: item.silent } as const;
     const change: Change = {
       id: `world-${item.token}` as ChangeId,
@@ -348,7 +351,7 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
       ({ descriptor }) => descriptor.type === "user" && descriptor.connector === channel && descriptor.userId === user,
     );
     if (!parent) return void scheduler.after(500, () => void postChild(item));
-    const at = processWorld.wall("a");
+    const at = processDeps.wall("a");
     const descriptor = { type: "subagent", id: item.token, parentAgentId: parent.id, name: item.token } as const;
     const seed = seedAgent(seededIds(random.fork(`child/${item.token}`), item.token), descriptor, at);
     const body = { kind: "system", text: [tokenText(item.token), ...item.directives].join(" ") } as const;
@@ -366,7 +369,7 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     log.write("world", `starts a child for ${item.token}`);
   }
   // Whoever runs the place: publishes the swarm, makes the permanent agents, tells them otherwise about themselves.
-  const house = makeHouse({ backend, log, random: random.fork("house"), wall: () => processWorld.wall("a"), clerks });
+  const house = makeOperator({ backend, log, random: random.fork("house"), wall: () => processDeps.wall("a"), clerks });
   times(scenario.clerks?.describes ?? [0, 0], house.describe);
   times(scenario.clerks?.removals ?? [0, 0], house.remove);
 

@@ -6,7 +6,7 @@ import { inCatalogue } from "./catalogue.ts";
 import { manualClock } from "./manual-clock.test-kit.ts";
 import { callCompletions } from "./openai-completions/completions-call.ts";
 import { callPiAi } from "./pi-ai/pi-ai-call.ts";
-import type { CallWorld, ProviderApi, ProviderCall, ProviderResult } from "./provider-call.ts";
+import type { CallDeps, ProviderApi, ProviderCall, ProviderResult } from "./provider-call.ts";
 import type { ProviderModel } from "./provider-model.ts";
 import { type Protocol, type Script, startWire, type Turn, type WireServer } from "./wire.test-kit.ts";
 
@@ -72,7 +72,7 @@ async function ask(
   api: ProviderApi,
   model: ProviderModel,
   request: ModelRequest = requestOf(),
-  extra: Partial<ProviderCall> & { world?: Partial<CallWorld> } = {},
+  extra: Partial<ProviderCall> & { world?: Partial<CallDeps> } = {},
 ): Promise<Asked> {
   const events: ModelEvent[] = [];
   const { world, ...more } = extra;

@@ -20,7 +20,7 @@ async function sentFor(protocol: Protocol, maxTokens: number | undefined, thinki
   const { config } = parseConfig({ text, file: "rookery.json5", env: {} });
   const secrets = { env: {}, readFile: () => "" };
   const router = new ModelRouter({
-    world: { clock: systemClock, fetch, userAgent: "rookery/test" },
+    deps: { clock: systemClock, fetch, userAgent: "rookery/test" },
     log: silentLog,
     providers: new Providers(config.models, { clock: systemClock, secrets, storedKeys: () => ({}) }),
     apiFor,

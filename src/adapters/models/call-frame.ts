@@ -7,7 +7,7 @@ import type { ModelError, ModelEvent } from "../../core/ports/model.ts";
 import { classifyFailure } from "./classify-error.ts";
 import { Exchange, Silence } from "./exchange.ts";
 import { cutSilently } from "./overflow.ts";
-import type { CallWorld, ProviderCall, ProviderResult } from "./provider-call.ts";
+import type { CallDeps, ProviderCall, ProviderResult } from "./provider-call.ts";
 import type { ProviderError } from "./provider-error.ts";
 import { scrub } from "./scrub.ts";
 
@@ -41,7 +41,7 @@ export interface Frame {
 /** The inside of a call. Fills the draft; gives what the provider was heard to say where it failed, throws where it broke. */
 export type CallBody = (frame: Frame) => Promise<Told | undefined>;
 
-export async function frameCall(world: CallWorld, call: ProviderCall, body: CallBody): Promise<ProviderResult> {
+export async function frameCall(deps: CallDeps, call: ProviderCall, body: CallBody): Promise<ProviderResult> {
   const draft: Draft = { look: () => ({ content: [], stopReason: "stop" }) };
   if (call.signal.aborted) return resultOf(call, draft, ABORTED);
   const ending = new AbortController();
@@ -54,8 +54,8 @@ export async function frameCall(world: CallWorld, call: ProviderCall, body: Call
   };
   const onAbort = (): void => end("aborted");
   call.signal.addEventListener("abort", onAbort, { once: true });
-  const silence = new Silence(world.clock, call.stallMs, () => end("silence"));
-  const exchange = new Exchange(world, silence, call.key === undefined);
+  const silence = new Silence(deps.clock, call.stallMs, () => end("silence"));
+  const exchange = new Exchange(deps, silence, call.key === undefined);
   let open = true;
   const say = (event: ModelEvent): void => {
     if (open) call.onEvent(event);

@@ -2,7 +2,7 @@
 import type { Config } from "../../config/config-schema.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { type ContextLimits, DEFAULT_CONTEXT_WINDOW } from "../../core/history/compaction-settings.ts";
-import type { RunWishes } from "../../core/message/run-overrides.ts";
+import type { RunOverrides } from "../../core/message/run-overrides.ts";
 import { AUTO } from "./choose-model.ts";
 import type { OpenModels } from "./open-models.ts";
 
@@ -14,7 +14,7 @@ type Models = Pick<OpenModels, "choose" | "detect"> & {
 export function contextLimitsOf(config: Pick<Config, "compaction">, models: Models) {
   let known = new Map<string, ContextLimits>();
   let [compaction, providers] = [config.compaction, models.providers];
-  return async (agent: AgentRecord, wishes?: RunWishes): Promise<ContextLimits> => {
+  return async (agent: AgentRecord, wishes?: RunOverrides): Promise<ContextLimits> => {
     if (compaction !== config.compaction || providers !== models.providers) {
       known = new Map();
       [compaction, providers] = [config.compaction, models.providers];

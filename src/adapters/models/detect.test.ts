@@ -2,14 +2,14 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "../system/system-clock.ts";
-import { type DetectWorld, detectModel, detectServers, listensOn } from "./detect.ts";
+import { type DetectDeps, detectModel, detectServers, listensOn } from "./detect.ts";
 import { manualClock } from "./manual-clock.test-kit.ts";
 
 /** Answers by the port of the address that is asked; anything else is a refused connection. */
 function machine(
   ports: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
-  env: DetectWorld["env"] = {},
-): DetectWorld & { asked: string[] } {
+  env: DetectDeps["env"] = {},
+): DetectDeps & { asked: string[] } {
   const asked: string[] = [];
   return {
     asked,
@@ -79,7 +79,7 @@ describe("looking for a model", () => {
   it("does not wait for a server that does not answer", async () => {
     const clock = manualClock();
     const asked = Promise.withResolvers<void>();
-    const world: DetectWorld = {
+    const world: DetectDeps = {
       ...machine({ 11434: {} }),
       clock,
       fetch: (_, init) =>

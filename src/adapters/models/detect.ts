@@ -21,7 +21,7 @@ export interface DetectedServer {
   readonly contextWindow?: number;
 }
 
-export interface DetectWorld {
+export interface DetectDeps {
   readonly clock: Clock;
   readonly fetch: typeof fetch;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -33,14 +33,14 @@ export interface DetectWorld {
 
 const TIMEOUT_MS = 400;
 
-export async function detectModel(world: DetectWorld): Promise<Detected> {
+export async function detectModel(deps: DetectDeps): Promise<Detected> {
   for (const [provider, { env, model }] of Object.entries(KNOWN_PROVIDERS)) {
     if (model === undefined) continue;
-    const variable = env.find((name) => world.env[name]);
+    const variable = env.find((name) => deps.env[name]);
     if (variable) return { model: `${provider}/${model}`, why: `the environment variable ${variable} is set` };
-    if (world.hasKey?.(provider)) return { model: `${provider}/${model}`, why: `a key was set with \`rookery auth\`` };
+    if (deps.hasKey?.(provider)) return { model: `${provider}/${model}`, why: `a key was set with \`rookery auth\`` };
   }
-  const [server] = await detectServers(world);
+  const [server] = await detectServers(deps);
   const id = server?.models[0];
   if (server && id) {
     return {
@@ -55,23 +55,23 @@ export async function detectModel(world: DetectWorld): Promise<Detected> {
 const TITLES: Readonly<Record<string, string>> = { ollama: "Ollama", lmstudio: "LM Studio", llamacpp: "llama.cpp" };
 
 /** All servers that answer, in the order they are preferred. They are asked at the same time and must be quick. */
-export async function detectServers(world: DetectWorld): Promise<readonly DetectedServer[]> {
-  const found = await Promise.all(Object.keys(TITLES).map((provider) => probe(world, provider)));
+export async function detectServers(deps: DetectDeps): Promise<readonly DetectedServer[]> {
+  const found = await Promise.all(Object.keys(TITLES).map((provider) => probe(deps, provider)));
   return found.filter((server) => server !== undefined);
 }
 
-async function probe(world: DetectWorld, provider: string): Promise<DetectedServer | undefined> {
+async function probe(deps: DetectDeps, provider: string): Promise<DetectedServer | undefined> {
   const baseUrl = KNOWN_PROVIDERS[provider]?.baseUrl ?? "";
   const late = new AbortController();
   const done = new AbortController();
-  void sleep(world.clock, TIMEOUT_MS, done.signal).then((how) => how === "slept" && late.abort());
+  void sleep(deps.clock, TIMEOUT_MS, done.signal).then((how) => how === "slept" && late.abort());
   try {
     const { hostname, port } = new URL(baseUrl);
-    if (!(await world.listens(hostname, Number(port), late.signal))) return undefined;
-    const listed = await getJson(world, `${baseUrl}/models`, late.signal);
+    if (!(await deps.listens(hostname, Number(port), late.signal))) return undefined;
+    const listed = await getJson(deps, `${baseUrl}/models`, late.signal);
     const models = modelIds(listed, provider);
     if (models.length === 0) return undefined;
-    const contextWindow = await windowOf(world, provider, baseUrl, late.signal);
+    const contextWindow = await windowOf(deps, provider, baseUrl, late.signal);
     return { provider, baseUrl, models, ...(contextWindow === undefined ? {} : { contextWindow }) };
   } catch {
     return undefined;
@@ -92,20 +92,20 @@ function modelIds(listed: unknown, provider: string): readonly string[] {
 
 /** llama.cpp says what fits. */
 async function windowOf(
-  world: DetectWorld,
+  deps: DetectDeps,
   provider: string,
   baseUrl: string,
   signal: AbortSignal,
 ): Promise<number | undefined> {
   if (provider !== "llamacpp") return undefined;
-  const props = (await getJson(world, baseUrl.replace(/\/v1$/, "/props"), signal).catch(() => undefined)) as
+  const props = (await getJson(deps, baseUrl.replace(/\/v1$/, "/props"), signal).catch(() => undefined)) as
     | { default_generation_settings?: { n_ctx?: unknown } }
     | undefined;
   const size = props?.default_generation_settings?.n_ctx;
   return typeof size === "number" && size > 0 ? size : undefined;
 }
 
-async function getJson({ fetch }: DetectWorld, url: string, signal: AbortSignal): Promise<unknown> {
+async function getJson({ fetch }: DetectDeps, url: string, signal: AbortSignal): Promise<unknown> {
   const response = await fetch(url, { signal, redirect: "error" });
   return response.ok ? await response.json() : undefined;
 }

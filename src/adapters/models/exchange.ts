@@ -5,7 +5,7 @@
 import type { Clock } from "../../core/ports/clock.ts";
 import type { HttpAnswer } from "../../core/ports/http-post.ts";
 import { postThroughFetch } from "./post-through-fetch.ts";
-import type { CallWorld } from "./provider-call.ts";
+import type { CallDeps } from "./provider-call.ts";
 import { errorInBody, errorInStream, type ProviderError } from "./provider-error.ts";
 import { retryAfterMs, retryDelayIn } from "./retry-after.ts";
 
@@ -14,7 +14,7 @@ const CHATTY = /^(?:x-stainless-|anthropic-dangerous-direct-browser-access$|x-go
 const TAIL_CHUNKS = 8;
 
 export class Exchange {
-  readonly #world: CallWorld;
+  readonly #deps: CallDeps;
   readonly #silence: Silence;
   readonly #anonymous: boolean;
   readonly #tail: Uint8Array[] = [];
@@ -23,8 +23,8 @@ export class Exchange {
   #refusal: ProviderError | undefined;
 
   /** `anonymous`: whatever key a library insists on is taken off again. */
-  constructor(world: CallWorld, silence: Silence, anonymous: boolean) {
-    this.#world = world;
+  constructor(deps: CallDeps, silence: Silence, anonymous: boolean) {
+    this.#deps = deps;
     this.#silence = silence;
     this.#anonymous = anonymous;
   }
@@ -59,9 +59,9 @@ export class Exchange {
     const headers = new Headers(init?.headers);
     for (const name of [...headers.keys()]) if (CHATTY.test(name)) headers.delete(name);
     if (this.#anonymous) for (const name of ["authorization", "x-api-key"]) headers.delete(name);
-    headers.set("user-agent", this.#world.userAgent);
+    headers.set("user-agent", this.#deps.userAgent);
     // A redirect is not followed: it would take the key and the conversation to an address nobody configured.
-    const response = await this.#world.fetch(input, { ...init, headers, redirect: "manual" });
+    const response = await this.#deps.fetch(input, { ...init, headers, redirect: "manual" });
     this.#silence.broken();
     this.#status = response.status;
     if (response.ok) return response;
@@ -78,7 +78,7 @@ export class Exchange {
     body: string,
     signal: AbortSignal,
   ): Promise<HttpAnswer | undefined> {
-    const { post = postThroughFetch(this.#world.fetch), userAgent } = this.#world;
+    const { post = postThroughFetch(this.#deps.fetch), userAgent } = this.#deps;
     const answer = await post(url, { ...headers, "user-agent": userAgent }, body, signal);
     const { status } = answer;
     this.#silence.broken();
@@ -90,7 +90,7 @@ export class Exchange {
 
   #refused(status: number, body: string, header: (name: string) => string | null | undefined): void {
     this.#refusal = errorInBody(status, body);
-    this.#retryAfterMs = retryAfterMs(header, this.#world.clock) ?? retryDelayIn(body);
+    this.#retryAfterMs = retryAfterMs(header, this.#deps.clock) ?? retryDelayIn(body);
   }
 
   #watched(response: Response, body: ReadableStream<Uint8Array>): Response {

@@ -1,10 +1,10 @@
 /** Puts the models of a node together: providers and keys from the configuration and the home, the router over them. */
 import type { Config } from "../../config/config-schema.ts";
-import { secretWorld } from "../../config/load-config.ts";
+import { secretDeps } from "../../config/load-config.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { errorText } from "../../core/errors.ts";
-import type { RunWishes } from "../../core/message/run-overrides.ts";
+import type { RunOverrides } from "../../core/message/run-overrides.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { HttpPost } from "../../core/ports/http-post.ts";
 import type { Log } from "../../core/ports/log.ts";
@@ -33,7 +33,7 @@ export interface OpenModels {
   readonly model: Model;
   readonly providers: Providers;
   /** Which model an agent is answered by. What cannot be followed is logged once. */
-  choose(agent: Pick<AgentRecord, "profile" | "state">, wishes?: RunWishes): ModelChoice;
+  choose(agent: Pick<AgentRecord, "profile" | "state">, wishes?: RunOverrides): ModelChoice;
   /** What is used where nothing is configured, and why. */
   detect(): Promise<Detected>;
 }
@@ -47,12 +47,12 @@ const offline: Model = {
 
 /** While nothing was found, how long until it is worth looking again. */
 const LOOK_AGAIN_MS = 30_000;
-const MOST_WARNINGS = 1_000;
+const MAX_WARNINGS = 1_000;
 
 export function openModels(options: ModelsOptions): OpenModels {
   const { config, paths, clock, log, env } = options;
   const storedKeys = storedKeysIn(paths.auth, (error) => log.warn(errorText(error)));
-  const secrets = secretWorld(paths.home, env ?? {});
+  const secrets = secretDeps(paths.home, env ?? {});
   const providers = new Providers(config.models, { clock, secrets, storedKeys });
   // Looked up per call: a program that replaces the global one is heard.
   const ask: typeof fetch = options.fetch ?? ((input, init) => fetch(input, init));
@@ -62,7 +62,7 @@ export function openModels(options: ModelsOptions): OpenModels {
     providers,
     detect,
     model: new ModelRouter({
-      world: {
+      deps: {
         clock,
         fetch: ask,
         post: options.fetch ? undefined : plainPost(ask),
@@ -82,7 +82,7 @@ export function openModels(options: ModelsOptions): OpenModels {
         ...(thinking === undefined ? {} : { thinkingLevel: thinking }),
       });
       for (const warning of warnings) {
-        if (warned.has(warning) || warned.size >= MOST_WARNINGS) continue;
+        if (warned.has(warning) || warned.size >= MAX_WARNINGS) continue;
         warned.add(warning);
         log.warn(warning);
       }

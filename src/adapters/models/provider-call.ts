@@ -22,7 +22,7 @@ export interface ProviderCall {
 }
 
 /** What calls need of the world. */
-export interface CallWorld {
+export interface CallDeps {
   readonly clock: Clock;
   readonly fetch: typeof fetch;
   /** For protocols that are spoken without a library. Default: through `fetch`. */
@@ -35,4 +35,4 @@ export interface ProviderResult extends ModelResult {
   readonly status?: number;
 }
 
-export type ProviderApi = (world: CallWorld, call: ProviderCall) => Promise<ProviderResult>;
+export type ProviderApi = (deps: CallDeps, call: ProviderCall) => Promise<ProviderResult>;

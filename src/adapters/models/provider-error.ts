@@ -5,7 +5,7 @@ export interface ProviderError {
   readonly text: string;
 }
 
-const LONGEST_TEXT = 1_000;
+const MAX_TEXT = 1_000;
 
 /** The error in the body of an answer that was not a success. */
 export function errorInBody(status: number, body: string): ProviderError {
@@ -69,4 +69,4 @@ const text = (value: unknown): string | undefined => (typeof value === "string" 
 const record = (value: unknown): Readonly<Record<string, unknown>> | undefined =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
 
-const cut = (words: string): string => (words.length > LONGEST_TEXT ? `${words.slice(0, LONGEST_TEXT)}…` : words);
+const cut = (words: string): string => (words.length > MAX_TEXT ? `${words.slice(0, MAX_TEXT)}…` : words);

@@ -4,7 +4,7 @@
  */
 import type { Config } from "../../config/config-schema.ts";
 import { KNOWN_PROVIDERS, knownProvider } from "../../config/known-providers.ts";
-import type { Secret, SecretWorld } from "../../config/secret.ts";
+import type { Secret, SecretDeps } from "../../config/secret.ts";
 import { modelDefaults, providerDefaults } from "../../config/sections/models.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import { inCatalogue } from "./catalogue.ts";
@@ -28,9 +28,9 @@ export interface Provider {
 /** Keys set with `rookery auth`: by provider, then by profile. Read anew each time, so that a change is seen. */
 export type StoredKeys = () => Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-export interface ProvidersWorld {
+export interface ProvidersDeps {
   readonly clock: Clock;
-  readonly secrets: SecretWorld;
+  readonly secrets: SecretDeps;
   readonly storedKeys: StoredKeys;
 }
 
@@ -38,13 +38,13 @@ export const DEFAULT_AUTH_PROFILE = "default";
 
 export class Providers {
   readonly #config: Config["models"];
-  readonly #world: ProvidersWorld;
+  readonly #deps: ProvidersDeps;
   readonly #known = new Map<string, Provider>();
   readonly #learned = new Map<string, DetectedServer>();
 
-  constructor(config: Config["models"], world: ProvidersWorld) {
+  constructor(config: Config["models"], deps: ProvidersDeps) {
     this.#config = config;
-    this.#world = world;
+    this.#deps = deps;
   }
 
   /** Remembers a server that was found, for what it said of itself. */
@@ -60,7 +60,7 @@ export class Providers {
     if (!config && !knownProvider(name)) return undefined;
     const provider: Provider = {
       name,
-      keys: new KeyRing(this.#world.clock, () => this.keySources(name)),
+      keys: new KeyRing(this.#deps.clock, () => this.keySources(name)),
       keyless: config?.baseUrl !== undefined || knownProvider(name)?.keyless === true,
       slots: new Slots(config?.maxConcurrent ?? providerDefaults.maxConcurrent),
       stallMs: (config?.stallSeconds ?? providerDefaults.stallSeconds) * 1000,
@@ -76,7 +76,7 @@ export class Providers {
       ...(config?.apiKey ? [[DEFAULT_AUTH_PROFILE, config.apiKey] as const] : []),
       ...Object.entries(config?.apiKeys ?? {}),
     ];
-    const stored = this.#world.storedKeys();
+    const stored = this.#deps.storedKeys();
     const own = Object.hasOwn(stored, name) ? (stored[name] ?? {}) : {};
     const sources: KeySource[] = [
       ...secrets.map(([profile, secret]) => this.#fromSecret(profile, secret)),
@@ -87,7 +87,7 @@ export class Providers {
       })),
     ];
     if (sources.length > 0) return sources;
-    const { env } = this.#world.secrets;
+    const { env } = this.#deps.secrets;
     const variable = knownProvider(name)?.env.find((candidate) => env[candidate]);
     if (!variable) return [];
     const where = `the environment variable ${variable}`;
@@ -100,7 +100,7 @@ export class Providers {
       where: secret.describe(),
       reveal: () => {
         try {
-          return secret.reveal(this.#world.secrets);
+          return secret.reveal(this.#deps.secrets);
         } catch {
           // A key that is not there is one key less, and is named where none is left.
           return undefined;

@@ -54,7 +54,7 @@ export function testRouter(
   };
   const providers = new Providers(parsed.models, { clock, secrets, storedKeys: () => stored });
   const router = new ModelRouter({
-    world: { clock, fetch, userAgent: "rookery/test" },
+    deps: { clock, fetch, userAgent: "rookery/test" },
     log,
     providers,
     offline: offlineModel,

@@ -19,13 +19,13 @@ import {
 } from "../../core/ports/model.ts";
 import { AUTO } from "./choose-model.ts";
 import type { Key } from "./key-ring.ts";
-import type { CallWorld, ProviderApi, ProviderResult } from "./provider-call.ts";
+import type { CallDeps, ProviderApi, ProviderResult } from "./provider-call.ts";
 import { modelName, type ProviderModel, splitModelName } from "./provider-model.ts";
 import type { Provider } from "./providers.ts";
 import { checkThinking, nearestThinking, type ThinkingLevel } from "./thinking.ts";
 
 export interface RouterOptions {
-  readonly world: CallWorld;
+  readonly deps: CallDeps;
   readonly log: Log;
   readonly providers: {
     provider(name: string): Provider | undefined;
@@ -41,8 +41,8 @@ export interface RouterOptions {
 /** How long a model that failed to the end is passed over where another can answer. */
 const REST_MS = 60_000;
 /** The shortest limits of an answer that make sense; thinking takes its part of it first. */
-const LEAST_TOKENS = 256;
-const LEAST_WITH_THINKING = 4_096;
+const MIN_TOKENS = 256;
+const MIN_WITH_THINKING = 4_096;
 /** Subscription tokens of another program: the library would pretend to be that program. */
 const BORROWED_KEY = /sk-ant-oat/;
 
@@ -53,15 +53,15 @@ export class ModelRouter implements Model {
 
   constructor(options: RouterOptions) {
     this.#options = options;
-    this.#clock = options.world.clock;
+    this.#clock = options.deps.clock;
   }
 
   async call(request: ModelRequest, signal: AbortSignal, onEvent: (event: ModelEvent) => void): Promise<ModelResult> {
-    const voice = voiceOf(onEvent, (request.tries ?? 1) > 1);
+    const forwarder = eventForwarder(onEvent, (request.tries ?? 1) > 1);
     const failures: ModelResult[] = [];
     for (const name of this.#candidates(request)) {
       const first = name === request.model;
-      const result = await this.#ask(name, first, request, signal, voice);
+      const result = await this.#ask(name, first, request, signal, forwarder);
       if (this.#judge(name, first, result, request) === "done") return withUsageOf(failures, result);
       failures.push(result);
       this.#options.log.warn("a model could not answer", { model: name, class: result.error?.class });
@@ -91,7 +91,7 @@ export class ModelRouter implements Model {
     if (!model) return undefined;
     const { contextWindow, maxTokens, cost } = model;
     const thinks = thinking !== undefined && thinking !== "off";
-    return { contextWindow, maxTokens, leastTokens: thinks ? LEAST_WITH_THINKING : LEAST_TOKENS, cost };
+    return { contextWindow, maxTokens, leastTokens: thinks ? MIN_WITH_THINKING : MIN_TOKENS, cost };
   }
 
   /** The models to try, in order. One that failed a moment ago waits behind the others, and is not left out if alone. */
@@ -128,19 +128,19 @@ export class ModelRouter implements Model {
     first: boolean,
     request: ModelRequest,
     signal: AbortSignal,
-    voice: Voice,
+    forwarder: EventForwarder,
   ): Promise<ModelResult> {
     const { offline, providers, apiFor, detect } = this.#options;
     try {
       const wanted = name === AUTO ? await detect() : name;
-      if (wanted === "offline") return await offline.call(request, signal, voice.say);
+      if (wanted === "offline") return await offline.call(request, signal, forwarder.say);
       const model = await providers.model(wanted);
       const provider = providers.provider(splitModelName(wanted)?.provider ?? "");
       if (!model || !provider) return failure(wanted, { class: "request", message: unknownModel(wanted) });
       const api = await apiFor(model);
       if (!api) return failure(wanted, { class: "request", message: unknownApi(model) });
       const thinking = thinkingFor(model, request.thinking, first);
-      return await this.#askWithKeys({ model, provider, api, thinking, request, signal, voice });
+      return await this.#askWithKeys({ model, provider, api, thinking, request, signal, forwarder });
     } catch (error) {
       return failure(name, { class: "request", message: errorText(error) });
     }
@@ -187,20 +187,20 @@ export class ModelRouter implements Model {
   }
 
   async #askOnce(
-    { model, provider, api, thinking, request, signal, voice }: Asking,
+    { model, provider, api, thinking, request, signal, forwarder }: Asking,
     key: Key | undefined,
   ): Promise<ProviderResult> {
     const free = await provider.slots.take(signal);
     if (!free) return failure(modelName(model), { class: "aborted", message: "aborted" });
     try {
-      voice.begin();
-      return await api(this.#options.world, {
+      forwarder.begin();
+      return await api(this.#options.deps, {
         model: limited(model, request.maxTokens),
         request,
         key: key?.value,
         stallMs: provider.stallMs,
         signal,
-        onEvent: voice.say,
+        onEvent: forwarder.say,
         ...(thinking === undefined ? {} : { thinking }),
       });
     } finally {
@@ -238,16 +238,16 @@ interface Asking {
   readonly thinking: ThinkingLevel | undefined;
   readonly request: ModelRequest;
   readonly signal: AbortSignal;
-  readonly voice: Voice;
+  readonly forwarder: EventForwarder;
 }
 
 /** Passes events on, and says `restart` before a try that follows one of which something was heard. */
-interface Voice {
+interface EventForwarder {
   begin(): void;
   say(event: ModelEvent): void;
 }
 
-function voiceOf(onEvent: (event: ModelEvent) => void, heardBefore: boolean): Voice {
+function eventForwarder(onEvent: (event: ModelEvent) => void, heardBefore: boolean): EventForwarder {
   let heard = heardBefore;
   const begin = (): void => {
     if (heard) onEvent({ type: "restart" });

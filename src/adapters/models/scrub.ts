@@ -2,10 +2,10 @@
 import { MASK } from "../../config/secret.ts";
 
 const KEY_SHAPED = /\b(?:sk|pk|rk|gsk|xai|key)-[A-Za-z0-9_-]{8,}|\bAIza[\w-]{20,}|\bBearer\s+[\w.~+/-]{8,}=*/g;
-const SHORTEST_KNOWN = 4;
+const MIN_KNOWN = 4;
 
 export function scrub(text: string, ...known: readonly (string | undefined)[]): string {
   let clean = text;
-  for (const key of known) if (key && key.length >= SHORTEST_KNOWN) clean = clean.replaceAll(key, MASK);
+  for (const key of known) if (key && key.length >= MIN_KNOWN) clean = clean.replaceAll(key, MASK);
   return clean.replace(KEY_SHAPED, MASK);
 }

@@ -2,10 +2,10 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { gateKeeper, MAX_GATE_OUTPUT } from "./gate-runner.ts";
+import { gateRunner, MAX_GATE_OUTPUT } from "./gate-runner.ts";
 
 const never = new AbortController().signal;
-const keeper = gateKeeper({ commands: true, cwd: tmpdir() });
+const keeper = gateRunner({ commands: true, cwd: tmpdir() });
 const command = (text: string, rest = {}) => keeper.check({ kind: "command", command: text, ...rest }, never);
 
 test.each([
@@ -31,7 +31,7 @@ test("a command does not see the keys of our environment, and says no more than 
 });
 
 test("commands that nobody allowed do not pass", async () => {
-  const strict = gateKeeper({ commands: false, cwd: tmpdir() });
+  const strict = gateRunner({ commands: false, cwd: tmpdir() });
   expect(await strict.check({ kind: "command", command: "true" }, never)).toMatchObject({ pass: false });
 });
 

@@ -3,10 +3,10 @@
  * process group ended with its command. Whatever goes wrong does not pass.
  */
 import { errorText } from "../../core/errors.ts";
-import type { GateKeeper, GateVerdict } from "../../core/ports/gate-runner.ts";
+import type { GateRunner, GateVerdict } from "../../core/ports/gate-runner.ts";
 import type { Gate } from "../../core/schedule/job.ts";
 
-export interface GateKeeperOptions {
+export interface GateRunnerOptions {
   /** Whether commands may be run at all: the right `exec`, given by the owner in the configuration. */
   readonly commands: boolean;
   /** Where commands run that name no directory. */
@@ -16,7 +16,7 @@ export interface GateKeeperOptions {
 export const DEFAULT_GATE_TIMEOUT_MS = 30_000;
 export const MAX_GATE_OUTPUT = 8_000;
 
-export const gateKeeper = (options: GateKeeperOptions): GateKeeper => ({
+export const gateRunner = (options: GateRunnerOptions): GateRunner => ({
   async check(gate, signal) {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(gate.timeoutMs ?? DEFAULT_GATE_TIMEOUT_MS)]);
     try {
@@ -45,7 +45,7 @@ async function checkAddress(gate: Extract<Gate, { kind: "http" }>, signal: Abort
 
 function runCommand(
   gate: Extract<Gate, { kind: "command" }>,
-  { commands, cwd }: GateKeeperOptions,
+  { commands, cwd }: GateRunnerOptions,
   signal: AbortSignal,
 ): Promise<GateVerdict> {
   if (!commands) return Promise.resolve({ pass: false, reason: "commands are not allowed (cron.commandGates)" });

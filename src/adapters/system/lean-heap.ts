@@ -6,7 +6,7 @@ import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 
 /** Room for new objects, both halves: enough that most of a turn's garbage dies young, little enough to be cheap. */
 const YOUNG_BYTES = 8 * 1_048_576;
-const MOST_ROUNDS = 100;
+const MAX_ROUNDS = 100;
 
 export function leanHeap(): void {
   growYoung();
@@ -21,7 +21,7 @@ export function leanHeap(): void {
  */
 function growYoung(): void {
   setFlagsFromString("--semi-space-growth-factor=4");
-  for (let round = 0; round < MOST_ROUNDS && youngBytes() < YOUNG_BYTES; round++) {
+  for (let round = 0; round < MAX_ROUNDS && youngBytes() < YOUNG_BYTES; round++) {
     const kept: object[] = [];
     for (let n = 0; n < 10_000; n++) kept.push({ n });
   }

@@ -1,7 +1,7 @@
 /** The real clock. Far times are reached in several hops, because a timer of the platform overflows after 24.8 days. */
 import type { Clock } from "../../core/ports/clock.ts";
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -16,7 +16,7 @@ export const systemClock: Clock = {
           if (rest > 1) arm(rest);
           else callback();
         },
-        Math.min(Math.max(0, left), LONGEST_TIMER_MS),
+        Math.min(Math.max(0, left), MAX_TIMER_MS),
       );
     };
     arm(ms);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { entryLine } from "../../core/history/entry.ts";
 import type { EntryId } from "../../core/ids.ts";
-import { type Bare, chain } from "../../engine/context/entries.ts";
+import { chain, type EntryDraft } from "../../engine/context/entries.ts";
 import { seedAgent } from "../../engine/context/seed-agent.ts";
 import { AT, cliHome, ids, TERMINAL } from "./cli.test-kit.ts";
 import { EXIT } from "./exit-code.ts";
@@ -11,8 +11,8 @@ import { EXIT } from "./exit-code.ts";
 const home = cliHome({ busy: true });
 const { run } = home;
 
-const said = (role: "user" | "assistant", text: string): Bare =>
-  ({ type: "message", role, content: [{ type: "text", text }], timestamp: AT }) as Bare;
+const said = (role: "user" | "assistant", text: string): EntryDraft =>
+  ({ type: "message", role, content: [{ type: "text", text }], timestamp: AT }) as EntryDraft;
 
 /** An agent that said six things, with a compaction that keeps the last two if wanted. */
 async function make(isCompacted: boolean): Promise<{ id: string; sessionId: string }> {
@@ -24,7 +24,14 @@ async function make(isCompacted: boolean): Promise<{ id: string; sessionId: stri
     ...{ covered: { from: entries[0]?.id, through: entries[3]?.id, messages: 4 }, kept: { messages: 2, tokens: 30 } },
   };
   const firstKeptEntryId = entries[4]?.id as EntryId;
-  const bare = { type: "compaction", summary: "s", firstKeptEntryId, tokensBefore: 90, details, timestamp: AT } as Bare;
+  const bare = {
+    type: "compaction",
+    summary: "s",
+    firstKeptEntryId,
+    tokensBefore: 90,
+    details,
+    timestamp: AT,
+  } as EntryDraft;
   const last = isCompacted ? chain(ids, { nextPos: 8, leaf }, [bare]) : { entries: [], leaf };
   const lines = [...seed.lines, ...entries.map(entryLine), ...last.entries.map(entryLine)];
   return home.make(TERMINAL, { ...seed, lines, leaf: last.leaf });

@@ -12,26 +12,26 @@ import { type CommandLine, firstArgument, parseFlags } from "./parse-flags.ts";
 import { printError } from "./print-error.ts";
 import { REGISTRY, type Registry, WITHOUT_ARGUMENTS } from "./registry.ts";
 
-export async function runCli(argv: readonly string[], world: World, registry: Registry = REGISTRY): Promise<number> {
+export async function runCli(argv: readonly string[], deps: World, registry: Registry = REGISTRY): Promise<number> {
   try {
-    return (await dispatch(argv, world, registry)) ?? EXIT.ok;
+    return (await dispatch(argv, deps, registry)) ?? EXIT.ok;
   } catch (error) {
-    printError(error, world, argv.includes("--json"));
+    printError(error, deps, argv.includes("--json"));
     return exitCodeOf(error);
   }
 }
 
-async function dispatch(argv: readonly string[], world: World, registry: Registry): Promise<number | undefined> {
+async function dispatch(argv: readonly string[], deps: World, registry: Registry): Promise<number | undefined> {
   const named = takeWord(argv, GLOBAL_OPTIONS);
-  const name = named.word ?? nameWithoutArguments(argv, world, registry);
+  const name = named.word ?? nameWithoutArguments(argv, deps, registry);
   const command = await load(name, registry);
   const chosen = chooseAction(name, command, named.rest);
   const line = parseFlags(chosen.rest, { ...chosen.action?.options, ...GLOBAL_OPTIONS });
 
-  if (line.flags.version) return print(world, await versionText(line.flags.json === true));
-  if (line.flags.help || !chosen.action) return print(world, await helpText(named.word, command, chosen, registry));
+  if (line.flags.version) return print(deps, await versionText(line.flags.json === true));
+  if (line.flags.help || !chosen.action) return print(deps, await helpText(named.word, command, chosen, registry));
   checkArguments(chosen, line);
-  return await chosen.action.run(contextFor(world, line));
+  return await chosen.action.run(contextFor(deps, line));
 }
 
 /** Takes the first word that is no flag out of the arguments. */
@@ -42,10 +42,10 @@ function takeWord(argv: readonly string[], options: Options): { word?: string; r
 }
 
 /** Nothing was named: the chat if there is one, else the help. Flags alone, such as --version, need no command. */
-function nameWithoutArguments(argv: readonly string[], world: World, registry: Registry): string {
+function nameWithoutArguments(argv: readonly string[], deps: World, registry: Registry): string {
   const asksOnly = argv.some((arg) => ["--help", "-h", "--version", "-V"].includes(arg));
   if (asksOnly) return "help";
-  const wanted = world.stdin().isTTY ? WITHOUT_ARGUMENTS.terminal : WITHOUT_ARGUMENTS.piped;
+  const wanted = deps.stdin().isTTY ? WITHOUT_ARGUMENTS.terminal : WITHOUT_ARGUMENTS.piped;
   return Object.hasOwn(registry, wanted) ? wanted : "help";
 }
 
@@ -90,8 +90,8 @@ function checkArguments({ name, action }: Chosen, { args }: CommandLine): void {
   });
 }
 
-function contextFor(world: World, { flags, args }: CommandLine): CommandContext {
-  const home = resolveHome(typeof flags.home === "string" ? flags.home : undefined, world.env);
+function contextFor(deps: World, { flags, args }: CommandLine): CommandContext {
+  const home = resolveHome(typeof flags.home === "string" ? flags.home : undefined, deps.env);
   const store = typeof flags.store === "string" ? flags.store : undefined;
   const paths = { ...homePaths(home), ...(store === undefined ? {} : { sharedStore: store }) };
   let loaded: Promise<LoadedConfig> | undefined;
@@ -101,12 +101,12 @@ function contextFor(world: World, { flags, args }: CommandLine): CommandContext 
       import("../../config/load-config.ts"),
       import("../../config/parse-config.ts"),
     ]);
-    const config = await loadConfig(paths, world.env);
-    for (const warning of config.warnings) world.stderr.write(`rookery: warning: ${formatNote(warning)}\n`);
+    const config = await loadConfig(paths, deps.env);
+    for (const warning of config.warnings) deps.stderr.write(`rookery: warning: ${formatNote(warning)}\n`);
     return config;
   };
   return {
-    ...world,
+    ...deps,
     args,
     flags,
     json: flags.json === true,
@@ -135,7 +135,7 @@ async function versionText(json: boolean): Promise<string> {
   return json ? `${JSON.stringify({ version: readVersion() })}\n` : `${readVersion()}\n`;
 }
 
-function print(world: World, text: string): number {
-  world.stdout.write(text);
+function print(deps: World, text: string): number {
+  deps.stdout.write(text);
   return EXIT.ok;
 }

@@ -31,7 +31,8 @@ beforeAll(async () => {
   expect((await kit.ask({ path: "/api/health", token: revoked })).status).toBe(200);
   expect((await kit.ask({ method: "DELETE", path: `/api/tokens/${gone.id}` })).json).toEqual({ revoked: [gone.id] });
   const root = { id: "root", name: "root", scopes: ["admin"] } as const;
-  expired = (await kit.gateway.desk.tokens.mint(root, { name: "old", scopes: ["admin"], expiresInDays: 1e-12 })).token;
+  expired = (await kit.gateway.context.tokens.mint(root, { name: "old", scopes: ["admin"], expiresInDays: 1e-12 }))
+    .token;
 });
 afterAll(() => kit.close());
 

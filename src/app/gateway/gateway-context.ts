@@ -4,9 +4,9 @@ import type { Config } from "../../config/config-schema.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { AgentSystem } from "../../engine/agents/agent-system.ts";
 import type { Triggers } from "../../engine/triggers/triggers.ts";
-import type { Elsewhere } from "../node/relay/relay-events.ts";
+import type { RemoteNodes } from "../node/relay/relay-events.ts";
 import type { Allowances } from "./auth/allowances.ts";
-import type { TokenBook } from "./auth/token-service.ts";
+import type { TokenService } from "./auth/token-service.ts";
 import type { RunFeed } from "./events/run-feed.ts";
 import type { Streams } from "./events/streams.ts";
 import type { TreeFeed } from "./events/tree-feed.ts";
@@ -14,7 +14,7 @@ import type { Metrics } from "./http/metrics.ts";
 import type { RequestLedger } from "./openai/request-ledger.ts";
 import type { Reloaded } from "./reload.ts";
 
-export interface Desk {
+export interface GatewayContext {
   readonly agents: AgentSystem;
   readonly ports: Ports;
   /** Jobs, the heartbeat, webhooks. */
@@ -22,9 +22,9 @@ export interface Desk {
   /** As it is now: part of it may change while we run. */
   readonly config: () => Config;
   readonly reload: () => Promise<Reloaded>;
-  readonly tokens: TokenBook;
+  readonly tokens: TokenService;
   /** Other nodes, where there may be any. */
-  readonly elsewhere: Elsewhere | undefined;
+  readonly remoteNodes: RemoteNodes | undefined;
   readonly allowances: Allowances;
   readonly feed: RunFeed;
   readonly tree: TreeFeed;

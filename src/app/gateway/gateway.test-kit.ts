@@ -65,7 +65,7 @@ export async function openTestGateway(options: { config?: object; model?: Model 
     home,
     ask: (asking: Asking) => askHttp(gateway.port, asking),
     async mint(...scopes: Scope[]) {
-      const { token, record } = await gateway.desk.tokens.mint(root, { name: "test", scopes });
+      const { token, record } = await gateway.context.tokens.mint(root, { name: "test", scopes });
       return { token, id: record.id };
     },
     async close() {

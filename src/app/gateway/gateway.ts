@@ -9,14 +9,14 @@ import { ConfigError } from "../../core/errors.ts";
 import type { RookeryNode } from "../node/open-node.ts";
 import { Allowances } from "./auth/allowances.ts";
 import { Buckets } from "./auth/buckets.ts";
-import { clientAddress, type DoorRules, isLoopback, type Refusal, refusalAtDoor } from "./auth/request-policy.ts";
-import { TokenBook } from "./auth/token-service.ts";
-import { fileShelf, sharedShelf } from "./auth/token-storage.ts";
+import { checkRequest, clientAddress, isLoopback, type Refusal, type RequestPolicy } from "./auth/request-policy.ts";
+import { TokenService } from "./auth/token-service.ts";
+import { fileTokenStorage, sharedTokenStorage } from "./auth/token-storage.ts";
 import { RunFeed } from "./events/run-feed.ts";
 import { Streams } from "./events/streams.ts";
 import { TreeFeed } from "./events/tree-feed.ts";
 import { FRONT_ROUTES } from "./front-routes.ts";
-import type { Desk } from "./gateway-context.ts";
+import type { GatewayContext } from "./gateway-context.ts";
 import { errorBody, HttpError } from "./http/http-error.ts";
 import { Metrics } from "./http/metrics.ts";
 import type { Route } from "./http/route.ts";
@@ -26,7 +26,7 @@ import { RequestLedger } from "./openai/request-ledger.ts";
 import type { Reloaded } from "./reload.ts";
 
 export interface GatewayOptions {
-  readonly node: Pick<RookeryNode, "agents" | "ports" | "triggers" | "elsewhere">;
+  readonly node: Pick<RookeryNode, "agents" | "ports" | "triggers" | "remoteNodes">;
   /** As it is now. */
   readonly config: () => Config;
   readonly reload: () => Promise<Reloaded>;
@@ -44,7 +44,7 @@ export interface GatewayOptions {
 export interface Gateway {
   readonly url: string;
   readonly port: number;
-  readonly desk: Desk;
+  readonly context: GatewayContext;
   /** Uses another certificate from now on. */
   renew(tls: { readonly cert: string; readonly key: string }): void;
   /** Sends whoever waits away and closes. What was accepted goes on. */
@@ -60,13 +60,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { node, tls } = options;
   const { gateway } = options.config();
   const host = options.host ?? gateway.host;
-  refuseOpenDoor(host, tls !== undefined, gateway.trustedProxies);
+  assertSecureBind(host, tls !== undefined, gateway.trustedProxies);
   const stopping = new AbortController();
-  const desk = await deskOf(options, stopping.signal);
-  const stopListening = desk.tokens.onRevoked((ids) => desk.streams.closeOf(ids, "revoked"));
+  const context = await contextOf(options, stopping.signal);
+  const stopListening = context.tokens.onRevoked((ids) => context.streams.closeOf(ids, "revoked"));
   const trimmer = trimWhenQuiet(node.ports.clock);
-  const rules = (): DoorRules => doorRules(options.config(), host, tls !== undefined);
-  const listener = listenerOf(desk, options, rules, trimmer);
+  const rules = (): RequestPolicy => requestPolicy(options.config(), host, tls !== undefined);
+  const listener = listenerOf(context, options, rules, trimmer);
   const server = makeServer(options, listener);
   const port = await listen(server, options.port ?? gateway.port, host);
   // Streams of a token that was revoked by another process end without a request of theirs.
@@ -74,16 +74,16 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   let stopLooking = (): void => {};
   const look = (): void => {
     stopLooking = clock.after(1_000, () => {
-      void desk.tokens.lookAgain();
+      void context.tokens.lookAgain();
       look();
     });
   };
   look();
-  const stopHearing = node.elsewhere?.onChanged("tokens", () => void desk.tokens.lookAgain());
+  const stopHearing = node.remoteNodes?.onChanged("tokens", () => void context.tokens.lookAgain());
   return {
     url: `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`,
     port,
-    desk,
+    context,
     renew(next) {
       if ("setSecureContext" in server) server.setSecureContext(next);
     },
@@ -93,7 +93,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       trimmer.stop();
       stopListening();
       stopping.abort();
-      desk.streams.closeAll("shutdown");
+      context.streams.closeAll("shutdown");
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       // Who has its answer keeps no connection open; who takes too long to take it is not waited for.
       const until = clock.monotonic() + GOODBYE_MS;
@@ -108,17 +108,17 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       hangUp();
       await closed;
       cancel();
-      await desk.ledger.flush();
-      desk.tree.close();
-      desk.feed.close();
+      await context.ledger.flush();
+      context.tree.close();
+      context.feed.close();
     },
   };
 }
 
-async function deskOf(options: GatewayOptions, stopping: AbortSignal): Promise<Desk> {
+async function contextOf(options: GatewayOptions, stopping: AbortSignal): Promise<GatewayContext> {
   const { node, config, version } = options;
   const { ports, agents } = node;
-  const feed = new RunFeed(agents.events, node.elsewhere);
+  const feed = new RunFeed(agents.events, node.remoteNodes);
   let described: Promise<unknown> | undefined;
   return {
     agents,
@@ -126,18 +126,18 @@ async function deskOf(options: GatewayOptions, stopping: AbortSignal): Promise<D
     triggers: node.triggers,
     config,
     reload: options.reload,
-    elsewhere: node.elsewhere,
-    tokens: await TokenBook.open({
-      shelf: node.elsewhere ? sharedShelf(ports) : fileShelf(options.tokenFile),
+    remoteNodes: node.remoteNodes,
+    tokens: await TokenService.open({
+      storage: node.remoteNodes ? sharedTokenStorage(ports) : fileTokenStorage(options.tokenFile),
       root: options.rootToken,
       now: () => ports.clock.now(),
       log: ports.log,
     }),
-    allowances: new Allowances(ports, () => config().gateway.limits, node.elsewhere !== undefined),
+    allowances: new Allowances(ports, () => config().gateway.limits, node.remoteNodes !== undefined),
     feed,
-    tree: new TreeFeed(feed, agents, ports.clock, node.elsewhere),
+    tree: new TreeFeed(feed, agents, ports.clock, node.remoteNodes),
     streams: new Streams(() => config().gateway.limits),
-    ledger: new RequestLedger(ports, node.elsewhere && (() => agents.node)),
+    ledger: new RequestLedger(ports, node.remoteNodes && (() => agents.node)),
     metrics: new Metrics(),
     version,
     startedAt: ports.clock.now(),
@@ -155,14 +155,14 @@ const routesOf = async ({ routes }: Pick<GatewayOptions, "routes">): Promise<rea
   routes ?? (await import("./route-table.ts")).ROUTES;
 
 /** Open to other machines only where nobody can listen in: with TLS, or behind a proxy that is named. */
-export function refuseOpenDoor(host: string, secure: boolean, proxies: readonly string[]): void {
+export function assertSecureBind(host: string, secure: boolean, proxies: readonly string[]): void {
   if (isLoopback(host) || secure || proxies.length > 0) return;
   throw new ConfigError(`The gateway does not listen on ${host} without TLS.`, {
     hint: "Set gateway.tls, or name the proxy that brings TLS in gateway.trustedProxies, or keep gateway.host at 127.0.0.1.",
   });
 }
 
-function doorRules({ gateway }: Config, host: string, secure: boolean): DoorRules {
+function requestPolicy({ gateway }: Config, host: string, secure: boolean): RequestPolicy {
   const { allowedHosts, allowedOrigins, trustedProxies, limits } = gateway;
   const proxiesOnly = !isLoopback(host) && !secure;
   return { host, allowedHosts, allowedOrigins, trustedProxies, proxiesOnly, secure, bodyBytes: limits.bodyBytes };
@@ -170,26 +170,31 @@ function doorRules({ gateway }: Config, host: string, secure: boolean): DoorRule
 
 type Listener = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
-function listenerOf(desk: Desk, options: GatewayOptions, rules: () => DoorRules, trimmer: Trimmer): Listener {
-  const { clock } = desk.ports;
+function listenerOf(
+  context: GatewayContext,
+  options: GatewayOptions,
+  rules: () => RequestPolicy,
+  trimmer: Trimmer,
+): Listener {
+  const { clock } = context.ports;
   const addresses = new Buckets(() => clock.monotonic());
   const failures = new Buckets(() => clock.monotonic());
   const find = routerWithRest(options.routes ?? FRONT_ROUTES, () => routesOf(options));
   return (incoming, outgoing) => {
     const begun = clock.monotonic();
     let asked = "none";
-    desk.metrics.begun();
+    context.metrics.begun();
     outgoing.on("close", () => {
       trimmer.touched();
       const seconds = (clock.monotonic() - begun) / 1000;
-      desk.metrics.ended(asked, methodOf(incoming), outgoing.statusCode, seconds);
+      context.metrics.ended(asked, methodOf(incoming), outgoing.statusCode, seconds);
     });
-    const door = rules();
-    const address = clientAddress(incoming, door);
-    const refused = floodRefusal(desk, addresses, address) ?? refusalAtDoor(incoming, door);
-    if (refused) return refuse(desk, incoming, outgoing, refused);
+    const policy = rules();
+    const address = clientAddress(incoming, policy);
+    const refused = floodRefusal(context, addresses, address) ?? checkRequest(incoming, policy);
+    if (refused) return refuse(context, incoming, outgoing, refused);
     const { origin } = incoming.headers;
-    if (origin !== undefined && door.allowedOrigins.includes(origin)) {
+    if (origin !== undefined && policy.allowedOrigins.includes(origin)) {
       outgoing.setHeader("access-control-allow-origin", origin);
       outgoing.setHeader("vary", "Origin");
       if (incoming.method === "OPTIONS") return preflight(outgoing);
@@ -197,19 +202,19 @@ function listenerOf(desk: Desk, options: GatewayOptions, rules: () => DoorRules,
     const go = (found: Found): void => {
       if ("route" in found) {
         asked = found.route.path;
-        void serveRoute(desk, failures, found.route, { incoming, outgoing, address }, found.params);
+        void serveRoute(context, failures, found.route, { incoming, outgoing, address }, found.params);
         return;
       }
       try {
         // Who is nobody here does not learn what is here.
-        authorise(desk, failures, { access: "any" }, incoming, address);
-        sendError(desk, outgoing, found.error, asked);
+        authorise(context, failures, { access: "any" }, incoming, address);
+        sendError(context, outgoing, found.error, asked);
       } catch (error) {
-        sendError(desk, outgoing, error, asked);
+        sendError(context, outgoing, error, asked);
       }
     };
     const found = find(incoming.method ?? "", incoming.url ?? "");
-    if (found instanceof Promise) found.then(go).catch((error) => sendError(desk, outgoing, error, asked));
+    if (found instanceof Promise) found.then(go).catch((error) => sendError(context, outgoing, error, asked));
     else go(found);
   };
 }
@@ -227,9 +232,9 @@ function preflight(outgoing: ServerResponse): void {
   outgoing.end();
 }
 
-function floodRefusal(desk: Desk, addresses: Buckets, address: string): Refusal | undefined {
-  const { requests, requestsPerSecond } = desk.config().gateway.limits;
-  if (desk.metrics.inFlight > requests) {
+function floodRefusal(context: GatewayContext, addresses: Buckets, address: string): Refusal | undefined {
+  const { requests, requestsPerSecond } = context.config().gateway.limits;
+  if (context.metrics.inFlight > requests) {
     return { status: 503, code: "busy", message: "Too many requests are under way.", retryAfterMs: 1_000 };
   }
   const wait = addresses.take(address, { burst: 2 * requestsPerSecond, perSecond: requestsPerSecond });
@@ -243,13 +248,13 @@ function floodRefusal(desk: Desk, addresses: Buckets, address: string): Refusal 
 }
 
 function refuse(
-  desk: Desk,
+  context: GatewayContext,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   { status, code, message, retryAfterMs }: Refusal,
 ): void {
   outgoing.setHeader("connection", "close");
-  sendError(desk, outgoing, new HttpError(status, code, message, { retryAfterMs }), "door");
+  sendError(context, outgoing, new HttpError(status, code, message, { retryAfterMs }), "door");
   incoming.resume();
 }
 

@@ -7,7 +7,7 @@ import { parseConfig } from "../../config/parse-config.ts";
 import { homePaths } from "../../config/paths.ts";
 import { keyPaths, schemaTree } from "../../config/schema-tree.ts";
 import { askHttp, ROOT_TOKEN } from "./gateway.test-kit.ts";
-import { refuseOpenDoor } from "./gateway.ts";
+import { assertSecureBind } from "./gateway.ts";
 import { compareConfigs, LIVE_KEYS, liveConfig } from "./reload.ts";
 import { type Serving, serve } from "./serve.ts";
 
@@ -41,11 +41,11 @@ describe("two configurations", () => {
 describe("a door to other machines", () => {
   it("stays shut without TLS or a proxy that is named", () => {
     for (const host of ["0.0.0.0", "::", "192.168.1.2", "desk.example.org"]) {
-      expect(() => refuseOpenDoor(host, false, [])).toThrow(/without TLS/);
-      refuseOpenDoor(host, true, []);
-      refuseOpenDoor(host, false, ["10.0.0.2"]);
+      expect(() => assertSecureBind(host, false, [])).toThrow(/without TLS/);
+      assertSecureBind(host, true, []);
+      assertSecureBind(host, false, ["10.0.0.2"]);
     }
-    for (const host of ["127.0.0.1", "localhost", "::1", "127.0.0.2"]) refuseOpenDoor(host, false, []);
+    for (const host of ["127.0.0.1", "localhost", "::1", "127.0.0.2"]) assertSecureBind(host, false, []);
   });
 });
 

@@ -8,8 +8,8 @@ import { type HomePaths, resolvePath } from "../../config/paths.ts";
 import { ConfigError, errorText } from "../../core/errors.ts";
 import { openNode, type RookeryNode } from "../node/open-node.ts";
 import { isLoopback } from "./auth/request-policy.ts";
-import { type RootToken, rootToken, SHORTEST_ROOT } from "./auth/root-token.ts";
-import { type Gateway, openGateway, refuseOpenDoor } from "./gateway.ts";
+import { MIN_ROOT, type RootToken, rootToken } from "./auth/root-token.ts";
+import { assertSecureBind, type Gateway, openGateway } from "./gateway.ts";
 import { compareConfigs, liveConfig, type Reloaded } from "./reload.ts";
 
 export interface ServeOptions {
@@ -40,12 +40,12 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const host = options.host ?? started.gateway.host;
   const tls = readTls(started, paths);
   // Before anything is opened: a door that must stay shut, a token that cannot be used.
-  refuseOpenDoor(host, tls !== undefined, started.gateway.trustedProxies);
+  assertSecureBind(host, tls !== undefined, started.gateway.trustedProxies);
   const node = await openNode({ paths, config: started, env, connectors: [], stays: true, errors, onFatal });
   let gateway: Gateway | undefined;
   try {
     const token = rootToken(paths.token, env);
-    if (token.text.length < SHORTEST_ROOT) refuseWeak(host, node);
+    if (token.text.length < MIN_ROOT) refuseWeak(host, node);
     const reload = async (): Promise<Reloaded> => {
       const { config: next } = await loadConfig(paths, env);
       const compared = compareConfigs(current, next);
@@ -137,7 +137,7 @@ function readTls({ gateway }: Config, paths: HomePaths): { cert: string; key: st
 }
 
 function refuseWeak(host: string, node: RookeryNode): void {
-  const message = `ROOKERY_TOKEN has fewer than ${SHORTEST_ROOT} characters and can be guessed.`;
+  const message = `ROOKERY_TOKEN has fewer than ${MIN_ROOT} characters and can be guessed.`;
   if (!isLoopback(host))
     throw new ConfigError(message, { hint: "Use a longer one, such as `openssl rand -hex 32` gives." });
   node.ports.log.warn(message);

@@ -1,6 +1,6 @@
 /** Gives the tools that reach other agents their world: the store, and the engine that is there only after its tools are. */
 
-import type { AgentsWorld } from "../../adapters/tools/agents/agent-tool-deps.ts";
+import type { AgentToolDeps } from "../../adapters/tools/agents/agent-tool-deps.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { AgentSystem } from "../../engine/agents/agent-system.ts";
 import { removeSwarmOps } from "../../engine/agents/remove-swarm.ts";
@@ -13,15 +13,15 @@ import type { SubagentSettings } from "../../engine/subagents/settings.ts";
 const REPLAY_MS = 7 * 24 * 3600_000;
 
 export interface AgentsWorldParts extends Pick<Ports, "store" | "clock" | "ids" | "files"> {
-  readonly config: AgentsWorld["config"];
+  readonly config: AgentToolDeps["config"];
   readonly system: () => AgentSystem;
   readonly systemAgents?: ReadonlyMap<string, SystemAgent>;
   readonly subagents?: Pick<SubagentSettings, "allowAgents">;
-  readonly workspaceFor?: AgentsWorld["workspaceFor"];
-  readonly shards?: AgentsWorld["shards"];
+  readonly workspaceFor?: AgentToolDeps["workspaceFor"];
+  readonly shards?: AgentToolDeps["shards"];
 }
 
-export function agentsWorldOf(parts: AgentsWorldParts): AgentsWorld {
+export function agentToolDepsOf(parts: AgentsWorldParts): AgentToolDeps {
   const { store, clock, ids, files, config, system, systemAgents = new Map<string, SystemAgent>() } = parts;
   return {
     store,

@@ -6,29 +6,29 @@ import type { Connector } from "../../core/ports/connector.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { RunEvents } from "../../engine/runtime/run-events.ts";
 import type { TreeChange } from "../../engine/subagents/tree-watch.ts";
-import { type Elsewhere, type EventRelay, relayEvents } from "./relay/relay-events.ts";
-import { onceConnector } from "./singleton-connector.ts";
+import { type EventRelay, type RemoteNodes, relayEvents } from "./relay/relay-events.ts";
+import { singletonConnector } from "./singleton-connector.ts";
 
 export interface Serving {
   readonly events: RunEvents;
   onTreeChange(listener: (change: TreeChange) => void): () => void;
 }
 
-export interface AmongNodes {
+export interface Cluster {
   once(connector: Connector): Connector;
   /** Agents that other nodes work on. Nothing comes before `serves`. */
-  readonly elsewhere: Elsewhere;
+  readonly remoteNodes: RemoteNodes;
   serves(node: Serving): void;
   stop(): void;
 }
 
-export function amongNodes(shared: PostgresStore, ports: { clock: Clock; log: Log }): AmongNodes {
+export function openCluster(shared: PostgresStore, ports: { clock: Clock; log: Log }): Cluster {
   const { relay, leases } = shared;
   let events: EventRelay | undefined;
   const nothing = (): void => {};
   return {
-    once: (connector) => (connector.once ? onceConnector(connector, { ...ports, leases }) : connector),
-    elsewhere: {
+    once: (connector) => (connector.once ? singletonConnector(connector, { ...ports, leases }) : connector),
+    remoteNodes: {
       follow: (agentId) => events?.follow(agentId) ?? nothing,
       awaitEnd: (agentId, ended) => events?.awaitEnd(agentId, ended) ?? nothing,
       followTree: (listener) => events?.followTree(listener) ?? nothing,

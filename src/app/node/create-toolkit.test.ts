@@ -13,7 +13,7 @@ import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import type { ChangeId, RunId } from "../../core/ids.ts";
 import type { Store } from "../../core/store/store.ts";
 import { seedAgent } from "../../engine/context/seed-agent.ts";
-import { type HandsOptions, openHands } from "./create-toolkit.ts";
+import { createToolkit, type ToolkitOptions } from "./create-toolkit.ts";
 
 const ids = systemIds();
 let paths: HomePaths;
@@ -38,9 +38,9 @@ async function make(descriptor: AgentDescriptor, profile = "main"): Promise<Agen
   return (await store.agent(seed.id)) as AgentRecord;
 }
 
-const open = (text = "{}", rest: Partial<HandsOptions> = {}) => {
+const open = (text = "{}", rest: Partial<ToolkitOptions> = {}) => {
   const { config } = parseConfig({ text, file: "rookery.json5", env: {} });
-  return openHands({ config, paths, clock: systemClock, store, ...rest });
+  return createToolkit({ config, paths, clock: systemClock, store, ...rest });
 };
 
 describe("the hands of a node", () => {
@@ -50,14 +50,14 @@ describe("the hands of a node", () => {
   });
 
   it("follows the profile's lists and the kind of agent", async () => {
-    const hands = open(`{ profiles: { main: { tools: { deny: ["write"], subagents: { deny: ["edit"] } } } } }`);
+    const toolkit = open(`{ profiles: { main: { tools: { deny: ["write"], subagents: { deny: ["edit"] } } } } }`);
     const [mine, childs] = [await make(user), await make(child)];
-    expect(hands.tools.list(mine).map(({ name }) => name)).toEqual(["current_time", "edit", "list", "read"]);
-    expect(hands.tools.list(childs).map(({ name }) => name)).toEqual(["current_time", "list", "read"]);
+    expect(toolkit.tools.list(mine).map(({ name }) => name)).toEqual(["current_time", "edit", "list", "read"]);
+    expect(toolkit.tools.list(childs).map(({ name }) => name)).toEqual(["current_time", "list", "read"]);
   });
 
   it("works in the workspace of the home, of the profile, or of the permanent agent", async () => {
-    const hands = open(`{ profiles: { work: { workspace: "desk" } } }`);
+    const toolkit = open(`{ profiles: { work: { workspace: "desk" } } }`);
     const permanent = { type: "permanent", id: "x", description: "d", systemPrompt: "p" } as const;
     const table: readonly [AgentRecord, string][] = [
       [await make(user), paths.workspace],
@@ -68,7 +68,7 @@ describe("the hands of a node", () => {
     mkdirSync(join(paths.workspace, "own"));
     const call = { runId: "r" as RunId, callId: "c", signal: AbortSignal.abort(), progress() {} };
     for (const [agent, directory] of table) {
-      const write = hands.tools.find(agent, "write");
+      const write = toolkit.tools.find(agent, "write");
       await write?.execute({ path: "note.txt", content: "x" }, { agent, agentId: agent.id, ...call });
       expect(existsSync(join(directory, "note.txt"))).toBe(true);
       rmSync(join(directory, "note.txt"));
@@ -76,26 +76,26 @@ describe("the hands of a node", () => {
   });
 
   it("tells an agent what its profile and its workspace say, never through a link", async () => {
-    const hands = open(`{ profiles: { main: { prompt: "You are Rook." } } }`);
+    const toolkit = open(`{ profiles: { main: { prompt: "You are Rook." } } }`);
     writeFileSync(join(paths.workspace, "AGENTS.md"), "Be kind.");
     writeFileSync(join(paths.home, "secret"), "the secret");
     symlinkSync(join(paths.home, "secret"), join(paths.workspace, "USER.md"));
     mkdirSync(join(paths.workspace, "SOUL.md"));
     const record = await make(user);
-    const { text, report } = await hands.promptOf({
+    const { text, report } = await toolkit.promptOf({
       ...record,
       state: { ...record.state, extraSystemPrompt: "More." },
     });
     expect(text).toMatch(/^You are Rook\.\n\n# Tools\n- current_time: .*\n\n# AGENTS\.md\nBe kind\.\n\nMore\.$/s);
     expect(report.missing).toEqual(["SOUL.md", "TOOLS.md", "USER.md", "MEMORY.md"]);
-    expect(await hands.promptOf(record)).toEqual(await hands.promptOf(record));
+    expect(await toolkit.promptOf(record)).toEqual(await toolkit.promptOf(record));
   });
 
   it("tells everybody but children who the permanent agents are", async () => {
     const permanentAgents = async () => [{ id: "p1", name: "archivist", description: "keeps what was said" }];
-    const hands = open("{}", { permanentAgents });
+    const toolkit = open("{}", { permanentAgents });
     const list = "<permanent_agents>\n- archivist (p1): keeps what was said\n</permanent_agents>";
-    expect((await hands.promptOf(await make(user))).text).toContain(list);
-    expect((await hands.promptOf(await make(child))).text).not.toContain("archivist");
+    expect((await toolkit.promptOf(await make(user))).text).toContain(list);
+    expect((await toolkit.promptOf(await make(child))).text).not.toContain("archivist");
   });
 });

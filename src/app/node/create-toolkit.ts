@@ -21,12 +21,12 @@ import type { SystemAgent } from "../../engine/agents/system-agents.ts";
 import { buildSystemPrompt, type SystemPrompt } from "../../engine/context/prompt/system-prompt.ts";
 import { zoneOf } from "./open-budgets.ts";
 
-export interface Hands {
+export interface Toolkit {
   readonly tools: ToolHost;
   promptOf(agent: AgentRecord): Promise<SystemPrompt>;
 }
 
-export interface HandsOptions {
+export interface ToolkitOptions {
   readonly config: Config;
   readonly paths: HomePaths;
   readonly clock: Clock;
@@ -45,7 +45,7 @@ export interface HandsOptions {
   readonly tools?: ToolHost;
 }
 
-export function openHands(options: HandsOptions): Hands {
+export function createToolkit(options: ToolkitOptions): Toolkit {
   const {
     config,
     paths,

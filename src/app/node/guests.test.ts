@@ -19,8 +19,8 @@ import type { ChangeId, RunId } from "../../core/ids.ts";
 import type { Tool, ToolOutput } from "../../core/ports/tool.ts";
 import type { Op } from "../../core/store/change.ts";
 import { seedAgent } from "../../engine/context/seed-agent.ts";
-import { TriggerNest } from "../../engine/triggers/triggers.test-kit.ts";
-import { type Hands, openHands } from "./create-toolkit.ts";
+import { TriggerTestEngine } from "../../engine/triggers/triggers.test-kit.ts";
+import { createToolkit, type Toolkit } from "./create-toolkit.ts";
 
 const CONFIG = `{
   owner: { accounts: ["test:olga"] },
@@ -32,21 +32,21 @@ const CONFIG = `{
 }`;
 const ids = systemIds();
 let paths: HomePaths;
-let world: TriggerNest;
-let hands: Hands;
+let world: TriggerTestEngine;
+let toolkit: Toolkit;
 let schedules: readonly Tool[];
 
 beforeEach(async () => {
   paths = homePaths(mkdtempSync(join(tmpdir(), "rookery-owners-")));
   await createHome(paths);
   const { config } = parseConfig({ text: CONFIG, file: "rookery.json5", env: {} });
-  world = await TriggerNest.open({ triggers: { heartbeat: config } });
+  world = await TriggerTestEngine.open({ triggers: { heartbeat: config } });
   schedules = [
     cronTool(world.cron),
     ...cronTaskTools(world.cron),
     ...heartbeatTools(world.triggers.heartbeat),
   ] as Tool[];
-  hands = openHands({ config, paths, clock: systemClock, store: world.store, more: schedules });
+  toolkit = createToolkit({ config, paths, clock: systemClock, store: world.store, more: schedules });
 });
 afterEach(() => rmSync(paths.home, { recursive: true, force: true }));
 
@@ -74,7 +74,7 @@ async function jobOf(maker: AgentRecord): Promise<AgentRecord> {
 }
 
 function call(agent: AgentRecord, name: string, input: object, by = agent): Promise<ToolOutput> {
-  const tool = hands.tools.find(by, name);
+  const tool = toolkit.tools.find(by, name);
   if (!tool) throw new TypeError(`There is no ${name} here.`);
   const signal = new AbortController().signal;
   const context = { agent, agentId: agent.id, runId: "r" as RunId, callId: "c", signal, progress() {} };
@@ -159,11 +159,11 @@ describe.each(OWNERS)("%s", (_, owner) => {
 
 describe("the tools of schedules", () => {
   it("are shown to the owner's agents and not to a guest's, who is told why when it calls one", async () => {
-    const names = (agent: AgentRecord) => hands.tools.list(agent).map(({ name }) => name);
+    const names = (agent: AgentRecord) => toolkit.tools.list(agent).map(({ name }) => name);
     const [guest, olga] = [await make(person("ann")), await make(person("olga"))];
     expect(names(olga)).toEqual(expect.arrayContaining(schedules.map(({ name }) => name)));
     expect(names(guest)).toEqual(["current_time", "edit", "list", "read", "write"]);
-    expect((await hands.promptOf(guest)).text).not.toMatch(/cron|heartbeat_/);
+    expect((await toolkit.promptOf(guest)).text).not.toMatch(/cron|heartbeat_/);
     await expect(call(guest, "heartbeat_run", {})).rejects.toThrow("heartbeat_run is denied");
   });
 
@@ -171,7 +171,14 @@ describe("the tools of schedules", () => {
     const { config } = parseConfig({ text: CONFIG, file: "rookery.json5", env: {} });
     const later = (name: string, rights: Tool["rights"]): Tool => ({ ...(schedules[0] as Tool), name, rights });
     const more = [later("cron_x", []), later("heartbeat_x", []), later("remind", ["schedule"])];
-    hands = openHands({ config, paths, clock: systemClock, store: world.store, more, older: [later("cron_old", [])] });
+    toolkit = createToolkit({
+      config,
+      paths,
+      clock: systemClock,
+      store: world.store,
+      more,
+      older: [later("cron_old", [])],
+    });
     const guest = await make(person("ann"));
     for (const name of ["cron_x", "heartbeat_x", "remind", "cron_old"]) {
       await expect(call(guest, name, { action: "list" })).rejects.toThrow(DeniedError);

@@ -3,25 +3,25 @@
  * prompt first, so its tools are there; where a run goes on from the middle they must have been made ready before.
  */
 import { InvariantError } from "../../core/errors.ts";
-import type { Hands } from "./create-toolkit.ts";
+import type { Toolkit } from "./create-toolkit.ts";
 
-export interface LateHands extends Hands {
+export interface LazyToolkit extends Toolkit {
   /** Loads them, once. */
-  ready(): Promise<Hands>;
+  ready(): Promise<Toolkit>;
 }
 
-export function lateHands(load: () => Promise<Hands>): LateHands {
-  let loading: Promise<Hands> | undefined;
-  let hands: Hands | undefined;
-  const ready = (): Promise<Hands> => {
+export function lazyToolkit(load: () => Promise<Toolkit>): LazyToolkit {
+  let loading: Promise<Toolkit> | undefined;
+  let toolkit: Toolkit | undefined;
+  const ready = (): Promise<Toolkit> => {
     loading ??= load().then((loaded) => {
-      hands = loaded;
+      toolkit = loaded;
       return loaded;
     });
     return loading;
   };
-  const loaded = (): Hands => {
-    if (hands) return hands;
+  const loaded = (): Toolkit => {
+    if (toolkit) return toolkit;
     throw new InvariantError("A run asked for its tools before they were loaded.");
   };
   return {
@@ -30,6 +30,6 @@ export function lateHands(load: () => Promise<Hands>): LateHands {
       list: (agent) => loaded().tools.list(agent),
       find: (agent, name) => loaded().tools.find(agent, name),
     },
-    promptOf: async (agent) => (hands ?? (await ready())).promptOf(agent),
+    promptOf: async (agent) => (toolkit ?? (await ready())).promptOf(agent),
   };
 }

@@ -27,8 +27,8 @@ import { systemAgentsOf } from "../../engine/agents/system-agents.ts";
 import type { RunLimits } from "../../engine/runtime/run-ports.ts";
 import type { Triggers } from "../../engine/triggers/triggers.ts";
 import { watchJobs } from "../../engine/triggers/watch-jobs.ts";
-import { agentsWorldOf } from "./agent-tool-deps.ts";
-import { lateHands } from "./lazy-toolkit.ts";
+import { agentToolDepsOf } from "./agent-tool-deps.ts";
+import { lazyToolkit } from "./lazy-toolkit.ts";
 import { liveConfigOf } from "./live-config.ts";
 import { liveBudgets, zoneOf } from "./open-budgets.ts";
 import { openShards } from "./open-shards.ts";
@@ -62,7 +62,7 @@ export interface RookeryNode {
   startTriggers(): Promise<void>;
   readonly rebuilt: NodeStore["rebuilt"];
   /** Agents that other nodes work on; absent where there are no others. */
-  readonly elsewhere: NodeStore["elsewhere"];
+  readonly remoteNodes: NodeStore["remoteNodes"];
   /** Sets everything aside where it stands and closes the store; what is unfinished goes on at the next start. */
   close(): Promise<void>;
   /** Goes on with another configuration, as far as it is read at the moment of use. `changed`: the keys that differ. */
@@ -114,17 +114,17 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
     const parts = { store, clock, ids, files, config, systemAgents, workspaceFor, subagents, shards };
     const toShards = openShards({ clock, ids }, options);
     const connectors = toShards ? [...options.connectors, toShards] : options.connectors;
-    const world = agentsWorldOf({ ...parts, system: () => started(agents) });
+    const deps = agentToolDepsOf({ ...parts, system: () => started(agents) });
     const timers = openTriggers({
       ports: { clock, ids, log, store },
       ...{ config, paths, models, env: options.env ?? {}, shared: opened.leaseMs !== undefined },
     });
     triggers = timers;
     const { tools: givenTools } = options;
-    const hands = lateHands(async () => {
-      const { loadHands } = await import("./load-toolkit.ts");
-      return loadHands(
-        { agents: world, children: [() => started(agents), { store, clock }], triggers: timers.triggers },
+    const toolkit = lazyToolkit(async () => {
+      const { loadToolkit } = await import("./load-toolkit.ts");
+      return loadToolkit(
+        { agents: deps, children: [() => started(agents), { store, clock }], triggers: timers.triggers },
         { config, paths, clock, store, permanentAgents, systemAgents, swarmNamed, tools: givenTools },
       );
     });
@@ -134,7 +134,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       log,
       store,
       model: telemetry ? telemetry.model(options.model ?? models.model) : (options.model ?? models.model),
-      tools: telemetry ? telemetry.tools(hands.tools) : hands.tools,
+      tools: telemetry ? telemetry.tools(toolkit.tools) : toolkit.tools,
       files,
       connectors: new Map(connectors.map((connector) => [connector.name, opened.once(connector)])),
     };
@@ -142,7 +142,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
     const system = new AgentSystem(ports, {
       nodeName: opened.nodeName,
       leaseMs: opened.leaseMs,
-      elsewhere: opened.elsewhere,
+      remoteNodes: opened.remoteNodes,
       restore: config.runs.restore,
       lanes: config.lanes,
       runs: { timeoutMs: config.runs.timeoutSeconds * 1000, maxIterations: config.runs.maxIterations },
@@ -155,8 +155,8 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       },
       subagents,
       systemTags: [...systemAgents.keys()],
-      voice: async (agent, wishes) => {
-        const { text, report } = await hands.promptOf(agent);
+      resolveModel: async (agent, wishes) => {
+        const { text, report } = await toolkit.promptOf(agent);
         const system = [text, wishes?.extraSystemPrompt ?? []].flat().join("\n\n");
         return { ...models.choose(agent, wishes), system, report };
       },
@@ -186,14 +186,14 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
     telemetry?.follow(system.events, (agentId) => system.liveRun(agentId)?.sessionId);
     await system.load();
     // What was left unfinished here or elsewhere goes on in the middle of a run.
-    if (opened.leaseMs !== undefined || (await store.busyAgents({ limit: 1 })).length > 0) await hands.ready();
+    if (opened.leaseMs !== undefined || (await store.busyAgents({ limit: 1 })).length > 0) await toolkit.ready();
     await system.start();
     return {
       agents: system,
       triggers: timers.triggers,
       ports,
       rebuilt: opened.rebuilt,
-      elsewhere: opened.elsewhere,
+      remoteNodes: opened.remoteNodes,
       async startTriggers() {
         if (config.cron.enabled) await timers.start(system);
       },

@@ -52,15 +52,15 @@ export async function openSharedStore(options: SharedStoreOptions): Promise<Shar
 async function openFiles({ config, env = {}, paths }: SharedStoreOptions, store: PostgresStore): Promise<FileStore> {
   const { s3 } = config.store;
   if (!s3) return databaseFileStore(store.connections);
-  const world = { env, readFile: (path: string) => fileText(paths, path) };
+  const deps = { env, readFile: (path: string) => fileText(paths, path) };
   const { s3FileStore } = await import("../../adapters/system/s3-file-store.ts");
   return s3FileStore({
     endpoint: s3.endpoint,
     bucket: s3.bucket,
     region: s3.region,
     prefix: s3.prefix,
-    accessKeyId: s3.accessKeyId.reveal(world),
-    secretAccessKey: s3.secretAccessKey.reveal(world),
+    accessKeyId: s3.accessKeyId.reveal(deps),
+    secretAccessKey: s3.secretAccessKey.reveal(deps),
   });
 }
 

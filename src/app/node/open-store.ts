@@ -11,7 +11,7 @@ import type { FileStore } from "../../core/ports/ports.ts";
 import type { Store } from "../../core/store/store.ts";
 import type { Serving } from "./cluster.ts";
 import { type EmbeddedStore, openEmbeddedStore } from "./open-embedded-store.ts";
-import type { Elsewhere } from "./relay/relay-events.ts";
+import type { RemoteNodes } from "./relay/relay-events.ts";
 import { type Environment, sharedStoreUrl } from "./shared-store-url.ts";
 
 export interface NodeStore {
@@ -24,7 +24,7 @@ export interface NodeStore {
   /** The connector, or one that runs on one node at a time where it must. */
   once(connector: Connector): Connector;
   /** Agents that other nodes work on; absent: alone on this store. */
-  readonly elsewhere?: Elsewhere;
+  readonly remoteNodes?: RemoteNodes;
   /** Whom this store is opened for: its events reach the other nodes, and theirs reach it. */
   serves(node: Serving): void;
   close(): Promise<void>;
@@ -53,14 +53,14 @@ export async function openStore(options: NodeStoreOptions): Promise<NodeStore> {
     const files = diskFileStore(paths.files);
     return { store, rebuilt, files, nodeName, once: (connector) => connector, serves: () => {}, close };
   }
-  const [{ openSharedStore }, { amongNodes }] = await Promise.all([
+  const [{ openSharedStore }, { openCluster }] = await Promise.all([
     import("./open-shared-store.ts"),
     import("./cluster.ts"),
   ]);
   const shared = await openSharedStore({ url, paths, config, env, log });
-  const { once, serves, elsewhere, stop } = amongNodes(shared.store, { clock: systemClock, log });
+  const { once, serves, remoteNodes, stop } = openCluster(shared.store, { clock: systemClock, log });
   return {
-    ...{ store: shared.store, once, serves, elsewhere, nodeName },
+    ...{ store: shared.store, once, serves, remoteNodes, nodeName },
     files: shared.files,
     leaseMs: shared.leaseMs,
     async close() {

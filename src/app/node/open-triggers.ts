@@ -6,7 +6,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { modelProblem } from "../../adapters/models/model-problem.ts";
 import type { OpenModels } from "../../adapters/models/open-models.ts";
-import { gateKeeper } from "../../adapters/system/gate-runner.ts";
+import { gateRunner } from "../../adapters/system/gate-runner.ts";
 import {
   cronTaskFiles,
   heartbeatTaskFiles,
@@ -15,7 +15,7 @@ import {
 } from "../../adapters/workspace/task-files.ts";
 import { openWorkspaces } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
-import { secretWorld } from "../../config/load-config.ts";
+import { secretDeps } from "../../config/load-config.ts";
 import { FILE_MODE, type HomePaths } from "../../config/paths.ts";
 import { DEFAULT_PROFILE } from "../../core/agent/agent.ts";
 import { errorText } from "../../core/errors.ts";
@@ -54,11 +54,11 @@ export function openTriggers({ ports, config, paths, env, models, shared = false
   const { missed, maxLatenessMinutes, commandGates } = config.cron;
   const workspaces = openWorkspaces(config, paths);
   const workspaceOf = (profile: string): string => workspaces({ profile, descriptor: { type: "heartbeat" } });
-  const secrets = secretWorld(paths.home, env);
+  const secrets = secretDeps(paths.home, env);
   const triggers = new Triggers(
     {
       ...ports,
-      gates: gateKeeper({ commands: commandGates, cwd: paths.workspace }),
+      gates: gateRunner({ commands: commandGates, cwd: paths.workspace }),
       heartbeatFile: (profile) => readHeartbeatFile(workspaceOf(profile)),
       tasks: (profile) => heartbeatTaskFiles(workspaceOf(profile), log),
       modelProblem: (profile, model) => modelProblem(models, profile, model),

@@ -18,7 +18,7 @@ export interface Leases {
 /** How often a node that does not run it asks whether it may. */
 const ASK_MS = 500;
 
-export function onceConnector(inner: Connector, ports: { leases: Leases; clock: Clock; log: Log }): Connector {
+export function singletonConnector(inner: Connector, ports: { leases: Leases; clock: Clock; log: Log }): Connector {
   const { leases, clock, log } = ports;
   const name = `connector ${inner.name}`;
   let running = false;
@@ -68,7 +68,7 @@ export function onceConnector(inner: Connector, ports: { leases: Leases; clock: 
     capabilities: inner.capabilities,
     sendingClass: inner.sendingClass,
     replayHorizonMs: inner.replayHorizonMs,
-    elsewhere: () => !running,
+    isRemote: () => !running,
     start: (host) => then(() => ask(host)),
     async stop() {
       stopped = true;

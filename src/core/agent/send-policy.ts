@@ -40,13 +40,13 @@ export function resolveSendPolicy(question: SendQuestion): SendDecision {
   const shape = readSessionKey(sessionKey);
   const channel = folded(question.channel ?? state?.channel ?? state?.lastChannel ?? shape?.channel);
   const chatType = question.chatType ?? state?.chatType ?? chatTypeOf(shape);
-  const holding = policy.rules.filter(({ match = {} }) => {
+  const lease = policy.rules.filter(({ match = {} }) => {
     if (match.channel !== undefined && folded(match.channel) !== channel) return false;
     if (match.chatType !== undefined && match.chatType !== chatType) return false;
     return match.keyPrefix === undefined || hasPrefix(sessionKey, match.keyPrefix);
   });
-  if (holding.some(({ action }) => action === "deny")) return "deny";
-  if (holding.some(({ action }) => action === "allow")) return "allow";
+  if (lease.some(({ action }) => action === "deny")) return "deny";
+  if (lease.some(({ action }) => action === "allow")) return "allow";
   return policy.default ?? "allow";
 }
 

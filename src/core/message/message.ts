@@ -9,7 +9,7 @@ import type { AgentId, MessageId, RunId } from "../ids.ts";
 import { fileReferenceSchema } from "./file-reference.ts";
 import { permissionsSchema } from "./permissions.ts";
 import { queueSettingsSchema } from "./queue.ts";
-import { type RunWishes, runWishesSchema } from "./run-overrides.ts";
+import { type RunOverrides, runOverridesSchema } from "./run-overrides.ts";
 import { triggerSchema } from "./trigger.ts";
 
 /**
@@ -34,7 +34,7 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     sender: z.object({ id: z.string(), name: z.string().optional() }).optional(),
     /** Said for this message only; wins over every other queue setting. */
     queue: queueSettingsSchema.partial().optional(),
-    wishes: runWishesSchema.optional(),
+    wishes: runOverridesSchema.optional(),
     person,
   }),
   z.object({
@@ -51,7 +51,7 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     kind: z.literal("trigger"),
     text: z.string(),
     trigger: triggerSchema,
-    wishes: runWishesSchema.optional(),
+    wishes: runOverridesSchema.optional(),
   }),
   z.object({
     kind: z.literal("report"),
@@ -176,7 +176,7 @@ export const isUrgent = (body: MessageBody): boolean =>
   (body.kind === "user" && body.queue?.mode === "interrupt");
 
 /** What a message wants for its run. One that wants something runs alone, so that nobody else gets what it wished for. */
-export const wishesOf = (body: MessageBody): RunWishes | undefined =>
+export const overridesOf = (body: MessageBody): RunOverrides | undefined =>
   body.kind === "user" || body.kind === "trigger" ? body.wishes : undefined;
 
 /** Says nothing and brings nothing: there is nothing to answer. A run that was promised to somebody takes place all the same. */

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 
-export const runWishesSchema = z
+export const runOverridesSchema = z
   .object({
     /** As the agent's own override: a model's name, with its provider or without. */
     model: z.string().min(1).optional(),
@@ -14,4 +14,4 @@ export const runWishesSchema = z
     extraSystemPrompt: z.string().min(1).optional(),
   })
   .readonly();
-export type RunWishes = z.infer<typeof runWishesSchema>;
+export type RunOverrides = z.infer<typeof runOverridesSchema>;

@@ -77,7 +77,7 @@ export interface Connector {
   /** How long the channel may redeliver a message; dedupe keys are kept that long. Default 30 days. */
   readonly replayHorizonMs?: number;
   /** True while it runs on another node and can send nothing here. */
-  elsewhere?(): boolean;
+  isRemote?(): boolean;
   /** Must run on one node at a time: a bot that polls, an account that may be connected once. */
   readonly once?: boolean;
   start(host: ConnectorHost): Promise<void>;

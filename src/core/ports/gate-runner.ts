@@ -6,7 +6,7 @@ export type GateVerdict =
   /** Fails closed: what cannot be checked does not pass. */
   | { readonly pass: false; readonly reason: string };
 
-export interface GateKeeper {
+export interface GateRunner {
   /** Must not throw: whatever goes wrong is a gate that does not pass. */
   check(gate: Gate, signal: AbortSignal): Promise<GateVerdict>;
 }

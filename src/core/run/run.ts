@@ -7,7 +7,7 @@ import type { SystemPromptReport } from "../agent/system-prompt-report.ts";
 import { deliveryContextSchema, type Payload } from "../delivery/delivery.ts";
 import { usageSchema } from "../history/entry.ts";
 import type { AgentId, RunId, SessionId } from "../ids.ts";
-import { runWishesSchema } from "../message/run-overrides.ts";
+import { runOverridesSchema } from "../message/run-overrides.ts";
 import { triggerSchema } from "../message/trigger.ts";
 import type { CompactResult } from "./compact-result.ts";
 
@@ -62,7 +62,7 @@ export const runBodySchema = z.looseObject({
   /** Where its answer goes: the delivery context of the message that caused it, whole. */
   delivery: deliveryContextSchema.optional(),
   replyToId: z.string().optional(),
-  wishes: runWishesSchema.optional(),
+  wishes: runOverridesSchema.optional(),
   /** What made the message it works on, where no person did: the job or hook and its slot (M22). */
   trigger: triggerSchema.optional(),
   calls: z.array(callRecordSchema),

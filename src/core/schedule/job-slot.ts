@@ -79,8 +79,8 @@ export const DISABLE_AFTER = 10;
 export function jobAfterRun(job: CronJob, end: JobRunEnd): CronJob | undefined {
   const { runningAtMs: _, backoffUntilMs: __, lastError: ___, deliveryErrors, ...before } = job.state;
   // A run that went well does not make up for deliveries that failed while nobody knows what becomes of its own.
-  const owing = end.delivery.status === "owed" ? (deliveryErrors ?? 0) : 0;
-  const errors = end.failed ? (job.state.consecutiveErrors ?? 0) + 1 : owing;
+  const draft = end.delivery.status === "owed" ? (deliveryErrors ?? 0) : 0;
+  const errors = end.failed ? (job.state.consecutiveErrors ?? 0) + 1 : draft;
   const wait = FAILURE_BACKOFF_MS[Math.min(errors, FAILURE_BACKOFF_MS.length) - 1] ?? 0;
   const over = !end.manual && (job.schedule.kind === "at" || job.deleteAfterRun === true);
   // A job that stands in a file stays known, so that the file does not bring it back.
@@ -97,7 +97,7 @@ export function jobAfterRun(job: CronJob, end: JobRunEnd): CronJob | undefined {
       ...(end.error === undefined ? {} : { lastError: end.error }),
       lastDeliveryStatus: end.delivery.status,
       consecutiveErrors: errors,
-      ...(!end.failed && owing > 0 ? { deliveryErrors: owing } : {}),
+      ...(!end.failed && draft > 0 ? { deliveryErrors: draft } : {}),
       ...(end.failed && !over ? { backoffUntilMs: end.at + wait } : {}),
       ...(tooMany ? { disabledReason: `${errors} failures in a row` } : {}),
       ...(end.cost === undefined ? {} : { spent: addSpent(job.state.spent, end.at, end.cost) }),

@@ -22,7 +22,7 @@ export interface ActorHost {
   queueSettings(message: Message, state: AgentState): Required<QueueSettings>;
   readonly dedupe: QueueDedupeMode;
   /** Serialises the resumption of runs that were already resumed once without progress (M13). */
-  readonly suspects: { enter(): Promise<() => void> };
+  readonly recoveryQueue: { enter(): Promise<() => void> };
   draining(): boolean;
   /** Something may have been committed that nobody here knows of: the outbox looks for itself. */
   rescan(): void;

@@ -3,7 +3,7 @@ import type { AgentId } from "../../core/ids.ts";
 import { silentLog } from "../../core/ports/log.ts";
 import type { Store } from "../../core/store/store.ts";
 import type { ActorHost } from "./actor-host.ts";
-import { Crowd } from "./actor-registry.ts";
+import { ActorRegistry } from "./actor-registry.ts";
 
 /** A host under which nobody works: woken agents rest again at once, or never, as their first look at the store decides. */
 function world(warm: number) {
@@ -18,30 +18,30 @@ function world(warm: number) {
   } as unknown as Store;
   const ports = { store, log: silentLog };
   const host = { ports, node: 1, restoring: () => false, draining: () => false } as unknown as ActorHost;
-  const crowd = new Crowd(ports, warm);
-  const wake = (name: string): void => crowd.wake(host, name as AgentId, 1);
+  const actors = new ActorRegistry(ports, warm);
+  const wake = (name: string): void => actors.wake(host, name as AgentId, 1);
   const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-  return { crowd, busy, wake, settle, reads: () => reads };
+  return { actors, busy, wake, settle, reads: () => reads };
 }
 
 it("lets those go that have rested longest, and keeps whoever is at work", async () => {
-  const { crowd, busy, wake, settle } = world(3);
+  const { actors, busy, wake, settle } = world(3);
   busy.add("a0").add("a1");
   for (let n = 0; n < 6; n++) wake(`a${n}`);
   await settle();
-  expect(crowd.size).toBe(6);
-  for (let times = 0; times < 3; times++) crowd.forgetIdle();
-  expect(crowd.size).toBe(3);
-  expect(["a0", "a1", "a5"].map((id) => crowd.get(id as AgentId) !== undefined)).toEqual([true, true, true]);
+  expect(actors.size).toBe(6);
+  for (let times = 0; times < 3; times++) actors.forgetIdle();
+  expect(actors.size).toBe(3);
+  expect(["a0", "a1", "a5"].map((id) => actors.get(id as AgentId) !== undefined)).toEqual([true, true, true]);
 });
 
 it("looks at few when all are at work, however many they are", async () => {
-  const { crowd, busy, wake, settle } = world(1);
+  const { actors, busy, wake, settle } = world(1);
   for (let n = 0; n < 500; n++) busy.add(`a${n}`);
   for (let n = 0; n < 500; n++) wake(`a${n}`);
   await settle();
   let looked = 0;
-  for (const actor of crowd.all()) {
+  for (const actor of actors.all()) {
     Object.defineProperty(actor, "idle", {
       get: () => {
         looked += 1;
@@ -49,19 +49,19 @@ it("looks at few when all are at work, however many they are", async () => {
       },
     });
   }
-  crowd.forgetIdle();
-  expect(crowd.size).toBe(500);
+  actors.forgetIdle();
+  expect(actors.size).toBe(500);
   expect(looked).toBeLessThan(10);
 });
 
 it("does not wake again who is on its way under the same claim", async () => {
-  const { crowd, busy, wake, settle } = world(10);
+  const { actors, busy, wake, settle } = world(10);
   busy.add("a");
   wake("a");
   wake("b");
   await settle();
-  const isOnItsWay = (id: string, epoch: number) => crowd.isOnItsWay(id as AgentId, epoch);
-  expect([isOnItsWay("a", 1), isOnItsWay("a", 2), isOnItsWay("b", 1), isOnItsWay("c", 1)]).toEqual([
+  const isProcessing = (id: string, epoch: number) => actors.isProcessing(id as AgentId, epoch);
+  expect([isProcessing("a", 1), isProcessing("a", 2), isProcessing("b", 1), isProcessing("c", 1)]).toEqual([
     true,
     false,
     false,

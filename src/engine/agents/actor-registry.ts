@@ -12,7 +12,7 @@ const DEFAULT_WARM = 1_000;
 /** How many of the coldest are looked at when one comes to rest: more than one, so that what has piled up goes too. */
 const LOOKS = 4;
 
-export class Crowd {
+export class ActorRegistry {
   readonly #ports: Pick<Ports, "store" | "log">;
   readonly #warm: number;
   readonly #actors = new Map<AgentId, Actor>();
@@ -49,13 +49,13 @@ export class Crowd {
    * Whether an agent that the store calls ours, under this epoch, needs no waking: it is on its way to what waits, and sees all
    * of it before it is given back. One whose run is active looks at what may have come for it.
    */
-  isOnItsWay(agentId: AgentId, epoch: number): boolean {
+  isProcessing(agentId: AgentId, epoch: number): boolean {
     const actor = this.#actors.get(agentId);
     return actor !== undefined && !actor.idle && actor.epoch === epoch && !actor.run;
   }
 
   /** Something happened to an agent. False where nobody here works on it. */
-  stir(agentId: AgentId): boolean {
+  interruptWait(agentId: AgentId): boolean {
     const actor = this.#actors.get(agentId);
     if (!actor || actor.idle) return false;
     actor.wake(0);

@@ -15,12 +15,12 @@ import { Place } from "../runs/lanes.ts";
 import { failRun, runLoop } from "../runs/loop.ts";
 import { Attempts } from "../runs/recovery/attempts.ts";
 import { resumeRun } from "../runs/recovery/resume.ts";
-import { Holding, LostHolding } from "../runtime/agent-lease.ts";
+import { AgentLease, CommitRefused } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import { stopOf } from "../subagents/tree.ts";
 import type { ActorHost } from "./actor-host.ts";
 import { BackgroundCompaction } from "./background-compaction.ts";
-import { removeForGood, windDown } from "./drain-stopped-inbox.ts";
+import { drainStoppedInbox, removeForGood } from "./drain-stopped-inbox.ts";
 import { answerAboutChildren, beginFresh, recordSilent, resetSession, settle, settleStop } from "./inbox-steps.ts";
 import { InboxView } from "./inbox-view.ts";
 import { isFlushDue, openFlush } from "./memory-flush.ts";
@@ -33,7 +33,7 @@ export class Actor {
   readonly #host: ActorHost;
   readonly agentId: AgentId;
   #epoch: number;
-  #holding: Holding | undefined;
+  #lease: AgentLease | undefined;
   #run: LiveRun | undefined;
   #queued: { readonly runId: RunId; abort(): void } | undefined;
   #working: Promise<void> | undefined;
@@ -46,10 +46,10 @@ export class Actor {
   /** When the last run ended here; what had come before that had to wait for it. */
   #busyUntil: number | undefined;
   /** Ends the wait for quiet. */
-  #stir: (() => void) | undefined;
+  #interruptWait: (() => void) | undefined;
   #place: Place | undefined;
   /** Lets the next suspect go on, where this agent's run is one (M13). */
-  #cleared: (() => void) | undefined;
+  #releaseRecovery: (() => void) | undefined;
   /** A run was refused because the agent, or one above it, was stopped. */
   #stopped = false;
   readonly #inbox: InboxView;
@@ -94,11 +94,11 @@ export class Actor {
 
   /** Something was posted, or the agent was claimed (again). `waits`: all that waits, where the one who wakes us knows. */
   wake(epoch: number, waits?: Message): void {
-    this.#stir?.();
+    this.#interruptWait?.();
     this.#inbox.known(this.#working ? undefined : waits);
     this.#epoch = Math.max(this.#epoch, epoch);
     this.#again = true;
-    if (this.#run && this.#holding) void this.#inbox.lookAtArrivals(this.#run, this.#holding.state);
+    if (this.#run && this.#lease) void this.#inbox.lookAtArrivals(this.#run, this.#lease.state);
     if (this.#working) return;
     this.#working = this.#work().finally(() => {
       this.#working = undefined;
@@ -109,15 +109,15 @@ export class Actor {
 
   /** Sets the current run aside at its next step. */
   drain(): void {
-    this.#stir?.();
+    this.#interruptWait?.();
     this.#background.stop();
     this.#run?.end("drain");
   }
 
   /** What a commit in the name of the active run says of itself. */
   get asOwner(): Owner | undefined {
-    if (!this.#run || !this.#holding) return undefined;
-    const { agentId, node, epoch, sessionId } = this.#holding;
+    if (!this.#run || !this.#lease) return undefined;
+    const { agentId, node, epoch, sessionId } = this.#lease;
     return { agentId, node, epoch, sessionId, run: this.#run.guard() };
   }
 
@@ -125,37 +125,37 @@ export class Actor {
   async outsideLane<T>(wait: Promise<T>): Promise<T> {
     // Whatever becomes of it is told by the one who awaits it below.
     wait.catch(() => undefined);
-    await this.#provenHarmless();
+    await this.#recordProgress();
     return this.#place ? this.#place.without(wait) : wait;
   }
 
   /** A run that was cut off before and has come as far as waiting is not what killed the node: that is progress (M13). */
-  async #provenHarmless(): Promise<void> {
-    const [run, holding] = [this.#run, this.#holding];
-    if (run && holding && run.attempt > 1) {
+  async #recordProgress(): Promise<void> {
+    const [run, lease] = [this.#run, this.#lease];
+    if (run && lease && run.attempt > 1) {
       const { id: runId, body } = run;
-      await holding.commit({ site: "waits", ops: [{ op: "run.step", runId, body }], run: run.guard() });
+      await lease.commit({ site: "waits", ops: [{ op: "run.step", runId, body }], run: run.guard() });
       run.stepped(body);
     }
-    this.#cleared?.();
+    this.#releaseRecovery?.();
   }
 
   /** The agent is no longer ours: the model and the tools are told to stop, nothing is committed. */
   lose(): void {
-    this.#stir?.();
+    this.#interruptWait?.();
     this.#background.stop();
     this.#run?.end("lost");
   }
 
   /** Between two steps: a summary that was written meanwhile is appended, what may be steered is taken into the run. */
-  async #between(holding: Holding, run: LiveRun): Promise<void> {
-    await this.#background.append(this.#host.ports, holding, run);
+  async #between(lease: AgentLease, run: LiveRun): Promise<void> {
+    await this.#background.append(this.#host.ports, lease, run);
     for (const question of await this.#inbox.questions()) {
-      await answerAboutChildren(this.#host.ports, holding, question);
+      await answerAboutChildren(this.#host.ports, lease, question);
       this.#settled([question]);
     }
     const messages = await this.#inbox.steerable(run);
-    if (messages.length > 0) await steerInto(this.#host.ports, holding, run, messages);
+    if (messages.length > 0) await steerInto(this.#host.ports, lease, run, messages);
   }
 
   async #work(): Promise<void> {
@@ -165,11 +165,11 @@ export class Actor {
       try {
         while (!this.#host.draining() && (await this.#next(await this.#hold()))) this.#failures = 0;
       } catch (error) {
-        this.#holding = undefined;
+        this.#lease = undefined;
         this.#run = undefined;
         // Not ours, or claimed anew since: if somebody woke us meanwhile, the next look tells which.
-        if (error instanceof LostHolding && error.refused === "fenced") continue;
-        if (error instanceof LostHolding && error.refused === "stopped") {
+        if (error instanceof CommitRefused && error.refused === "fenced") continue;
+        if (error instanceof CommitRefused && error.refused === "stopped") {
           this.#stopped = true;
           this.#again = true;
           continue;
@@ -181,7 +181,7 @@ export class Actor {
         }
         // What was committed without our knowing may owe something.
         this.#host.rescan();
-        if (!(error instanceof LostHolding)) {
+        if (!(error instanceof CommitRefused)) {
           // A fault that would come back for ever counts as a crash does (M13); one that passes by itself does not.
           if (!(error instanceof RookeryError && error.retryable)) this.#faulted = true;
           ports.log.error("an agent stumbled and is read anew", { agent: this.agentId, error: errorText(error) });
@@ -195,70 +195,70 @@ export class Actor {
   }
 
   /** What we hold of the agent: kept while it is true, read from the store otherwise. */
-  async #hold(): Promise<Holding> {
+  async #hold(): Promise<AgentLease> {
     const { ports, node } = this.#host;
-    const held = this.#holding;
+    const held = this.#lease;
     if (held && !held.released && held.epoch === this.#epoch) return held;
     // Claimed again right after we gave it back: nobody was in between, so what is in memory still holds.
     if (held?.released && held.epoch + 1 === this.#epoch) {
-      this.#holding = held.renewed({ node, epoch: this.#epoch });
-      return this.#holding;
+      this.#lease = held.renewed({ node, epoch: this.#epoch });
+      return this.#lease;
     }
-    this.#holding = undefined;
+    this.#lease = undefined;
     const record = await ports.store.agent(this.agentId);
     if (record?.node !== node)
-      throw new LostHolding("fenced", `Agent ${this.agentId} is held by node ${record?.node}.`);
+      throw new CommitRefused("fenced", `Agent ${this.agentId} is held by node ${record?.node}.`);
     parseDescriptor(record.descriptor, `agent ${this.agentId}`);
     parseState(record.state, `agent ${this.agentId}`);
     this.#epoch = record.epoch;
-    this.#holding = new Holding(ports, record, { node, epoch: record.epoch });
-    return this.#holding;
+    this.#lease = new AgentLease(ports, record, { node, epoch: record.epoch });
+    return this.#lease;
   }
 
   /** Does one thing. False where there is nothing left to do and the agent was given back. */
-  async #next(holding: Holding): Promise<boolean> {
+  async #next(lease: AgentLease): Promise<boolean> {
     const { ports } = this.#host;
     // Whatever comes before the next choice may take what waits.
-    if (holding.runId || this.#stopped || holding.record.stopped) this.#inbox.known(undefined);
-    if (holding.runId) {
-      await this.#resume(holding, holding.runId);
-      return !holding.released;
+    if (lease.runId || this.#stopped || lease.record.stopped) this.#inbox.known(undefined);
+    if (lease.runId) {
+      await this.#resume(lease, lease.runId);
+      return !lease.released;
     }
     this.#faulted = false;
-    if (this.#stopped || holding.record.stopped) {
-      const wound = await windDown(ports, holding);
+    if (this.#stopped || lease.record.stopped) {
+      const wound = await drainStoppedInbox(ports, lease);
       if (wound.is === "settled") return this.#settled(wound.messages);
       if (wound.is === "removing") {
-        await removeForGood(holding, wound.stops, wound.reason);
-        this.#holding = undefined;
+        await removeForGood(lease, wound.stops, wound.reason);
+        this.#lease = undefined;
         this.#host.settled(wound.stops, undefined);
         return false;
       }
       this.#stopped = false;
       // The mark in memory is not the one in the store.
-      if (wound.is === "free" && holding.record.stopped) {
-        this.#holding = undefined;
+      if (wound.is === "free" && lease.record.stopped) {
+        this.#lease = undefined;
         return true;
       }
     }
-    if (await this.#background.append(ports, holding)) return true;
-    const { choice, messages, seen, now } = await this.#inbox.choose(holding, this.#busyUntil);
-    if (this.#discards && (await this.#discard(holding, messages))) return true;
+    if (await this.#background.append(ports, lease)) return true;
+    const { choice, messages, seen, now } = await this.#inbox.choose(lease, this.#busyUntil);
+    if (this.#discards && (await this.#discard(lease, messages))) return true;
     this.#discards = false;
     switch (choice.act) {
       case "rest":
         // Only where the context is in memory: nobody reads a history to find that nothing is to be done.
-        if (holding.size && (await this.#flush(holding))) return !holding.released;
-        return this.#release(holding);
+        if (lease.size && (await this.#flush(lease))) return !lease.released;
+        return this.#release(lease);
       case "wait":
-        await this.#quietUntil(choice.until);
+        await this.#debounceUntil(choice.until);
         return true;
       case "reset":
         this.#background.stop();
-        await resetSession(ports, holding, choice.message);
+        await resetSession(ports, lease, choice.message);
         return this.#settled([choice.message]);
       case "record":
-        await recordSilent(ports, holding, choice.messages);
+        await recordSilent(ports, lease, choice.messages);
         return this.#settled(choice.messages);
       case "stop":
         // A stop may be for good: then everything else that waits goes first.
@@ -266,19 +266,19 @@ export class Actor {
           this.#stopped = true;
           return true;
         }
-        await settleStop(ports, holding, choice.message);
+        await settleStop(ports, lease, choice.message);
         return this.#settled([choice.message]);
       case "settle":
-        await this.#settle(holding, choice.message, choice.reason);
+        await this.#settle(lease, choice.message, choice.reason);
         return this.#settled([choice.message]);
       case "run":
-        if (this.#isStale(holding, choice.messages, now)) {
+        if (this.#isStale(lease, choice.messages, now)) {
           this.#background.stop();
-          await beginFresh(ports, holding);
+          await beginFresh(ports, lease);
           return true;
         }
-        if (choice.messages[0]?.body.kind !== "compact" && (await this.#flush(holding))) return !holding.released;
-        return this.#take(holding, choice, seen);
+        if (choice.messages[0]?.body.kind !== "compact" && (await this.#flush(lease))) return !lease.released;
+        return this.#take(lease, choice, seen);
     }
   }
 
@@ -286,16 +286,16 @@ export class Actor {
   async #quiet(ms: number): Promise<void> {
     await new Promise<void>((resolve) => {
       const cancel = this.#host.ports.clock.after(ms, resolve);
-      this.#stir = () => {
+      this.#interruptWait = () => {
         cancel();
         resolve();
       };
     });
-    this.#stir = undefined;
+    this.#interruptWait = undefined;
   }
 
   /** The same however much arrives meanwhile, which is looked at then; only what overtakes ends it before. */
-  async #quietUntil(until: number): Promise<void> {
+  async #debounceUntil(until: number): Promise<void> {
     const { clock } = this.#host.ports;
     for (let left = until - clock.now(); left > 0; left = until - clock.now()) {
       await this.#quiet(left);
@@ -304,24 +304,24 @@ export class Actor {
   }
 
   /** Whether a person's message finds a session that should have ended by itself meanwhile. */
-  #isStale({ record, state }: Holding, messages: readonly Message[], now: number): boolean {
+  #isStale({ record, state }: AgentLease, messages: readonly Message[], now: number): boolean {
     const last = state.lastInteractionAt;
     if (last === undefined || !messages.some(({ body }) => body.kind === "user")) return false;
     return this.#host.isStale({ ...record, state }, last, now);
   }
 
   /** A command that needs no run. */
-  async #settle(holding: Holding, message: Message, reason: string): Promise<void> {
+  async #settle(lease: AgentLease, message: Message, reason: string): Promise<void> {
     const { ports } = this.#host;
-    if (message.body.kind === "setting") return changeSettings(ports, holding, message);
-    if (message.body.kind === "describe") return describeAgent(ports, holding, message);
-    if (message.body.kind === "subagents") return answerAboutChildren(ports, holding, message);
-    if (message.body.kind !== "branch") return settle(ports, holding, "settle", [message], "recorded", reason);
+    if (message.body.kind === "setting") return changeSettings(ports, lease, message);
+    if (message.body.kind === "describe") return describeAgent(ports, lease, message);
+    if (message.body.kind === "subagents") return answerAboutChildren(ports, lease, message);
+    if (message.body.kind !== "branch") return settle(ports, lease, "settle", [message], "recorded", reason);
     // What is being summarised is perhaps no longer on the way.
     this.#background.stop();
-    await goBack(ports, holding, message);
+    await goBack(ports, lease, message);
     // The tip is elsewhere now: what is in memory of the context is read anew.
-    this.#holding = undefined;
+    this.#lease = undefined;
   }
 
   #settled(messages: readonly Message[]): true {
@@ -330,13 +330,13 @@ export class Actor {
   }
 
   /** Gives the agent back. Refused where a message came in between: then there is more to do (M3). */
-  async #release(holding: Holding): Promise<boolean> {
-    const { results } = await holding.commit({ site: "release", ops: [{ op: "agent.release" }] });
+  async #release(lease: AgentLease): Promise<boolean> {
+    const { results } = await lease.commit({ site: "release", ops: [{ op: "agent.release" }] });
     const [release] = results;
-    holding.released = release?.op === "agent.release" && release.released;
+    lease.released = release?.op === "agent.release" && release.released;
     // Something came in that we have not seen: a message, or a commit we had given up. It is read anew (M2).
-    if (!holding.released) this.#holding = undefined;
-    return !holding.released;
+    if (!lease.released) this.#lease = undefined;
+    return !lease.released;
   }
 
   /** A place in a lane; a wait for another agent gives it back for as long as it lasts (M11). */
@@ -347,52 +347,52 @@ export class Actor {
     return this.#place;
   }
 
-  async #take(holding: Holding, choice: RunChoice, seen: number): Promise<boolean> {
+  async #take(lease: AgentLease, choice: RunChoice, seen: number): Promise<boolean> {
     const { ports } = this.#host;
     // The run may have been promised to somebody under its id when its message was posted.
     const runId = choice.messages.find(({ asRun }) => asRun !== undefined)?.asRun ?? (ports.ids.uuid() as RunId);
     const queued = new AbortController();
     this.#queued = { runId, abort: () => queued.abort() };
-    const place = await this.#enter(laneOf(holding), queued.signal);
+    const place = await this.#enter(laneOf(lease), queued.signal);
     this.#queued = undefined;
     try {
       if (this.#host.draining()) return false;
       if (!place) {
         // Aborted while it waited for a lane: its messages never run.
         const reason = `run ${runId} was aborted before it began`;
-        await settle(ports, holding, "abort.queued", choice.messages, "aborted", reason);
+        await settle(ports, lease, "abort.queued", choice.messages, "aborted", reason);
         return this.#settled(choice.messages);
       }
       // More came while it waited for a lane: what is taken is decided anew, a reset may go first.
-      const looked = this.#again ? await this.#inbox.choose(holding, this.#busyUntil) : { choice, seen };
+      const looked = this.#again ? await this.#inbox.choose(lease, this.#busyUntil) : { choice, seen };
       const now = looked.choice;
       // What runs next may not be what the run was meant for.
       if (now.act !== "run" || now.messages[0]?.asRun !== choice.messages[0]?.asRun) return true;
-      const run = await takeRun(ports, holding, runId, now, looked.seen).catch((error) => {
+      const run = await takeRun(ports, lease, runId, now, looked.seen).catch((error) => {
         // A reset came between the look and the commit, or a commit that was given up came in late after all: what there is
         // to do is read and decided anew (M10, M2).
-        if (!(error instanceof LostHolding) || error.refused !== "conflict") throw error;
-        this.#holding = undefined;
+        if (!(error instanceof CommitRefused) || error.refused !== "conflict") throw error;
+        this.#lease = undefined;
         return undefined;
       });
       if (!run) return true;
       this.#inbox.taken();
       if (now.dropped.length > 0) this.#settled(now.dropped.map(({ message }) => message));
-      await this.#drive(holding, run);
-      return !holding.released;
+      await this.#drive(lease, run);
+      return !lease.released;
     } finally {
       place?.leave();
     }
   }
 
-  async #drive(holding: Holding, run: LiveRun): Promise<void> {
+  async #drive(lease: AgentLease, run: LiveRun): Promise<void> {
     this.#run = run;
     this.#inbox.runBegins();
     // What came while the run was being opened is looked at once more, now that the run can be ended.
-    if (this.#again) void this.#inbox.lookAtArrivals(run, holding.state);
+    if (this.#again) void this.#inbox.lookAtArrivals(run, lease.state);
     if (this.#host.draining()) run.end("drain");
     try {
-      const exit = await runLoop(this.#host.ports, holding, run, () => this.#between(holding, run));
+      const exit = await runLoop(this.#host.ports, lease, run, () => this.#between(lease, run));
       this.#busyUntil = this.#host.ports.clock.now();
       if (exit.kind === "ended") {
         const { agentId } = this;
@@ -400,7 +400,7 @@ export class Actor {
           run.body.seqs.map((seq) => ({ agentId, seq })),
           exit.result,
         );
-        await this.#afterRest(holding);
+        await this.#afterRest(lease);
       }
     } finally {
       this.#run = undefined;
@@ -409,15 +409,15 @@ export class Actor {
   }
 
   /** A silent turn in which the agent writes down what matters, where its context will soon be compacted. */
-  async #flush(holding: Holding): Promise<boolean> {
+  async #flush(lease: AgentLease): Promise<boolean> {
     const { ports } = this.#host;
-    const measured = await measureContext(ports, holding);
-    if (!isFlushDue(ports, holding, measured)) return false;
-    const place = await this.#enter(laneOf(holding));
+    const measured = await measureContext(ports, lease);
+    if (!isFlushDue(ports, lease, measured)) return false;
+    const place = await this.#enter(laneOf(lease));
     try {
       if (this.#host.draining()) return false;
-      const run = await openFlush(ports, holding, ports.ids.uuid() as RunId, measured.limits.memoryFlush);
-      await this.#drive(holding, run);
+      const run = await openFlush(ports, lease, ports.ids.uuid() as RunId, measured.limits.memoryFlush);
+      await this.#drive(lease, run);
       return true;
     } finally {
       place?.leave();
@@ -425,13 +425,13 @@ export class Actor {
   }
 
   /** A run has ended: what its context needs is begun now, while nobody waits for it. */
-  async #afterRest(holding: Holding): Promise<void> {
+  async #afterRest(lease: AgentLease): Promise<void> {
     const { ports } = this.#host;
     if (this.#host.draining()) return;
     try {
-      const measured = await measureContext(ports, holding);
-      this.#flushWaits = isFlushDue(ports, holding, measured);
-      if (!this.#flushWaits) await this.#background.start(ports, holding, measured, () => this.#claimForContext());
+      const measured = await measureContext(ports, lease);
+      this.#flushWaits = isFlushDue(ports, lease, measured);
+      if (!this.#flushWaits) await this.#background.start(ports, lease, measured, () => this.#claimForContext());
     } catch (error) {
       ports.log.warn("could not look after a context", { agent: this.agentId, error: errorText(error) });
     }
@@ -445,36 +445,36 @@ export class Actor {
   }
 
   /** A run without an end: goes on from its last step, fails visibly after too many crashes, or is discarded. */
-  async #resume(holding: Holding, runId: RunId): Promise<void> {
-    const { ports, suspects } = this.#host;
+  async #resume(lease: AgentLease, runId: RunId): Promise<void> {
+    const { ports, recoveryQueue } = this.#host;
     const record = await ports.store.run(runId);
     if (!record) throw new CorruptDataError(`Agent ${this.agentId} names the run ${runId}, which is not there.`);
     // Somebody else worked on it and went away, or it was we and our own fault. What the store alone is to blame for is neither.
-    const counted = record.body.node !== holding.node || this.#faulted;
+    const counted = record.body.node !== lease.node || this.#faulted;
     this.#faulted = false;
-    const leave = counted && record.attempt > 1 ? await suspects.enter() : undefined;
-    this.#cleared = leave;
+    const leave = counted && record.attempt > 1 ? await recoveryQueue.enter() : undefined;
+    this.#releaseRecovery = leave;
     const place = await this.#enter(record.body.lane);
     try {
       const same = { attempt: record.attempt, blamed: record.body.blamed ?? [] };
-      const count = counted && !record.body.paused ? await this.#attempts.count(record, holding.node) : same;
+      const count = counted && !record.body.paused ? await this.#attempts.count(record, lease.node) : same;
       if ("waitMs" in count) {
         // Nobody stands behind it meanwhile: neither the next suspect nor who waits for a place.
         place?.leave();
         leave?.();
-        this.#faulted = record.body.node === holding.node;
+        this.#faulted = record.body.node === lease.node;
         await this.#quiet(count.waitMs);
         return;
       }
-      const run = await resumeRun(ports, holding, record, count);
+      const run = await resumeRun(ports, lease, record, count);
       if (this.#discards && counted) {
         const message = "The program was restarted; unfinished work is not taken up again (restore: discard).";
-        await failRun(ports, holding, run, { kind: "internal", message });
+        await failRun(ports, lease, run, { kind: "internal", message });
         return;
       }
       if (run.attempt > ports.settings.maxAttempts) {
         const message = `This could not be finished: the program stopped ${ports.settings.maxAttempts} times while working on it.`;
-        await failRun(ports, holding, run, { kind: "attempts", message });
+        await failRun(ports, lease, run, { kind: "attempts", message });
         const { agentId } = this;
         this.#host.settled(
           run.body.seqs.map((seq) => ({ agentId, seq })),
@@ -483,9 +483,9 @@ export class Actor {
         return;
       }
       // Nothing begins any more under a stop, not even what a crash interrupted (M20).
-      if (await stopOf(ports.store, holding.record)) run.end("stop");
+      if (await stopOf(ports.store, lease.record)) run.end("stop");
       // A reset or a stop may have been accepted before the crash.
-      void this.#inbox.lookAtArrivals(run, holding.state);
+      void this.#inbox.lookAtArrivals(run, lease.state);
       // The suspect is cleared by its first new step, or by its end.
       const stop =
         leave &&
@@ -493,22 +493,22 @@ export class Actor {
           if (event.runId === runId && (event.type === "step" || event.type === "end")) leave();
         });
       try {
-        await this.#drive(holding, run);
+        await this.#drive(lease, run);
       } finally {
         stop?.();
       }
     } finally {
       place?.leave();
       leave?.();
-      this.#cleared = undefined;
+      this.#releaseRecovery = undefined;
     }
   }
 
   /** `restore: "discard"`: what waited when the program started is not taken up; it leaves a trace. */
-  async #discard(holding: Holding, waiting: readonly Message[]): Promise<boolean> {
+  async #discard(lease: AgentLease, waiting: readonly Message[]): Promise<boolean> {
     const old = waiting.filter((message) => message.acceptedAt < this.#host.startedAt);
     if (old.length === 0) return false;
-    await settle(this.#host.ports, holding, "discard", old, "discarded", "restore: discard");
+    await settle(this.#host.ports, lease, "discard", old, "discarded", "restore: discard");
     return this.#settled(old);
   }
 }

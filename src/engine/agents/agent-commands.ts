@@ -13,7 +13,7 @@ import { readSession } from "../context/session-entries.ts";
 type Reading = Pick<StoreReader, "agent" | "linesBack">;
 
 /** Far more than anybody reads; a summary is what the model is told instead of a whole branch. */
-const MOST_SUMMARY = 100_000;
+const MAX_SUMMARY = 100_000;
 
 /** The message that changes overrides. Throws where a field is not settable or a value is wrong. */
 export async function settingMessage(store: Reading, agentId: AgentId, patch: StatePatch): Promise<MessageBody> {
@@ -29,8 +29,8 @@ export async function branchMessage(
   entryId: EntryId,
   summary?: string,
 ): Promise<MessageBody> {
-  if ((summary?.length ?? 0) > MOST_SUMMARY) {
-    throw new InvalidInputError(`A summary has at most ${MOST_SUMMARY} characters.`);
+  if ((summary?.length ?? 0) > MAX_SUMMARY) {
+    throw new InvalidInputError(`A summary has at most ${MAX_SUMMARY} characters.`);
   }
   const { sessionId } = await known(store, agentId);
   const { entries } = await readSession(store, agentId, sessionId);

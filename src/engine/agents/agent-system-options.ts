@@ -23,7 +23,7 @@ export interface AgentSystemOptions {
   readonly outbox?: Partial<Omit<OutboxOptions, "node">>;
   /** Agents kept in memory while they rest. */
   readonly warm?: number;
-  readonly voice: RunPorts["voice"];
+  readonly resolveModel: RunPorts["resolveModel"];
   /** What may be spent on models. Absent: nothing is limited. */
   readonly budgets?: Budgets;
   readonly limits?: RunPorts["limits"];
@@ -44,10 +44,10 @@ export interface AgentSystemOptions {
   /** How messages are treated that arrive while a run is active. Default: one run each, in order. */
   readonly queue?: Config["queue"];
   readonly subagents?: Partial<SubagentSettings>;
-  readonly elsewhere?: AwaitEnds;
+  readonly remoteNodes?: AwaitEnds;
   /** What others have to say at certain points of a run, beside children's reports; see `RunPorts`. */
-  readonly hooks?: Pick<RunPorts, "alsoAtEnd" | "alsoAtSettle" | "replyOf" | "sessionFor"> &
-    Pick<OutboxPorts, "alsoAtDelivered">;
+  readonly hooks?: Pick<RunPorts, "opsOnRunEnd" | "opsOnSettle" | "replyOf" | "sessionFor"> &
+    Pick<OutboxPorts, "opsOnDelivered">;
 }
 
 /** Without a configuration every message gets a run of its own, at once and in order; nothing is ever dropped. */

@@ -2,46 +2,46 @@ import { describe, expect, it } from "vitest";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import { type AgentId, type ChangeId, messageId } from "../../core/ids.ts";
 import type { Change } from "../../core/store/change.ts";
-import { channel, gate, lastText, Nest, type Reply, stall } from "./engine.test-kit.ts";
+import { channel, gate, lastText, type Reply, stall, TestEngine } from "./engine.test-kit.ts";
 
 const text = (words: string) => ({ kind: "user", text: words }) as const;
 
 describe("first messages", () => {
   it("of two hundred at once make one agent, and each is answered in the order it was accepted", async () => {
-    const nest = await Nest.open();
-    const accepted = await Promise.all(Array.from({ length: 200 }, (_, n) => nest.say(`n${n}`)));
-    await nest.settle();
-    const agents = await nest.store.agents({ limit: 1000 });
+    const engine = await TestEngine.open();
+    const accepted = await Promise.all(Array.from({ length: 200 }, (_, n) => engine.say(`n${n}`)));
+    await engine.settle();
+    const agents = await engine.store.agents({ limit: 1000 });
     expect(agents).toHaveLength(1);
     expect(accepted.filter((one) => one.status !== "stale" && one.created)).toHaveLength(1);
     expect(new Set(accepted.map((one) => one.status !== "stale" && one.agentId))).toEqual(new Set([agents[0]?.id]));
     const inOrder = accepted
       .map((one, n) => ({ seq: one.status === "stale" ? 0 : one.seq, n }))
       .sort((a, b) => a.seq - b.seq);
-    expect(nest.shown()).toEqual(inOrder.map(({ n }) => `answer to n${n}`));
+    expect(engine.shown()).toEqual(inOrder.map(({ n }) => `answer to n${n}`));
   });
 
   it("of people on the same channel make one agent each, which never see each other", async () => {
-    const nest = await Nest.open();
-    await Promise.all([nest.say("I am ann", { name: "ann" }), nest.say("I am bob", { name: "bob" })]);
-    await nest.settle();
-    expect(await nest.store.agents({ limit: 9 })).toHaveLength(2);
-    for (const bytes of nest.sentBytes) expect(bytes.includes("ann") && bytes.includes("bob")).toBe(false);
+    const engine = await TestEngine.open();
+    await Promise.all([engine.say("I am ann", { name: "ann" }), engine.say("I am bob", { name: "bob" })]);
+    await engine.settle();
+    expect(await engine.store.agents({ limit: 9 })).toHaveLength(2);
+    for (const bytes of engine.sentBytes) expect(bytes.includes("ann") && bytes.includes("bob")).toBe(false);
   });
 
   it("to what cannot be an agent are refused with a typed error, and nothing is kept", async () => {
-    const nest = await Nest.open();
+    const engine = await TestEngine.open();
     const bad: AgentDescriptor = { type: "user", connector: "test", userId: "", channelId: "c" };
-    await expect(nest.system.post({ to: { descriptor: bad }, body: text("hi") })).rejects.toMatchObject({
+    await expect(engine.system.post({ to: { descriptor: bad }, body: text("hi") })).rejects.toMatchObject({
       code: "invalid_input",
     });
     await expect(
-      nest.system.post({ to: { agentId: "nobody0000000000000000000" as AgentId }, body: text("hi") }),
+      engine.system.post({ to: { agentId: "nobody0000000000000000000" as AgentId }, body: text("hi") }),
     ).rejects.toMatchObject({ code: "not_found" });
     await expect(
-      nest.system.post({ to: { strategy: "most-recent-foreground" }, body: text("hi") }),
+      engine.system.post({ to: { strategy: "most-recent-foreground" }, body: text("hi") }),
     ).rejects.toMatchObject({ code: "not_found" });
-    expect(await nest.store.agents({ limit: 9 })).toEqual([]);
+    expect(await engine.store.agents({ limit: 9 })).toEqual([]);
   });
 });
 
@@ -49,7 +49,7 @@ describe("one run at a time", () => {
   it("per agent, whatever comes in", async () => {
     let now = 0;
     let most = 0;
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: async ({ request }) => {
         most = Math.max(most, ++now);
         await Promise.resolve();
@@ -57,45 +57,45 @@ describe("one run at a time", () => {
         return lastText(request);
       },
     });
-    await Promise.all(Array.from({ length: 30 }, (_, n) => nest.say(`n${n}`)));
-    await nest.settle();
+    await Promise.all(Array.from({ length: 30 }, (_, n) => engine.say(`n${n}`)));
+    await engine.settle();
     expect(most).toBe(1);
-    expect(await nest.states()).toEqual(Array(30).fill("answered"));
+    expect(await engine.states()).toEqual(Array(30).fill("answered"));
   });
 
   it("and no more runs than the lane is wide; the others wait their turn", async () => {
     const holds = new Map<string, (reply: Reply) => void>();
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: ({ request }) => new Promise<Reply>((resolve) => holds.set(lastText(request), resolve)),
       system: { lanes: { main: 2, subagent: 1, cron: 1, nested: 1 } },
     });
-    for (const name of ["a", "b", "c"]) await nest.tell(name, { name });
+    for (const name of ["a", "b", "c"]) await engine.tell(name, { name });
     expect([...holds.keys()]).toEqual(["a", "b"]);
-    expect(nest.system.lanes.counts().main).toEqual({ size: 2, active: 2, waiting: 1 });
+    expect(engine.system.lanes.counts().main).toEqual({ size: 2, active: 2, waiting: 1 });
     holds.get("b")?.("done");
-    await nest.settle();
+    await engine.settle();
     expect([...holds.keys()]).toEqual(["a", "b", "c"]);
     holds.get("a")?.("done");
     holds.get("c")?.("done");
-    await nest.settle();
-    expect(nest.system.lanes.counts().main).toEqual({ size: 2, active: 0, waiting: 0 });
+    await engine.settle();
+    expect(engine.system.lanes.counts().main).toEqual({ size: 2, active: 0, waiting: 0 });
   });
 });
 
 describe("idle agents", () => {
   it("leave memory when there are more than enough, and come back knowing what was said", async () => {
-    const nest = await Nest.open({ system: { warm: 3 } });
-    for (let n = 0; n < 20; n++) await nest.tell(`hello from p${n}`, { name: `p${n}` });
-    expect(nest.system.loaded).toBeLessThanOrEqual(4);
-    await nest.tell("again", { name: "p0" });
-    expect(nest.sentBytes.at(-1)).toContain("hello from p0");
-    expect(nest.shown().at(-1)).toBe("answer to again");
+    const engine = await TestEngine.open({ system: { warm: 3 } });
+    for (let n = 0; n < 20; n++) await engine.tell(`hello from p${n}`, { name: `p${n}` });
+    expect(engine.system.loaded).toBeLessThanOrEqual(4);
+    await engine.tell("again", { name: "p0" });
+    expect(engine.sentBytes.at(-1)).toContain("hello from p0");
+    expect(engine.shown().at(-1)).toBe("answer to again");
   });
 
   it("are held by nobody, so that any node may take them up", async () => {
-    const nest = await Nest.open();
-    await nest.tell("hello");
-    expect((await nest.store.agent(await nest.agentId()))?.node).toBeUndefined();
+    const engine = await TestEngine.open();
+    await engine.tell("hello");
+    expect((await engine.store.agent(await engine.agentId()))?.node).toBeUndefined();
   });
 });
 
@@ -110,51 +110,51 @@ describe("an agent that waits for quiet before it goes on", () => {
   } as const;
   const waiting = async () => {
     const hold = gate<Reply>();
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: (call) => (call.n === 1 ? stall(call, hold.promise) : "fine"),
       system: { warm: 1, queue },
     });
-    await nest.tell("one");
-    await nest.tell("two");
+    await engine.tell("one");
+    await engine.tell("two");
     hold.open("first");
-    await nest.settle();
-    expect(await nest.states()).toEqual(["answered", "waiting"]);
-    return nest;
+    await engine.settle();
+    expect(await engine.states()).toEqual(["answered", "waiting"]);
+    return engine;
   };
 
   it("is not taken for idle: it is not forgotten, and what comes meanwhile finds the same one at work", async () => {
-    const nest = await waiting();
-    for (let n = 0; n < 5; n++) await nest.tell("hello", { name: `p${n}` });
-    await nest.advance(500);
-    await nest.tell("three");
-    await nest.advance(5_000);
-    expect(await nest.states()).toEqual(["answered", expect.any(String), expect.any(String)]);
-    expect((await nest.runs()).map(({ outcome, attempt }) => [outcome, attempt])).toEqual([
+    const engine = await waiting();
+    for (let n = 0; n < 5; n++) await engine.tell("hello", { name: `p${n}` });
+    await engine.advance(500);
+    await engine.tell("three");
+    await engine.advance(5_000);
+    expect(await engine.states()).toEqual(["answered", expect.any(String), expect.any(String)]);
+    expect((await engine.runs()).map(({ outcome, attempt }) => [outcome, attempt])).toEqual([
       ["ok", 1],
       ["ok", 1],
     ]);
   });
 
   it("is waited for by whoever wants to know that all is done", async () => {
-    const nest = await waiting();
+    const engine = await waiting();
     let done = false;
-    const settled = nest.system.settled().then(() => {
+    const settled = engine.system.settled().then(() => {
       done = true;
     });
-    await nest.advance(500);
+    await engine.advance(500);
     expect(done).toBe(false);
-    await nest.advance(1_000);
+    await engine.advance(1_000);
     await settled;
-    expect(nest.shown()).toEqual(["first", "fine"]);
+    expect(engine.shown()).toEqual(["first", "fine"]);
   });
 
   it("does not hold up a drain", async () => {
-    const nest = await waiting();
-    await nest.drain();
-    expect(await nest.states()).toEqual(["answered", "waiting"]);
-    await nest.restart();
-    await nest.advance(5_000);
-    expect(nest.shown()).toEqual(["first", "fine"]);
+    const engine = await waiting();
+    await engine.drain();
+    expect(await engine.states()).toEqual(["answered", "waiting"]);
+    await engine.restart();
+    await engine.advance(5_000);
+    expect(engine.shown()).toEqual(["first", "fine"]);
   });
 });
 
@@ -162,115 +162,115 @@ describe("a message that comes as the agent is given back", () => {
   // Every place the message can fall between the last run's end and the next claim.
   for (let delay = 0; delay < 12; delay++) {
     it(`is handled (after ${delay} turns of the loop)`, async () => {
-      const nest = await Nest.open();
+      const engine = await TestEngine.open();
       let late: Promise<unknown> | undefined;
-      nest.fate = (change: Change) => {
+      engine.onCommit = (change: Change) => {
         if (change.site === "rest" && !late) {
           late = (async () => {
             for (let turn = 0; turn < delay; turn++) await (turn % 2 ? Promise.resolve() : new Promise(setImmediate));
-            return nest.say("two");
+            return engine.say("two");
           })();
         }
         return "go";
       };
-      await nest.tell("one");
+      await engine.tell("one");
       await late;
-      await nest.settle();
-      expect(nest.shown()).toEqual(["answer to one", "answer to two"]);
-      expect((await nest.store.agent(await nest.agentId()))?.node).toBeUndefined();
+      await engine.settle();
+      expect(engine.shown()).toEqual(["answer to one", "answer to two"]);
+      expect((await engine.store.agent(await engine.agentId()))?.node).toBeUndefined();
     });
   }
 
   it("finds the context as it was, without reading history again", async () => {
-    const nest = await Nest.open();
+    const engine = await TestEngine.open();
     let reads = 0;
-    const { linesBack } = nest.store;
-    await nest.tell("one");
-    (nest.store as { linesBack: typeof linesBack }).linesBack = (id, page) => {
+    const { linesBack } = engine.store;
+    await engine.tell("one");
+    (engine.store as { linesBack: typeof linesBack }).linesBack = (id, page) => {
       reads += 1;
       return linesBack(id, page);
     };
-    await nest.tell("two");
+    await engine.tell("two");
     expect(reads).toBe(0);
-    expect(JSON.parse(nest.sentBytes[1] ?? "")).toHaveLength(3);
+    expect(JSON.parse(engine.sentBytes[1] ?? "")).toHaveLength(3);
   });
 });
 
 describe("postAndAwait", () => {
   it("gives the result of the run that took the message", async () => {
-    const nest = await Nest.open();
-    const answer = nest.system.postAndAwait({ ...nest.person(), body: text("hi") });
-    await nest.settle();
+    const engine = await TestEngine.open();
+    const answer = engine.system.postAndAwait({ ...engine.person(), body: text("hi") });
+    await engine.settle();
     expect((await answer).result).toMatchObject({ outcome: "ok", payloads: [{ text: "answer to hi" }] });
   });
 
   it("settles with a typed error when its time is up; the message stays and is answered", async () => {
     const hold = gate<Reply>();
-    const nest = await Nest.open({ script: () => hold.promise });
-    const answer = nest.system.postAndAwait({ ...nest.person(), body: text("hi") }, { timeoutMs: 5_000 });
+    const engine = await TestEngine.open({ script: () => hold.promise });
+    const answer = engine.system.postAndAwait({ ...engine.person(), body: text("hi") }, { timeoutMs: 5_000 });
     const settled = expect(answer).rejects.toMatchObject({ code: "timeout", retryable: true });
-    await nest.advance(5_000);
+    await engine.advance(5_000);
     await settled;
     hold.open("late");
-    await nest.settle();
-    expect(nest.shown()).toEqual(["late"]);
+    await engine.settle();
+    expect(engine.shown()).toEqual(["late"]);
   });
 
   it("joins the earlier message where the same one comes again", async () => {
     const hold = gate<Reply>();
-    const nest = await Nest.open({ script: () => hold.promise });
-    const posting = { ...nest.person(), body: text("hi"), key: "request-1" };
-    const one = nest.system.postAndAwait(posting);
-    await nest.settle();
-    const two = nest.system.postAndAwait(posting);
-    await nest.settle();
+    const engine = await TestEngine.open({ script: () => hold.promise });
+    const posting = { ...engine.person(), body: text("hi"), key: "request-1" };
+    const one = engine.system.postAndAwait(posting);
+    await engine.settle();
+    const two = engine.system.postAndAwait(posting);
+    await engine.settle();
     hold.open("once");
-    await nest.advance(2_000);
+    await engine.advance(2_000);
     expect((await one).result?.runId).toBe((await two).result?.runId);
-    expect(nest.requests).toHaveLength(1);
+    expect(engine.requests).toHaveLength(1);
   });
 
   it("settles at once where the message had been settled before", async () => {
-    const nest = await Nest.open();
-    const posting = { ...nest.person(), body: text("hi"), key: "request-1" };
-    const one = nest.system.postAndAwait(posting);
-    await nest.settle();
+    const engine = await TestEngine.open();
+    const posting = { ...engine.person(), body: text("hi"), key: "request-1" };
+    const one = engine.system.postAndAwait(posting);
+    await engine.settle();
     await one;
-    const two = nest.system.postAndAwait(posting);
-    await nest.settle();
+    const two = engine.system.postAndAwait(posting);
+    await engine.settle();
     await expect(two).resolves.toBeDefined();
   });
 
   it("settles where the message has been pruned meanwhile", async () => {
-    const nest = await Nest.open();
-    const posting = { ...nest.person(), body: text("hi"), key: "request-1" };
-    const one = nest.system.postAndAwait(posting);
-    await nest.settle();
+    const engine = await TestEngine.open();
+    const posting = { ...engine.person(), body: text("hi"), key: "request-1" };
+    const one = engine.system.postAndAwait(posting);
+    await engine.settle();
     await one;
     const ops = [{ op: "prune", what: "messages", before: Number.MAX_SAFE_INTEGER, limit: 10 }] as const;
-    await nest.store.commit({ id: "prune" as never, site: "prune", at: 1, ops });
-    const two = nest.system.postAndAwait(posting);
-    await nest.settle();
+    await engine.store.commit({ id: "prune" as never, site: "prune", at: 1, ops });
+    const two = engine.system.postAndAwait(posting);
+    await engine.settle();
     await expect(two).resolves.toBeDefined();
   });
 
   it("goes on over a restart by looking the message up again", async () => {
-    const nest = await Nest.open({ script: () => new Promise<never>(() => {}) });
-    const posting = { ...nest.person(), body: text("hi"), key: "request-1" };
-    void nest.system.postAndAwait(posting);
-    await nest.settle();
-    nest.script = () => "after the restart";
-    await nest.reboot();
-    const again = nest.system.postAndAwait(posting);
-    await nest.advance(2_000);
+    const engine = await TestEngine.open({ script: () => new Promise<never>(() => {}) });
+    const posting = { ...engine.person(), body: text("hi"), key: "request-1" };
+    void engine.system.postAndAwait(posting);
+    await engine.settle();
+    engine.script = () => "after the restart";
+    await engine.reboot();
+    const again = engine.system.postAndAwait(posting);
+    await engine.advance(2_000);
     await expect(again).resolves.toBeDefined();
-    expect(nest.shown()).toEqual(["after the restart"]);
+    expect(engine.shown()).toEqual(["after the restart"]);
   });
 
   it("refuses a wait that would close a circle, before anything is posted", async () => {
     const agents: Record<string, AgentId> = {};
     const refused: unknown[] = [];
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: ({ request }) => {
         const words = lastText(request);
         if (request.messages.at(-1)?.role === "tool") return `${words}: ${lastText(request, "tool")}`;
@@ -282,7 +282,7 @@ describe("postAndAwait", () => {
           execute: async ({ words }, { agentId }) => {
             const other = String(words).includes("bob") ? "bob" : "ann";
             try {
-              const answer = await nest.system.postAndAwait(
+              const answer = await engine.system.postAndAwait(
                 {
                   to: { agentId: agents[other] as AgentId },
                   body: { kind: "system", text: other === "bob" ? "ask ann" : "hi" },
@@ -299,20 +299,20 @@ describe("postAndAwait", () => {
       },
     });
     for (const name of ["ann", "bob"]) {
-      await nest.tell("hi", { name });
-      agents[name] = await nest.agentId(name);
+      await engine.tell("hi", { name });
+      agents[name] = await engine.agentId(name);
     }
-    await nest.tell("ask bob", { name: "ann" });
-    await nest.advance(1_000);
+    await engine.tell("ask bob", { name: "ann" });
+    await engine.advance(1_000);
     expect(refused).toMatchObject([{ code: "wait_cycle" }]);
-    expect(nest.shown().at(-1)).toMatch(/^ask bob: .*refused/);
-    expect(await nest.states(agents.ann)).toEqual(["answered", "answered"]);
-    expect(await nest.states(agents.bob)).toEqual(["answered", "answered"]);
+    expect(engine.shown().at(-1)).toMatch(/^ask bob: .*refused/);
+    expect(await engine.states(agents.ann)).toEqual(["answered", "answered"]);
+    expect(await engine.states(agents.bob)).toEqual(["answered", "answered"]);
   });
 
   it("gives the waiting agent's place in the lane back, so that the awaited one can work", async () => {
     const agents: Record<string, AgentId> = {};
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: ({ request }) => {
         if (request.messages.at(-1)?.role === "tool") return `bob says ${lastText(request, "tool")}`;
         return lastText(request) === "ask" ? { call: [{ name: "ask" }] } : "hello";
@@ -321,87 +321,87 @@ describe("postAndAwait", () => {
         ask: {
           execute: async (_input, { agentId }) => {
             const posting = { to: { agentId: agents.bob as AgentId }, body: { kind: "system", text: "hi" } as const };
-            const answer = await nest.system.postAndAwait(posting, { from: agentId });
+            const answer = await engine.system.postAndAwait(posting, { from: agentId });
             return answer.result?.payloads[0]?.text ?? "nothing";
           },
         },
       },
       system: { lanes: { main: 1, subagent: 1, cron: 1, nested: 1 } },
     });
-    await nest.tell("hi", { name: "bob" });
-    agents.bob = await nest.agentId("bob");
-    await nest.tell("ask", { name: "ann" });
-    expect(nest.shown().at(-1)).toBe("bob says hello");
-    expect(nest.system.lanes.counts().main).toEqual({ size: 1, active: 0, waiting: 0 });
+    await engine.tell("hi", { name: "bob" });
+    agents.bob = await engine.agentId("bob");
+    await engine.tell("ask", { name: "ann" });
+    expect(engine.shown().at(-1)).toBe("bob says hello");
+    expect(engine.system.lanes.counts().main).toEqual({ size: 1, active: 0, waiting: 0 });
   });
 });
 
 describe("agentFor", () => {
   it("finds the agent a person wrote to last, also right after a restart with nothing loaded", async () => {
-    const nest = await Nest.open();
-    await nest.tell("one", { name: "ann" });
-    await nest.advance(1_000);
-    await nest.tell("two", { name: "bob" });
-    expect(await nest.system.agentFor("most-recent-foreground")).toBe(await nest.agentId("bob"));
-    await nest.restart();
-    expect(nest.system.loaded).toBe(0);
-    expect(await nest.system.agentFor("most-recent-foreground")).toBe(await nest.agentId("bob"));
-    expect(await nest.system.agentFor("heartbeat")).toBeUndefined();
+    const engine = await TestEngine.open();
+    await engine.tell("one", { name: "ann" });
+    await engine.advance(1_000);
+    await engine.tell("two", { name: "bob" });
+    expect(await engine.system.agentFor("most-recent-foreground")).toBe(await engine.agentId("bob"));
+    await engine.restart();
+    expect(engine.system.loaded).toBe(0);
+    expect(await engine.system.agentFor("most-recent-foreground")).toBe(await engine.agentId("bob"));
+    expect(await engine.system.agentFor("heartbeat")).toBeUndefined();
   });
 
   it("is not moved by silent and system messages, nor by agents that are no conversation", async () => {
-    const nest = await Nest.open();
-    await nest.tell("one", { name: "ann" });
-    await nest.advance(1_000);
-    await nest.tell("two", { name: "bob" });
-    await nest.advance(1_000);
-    const bob = await nest.agentId("bob");
-    await nest.send({ kind: "system", text: "psst", silent: true }, { name: "ann" });
-    await nest.send({ kind: "system", text: "hello" }, { name: "ann" });
-    await nest.system.post({ to: { descriptor: { type: "heartbeat" } }, body: text("tick") });
-    await nest.settle();
-    expect(await nest.system.agentFor("most-recent-foreground")).toBe(bob);
-    expect(await nest.system.agentFor("heartbeat")).not.toBe(bob);
+    const engine = await TestEngine.open();
+    await engine.tell("one", { name: "ann" });
+    await engine.advance(1_000);
+    await engine.tell("two", { name: "bob" });
+    await engine.advance(1_000);
+    const bob = await engine.agentId("bob");
+    await engine.send({ kind: "system", text: "psst", silent: true }, { name: "ann" });
+    await engine.send({ kind: "system", text: "hello" }, { name: "ann" });
+    await engine.system.post({ to: { descriptor: { type: "heartbeat" } }, body: text("tick") });
+    await engine.settle();
+    expect(await engine.system.agentFor("most-recent-foreground")).toBe(bob);
+    expect(await engine.system.agentFor("heartbeat")).not.toBe(bob);
   });
 
   it("makes a message without a target reach that agent", async () => {
-    const nest = await Nest.open();
-    await nest.tell("one");
-    await nest.system.post({ to: { strategy: "most-recent-foreground" }, body: { kind: "system", text: "news" } });
-    await nest.settle();
-    expect(await nest.transcript()).toContain("user: <system_message>news</system_message>");
+    const engine = await TestEngine.open();
+    await engine.tell("one");
+    await engine.system.post({ to: { strategy: "most-recent-foreground" }, body: { kind: "system", text: "news" } });
+    await engine.settle();
+    expect(await engine.transcript()).toContain("user: <system_message>news</system_message>");
   });
 });
 
 describe("a reset", () => {
   it("goes before what waits; what waited runs in the new session", async () => {
     const hold = gate<Reply>();
-    const nest = await Nest.open({ script: (call) => (call.n === 1 ? stall(call, hold.promise) : "fine") });
-    await nest.tell("one");
-    await nest.say("two");
-    await nest.send({ kind: "reset", by: "daily" });
-    await nest.settle();
+    const engine = await TestEngine.open({ script: (call) => (call.n === 1 ? stall(call, hold.promise) : "fine") });
+    await engine.tell("one");
+    await engine.say("two");
+    await engine.send({ kind: "reset", by: "daily" });
+    await engine.settle();
     hold.open("first");
-    await nest.settle();
-    expect(await nest.transcript()).toEqual([
+    await engine.settle();
+    expect(await engine.transcript()).toEqual([
       "user: one",
       "assistant: first",
       "--- reset",
       "user: two",
       "assistant: fine",
     ]);
-    expect(JSON.parse(nest.sentBytes[1] ?? "").map((message: { role: string }) => message.role)).toEqual(["user"]);
+    expect(JSON.parse(engine.sentBytes[1] ?? "").map((message: { role: string }) => message.role)).toEqual(["user"]);
   });
 
   it("that comes between the look at the inbox and the take goes first all the same", async () => {
-    const nest = await Nest.open();
-    await nest.tell("one");
-    const agentId = await nest.agentId();
-    nest.fate = ({ site, at }) => {
+    const engine = await TestEngine.open();
+    await engine.tell("one");
+    const agentId = await engine.agentId();
+    engine.onCommit = ({ site, at }) => {
       if (site !== "take") return "go";
-      nest.fate = () => "go";
+      engine.onCommit = () => "go";
       const message = { body: { kind: "reset", by: "person" }, acceptedAt: at } as const;
-      void nest.store.commit({
+      void engine.store.commit({
         id: "in-between" as ChangeId,
         site: "accept",
         at,
@@ -409,52 +409,52 @@ describe("a reset", () => {
       });
       return "go";
     };
-    await nest.tell("two");
-    expect(await nest.transcript()).toEqual([
+    await engine.tell("two");
+    expect(await engine.transcript()).toEqual([
       "user: one",
       "assistant: answer to one",
       "--- reset",
       "user: two",
       "assistant: answer to two",
     ]);
-    expect(await nest.states()).toEqual(["answered", "answered", "recorded"]);
-    expect(nest.logged("error")).toEqual([]);
+    expect(await engine.states()).toEqual(["answered", "answered", "recorded"]);
+    expect(engine.logged("error")).toEqual([]);
   });
 
   it("by a person ends the active run; what it had said is kept in the old session", async () => {
-    const nest = await Nest.open({ script: (call) => stall(call, new Promise(() => {}), "so far") });
-    await nest.tell("one");
-    await nest.send({ kind: "reset", by: "person" });
-    await nest.settle();
-    expect(await nest.transcript()).toEqual(["user: one", "assistant: so far", "--- reset"]);
-    expect(await nest.states()).toEqual(["aborted", "recorded"]);
-    expect(nest.shown()).toEqual(["Session reset."]);
+    const engine = await TestEngine.open({ script: (call) => stall(call, new Promise(() => {}), "so far") });
+    await engine.tell("one");
+    await engine.send({ kind: "reset", by: "person" });
+    await engine.settle();
+    expect(await engine.transcript()).toEqual(["user: one", "assistant: so far", "--- reset"]);
+    expect(await engine.states()).toEqual(["aborted", "recorded"]);
+    expect(engine.shown()).toEqual(["Session reset."]);
   });
 
   it("that is daily waits for the end of the active run", async () => {
     const hold = gate<Reply>();
-    const nest = await Nest.open({ script: (call) => stall(call, hold.promise) });
-    await nest.tell("one");
-    await nest.send({ kind: "reset", by: "daily" });
-    await nest.advance(60_000);
-    expect(await nest.states()).toEqual(["taken", "waiting"]);
+    const engine = await TestEngine.open({ script: (call) => stall(call, hold.promise) });
+    await engine.tell("one");
+    await engine.send({ kind: "reset", by: "daily" });
+    await engine.advance(60_000);
+    expect(await engine.states()).toEqual(["taken", "waiting"]);
     hold.open("done");
-    await nest.settle();
-    expect(await nest.states()).toEqual(["answered", "recorded"]);
+    await engine.settle();
+    expect(await engine.states()).toEqual(["answered", "recorded"]);
   });
 
   it("keeps the agent's id, changes its session, loses no line of history, and its own words open the new session", async () => {
-    const nest = await Nest.open();
-    await nest.tell("one");
-    const agentId = await nest.agentId();
-    const before = await nest.store.agent(agentId);
-    const lines = (await nest.entries()).length;
-    await nest.send({ kind: "reset", by: "person", text: "be brief" });
-    await nest.tell("two");
-    const after = await nest.store.agent(agentId);
+    const engine = await TestEngine.open();
+    await engine.tell("one");
+    const agentId = await engine.agentId();
+    const before = await engine.store.agent(agentId);
+    const lines = (await engine.entries()).length;
+    await engine.send({ kind: "reset", by: "person", text: "be brief" });
+    await engine.tell("two");
+    const after = await engine.store.agent(agentId);
     expect(after?.sessionId).not.toBe(before?.sessionId);
-    expect((await nest.entries()).length).toBe(lines + 3);
-    const sent = JSON.parse(nest.sentBytes.at(-1) ?? "");
+    expect((await engine.entries()).length).toBe(lines + 3);
+    const sent = JSON.parse(engine.sentBytes.at(-1) ?? "");
     expect(sent.map(({ content }: { content: { text: string }[] }) => content[0]?.text)).toEqual([
       `<system_message origin="${agentId}">be brief</system_message>`,
       "two",
@@ -463,50 +463,50 @@ describe("a reset", () => {
 
   it("that comes while a message waits for a place in the lane goes before it", async () => {
     const hold = gate<Reply>();
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: (call) => (lastText(call.request) === "busy" ? stall(call, hold.promise) : "fine"),
       system: { lanes: { main: 1, subagent: 1, cron: 1, nested: 1 } },
     });
-    await nest.tell("hello", { name: "ann" });
-    await nest.tell("busy", { name: "bob" });
-    await nest.tell("work", { name: "ann" });
-    await nest.send({ kind: "reset", by: "person" }, { name: "ann" });
-    await nest.settle();
+    await engine.tell("hello", { name: "ann" });
+    await engine.tell("busy", { name: "bob" });
+    await engine.tell("work", { name: "ann" });
+    await engine.send({ kind: "reset", by: "person" }, { name: "ann" });
+    await engine.settle();
     hold.open("done");
-    await nest.settle();
-    const ann = await nest.agentId("ann");
-    expect(await nest.states(ann)).toEqual(["answered", "answered", "recorded"]);
-    expect((await nest.transcript(ann)).slice(2)).toEqual(["--- reset", "user: work", "assistant: fine"]);
+    await engine.settle();
+    const ann = await engine.agentId("ann");
+    expect(await engine.states(ann)).toEqual(["answered", "answered", "recorded"]);
+    expect((await engine.transcript(ann)).slice(2)).toEqual(["--- reset", "user: work", "assistant: fine"]);
   });
 
   it("is not hidden by a stale decision about a permission", async () => {
     const hold = gate<Reply>();
-    const nest = await Nest.open({ script: (call) => (call.n === 1 ? stall(call, hold.promise) : "fine") });
-    await nest.tell("one");
-    await nest.say("two");
-    await nest.send({ kind: "permission", runId: "gone" as never, callId: "c", approved: true });
-    await nest.send({ kind: "reset", by: "daily" });
-    await nest.settle();
+    const engine = await TestEngine.open({ script: (call) => (call.n === 1 ? stall(call, hold.promise) : "fine") });
+    await engine.tell("one");
+    await engine.say("two");
+    await engine.send({ kind: "permission", runId: "gone" as never, callId: "c", approved: true });
+    await engine.send({ kind: "reset", by: "daily" });
+    await engine.settle();
     hold.open("first");
-    await nest.settle();
-    expect(await nest.transcript()).toEqual([
+    await engine.settle();
+    expect(await engine.transcript()).toEqual([
       "user: one",
       "assistant: first",
       "--- reset",
       "user: two",
       "assistant: fine",
     ]);
-    expect(await nest.states()).toEqual(["answered", "answered", "recorded", "recorded"]);
+    expect(await engine.states()).toEqual(["answered", "answered", "recorded", "recorded"]);
   });
 });
 
 describe("a stop", () => {
   const busy = () =>
-    Nest.open({
+    TestEngine.open({
       script: (call) => (lastText(call.request) === "long" ? stall(call, new Promise(() => {})) : "fine"),
     });
-  const stop = (nest: Nest) =>
-    nest.hosts.get("test")?.command({
+  const stop = (engine: TestEngine) =>
+    engine.hosts.get("test")?.command({
       connector: "test",
       userId: "ann",
       channelId: "ann",
@@ -516,54 +516,54 @@ describe("a stop", () => {
     });
 
   it("ends the run that works on what came before it, keeps the session, and lets what waited go on", async () => {
-    const nest = await busy();
-    await nest.tell("long");
-    await nest.say("two");
-    await stop(nest);
-    await nest.settle();
-    expect(await nest.states()).toEqual(["aborted", "answered", "recorded"]);
-    expect((await nest.transcript()).some((line) => line.startsWith("--- reset"))).toBe(false);
-    expect(nest.shown()).toHaveLength(2);
+    const engine = await busy();
+    await engine.tell("long");
+    await engine.say("two");
+    await stop(engine);
+    await engine.settle();
+    expect(await engine.states()).toEqual(["aborted", "answered", "recorded"]);
+    expect((await engine.transcript()).some((line) => line.startsWith("--- reset"))).toBe(false);
+    expect(engine.shown()).toHaveLength(2);
   });
 
   it("with nothing to stop says so; the same stop delivered again does nothing", async () => {
-    const nest = await busy();
-    await nest.tell("one");
-    await stop(nest);
-    await nest.settle();
-    expect(nest.shown()).toEqual(["fine", "No active inference to stop."]);
-    await nest.tell("long");
-    expect(await stop(nest)).toMatchObject({ status: "duplicate" });
-    await nest.settle();
-    expect((await nest.runs()).at(-1)?.state).toBe("open");
+    const engine = await busy();
+    await engine.tell("one");
+    await stop(engine);
+    await engine.settle();
+    expect(engine.shown()).toEqual(["fine", "No active inference to stop."]);
+    await engine.tell("long");
+    expect(await stop(engine)).toMatchObject({ status: "duplicate" });
+    await engine.settle();
+    expect((await engine.runs()).at(-1)?.state).toBe("open");
   });
 });
 
 describe("silent messages", () => {
   it("are recorded without a call of the model and are seen by the next run", async () => {
-    const nest = await Nest.open();
-    await nest.tell("one");
-    await nest.send({ kind: "system", text: "it rains", silent: true, origin: "weather" });
-    await nest.settle();
-    expect(nest.requests).toHaveLength(1);
-    expect(await nest.states()).toEqual(["answered", "recorded"]);
-    expect(nest.shown()).toEqual(["answer to one"]);
-    await nest.tell("two");
-    expect(nest.sentBytes.at(-1)).toContain("it rains");
+    const engine = await TestEngine.open();
+    await engine.tell("one");
+    await engine.send({ kind: "system", text: "it rains", silent: true, origin: "weather" });
+    await engine.settle();
+    expect(engine.requests).toHaveLength(1);
+    expect(await engine.states()).toEqual(["answered", "recorded"]);
+    expect(engine.shown()).toEqual(["answer to one"]);
+    await engine.tell("two");
+    expect(engine.sentBytes.at(-1)).toContain("it rains");
   });
 
   it("that come while a run is active are recorded after it, never between a call and its result", async () => {
     const hold = gate<string>();
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: ({ request }) => (request.messages.at(-1)?.role === "tool" ? "done" : { call: [{ name: "work" }] }),
       tools: { work: { execute: () => hold.promise } },
     });
-    await nest.tell("go");
-    await nest.send({ kind: "system", text: "psst", silent: true });
-    await nest.settle();
+    await engine.tell("go");
+    await engine.send({ kind: "system", text: "psst", silent: true });
+    await engine.settle();
     hold.open("worked");
-    await nest.settle();
-    expect(await nest.transcript()).toEqual([
+    await engine.settle();
+    expect(await engine.transcript()).toEqual([
       "user: go",
       "assistant: work()",
       "tool: worked",
@@ -573,94 +573,97 @@ describe("silent messages", () => {
   });
 
   it("survive a crash before they were recorded", async () => {
-    const nest = await Nest.open();
-    await nest.tell("one");
-    nest.fate = (change) => (change.site === "record" ? "die-before" : "go");
-    await nest.send({ kind: "system", text: "psst", silent: true });
-    await nest.settle();
-    await nest.restart();
-    expect(await nest.states()).toEqual(["answered", "recorded"]);
-    expect(nest.requests).toHaveLength(1);
+    const engine = await TestEngine.open();
+    await engine.tell("one");
+    engine.onCommit = (change) => (change.site === "record" ? "die-before" : "go");
+    await engine.send({ kind: "system", text: "psst", silent: true });
+    await engine.settle();
+    await engine.restart();
+    expect(await engine.states()).toEqual(["answered", "recorded"]);
+    expect(engine.requests).toHaveLength(1);
   });
 });
 
 describe("a drain", () => {
   it("is waited for by everybody who asks for it", async () => {
     const hold = gate<string>();
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: ({ request }) => (request.messages.at(-1)?.role === "tool" ? "done" : { call: [{ name: "work" }] }),
       tools: { work: { execute: () => hold.promise } },
     });
-    await nest.tell("go");
+    await engine.tell("go");
     const ends: string[] = [];
-    const both = [nest.system.drain().then(() => ends.push("one")), nest.system.drain().then(() => ends.push("two"))];
-    await nest.settle();
+    const both = [
+      engine.system.drain().then(() => ends.push("one")),
+      engine.system.drain().then(() => ends.push("two")),
+    ];
+    await engine.settle();
     expect(ends).toEqual([]);
     hold.open("worked");
-    await nest.settle();
+    await engine.settle();
     await Promise.all(both);
     expect(ends).toHaveLength(2);
   });
 
   it("leaves nothing open but what goes on after the restart", async () => {
-    const nest = await Nest.open({ script: (call) => stall(call, new Promise(() => {})) });
-    await nest.tell("one");
-    await nest.say("two");
-    await nest.drain();
-    expect(await nest.states()).toEqual(["taken", "waiting"]);
-    nest.script = ({ request }) => `answer to ${lastText(request)}`;
-    await nest.restart();
-    expect(nest.shown()).toEqual(["answer to one", "answer to two"]);
+    const engine = await TestEngine.open({ script: (call) => stall(call, new Promise(() => {})) });
+    await engine.tell("one");
+    await engine.say("two");
+    await engine.drain();
+    expect(await engine.states()).toEqual(["taken", "waiting"]);
+    engine.script = ({ request }) => `answer to ${lastText(request)}`;
+    await engine.restart();
+    expect(engine.shown()).toEqual(["answer to one", "answer to two"]);
   });
 
   it("keeps what is posted meanwhile and afterwards; it is handled after the restart", async () => {
-    const nest = await Nest.open();
-    await nest.tell("one");
-    const draining = nest.system.drain();
-    await nest.say("two");
-    await nest.settle();
+    const engine = await TestEngine.open();
+    await engine.tell("one");
+    const draining = engine.system.drain();
+    await engine.say("two");
+    await engine.settle();
     await draining;
-    await nest.say("three");
-    await nest.say("four", { name: "new person" });
-    await nest.settle();
-    expect(await nest.states()).toEqual(["answered", "waiting", "waiting"]);
-    await nest.restart();
-    expect(await nest.states()).toEqual(["answered", "answered", "answered"]);
-    expect(nest.shown()).toHaveLength(4);
+    await engine.say("three");
+    await engine.say("four", { name: "new person" });
+    await engine.settle();
+    expect(await engine.states()).toEqual(["answered", "waiting", "waiting"]);
+    await engine.restart();
+    expect(await engine.states()).toEqual(["answered", "answered", "answered"]);
+    expect(engine.shown()).toHaveLength(4);
   });
 
   it("stops every connector first, also where one of them cannot", async () => {
-    const nest = await Nest.open({ channels: [channel("a"), channel("b")] });
-    await expect(nest.drain()).resolves.toBeUndefined();
-    expect((await nest.store.nodes()).every(({ left }) => left)).toBe(true);
+    const engine = await TestEngine.open({ channels: [channel("a"), channel("b")] });
+    await expect(engine.drain()).resolves.toBeUndefined();
+    expect((await engine.store.nodes()).every(({ left }) => left)).toBe(true);
   });
 });
 
 describe("starting", () => {
   it("before loading is refused", async () => {
-    const nest = Nest.unloaded();
-    await expect(nest.system.start()).rejects.toMatchObject({
+    const engine = TestEngine.unloaded();
+    await expect(engine.system.start()).rejects.toMatchObject({
       code: "invariant",
       message: "AgentSystem must load before starting",
     });
   });
 
   it("takes up what was accepted between loading and starting", async () => {
-    const nest = Nest.unloaded();
-    await nest.system.load();
-    await nest.say("early");
-    await nest.settle();
-    expect(await nest.states()).toEqual(["waiting"]);
-    await nest.system.start();
-    await nest.settle();
-    expect(nest.shown()).toEqual(["answer to early"]);
+    const engine = TestEngine.unloaded();
+    await engine.system.load();
+    await engine.say("early");
+    await engine.settle();
+    expect(await engine.states()).toEqual(["waiting"]);
+    await engine.system.start();
+    await engine.settle();
+    expect(engine.shown()).toEqual(["answer to early"]);
   });
 });
 
 describe("connectors", () => {
   it("hand in what a person wrote once, however often the channel delivers it", async () => {
-    const nest = await Nest.open();
-    const host = nest.hosts.get("test");
+    const engine = await TestEngine.open();
+    const host = engine.hosts.get("test");
     const incoming = {
       connector: "test",
       userId: "u1",
@@ -670,9 +673,9 @@ describe("connectors", () => {
       delivery: { channel: "test", to: "c1" },
     };
     const [one, two] = await Promise.all([host?.accept(incoming), host?.accept(incoming)]);
-    await nest.settle();
+    await engine.settle();
     expect([one?.status, two?.status].sort()).toEqual(["accepted", "duplicate"]);
-    expect(nest.shown()).toHaveLength(1);
+    expect(engine.shown()).toHaveLength(1);
     const edited = await host?.accept({ ...incoming, revision: 1, text: "hi there" });
     expect(edited?.status).toBe("accepted");
     const stale = await host?.accept({ ...incoming, messageId: "1", sentAt: 1_000 });
@@ -680,8 +683,8 @@ describe("connectors", () => {
   });
 
   it("get a message id that names agent and place", async () => {
-    const nest = await Nest.open();
-    const accepted = await nest.hosts.get("test")?.accept({
+    const engine = await TestEngine.open();
+    const accepted = await engine.hosts.get("test")?.accept({
       connector: "test",
       userId: "u",
       channelId: "c",
@@ -689,7 +692,7 @@ describe("connectors", () => {
       text: "hi",
       delivery: { channel: "test", to: "c" },
     });
-    await nest.settle();
+    await engine.settle();
     if (!accepted || accepted.status === "stale") throw new TypeError("not accepted");
     expect(accepted.messageId).toBe(messageId(accepted.agentId, 1));
   });
@@ -697,12 +700,12 @@ describe("connectors", () => {
 
 describe("a message that says nothing", () => {
   it("is recorded with its reason, asks no model, and whoever waits for it learns so", async () => {
-    const nest = await Nest.open();
-    const answer = await nest.system.postAndAwait({ ...nest.person(), body: { kind: "user", text: "  " } });
+    const engine = await TestEngine.open();
+    const answer = await engine.system.postAndAwait({ ...engine.person(), body: { kind: "user", text: "  " } });
     expect(answer).toEqual({ result: undefined, ended: { state: "recorded", reason: "it says nothing" } });
-    expect([nest.requests.length, nest.shown()]).toEqual([0, []]);
-    await nest.tell("hello");
-    expect(nest.shown()).toEqual(["answer to hello"]);
-    expect(await nest.states()).toEqual(["recorded", "answered"]);
+    expect([engine.requests.length, engine.shown()]).toEqual([0, []]);
+    await engine.tell("hello");
+    expect(engine.shown()).toEqual(["answer to hello"]);
+    expect(await engine.states()).toEqual(["recorded", "answered"]);
   });
 });

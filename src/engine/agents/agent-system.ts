@@ -22,20 +22,20 @@ import { dropDelivery, retryDelivery } from "../outbox/dead-letters.ts";
 import { DEFAULT_OUTBOX, Outbox } from "../outbox/outbox.ts";
 import { Lanes } from "../runs/lanes.ts";
 import type { RunState } from "../runtime/live-run.ts";
-import { OneAtATime } from "../runtime/mutex.ts";
+import { Mutex } from "../runtime/mutex.ts";
 import { RunEvents } from "../runtime/run-events.ts";
 import { readTree } from "../subagents/live-tree.ts";
 import { Subagents } from "../subagents/subagents.ts";
 import { type TreeListener, TreeWatch } from "../subagents/tree-watch.ts";
 import type { ActorHost } from "./actor-host.ts";
-import { Crowd } from "./actor-registry.ts";
+import { ActorRegistry } from "./actor-registry.ts";
 import { branchMessage, settingMessage } from "./agent-commands.ts";
 import { type AgentSystemOptions, PLAIN_QUEUE } from "./agent-system-options.ts";
 import { type Answer, Answers, type Waiting } from "./answers.ts";
 import { hostFor } from "./connector-host.ts";
 import { diagnose } from "./diagnose.ts";
 import { type EndingHost, removeAgent, removeSwarm, stopAgent } from "./end-agents.ts";
-import { Postbox, type Posting } from "./message-ingress.ts";
+import { MessageIngress, type PostRequest } from "./message-ingress.ts";
 import { RunControl } from "./run-control.ts";
 import { runPortsOf } from "./run-ports-of.ts";
 import type { RunEnd, WhatWaits } from "./run-tracking.ts";
@@ -47,12 +47,12 @@ const POLL_SHARED_MS = 500;
 export class AgentSystem {
   readonly #ports: Ports;
   readonly #options: AgentSystemOptions;
-  readonly #crowd: Crowd;
+  readonly #actors: ActorRegistry;
   readonly #degraded = new Map<AgentId, string>();
-  readonly #postbox: Postbox;
+  readonly #ingress: MessageIngress;
   readonly #answers: Answers;
   readonly #runs: RunControl;
-  readonly #suspects = new OneAtATime();
+  readonly #recoveryQueue = new Mutex();
   /** The children agents have started. */
   readonly subagents: Subagents;
   readonly #treeWatch: TreeWatch;
@@ -69,22 +69,22 @@ export class AgentSystem {
   constructor(ports: Ports, options: AgentSystemOptions) {
     this.#ports = ports;
     this.#options = options;
-    this.#crowd = new Crowd(ports, options.warm);
+    this.#actors = new ActorRegistry(ports, options.warm);
     this.#treeWatch = new TreeWatch(ports.clock, ports.log);
     this.events = new RunEvents(ports.log);
     this.lanes = new Lanes(options.lanes);
     const { nodeName: name, leaseMs } = options;
     const shared = leaseMs !== undefined;
-    this.#postbox = new Postbox(ports, options, {
+    this.#ingress = new MessageIngress(ports, options, {
       claimFor: () => this.#claimFor(),
       accepted: (posted) => this.#wakeIfOurs(posted),
       doubt: () => this.#membership.doubt(),
     });
-    this.#answers = new Answers(ports, this.#postbox, (agentId) => this.#crowd.get(agentId), options.elsewhere);
+    this.#answers = new Answers(ports, this.#ingress, (agentId) => this.#actors.get(agentId), options.remoteNodes);
     this.#runs = new RunControl(ports, {
       events: this.events,
-      postbox: this.#postbox,
-      actors: () => this.#crowd.all(),
+      ingress: this.#ingress,
+      actors: () => this.#actors.all(),
       node: () => this.node,
       shared,
     });
@@ -92,8 +92,8 @@ export class AgentSystem {
       ports,
       {
         posted: (results) => this.#wakePosted(results),
-        runOf: (agentId) => this.#crowd.get(agentId)?.run?.id,
-        outsideLane: (agentId, wait) => this.#crowd.get(agentId)?.outsideLane(wait) ?? wait,
+        runOf: (agentId) => this.#actors.get(agentId)?.run?.id,
+        outsideLane: (agentId, wait) => this.#actors.get(agentId)?.outsideLane(wait) ?? wait,
         onRunEnd: (listener) => this.events.listenToEnds(({ runId }) => listener(runId)),
         node: () => (this.#host ? this.node : undefined),
         shared,
@@ -106,7 +106,7 @@ export class AgentSystem {
       { name, leaseMs, pollMs },
       {
         claimed: (agentId, epoch) => {
-          if (!this.#crowd.isOnItsWay(agentId, epoch)) this.#wake(agentId, epoch);
+          if (!this.#actors.isProcessing(agentId, epoch)) this.#wake(agentId, epoch);
         },
         polled: () => this.#rescan(),
         lost: () => this.#lost(),
@@ -127,7 +127,7 @@ export class AgentSystem {
   }
   /** How many agents are in memory. */
   get loaded(): number {
-    return this.#crowd.size;
+    return this.#actors.size;
   }
 
   /** Joins the store. From here on messages can be accepted; nobody works yet. */
@@ -143,7 +143,7 @@ export class AgentSystem {
     const outbox = new Outbox(
       {
         ...{ clock, store, ids, log, connectors },
-        alsoAtDelivered: this.#options.hooks?.alsoAtDelivered,
+        opsOnDelivered: this.#options.hooks?.opsOnDelivered,
         posted: (posted) => {
           for (const one of posted) this.#wakeIfOurs(one);
         },
@@ -167,7 +167,7 @@ export class AgentSystem {
       queueSettings: (message, state) => this.#queueSettings(message, state),
       isStale: (agent, last, now) => this.#options.isStale?.(agent, last, now) ?? false,
       dedupe: this.#dedupe,
-      suspects: this.#suspects,
+      recoveryQueue: this.#recoveryQueue,
       rescan: () => void this.#rescan(),
       // Actors of a membership that was lost have nothing left to do, whatever they were about to.
       draining: () => this.#host !== host || this.#phase === "draining" || this.#phase === "stopped",
@@ -176,7 +176,7 @@ export class AgentSystem {
           this.#answers.settle(message, result);
           this.#treeWatch.changed(message.agentId);
         }
-        this.#crowd.forgetIdle();
+        this.#actors.forgetIdle();
       },
       claim: (agentId) => this.#hinted(agentId),
       degraded: (agentId, reason) => {
@@ -207,15 +207,15 @@ export class AgentSystem {
   }
 
   /** Durable when it resolves. */
-  post(posting: Posting): Promise<AcceptResult> {
-    return this.#postbox.post(posting);
+  post(posting: PostRequest): Promise<AcceptResult> {
+    return this.#ingress.post(posting);
   }
 
   /**
    * Posts and waits for the end of the run that takes the message. Called again with the same key, also after a restart, it
    * waits for the same message, and gives its answer at once where there is one.
    */
-  postAndAwait(posting: Posting, options?: Waiting): Promise<Answer> {
+  postAndAwait(posting: PostRequest, options?: Waiting): Promise<Answer> {
     return this.#answers.toPosting(posting, options);
   }
 
@@ -280,7 +280,7 @@ export class AgentSystem {
     return {
       claimFor: () => this.#claimFor(),
       change: (site, ops) => this.#change(site, ops),
-      forget: (key) => this.#postbox.forget(key),
+      forget: (key) => this.#ingress.forget(key),
     };
   }
 
@@ -345,7 +345,7 @@ export class AgentSystem {
   async whatWaits(agentId: AgentId): Promise<WhatWaits> {
     const record = await this.#ports.store.agent(agentId);
     if (!record) throw new NotFoundError(`There is no agent ${agentId}.`);
-    const actor = this.#crowd.get(agentId);
+    const actor = this.#actors.get(agentId);
     const live = { run: actor?.run, busyUntil: actor?.busyUntil };
     return whatWaits(this.#ports, agentId, live, (message) => this.#queueSettings(message, record.state), this.#dedupe);
   }
@@ -356,12 +356,12 @@ export class AgentSystem {
 
   /** The run of an agent that still waits for a lane on this node, if any. */
   queuedRun(agentId: AgentId): RunId | undefined {
-    return this.#crowd.get(agentId)?.queued?.runId;
+    return this.#actors.get(agentId)?.queued?.runId;
   }
 
   /** The live run of an agent on this node, if any. */
   liveRun(agentId: AgentId) {
-    return this.#crowd.get(agentId)?.run;
+    return this.#actors.get(agentId)?.run;
   }
 
   /** Owes an ended delivery once more, as a person asked (L12); it is taken up at once. */
@@ -381,9 +381,9 @@ export class AgentSystem {
   /** Resolves when nobody works here and nothing is left to send now. */
   async settled(): Promise<void> {
     for (;;) {
-      await Promise.allSettled(this.#crowd.working());
+      await Promise.allSettled(this.#actors.working());
       await this.outbox.idle();
-      if (this.#crowd.working().length === 0) return;
+      if (this.#actors.working().length === 0) return;
     }
   }
 
@@ -406,9 +406,9 @@ export class AgentSystem {
     }
     this.#membership.stop();
     this.subagents.close();
-    for (const actor of this.#crowd.all()) actor.drain();
-    this.#answers.setAside();
-    await Promise.allSettled(this.#crowd.working());
+    for (const actor of this.#actors.all()) actor.drain();
+    this.#answers.suspend();
+    await Promise.allSettled(this.#actors.working());
     await this.#outbox?.stop();
     await this.#membership
       .leave()
@@ -423,7 +423,7 @@ export class AgentSystem {
    */
   async #lost(): Promise<void> {
     this.#host = undefined;
-    this.#crowd.lose();
+    this.#actors.lose();
     void this.#outbox?.stop();
     await this.#join();
     // Not waited for: however long that takes, the new lease has to be renewed meanwhile.
@@ -456,11 +456,11 @@ export class AgentSystem {
   }
 
   #wake(agentId: AgentId, epoch: number, waits?: Message): void {
-    if (this.#host && this.#phase === "started") this.#crowd.wake(this.#host, agentId, epoch, waits);
+    if (this.#host && this.#phase === "started") this.#actors.wake(this.#host, agentId, epoch, waits);
   }
 
   #hinted(agentId: AgentId): void {
-    if (this.#crowd.stir(agentId)) return;
+    if (this.#actors.interruptWait(agentId)) return;
     void this.#membership
       .claimOne(agentId)
       .catch((error) => this.#ports.log.warn("could not follow a hint", { agent: agentId, error: errorText(error) }));

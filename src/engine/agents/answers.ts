@@ -15,7 +15,7 @@ import type { AcceptResult } from "../inbox/accept.ts";
 import { readRunResult } from "../runs/run-result.ts";
 import { Waits } from "../runs/waits.ts";
 import type { Actor } from "./actor.ts";
-import type { Asking, Postbox, Posting } from "./message-ingress.ts";
+import type { Asking, MessageIngress, PostRequest } from "./message-ingress.ts";
 
 export interface Waiting {
   readonly timeoutMs?: number;
@@ -48,22 +48,22 @@ const LOOK_AGAIN_MS = 1_000;
 
 export class Answers {
   readonly #ports: Ports;
-  readonly #postbox: Postbox;
+  readonly #ingress: MessageIngress;
   readonly #actorOf: (agentId: AgentId) => Actor | undefined;
-  readonly #elsewhere: AwaitEnds | undefined;
+  readonly #remoteNodes: AwaitEnds | undefined;
   readonly #waits: Waits<Answer>;
   readonly #gone = new AbortController();
   #pause: Promise<void> | undefined;
 
   constructor(
     ports: Ports,
-    postbox: Postbox,
+    ingress: MessageIngress,
     actorOf: (agentId: AgentId) => Actor | undefined,
-    elsewhere: AwaitEnds | undefined,
+    remoteNodes: AwaitEnds | undefined,
   ) {
-    this.#elsewhere = elsewhere;
+    this.#remoteNodes = remoteNodes;
     this.#ports = ports;
-    this.#postbox = postbox;
+    this.#ingress = ingress;
     this.#actorOf = actorOf;
     this.#waits = new Waits(ports.clock);
   }
@@ -74,8 +74,8 @@ export class Answers {
   }
 
   /** The program stops: the waits of runs go on after its restart. */
-  setAside(): void {
-    this.#waits.setAside();
+  suspend(): void {
+    this.#waits.suspend();
   }
 
   /** Nobody will settle anything here any more: who waits learns it now, and nothing keeps the process from ending. */
@@ -91,7 +91,7 @@ export class Answers {
     return waiting;
   }
 
-  async toPosting(posting: Posting, options: Waiting = {}): Promise<Answer> {
+  async toPosting(posting: PostRequest, options: Waiting = {}): Promise<Answer> {
     const { timeoutMs = DEFAULT_WAIT_MS, from, signal, sinceAccepted } = options;
     const { ids, clock, store } = this.#ports;
     const actor = from && this.#actorOf(from);
@@ -128,11 +128,11 @@ export class Answers {
    * A run's question that has a key is asked again where the store did not answer: it is the same question. One that may still
    * be on its way is not told as refused, whatever is said of it when it is asked again.
    */
-  async #ask(posting: Posting, asking: Asking, signal: AbortSignal | undefined): Promise<AcceptResult> {
+  async #ask(posting: PostRequest, asking: Asking, signal: AbortSignal | undefined): Promise<AcceptResult> {
     let unknown: CommitUnknownError | undefined;
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#postbox.post(posting, asking);
+        return await this.#ingress.post(posting, asking);
       } catch (error) {
         if (error instanceof CommitUnknownError) unknown = error;
         const passes = error instanceof RookeryError && error.retryable;
@@ -180,7 +180,7 @@ export class Answers {
           this.#waits.settle(key, await this.#answerTo(message));
           break;
         }
-        if (!this.#actorOf(agentId)) stop ??= this.#elsewhere?.awaitEnd(agentId, () => nudge.resolve());
+        if (!this.#actorOf(agentId)) stop ??= this.#remoteNodes?.awaitEnd(agentId, () => nudge.resolve());
       } catch (error) {
         this.#ports.log.warn("could not look a message up", { id: key, error: errorText(error) });
       }

@@ -6,10 +6,10 @@ import {
   gate,
   lastText,
   type ModelCall,
-  Nest,
-  type NestOptions,
   type Reply,
   stall,
+  TestEngine,
+  type TestEngineOptions,
 } from "./engine.test-kit.ts";
 
 const isSummaryCall = ({ request }: ModelCall): boolean => request.system === SUMMARY_SYSTEM_PROMPT;
@@ -26,44 +26,47 @@ const limits: ContextLimits = {
   memoryFlush: { ...DEFAULT_CONTEXT_LIMITS.memoryFlush, enabled: false },
 };
 
-const open = ({ limits: own, ...options }: NestOptions & { limits?: Partial<ContextLimits> } = {}): Promise<Nest> =>
-  Nest.open({ ...options, system: { contextLimits: () => ({ ...limits, ...own }), ...options.system } });
+const open = ({
+  limits: own,
+  ...options
+}: TestEngineOptions & { limits?: Partial<ContextLimits> } = {}): Promise<TestEngine> =>
+  TestEngine.open({ ...options, system: { contextLimits: () => ({ ...limits, ...own }), ...options.system } });
 
-const compactions = async (nest: Nest) => (await nest.entries()).filter(({ type }) => type === "compaction");
+const compactions = async (engine: TestEngine) => (await engine.entries()).filter(({ type }) => type === "compaction");
 
 /** Talks until the warning limit is passed and the critical one is not: turns of about 150 tokens. */
-async function talk(nest: Nest, turns = 5): Promise<void> {
-  for (let n = 1; n <= turns; n++) await nest.tell(`q${n} ${words(60)}`);
+async function talk(engine: TestEngine, turns = 5): Promise<void> {
+  for (let n = 1; n <= turns; n++) await engine.tell(`q${n} ${words(60)}`);
 }
 const writer = (summary: (call: ModelCall) => Reply | Promise<Reply>) => (call: ModelCall) =>
   isSummaryCall(call) ? summary(call) : said(lastText(call.request).length > 2 ? words(60) : "ok");
 
 describe("a context at its warning limit", () => {
   it("is summarised after rest, and the summary appended while nobody works", async () => {
-    const nest = await open({ script: writer(() => said(SUMMARY)) });
-    await talk(nest);
-    expect(await compactions(nest)).toMatchObject([{ details: { reason: "background", kind: "summary" } }]);
-    expect((await nest.runs()).every(({ outcome }) => outcome === "ok")).toBe(true);
-    const agent = await nest.store.agent(await nest.agentId());
+    const engine = await open({ script: writer(() => said(SUMMARY)) });
+    await talk(engine);
+    expect(await compactions(engine)).toMatchObject([{ details: { reason: "background", kind: "summary" } }]);
+    expect((await engine.runs()).every(({ outcome }) => outcome === "ok")).toBe(true);
+    const agent = await engine.store.agent(await engine.agentId());
     expect(agent).toMatchObject({ state: { compactionCount: 1 } });
     expect(agent?.node).toBeUndefined();
-    await nest.tell("next");
-    expect(nest.sentBytes.at(-1)).toContain("to test");
+    await engine.tell("next");
+    expect(engine.sentBytes.at(-1)).toContain("to test");
   });
 
   it("keeps nobody waiting: a message that comes meanwhile is answered, and the summary appended behind it", async () => {
     const hold = gate<Reply>();
-    const nest = await open({ script: writer((call) => stall(call, hold.promise)) });
-    await talk(nest);
-    expect(await compactions(nest)).toEqual([]);
-    await nest.tell("short");
-    expect(nest.shown()).toHaveLength(6);
+    const engine = await open({ script: writer((call) => stall(call, hold.promise)) });
+    await talk(engine);
+    expect(await compactions(engine)).toEqual([]);
+    await engine.tell("short");
+    expect(engine.shown()).toHaveLength(6);
     hold.open(said(SUMMARY));
-    await nest.settle();
-    const [compaction] = await compactions(nest);
+    await engine.settle();
+    const [compaction] = await compactions(engine);
     expect(compaction).toMatchObject({ details: { reason: "background" } });
-    await nest.tell("after");
-    const sent = nest.sentBytes.at(-1) ?? "";
+    await engine.tell("after");
+    const sent = engine.sentBytes.at(-1) ?? "";
     expect(sent).toContain("to test");
     expect(sent).toContain("short");
   });
@@ -71,7 +74,7 @@ describe("a context at its warning limit", () => {
   it("has it appended between two steps of a run that is under way", async () => {
     const summary = gate<Reply>();
     const tool = gate<string>();
-    const nest = await open({
+    const engine = await open({
       tools: { work: { execute: () => tool.promise } },
       script: (call) => {
         if (isSummaryCall(call)) return stall(call, summary.promise);
@@ -80,77 +83,79 @@ describe("a context at its warning limit", () => {
         return said(words(60));
       },
     });
-    await talk(nest);
-    await nest.tell("work");
+    await talk(engine);
+    await engine.tell("work");
     summary.open(said(SUMMARY));
-    await nest.settle();
-    expect(await compactions(nest)).toEqual([]);
+    await engine.settle();
+    expect(await compactions(engine)).toEqual([]);
     tool.open("done");
-    await nest.settle();
-    const entries = await nest.entries();
+    await engine.settle();
+    const entries = await engine.entries();
     const at = entries.findIndex(({ type }) => type === "compaction");
     expect(entries[at - 1]).toMatchObject({ role: "tool" });
     expect(entries[at + 1]).toMatchObject({ role: "assistant" });
-    expect(nest.sentBytes.at(-1)).toContain("to test");
-    expect(nest.shown()).toHaveLength(6);
+    expect(engine.sentBytes.at(-1)).toContain("to test");
+    expect(engine.shown()).toHaveLength(6);
   });
 
   it("has it thrown away where a reset came meanwhile", async () => {
     const hold = gate<Reply>();
-    const nest = await open({ script: writer(() => hold.promise) });
-    await talk(nest);
-    await nest.send({ kind: "reset", by: "person" });
-    await nest.settle();
+    const engine = await open({ script: writer(() => hold.promise) });
+    await talk(engine);
+    await engine.send({ kind: "reset", by: "person" });
+    await engine.settle();
     hold.open(said(SUMMARY));
-    await nest.settle();
-    await nest.tell("fresh");
-    expect(await compactions(nest)).toEqual([]);
-    expect(JSON.parse(nest.sentBytes.at(-1) ?? "[]")).toHaveLength(1);
+    await engine.settle();
+    await engine.tell("fresh");
+    expect(await compactions(engine)).toEqual([]);
+    expect(JSON.parse(engine.sentBytes.at(-1) ?? "[]")).toHaveLength(1);
   });
 
   it("has it thrown away where the context was compacted otherwise meanwhile", async () => {
     const hold = gate<Reply>();
     let asked = 0;
-    const nest = await open({ script: writer((call) => (++asked === 1 ? stall(call, hold.promise) : said(SUMMARY))) });
-    await talk(nest);
-    await nest.send({ kind: "compact" });
-    await nest.settle();
+    const engine = await open({
+      script: writer((call) => (++asked === 1 ? stall(call, hold.promise) : said(SUMMARY))),
+    });
+    await talk(engine);
+    await engine.send({ kind: "compact" });
+    await engine.settle();
     hold.open(said(`${SUMMARY} too late`));
-    await nest.settle();
-    await nest.tell("next");
-    expect(await compactions(nest)).toMatchObject([{ details: { reason: "manual" } }]);
-    expect(nest.logged("info")).toContain("a background summary was thrown away: the context is another one now");
+    await engine.settle();
+    await engine.tell("next");
+    expect(await compactions(engine)).toMatchObject([{ details: { reason: "manual" } }]);
+    expect(engine.logged("info")).toContain("a background summary was thrown away: the context is another one now");
   });
 
   it("is begun again at the next rest after a crash, and by nobody before", async () => {
-    const nest = await open({ script: writer((call) => stall(call, new Promise(() => {}))) });
-    await talk(nest);
-    const asked = nest.requests.length;
-    nest.script = writer(() => said(SUMMARY));
-    await nest.restart();
-    expect(nest.requests.length).toBe(asked);
-    await nest.tell("x");
-    expect(await compactions(nest)).toHaveLength(1);
+    const engine = await open({ script: writer((call) => stall(call, new Promise(() => {}))) });
+    await talk(engine);
+    const asked = engine.requests.length;
+    engine.script = writer(() => said(SUMMARY));
+    await engine.restart();
+    expect(engine.requests.length).toBe(asked);
+    await engine.tell("x");
+    expect(await compactions(engine)).toHaveLength(1);
   });
 
   it("is not tried again at once where the summary came to nothing", async () => {
     let asked = 0;
-    const nest = await open({
+    const engine = await open({
       script: writer(() => {
         asked += 1;
         return failure("request");
       }),
     });
-    await talk(nest);
-    await nest.tell("x");
-    await nest.tell("y");
+    await talk(engine);
+    await engine.tell("x");
+    await engine.tell("y");
     expect(asked).toBe(1);
   });
 
   it("has at most one summary under way, and none after the program was told to end", async () => {
     let asked = 0;
     let stopped = 0;
-    const nest = await open({
+    const engine = await open({
       script: writer((call) => {
         asked += 1;
         call.signal.addEventListener("abort", () => {
@@ -159,34 +164,34 @@ describe("a context at its warning limit", () => {
         return stall(call, new Promise(() => {}));
       }),
     });
-    await talk(nest);
-    await nest.tell("x");
+    await talk(engine);
+    await engine.tell("x");
     expect(asked).toBe(1);
-    await nest.drain();
+    await engine.drain();
     expect(stopped).toBe(1);
   });
 
   it.each(["before", "after"] as const)("survives a crash %s the summary is appended", async (moment) => {
-    const nest = await open({ script: writer(() => said(SUMMARY)) });
-    nest.fate = (change) => (change.site === "compact.rest" ? `die-${moment}` : "go");
-    await talk(nest);
-    expect(nest.alive).toBe(false);
-    await nest.restart();
-    expect(await compactions(nest)).toHaveLength(moment === "after" ? 1 : 0);
-    await nest.tell("next");
-    expect(await compactions(nest)).toHaveLength(1);
+    const engine = await open({ script: writer(() => said(SUMMARY)) });
+    engine.onCommit = (change) => (change.site === "compact.rest" ? `die-${moment}` : "go");
+    await talk(engine);
+    expect(engine.alive).toBe(false);
+    await engine.restart();
+    expect(await compactions(engine)).toHaveLength(moment === "after" ? 1 : 0);
+    await engine.tell("next");
+    expect(await compactions(engine)).toHaveLength(1);
   });
 
   it("is not summarised in the background where a budget limits its agent: nobody could reserve", async () => {
     let asked = 0;
-    const nest = await open({
+    const engine = await open({
       script: writer(() => {
         asked += 1;
         return said(SUMMARY);
       }),
       system: { budgets: { limitsFor: () => ({ agent: { tokens: 1_000_000 } }), dayOf: () => "2026-01-05" } },
     });
-    await talk(nest);
+    await talk(engine);
     expect(asked).toBe(0);
   });
 });

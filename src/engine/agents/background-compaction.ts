@@ -8,18 +8,18 @@ import { errorText } from "../../core/errors.ts";
 import type { SessionId } from "../../core/ids.ts";
 import { describeCompaction } from "../context/compaction/describe-compaction.ts";
 import {
-  type Candidate,
+  type CompactionInput,
+  type CompactionProposal,
   keepOf,
   makesProgress,
-  type Standing,
   type Summarised,
-  summaryCandidate,
+  summaryProposal,
 } from "../context/compaction/make-compaction.ts";
 import { baseOf, type CompactionPlan, planCompaction } from "../context/compaction/plan-compaction.ts";
 import { appendCompaction } from "../runs/append-compaction.ts";
 import { type Measured, measureContext } from "../runs/fit-context.ts";
 import { summarise } from "../runs/summarise.ts";
-import { type Holding, LostHolding } from "../runtime/agent-lease.ts";
+import { type AgentLease, CommitRefused } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 
@@ -47,22 +47,22 @@ export class BackgroundCompaction {
   }
 
   /** Begins where the context has reached its warning limit. `ready` is told when something waits to be appended. */
-  async start(ports: RunPorts, holding: Holding, measured: Measured, ready: () => void): Promise<void> {
+  async start(ports: RunPorts, lease: AgentLease, measured: Measured, ready: () => void): Promise<void> {
     const { limits, thresholds, tokens, overhead } = measured;
     if (this.busy || !limits.enabled || tokens < thresholds.warning) return;
     if (this.#vainAt !== undefined && tokens < this.#vainAt + thresholds.emergency * GROWN_SHARE) return;
     // What is limited must be reserved, and only the owner of a run can: the run compacts by itself before it is too late.
-    const budget = ports.budgets?.limitsFor(holding.record);
+    const budget = ports.budgets?.limitsFor(lease.record);
     if (budget && limitedScopes(budget).length > 0) return;
-    const { agentId, sessionId } = holding;
+    const { agentId, sessionId } = lease;
     const working = new AbortController();
     this.#working = working;
     try {
-      const path = await holding.path();
-      const standing: Standing = { agentId, path, tokens, overhead, at: ports.clock.now(), reason: "background" };
-      const planned = planCompaction(agentId, path, keepOf(standing, thresholds.keepRecent));
+      const path = await lease.path();
+      const input: CompactionInput = { agentId, path, tokens, overhead, at: ports.clock.now(), reason: "background" };
+      const planned = planCompaction(agentId, path, keepOf(input, thresholds.keepRecent));
       if ("refused" in planned) return this.#vain(working, tokens);
-      const { system: _system, report: _report, ...choice } = await ports.voice(holding.record);
+      const { system: _system, report: _report, ...choice } = await ports.resolveModel(lease.record);
       void this.#write(
         ports,
         { agentId, sessionId, choice, plan: planned.plan, contextWindow: limits.contextWindow },
@@ -109,22 +109,22 @@ export class BackgroundCompaction {
    * Appends what was written, between two steps of a run or at rest. False where there was nothing, or where it is thrown
    * away. Throws `LostHolding` as any commit.
    */
-  async append(ports: RunPorts, holding: Holding, run?: LiveRun): Promise<boolean> {
+  async append(ports: RunPorts, lease: AgentLease, run?: LiveRun): Promise<boolean> {
     const prepared = this.#prepared;
     if (!prepared) return false;
     this.#prepared = undefined;
-    const made = await this.#candidate(ports, holding, prepared, run);
+    const made = await this.#proposal(ports, lease, prepared, run);
     if (!made) return false;
     try {
-      await appendCompaction(ports, holding, made, run && { run, body: run.body });
+      await appendCompaction(ports, lease, made, run && { run, body: run.body });
     } catch (error) {
       // The run is about to end by a mark: what was written is still good at rest, if nothing else came.
-      if (error instanceof LostHolding && error.refused === "aborted") this.#prepared = prepared;
+      if (error instanceof CommitRefused && error.refused === "aborted") this.#prepared = prepared;
       throw error;
     }
     this.#vainAt = undefined;
     const what = describeCompaction(made.entry);
-    ports.log.info("the context was compacted", { agent: holding.agentId, what });
+    ports.log.info("the context was compacted", { agent: lease.agentId, what });
     if (run) {
       const about = { agentId: run.agentId, runId: run.id, attempt: run.attempt, step: run.step };
       ports.events.emit(about, { type: "compaction_end", compacted: true, text: what });
@@ -132,27 +132,27 @@ export class BackgroundCompaction {
     return true;
   }
 
-  async #candidate(
+  async #proposal(
     ports: RunPorts,
-    holding: Holding,
+    lease: AgentLease,
     { plan, said, sessionId }: Prepared,
     run: LiveRun | undefined,
-  ): Promise<Candidate | undefined> {
-    const path = await holding.path();
+  ): Promise<CompactionProposal | undefined> {
+    const path = await lease.path();
     const base = baseOf(path);
     const isSame = base.marker === plan.base.marker && base.compaction === plan.base.compaction;
     const isThere = path.some(({ id }) => id === plan.firstKeptEntryId);
-    if (!isSame || !isThere || holding.sessionId !== sessionId) {
+    if (!isSame || !isThere || lease.sessionId !== sessionId) {
       ports.log.info("a background summary was thrown away: the context is another one now", {
-        agent: holding.agentId,
+        agent: lease.agentId,
       });
       return undefined;
     }
-    const { agentId } = holding;
-    const { tokens, overhead } = await measureContext(ports, holding, run?.body.wishes);
+    const { agentId } = lease;
+    const { tokens, overhead } = await measureContext(ports, lease, run?.body.wishes);
     const at = ports.clock.now();
-    const standing: Standing = { agentId, path, tokens, overhead, at, reason: "background", runId: run?.id };
-    const made = summaryCandidate(standing, plan, said);
+    const input: CompactionInput = { agentId, path, tokens, overhead, at, reason: "background", runId: run?.id };
+    const made = summaryProposal(input, plan, said);
     if (makesProgress(made)) return made;
     this.#vainAt = tokens;
     return undefined;

@@ -6,9 +6,9 @@ import type { IncomingMessage } from "../../core/message/incoming-message.ts";
 import type { Source } from "../../core/message/message.ts";
 import type { Accepted, Connector, ConnectorHost } from "../../core/ports/connector.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
-import type { Posting } from "./message-ingress.ts";
+import type { PostRequest } from "./message-ingress.ts";
 
-type Post = (posting: Posting) => Promise<AcceptResult>;
+type Post = (posting: PostRequest) => Promise<AcceptResult>;
 
 /** Whose conversation a message belongs to. */
 export type AddressOf = (incoming: Conversation) => Pick<Addressed, "descriptor"> & Partial<Addressed>;

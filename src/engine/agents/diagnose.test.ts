@@ -1,22 +1,22 @@
 import { expect, it } from "vitest";
-import { channel, gate, Nest } from "./engine.test-kit.ts";
+import { channel, gate, TestEngine } from "./engine.test-kit.ts";
 
 it("a diagnosis tells what runs, what waits and what failed, and no word anybody said", async () => {
   const door = gate();
   const test = channel("test");
   test.sending = () => ({ status: "refused", reason: "blocked" });
-  const nest = await Nest.open({
+  const engine = await TestEngine.open({
     channels: [test],
     tools: { dig: { execute: () => door.promise.then(() => "done") } },
     script: ({ request }) =>
       JSON.stringify(request.messages.at(-1)).includes("secret") ? { call: [{ name: "dig" }] } : "hello",
   });
-  await nest.tell("hello", { name: "bob" });
-  await nest.tell("my secret");
-  await nest.tell("my other secret");
-  await nest.advance(5_000);
-  const found = await nest.system.diagnose();
-  const ann = await nest.agentId();
+  await engine.tell("hello", { name: "bob" });
+  await engine.tell("my secret");
+  await engine.tell("my other secret");
+  await engine.advance(5_000);
+  const found = await engine.system.diagnose();
+  const ann = await engine.agentId();
   expect(found.busy).toMatchObject([
     {
       agentId: ann,
@@ -32,6 +32,6 @@ it("a diagnosis tells what runs, what waits and what failed, and no word anybody
   expect([found.more, found.degraded, found.failedJobs, found.waits]).toEqual([false, [], [], []]);
   expect(JSON.stringify(found)).not.toContain("secret");
   door.open();
-  await nest.settle();
-  expect((await nest.system.diagnose()).busy).toEqual([]);
+  await engine.settle();
+  expect((await engine.system.diagnose()).busy).toEqual([]);
 });

@@ -5,7 +5,7 @@
  */
 import type { AgentRecord, StopMark } from "../../core/agent/agent.ts";
 import type { Message } from "../../core/message/message.ts";
-import type { Holding } from "../runtime/agent-lease.ts";
+import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { type Stop, stopOf } from "../subagents/tree.ts";
 import { recordSilent, settle, settlement } from "./inbox-steps.ts";
@@ -16,54 +16,54 @@ const PORTION = 256;
  * One commit of it. `free`: the agent is under no stop, or no longer; what was read of it may be old. `quiet`: nothing is
  * left that would need a run. `removing`: nothing is left but the stops that asked for it. `settled`: these were, and there may be more.
  */
-export type WoundDown =
+export type StopResult =
   | { readonly is: "free" }
   | { readonly is: "quiet" }
   | { readonly is: "removing"; readonly reason: string; readonly stops: readonly Message[] }
   | { readonly is: "settled"; readonly messages: readonly Message[] };
 
-export async function windDown(ports: RunPorts, holding: Holding): Promise<WoundDown> {
-  const record = await ports.store.agent(holding.agentId);
+export async function drainStoppedInbox(ports: RunPorts, lease: AgentLease): Promise<StopResult> {
+  const record = await ports.store.agent(lease.agentId);
   const stop = record && (await stopOf(ports.store, record));
   if (!stop) return { is: "free" };
-  const waiting = await ports.store.waiting(holding.agentId, { limit: PORTION });
-  if (stop.mark.removing && stop.agentId === holding.agentId) return windUp(ports, holding, stop.mark, waiting);
+  const waiting = await ports.store.waiting(lease.agentId, { limit: PORTION });
+  if (stop.mark.removing && stop.agentId === lease.agentId) return windUp(ports, lease, stop.mark, waiting);
   const needing = waiting.filter(({ body }) => NEED_A_RUN.has(body.kind));
   const before = needing.filter(({ seq }) => seq < (stop.mark.seq ?? 0));
   if (startsAgain(record, stop, needing)) {
-    if (before.length > 0) return giveUp(ports, holding, stop, before);
+    if (before.length > 0) return giveUp(ports, lease, stop, before);
     const { seq } = stop.mark;
-    const start = { op: "agent.stop", agentId: holding.agentId, mark: null } as const;
-    await holding.commit({ site: "start-again", ops: [seq === undefined ? start : { ...start, ifSeq: seq }] });
+    const start = { op: "agent.stop", agentId: lease.agentId, mark: null } as const;
+    await lease.commit({ site: "start-again", ops: [seq === undefined ? start : { ...start, ifSeq: seq }] });
     return { is: "free" };
   }
-  return needing.length === 0 ? { is: "quiet" } : giveUp(ports, holding, stop, needing);
+  return needing.length === 0 ? { is: "quiet" } : giveUp(ports, lease, stop, needing);
 }
 
 /** For good: whatever waits is settled as removed, commands too. The stops stay to the last, so that somebody is woken. */
 async function windUp(
   ports: RunPorts,
-  holding: Holding,
+  lease: AgentLease,
   { reason }: StopMark,
   waiting: readonly Message[],
-): Promise<WoundDown> {
+): Promise<StopResult> {
   const others = waiting.filter(({ body }) => body.kind !== "stop");
   if (others.length === 0) return { is: "removing", reason, stops: waiting };
-  await settle(ports, holding, "wind-up", others, "removed", `agent ${holding.agentId} was ${reason}`);
+  await settle(ports, lease, "wind-up", others, "removed", `agent ${lease.agentId} was ${reason}`);
   return { is: "settled", messages: others };
 }
 
 /** The last commit of an agent that is to be removed: the stops are settled, and it is gone. Its history stays. */
-export async function removeForGood(holding: Holding, stops: readonly Message[], reason: string): Promise<void> {
-  const { agentId } = holding;
-  await holding.commit({
+export async function removeForGood(lease: AgentLease, stops: readonly Message[], reason: string): Promise<void> {
+  const { agentId } = lease;
+  await lease.commit({
     site: "remove",
     ops: [
       { op: "message.settle", settlements: stops.map((message) => settlement(message, "recorded", reason)) },
       { op: "agent.remove", agentId, reason, keep: true },
     ],
   });
-  holding.released = true;
+  lease.released = true;
 }
 
 /** Commands to the engine are handled as ever. */
@@ -77,16 +77,16 @@ function startsAgain(record: AgentRecord, { agentId, mark }: Stop, waiting: read
 
 async function giveUp(
   ports: RunPorts,
-  holding: Holding,
+  lease: AgentLease,
   { agentId, mark }: Stop,
   messages: readonly Message[],
-): Promise<WoundDown> {
+): Promise<StopResult> {
   const reason = `agent ${agentId} was stopped: ${mark.reason}`;
   const told = messages.filter(({ body }) => body.kind === "report" || (body.kind === "system" && body.silent));
   if (told.length > 0) {
-    await recordSilent(ports, holding, told, reason);
+    await recordSilent(ports, lease, told, reason);
     return { is: "settled", messages: told };
   }
-  await settle(ports, holding, "wind-down", messages, "aborted", reason);
+  await settle(ports, lease, "wind-down", messages, "aborted", reason);
   return { is: "settled", messages };
 }

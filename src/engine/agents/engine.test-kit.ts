@@ -25,7 +25,7 @@ import type { Store } from "../../core/store/store.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import { AgentSystem } from "./agent-system.ts";
 import type { AgentSystemOptions } from "./agent-system-options.ts";
-import type { Posting } from "./message-ingress.ts";
+import type { PostRequest } from "./message-ingress.ts";
 
 // ---------------------------------------------------------------------------------------------------------------- time
 
@@ -228,7 +228,7 @@ export function channel(name: string, sendingClass: SendingClass = "idempotent")
 
 // ---------------------------------------------------------------------------------------------------------------- nest
 
-export interface NestOptions {
+export interface TestEngineOptions {
   readonly script?: Script;
   readonly tools?: Readonly<Record<string, ToolSpec>>;
   /** Whether agents have the real tools that start children. */
@@ -249,7 +249,7 @@ export interface LogLine {
   readonly fields: LogFields | undefined;
 }
 
-export class Nest {
+export class TestEngine {
   readonly store: Store = openMemoryStore();
   readonly clock = virtualClock();
   readonly requests: ModelRequest[] = [];
@@ -262,10 +262,10 @@ export class Nest {
   readonly channels: ReadonlyMap<string, Channel>;
   script: Script;
   /** Asked before every commit of the engine. */
-  fate: (change: Change, nth: number) => Fate = () => "go";
+  onCommit: (change: Change, nth: number) => Fate = () => "go";
   system!: AgentSystem;
   hosts = new Map<string, ConnectorHost>();
-  options: NestOptions;
+  options: TestEngineOptions;
   #life = { alive: true, name: "life0" };
   #lives = 0;
   #sites = new Map<string, number>();
@@ -273,7 +273,7 @@ export class Nest {
   #activity = 0;
   #messageIds = 0;
 
-  private constructor(options: NestOptions) {
+  private constructor(options: TestEngineOptions) {
     this.options = options;
     this.script = options.script ?? echo;
     const channels = options.channels ?? [channel("test")];
@@ -281,17 +281,17 @@ export class Nest {
   }
 
   /** A nest whose system has been loaded and started. */
-  static async open(options: NestOptions = {}): Promise<Nest> {
-    const nest = new Nest(options);
-    await nest.boot();
-    return nest;
+  static async open(options: TestEngineOptions = {}): Promise<TestEngine> {
+    const engine = new TestEngine(options);
+    await engine.boot();
+    return engine;
   }
 
   /** A nest whose system exists but has not been loaded. */
-  static unloaded(options: NestOptions = {}): Nest {
-    const nest = new Nest(options);
-    nest.make();
-    return nest;
+  static unloaded(options: TestEngineOptions = {}): TestEngine {
+    const engine = new TestEngine(options);
+    engine.make();
+    return engine;
   }
 
   make(options: Partial<AgentSystemOptions> = {}): void {
@@ -300,7 +300,7 @@ export class Nest {
     this.#sites = new Map();
     this.system = new AgentSystem(this.ports(life), {
       nodeName: life.name,
-      voice: () => ({ model: "scripted", system: "You are under test." }),
+      resolveModel: () => ({ model: "scripted", system: "You are under test." }),
       ...this.options.system,
       ...options,
     });
@@ -331,7 +331,7 @@ export class Nest {
   async reboot(options: Partial<AgentSystemOptions> = {}): Promise<void> {
     this.crash();
     await this.retire();
-    this.fate = () => "go";
+    this.onCommit = () => "go";
     await this.boot(options);
   }
 
@@ -373,20 +373,20 @@ export class Nest {
   }
 
   /** A person's message is accepted; nothing is waited for. */
-  say(text: string, from: { name?: string; on?: string } & Partial<Posting> = {}): Promise<AcceptResult> {
+  say(text: string, from: { name?: string; on?: string } & Partial<PostRequest> = {}): Promise<AcceptResult> {
     const { name, on, ...more } = from;
     const source = { connector: on ?? "test", channelId: name ?? "ann", messageId: `m${++this.#messageIds}` };
     return this.system.post({ ...this.person(name, on), body: { kind: "user", text }, source, ...more });
   }
 
   /** A person's message, and all that comes of it without time passing. */
-  async tell(text: string, from: Parameters<Nest["say"]>[1] = {}): Promise<AcceptResult> {
+  async tell(text: string, from: Parameters<TestEngine["say"]>[1] = {}): Promise<AcceptResult> {
     const accepted = await this.say(text, from);
     await this.settle();
     return accepted;
   }
 
-  send(body: MessageBody, from: { name?: string; on?: string } & Partial<Posting> = {}): Promise<AcceptResult> {
+  send(body: MessageBody, from: { name?: string; on?: string } & Partial<PostRequest> = {}): Promise<AcceptResult> {
     const { name, on, ...more } = from;
     return this.system.post({ ...this.person(name, on), body, ...more });
   }
@@ -512,21 +512,21 @@ export class Nest {
     if (!life.alive) return new Promise(() => {});
     const nth = (this.#sites.get(change.site) ?? 0) + 1;
     this.#sites.set(change.site, nth);
-    const fate = this.fate(change, nth);
+    const onCommit = this.onCommit(change, nth);
     this.#inFlight += 1;
     try {
-      if (fate === "die-before") {
+      if (onCommit === "die-before") {
         life.alive = false;
         return { ok: true, results: [] };
       }
-      if (fate === "full") throw new StoreFullError("no room");
-      if (fate === "throw") throw new TypeError("the store is confused");
-      if (fate === "unknown-lost") throw new CommitUnknownError("nobody knows");
+      if (onCommit === "full") throw new StoreFullError("no room");
+      if (onCommit === "throw") throw new TypeError("the store is confused");
+      if (onCommit === "unknown-lost") throw new CommitUnknownError("nobody knows");
       const result = await this.store.commit(change);
       this.#activity += 1;
       this.commits.push(change);
-      if (fate === "die-after") life.alive = false;
-      if (fate === "unknown-applied") throw new CommitUnknownError("nobody knows");
+      if (onCommit === "die-after") life.alive = false;
+      if (onCommit === "unknown-applied") throw new CommitUnknownError("nobody knows");
       return result;
     } finally {
       this.#inFlight -= 1;
@@ -612,7 +612,7 @@ export class Nest {
 
 /** Dies at the nth commit of a site. */
 export const dieAt =
-  (site: string, moment: "before" | "after" = "after", nth = 1): Nest["fate"] =>
+  (site: string, moment: "before" | "after" = "after", nth = 1): TestEngine["onCommit"] =>
   (change, count) =>
     change.site === site && count === nth ? `die-${moment}` : "go";
 

@@ -6,7 +6,7 @@ import { sessionKeyOf } from "../../core/agent/session-key.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { IncomingMessage } from "../../core/message/incoming-message.ts";
 import { buildHistoryContext } from "../context/context.ts";
-import { channel, Nest } from "./engine.test-kit.ts";
+import { channel, TestEngine } from "./engine.test-kit.ts";
 
 const ALL: readonly AgentDescriptor[] = [
   { type: "user", connector: "test", userId: "ann", channelId: "ann" },
@@ -21,19 +21,19 @@ const ALL: readonly AgentDescriptor[] = [
 describe("a restart", () => {
   it("finds all seven kinds as they were: descriptor, key, state, session, and the context byte for byte", async () => {
     expect(ALL.map(({ type }) => type)).toEqual([...AGENT_KINDS]);
-    const nest = await Nest.open();
+    const engine = await TestEngine.open();
     for (const descriptor of ALL) {
-      await nest.system.post({ to: { descriptor }, body: { kind: "user", text: `to ${descriptor.type}` } });
-      await nest.settle();
-      await nest.system.post({ to: { descriptor }, body: { kind: "reset", by: "person", text: "afresh" } });
-      await nest.system.post({ to: { descriptor }, body: { kind: "user", text: "again" } });
-      await nest.settle();
+      await engine.system.post({ to: { descriptor }, body: { kind: "user", text: `to ${descriptor.type}` } });
+      await engine.settle();
+      await engine.system.post({ to: { descriptor }, body: { kind: "reset", by: "person", text: "afresh" } });
+      await engine.system.post({ to: { descriptor }, body: { kind: "user", text: "again" } });
+      await engine.settle();
     }
     const look = async () => {
-      const agents = await nest.store.agents({ limit: 99 });
+      const agents = await engine.store.agents({ limit: 99 });
       return Promise.all(
         agents.map(async ({ id, descriptor, sessionKey, profile, state, sessionId, leaf }) => {
-          const { messages } = await buildHistoryContext(nest.store, id, leaf);
+          const { messages } = await buildHistoryContext(engine.store, id, leaf);
           return { id, descriptor, sessionKey, profile, state, sessionId, context: JSON.stringify(messages) };
         }),
       );
@@ -41,19 +41,19 @@ describe("a restart", () => {
     const before = await look();
     expect(before.map(({ descriptor }) => descriptor)).toEqual(ALL);
     expect(before.map(({ sessionKey }) => sessionKey)).toEqual(ALL.map((one) => sessionKeyOf(one, "main")));
-    await nest.restart();
+    await engine.restart();
     expect(await look()).toEqual(before);
     for (const descriptor of ALL) {
-      nest.sentBytes.length = 0;
-      await nest.system.post({ to: { descriptor }, body: { kind: "user", text: "and now" } });
-      await nest.settle();
-      const sent = JSON.parse(nest.sentBytes[0] ?? "[]") as unknown[];
+      engine.sentBytes.length = 0;
+      await engine.system.post({ to: { descriptor }, body: { kind: "user", text: "and now" } });
+      await engine.settle();
+      const sent = JSON.parse(engine.sentBytes[0] ?? "[]") as unknown[];
       const context = before.find(
         (one) => one.descriptor === descriptor || one.descriptor.type === descriptor.type,
       )?.context;
       expect(JSON.stringify(sent.slice(0, -1))).toBe(context);
     }
-    expect(await nest.store.agents({ limit: 99 })).toHaveLength(ALL.length);
+    expect(await engine.store.agents({ limit: 99 })).toHaveLength(ALL.length);
   });
 });
 
@@ -76,7 +76,7 @@ describe("messages of connectors", () => {
 
   it("reach the agent their address names: profile, scope, owner and links", async () => {
     const channels = ["test", "office", "terminal"].map((name) => channel(name));
-    const nest = await Nest.open({ channels, system: { address: (incoming) => addressFor(incoming, config) } });
+    const engine = await TestEngine.open({ channels, system: { address: (incoming) => addressFor(incoming, config) } });
     const table: readonly [Partial<IncomingMessage>, string, string][] = [
       [{ userId: "me" }, "agent:main:main", "main"],
       [{ connector: "terminal", userId: "owner" }, "agent:main:main", "main"],
@@ -87,23 +87,23 @@ describe("messages of connectors", () => {
     ];
     const reached: AgentId[] = [];
     for (const [n, [about, sessionKey, profile]] of table.entries()) {
-      const accepted = await nest.hosts.get(about.connector ?? "test")?.accept(message(n, about));
+      const accepted = await engine.hosts.get(about.connector ?? "test")?.accept(message(n, about));
       if (!accepted || accepted.status === "stale") throw new TypeError("not accepted");
       reached.push(accepted.agentId);
-      expect(await nest.store.agent(accepted.agentId)).toMatchObject({ sessionKey, profile });
+      expect(await engine.store.agent(accepted.agentId)).toMatchObject({ sessionKey, profile });
     }
-    await nest.settle();
+    await engine.settle();
     expect(reached[0]).toBe(reached[1]);
     expect(new Set(reached).size).toBe(5);
   });
 
   it("keep their agent when the configuration changes: a key is computed once and stored", async () => {
-    const nest = await Nest.open({ system: { address: (incoming) => addressFor(incoming, config) } });
-    const accepted = await nest.hosts.get("test")?.accept(message(1, { userId: "me" }));
-    await nest.settle();
+    const engine = await TestEngine.open({ system: { address: (incoming) => addressFor(incoming, config) } });
+    const accepted = await engine.hosts.get("test")?.accept(message(1, { userId: "me" }));
+    await engine.settle();
     const strangers = { ...config, owner: { accounts: [] } };
-    await nest.restart({ address: (incoming) => addressFor(incoming, strangers) });
-    const [main] = await nest.store.agents({ limit: 9 });
+    await engine.restart({ address: (incoming) => addressFor(incoming, strangers) });
+    const [main] = await engine.store.agents({ limit: 9 });
     expect(main).toMatchObject({
       sessionKey: "agent:main:main",
       id: accepted?.status === "accepted" && accepted.agentId,
@@ -111,9 +111,9 @@ describe("messages of connectors", () => {
   });
 
   it("that do not say whose they are, are refused and not acknowledged", async () => {
-    const nest = await Nest.open();
-    const refused = nest.hosts.get("test")?.accept(message(1, { userId: " " }));
+    const engine = await TestEngine.open();
+    const refused = engine.hosts.get("test")?.accept(message(1, { userId: " " }));
     await expect(refused).rejects.toMatchObject({ code: "invalid_input" });
-    expect(await nest.store.agents({ limit: 9 })).toEqual([]);
+    expect(await engine.store.agents({ limit: 9 })).toEqual([]);
   });
 });

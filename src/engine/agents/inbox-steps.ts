@@ -9,9 +9,9 @@ import type { RunId, SessionId } from "../../core/ids.ts";
 import type { Message } from "../../core/message/message.ts";
 import type { Op, Settlement } from "../../core/store/change.ts";
 import { chain, messageEntries, resetMarker } from "../context/entries.ts";
-import { owe } from "../outbox/create-deliveries.ts";
+import { createDeliveries } from "../outbox/create-deliveries.ts";
 import { claiming } from "../runs/act.ts";
-import type { Holding } from "../runtime/agent-lease.ts";
+import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 
 export const RESET_TEXT = "Session reset.";
@@ -31,41 +31,41 @@ export const settlement = ({ seq }: Message, state: Settlement["state"], reason?
 /** Settles messages that need no run, or never get one: whoever was promised one is told in the same commit. */
 export async function settle(
   ports: RunPorts,
-  holding: Holding,
+  lease: AgentLease,
   site: string,
   messages: readonly Message[],
   state: Settlement["state"],
   reason: string,
 ): Promise<void> {
   const settlements = messages.map((message) => settlement(message, state, reason));
-  const also = (await ports.alsoAtSettle?.(holding.record, messages, reason)) ?? [];
-  const ops: Op[] = [{ op: "message.settle", settlements }, ...also.map((op) => claiming(op, holding.node))];
-  const { results } = await holding.commit({ site, ops });
+  const also = (await ports.opsOnSettle?.(lease.record, messages, reason)) ?? [];
+  const ops: Op[] = [{ op: "message.settle", settlements }, ...also.map((op) => claiming(op, lease.node))];
+  const { results } = await lease.commit({ site, ops });
   ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
 }
 
 /** Silent messages enter history; nobody is woken by them. */
 export async function recordSilent(
   ports: RunPorts,
-  holding: Holding,
+  lease: AgentLease,
   messages: readonly Message[],
   reason = "silent",
 ): Promise<void> {
   const settlements = messages.map((message) => settlement(message, "recorded", reason));
-  const append = chain(ports.ids, holding, messageEntries(messages));
-  await holding.commit({ site: "record", ops: [{ op: "message.settle", settlements }], append });
+  const append = chain(ports.ids, lease, messageEntries(messages));
+  await lease.commit({ site: "record", ops: [{ op: "message.settle", settlements }], append });
 }
 
 /** A new session: the marker, the state that belongs to the old one cleared, the person told. */
-export async function resetSession(ports: RunPorts, holding: Holding, message: Message): Promise<void> {
+export async function resetSession(ports: RunPorts, lease: AgentLease, message: Message): Promise<void> {
   if (message.body.kind !== "reset") return;
   const at = ports.clock.now();
   const begins = ports.ids.uuid() as SessionId;
-  const append = chain(ports.ids, holding, [resetMarker(begins, at, message.body.text)]);
-  const state = stateAfterReset(holding.state, at);
+  const append = chain(ports.ids, lease, [resetMarker(begins, at, message.body.text)]);
+  const state = stateAfterReset(lease.state, at);
   await settleCommand(
     ports,
-    holding,
+    lease,
     message,
     { site: "reset", reason: "reset", text: RESET_TEXT },
     { append, state, begins },
@@ -73,60 +73,63 @@ export async function resetSession(ports: RunPorts, holding: Holding, message: M
 }
 
 /** A new session because the old one has gone stale: at rest, before a person's next message is taken (M10). */
-export async function beginFresh(ports: RunPorts, holding: Holding): Promise<void> {
+export async function beginFresh(ports: RunPorts, lease: AgentLease): Promise<void> {
   const at = ports.clock.now();
   const begins = ports.ids.uuid() as SessionId;
-  const append = chain(ports.ids, holding, [resetMarker(begins, at)]);
-  await holding.commit({ site: "reset.stale", ops: [], append, state: stateAfterReset(holding.state, at), begins });
+  const append = chain(ports.ids, lease, [resetMarker(begins, at)]);
+  await lease.commit({ site: "reset.stale", ops: [], append, state: stateAfterReset(lease.state, at), begins });
 }
 
 /** A stop: the run it ended is there, or there was none. What the agent has started is stopped in the same commit. */
-export async function settleStop(ports: RunPorts, holding: Holding, message: Message): Promise<void> {
-  const [run] = await ports.store.runs(holding.agentId, { limit: 1 });
+export async function settleStop(ports: RunPorts, lease: AgentLease, message: Message): Promise<void> {
+  const [run] = await ports.store.runs(lease.agentId, { limit: 1 });
   const ended = run?.outcome === "aborted" && (run.endedAt ?? 0) >= message.acceptedAt;
-  const { ops, stopped } = (await ports.stopChildren?.(holding.record)) ?? { ops: [], stopped: 0 };
+  const { ops, stopped } = (await ports.stopChildren?.(lease.record)) ?? { ops: [], stopped: 0 };
   const reason = ended ? `stopped run ${run.id}` : "no run to stop";
   const text = ended || stopped > 0 ? stoppedText(stopped) : NOTHING_TO_STOP_TEXT;
-  const also = ops.map((op) => claiming(op, holding.node));
-  await settleCommand(ports, holding, message, { site: "stop", reason, text }, { ops: also });
+  const also = ops.map((op) => claiming(op, lease.node));
+  await settleCommand(ports, lease, message, { site: "stop", reason, text }, { ops: also });
 }
 
 /** A question about the agent's children: answered at rest, or between two steps of a run. */
-export async function answerAboutChildren(ports: RunPorts, holding: Holding, message: Message): Promise<void> {
+export async function answerAboutChildren(ports: RunPorts, lease: AgentLease, message: Message): Promise<void> {
   if (message.body.kind !== "subagents") return;
   const { command } = message.body;
-  const { text, ops } = (await ports.aboutChildren?.(holding.record, command)) ?? { text: "No children.", ops: [] };
-  const also = ops.map((op) => claiming(op, holding.node));
+  const { text, ops } = (await ports.aboutChildren?.(lease.record, command)) ?? { text: "No children.", ops: [] };
+  const also = ops.map((op) => claiming(op, lease.node));
   const reason = "children were asked for";
-  await settleCommand(ports, holding, message, { site: "subagents", reason, text }, { ops: also });
+  await settleCommand(ports, lease, message, { site: "subagents", reason, text }, { ops: also });
 }
 
-type Beside = Partial<Pick<Parameters<Holding["commit"]>[0], "ops" | "append" | "state" | "begins">>;
+type Beside = Partial<Pick<Parameters<AgentLease["commit"]>[0], "ops" | "append" | "state" | "begins">>;
 
 /** Settles a person's command and owes them a word about it, in one commit. */
 export async function settleCommand(
   ports: RunPorts,
-  holding: Holding,
+  lease: AgentLease,
   message: Message,
   { site, reason, text }: { site: string; reason: string; text: string },
   beside: Beside = {},
 ): Promise<void> {
-  const told = notice(ports, holding, message, text);
+  const told = notice(ports, lease, message, text);
   const ops: Op[] = [
     ...told.map((delivery): Op => ({ op: "delivery.add", delivery })),
     { op: "message.settle", settlements: [settlement(message, "recorded", reason)] },
     ...(beside.ops ?? []),
   ];
-  const { results } = await holding.commit({ site, ...beside, ops });
+  const { results } = await lease.commit({ site, ...beside, ops });
   ports.owed(told, results);
   ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
 }
 
-function notice(ports: RunPorts, holding: Holding, message: Message, text: string): readonly NewDelivery[] {
+function notice(ports: RunPorts, lease: AgentLease, message: Message, text: string): readonly NewDelivery[] {
   if (!message.delivery) return [];
-  const { agentId } = holding;
+  const { agentId } = lease;
   // A command is no run; its message's place makes the id of what it owes.
   const runId = `command-${agentId}-${message.seq}` as RunId;
   const at = ports.clock.now();
-  return owe({ agentId, runId, ordinal: 0, at, target: message.delivery, connectors: ports.connectors }, { text });
+  return createDeliveries(
+    { agentId, runId, ordinal: 0, at, target: message.delivery, connectors: ports.connectors },
+    { text },
+  );
 }

@@ -8,7 +8,7 @@ import { errorText } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { isUrgent, type Message } from "../../core/message/message.ts";
 import { type Choice, choose, onArrival, routeKey, steerableNow, type Waiting } from "../inbox/decide.ts";
-import type { Holding } from "../runtime/agent-lease.ts";
+import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { ActorHost } from "./actor-host.ts";
 
@@ -52,9 +52,9 @@ export class InboxView {
   }
 
   /** What the agent at rest does next. */
-  async choose(holding: Holding, busyUntil: number | undefined): Promise<Look> {
-    const { messages, urgent } = await this.#waiting(holding);
-    const waiting = messages.map((message) => this.#withSettings(message, holding.state));
+  async choose(lease: AgentLease, busyUntil: number | undefined): Promise<Look> {
+    const { messages, urgent } = await this.#waiting(lease);
+    const waiting = messages.map((message) => this.#withSettings(message, lease.state));
     const now = this.#host.ports.clock.now();
     const choice = choose({ now, waiting, urgent, busyUntil, dedupe: this.#host.dedupe });
     return { choice, messages, seen: messages.at(-1)?.seq ?? 0, now };
@@ -156,7 +156,7 @@ export class InboxView {
   }
 
   /** What waits: its beginning where the first runs alone and nothing is dropped, otherwise all of it. */
-  async #waiting(holding: Holding): Promise<{ messages: readonly Message[]; urgent: readonly Message[] }> {
+  async #waiting(lease: AgentLease): Promise<{ messages: readonly Message[]; urgent: readonly Message[] }> {
     const { store } = this.#host.ports;
     const known = this.#waits;
     this.#waits = undefined;
@@ -165,7 +165,7 @@ export class InboxView {
     if (!first || page.length < FIRST_LOOK)
       return { messages: page, urgent: page.filter(({ body }) => isUrgent(body)) };
     const urgent = await store.waiting(this.#agentId, { limit: FIRST_LOOK, urgent: true });
-    const { mode, cap } = this.#host.queueSettings(first, holding.state);
+    const { mode, cap } = this.#host.queueSettings(first, lease.state);
     const alone =
       (mode === "queue" || mode === "steer") && !this.#interrupted && urgent.every(({ body }) => body.kind !== "user");
     if (alone && ((await store.agent(this.#agentId))?.waiting ?? 0) <= cap) return { messages: page, urgent };

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
 import { SUMMARY_SYSTEM_PROMPT } from "../context/compaction/summary-prompt.ts";
-import { lastText, type ModelCall, Nest, type Reply } from "./engine.test-kit.ts";
+import { lastText, type ModelCall, type Reply, TestEngine } from "./engine.test-kit.ts";
 
 const TURNS = 300;
 const FACTS = 40;
@@ -26,7 +26,7 @@ const limits: ContextLimits = {
 };
 
 it(`${FACTS} facts told in ${TURNS} turns survive at least five compactions word for word, and a restart`, async () => {
-  const nest = await Nest.open({
+  const engine = await TestEngine.open({
     system: { contextLimits: () => limits },
     script: (call) =>
       call.request.system === SUMMARY_SYSTEM_PROMPT
@@ -37,18 +37,18 @@ it(`${FACTS} facts told in ${TURNS} turns survive at least five compactions word
   for (let n = 0; n < TURNS; n++) {
     const isFact = n % turnsPerFact === 0 && told.length < FACTS;
     if (isFact) told.push(factOf(told.length));
-    await nest.tell(isFact ? `Remember ${told.at(-1)} for later.` : `turn ${n}: ${"small talk ".repeat(8)}`);
-    if (n === TURNS / 2) await nest.restart();
+    await engine.tell(isFact ? `Remember ${told.at(-1)} for later.` : `turn ${n}: ${"small talk ".repeat(8)}`);
+    if (n === TURNS / 2) await engine.restart();
   }
-  const entries = await nest.entries();
+  const entries = await engine.entries();
   const compactions = entries.filter(({ type }) => type === "compaction");
   expect(told).toHaveLength(FACTS);
   expect(compactions.length).toBeGreaterThanOrEqual(5);
   // In the context as the model is sent it, and in every summary behind the turn that told it.
-  const sent = JSON.parse(nest.sentBytes.at(-1) ?? "[]") as { content: { text: string }[] }[];
+  const sent = JSON.parse(engine.sentBytes.at(-1) ?? "[]") as { content: { text: string }[] }[];
   const text = sent.flatMap(({ content }) => content.map((block) => block.text)).join("\n");
   for (const fact of told) expect(text).toContain(fact.slice(1, -1));
   // Nothing of history is gone: every turn and every answer stands in it.
   expect(entries.filter(({ type, role }) => type === "message" && role === "user")).toHaveLength(TURNS);
-  expect(nest.shown()).toHaveLength(TURNS);
+  expect(engine.shown()).toHaveLength(TURNS);
 });

@@ -3,8 +3,8 @@ import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../core/history/c
 import type { Right, ToolHost } from "../../core/ports/tool.ts";
 import { SUMMARY_SYSTEM_PROMPT } from "../context/compaction/summary-prompt.ts";
 import { thresholdsOf } from "../context/compaction/thresholds.ts";
-import type { Holding } from "../runtime/agent-lease.ts";
-import { dieAt, failure, gate, lastText, type ModelCall, Nest, type Reply, stall } from "./engine.test-kit.ts";
+import type { AgentLease } from "../runtime/agent-lease.ts";
+import { dieAt, failure, gate, lastText, type ModelCall, type Reply, stall, TestEngine } from "./engine.test-kit.ts";
 import { isFlushDue } from "./memory-flush.ts";
 
 const SUMMARY = "## Goal\nto test\n\n## Progress\n- done\n\n## Original Request\nx\n\n## Early Progress\ny";
@@ -26,11 +26,11 @@ const limits: ContextLimits = {
 };
 
 function open(flush: (call: ModelCall) => Reply | Promise<Reply>, rights: readonly Right[] = ["write"], own = {}) {
-  return Nest.open({
+  return TestEngine.open({
     tools: { write: { rights } },
     system: {
       contextLimits: () => ({ ...limits, ...own }),
-      voice: (_agent, wishes) => ({
+      resolveModel: (_agent, wishes) => ({
         model: "scripted",
         system: `You are under test. ${wishes?.extraSystemPrompt ?? ""}`,
       }),
@@ -43,12 +43,12 @@ function open(flush: (call: ModelCall) => Reply | Promise<Reply>, rights: readon
 }
 
 /** Turns of about 150 tokens: five of them pass the flush's threshold. */
-async function talk(nest: Nest, turns: number): Promise<void> {
-  for (let n = 1; n <= turns; n++) await nest.tell(`q${n} ${words(60)}`);
+async function talk(engine: TestEngine, turns: number): Promise<void> {
+  for (let n = 1; n <= turns; n++) await engine.tell(`q${n} ${words(60)}`);
 }
-const flushes = (nest: Nest): number =>
-  nest.requests.filter((request) => request.system.includes("You are about to run out of context")).length;
-const stateOf = async (nest: Nest) => (await nest.store.agent(await nest.agentId()))?.state;
+const flushes = (engine: TestEngine): number =>
+  engine.requests.filter((request) => request.system.includes("You are about to run out of context")).length;
+const stateOf = async (engine: TestEngine) => (await engine.store.agent(await engine.agentId()))?.state;
 
 test.each([
   ["user", 700, {}, true],
@@ -63,35 +63,35 @@ test.each([
   ["user", 700, { memoryFlushCompactionCount: 0 }, false],
   ["user", 700, { memoryFlushCompactionCount: 0, compactionCount: 1 }, true],
 ])("for the kind %s with %d tokens and the counts %j the flush is due: %s", (type, tokens, state, due) => {
-  const holding = { record: { descriptor: { type }, state } } as unknown as Holding;
+  const lease = { record: { descriptor: { type }, state } } as unknown as AgentLease;
   const tools = { list: () => [{ rights: ["write"] }] } as unknown as ToolHost;
   const measured = { limits, thresholds: thresholdsOf(limits), tokens, overhead: 0 };
-  expect(isFlushDue({ tools }, holding, measured)).toBe(due);
+  expect(isFlushDue({ tools }, lease, measured)).toBe(due);
 });
 
 describe("the memory flush", () => {
   it("is a silent turn before the compaction, with its own prompts and tools", async () => {
-    const nest = await open(({ request }) => (request.messages.at(-1)?.role === "user" ? calling : said("NO_REPLY")));
-    await talk(nest, 5);
-    expect(flushes(nest)).toBe(2);
-    expect(nest.executions.map(({ name }) => name)).toEqual(["write"]);
-    expect(nest.shown()).toHaveLength(5);
-    const entries = await nest.entries();
+    const engine = await open(({ request }) => (request.messages.at(-1)?.role === "user" ? calling : said("NO_REPLY")));
+    await talk(engine, 5);
+    expect(flushes(engine)).toBe(2);
+    expect(engine.executions.map(({ name }) => name)).toEqual(["write"]);
+    expect(engine.shown()).toHaveLength(5);
+    const entries = await engine.entries();
     const flush = entries.findIndex(({ type }) => type === "custom_message");
     expect(entries[flush]).toMatchObject({ hidden: true, role: "user" });
     expect(entries.findIndex(({ type }) => type === "compaction")).toBeGreaterThan(flush);
-    expect(await stateOf(nest)).toMatchObject({
+    expect(await stateOf(engine)).toMatchObject({
       memoryFlushCompactionCount: 0,
       compactionCount: 1,
-      memoryFlushAt: nest.clock.now(),
+      memoryFlushAt: engine.clock.now(),
     });
   });
 
   it("comes once per cycle", async () => {
-    const nest = await open(() => said("NO_REPLY"));
-    await talk(nest, 14);
-    const count = (await nest.entries()).filter(({ type }) => type === "compaction").length;
-    const turns = (await nest.entries()).filter(({ type }) => type === "custom_message").length;
+    const engine = await open(() => said("NO_REPLY"));
+    await talk(engine, 14);
+    const count = (await engine.entries()).filter(({ type }) => type === "compaction").length;
+    const turns = (await engine.entries()).filter(({ type }) => type === "custom_message").length;
     expect(count).toBeGreaterThanOrEqual(2);
     expect(turns).toBeGreaterThanOrEqual(2);
     expect(turns).toBeLessThanOrEqual(count + 1);
@@ -102,12 +102,12 @@ describe("the memory flush", () => {
     ["is refused as too large", () => failure("overflow")],
     ["says something to nobody", () => said("I have written it all down.")],
   ])("that %s is not tried again, blocks nothing and says nothing to anybody", async (_, flush) => {
-    const nest = await open(flush as () => Reply);
-    await talk(nest, 6);
-    expect((await nest.entries()).filter(({ type }) => type === "custom_message").length).toBeLessThanOrEqual(2);
-    expect(nest.shown()).toHaveLength(6);
-    expect(nest.shown().every((text) => text.startsWith("word"))).toBe(true);
-    expect((await nest.entries()).some(({ type }) => type === "compaction")).toBe(true);
+    const engine = await open(flush as () => Reply);
+    await talk(engine, 6);
+    expect((await engine.entries()).filter(({ type }) => type === "custom_message").length).toBeLessThanOrEqual(2);
+    expect(engine.shown()).toHaveLength(6);
+    expect(engine.shown().every((text) => text.startsWith("word"))).toBe(true);
+    expect((await engine.entries()).some(({ type }) => type === "compaction")).toBe(true);
   });
 
   it("is skipped where the agent has nothing to write with, and where it is switched off", async () => {
@@ -122,48 +122,48 @@ describe("the memory flush", () => {
   });
 
   it("that does not end keeps people waiting for two minutes at most", async () => {
-    const nest = await open((call) => stall(call, new Promise(() => {})));
-    await talk(nest, 5);
-    await nest.tell("are you there?");
-    expect(nest.shown()).toHaveLength(5);
-    await nest.advance(125_000);
-    expect(nest.shown()).toHaveLength(6);
+    const engine = await open((call) => stall(call, new Promise(() => {})));
+    await talk(engine, 5);
+    await engine.tell("are you there?");
+    expect(engine.shown()).toHaveLength(5);
+    await engine.advance(125_000);
+    expect(engine.shown()).toHaveLength(6);
   });
 
   it("gives way to a reset", async () => {
-    const nest = await open((call) => stall(call, new Promise(() => {})));
-    await talk(nest, 5);
-    await nest.send({ kind: "reset", by: "person" });
-    await nest.settle();
-    expect(nest.shown().at(-1)).toBe("Session reset.");
-    expect(await stateOf(nest)).not.toHaveProperty("memoryFlushCompactionCount");
+    const engine = await open((call) => stall(call, new Promise(() => {})));
+    await talk(engine, 5);
+    await engine.send({ kind: "reset", by: "person" });
+    await engine.settle();
+    expect(engine.shown().at(-1)).toBe("Session reset.");
+    expect(await stateOf(engine)).not.toHaveProperty("memoryFlushCompactionCount");
   });
 
   it.each(["flush", "rest", "result", "think"])("goes on after a crash at %s, and is counted once", async (site) => {
-    const nest = await open(({ request }) => (request.messages.at(-1)?.role === "user" ? calling : said("NO_REPLY")));
-    await talk(nest, 4);
+    const engine = await open(({ request }) => (request.messages.at(-1)?.role === "user" ? calling : said("NO_REPLY")));
+    await talk(engine, 4);
     const die = dieAt(site);
     let seen = 0;
-    nest.fate = (change) => (change.site === site ? die(change, ++seen - (site === "rest" ? 1 : 0)) : "go");
-    await nest.tell(`q5 ${words(60)}`);
-    expect(nest.alive).toBe(false);
-    await nest.restart();
-    await nest.settle();
-    expect((await nest.entries()).filter(({ type }) => type === "custom_message")).toHaveLength(1);
-    expect((await nest.runs()).every(({ state }) => state === "ended")).toBe(true);
+    engine.onCommit = (change) => (change.site === site ? die(change, ++seen - (site === "rest" ? 1 : 0)) : "go");
+    await engine.tell(`q5 ${words(60)}`);
+    expect(engine.alive).toBe(false);
+    await engine.restart();
+    await engine.settle();
+    expect((await engine.entries()).filter(({ type }) => type === "custom_message")).toHaveLength(1);
+    expect((await engine.runs()).every(({ state }) => state === "ended")).toBe(true);
   });
 
   it("waits for nothing: a message that came while it ran is taken next, in order", async () => {
     const hold = gate<Reply>();
-    const nest = await open((call) => stall(call, hold.promise));
-    await talk(nest, 5);
-    await nest.say("one");
-    await nest.say("two");
-    await nest.settle();
+    const engine = await open((call) => stall(call, hold.promise));
+    await talk(engine, 5);
+    await engine.say("one");
+    await engine.say("two");
+    await engine.settle();
     hold.open(said("NO_REPLY"));
-    await nest.settle();
-    const said2 = (await nest.transcript()).filter((line) => /^user: (one|two)/.test(line));
+    await engine.settle();
+    const said2 = (await engine.transcript()).filter((line) => /^user: (one|two)/.test(line));
     expect(said2).toEqual(["user: one", "user: two"]);
-    expect(nest.shown()).toHaveLength(7);
+    expect(engine.shown()).toHaveLength(7);
   });
 });

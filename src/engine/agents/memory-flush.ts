@@ -8,10 +8,10 @@ import type { AgentState } from "../../core/agent/state.ts";
 import type { MemoryFlushSettings } from "../../core/history/compaction-settings.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { RunBody } from "../../core/run/run.ts";
-import { type Bare, chain } from "../context/entries.ts";
+import { chain, type EntryDraft } from "../context/entries.ts";
 import { wrapSystemMessage } from "../context/wrap.ts";
 import type { Measured } from "../runs/fit-context.ts";
-import type { Holding } from "../runtime/agent-lease.ts";
+import type { AgentLease } from "../runtime/agent-lease.ts";
 import { LiveRun } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { laneOf } from "./take.ts";
@@ -25,7 +25,7 @@ const NO_REPLY_HINT = `If nothing needs to be written down, respond with ${NO_RE
 const SHORT_LIVED: ReadonlySet<AgentKind> = new Set(["heartbeat", "cron", "subagent"]);
 
 /** Whether the turn is due now. An agent that has no tool to write with is not asked to. */
-export function isFlushDue(ports: Pick<RunPorts, "tools">, { record }: Holding, measured: Measured): boolean {
+export function isFlushDue(ports: Pick<RunPorts, "tools">, { record }: AgentLease, measured: Measured): boolean {
   const { limits, thresholds, tokens } = measured;
   const { state, descriptor } = record;
   if (!limits.enabled || !limits.memoryFlush.enabled || SHORT_LIVED.has(descriptor.type)) return false;
@@ -37,14 +37,14 @@ export function isFlushDue(ports: Pick<RunPorts, "tools">, { record }: Holding, 
 /** Opens the run, in one commit with the count. Nobody is answered by it: it has no delivery. */
 export async function openFlush(
   ports: RunPorts,
-  holding: Holding,
+  lease: AgentLease,
   runId: RunId,
   { prompt, systemPrompt }: MemoryFlushSettings,
 ): Promise<LiveRun> {
   const at = ports.clock.now();
   const body: RunBody = {
-    lane: laneOf(holding),
-    node: holding.node,
+    lane: laneOf(lease),
+    node: lease.node,
     seqs: [],
     memoryFlush: true,
     wishes: { extraSystemPrompt: systemPrompt, timeoutSeconds: FLUSH_SECONDS },
@@ -61,15 +61,15 @@ export async function openFlush(
     timestamp: at,
   };
   const state: AgentState = {
-    ...holding.state,
+    ...lease.state,
     memoryFlushAt: at,
-    memoryFlushCompactionCount: holding.state.compactionCount ?? 0,
+    memoryFlushCompactionCount: lease.state.compactionCount ?? 0,
     updatedAt: at,
   };
-  const append = chain(ports.ids, holding, [entry as Bare]);
-  await holding.commit({ site: "flush", ops: [{ op: "run.open", runId, body }], append, state });
-  holding.runId = runId;
-  const { agentId, sessionId } = holding;
+  const append = chain(ports.ids, lease, [entry as EntryDraft]);
+  await lease.commit({ site: "flush", ops: [{ op: "run.open", runId, body }], append, state });
+  lease.runId = runId;
+  const { agentId, sessionId } = lease;
   ports.events.emit({ agentId, runId, attempt: 1, step: 1 }, { type: "start" });
   return new LiveRun({ id: runId, agentId, sessionId, startedAt: at, step: 1, attempt: 1, body });
 }

@@ -23,7 +23,7 @@ export type Address =
   | { descriptor: AgentDescriptor; profile?: string; sessionKey?: SessionKey }
   | { strategy: AgentFetchStrategy };
 
-export interface Posting {
+export interface PostRequest {
   readonly to: Address;
   readonly body: MessageBody;
   readonly delivery?: DeliveryContext;
@@ -40,7 +40,7 @@ export interface Asking {
   readonly owner: Owner | undefined;
 }
 
-export interface PostboxHost {
+export interface MessageIngressHost {
   /** The node that wants agents nobody holds; undefined while it does not work. */
   claimFor(): number | undefined;
   accepted(posted: Exclude<AcceptResult, { status: "stale" }>): void;
@@ -48,26 +48,26 @@ export interface PostboxHost {
   doubt(): void;
 }
 
-type PostboxOptions = Pick<AgentSystemOptions, "systemTags" | "inheritsParent">;
+type MessageIngressOptions = Pick<AgentSystemOptions, "systemTags" | "inheritsParent">;
 type Described = Extract<Address, { descriptor: unknown }>;
 
 const KNOWN_KEYS = 20_000;
 
-export class Postbox {
+export class MessageIngress {
   readonly #ports: Ports;
-  readonly #options: PostboxOptions;
-  readonly #host: PostboxHost;
+  readonly #options: MessageIngressOptions;
+  readonly #host: MessageIngressHost;
   /** Keys of agents that are there: seldom is one removed, so what was seen once need not be looked up again. */
   readonly #knownKeys = new Set<SessionKey>();
 
-  constructor(ports: Ports, options: PostboxOptions, host: PostboxHost) {
+  constructor(ports: Ports, options: MessageIngressOptions, host: MessageIngressHost) {
     this.#ports = ports;
     this.#options = options;
     this.#host = host;
   }
 
   /** Durable when it resolves. */
-  async post(posting: Posting, asking?: Asking): Promise<AcceptResult> {
+  async post(posting: PostRequest, asking?: Asking): Promise<AcceptResult> {
     const { body, source, delivery } = posting;
     const message: NewMessage = { body, source, delivery, acceptedAt: this.#ports.clock.now() };
     const to = await this.#recipient(posting.to);
@@ -86,7 +86,7 @@ export class Postbox {
     this.#knownKeys.delete(key);
   }
 
-  #accept(posting: Posting, message: NewMessage, to: Recipient, asking?: Asking): Promise<AcceptResult> {
+  #accept(posting: PostRequest, message: NewMessage, to: Recipient, asking?: Asking): Promise<AcceptResult> {
     return accept(this.#ports, {
       to,
       message,

@@ -11,7 +11,7 @@ import type { PermanentAgent } from "../context/prompt/system-prompt.ts";
 const FRESH_MS = 2_000;
 const PAGE = 100;
 /** More than a prompt can bear; the first made are listed. */
-export const MOST_LISTED = 500;
+export const MAX_LISTED = 500;
 
 export interface PermanentAgents {
   /** Sorted by name. */
@@ -55,6 +55,6 @@ async function read(store: Pick<StoreReader, "agentsOfKind">): Promise<readonly 
       agents.push({ id, name, description, ...(username === undefined ? {} : { username }) });
     }
     last = page.length < PAGE ? undefined : page.at(-1);
-  } while (last && agents.length < MOST_LISTED);
-  return agents.slice(0, MOST_LISTED).sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
+  } while (last && agents.length < MAX_LISTED);
+  return agents.slice(0, MAX_LISTED).sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { configDefaults } from "../../config/config-schema.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { QueueMode } from "../../core/message/queue.ts";
-import { gate, lastText, Nest, type Script, stall } from "./engine.test-kit.ts";
+import { gate, lastText, type Script, stall, TestEngine } from "./engine.test-kit.ts";
 
 const queue = (mode: QueueMode, more: object = {}) => ({
   queue: { ...configDefaults.queue, byChannel: {}, mode, ...more },
@@ -31,58 +31,58 @@ function held(): { script: Script; go: () => void } {
 describe("messages that arrive while a run is active", () => {
   it("are collected into one prompt after the debounce, and end as merged", async () => {
     const { script, go } = held();
-    const nest = await Nest.open({ script, system: queue("collect") });
-    await nest.tell("one");
-    await nest.tell("two");
-    await nest.tell("three");
+    const engine = await TestEngine.open({ script, system: queue("collect") });
+    await engine.tell("one");
+    await engine.tell("two");
+    await engine.tell("three");
     go();
-    await nest.settle();
-    expect(nest.shown()).toEqual(["answer to one"]);
-    await nest.advance(1_000);
-    expect(nest.requests).toHaveLength(2);
-    expect(lastText(nest.requests[1] as never)).toBe(
+    await engine.settle();
+    expect(engine.shown()).toEqual(["answer to one"]);
+    await engine.advance(1_000);
+    expect(engine.requests).toHaveLength(2);
+    expect(lastText(engine.requests[1] as never)).toBe(
       "[Queued messages while agent was busy]\n\n---\nQueued #1\ntwo\n\n---\nQueued #2\nthree",
     );
-    const messages = await nest.store.messages(await nest.agentId(), { limit: 9 });
+    const messages = await engine.store.messages(await engine.agentId(), { limit: 9 });
     expect(messages.map(({ state }) => state)).toEqual(["answered", "merged", "answered"]);
   });
 
   it.each(["followup", "steer-backlog"] as const)("in mode %s get a run each after the debounce", async (mode) => {
     const { script, go } = held();
-    const nest = await Nest.open({ script: async (call) => script(call), system: queue(mode) });
+    const engine = await TestEngine.open({ script: async (call) => script(call), system: queue(mode) });
     // Not streaming yet when they come would steer; a stalled call streams, so the other route is used.
-    await nest.tell("one");
-    await nest.tell("two", { delivery: { channel: "test", to: "elsewhere" } });
+    await engine.tell("one");
+    await engine.tell("two", { delivery: { channel: "test", to: "elsewhere" } });
     go();
-    await nest.settle();
-    expect(nest.requests).toHaveLength(1);
-    await nest.advance(1_000);
-    expect(nest.shown()).toEqual(["answer to one", "answer to two"]);
+    await engine.settle();
+    expect(engine.requests).toHaveLength(1);
+    await engine.advance(1_000);
+    expect(engine.shown()).toEqual(["answer to one", "answer to two"]);
   });
 
   it("in mode queue get a run each at once", async () => {
     const { script, go } = held();
-    const nest = await Nest.open({ script, system: queue("queue") });
-    await nest.tell("one");
-    await nest.tell("two");
+    const engine = await TestEngine.open({ script, system: queue("queue") });
+    await engine.tell("one");
+    await engine.tell("two");
     go();
-    await nest.settle();
-    expect(nest.shown()).toEqual(["answer to one", "answer to two"]);
+    await engine.settle();
+    expect(engine.shown()).toEqual(["answer to one", "answer to two"]);
   });
 
   it("in mode interrupt end the run: what it had said is kept and marked, nothing of it is sent, and they run next", async () => {
     const { script } = held();
-    const nest = await Nest.open({ script, system: queue("interrupt") });
-    await nest.tell("one");
-    await nest.tell("two");
-    expect(nest.shown()).toEqual(["answer to two"]);
-    expect(await nest.transcript()).toEqual([
+    const engine = await TestEngine.open({ script, system: queue("interrupt") });
+    await engine.tell("one");
+    await engine.tell("two");
+    expect(engine.shown()).toEqual(["answer to two"]);
+    expect(await engine.transcript()).toEqual([
       "user: one",
       "assistant: half an ",
       "user: two",
       "assistant: answer to two",
     ]);
-    const first = (await nest.store.messages(await nest.agentId(), { limit: 9 })).at(-1);
+    const first = (await engine.store.messages(await engine.agentId(), { limit: 9 })).at(-1);
     expect(first?.state).toBe("aborted");
   });
 
@@ -91,7 +91,7 @@ describe("messages that arrive while a run is active", () => {
     async (mode) => {
       const { promise, open } = gate<void>();
       let calls = 0;
-      const nest = await Nest.open({
+      const engine = await TestEngine.open({
         system: queue(mode),
         tools: { look: { execute: () => "seen" } },
         script: async (call) => {
@@ -100,14 +100,14 @@ describe("messages that arrive while a run is active", () => {
           return `knows ${lastText(call.request)}`;
         },
       });
-      await nest.tell("one");
-      await nest.tell("two");
+      await engine.tell("one");
+      await engine.tell("two");
       open();
-      await nest.settle();
-      expect(nest.requests).toHaveLength(2);
-      expect(lastText(nest.requests[1] as never)).toBe("two\n[message_id: m2]");
-      expect(nest.shown()).toEqual(["knows two\n[message_id: m2]"]);
-      const messages = await nest.store.messages(await nest.agentId(), { limit: 9 });
+      await engine.settle();
+      expect(engine.requests).toHaveLength(2);
+      expect(lastText(engine.requests[1] as never)).toBe("two\n[message_id: m2]");
+      expect(engine.shown()).toEqual(["knows two\n[message_id: m2]"]);
+      const messages = await engine.store.messages(await engine.agentId(), { limit: 9 });
       expect(messages.map(({ state, runId }) => [state, runId])).toEqual(
         messages.map(() => ["answered", messages[0]?.runId]),
       );
@@ -116,35 +116,38 @@ describe("messages that arrive while a run is active", () => {
 
   it("survive a crash in every mode", async () => {
     for (const mode of ["collect", "followup", "queue", "steer", "steer-backlog", "interrupt"] as const) {
-      const nest = await Nest.open({ script: (call) => stall(call, new Promise(() => {})), system: queue(mode) });
-      await nest.tell("one");
-      await nest.tell("two", { delivery: { channel: "test", to: "elsewhere" } });
-      nest.script = ({ request }) => `answer to ${lastText(request)}`;
-      await nest.restart();
-      await nest.advance(20_000);
-      const messages = await nest.store.messages(await nest.agentId(), { limit: 9 });
+      const engine = await TestEngine.open({
+        script: (call) => stall(call, new Promise(() => {})),
+        system: queue(mode),
+      });
+      await engine.tell("one");
+      await engine.tell("two", { delivery: { channel: "test", to: "elsewhere" } });
+      engine.script = ({ request }) => `answer to ${lastText(request)}`;
+      await engine.restart();
+      await engine.advance(20_000);
+      const messages = await engine.store.messages(await engine.agentId(), { limit: 9 });
       expect(
         messages.every(({ state }) => state !== "waiting" && state !== "taken"),
         mode,
       ).toBe(true);
-      expect(nest.shown().join(), mode).toContain("two");
+      expect(engine.shown().join(), mode).toContain("two");
     }
   });
 
   it("beyond the cap leave their trace and their line in the prompt", async () => {
     const { script, go } = held();
-    const nest = await Nest.open({ script, system: queue("collect", { cap: 2 }) });
-    await nest.tell("one");
-    for (const word of ["two", "three", "four", "five"]) await nest.tell(word);
+    const engine = await TestEngine.open({ script, system: queue("collect", { cap: 2 }) });
+    await engine.tell("one");
+    for (const word of ["two", "three", "four", "five"]) await engine.tell(word);
     go();
-    await nest.advance(20_000);
-    expect(lastText(nest.requests[1] as never)).toContain(
+    await engine.advance(20_000);
+    expect(lastText(engine.requests[1] as never)).toContain(
       "[Queue overflow] Dropped 2 messages due to cap.\nSummary:\n- two\n- three",
     );
-    const messages = (await nest.store.messages(await nest.agentId(), { limit: 9 })).toReversed();
+    const messages = (await engine.store.messages(await engine.agentId(), { limit: 9 })).toReversed();
     expect(messages.map(({ state }) => state)).toEqual(["answered", "dropped", "dropped", "merged", "answered"]);
     expect(messages[1]?.reason).toBe("cap 2 (summarize)");
-    const listed = await nest.system.whatWaits(await nest.agentId());
+    const listed = await engine.system.whatWaits(await engine.agentId());
     expect(listed.dropped.map(({ policy, text }) => [policy, text])).toEqual([
       ["cap 2 (summarize)", "three"],
       ["cap 2 (summarize)", "two"],
@@ -153,10 +156,10 @@ describe("messages that arrive while a run is active", () => {
 
   it("are listed with what each will do", async () => {
     const { script } = held();
-    const nest = await Nest.open({ script, system: queue("collect") });
-    await nest.tell("one");
-    await nest.tell("two");
-    const listed = await nest.system.whatWaits(await nest.agentId());
+    const engine = await TestEngine.open({ script, system: queue("collect") });
+    await engine.tell("one");
+    await engine.tell("two");
+    const listed = await engine.system.whatWaits(await engine.agentId());
     expect(listed.run?.state).toBe("streaming");
     expect(listed.waiting).toMatchObject([
       { text: "two", mode: "collect", will: "waits for the run, then joins one prompt with its route" },
@@ -166,16 +169,16 @@ describe("messages that arrive while a run is active", () => {
 
 describe("queue settings", () => {
   it("are changed by a person's command, and taken back", async () => {
-    const nest = await Nest.open({ system: queue("collect") });
-    await nest.tell("one");
-    await nest.send({ kind: "setting", queue: { mode: "steer", cap: 3 } });
-    await nest.settle();
-    const agentId = await nest.agentId();
-    expect((await nest.store.agent(agentId))?.state).toMatchObject({ queueMode: "steer", queueCap: 3 });
-    expect(nest.shown().at(-1)).toBe("⚙️ Queue: mode steer, cap 3.");
-    await nest.send({ kind: "setting", queue: null });
-    await nest.settle();
-    const { state } = (await nest.store.agent(agentId)) ?? {};
+    const engine = await TestEngine.open({ system: queue("collect") });
+    await engine.tell("one");
+    await engine.send({ kind: "setting", queue: { mode: "steer", cap: 3 } });
+    await engine.settle();
+    const agentId = await engine.agentId();
+    expect((await engine.store.agent(agentId))?.state).toMatchObject({ queueMode: "steer", queueCap: 3 });
+    expect(engine.shown().at(-1)).toBe("⚙️ Queue: mode steer, cap 3.");
+    await engine.send({ kind: "setting", queue: null });
+    await engine.settle();
+    const { state } = (await engine.store.agent(agentId)) ?? {};
     expect(state && "queueMode" in state).toBe(false);
   });
 });
@@ -183,90 +186,90 @@ describe("queue settings", () => {
 describe("runs as a caller sees them", () => {
   it("have a state, are waited for, and an id nobody knows says so", async () => {
     const { script, go } = held();
-    const nest = await Nest.open({ script });
-    await nest.tell("one");
-    const runId = nest.system.liveRun(await nest.agentId())?.id as RunId;
-    expect(await nest.system.runState(runId)).toBe("streaming");
-    const waiting = nest.system.waitForRun(runId);
+    const engine = await TestEngine.open({ script });
+    await engine.tell("one");
+    const runId = engine.system.liveRun(await engine.agentId())?.id as RunId;
+    expect(await engine.system.runState(runId)).toBe("streaming");
+    const waiting = engine.system.waitForRun(runId);
     go();
-    await nest.settle();
+    await engine.settle();
     expect(await waiting).toMatchObject({ status: "ended", outcome: "ok" });
-    expect(await nest.system.runState(runId)).toBe("ended");
-    expect(await nest.system.waitForRun(runId)).toMatchObject({ status: "ended", outcome: "ok" });
-    expect(await nest.system.runState("nobody" as RunId)).toBe("unknown");
-    expect(await nest.system.waitForRun("nobody" as RunId)).toEqual({ status: "unknown" });
-    expect(await nest.system.abort("nobody" as RunId)).toBe(false);
-    expect(await nest.system.steer("nobody" as RunId, "hi")).toBe(false);
+    expect(await engine.system.runState(runId)).toBe("ended");
+    expect(await engine.system.waitForRun(runId)).toMatchObject({ status: "ended", outcome: "ok" });
+    expect(await engine.system.runState("nobody" as RunId)).toBe("unknown");
+    expect(await engine.system.waitForRun("nobody" as RunId)).toEqual({ status: "unknown" });
+    expect(await engine.system.abort("nobody" as RunId)).toBe(false);
+    expect(await engine.system.steer("nobody" as RunId, "hi")).toBe(false);
   });
 
   it("that last longer than a wait leave it with that word", async () => {
     const { script } = held();
-    const nest = await Nest.open({ script });
-    await nest.tell("one");
-    const runId = nest.system.liveRun(await nest.agentId())?.id as RunId;
-    const waiting = nest.system.waitForRun(runId, 5_000);
-    await nest.advance(5_000);
+    const engine = await TestEngine.open({ script });
+    await engine.tell("one");
+    const runId = engine.system.liveRun(await engine.agentId())?.id as RunId;
+    const waiting = engine.system.waitForRun(runId, 5_000);
+    await engine.advance(5_000);
     expect(await waiting).toEqual({ status: "timeout", state: "streaming" });
   });
 
   it("that wait for a lane are queued, and can be aborted: their messages never run", async () => {
     const { script, go } = held();
-    const nest = await Nest.open({ script, system: { lanes: { main: 1, subagent: 1, cron: 1, nested: 1 } } });
-    await nest.tell("one");
-    await nest.tell("two", { name: "bob" });
-    const queued = nest.system.queuedRun(await nest.agentId("bob")) as RunId;
-    expect(await nest.system.runState(queued)).toBe("queued");
-    expect(await nest.system.abort(queued)).toBe(true);
+    const engine = await TestEngine.open({ script, system: { lanes: { main: 1, subagent: 1, cron: 1, nested: 1 } } });
+    await engine.tell("one");
+    await engine.tell("two", { name: "bob" });
+    const queued = engine.system.queuedRun(await engine.agentId("bob")) as RunId;
+    expect(await engine.system.runState(queued)).toBe("queued");
+    expect(await engine.system.abort(queued)).toBe(true);
     go();
-    await nest.settle();
-    expect(nest.shown()).toEqual(["answer to one"]);
-    const [message] = await nest.store.messages(await nest.agentId("bob"), { limit: 9 });
+    await engine.settle();
+    expect(engine.shown()).toEqual(["answer to one"]);
+    const [message] = await engine.store.messages(await engine.agentId("bob"), { limit: 9 });
     expect(message).toMatchObject({ state: "aborted", reason: expect.stringContaining(queued) });
   });
 });
 
 describe("a session", () => {
   it("that has gone stale ends by itself before a person's next message, and not before a system message", async () => {
-    const nest = await Nest.open({ system: { isStale: (_agent, last, now) => now - last > 60_000 } });
-    await nest.tell("one");
-    await nest.advance(61_000);
-    await nest.send({ kind: "system", text: "tick" });
-    await nest.settle();
-    expect(await nest.transcript()).not.toContain("--- reset");
-    await nest.tell("two");
-    const transcript = await nest.transcript();
+    const engine = await TestEngine.open({ system: { isStale: (_agent, last, now) => now - last > 60_000 } });
+    await engine.tell("one");
+    await engine.advance(61_000);
+    await engine.send({ kind: "system", text: "tick" });
+    await engine.settle();
+    expect(await engine.transcript()).not.toContain("--- reset");
+    await engine.tell("two");
+    const transcript = await engine.transcript();
     expect(transcript.indexOf("--- reset")).toBe(transcript.indexOf("user: two") - 1);
-    expect(nest.requests.at(-1)?.messages).toHaveLength(1);
+    expect(engine.requests.at(-1)?.messages).toHaveLength(1);
   });
 });
 
 describe("while it waits for quiet", () => {
   it("does not read all that waits with each message that arrives; what overtakes is seen at once", async () => {
     const door = gate();
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: async ({ request }) => {
         if (lastText(request) === "first") await door.promise;
         return "done";
       },
       system: queue("collect"),
     });
-    await nest.tell("first");
-    await nest.say("second");
+    await engine.tell("first");
+    await engine.say("second");
     door.open();
-    await nest.settle();
-    const { waiting } = nest.store;
+    await engine.settle();
+    const { waiting } = engine.store;
     let reads = 0;
-    (nest.store as { waiting: typeof waiting }).waiting = (agentId, page) => {
+    (engine.store as { waiting: typeof waiting }).waiting = (agentId, page) => {
       if (!page.urgent) reads += 1;
       return waiting(agentId, page);
     };
     for (let n = 0; n < 50; n++) {
-      await nest.say(`more ${n}`);
-      await nest.settle();
+      await engine.say(`more ${n}`);
+      await engine.settle();
     }
     expect(reads).toBe(0);
-    await nest.send({ kind: "reset", by: "person" });
-    await nest.settle();
-    expect(nest.shown()).toContain("Session reset.");
+    await engine.send({ kind: "reset", by: "person" });
+    await engine.settle();
+    expect(engine.shown()).toContain("Session reset.");
   });
 });

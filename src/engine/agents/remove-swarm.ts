@@ -9,7 +9,7 @@ import type { Op } from "../../core/store/change.ts";
 import type { StoreReader } from "../../core/store/store.ts";
 
 /** More than anybody has: what is left over is only not removed, and reached by nobody. */
-const MOST = 100_000;
+const MAX_COUNT = 100_000;
 
 /** Throws where there is no such swarm. `by`: who removes it, for the trace. */
 export async function removeSwarmOps(
@@ -21,7 +21,7 @@ export async function removeSwarmOps(
   const swarm = await store.swarm(nametag);
   if (!swarm) throw new NotFoundError(`There is no swarm ${nametag}.`);
   const ops: Op[] = [{ op: "swarm.remove", nametag }];
-  for (const { contact } of await store.swarmContacts(nametag, { limit: MOST })) {
+  for (const { contact } of await store.swarmContacts(nametag, { limit: MAX_COUNT })) {
     const agent = await store.agentByKey(sessionKeyOf({ type: "swarm", id: nametag, contact }, swarm.profile));
     if (!agent || agent.stopped?.removing || agent.stopped?.removed) continue;
     ops.push(

@@ -85,13 +85,13 @@ export async function pruneRound(
 }
 
 /** No call lasts a day: what is still reserved then belongs to a run that nobody can go on with. */
-const LONGEST_CALL_MS = 24 * 3600_000;
+const MAX_CALL_MS = 24 * 3600_000;
 
 async function sweepBudgets(
   { store, ids, clock }: Pick<Ports, "store" | "ids" | "clock">,
   keptMs: number,
 ): Promise<void> {
   const at = clock.now();
-  const ops = [{ op: "budget.sweep", reservedBefore: at - LONGEST_CALL_MS, rowsBefore: at - keptMs }] as const;
+  const ops = [{ op: "budget.sweep", reservedBefore: at - MAX_CALL_MS, rowsBefore: at - keptMs }] as const;
   await store.commit({ id: ids.change(), site: "budget.sweep", at, ops });
 }

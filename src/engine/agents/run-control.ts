@@ -5,12 +5,12 @@ import type { RunRecord } from "../../core/run/run.ts";
 import type { RunState } from "../runtime/live-run.ts";
 import type { RunEvents } from "../runtime/run-events.ts";
 import type { Actor } from "./actor.ts";
-import type { Postbox } from "./message-ingress.ts";
+import type { MessageIngress } from "./message-ingress.ts";
 import { type LiveRuns, type RunEnd, runState, waitForRun } from "./run-tracking.ts";
 
 export interface RunControlHost {
   readonly events: RunEvents;
-  readonly postbox: Postbox;
+  readonly ingress: MessageIngress;
   actors(): Iterable<Actor>;
   node(): number;
   /** Whether there may be other nodes. */
@@ -59,10 +59,10 @@ export class RunControl {
   async steer(runId: RunId, text: string): Promise<boolean> {
     const here = this.#at(runId)?.run;
     if (here && here.state !== "streaming") return false;
-    const run = here ?? (await this.#elsewhere(runId));
+    const run = here ?? (await this.#remoteNodes(runId));
     if (!run) return false;
     const body = { kind: "user", text, queue: { mode: "steer" } } as const;
-    await this.#host.postbox.post({ to: { agentId: run.agentId }, body, delivery: run.body.delivery });
+    await this.#host.ingress.post({ to: { agentId: run.agentId }, body, delivery: run.body.delivery });
     return true;
   }
 
@@ -79,7 +79,7 @@ export class RunControl {
     return undefined;
   }
 
-  async #elsewhere(runId: RunId): Promise<RunRecord | undefined> {
+  async #remoteNodes(runId: RunId): Promise<RunRecord | undefined> {
     if (!this.#host.shared) return undefined;
     const run = await this.#ports.store.run(runId);
     const agent = run?.state === "open" ? await this.#ports.store.agent(run.agentId as AgentId) : undefined;

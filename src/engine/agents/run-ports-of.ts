@@ -26,7 +26,7 @@ export function runPortsOf(ports: Ports, options: AgentSystemOptions, around: Ru
     settings: { ...DEFAULT_RUN_SETTINGS, silenceMs: SILENT_LEASES * leaseMs, ...options.runs },
     events: around.events,
     ...hooks,
-    voice: options.voice,
+    resolveModel: options.resolveModel,
     sendPolicy: options.sendPolicy,
     limits: options.limits,
     contextLimits: options.contextLimits,
@@ -34,13 +34,13 @@ export function runPortsOf(ports: Ports, options: AgentSystemOptions, around: Ru
     get budgets() {
       return options.budgets;
     },
-    alsoAtEnd: async (agent, run, result, owed) => [
-      ...(await subagents.alsoAtEnd(agent, run, result)),
-      ...((await hooks?.alsoAtEnd?.(agent, run, result, owed)) ?? []),
+    opsOnRunEnd: async (agent, run, result, owed) => [
+      ...(await subagents.opsOnRunEnd(agent, run, result)),
+      ...((await hooks?.opsOnRunEnd?.(agent, run, result, owed)) ?? []),
     ],
-    alsoAtSettle: async (agent, messages, reason) => [
-      ...(await subagents.alsoAtSettle(agent, messages, reason)),
-      ...((await hooks?.alsoAtSettle?.(agent, messages, reason)) ?? []),
+    opsOnSettle: async (agent, messages, reason) => [
+      ...(await subagents.opsOnSettle(agent, messages, reason)),
+      ...((await hooks?.opsOnSettle?.(agent, messages, reason)) ?? []),
     ],
     stopChildren: (agent) => subagents.stopChildren(agent),
     aboutChildren: (agent, command) => answerSubagentsCommand(ports, subagents, agent, command),

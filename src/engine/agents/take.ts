@@ -4,11 +4,11 @@
  */
 
 import type { RunId, SessionId } from "../../core/ids.ts";
-import { type Message, wishesOf } from "../../core/message/message.ts";
+import { type Message, overridesOf } from "../../core/message/message.ts";
 import type { Lane, RunBody } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
 import { personWhoWrote } from "../budgets/spender.ts";
-import { type Bare, chain, messageEntries, promptEntry, resetMarker } from "../context/entries.ts";
+import { chain, type EntryDraft, messageEntries, promptEntry, resetMarker } from "../context/entries.ts";
 import {
   buildCollectPrompt,
   buildQueueSummaryPrompt,
@@ -16,7 +16,7 @@ import {
   COLLECT_TITLE,
 } from "../inbox/collect-prompt.ts";
 import type { Choice } from "../inbox/decide.ts";
-import type { Holding } from "../runtime/agent-lease.ts";
+import type { AgentLease } from "../runtime/agent-lease.ts";
 import { LiveRun } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { settlement } from "./inbox-steps.ts";
@@ -29,7 +29,7 @@ export type RunChoice = Extract<Choice, { act: "run" }>;
  */
 export async function takeRun(
   ports: RunPorts,
-  holding: Holding,
+  lease: AgentLease,
   runId: RunId,
   choice: RunChoice,
   seen: number,
@@ -38,10 +38,10 @@ export async function takeRun(
   const at = ports.clock.now();
   const last = messages.at(-1) as Message;
   const seqs = messages.map((message) => message.seq);
-  const wishes = wishesOf(last.body);
+  const wishes = overridesOf(last.body);
   const body: RunBody = {
-    lane: laneOf(holding),
-    node: holding.node,
+    lane: laneOf(lease),
+    node: lease.node,
     seqs,
     ...(seqs.length > 1 ? { merged: seqs.slice(0, -1) } : {}),
     ...humanTime(messages),
@@ -56,7 +56,7 @@ export async function takeRun(
     iterations: 0,
     deliveries: 0,
   };
-  const state = await ports.sessionFor?.({ ...holding.record, state: holding.state }, messages);
+  const state = await ports.sessionFor?.({ ...lease.record, state: lease.state }, messages);
   const begins = state && (ports.ids.uuid() as SessionId);
   const ops: Op[] = [
     // First, so that the run belongs to the session it begins.
@@ -69,17 +69,21 @@ export async function takeRun(
     { op: "run.open", runId, body },
   ];
   const marker = begins ? [resetMarker(begins, at)] : [];
-  const append = chain(ports.ids, holding, [...marker, ...entriesOf(choice, at, runId)]);
-  await holding.commit({ site: "take", ops, append, ...(begins ? { state, begins } : {}) });
-  holding.runId = runId;
-  const { agentId, sessionId } = holding;
+  const append = chain(ports.ids, lease, [...marker, ...entriesOf(choice, at, runId)]);
+  await lease.commit({ site: "take", ops, append, ...(begins ? { state, begins } : {}) });
+  lease.runId = runId;
+  const { agentId, sessionId } = lease;
   ports.events.emit({ agentId, runId, attempt: 1, step: 1 }, { type: "start" });
   return new LiveRun({ id: runId, agentId, sessionId, startedAt: at, step: 1, attempt: 1, body });
 }
 
 const asked = (instructions: string | undefined) => (instructions ? { instructions } : {});
 
-function entriesOf({ messages, collected, summarize, cap }: RunChoice, at: number, runId: RunId): readonly Bare[] {
+function entriesOf(
+  { messages, collected, summarize, cap }: RunChoice,
+  at: number,
+  runId: RunId,
+): readonly EntryDraft[] {
   const summary = buildQueueSummaryPrompt(summarize, cap);
   if (collected) {
     const texts = messageEntries(messages).map(textOf);
@@ -97,7 +101,7 @@ function humanTime(messages: readonly Message[]): Pick<RunBody, "humanAt"> {
 }
 
 /** What the model would read of a message alone. */
-function textOf(entry: Bare): string {
+function textOf(entry: EntryDraft): string {
   const { content } = entry as { content?: readonly { type: string; text?: string }[] };
   return (content ?? [])
     .flatMap((block) => (block.type === "text" && block.text !== undefined ? [block.text] : []))
@@ -107,7 +111,7 @@ function textOf(entry: Bare): string {
 /** Steering is a take: entry and taken mark are committed before the next model call is built (M8). */
 export async function steerInto(
   ports: RunPorts,
-  holding: Holding,
+  lease: AgentLease,
   run: LiveRun,
   messages: readonly Message[],
 ): Promise<void> {
@@ -117,8 +121,8 @@ export async function steerInto(
     { op: "message.take", runId: run.id, seqs },
     { op: "run.step", runId: run.id, body },
   ];
-  const append = chain(ports.ids, holding, messageEntries(messages.map(withId), run.id));
-  await holding.commit({ site: "steer", ops, append, run: run.guard() });
+  const append = chain(ports.ids, lease, messageEntries(messages.map(withId), run.id));
+  await lease.commit({ site: "steer", ops, append, run: run.guard() });
   run.stepped(body);
 }
 
@@ -129,7 +133,7 @@ function withId(message: Message): Message {
   return { ...message, body: { ...message.body, text: `${message.body.text}\n[message_id: ${id}]` } };
 }
 
-export function laneOf({ record }: Holding): Lane {
+export function laneOf({ record }: AgentLease): Lane {
   switch (record.descriptor.type) {
     case "subagent":
       return "subagent";

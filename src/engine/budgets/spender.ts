@@ -16,7 +16,7 @@ export interface Budgets {
   personNamed?(connector: string, id: string): string;
 }
 
-const MOST_ANCESTORS = 64;
+const MAX_ANCESTORS = 64;
 
 type Reader = Pick<StoreReader, "agent" | "runs">;
 
@@ -40,7 +40,7 @@ export function workedFor(agent: AgentRecord, body: Pick<RunBody, "person">): Pi
 /** The agent at the top of the tree an agent stands in. */
 export async function rootOf(store: Pick<StoreReader, "agent">, agentId: AgentId): Promise<AgentId> {
   let root = agentId;
-  for (let depth = 0; depth < MOST_ANCESTORS; depth++) {
+  for (let depth = 0; depth < MAX_ANCESTORS; depth++) {
     const descriptor = (await store.agent(root))?.descriptor;
     if (descriptor?.type !== "subagent") break;
     root = descriptor.parentAgentId as AgentId;
@@ -57,7 +57,7 @@ export async function spenderOf(
 ): Promise<Spender> {
   let { person } = workedFor(agent, body);
   let root = agent;
-  for (let depth = 0; depth < MOST_ANCESTORS && root.descriptor.type === "subagent"; depth++) {
+  for (let depth = 0; depth < MAX_ANCESTORS && root.descriptor.type === "subagent"; depth++) {
     const parent = await store.agent(root.descriptor.parentAgentId as AgentId);
     if (!parent) break;
     root = parent;

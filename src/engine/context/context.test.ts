@@ -5,7 +5,7 @@ import type { AgentId, EntryId } from "../../core/ids.ts";
 import { entryId } from "../../core/ids.ts";
 import type { Line, StoreReader } from "../../core/store/store.ts";
 import { buildHistoryContext } from "./context.ts";
-import { type Bare, chain, firstLines, resetMarker } from "./entries.ts";
+import { chain, type EntryDraft, firstLines, resetMarker } from "./entries.ts";
 
 const AGENT = "agent0000000000000000000" as AgentId;
 let uuids = 0;
@@ -32,7 +32,7 @@ class History {
     this.leaf = first.leaf;
   }
 
-  append(...bare: readonly Bare[]): readonly EntryId[] {
+  append(...bare: readonly EntryDraft[]): readonly EntryId[] {
     const { entries, leaf } = chain(ids, { nextPos: this.lines.length, leaf: this.leaf }, bare);
     this.lines.push(...entries.map(entryLine));
     this.leaf = leaf;
@@ -67,13 +67,13 @@ class History {
   }
 }
 
-const said = (role: "user" | "assistant", words: string): Bare => ({
+const said = (role: "user" | "assistant", words: string): EntryDraft => ({
   type: "message",
   role,
   content: [{ type: "text", text: words }],
   timestamp: 1,
 });
-const compaction = (summary: string, firstKeptEntryId: EntryId): Bare => ({
+const compaction = (summary: string, firstKeptEntryId: EntryId): EntryDraft => ({
   type: "compaction",
   summary,
   firstKeptEntryId,

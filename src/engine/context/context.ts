@@ -22,7 +22,7 @@ export interface HistoryContext {
 
 /** Grows, so that a short session is read in one small page and a long one in few large ones. */
 const FIRST_PAGE = 64;
-const LARGEST_PAGE = 1_024;
+const MAX_PAGE = 1_024;
 
 /**
  * Reads the path of the current session, oldest first. Reads backwards in pages and stops at the last boundary, so that
@@ -41,7 +41,7 @@ export async function readPath(
   let limit = FIRST_PAGE;
   while (wanted) {
     const lines = await store.linesBack(agentId, { before, limit });
-    limit = Math.min(limit * 2, LARGEST_PAGE);
+    limit = Math.min(limit * 2, MAX_PAGE);
     if (lines.length === 0) break;
     for (const { position, line } of lines) {
       before = position;

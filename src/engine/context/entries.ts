@@ -15,14 +15,14 @@ export interface Appending {
 }
 
 /** An entry without its place. */
-export type Bare = Entry extends infer One ? (One extends Entry ? Omit<One, "id" | "parentId"> : never) : never;
+export type EntryDraft = Entry extends infer One ? (One extends Entry ? Omit<One, "id" | "parentId"> : never) : never;
 
 /** Gives bare entries their ids and parents, from a position and a leaf on. */
-export function chain(ids: Ids, from: { nextPos: number; leaf: EntryId }, bare: readonly Bare[]): Appending {
+export function chain(ids: Ids, from: { nextPos: number; leaf: EntryId }, bare: readonly EntryDraft[]): Appending {
   let leaf = from.leaf;
   const entries = bare.map((entry, index) => {
     const id = entryId(from.nextPos + index, ids.uuid());
-    const { type, ...rest } = entry as Bare & { type: string };
+    const { type, ...rest } = entry as EntryDraft & { type: string };
     const chained = { type, id, parentId: leaf, ...rest } as Entry;
     leaf = id;
     return chained;
@@ -51,7 +51,7 @@ export function firstLines(
 const text = (value: string): Block[] => [{ type: "text", text: value }];
 
 /** A message of the inbox as an entry. Kinds that are commands to the engine have none. */
-export function messageEntry(message: Message, runId?: RunId): Bare | undefined {
+export function messageEntry(message: Message, runId?: RunId): EntryDraft | undefined {
   const { body, acceptedAt: timestamp, seq } = message;
   const common = { timestamp, seqs: [seq] };
   switch (body.kind) {
@@ -82,8 +82,8 @@ export function messageEntry(message: Message, runId?: RunId): Bare | undefined 
 }
 
 /** The entries of several messages, in order. */
-export function messageEntries(messages: readonly Message[], runId?: RunId): Bare[] {
-  const entries: Bare[] = [];
+export function messageEntries(messages: readonly Message[], runId?: RunId): EntryDraft[] {
+  const entries: EntryDraft[] = [];
   for (const message of messages) {
     const entry = messageEntry(message, runId);
     if (entry) entries.push(entry);
@@ -92,12 +92,12 @@ export function messageEntries(messages: readonly Message[], runId?: RunId): Bar
 }
 
 /** Several messages as one prompt. */
-export function promptEntry(prompt: string, messages: readonly Message[], at: number, runId: RunId): Bare {
+export function promptEntry(prompt: string, messages: readonly Message[], at: number, runId: RunId): EntryDraft {
   const seqs = messages.map((message) => message.seq);
   return { type: "message", role: "user", content: text(prompt), timestamp: at, runId, seqs };
 }
 
-export const resetMarker = (sessionId: SessionId, at: number, message?: string): Bare => ({
+export const resetMarker = (sessionId: SessionId, at: number, message?: string): EntryDraft => ({
   type: "reset",
   sessionId,
   timestamp: at,
@@ -107,7 +107,7 @@ export const resetMarker = (sessionId: SessionId, at: number, message?: string):
 /** A reset's own words open the new session, as a system message of the agent itself. */
 export const resetText = (agentId: AgentId, message: string): string => wrapSystemMessage(message, agentId);
 
-export function assistantEntry(result: ModelResult, at: number, runId: RunId): Bare {
+export function assistantEntry(result: ModelResult, at: number, runId: RunId): EntryDraft {
   return {
     type: "message",
     role: "assistant",
@@ -131,7 +131,7 @@ export interface ToolResult {
 }
 
 /** What a tool brings in is text from outside too: a page or a file that holds the tag must not pass for the engine. */
-export function toolEntry(result: ToolResult, at: number, runId: RunId): Bare {
+export function toolEntry(result: ToolResult, at: number, runId: RunId): EntryDraft {
   return {
     type: "message",
     role: "tool",

@@ -4,7 +4,7 @@ import type { AgentId, EntryId, SessionId } from "../../core/ids.ts";
 import type { StoreReader } from "../../core/store/store.ts";
 
 const FIRST_PAGE = 64;
-const LARGEST_PAGE = 1_024;
+const MAX_PAGE = 1_024;
 
 export interface SessionHistory {
   /** As they stand in history, the session's marker first. Empty where the session is not there. */
@@ -25,7 +25,7 @@ export async function readSession(
   let entries: Entry[] = [];
   let lastLeaf: EntryId | undefined;
   let before: number | undefined;
-  for (let limit = FIRST_PAGE; ; limit = Math.min(limit * 2, LARGEST_PAGE)) {
+  for (let limit = FIRST_PAGE; ; limit = Math.min(limit * 2, MAX_PAGE)) {
     const page = await store.linesBack(agentId, { before, limit });
     for (const { position, line } of page) {
       before = position;

@@ -1,36 +1,36 @@
 import { describe, expect, it } from "vitest";
-import { type Nest, Nest as NestOf } from "../agents/engine.test-kit.ts";
+import { type TestEngine, TestEngine as TestEngineOf } from "../agents/engine.test-kit.ts";
 import { seedAgent } from "../context/seed-agent.ts";
 import { recipientOf, STALE_TRACES, staleTraceKey, accept as take } from "./accept.ts";
 
 const HORIZON = 1_000_000;
 
 /** Accepts into a store where nobody works. */
-async function desk() {
-  const nest: Nest = NestOf.unloaded();
-  const ports = nest.ports({ alive: true, name: "desk" });
+async function api() {
+  const engine: TestEngine = TestEngineOf.unloaded();
+  const ports = engine.ports({ alive: true, name: "desk" });
   const to = recipientOf(
-    seedAgent(ports.ids, { type: "user", connector: "test", userId: "ann", channelId: "ann" }, nest.clock.now()),
+    seedAgent(ports.ids, { type: "user", connector: "test", userId: "ann", channelId: "ann" }, engine.clock.now()),
   );
   const accept = (message: object = {}, more: object = {}) =>
     take(ports, {
       to,
       replayHorizonMs: HORIZON,
-      message: { body: { kind: "user", text: "hi" }, acceptedAt: nest.clock.now(), ...message } as never,
+      message: { body: { kind: "user", text: "hi" }, acceptedAt: engine.clock.now(), ...message } as never,
       ...more,
     });
   const kept = async () => {
-    const agents = await nest.store.agents({ limit: 9 });
-    return (await Promise.all(agents.map(({ id }) => nest.store.messages(id, { limit: 99 })))).flat();
+    const agents = await engine.store.agents({ limit: 9 });
+    return (await Promise.all(agents.map(({ id }) => engine.store.messages(id, { limit: 99 })))).flat();
   };
-  return { nest, accept, kept };
+  return { engine, accept, kept };
 }
 
 const source = { connector: "test", channelId: "ann", messageId: "1" };
 
 describe("accept", () => {
   it("makes the agent with its first message, and gives each message its place", async () => {
-    const { accept } = await desk();
+    const { accept } = await api();
     expect(await accept()).toMatchObject({ status: "accepted", seq: 1, created: true });
     expect(await accept()).toMatchObject({ status: "accepted", seq: 2, created: false });
   });
@@ -44,15 +44,15 @@ describe("accept", () => {
     ["with a time that is none", { acceptedAt: "now" }],
   ] as const) {
     it(`refuses a message ${what} with a typed error, and keeps nothing`, async () => {
-      const { accept, kept, nest } = await desk();
+      const { accept, kept, engine } = await api();
       await expect(accept(message)).rejects.toMatchObject({ code: "invalid_input", retryable: false });
       expect(await kept()).toEqual([]);
-      expect(nest.commits).toEqual([]);
+      expect(engine.commits).toEqual([]);
     });
   }
 
   it("recognises a message that was accepted before, also at the same moment", async () => {
-    const { accept, kept } = await desk();
+    const { accept, kept } = await api();
     const all = await Promise.all([accept({ source }), accept({ source }), accept({ source })]);
     expect(all.map(({ status }) => status).sort()).toEqual(["accepted", "duplicate", "duplicate"]);
     expect(new Set(all.map((one) => one.status !== "stale" && one.seq)).size).toBe(1);
@@ -60,32 +60,32 @@ describe("accept", () => {
   });
 
   it("takes an edited message for another one", async () => {
-    const { accept, kept } = await desk();
+    const { accept, kept } = await api();
     await accept({ source });
     await accept({ source: { ...source, revision: 1 } });
     expect(await kept()).toHaveLength(2);
   });
 
   it("takes messages without an id for different ones", async () => {
-    const { accept, kept } = await desk();
+    const { accept, kept } = await api();
     await accept({ source: { connector: "test" } });
     await accept({ source: { connector: "test" } });
     expect(await kept()).toHaveLength(2);
   });
 
   it("recognises a caller's own key", async () => {
-    const { accept, kept } = await desk();
+    const { accept, kept } = await api();
     await accept({}, { key: "request-7" });
     expect(await accept({}, { key: "request-7" })).toMatchObject({ status: "duplicate", seq: 1 });
     expect(await kept()).toHaveLength(1);
   });
 
   it("refuses what is older than its channel may deliver, and leaves a trace of it", async () => {
-    const { accept, kept, nest } = await desk();
-    const sentAt = nest.clock.now() - HORIZON - 1;
+    const { accept, kept, engine } = await api();
+    const sentAt = engine.clock.now() - HORIZON - 1;
     expect(await accept({ source: { ...source, sentAt } })).toEqual({ status: "stale" });
     expect(await kept()).toEqual([]);
-    const trace = await nest.store.fact(staleTraceKey('["test","","ann","1",0]'));
+    const trace = await engine.store.fact(staleTraceKey('["test","","ann","1",0]'));
     expect(JSON.parse(trace ?? "{}")).toMatchObject({ source: { messageId: "1", sentAt } });
     expect(await accept({ source: { ...source, sentAt: sentAt + 1 } })).toMatchObject({ status: "accepted" });
   });
@@ -97,26 +97,26 @@ describe("accept", () => {
   });
 
   it("keeps a channel's offset together with the message, or neither", async () => {
-    const { accept, kept, nest } = await desk();
+    const { accept, kept, engine } = await api();
     const offset = { op: "fact.put", key: "offset", value: "7" } as const;
-    nest.fate = () => "full";
+    engine.onCommit = () => "full";
     await expect(accept({ source }, { also: [offset] })).rejects.toMatchObject({ code: "store_full" });
-    expect([await kept(), await nest.store.fact("offset")]).toEqual([[], undefined]);
-    nest.fate = () => "go";
+    expect([await kept(), await engine.store.fact("offset")]).toEqual([[], undefined]);
+    engine.onCommit = () => "go";
     await accept({ source }, { also: [offset] });
-    expect(await nest.store.fact("offset")).toBe("7");
+    expect(await engine.store.fact("offset")).toBe("7");
   });
 
   it("looks a commit up whose answer was lost before it says anything", async () => {
-    const { accept, kept, nest } = await desk();
-    nest.fate = (_change, nth) => (nth === 1 ? "unknown-applied" : "go");
+    const { accept, kept, engine } = await api();
+    engine.onCommit = (_change, nth) => (nth === 1 ? "unknown-applied" : "go");
     expect(await accept({ source })).toMatchObject({ status: "accepted", seq: 1, created: true });
     expect(await kept()).toHaveLength(1);
   });
 
   it("says 'not accepted' where the commit is known not to have been applied", async () => {
-    const { accept, kept, nest } = await desk();
-    nest.fate = () => "unknown-lost";
+    const { accept, kept, engine } = await api();
+    engine.onCommit = () => "unknown-lost";
     await expect(accept({ source })).rejects.toMatchObject({ code: "commit_unknown", retryable: true });
     expect(await kept()).toEqual([]);
   });

@@ -3,7 +3,7 @@
  * decides, at take and between steps, never at accept (M1); a dropped message leaves its trace (L1).
  */
 import { type DeliveryContext, targetKey } from "../../core/delivery/delivery.ts";
-import { countsTowardsCap, isSilent, type Message, saysNothing, wishesOf } from "../../core/message/message.ts";
+import { countsTowardsCap, isSilent, type Message, overridesOf, saysNothing } from "../../core/message/message.ts";
 import { messageText } from "../../core/message/message-text.ts";
 import type { QueueDedupeMode, QueueSettings } from "../../core/message/queue.ts";
 
@@ -152,7 +152,7 @@ const needsRun = ({ body }: Message): boolean =>
  * was promised to.
  */
 const runsAlone = ({ body, asRun }: Message): boolean =>
-  body.kind === "trigger" || wishesOf(body) !== undefined || asRun !== undefined;
+  body.kind === "trigger" || overridesOf(body) !== undefined || asRun !== undefined;
 
 const isCollectable = ({ message, settings }: Waiting): boolean => settings.mode === "collect" && !runsAlone(message);
 
@@ -160,13 +160,13 @@ const isCollectable = ({ message, settings }: Waiting): boolean => settings.mode
  * How many characters become one prompt: reports have no cap, and a prompt larger than the context would be cut where nobody
  * sees it. What is left over is the next prompt.
  */
-const MOST_COLLECTED = 100_000;
+const MAX_COLLECTED = 100_000;
 
 function inOnePrompt(group: readonly Waiting[]): readonly Waiting[] {
   let length = 0;
   const over = group.findIndex(({ message }) => {
     length += messageText(message.body).length;
-    return length > MOST_COLLECTED;
+    return length > MAX_COLLECTED;
   });
   return over === -1 ? group : group.slice(0, Math.max(1, over));
 }

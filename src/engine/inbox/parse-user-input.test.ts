@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readTyped } from "./parse-user-input.ts";
+import { parseUserInput } from "./parse-user-input.ts";
 
 test.each([
   ["hello", { kind: "message", text: "hello" }],
@@ -19,5 +19,5 @@ test.each([
   ["/queue default", { kind: "queue", settings: null }],
   ["/queue interrupt leave that", { kind: "message", text: "leave that", queue: { mode: "interrupt" } }],
 ])("%j is read as %j", (text, typed) => {
-  expect(readTyped(text)).toEqual(typed);
+  expect(parseUserInput(text)).toEqual(typed);
 });

@@ -24,7 +24,7 @@ export type Typed =
   /** `queue` holds for this message only. */
   | { readonly kind: "message"; readonly text: string; readonly queue?: Partial<QueueSettings> };
 
-export function readTyped(text: string, triggers?: readonly string[], mentions?: readonly string[]): Typed {
+export function parseUserInput(text: string, triggers?: readonly string[], mentions?: readonly string[]): Typed {
   if (isAbortText(text)) return { kind: "stop" };
   const reset = parseResetCommand(text, triggers, mentions);
   if (reset) return { kind: "reset", ...(reset.text ? { text: reset.text } : {}) };

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { IncomingMessage } from "../../core/message/incoming-message.ts";
 import type { ConnectorHost, IncomingCommand } from "../../core/ports/connector.ts";
 import { parseSendDirective } from "./send-directive.ts";
-import { handIn } from "./submit-text.ts";
+import { submitText } from "./submit-text.ts";
 
 const incoming = (text: string): IncomingMessage => ({
   ...{ connector: "c", userId: "u", channelId: "u", messageId: "1", text },
@@ -12,7 +12,7 @@ const incoming = (text: string): IncomingMessage => ({
 async function handed(text: string, host: Partial<ConnectorHost> = {}, mentions?: readonly string[]): Promise<unknown> {
   let said: unknown;
   const accepted = { status: "stale" } as const;
-  await handIn(
+  await submitText(
     {
       accept: async ({ text: words, queue }: IncomingMessage) => {
         said = queue ? [words, queue] : words;

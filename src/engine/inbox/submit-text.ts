@@ -6,16 +6,16 @@
 import { unreachable } from "../../core/errors.ts";
 import type { IncomingMessage } from "../../core/message/incoming-message.ts";
 import type { Accepted, ConnectorHost } from "../../core/ports/connector.ts";
-import { readTyped } from "./parse-user-input.ts";
+import { parseUserInput } from "./parse-user-input.ts";
 
 /** `mentions`: the names the agent is addressed by in groups; one in front of a command is passed over. */
-export function handIn(
+export function submitText(
   host: ConnectorHost,
   incoming: IncomingMessage,
   mentions: readonly string[] = [],
 ): Promise<Accepted> {
   const { text, files, ...origin } = incoming;
-  const typed = readTyped(text, host.resetTriggers, mentions);
+  const typed = parseUserInput(text, host.resetTriggers, mentions);
   switch (typed.kind) {
     case "message":
       return host.accept({ ...incoming, text: typed.text, queue: typed.queue ?? incoming.queue });

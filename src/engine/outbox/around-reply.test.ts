@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { inTurn, Nest } from "../agents/engine.test-kit.ts";
+import { inTurn, TestEngine } from "../agents/engine.test-kit.ts";
 import { aroundReply, formatReasoningMessage, formatTokenCount } from "./around-reply.ts";
 
 const counted = { input: 1_234, output: 56, cacheRead: 0, cacheWrite: 0, totalTokens: 1_290 };
@@ -35,18 +35,18 @@ describe("what stands around a reply", () => {
   it("is sent with the reply and is no part of history, of the result, or of a reply that is not sent", async () => {
     const thought = { type: "thinking", thinking: "hm" } as const;
     const text = (words: string) => ({ type: "text", text: words }) as const;
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: inTurn("first", { content: [thought, text("second")] }, { content: [thought, text("NO_REPLY")] }),
     });
-    await nest.tell("one");
-    await nest.system.patch(await nest.agentId(), { responseUsage: "tokens", reasoningLevel: "on" });
-    await nest.settle();
-    const answer = nest.system.postAndAwait({ ...nest.person(), body: { kind: "user", text: "two" } });
-    await nest.settle();
+    await engine.tell("one");
+    await engine.system.patch(await engine.agentId(), { responseUsage: "tokens", reasoningLevel: "on" });
+    await engine.settle();
+    const answer = engine.system.postAndAwait({ ...engine.person(), body: { kind: "user", text: "two" } });
+    await engine.settle();
     expect((await answer).result?.payloads).toEqual([{ text: "second" }]);
-    await nest.tell("three");
-    expect(nest.shown()).toEqual(["first", "Reasoning:\n_hm_", "second\n\nUsage: 10 in / 5 out"]);
-    expect((await nest.deliveries()).map(({ state }) => state)).toEqual(["sent", "sent", "sent", "suppressed"]);
-    expect(JSON.stringify(await nest.entries())).not.toContain("Usage:");
+    await engine.tell("three");
+    expect(engine.shown()).toEqual(["first", "Reasoning:\n_hm_", "second\n\nUsage: 10 in / 5 out"]);
+    expect((await engine.deliveries()).map(({ state }) => state)).toEqual(["sent", "sent", "sent", "suppressed"]);
+    expect(JSON.stringify(await engine.entries())).not.toContain("Usage:");
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Connector } from "../../core/ports/connector.ts";
-import { owe, oweReply } from "./create-deliveries.ts";
+import { createDeliveries, createReplyDeliveries } from "./create-deliveries.ts";
 import { isSilentReply } from "./silent-reply.ts";
 
-const owing = (maxTextLength?: number) => ({
+const draft = (maxTextLength?: number) => ({
   agentId: "a" as AgentId,
   runId: "r" as RunId,
   ordinal: 4,
@@ -16,7 +16,7 @@ const nothing = { texts: [], targets: [] };
 
 describe("what a run owes", () => {
   it("is one delivery, whose id is the run and its place", () => {
-    expect(owe(owing(), { text: "hi", replyToId: "m1" })).toEqual([
+    expect(createDeliveries(draft(), { text: "hi", replyToId: "m1" })).toEqual([
       {
         id: "r.4",
         agentId: "a",
@@ -29,7 +29,7 @@ describe("what a run owes", () => {
   });
 
   it("is a delivery for each part of a long text; the first carries reply and media, all say where it is an error", () => {
-    const parts = owe(owing(4), { text: "one two", replyToId: "m1", mediaUrl: "/a.png", isError: true });
+    const parts = createDeliveries(draft(4), { text: "one two", replyToId: "m1", mediaUrl: "/a.png", isError: true });
     expect(parts.map(({ id, payload }) => [id, payload])).toEqual([
       ["r.4", { text: "one", replyToId: "m1", mediaUrl: "/a.png", isError: true }],
       ["r.5", { text: "two", isError: true }],
@@ -37,29 +37,38 @@ describe("what a run owes", () => {
   });
 
   it("without words is one delivery without words", () => {
-    expect(owe(owing(4), { mediaUrl: "/a.png" }).map(({ payload }) => payload)).toEqual([{ mediaUrl: "/a.png" }]);
+    expect(createDeliveries(draft(4), { mediaUrl: "/a.png" }).map(({ payload }) => payload)).toEqual([
+      { mediaUrl: "/a.png" },
+    ]);
   });
 
   it("to a channel that is not there is not split", () => {
-    expect(owe({ ...owing(4), target: { channel: "absent", to: "x" } }, { text: "one two" })).toHaveLength(1);
+    expect(createDeliveries({ ...draft(4), target: { channel: "absent", to: "x" } }, { text: "one two" })).toHaveLength(
+      1,
+    );
   });
 });
 
 describe("a final reply", () => {
   const here = { channel: "test", to: "ann" };
-  const elsewhere = { channel: "test", to: "bob" };
+  const remoteNodes = { channel: "test", to: "bob" };
   for (const [what, payload, sent, reason] of [
     ["with words", { text: "hi" }, nothing, undefined],
     ["that is empty", { text: " " }, nothing, "empty answer"],
     ["without words but with a picture", { text: "", mediaUrl: "/a" }, nothing, undefined],
     ["that is silent", { text: "NO_REPLY" }, nothing, "silent reply"],
     ["said here before", { text: "hi " }, { texts: [" hi"], targets: [here] }, "already sent by a tool"],
-    ["said elsewhere before", { text: "hi" }, { texts: ["hi"], targets: [elsewhere] }, undefined],
-    ["said elsewhere, other words here", { text: "hi" }, { texts: ["hi", "x"], targets: [elsewhere, here] }, undefined],
+    ["said elsewhere before", { text: "hi" }, { texts: ["hi"], targets: [remoteNodes] }, undefined],
+    [
+      "said elsewhere, other words here",
+      { text: "hi" },
+      { texts: ["hi", "x"], targets: [remoteNodes, here] },
+      undefined,
+    ],
     ["other than what was said here", { text: "hi" }, { texts: ["bye"], targets: [here] }, undefined],
   ] as const) {
     it(`${what} is ${reason ? `suppressed: ${reason}` : "owed"}`, () => {
-      const [delivery] = oweReply(owing(), payload, sent);
+      const [delivery] = createReplyDeliveries(draft(), payload, sent);
       expect(delivery?.ended).toEqual(reason ? { state: "suppressed", reason } : undefined);
     });
   }

@@ -17,7 +17,7 @@ import type { AroundReply } from "./around-reply.ts";
 import { isSilentReply } from "./silent-reply.ts";
 import { splitText } from "./split-text.ts";
 
-export interface Owing {
+export interface DeliveryDraft {
   readonly agentId: AgentId;
   readonly runId: RunId;
   /** The ordinal of the first delivery. */
@@ -28,17 +28,17 @@ export interface Owing {
 }
 
 /** A payload as deliveries to one target. */
-export function owe(owing: Owing, payload: Payload): readonly NewDelivery[] {
-  const limit = owing.connectors.get(owing.target.channel ?? "")?.capabilities.maxTextLength;
+export function createDeliveries(draft: DeliveryDraft, payload: Payload): readonly NewDelivery[] {
+  const limit = draft.connectors.get(draft.target.channel ?? "")?.capabilities.maxTextLength;
   const parts = payload.text === undefined ? [undefined] : splitText(payload.text, limit);
   return parts.map((text, index) => ({
-    id: deliveryId(owing.runId, owing.ordinal + index),
-    agentId: owing.agentId,
-    runId: owing.runId,
-    target: owing.target,
+    id: deliveryId(draft.runId, draft.ordinal + index),
+    agentId: draft.agentId,
+    runId: draft.runId,
+    target: draft.target,
     // Only the first part answers a message and carries the media.
     payload: index === 0 ? { ...payload, ...(text === undefined ? {} : { text }) } : { text, isError: payload.isError },
-    createdAt: owing.at,
+    createdAt: draft.at,
   }));
 }
 
@@ -56,23 +56,23 @@ export interface AlreadySent {
 }
 
 /** A run's final reply: sent, or suppressed with its reason. Never nothing, so that it can be seen (L5). */
-export function oweReply(
-  owing: Owing,
+export function createReplyDeliveries(
+  draft: DeliveryDraft,
   payload: Payload,
   sent: AlreadySent,
   { before, behind }: AroundReply = {},
 ): readonly NewDelivery[] {
-  const reason = whySuppressed(owing.target, payload, sent);
-  if (reason) return [suppressed(owing, payload, reason)];
-  const first = before === undefined ? [] : owe(owing, { text: before });
+  const reason = whySuppressed(draft.target, payload, sent);
+  if (reason) return [suppressed(draft, payload, reason)];
+  const first = before === undefined ? [] : createDeliveries(draft, { text: before });
   const text = [payload.text || [], behind ?? []].flat().join("\n\n");
-  const rest = { ...owing, ordinal: owing.ordinal + first.length };
-  return [...first, ...owe(rest, text ? { ...payload, text } : payload)];
+  const rest = { ...draft, ordinal: draft.ordinal + first.length };
+  return [...first, ...createDeliveries(rest, text ? { ...payload, text } : payload)];
 }
 
 /** What is not sent, and why. */
-export function suppressed(owing: Owing, payload: Payload, reason: string): NewDelivery {
-  const { runId, ordinal, agentId, target, at } = owing;
+export function suppressed(draft: DeliveryDraft, payload: Payload, reason: string): NewDelivery {
+  const { runId, ordinal, agentId, target, at } = draft;
   const ended = { state: "suppressed", reason } as const;
   return { id: deliveryId(runId, ordinal), agentId, runId, target, payload, createdAt: at, ended };
 }

@@ -6,7 +6,7 @@ import type { AgentId, DeliveryId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Change } from "../../core/store/change.ts";
 
-type DeskPorts = Pick<Ports, "store" | "ids" | "clock">;
+type GatewayPorts = Pick<Ports, "store" | "ids" | "clock">;
 
 export const listDeliveries = (
   { store }: Pick<Ports, "store">,
@@ -14,14 +14,14 @@ export const listDeliveries = (
 ): Promise<readonly Delivery[]> => store.deliveries({ limit: 100, ...filter });
 
 /** Owes an ended delivery once more, behind all others (M17). The person asked for the repetition (L12). */
-export async function retryDelivery(ports: DeskPorts, id: DeliveryId): Promise<Delivery> {
+export async function retryDelivery(ports: GatewayPorts, id: DeliveryId): Promise<Delivery> {
   const delivery = await endedDelivery(ports, id, "sent again");
   await move(ports, delivery, "outbox.retry", { to: "pending", reason: "retried by a person", toTail: true });
   return { ...delivery, state: "pending" };
 }
 
 /** Gives up a delivery that waits to be tried again. */
-export async function dropDelivery(ports: DeskPorts, id: DeliveryId): Promise<Delivery> {
+export async function dropDelivery(ports: GatewayPorts, id: DeliveryId): Promise<Delivery> {
   const delivery = await ports.store.delivery(id);
   if (!delivery) throw new NotFoundError(`There is no delivery ${id}.`, { hint: "`rookery outbox` lists them." });
   if (delivery.state !== "pending") {
@@ -33,7 +33,7 @@ export async function dropDelivery(ports: DeskPorts, id: DeliveryId): Promise<De
   return { ...delivery, state: "failed" };
 }
 
-async function endedDelivery({ store }: DeskPorts, id: DeliveryId, what: string): Promise<Delivery> {
+async function endedDelivery({ store }: GatewayPorts, id: DeliveryId, what: string): Promise<Delivery> {
   const delivery = await store.delivery(id);
   if (!delivery) throw new NotFoundError(`There is no delivery ${id}.`, { hint: "`rookery outbox` lists them." });
   if (delivery.state === "pending" || delivery.state === "sending") {
@@ -43,7 +43,7 @@ async function endedDelivery({ store }: DeskPorts, id: DeliveryId, what: string)
 }
 
 async function move(
-  { store, ids, clock }: DeskPorts,
+  { store, ids, clock }: GatewayPorts,
   delivery: Delivery,
   site: string,
   to: { to: DeliveryState; reason: string; toTail?: boolean },

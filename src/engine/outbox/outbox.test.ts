@@ -2,23 +2,23 @@ import { describe, expect, it } from "vitest";
 import type { SendingClass } from "../../core/delivery/delivery.ts";
 import type { DeliveryId } from "../../core/ids.ts";
 import type { SendResult } from "../../core/ports/connector.ts";
-import { type Channel, channel, dieAt, gate, Nest, type Sending } from "../agents/engine.test-kit.ts";
+import { type Channel, channel, dieAt, gate, type Sending, TestEngine } from "../agents/engine.test-kit.ts";
 import { dropDelivery, listDeliveries, retryDelivery } from "./dead-letters.ts";
 
 const CLASSES: readonly SendingClass[] = ["idempotent", "reconcilable", "ambiguous"];
 const HOUR = 3600_000;
 
-async function nestWith(one: Channel, more: Parameters<typeof Nest.open>[0] = {}): Promise<Nest> {
-  return Nest.open({
+async function nestWith(one: Channel, more: Parameters<typeof TestEngine.open>[0] = {}): Promise<TestEngine> {
+  return TestEngine.open({
     channels: [one],
     ...more,
     system: { pollMs: HOUR, outbox: { maxAgeMs: 2 * HOUR }, ...more.system },
   });
 }
 
-const state = async (nest: Nest) => (await nest.deliveries()).map((delivery) => delivery.state);
-const first = async (nest: Nest) => {
-  const [delivery] = await nest.deliveries();
+const state = async (engine: TestEngine) => (await engine.deliveries()).map((delivery) => delivery.state);
+const first = async (engine: TestEngine) => {
+  const [delivery] = await engine.deliveries();
   if (!delivery) throw new TypeError("nothing is owed");
   return delivery;
 };
@@ -40,31 +40,31 @@ describe("how a send ends, by what the channel can tell", () => {
     it(`${sendingClass}: sent is sent, once, with its receipt`, async () => {
       const one = channel("test", sendingClass);
       one.sending = () => ({ status: "sent", receipt: "r1" });
-      const nest = await nestWith(one);
-      await nest.tell("hi");
-      expect(await first(nest)).toMatchObject({ state: "sent", receipt: "r1", attempts: 1 });
-      await nest.advance(HOUR);
+      const engine = await nestWith(one);
+      await engine.tell("hi");
+      expect(await first(engine)).toMatchObject({ state: "sent", receipt: "r1", attempts: 1 });
+      await engine.advance(HOUR);
       expect(one.calls).toHaveLength(1);
     });
 
     it(`${sendingClass}: refused fails for good and says why`, async () => {
       const one = channel("test", sendingClass);
       one.sending = answers(refused);
-      const nest = await nestWith(one);
-      await nest.tell("hi");
-      await nest.advance(HOUR);
-      expect(await first(nest)).toMatchObject({ state: "failed", reason: "blocked", attempts: 1 });
+      const engine = await nestWith(one);
+      await engine.tell("hi");
+      await engine.advance(HOUR);
+      expect(await first(engine)).toMatchObject({ state: "failed", reason: "blocked", attempts: 1 });
       expect(one.calls).toHaveLength(1);
     });
 
     it(`${sendingClass}: what the channel certainly does not have is sent again under the same id`, async () => {
       const one = channel("test", sendingClass);
       one.sending = answers(retry, retry);
-      const nest = await nestWith(one);
-      await nest.tell("hi");
-      expect(await state(nest)).toEqual(["pending"]);
-      await nest.advance(60_000);
-      expect(await first(nest)).toMatchObject({ state: "sent", attempts: 3 });
+      const engine = await nestWith(one);
+      await engine.tell("hi");
+      expect(await state(engine)).toEqual(["pending"]);
+      await engine.advance(60_000);
+      expect(await first(engine)).toMatchObject({ state: "sent", attempts: 3 });
       expect(new Set(one.calls.map(({ id }) => id)).size).toBe(1);
       expect(one.lookups).toHaveLength(0);
     });
@@ -78,21 +78,21 @@ describe("how a send ends, by what the channel can tell", () => {
     it(`idempotent, ${how}: sent again under the same id`, async () => {
       const one = channel("test", "idempotent");
       one.sending = answers(result);
-      const nest = await nestWith(one);
-      await nest.tell("hi");
-      await nest.advance(2 * 60_000);
-      expect(await state(nest)).toEqual(["sent"]);
+      const engine = await nestWith(one);
+      await engine.tell("hi");
+      await engine.advance(2 * 60_000);
+      expect(await state(engine)).toEqual(["sent"]);
       expect(one.calls).toHaveLength(2);
-      expect(nest.shown()).toEqual(["answer to hi"]);
+      expect(engine.shown()).toEqual(["answer to hi"]);
     });
 
     it(`ambiguous, ${how}: never sent again, listed as unconfirmed`, async () => {
       const one = channel("test", "ambiguous");
       one.sending = answers(result);
-      const nest = await nestWith(one);
-      await nest.tell("hi");
-      await nest.advance(4 * HOUR);
-      expect(await state(nest)).toEqual(["unconfirmed"]);
+      const engine = await nestWith(one);
+      await engine.tell("hi");
+      await engine.advance(4 * HOUR);
+      expect(await state(engine)).toEqual(["unconfirmed"]);
       expect(one.calls).toHaveLength(1);
     });
 
@@ -105,10 +105,10 @@ describe("how a send ends, by what the channel can tell", () => {
         const one = channel("test", "reconcilable");
         one.sending = answers(result);
         one.lookup = async () => found;
-        const nest = await nestWith(one);
-        await nest.tell("hi");
-        await nest.advance(4 * HOUR);
-        expect(await state(nest)).toEqual([end]);
+        const engine = await nestWith(one);
+        await engine.tell("hi");
+        await engine.advance(4 * HOUR);
+        expect(await state(engine)).toEqual([end]);
         expect(one.calls).toHaveLength(calls);
         expect(one.lookups.length).toBeGreaterThan(0);
       });
@@ -125,20 +125,20 @@ describe("how a send ends, by what the channel can tell", () => {
       const one = channel("test", "reconcilable");
       one.sending = answers(unknown);
       one.lookup = lookup;
-      const nest = await nestWith(one);
-      await nest.tell("one");
-      await nest.tell("two");
-      await nest.advance(4 * HOUR);
-      expect(await state(nest)).toEqual(["unconfirmed", expect.stringMatching(/sent|failed/)]);
+      const engine = await nestWith(one);
+      await engine.tell("one");
+      await engine.tell("two");
+      await engine.advance(4 * HOUR);
+      expect(await state(engine)).toEqual(["unconfirmed", expect.stringMatching(/sent|failed/)]);
     }
   });
 
   it("asks a channel that does not know less and less often", async () => {
     const one = channel("test", "reconcilable");
     one.sending = answers(unknown);
-    const nest = await nestWith(one);
-    await nest.tell("hi");
-    await nest.advance(HOUR);
+    const engine = await nestWith(one);
+    await engine.tell("hi");
+    await engine.advance(HOUR);
     expect(one.lookups.length).toBeGreaterThan(8);
     expect(one.lookups.length).toBeLessThan(30);
   });
@@ -146,10 +146,10 @@ describe("how a send ends, by what the channel can tell", () => {
   it("an answer of no known form counts as unknown", async () => {
     const one = channel("test", "ambiguous");
     one.sending = () => ({ status: "maybe" }) as never;
-    const nest = await nestWith(one);
-    await nest.tell("hi");
-    await nest.advance(5_000);
-    expect(await state(nest)).toEqual(["unconfirmed"]);
+    const engine = await nestWith(one);
+    await engine.tell("hi");
+    await engine.advance(5_000);
+    expect(await state(engine)).toEqual(["unconfirmed"]);
     expect(one.calls).toHaveLength(1);
   });
 });
@@ -164,13 +164,13 @@ describe("a process that died while sending", () => {
     it(`${sendingClass}${sendingClass === "reconcilable" ? `, found ${found}` : ""}: ${calls} send(s), ends ${end}`, async () => {
       const one = channel("test", sendingClass);
       one.lookup = async () => found;
-      const nest = await nestWith(one);
-      nest.fate = dieAt("outbox.sent", "before");
-      await nest.tell("hi");
-      expect(await state(nest)).toEqual(["sending"]);
-      await nest.restart();
-      await nest.advance(60_000);
-      expect(await state(nest)).toEqual([end]);
+      const engine = await nestWith(one);
+      engine.onCommit = dieAt("outbox.sent", "before");
+      await engine.tell("hi");
+      expect(await state(engine)).toEqual(["sending"]);
+      await engine.restart();
+      await engine.advance(60_000);
+      expect(await state(engine)).toEqual([end]);
       expect(one.calls).toHaveLength(calls);
     });
   }
@@ -178,49 +178,49 @@ describe("a process that died while sending", () => {
   it("had not begun where only the intent is missing: it is sent once, whatever the class", async () => {
     for (const sendingClass of CLASSES) {
       const one = channel("test", sendingClass);
-      const nest = await nestWith(one);
-      nest.fate = dieAt("outbox.sending", "before");
-      await nest.tell("hi");
+      const engine = await nestWith(one);
+      engine.onCommit = dieAt("outbox.sending", "before");
+      await engine.tell("hi");
       expect(one.calls).toHaveLength(0);
-      await nest.restart();
-      expect(await state(nest)).toEqual(["sent"]);
+      await engine.restart();
+      expect(await state(engine)).toEqual(["sent"]);
       expect(one.calls).toHaveLength(1);
     }
   });
 
   it("commits the intent before the channel is called", async () => {
     const one = channel("test", "ambiguous");
-    const nest = await nestWith(one);
+    const engine = await nestWith(one);
     let seen: string | undefined;
     one.sending = async ({ id }) => {
-      seen = (await nest.store.delivery(id))?.state;
+      seen = (await engine.store.delivery(id))?.state;
       return { status: "sent" };
     };
-    await nest.tell("hi");
+    await engine.tell("hi");
     expect(seen).toBe("sending");
   });
 });
 
 describe("a store that has no room", () => {
-  for (const fate of ["full", "unknown-lost", "unknown-applied"] as const) {
-    it(`(${fate}) while a send is marked sent does not make it be sent twice`, async () => {
+  for (const onCommit of ["full", "unknown-lost", "unknown-applied"] as const) {
+    it(`(${onCommit}) while a send is marked sent does not make it be sent twice`, async () => {
       const one = channel("test", "idempotent");
-      const nest = await nestWith(one);
+      const engine = await nestWith(one);
       let left = 8;
-      nest.fate = (change) => (change.site === "outbox.sent" && left-- > 0 ? fate : "go");
-      await nest.tell("hi");
-      await nest.advance(5 * 60_000);
-      expect(await state(nest)).toEqual(["sent"]);
+      engine.onCommit = (change) => (change.site === "outbox.sent" && left-- > 0 ? onCommit : "go");
+      await engine.tell("hi");
+      await engine.advance(5 * 60_000);
+      expect(await state(engine)).toEqual(["sent"]);
       expect(one.calls).toHaveLength(1);
     });
 
-    it(`(${fate}) while the intent is committed sends once`, async () => {
+    it(`(${onCommit}) while the intent is committed sends once`, async () => {
       const one = channel("test", "ambiguous");
-      const nest = await nestWith(one);
-      nest.fate = (change, nth) => (change.site === "outbox.sending" && nth === 1 ? fate : "go");
-      await nest.tell("hi");
-      await nest.advance(60_000);
-      expect(await state(nest)).toEqual(["sent"]);
+      const engine = await nestWith(one);
+      engine.onCommit = (change, nth) => (change.site === "outbox.sending" && nth === 1 ? onCommit : "go");
+      await engine.tell("hi");
+      await engine.advance(60_000);
+      expect(await state(engine)).toEqual(["sent"]);
       expect(one.calls).toHaveLength(1);
     });
   }
@@ -230,10 +230,10 @@ describe("order", () => {
   it("is kept per target, also where the first needs several tries", async () => {
     const one = channel("test");
     one.sending = answers({ status: "retry", reason: "busy" }, { status: "retry", reason: "busy" });
-    const nest = await nestWith(one);
-    for (const text of ["one", "two", "three"]) await nest.tell(text);
-    await nest.advance(60_000);
-    expect(nest.shown()).toEqual(["answer to one", "answer to two", "answer to three"]);
+    const engine = await nestWith(one);
+    for (const text of ["one", "two", "three"]) await engine.tell(text);
+    await engine.advance(60_000);
+    expect(engine.shown()).toEqual(["answer to one", "answer to two", "answer to three"]);
     expect(one.calls.map(({ payload }) => payload.text)).toEqual([
       "answer to one",
       "answer to one",
@@ -246,14 +246,14 @@ describe("order", () => {
   it("lets a failing head block its own target only", async () => {
     const one = channel("test");
     one.sending = ({ target }) => (target.to === "ann" ? { status: "retry", reason: "down" } : { status: "sent" });
-    const nest = await nestWith(one);
-    await nest.tell("one", { name: "ann" });
-    await nest.tell("two", { name: "ann" });
-    await nest.tell("three", { name: "bob" });
-    await nest.advance(10_000);
+    const engine = await nestWith(one);
+    await engine.tell("one", { name: "ann" });
+    await engine.tell("two", { name: "ann" });
+    await engine.tell("three", { name: "bob" });
+    await engine.advance(10_000);
     expect(one.calls.filter(({ target }) => target.to === "bob")).toHaveLength(1);
     expect(one.calls.some(({ payload }) => payload.text === "answer to two")).toBe(false);
-    const blocked = await nest.deliveries(await nest.agentId("ann"));
+    const blocked = await engine.deliveries(await engine.agentId("ann"));
     expect(blocked.map((delivery) => delivery.state)).toEqual(["pending", "pending"]);
   });
 
@@ -261,24 +261,24 @@ describe("order", () => {
     const one = channel("test");
     one.sending = ({ target }) =>
       target.threadId === undefined ? { status: "retry", reason: "down" } : { status: "sent" };
-    const nest = await nestWith(one);
-    await nest.tell("one");
-    await nest.tell("two", { delivery: { channel: "test", to: "ann", threadId: 7 } });
-    await nest.advance(1_000);
+    const engine = await nestWith(one);
+    await engine.tell("one");
+    await engine.tell("two", { delivery: { channel: "test", to: "ann", threadId: 7 } });
+    await engine.advance(1_000);
     expect(one.calls.map(({ target }) => target.threadId)).toContainEqual(7);
-    expect(await state(nest)).toEqual(["pending", "sent"]);
+    expect(await state(engine)).toEqual(["pending", "sent"]);
   });
 
   it("is the store's after a restart", async () => {
     const one = channel("test");
     const hold = gate<SendResult>();
     one.sending = () => hold.promise;
-    const nest = await nestWith(one);
-    for (const text of ["one", "two", "three"]) await nest.tell(text);
+    const engine = await nestWith(one);
+    for (const text of ["one", "two", "three"]) await engine.tell(text);
     one.sending = () => ({ status: "sent" });
-    await nest.restart();
-    await nest.advance(10_000);
-    expect(nest.shown()).toEqual(["answer to one", "answer to two", "answer to three"]);
+    await engine.restart();
+    await engine.advance(10_000);
+    expect(engine.shown()).toEqual(["answer to one", "answer to two", "answer to three"]);
   });
 
   it("sends no more at once than it may", async () => {
@@ -292,12 +292,12 @@ describe("order", () => {
       now -= 1;
       return { status: "sent" };
     };
-    const nest = await nestWith(one, { system: { outbox: { concurrency: 3 } } });
-    for (let n = 0; n < 10; n++) await nest.tell("hi", { name: `p${n}` });
+    const engine = await nestWith(one, { system: { outbox: { concurrency: 3 } } });
+    for (let n = 0; n < 10; n++) await engine.tell("hi", { name: `p${n}` });
     expect(most).toBe(3);
     hold.open({ status: "sent" });
-    await nest.settle();
-    expect(await state(nest)).toEqual(Array(10).fill("sent"));
+    await engine.settle();
+    expect(await state(engine)).toEqual(Array(10).fill("sent"));
   });
 });
 
@@ -306,12 +306,12 @@ describe("giving up", () => {
     const one = channel("test");
     one.sending = ({ payload }) =>
       payload.text === "answer to one" ? { status: "retry", reason: "no route" } : { status: "sent" };
-    const nest = await nestWith(one, { system: { outbox: { maxAgeMs: HOUR } } });
-    await nest.tell("one");
-    await nest.advance(HOUR - 60_000);
-    await nest.tell("two");
-    await nest.advance(10 * 60_000);
-    expect(await nest.deliveries()).toMatchObject([
+    const engine = await nestWith(one, { system: { outbox: { maxAgeMs: HOUR } } });
+    await engine.tell("one");
+    await engine.advance(HOUR - 60_000);
+    await engine.tell("two");
+    await engine.advance(10 * 60_000);
+    expect(await engine.deliveries()).toMatchObject([
       { state: "failed", reason: expect.stringContaining("no route") },
       { state: "sent" },
     ]);
@@ -320,72 +320,72 @@ describe("giving up", () => {
   it("a channel that says 'in a week' blocks its target no longer than the limit", async () => {
     const one = channel("test");
     one.sending = answers({ status: "retry", reason: "flood", afterMs: 7 * 24 * HOUR });
-    const nest = await nestWith(one);
-    await nest.tell("one");
-    await nest.advance(HOUR);
-    await nest.tell("two");
-    await nest.advance(HOUR + 1_000);
-    expect(await state(nest)).toEqual(["failed", "sent"]);
+    const engine = await nestWith(one);
+    await engine.tell("one");
+    await engine.advance(HOUR);
+    await engine.tell("two");
+    await engine.advance(HOUR + 1_000);
+    expect(await state(engine)).toEqual(["failed", "sent"]);
   });
 
   it("waits as long as the channel says before it tries again", async () => {
     const one = channel("test");
     one.sending = answers({ status: "retry", reason: "slow down", afterMs: 90_000 });
-    const nest = await nestWith(one);
-    await nest.tell("hi");
-    await nest.advance(89_000);
+    const engine = await nestWith(one);
+    await engine.tell("hi");
+    await engine.advance(89_000);
     expect(one.calls).toHaveLength(1);
-    await nest.advance(2_000);
+    await engine.advance(2_000);
     expect(one.calls).toHaveLength(2);
   });
 
   it("what is owed to a channel that is not there waits, is sent when it comes, and fails when it is too old", async () => {
     const one = channel("test");
-    const nest = await nestWith(one);
-    await nest.tell("one", { delivery: { channel: "absent", to: "x" } });
-    await nest.advance(HOUR);
-    expect(await state(nest)).toEqual(["pending"]);
-    await nest.advance(2 * HOUR);
-    expect(await state(nest)).toEqual(["failed"]);
+    const engine = await nestWith(one);
+    await engine.tell("one", { delivery: { channel: "absent", to: "x" } });
+    await engine.advance(HOUR);
+    expect(await state(engine)).toEqual(["pending"]);
+    await engine.advance(2 * HOUR);
+    expect(await state(engine)).toEqual(["failed"]);
   });
 
   it("what was being sent to a channel that is gone for good ends unconfirmed", async () => {
     const one = channel("test", "ambiguous");
-    const nest = await nestWith(one);
-    nest.fate = dieAt("outbox.sent", "before");
-    await nest.tell("hi");
-    (nest.channels as Map<string, Channel>).delete("test");
-    await nest.restart();
-    await nest.advance(4 * HOUR);
-    expect(await state(nest)).toEqual(["unconfirmed"]);
+    const engine = await nestWith(one);
+    engine.onCommit = dieAt("outbox.sent", "before");
+    await engine.tell("hi");
+    (engine.channels as Map<string, Channel>).delete("test");
+    await engine.restart();
+    await engine.advance(4 * HOUR);
+    expect(await state(engine)).toEqual(["unconfirmed"]);
   });
 });
 
 describe("what a person can do", () => {
-  const ports = (nest: Nest) => nest.ports({ alive: true, name: "desk" });
+  const ports = (engine: TestEngine) => engine.ports({ alive: true, name: "desk" });
 
   it("an ended delivery can be sent again; it joins the tail of its target", async () => {
     const one = channel("test", "ambiguous");
     one.sending = answers({ status: "unknown", reason: "?" });
-    const nest = await nestWith(one);
-    await nest.tell("one");
-    const { id } = await first(nest);
-    await expect(retryDelivery(ports(nest), id)).resolves.toMatchObject({ state: "pending" });
-    await nest.advance(HOUR);
-    expect((await nest.store.delivery(id))?.state).toBe("sent");
-    expect(nest.shown()).toEqual(["answer to one", "answer to one"]);
+    const engine = await nestWith(one);
+    await engine.tell("one");
+    const { id } = await first(engine);
+    await expect(retryDelivery(ports(engine), id)).resolves.toMatchObject({ state: "pending" });
+    await engine.advance(HOUR);
+    expect((await engine.store.delivery(id))?.state).toBe("sent");
+    expect(engine.shown()).toEqual(["answer to one", "answer to one"]);
   });
 
   it("a delivery that waits can be dropped, with its trace", async () => {
     const one = channel("test");
     one.sending = () => ({ status: "retry", reason: "down" });
-    const nest = await nestWith(one);
-    await nest.tell("one");
-    const { id } = await first(nest);
-    await dropDelivery(ports(nest), id);
-    expect(await first(nest)).toMatchObject({ state: "failed", reason: "dropped by a person" });
+    const engine = await nestWith(one);
+    await engine.tell("one");
+    const { id } = await first(engine);
+    await dropDelivery(ports(engine), id);
+    expect(await first(engine)).toMatchObject({ state: "failed", reason: "dropped by a person" });
     const calls = one.calls.length;
-    await nest.advance(HOUR);
+    await engine.advance(HOUR);
     expect(one.calls).toHaveLength(calls);
   });
 
@@ -393,43 +393,43 @@ describe("what a person can do", () => {
     const one = channel("test");
     one.sending = ({ payload }) =>
       payload.text === "answer to one" ? { status: "retry", reason: "down", afterMs: HOUR } : { status: "sent" };
-    const nest = await nestWith(one);
-    await nest.tell("one");
-    await nest.tell("two");
-    const { id } = await first(nest);
-    await nest.system.dropDelivery(id);
-    await nest.settle();
-    expect(await state(nest)).toEqual(["failed", "sent"]);
+    const engine = await nestWith(one);
+    await engine.tell("one");
+    await engine.tell("two");
+    const { id } = await first(engine);
+    await engine.system.dropDelivery(id);
+    await engine.settle();
+    expect(await state(engine)).toEqual(["failed", "sent"]);
     one.sending = () => ({ status: "sent" });
-    await nest.system.retryDelivery(id);
-    await nest.settle();
-    expect(await nest.store.delivery(id)).toMatchObject({ state: "sent" });
-    expect(nest.shown()).toEqual(["answer to one", "answer to two"]);
+    await engine.system.retryDelivery(id);
+    await engine.settle();
+    expect(await engine.store.delivery(id)).toMatchObject({ state: "sent" });
+    expect(engine.shown()).toEqual(["answer to one", "answer to two"]);
   });
 
   it("what cannot be done is a typed error and changes nothing", async () => {
     const one = channel("test");
     one.sending = () => ({ status: "retry", reason: "down" });
-    const nest = await nestWith(one);
-    await nest.tell("one");
-    const { id } = await first(nest);
+    const engine = await nestWith(one);
+    await engine.tell("one");
+    const { id } = await first(engine);
     const nobody = "nobody.0" as DeliveryId;
-    await expect(retryDelivery(ports(nest), nobody)).rejects.toMatchObject({ code: "not_found" });
-    await expect(dropDelivery(ports(nest), nobody)).rejects.toMatchObject({ code: "not_found" });
-    await expect(retryDelivery(ports(nest), id)).rejects.toMatchObject({ code: "invalid_input" });
-    await dropDelivery(ports(nest), id);
-    await expect(dropDelivery(ports(nest), id)).rejects.toMatchObject({ code: "invalid_input" });
+    await expect(retryDelivery(ports(engine), nobody)).rejects.toMatchObject({ code: "not_found" });
+    await expect(dropDelivery(ports(engine), nobody)).rejects.toMatchObject({ code: "not_found" });
+    await expect(retryDelivery(ports(engine), id)).rejects.toMatchObject({ code: "invalid_input" });
+    await dropDelivery(ports(engine), id);
+    await expect(dropDelivery(ports(engine), id)).rejects.toMatchObject({ code: "invalid_input" });
   });
 
   it("of two people who retry the same one, one is told that it has moved on", async () => {
     const one = channel("test");
     one.sending = () => ({ status: "refused", reason: "no" });
-    const nest = await nestWith(one);
-    await nest.tell("one");
-    const { id } = await first(nest);
+    const engine = await nestWith(one);
+    await engine.tell("one");
+    const { id } = await first(engine);
     const both = await Promise.allSettled([
-      retryDelivery(nest.ports({ alive: true, name: "desk1" }), id),
-      retryDelivery(nest.ports({ alive: true, name: "desk2" }), id),
+      retryDelivery(engine.ports({ alive: true, name: "desk1" }), id),
+      retryDelivery(engine.ports({ alive: true, name: "desk2" }), id),
     ]);
     expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
   });
@@ -437,14 +437,14 @@ describe("what a person can do", () => {
   it("everything can be listed, by state and by agent", async () => {
     const one = channel("test");
     one.sending = ({ target }) => (target.to === "ann" ? { status: "refused", reason: "no" } : { status: "sent" });
-    const nest = await nestWith(one);
-    await nest.tell("one", { name: "ann" });
-    await nest.tell("two", { name: "bob" });
-    expect(await listDeliveries(nest, { states: ["failed"] })).toHaveLength(1);
-    expect(await listDeliveries(nest, { states: ["sent", "failed"], agentId: await nest.agentId("bob") })).toHaveLength(
-      1,
-    );
-    expect(await listDeliveries(nest)).toHaveLength(0);
+    const engine = await nestWith(one);
+    await engine.tell("one", { name: "ann" });
+    await engine.tell("two", { name: "bob" });
+    expect(await listDeliveries(engine, { states: ["failed"] })).toHaveLength(1);
+    expect(
+      await listDeliveries(engine, { states: ["sent", "failed"], agentId: await engine.agentId("bob") }),
+    ).toHaveLength(1);
+    expect(await listDeliveries(engine)).toHaveLength(0);
   });
 });
 
@@ -453,18 +453,18 @@ describe("stopping", () => {
     const one = channel("test");
     const hold = gate<SendResult>();
     one.sending = () => hold.promise;
-    const nest = await nestWith(one);
-    await nest.tell("one");
-    await nest.tell("two");
-    const drained = nest.system.drain();
-    await nest.settle();
+    const engine = await nestWith(one);
+    await engine.tell("one");
+    await engine.tell("two");
+    const drained = engine.system.drain();
+    await engine.settle();
     hold.open({ status: "sent" });
-    await nest.settle();
+    await engine.settle();
     await drained;
     expect(one.calls).toHaveLength(1);
-    expect(await state(nest)).toEqual(["sent", "pending"]);
-    await nest.restart();
-    expect(await state(nest)).toEqual(["sent", "sent"]);
+    expect(await state(engine)).toEqual(["sent", "pending"]);
+    await engine.restart();
+    expect(await state(engine)).toEqual(["sent", "sent"]);
     expect(one.calls).toHaveLength(2);
   });
 });

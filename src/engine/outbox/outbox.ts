@@ -21,7 +21,7 @@ export interface OutboxPorts {
   readonly log: Log;
   readonly connectors: ReadonlyMap<string, Connector>;
   /** What else is committed with the end of a delivery that was owed for a trigger's slot. */
-  alsoAtDelivered?(delivery: Delivery, ended: Pick<Move, "to" | "reason">): Promise<readonly Op[]>;
+  opsOnDelivered?(delivery: Delivery, ended: Pick<Move, "to" | "reason">): Promise<readonly Op[]>;
   /** Told of messages that were committed with a delivery's end. */
   posted?(posted: readonly Posted[]): void;
 }
@@ -178,7 +178,7 @@ export class Outbox {
     const delivery = await this.#head(target);
     if (!delivery) return { next: "none" };
     const known = connectors.get(delivery.target.channel ?? "");
-    const connector = known?.elsewhere?.() ? undefined : known;
+    const connector = known?.isRemote?.() ? undefined : known;
     if (delivery.state === "sending") {
       const onceOnly = connector?.sendingClass !== "idempotent";
       if (await this.#mayBeUnderWay(target, delivery, onceOnly)) return { next: "wait", ms: 2_000 };
@@ -312,14 +312,14 @@ export class Outbox {
 
   async #end(delivery: Delivery, move: Pick<Move, "to" | "reason" | "receipt">): Promise<Turn> {
     // Not moved: somebody else did, or the store has no room. Either way the next turn reads where it stands.
-    const also = delivery.payload.slot ? await this.#alsoAtDelivered(delivery, move) : [];
+    const also = delivery.payload.slot ? await this.#opsOnDelivered(delivery, move) : [];
     return (await this.#move(delivery, move, also)) ? { next: "left" } : { next: "wait", ms: 50 };
   }
 
   /** Whatever others have to say of it: a delivery does not wait for that. */
-  async #alsoAtDelivered(delivery: Delivery, move: Pick<Move, "to" | "reason">): Promise<readonly Op[]> {
+  async #opsOnDelivered(delivery: Delivery, move: Pick<Move, "to" | "reason">): Promise<readonly Op[]> {
     try {
-      return (await this.#ports.alsoAtDelivered?.(delivery, move)) ?? [];
+      return (await this.#ports.opsOnDelivered?.(delivery, move)) ?? [];
     } catch (error) {
       this.#ports.log.warn("nobody is told how a delivery ended", { id: delivery.id, error: errorText(error) });
       return [];

@@ -4,17 +4,17 @@
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { NewDelivery } from "../../core/delivery/delivery.ts";
-import { SetAsideError } from "../../core/errors.ts";
+import { SuspendedError } from "../../core/errors.ts";
 import type { ToolOutput } from "../../core/ports/tool.ts";
 import type { CallRecord, RunBody } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
 import { workedFor } from "../budgets/spender.ts";
 import { chain, type ToolResult, toolEntry } from "../context/entries.ts";
-import { owe } from "../outbox/create-deliveries.ts";
-import { type Holding, LostHolding } from "../runtime/agent-lease.ts";
+import { createDeliveries } from "../outbox/create-deliveries.ts";
+import { type AgentLease, CommitRefused } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
-import { heedSendPolicy, maySend, tellIfBlocked } from "./apply-send-policy.ts";
+import { applySendPolicy, maySend, tellIfBlocked } from "./apply-send-policy.ts";
 import { callTool, textOutput } from "./call-tool.ts";
 import { graceAfter } from "./grace.ts";
 
@@ -34,25 +34,25 @@ export function intendNext(ports: RunPorts, agent: AgentRecord, calls: readonly 
 }
 
 /** Executes every intended call and commits the results, with the intents of the next batch. False where the run is to end. */
-export async function act(ports: RunPorts, holding: Holding, run: LiveRun): Promise<boolean> {
+export async function act(ports: RunPorts, lease: AgentLease, run: LiveRun): Promise<boolean> {
   const batch = run.body.calls.filter((call) => call.state === "intended");
-  const outputs = await executeAll(ports, holding.record, run, batch).catch((error) => setAside(run, error));
+  const outputs = await executeAll(ports, lease.record, run, batch).catch((error) => suspend(run, error));
   if (!outputs) return false;
   try {
-    await commitResults(ports, holding, run, batch, outputs);
+    await commitResults(ports, lease, run, batch, outputs);
   } catch (error) {
-    const retry = error instanceof LostHolding && (error.refused === "missing" || error.refused === "conflict");
+    const retry = error instanceof CommitRefused && (error.refused === "missing" || error.refused === "conflict");
     if (!retry || !outputs.some((output) => output.ops?.length)) throw error;
     // What a tool wanted to change cannot be changed any more: the model is told so.
     const told = outputs.map((output) => (output.ops?.length ? textOutput((error as Error).message, true) : output));
-    await commitResults(ports, holding, run, batch, told);
+    await commitResults(ports, lease, run, batch, told);
   }
   return true;
 }
 
 /** The program stops while a call waits for another agent: the call is made again after the restart, as a safe one. */
-function setAside(run: LiveRun, error: unknown): undefined {
-  if (!(error instanceof SetAsideError)) throw error;
+function suspend(run: LiveRun, error: unknown): undefined {
+  if (!(error instanceof SuspendedError)) throw error;
   run.end("drain");
 }
 
@@ -97,7 +97,7 @@ export const resultOf = (call: CallRecord, output: ToolOutput): ToolResult => ({
 
 async function commitResults(
   ports: RunPorts,
-  holding: Holding,
+  lease: AgentLease,
   run: LiveRun,
   batch: readonly CallRecord[],
   outputs: readonly ToolOutput[],
@@ -107,9 +107,9 @@ async function commitResults(
   const calls = run.body.calls.map(
     (call): CallRecord => (call.state === "intended" ? { ...call, state: "done" } : call),
   );
-  const agent = holding.record;
+  const agent = lease.record;
   const { sendPolicy } = ports;
-  const deliveries = heedSendPolicy(sendPolicy, agent, owedByTools(ports, run, outputs, at));
+  const deliveries = applySendPolicy(sendPolicy, agent, owedByTools(ports, run, outputs, at));
   const sent = outputs
     .flatMap((output) => output.deliveries ?? [])
     .filter(({ target }) => maySend(sendPolicy, agent, target));
@@ -125,11 +125,11 @@ async function commitResults(
   const entries = batch.map((call, index) =>
     toolEntry(resultOf(call, tellIfBlocked(sendPolicy, agent, outputs[index] ?? textOutput("", true))), at, run.id),
   );
-  const ops: Op[] = outputs.flatMap((output) => output.ops ?? []).map((op) => claiming(op, holding.node));
+  const ops: Op[] = outputs.flatMap((output) => output.ops ?? []).map((op) => claiming(op, lease.node));
   for (const delivery of deliveries) ops.push({ op: "delivery.add", delivery });
   ops.push({ op: "run.step", runId: run.id, body });
-  const append = chain(ports.ids, holding, entries);
-  const { results } = await holding.commit({ site: "result", ops, append, run: run.guard() });
+  const append = chain(ports.ids, lease, entries);
+  const { results } = await lease.commit({ site: "result", ops, append, run: run.guard() });
   run.stepped(body);
   ports.owed(deliveries, results);
   ports.posted(results.flatMap((result) => (result?.op === "message.post" ? [result] : [])));
@@ -150,7 +150,7 @@ function owedByTools(
   for (const { target, payload } of outputs.flatMap((output) => output.deliveries ?? [])) {
     const ordinal = run.body.deliveries + owed.length;
     const { agentId, id: runId } = run;
-    owed.push(...owe({ agentId, runId, ordinal, at, target, connectors: ports.connectors }, payload));
+    owed.push(...createDeliveries({ agentId, runId, ordinal, at, target, connectors: ports.connectors }, payload));
   }
   return owed;
 }

@@ -14,7 +14,7 @@ export const maySend = (policy: SendPolicy | undefined, agent: Sender, target: D
   resolveSendPolicy({ policy, state: agent.state, sessionKey: agent.sessionKey, channel: target.channel }) === "allow";
 
 /** The same deliveries; those the policy forbids end at once. One that has ended already keeps its own reason. */
-export function heedSendPolicy(
+export function applySendPolicy(
   policy: SendPolicy | undefined,
   agent: Sender,
   deliveries: readonly NewDelivery[],
@@ -24,10 +24,14 @@ export function heedSendPolicy(
 }
 
 /** The same for whatever else is owed by a commit of the agent's. */
-export const heedInOps = (policy: SendPolicy | undefined, agent: Sender, ops: readonly Op[]): readonly Op[] =>
+export const applySendPolicyToOps = (
+  policy: SendPolicy | undefined,
+  agent: Sender,
+  ops: readonly Op[],
+): readonly Op[] =>
   ops.map((op) => {
     if (op.op !== "delivery.add") return op;
-    const [delivery = op.delivery] = heedSendPolicy(policy, agent, [op.delivery]);
+    const [delivery = op.delivery] = applySendPolicy(policy, agent, [op.delivery]);
     return { ...op, delivery };
   });
 

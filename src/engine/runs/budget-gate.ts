@@ -10,7 +10,7 @@ import type { ModelRequest, ModelResult } from "../../core/ports/model.ts";
 import type { Op } from "../../core/store/change.ts";
 import { chargeFor, estimatePromptTokens, greatestCost, UNKNOWN_PRICE } from "../budgets/greatest-cost.ts";
 import { spenderOf } from "../budgets/spender.ts";
-import type { Holding } from "../runtime/agent-lease.ts";
+import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 
@@ -38,30 +38,30 @@ export type Permission =
 
 /** While only calls under way stand in the way: how long until it is asked again. */
 const FIRST_WAIT_MS = 100;
-const LONGEST_WAIT_MS = 3_000;
+const MAX_WAIT_MS = 3_000;
 
 export const FREE: Extract<Permission, { kind: "go" }> = { kind: "go" };
 
 /** May throw `LostHolding`, as every commit of the run. */
 export async function askPermission(
   ports: RunPorts,
-  holding: Holding,
+  lease: AgentLease,
   run: LiveRun,
   request: ModelRequest,
 ): Promise<Permission> {
   const { budgets, clock } = ports;
-  const limits = budgets?.limitsFor(holding.record);
+  const limits = budgets?.limitsFor(lease.record);
   if (!budgets || !limits || limitedScopes(limits).length === 0) return FREE;
   const price = (await ports.model.price?.(request)) ?? UNKNOWN_PRICE;
   const call = greatestCost(estimatePromptTokens(request), price);
-  for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
+  for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, MAX_WAIT_MS)) {
     if (run.signal.aborted) return { kind: "ended" };
     // Asked each time: midnight may pass while it waits.
-    const rows = limitedRows(limits, await spenderOf(ports.store, budgets, holding.record, run.body, clock.now()));
+    const rows = limitedRows(limits, await spenderOf(ports.store, budgets, lease.record, run.body, clock.now()));
     if (rows.length === 0) return FREE;
     const id = ports.ids.uuid();
     const op: Op = { op: "budget.reserve", id, runId: run.id, call, rows };
-    const { results } = await holding.commit({ site: "reserve", ops: [op], run: run.guard() });
+    const { results } = await lease.commit({ site: "reserve", ops: [op], run: run.guard() });
     const [answer] = results;
     if (answer?.op !== "budget.reserve") throw new InvariantError("The store did not say whether it reserved.");
     const { decision, told } = answer;
@@ -83,11 +83,11 @@ export async function askPermission(
 }
 
 /** Puts the charge for an ended call into the run's next commit. */
-export function settleCall(holding: Holding, { id, call, reserved }: Permit, result: ModelResult): void {
+export function settleCall(lease: AgentLease, { id, call, reserved }: Permit, result: ModelResult): void {
   const charge = chargeFor(call, reserved, result);
-  if (charge === "unknown") holding.alsoCommit({ op: "budget.settle", id, actual: "unknown" });
+  if (charge === "unknown") lease.alsoCommit({ op: "budget.settle", id, actual: "unknown" });
   else {
     const { spend: actual, estimated } = charge;
-    holding.alsoCommit({ op: "budget.settle", id, actual, ...(estimated ? { estimated } : {}) });
+    lease.alsoCommit({ op: "budget.settle", id, actual, ...(estimated ? { estimated } : {}) });
   }
 }

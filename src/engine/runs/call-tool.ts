@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { errorText, SetAsideError } from "../../core/errors.ts";
+import { errorText, SuspendedError } from "../../core/errors.ts";
 import { type Block, blockSchema } from "../../core/history/entry.ts";
 import type { FileStore } from "../../core/ports/ports.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../core/ports/tool.ts";
@@ -39,7 +39,7 @@ export async function callTool(
     return { ...output, content: await bounded(content.data, tool.maxOutput, context, files) };
   } catch (error) {
     // What is only put aside has no outcome yet.
-    if (error instanceof SetAsideError) throw error;
+    if (error instanceof SuspendedError) throw error;
     return textOutput(errorText(error), true);
   }
 }

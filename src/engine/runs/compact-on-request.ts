@@ -1,8 +1,8 @@
 /** The work of a run that a person asked for with `/compact`: one summary, one commit, and a word about it. */
 import type { CompactResult } from "../../core/run/compact-result.ts";
 import { describeCompaction } from "../context/compaction/describe-compaction.ts";
-import { makesProgress, type Standing } from "../context/compaction/make-compaction.ts";
-import type { Holding } from "../runtime/agent-lease.ts";
+import { type CompactionInput, makesProgress } from "../context/compaction/make-compaction.ts";
+import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { appendCompaction } from "./append-compaction.ts";
@@ -16,11 +16,11 @@ const NO_PROGRESS = "the summary would not be smaller than what it stands for";
 const DONE_BEFORE = "it was compacted before the program stopped";
 
 /** How the run ends; undefined where it was asked to end meanwhile. */
-export async function compactAsAsked(ports: RunPorts, holding: Holding, run: LiveRun): Promise<Ending | undefined> {
+export async function compactAsAsked(ports: RunPorts, lease: AgentLease, run: LiveRun): Promise<Ending | undefined> {
   const about = { agentId: run.agentId, runId: run.id, attempt: run.attempt, step: run.step };
   run.state = "compacting";
   ports.events.emit(about, { type: "compaction_start", reason: "manual" });
-  const result = await compacting(ports, holding, run);
+  const result = await compacting(ports, lease, run);
   run.state = "active";
   const text = textOf(result);
   ports.events.emit(about, { type: "compaction_end", compacted: result.compacted, text });
@@ -36,26 +36,26 @@ export async function compactAsAsked(ports: RunPorts, holding: Holding, run: Liv
   };
 }
 
-async function compacting(ports: RunPorts, holding: Holding, run: LiveRun): Promise<CompactResult> {
+async function compacting(ports: RunPorts, lease: AgentLease, run: LiveRun): Promise<CompactResult> {
   if (run.body.room?.includes("summary")) return { ok: true, compacted: true, reason: DONE_BEFORE };
   const { instructions } = run.body.compact ?? {};
-  const measured = await measureContext(ports, holding, run.body.wishes);
-  const standing: Standing = {
-    agentId: holding.agentId,
-    path: await holding.path(),
+  const measured = await measureContext(ports, lease, run.body.wishes);
+  const input: CompactionInput = {
+    agentId: lease.agentId,
+    path: await lease.path(),
     tokens: measured.tokens,
     overhead: measured.overhead,
     at: ports.clock.now(),
     reason: "manual",
     runId: run.id,
   };
-  const attempt = await summaryFor(ports, holding, run, standing, measured, instructions);
+  const attempt = await summaryFor(ports, lease, run, input, measured, instructions);
   if ("refused" in attempt) return { ok: true, compacted: false, reason: attempt.refused };
   if ("why" in attempt) return { ok: false, compacted: false, reason: attempt.reason };
   const { made } = attempt;
   if (!makesProgress(made)) return { ok: true, compacted: false, reason: NO_PROGRESS };
   if (run.signal.aborted) return { ok: false, compacted: false, reason: "aborted" };
-  await appendCompaction(ports, holding, made, { run, body: { ...run.body, room: ["summary"] } });
+  await appendCompaction(ports, lease, made, { run, body: { ...run.body, room: ["summary"] } });
   const { summary, firstKeptEntryId, tokensBefore, details } = made.entry;
   return { ok: true, compacted: true, result: { summary, firstKeptEntryId, tokensBefore, details } };
 }

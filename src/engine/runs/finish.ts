@@ -11,20 +11,20 @@ import { routingFacts } from "../../core/run/session-facts.ts";
 import type { CommitResult, Op, Settlement } from "../../core/store/change.ts";
 import { chain, toolEntry } from "../context/entries.ts";
 import { type AroundReply, aroundReply } from "../outbox/around-reply.ts";
-import { forSlot, owe, oweReply, suppressed } from "../outbox/create-deliveries.ts";
-import { type Committing, type Holding, LostHolding } from "../runtime/agent-lease.ts";
+import { createDeliveries, createReplyDeliveries, forSlot, suppressed } from "../outbox/create-deliveries.ts";
+import { type AgentLease, CommitRefused, type Committing } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { Reply, RunPorts } from "../runtime/run-ports.ts";
 import { claiming, openCalls, resultOf } from "./act.ts";
-import { heedInOps, heedSendPolicy } from "./apply-send-policy.ts";
+import { applySendPolicy, applySendPolicyToOps } from "./apply-send-policy.ts";
 import { NOT_STARTED, textOutput, UNKNOWN_OUTCOME } from "./call-tool.ts";
 
-type BareEntries = Parameters<typeof chain>[2];
+type EntryDrafts = Parameters<typeof chain>[2];
 
 export interface Ending {
   readonly site: string;
   readonly outcome: RunOutcome;
-  readonly entries: BareEntries;
+  readonly entries: EntryDrafts;
   readonly state?: AgentState;
   /** The answer, or the error a person is told. Absent: nobody is told anything. */
   readonly payload?: Payload;
@@ -46,7 +46,7 @@ const SETTLED: Readonly<Record<RunOutcome, Settlement["state"]>> = {
   aborted: "aborted",
 };
 
-export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, ending: Ending): Promise<RunResult> {
+export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, ending: Ending): Promise<RunResult> {
   const at = ports.clock.now();
   const pending = openCalls(run.body);
   // Every open call gets a result, so that history stays acceptable to providers (M9).
@@ -56,17 +56,17 @@ export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, en
   });
   const { replyToId } = run.body;
   const payload = ending.payload && (replyToId ? { ...ending.payload, replyToId } : ending.payload);
-  const agent = { ...holding.record, state: ending.state ?? holding.state };
+  const agent = { ...lease.record, state: ending.state ?? lease.state };
   const reply =
     payload && !payload.isError && ports.replyOf?.(agent, run, { payload, reasoning: ending.reasoning ?? "" });
   const around = aroundReply(agent.state, { ...ending, usage: run.body.usage, sessionKey: agent.sessionKey });
   const owed = repliesOf(ports, run, { reply: reply || undefined, around }, payload, at);
-  const deliveries = forSlot(run.body.trigger, heedSendPolicy(ports.sendPolicy, agent, owed));
+  const deliveries = forSlot(run.body.trigger, applySendPolicy(ports.sendPolicy, agent, owed));
   const body: RunBody = {
     ...run.body,
     calls: [],
     deliveries: run.body.deliveries + deliveries.length,
-    lastPos: holding.nextPos + orphans.length + ending.entries.length - 1,
+    lastPos: lease.nextPos + orphans.length + ending.entries.length - 1,
     ...(ending.error ? { error: ending.error } : {}),
     ...(ending.stopReason ? { stopReason: ending.stopReason } : {}),
   };
@@ -83,7 +83,7 @@ export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, en
     ...(ending.also ?? []),
   ];
   const state: AgentState = {
-    ...(ending.state ?? holding.state),
+    ...(ending.state ?? lease.state),
     updatedAt: at,
     ...(run.body.humanAt === undefined ? {} : { lastInteractionAt: run.body.humanAt }),
     abortedLastRun: ending.outcome === "aborted",
@@ -91,17 +91,17 @@ export async function finish(ports: RunPorts, holding: Holding, run: LiveRun, en
     ...(run.body.trigger ? {} : routingFacts(run.body.delivery)),
     ...(reply ? reply.state : {}),
   };
-  const append = chain(ports.ids, holding, [...orphans, ...ending.entries]);
+  const append = chain(ports.ids, lease, [...orphans, ...ending.entries]);
   // Whoever was told that the run will end must see it end so, whatever else came in between (M9).
   const evenAborted = ending.outcome === "aborted";
-  const result = resultOfRun(run, body, { ...ending, payload }, holding, at, pending);
+  const result = resultOfRun(run, body, { ...ending, payload }, lease, at, pending);
   const committing = { site: ending.site, ops, append, state, run: run.guard(evenAborted) };
-  const { results, also } = await commitWithOthers(holding, committing, async () =>
-    heedInOps(ports.sendPolicy, agent, (await ports.alsoAtEnd?.(agent, run, result, deliveries)) ?? []),
+  const { results, also } = await commitWithOthers(lease, committing, async () =>
+    applySendPolicyToOps(ports.sendPolicy, agent, (await ports.opsOnRunEnd?.(agent, run, result, deliveries)) ?? []),
   );
   const release = results.findLast((one) => one?.op === "agent.release");
-  holding.released = release?.op === "agent.release" && release.released;
-  holding.runId = undefined;
+  lease.released = release?.op === "agent.release" && release.released;
+  lease.runId = undefined;
   run.state = "ended";
   ports.owed([...deliveries, ...also.flatMap((op) => (op.op === "delivery.add" ? [op.delivery] : []))], results);
   ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
@@ -115,17 +115,17 @@ const TRIES = 3;
  * then they are asked again, for the end must not wait for that.
  */
 async function commitWithOthers(
-  holding: Holding,
+  lease: AgentLease,
   committing: Committing,
   others: () => Promise<readonly Op[]>,
 ): Promise<{ results: Extract<CommitResult, { ok: true }>["results"]; also: readonly Op[] }> {
   for (let tries = 1; ; tries++) {
     const also = await others();
-    const ops: Op[] = [...committing.ops, ...also.map((op) => claiming(op, holding.node)), { op: "agent.release" }];
+    const ops: Op[] = [...committing.ops, ...also.map((op) => claiming(op, lease.node)), { op: "agent.release" }];
     try {
-      return { results: (await holding.commit({ ...committing, ops })).results, also };
+      return { results: (await lease.commit({ ...committing, ops })).results, also };
     } catch (error) {
-      const gone = error instanceof LostHolding && (error.refused === "missing" || error.refused === "conflict");
+      const gone = error instanceof CommitRefused && (error.refused === "missing" || error.refused === "conflict");
       if (!gone || also.length === 0 || tries === TRIES) throw error;
     }
   }
@@ -140,14 +140,14 @@ function repliesOf(
 ): readonly NewDelivery[] {
   const { body, agentId, id: runId } = run;
   if (!body.delivery || !payload) return [];
-  const owing = { agentId, runId, ordinal: body.deliveries, at, target: body.delivery, connectors: ports.connectors };
-  if (payload.isError) return owe(owing, payload);
+  const draft = { agentId, runId, ordinal: body.deliveries, at, target: body.delivery, connectors: ports.connectors };
+  if (payload.isError) return createDeliveries(draft, payload);
   const sent = { texts: body.sentTexts ?? [], targets: body.sentTargets ?? [] };
-  if (!reply) return oweReply(owing, payload, sent, around);
-  if (reply.suppress !== undefined) return [suppressed(owing, payload, reply.suppress)];
+  if (!reply) return createReplyDeliveries(draft, payload, sent, around);
+  if (reply.suppress !== undefined) return [suppressed(draft, payload, reply.suppress)];
   const owed: NewDelivery[] = [];
   for (const one of reply.payloads) {
-    owed.push(...oweReply({ ...owing, ordinal: owing.ordinal + owed.length }, one, sent));
+    owed.push(...createReplyDeliveries({ ...draft, ordinal: draft.ordinal + owed.length }, one, sent));
   }
   return owed;
 }
@@ -156,7 +156,7 @@ function resultOfRun(
   run: LiveRun,
   body: RunBody,
   ending: Ending,
-  holding: Holding,
+  lease: AgentLease,
   at: number,
   pending: ReturnType<typeof openCalls>,
 ): RunResult {
@@ -172,7 +172,7 @@ function resultOfRun(
       ...(ending.meta
         ? {
             agentMeta: {
-              sessionId: holding.sessionId,
+              sessionId: lease.sessionId,
               ...ending.meta,
               ...(usage
                 ? {

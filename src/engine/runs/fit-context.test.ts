@@ -7,10 +7,10 @@ import {
   gate,
   lastText,
   type ModelCall,
-  Nest,
-  type NestOptions,
   type Reply,
   stall,
+  TestEngine,
+  type TestEngineOptions,
 } from "../agents/engine.test-kit.ts";
 import { SUMMARY_SYSTEM_PROMPT } from "../context/compaction/summary-prompt.ts";
 import type { RunEvent } from "../runtime/run-events.ts";
@@ -29,23 +29,26 @@ const small: ContextLimits = {
 /** No provider counts: what is sent is estimated. */
 const said = (text: string): Reply => ({ content: [{ type: "text", text }], usage: undefined });
 
-function open(options: NestOptions & { limits?: Partial<ContextLimits> } = {}): Promise<Nest> {
+function open(options: TestEngineOptions & { limits?: Partial<ContextLimits> } = {}): Promise<TestEngine> {
   const { limits, ...rest } = options;
   // Where spending is limited nothing is summarised in the background: what is judged here is the run alone.
   const budgets = { limitsFor: () => ({ agent: { tokens: 1_000_000_000 } }), dayOf: () => "2026-01-05" };
-  return Nest.open({ ...rest, system: { budgets, contextLimits: () => ({ ...small, ...limits }), ...rest.system } });
+  return TestEngine.open({
+    ...rest,
+    system: { budgets, contextLimits: () => ({ ...small, ...limits }), ...rest.system },
+  });
 }
 
-const compactions = async (nest: Nest) => (await nest.entries()).filter(({ type }) => type === "compaction");
+const compactions = async (engine: TestEngine) => (await engine.entries()).filter(({ type }) => type === "compaction");
 const words = (n: number): string => "word ".repeat(n);
 
 describe("a context at its critical limit", () => {
   it("is summarised before the next turn, which sees the summary and the end", async () => {
-    const nest = await open({
+    const engine = await open({
       script: (call) => said(isSummaryCall(call) ? SUMMARY : `answer ${lastText(call.request)}`),
     });
-    for (let n = 1; n <= 6; n++) await nest.tell(`question ${n} ${words(40)}`);
-    const [compaction, ...more] = await compactions(nest);
+    for (let n = 1; n <= 6; n++) await engine.tell(`question ${n} ${words(40)}`);
+    const [compaction, ...more] = await compactions(engine);
     expect(more).toEqual([]);
     expect(compaction).toMatchObject({
       summary: expect.stringContaining("## Goal"),
@@ -54,61 +57,63 @@ describe("a context at its critical limit", () => {
     expect((compaction as never as { details: { tokensAfter: number } }).details.tokensAfter).toBeLessThan(
       compaction?.tokensBefore as number,
     );
-    expect(nest.shown().at(-1)).toContain("answer question 6");
-    const sent = nest.sentBytes.at(-1) ?? "";
+    expect(engine.shown().at(-1)).toContain("answer question 6");
+    const sent = engine.sentBytes.at(-1) ?? "";
     expect(sent).toContain("to test");
     expect(sent).not.toContain("question 1 ");
     expect(sent).toContain("question 6 ");
-    expect((await nest.store.agent(await nest.agentId()))?.state.compactionCount).toBe(1);
+    expect((await engine.store.agent(await engine.agentId()))?.state.compactionCount).toBe(1);
     // All that was said is still there.
-    expect(await nest.transcript()).toHaveLength(12);
+    expect(await engine.transcript()).toHaveLength(12);
   });
 
   it("says so while it is being done: the state, the events, a line in the log", async () => {
     const hold = gate<Reply>();
-    const nest = await open({ script: (call) => (isSummaryCall(call) ? stall(call, hold.promise) : said(words(60))) });
+    const engine = await open({
+      script: (call) => (isSummaryCall(call) ? stall(call, hold.promise) : said(words(60))),
+    });
     const events: RunEvent[] = [];
-    nest.system.events.listen((event) => events.push(event));
-    for (let n = 1; n <= 3; n++) await nest.tell(`q${n} ${words(60)}`);
-    const runId = (await nest.runs()).at(-1)?.id as RunId;
-    expect(await nest.system.runState(runId)).toBe("compacting");
+    engine.system.events.listen((event) => events.push(event));
+    for (let n = 1; n <= 3; n++) await engine.tell(`q${n} ${words(60)}`);
+    const runId = (await engine.runs()).at(-1)?.id as RunId;
+    expect(await engine.system.runState(runId)).toBe("compacting");
     hold.open(said(SUMMARY));
-    await nest.settle();
+    await engine.settle();
     const about = events.filter(({ type }) => type.startsWith("compaction"));
     expect(about.map(({ type }) => type)).toEqual(["compaction_start", "compaction_end"]);
     expect(about[1]).toMatchObject({
       compacted: true,
       text: expect.stringMatching(/\d+ → \d+ tokens, summarised, .*kept.*why: critical limit/),
     });
-    expect(nest.logged("info")).toContain("the context was compacted");
+    expect(engine.logged("info")).toContain("the context was compacted");
   });
 
   it("builds the same bytes after a restart", async () => {
-    const nest = await open({ script: (call) => said(isSummaryCall(call) ? SUMMARY : words(50)) });
-    for (let n = 1; n <= 6; n++) await nest.tell(`question ${n} ${words(40)}`);
-    await nest.tell("short");
-    const before = nest.sentBytes.at(-1) ?? "";
-    await nest.restart();
-    await nest.tell("next");
-    expect(nest.sentBytes.at(-1)?.startsWith(before.slice(0, -1))).toBe(true);
+    const engine = await open({ script: (call) => said(isSummaryCall(call) ? SUMMARY : words(50)) });
+    for (let n = 1; n <= 6; n++) await engine.tell(`question ${n} ${words(40)}`);
+    await engine.tell("short");
+    const before = engine.sentBytes.at(-1) ?? "";
+    await engine.restart();
+    await engine.tell("next");
+    expect(engine.sentBytes.at(-1)?.startsWith(before.slice(0, -1))).toBe(true);
   });
 
   it("is left as it is where that is switched off", async () => {
-    const nest = await open({ limits: { enabled: false }, script: () => said(words(50)) });
-    for (let n = 1; n <= 8; n++) await nest.tell(`question ${n} ${words(40)}`);
-    expect(await compactions(nest)).toEqual([]);
+    const engine = await open({ limits: { enabled: false }, script: () => said(words(50)) });
+    for (let n = 1; n <= 8; n++) await engine.tell(`question ${n} ${words(40)}`);
+    expect(await compactions(engine)).toEqual([]);
   });
 
   it("goes by what the provider counted, not by the estimate", async () => {
     const usage = { input: 390, output: 5, cacheRead: 0, cacheWrite: 0, totalTokens: 395 };
-    const nest = await open({
+    const engine = await open({
       script: (call) => (isSummaryCall(call) ? said(SUMMARY) : { content: [{ type: "text", text: words(30) }], usage }),
     });
-    await nest.tell(`one ${words(30)}`);
-    expect(await compactions(nest)).toEqual([]);
-    await nest.tell(`two ${words(30)}`);
-    expect(await compactions(nest)).toMatchObject([{ tokensBefore: expect.any(Number) }]);
-    expect((await compactions(nest))[0]?.tokensBefore).toBeGreaterThan(400);
+    await engine.tell(`one ${words(30)}`);
+    expect(await compactions(engine)).toEqual([]);
+    await engine.tell(`two ${words(30)}`);
+    expect(await compactions(engine)).toMatchObject([{ tokensBefore: expect.any(Number) }]);
+    expect((await compactions(engine))[0]?.tokensBefore).toBeGreaterThan(400);
   });
 });
 
@@ -123,7 +128,7 @@ describe("a summary that is none", () => {
     "because it %s is not used: what was said stays, tool outputs are cut, and the run goes on",
     async (_, summary) => {
       let asked = 0;
-      const nest = await open({
+      const engine = await open({
         limits: { contextWindow: 1_000 },
         tools: { read: { execute: () => "o".repeat(3_500) } },
         script: (call) => {
@@ -135,52 +140,54 @@ describe("a summary that is none", () => {
           return wants ? { ...{ call: [{ name: "read" }] }, usage: undefined } : said("seen");
         },
       });
-      await nest.tell(words(20));
-      await nest.tell("look");
-      expect(nest.shown().at(-1)).toBe("seen");
-      expect((await compactions(nest)).map(({ details }) => (details as { kind: string }).kind)).toEqual(["truncate"]);
+      await engine.tell(words(20));
+      await engine.tell("look");
+      expect(engine.shown().at(-1)).toBe("seen");
+      expect((await compactions(engine)).map(({ details }) => (details as { kind: string }).kind)).toEqual([
+        "truncate",
+      ]);
       expect(asked).toBeLessThanOrEqual(2);
-      expect((await nest.runs()).at(-1)?.body.room).toEqual(["summary", "truncate"]);
+      expect((await engine.runs()).at(-1)?.body.room).toEqual(["summary", "truncate"]);
     },
   );
 });
 
 describe("a context that cannot be made to fit", () => {
   it("ends the run and tells the person, and the next message can be answered", async () => {
-    const nest = await open({ script: (call) => said(isSummaryCall(call) ? SUMMARY : "fine") });
-    await nest.tell("hello");
-    await nest.tell(words(2_000));
-    expect(nest.shown().at(-1)).toBe(OVERFLOW_TEXT);
-    expect((await nest.runs()).at(-1)).toMatchObject({
+    const engine = await open({ script: (call) => said(isSummaryCall(call) ? SUMMARY : "fine") });
+    await engine.tell("hello");
+    await engine.tell(words(2_000));
+    expect(engine.shown().at(-1)).toBe(OVERFLOW_TEXT);
+    expect((await engine.runs()).at(-1)).toMatchObject({
       outcome: "error",
       body: { error: { kind: "context_overflow" } },
     });
-    await nest.tell("and now?");
-    expect(nest.shown().at(-1)).toBe("fine");
-    expect(await nest.transcript()).toContain(`user: ${words(2_000)}`);
+    await engine.tell("and now?");
+    expect(engine.shown().at(-1)).toBe("fine");
+    expect(await engine.transcript()).toContain(`user: ${words(2_000)}`);
   });
 
   it("leaves the oldest turns out with a note where no summary can be had", async () => {
-    const nest = await open({
+    const engine = await open({
       limits: { keepRecentTokens: 200 },
       script: (call) => (isSummaryCall(call) ? failure("request") : said(words(45))),
     });
     // The provider's own count jumps: from below critical to beyond the limit at once.
-    for (let n = 1; n <= 2; n++) await nest.tell(`q${n} ${words(40)}`);
-    await nest.tell(`q3 ${words(250)}`);
-    const kinds = (await compactions(nest)).map(({ details }) => (details as { kind: string }).kind);
+    for (let n = 1; n <= 2; n++) await engine.tell(`q${n} ${words(40)}`);
+    await engine.tell(`q3 ${words(250)}`);
+    const kinds = (await compactions(engine)).map(({ details }) => (details as { kind: string }).kind);
     expect(kinds).toContain("prune");
-    const sent = nest.sentBytes.at(-1) ?? "";
+    const sent = engine.sentBytes.at(-1) ?? "";
     expect(sent).toContain("older messages were left out without a summary");
     expect(sent).toContain("q3 ");
-    expect((await nest.runs()).at(-1)?.outcome).toBe("ok");
+    expect((await engine.runs()).at(-1)?.outcome).toBe("ok");
   });
 });
 
 describe("a provider that refuses the context as too large", () => {
   it("is sent a smaller one, once", async () => {
     let refused = 0;
-    const nest = await open({
+    const engine = await open({
       limits: { contextWindow: 100_000 },
       script: (call) => {
         if (isSummaryCall(call)) return said(SUMMARY);
@@ -188,14 +195,14 @@ describe("a provider that refuses the context as too large", () => {
         return said(`ok ${words(50)}`);
       },
     });
-    for (let n = 1; n <= 4; n++) await nest.tell(`q${n} ${words(40)}`);
-    await nest.tell("big");
-    expect(nest.shown().at(-1)).toContain("ok");
-    expect(await compactions(nest)).toMatchObject([{ details: { reason: "overflow", kind: "summary" } }]);
+    for (let n = 1; n <= 4; n++) await engine.tell(`q${n} ${words(40)}`);
+    await engine.tell("big");
+    expect(engine.shown().at(-1)).toContain("ok");
+    expect(await compactions(engine)).toMatchObject([{ details: { reason: "overflow", kind: "summary" } }]);
   });
 
   it("always ends the run, after each measure was taken once", async () => {
-    const nest = await open({
+    const engine = await open({
       limits: { contextWindow: 100_000 },
       tools: { read: { execute: () => "o".repeat(3_900) } },
       script: (call) => {
@@ -204,20 +211,20 @@ describe("a provider that refuses the context as too large", () => {
         return lastText(call.request, "tool") === "" ? { call: [{ name: "read" }] } : said(words(50));
       },
     });
-    for (let n = 1; n <= 4; n++) await nest.tell(`q${n} ${words(40)}`);
-    const before = nest.requests.length;
-    await nest.tell("big");
-    expect(nest.shown().at(-1)).toBe(OVERFLOW_TEXT);
-    expect(nest.requests.length - before).toBeLessThanOrEqual(8);
-    const { outcome, body } = (await nest.runs()).at(-1) as never as { outcome: string; body: { room: string[] } };
+    for (let n = 1; n <= 4; n++) await engine.tell(`q${n} ${words(40)}`);
+    const before = engine.requests.length;
+    await engine.tell("big");
+    expect(engine.shown().at(-1)).toBe(OVERFLOW_TEXT);
+    expect(engine.requests.length - before).toBeLessThanOrEqual(8);
+    const { outcome, body } = (await engine.runs()).at(-1) as never as { outcome: string; body: { room: string[] } };
     expect(outcome).toBe("error");
     expect(new Set(body.room).size).toBe(body.room.length);
-    expect((await nest.entries()).filter(({ type }) => type === "reset")).toEqual([]);
+    expect((await engine.entries()).filter(({ type }) => type === "reset")).toEqual([]);
   });
 
   it("of a summary is given it in smaller portions", async () => {
     const sizes: number[] = [];
-    const nest = await open({
+    const engine = await open({
       script: (call) => {
         if (!isSummaryCall(call)) return said(words(50));
         const size = lastText(call.request).length;
@@ -225,8 +232,8 @@ describe("a provider that refuses the context as too large", () => {
         return size > 2_000 ? failure("overflow") : said(SUMMARY);
       },
     });
-    for (let n = 1; n <= 6; n++) await nest.tell(`q${n} ${words(40)}`);
-    expect((await compactions(nest)).length).toBe(1);
+    for (let n = 1; n <= 6; n++) await engine.tell(`q${n} ${words(40)}`);
+    expect((await compactions(engine)).length).toBe(1);
     expect(sizes.length).toBeGreaterThan(1);
   });
 });
@@ -235,35 +242,35 @@ describe("a crash around a compaction", () => {
   it.each(["before", "after"] as const)(
     "%s its commit leaves the old context or the new one, and one compaction",
     async (moment) => {
-      const nest = await open({ script: (call) => said(isSummaryCall(call) ? SUMMARY : words(50)) });
-      nest.fate = (change) => (change.site === "compact" ? `die-${moment}` : "go");
-      for (let n = 1; n <= 6 && nest.alive; n++) await nest.tell(`q${n} ${words(40)}`);
-      expect(nest.alive).toBe(false);
-      await nest.restart();
-      expect(await compactions(nest)).toHaveLength(1);
-      expect((await nest.runs()).at(-1)?.outcome).toBe("ok");
+      const engine = await open({ script: (call) => said(isSummaryCall(call) ? SUMMARY : words(50)) });
+      engine.onCommit = (change) => (change.site === "compact" ? `die-${moment}` : "go");
+      for (let n = 1; n <= 6 && engine.alive; n++) await engine.tell(`q${n} ${words(40)}`);
+      expect(engine.alive).toBe(false);
+      await engine.restart();
+      expect(await compactions(engine)).toHaveLength(1);
+      expect((await engine.runs()).at(-1)?.outcome).toBe("ok");
     },
   );
 });
 
 describe("a run that a crash cut off", () => {
   it("remembers what it has done to make room, and does nothing of it twice", async () => {
-    const nest = await open({
+    const engine = await open({
       limits: { contextWindow: 100_000 },
       script: (call) => {
         if (isSummaryCall(call)) return said(SUMMARY);
         return lastText(call.request).startsWith("big") ? failure("overflow") : said(words(50));
       },
     });
-    for (let n = 1; n <= 6; n++) await nest.tell(`q${n} ${words(40)}`);
-    nest.fate = (change) => (change.site === "compact" ? "die-after" : "go");
-    await nest.tell("big");
-    expect(nest.alive).toBe(false);
-    await nest.restart();
-    const kinds = (await compactions(nest)).map(({ details }) => (details as { kind: string }).kind);
+    for (let n = 1; n <= 6; n++) await engine.tell(`q${n} ${words(40)}`);
+    engine.onCommit = (change) => (change.site === "compact" ? "die-after" : "go");
+    await engine.tell("big");
+    expect(engine.alive).toBe(false);
+    await engine.restart();
+    const kinds = (await compactions(engine)).map(({ details }) => (details as { kind: string }).kind);
     expect(kinds.filter((kind) => kind === "summary")).toHaveLength(1);
     expect(new Set(kinds).size).toBe(kinds.length);
-    expect((await nest.runs()).at(-1)).toMatchObject({
+    expect((await engine.runs()).at(-1)).toMatchObject({
       outcome: "error",
       body: { error: { kind: "context_overflow" } },
     });
@@ -272,27 +279,27 @@ describe("a run that a crash cut off", () => {
 
 describe("a run that is stopped while it compacts", () => {
   it("ends at once and nothing is appended", async () => {
-    const nest = await open({
+    const engine = await open({
       script: (call) => (isSummaryCall(call) ? stall(call, new Promise(() => {})) : said(words(60))),
     });
-    for (let n = 1; n <= 3; n++) await nest.tell(`q${n} ${words(60)}`);
-    const runId = (await nest.runs()).at(-1)?.id as RunId;
-    expect(await nest.system.abort(runId)).toBe(true);
-    await nest.settle();
-    expect((await nest.runs()).at(-1)?.outcome).toBe("aborted");
-    expect(await compactions(nest)).toEqual([]);
+    for (let n = 1; n <= 3; n++) await engine.tell(`q${n} ${words(60)}`);
+    const runId = (await engine.runs()).at(-1)?.id as RunId;
+    expect(await engine.system.abort(runId)).toBe(true);
+    await engine.settle();
+    expect((await engine.runs()).at(-1)?.outcome).toBe("aborted");
+    expect(await compactions(engine)).toEqual([]);
   });
 
   it("by a reset begins anew", async () => {
-    const nest = await open({
+    const engine = await open({
       script: (call) => (isSummaryCall(call) ? stall(call, new Promise(() => {})) : said(words(60))),
     });
-    for (let n = 1; n <= 3; n++) await nest.tell(`q${n} ${words(60)}`);
-    await nest.send({ kind: "reset", by: "person" });
-    await nest.settle();
-    await nest.tell("fresh");
-    expect(JSON.parse(nest.sentBytes.at(-1) ?? "[]")).toHaveLength(1);
-    expect(await compactions(nest)).toEqual([]);
+    for (let n = 1; n <= 3; n++) await engine.tell(`q${n} ${words(60)}`);
+    await engine.send({ kind: "reset", by: "person" });
+    await engine.settle();
+    await engine.tell("fresh");
+    expect(JSON.parse(engine.sentBytes.at(-1) ?? "[]")).toHaveLength(1);
+    expect(await compactions(engine)).toEqual([]);
   });
 });
 
@@ -304,22 +311,22 @@ describe("/compact", () => {
     });
 
   it("compacts, heeds the wish, and says what it did", async () => {
-    const nest = await chatty();
-    for (let n = 1; n <= 4; n++) await nest.tell(`q${n} ${words(40)}`);
-    await nest.send({ kind: "compact", instructions: "the names" });
-    await nest.settle();
-    expect(nest.shown().at(-1)).toMatch(/^⚙️ Compacted: \d+ → \d+ tokens, summarised, \d+ messages covered, \d+ kept/);
-    expect(lastText(nest.requests.at(-1) as never)).toContain("Additional focus: the names");
-    expect(await nest.states()).toEqual(Array.from({ length: 5 }, () => "answered"));
-    expect(await compactions(nest)).toMatchObject([{ details: { reason: "manual", instructions: "the names" } }]);
+    const engine = await chatty();
+    for (let n = 1; n <= 4; n++) await engine.tell(`q${n} ${words(40)}`);
+    await engine.send({ kind: "compact", instructions: "the names" });
+    await engine.settle();
+    expect(engine.shown().at(-1)).toMatch(/^⚙️ Compacted: \d+ → \d+ tokens, summarised, \d+ messages covered, \d+ kept/);
+    expect(lastText(engine.requests.at(-1) as never)).toContain("Additional focus: the names");
+    expect(await engine.states()).toEqual(Array.from({ length: 5 }, () => "answered"));
+    expect(await compactions(engine)).toMatchObject([{ details: { reason: "manual", instructions: "the names" } }]);
   });
 
   it("gives its result to programs as data", async () => {
-    const nest = await chatty();
-    for (let n = 1; n <= 4; n++) await nest.tell(`q${n} ${words(40)}`);
-    const asked = compactSession(nest.system, { agentId: await nest.agentId(), customInstructions: "names" });
-    await nest.settle();
-    const [entry] = await compactions(nest);
+    const engine = await chatty();
+    for (let n = 1; n <= 4; n++) await engine.tell(`q${n} ${words(40)}`);
+    const asked = compactSession(engine.system, { agentId: await engine.agentId(), customInstructions: "names" });
+    await engine.settle();
+    const [entry] = await compactions(engine);
     expect(await asked).toEqual({
       ok: true,
       compacted: true,
@@ -330,38 +337,38 @@ describe("/compact", () => {
         details: entry?.details,
       },
     });
-    const again = compactSession(nest.system, { agentId: await nest.agentId() });
-    await nest.settle();
+    const again = compactSession(engine.system, { agentId: await engine.agentId() });
+    await engine.settle();
     expect(await again).toEqual({ ok: true, compacted: false, reason: "Already compacted." });
   });
 
   it("says why it did nothing", async () => {
-    const nest = await chatty();
-    await nest.send({ kind: "compact" });
-    await nest.settle();
-    expect(nest.shown()).toEqual(["⚙️ Compaction skipped: Nothing to compact."]);
+    const engine = await chatty();
+    await engine.send({ kind: "compact" });
+    await engine.settle();
+    expect(engine.shown()).toEqual(["⚙️ Compaction skipped: Nothing to compact."]);
   });
 
   it("says that it failed", async () => {
-    const nest = await chatty();
-    for (let n = 1; n <= 4; n++) await nest.tell(`q${n} ${words(40)}`);
-    nest.script = () => failure("auth");
-    await nest.send({ kind: "compact" });
-    await nest.settle();
-    expect(nest.shown().at(-1)).toBe("⚙️ Compaction failed: auth error.");
-    expect((await nest.runs()).at(-1)?.body.error?.kind).toBe("compaction_failure");
+    const engine = await chatty();
+    for (let n = 1; n <= 4; n++) await engine.tell(`q${n} ${words(40)}`);
+    engine.script = () => failure("auth");
+    await engine.send({ kind: "compact" });
+    await engine.settle();
+    expect(engine.shown().at(-1)).toBe("⚙️ Compaction failed: auth error.");
+    expect((await engine.runs()).at(-1)?.body.error?.kind).toBe("compaction_failure");
   });
 
   it("goes on after a crash, and does not compact twice", async () => {
     for (const moment of ["before", "after"] as const) {
-      const nest = await chatty();
-      for (let n = 1; n <= 4; n++) await nest.tell(`q${n} ${words(40)}`);
-      nest.fate = (change) => (change.site === "compact" ? `die-${moment}` : "go");
-      await nest.send({ kind: "compact" });
-      await nest.settle();
-      await nest.restart();
-      expect(await compactions(nest)).toHaveLength(1);
-      expect(nest.shown().at(-1)).toMatch(/^⚙️ Compacted/);
+      const engine = await chatty();
+      for (let n = 1; n <= 4; n++) await engine.tell(`q${n} ${words(40)}`);
+      engine.onCommit = (change) => (change.site === "compact" ? `die-${moment}` : "go");
+      await engine.send({ kind: "compact" });
+      await engine.settle();
+      await engine.restart();
+      expect(await compactions(engine)).toHaveLength(1);
+      expect(engine.shown().at(-1)).toMatch(/^⚙️ Compacted/);
     }
   });
 });

@@ -9,17 +9,17 @@ import type { CompactionKind, CompactionReason } from "../context/compaction/com
 import { describeCompaction } from "../context/compaction/describe-compaction.ts";
 import { EMPTY_SIZE, estimateOverhead, tokensIn } from "../context/compaction/estimate-tokens.ts";
 import {
-  type Candidate,
+  type CompactionInput,
+  type CompactionProposal,
   keepOf,
   makesProgress,
-  measureCandidate,
-  pruneCandidate,
-  type Standing,
-  summaryCandidate,
+  measureProposal,
+  pruneProposal,
+  summaryProposal,
 } from "../context/compaction/make-compaction.ts";
 import { planCompaction } from "../context/compaction/plan-compaction.ts";
 import { type Thresholds, thresholdsOf } from "../context/compaction/thresholds.ts";
-import type { Holding } from "../runtime/agent-lease.ts";
+import type { AgentLease } from "../runtime/agent-lease.ts";
 import { limitsOf } from "../runtime/limits.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
@@ -49,72 +49,76 @@ export interface Measured {
 }
 
 /** How large the context is now, against what holds for its agent. Reads the context if nobody has. */
-export async function measureContext(ports: RunPorts, holding: Holding, wishes?: RunBody["wishes"]): Promise<Measured> {
-  const agent = holding.record;
+export async function measureContext(
+  ports: RunPorts,
+  lease: AgentLease,
+  wishes?: RunBody["wishes"],
+): Promise<Measured> {
+  const agent = lease.record;
   const limits = (await ports.contextLimits?.(agent, wishes)) ?? DEFAULT_CONTEXT_LIMITS;
-  if (!holding.size) await holding.context();
-  const size = holding.size ?? EMPTY_SIZE;
+  if (!lease.size) await lease.context();
+  const size = lease.size ?? EMPTY_SIZE;
   const thresholds = thresholdsOf(limits);
   // A small context is not worth putting the instructions together just to measure them; they are known after one turn.
-  if (holding.overhead === undefined && size.counted === undefined && size.all * WORTH >= thresholds.critical) {
-    const { system } = await ports.voice(agent, wishes);
-    holding.overhead = estimateOverhead(system, ports.tools.list(agent).map(modelTool));
+  if (lease.overhead === undefined && size.counted === undefined && size.all * WORTH >= thresholds.critical) {
+    const { system } = await ports.resolveModel(agent, wishes);
+    lease.overhead = estimateOverhead(system, ports.tools.list(agent).map(modelTool));
   }
-  const overhead = holding.overhead ?? 0;
+  const overhead = lease.overhead ?? 0;
   return { limits, thresholds, tokens: tokensIn(size, overhead), overhead };
 }
 
 /** Before the next thought: nothing is done while the context is below the critical limit. */
-export async function keepWithin(ports: RunPorts, holding: Holding, run: LiveRun): Promise<Room> {
-  const measured = await measureContext(ports, holding, run.body.wishes);
+export async function ensureContextFits(ports: RunPorts, lease: AgentLease, run: LiveRun): Promise<Room> {
+  const measured = await measureContext(ports, lease, run.body.wishes);
   const { limits, thresholds, tokens } = measured;
   // What is written down before a compaction is written down before it.
   const isFlush = run.body.memoryFlush === true;
   if (!limits.enabled || tokens < (isFlush ? thresholds.emergency : thresholds.critical)) return FITS;
   const reason = tokens >= thresholds.emergency ? "emergency" : "critical";
-  const ladder = new Ladder(ports, holding, run, reason);
+  const steps = new CompactionSteps(ports, lease, run, reason);
   const isEnough = (now: number): boolean => now < thresholds.critical;
   for (const kind of ["summary", "truncate", "images", "prune"] as const) {
-    const now = await measureContext(ports, holding, run.body.wishes);
+    const now = await measureContext(ports, lease, run.body.wishes);
     if (isEnough(now.tokens) || run.signal.aborted) return FITS;
     // What is left out without a summary is left out only where it must be.
     if (kind === "prune" && now.tokens < thresholds.emergency) return FITS;
-    await ladder.take(kind, now, Math.floor(thresholds.critical * PRUNE_SHARE));
+    await steps.take(kind, now, Math.floor(thresholds.critical * PRUNE_SHARE));
   }
-  const { tokens: left } = await measureContext(ports, holding, run.body.wishes);
-  return left < thresholds.emergency ? FITS : ladder.full();
+  const { tokens: left } = await measureContext(ports, lease, run.body.wishes);
+  return left < thresholds.emergency ? FITS : steps.full();
 }
 
 /**
  * After the provider refused the context as too large: summarised and tried once more; refused again, everything else is
  * done at once and it is tried one last time.
  */
-export async function recoverFromOverflow(ports: RunPorts, holding: Holding, run: LiveRun): Promise<Room> {
-  const measured = await measureContext(ports, holding, run.body.wishes);
-  const ladder = new Ladder(ports, holding, run, "overflow");
-  if (!measured.limits.enabled) return ladder.full();
+export async function recoverFromOverflow(ports: RunPorts, lease: AgentLease, run: LiveRun): Promise<Room> {
+  const measured = await measureContext(ports, lease, run.body.wishes);
+  const steps = new CompactionSteps(ports, lease, run, "overflow");
+  if (!measured.limits.enabled) return steps.full();
   const target = Math.floor(measured.tokens * AFTER_OVERFLOW_SHARE);
-  if (await ladder.take("summary", measured, target)) return FITS;
+  if (await steps.take("summary", measured, target)) return FITS;
   let progress = false;
   for (const kind of ["truncate", "images", "prune"] as const) {
     if (run.signal.aborted) return FITS;
-    const now = await measureContext(ports, holding, run.body.wishes);
+    const now = await measureContext(ports, lease, run.body.wishes);
     if (progress && now.tokens <= target) return FITS;
-    progress = (await ladder.take(kind, now, target)) || progress;
+    progress = (await steps.take(kind, now, target)) || progress;
   }
-  return progress ? FITS : ladder.full();
+  return progress ? FITS : steps.full();
 }
 
-class Ladder {
+class CompactionSteps {
   readonly #ports: RunPorts;
-  readonly #holding: Holding;
+  readonly #lease: AgentLease;
   readonly #run: LiveRun;
   readonly #reason: CompactionReason;
   #failure: { why: SummaryFailure; reason: string } | undefined;
 
-  constructor(ports: RunPorts, holding: Holding, run: LiveRun, reason: CompactionReason) {
+  constructor(ports: RunPorts, lease: AgentLease, run: LiveRun, reason: CompactionReason) {
     this.#ports = ports;
-    this.#holding = holding;
+    this.#lease = lease;
     this.#run = run;
     this.#reason = reason;
   }
@@ -129,7 +133,7 @@ class Ladder {
     this.#ports.events.emit(about, { type: "compaction_start", reason: this.#reason });
     let text = "nothing to make smaller";
     try {
-      const found = await this.#candidate(kind, measured, target);
+      const found = await this.#proposal(kind, measured, target);
       // Ended meanwhile: what was prepared is not appended, the run ends first.
       if (run.signal.aborted) return false;
       const body: RunBody = { ...run.body, room: [...room, kind] };
@@ -139,7 +143,7 @@ class Ladder {
         this.#ports.log.info("a compaction was not made", { run: run.id, kind, why: text });
         return false;
       }
-      await appendCompaction(this.#ports, this.#holding, found, { run, body });
+      await appendCompaction(this.#ports, this.#lease, found, { run, body });
       text = describeCompaction(found.entry);
       this.#ports.log.info("the context was compacted", { agent: run.agentId, run: run.id, what: text });
       return true;
@@ -150,11 +154,11 @@ class Ladder {
     }
   }
 
-  async #candidate(kind: CompactionKind, measured: Measured, target: number): Promise<Candidate | undefined> {
+  async #proposal(kind: CompactionKind, measured: Measured, target: number): Promise<CompactionProposal | undefined> {
     const { tokens, overhead } = measured;
-    const standing: Standing = {
-      agentId: this.#holding.agentId,
-      path: await this.#holding.path(),
+    const input: CompactionInput = {
+      agentId: this.#lease.agentId,
+      path: await this.#lease.path(),
       tokens,
       overhead,
       at: this.#ports.clock.now(),
@@ -163,17 +167,17 @@ class Ladder {
     };
     switch (kind) {
       case "summary":
-        return this.#summary(standing, measured);
+        return this.#summary(input, measured);
       case "truncate":
       case "images":
-        return measureCandidate(standing, kind);
+        return measureProposal(input, kind);
       case "prune":
-        return pruneCandidate(standing, Math.max(1, target - overhead));
+        return pruneProposal(input, Math.max(1, target - overhead));
     }
   }
 
-  async #summary(standing: Standing, measured: Measured): Promise<Candidate | undefined> {
-    const outcome = await summaryFor(this.#ports, this.#holding, this.#run, standing, measured);
+  async #summary(input: CompactionInput, measured: Measured): Promise<CompactionProposal | undefined> {
+    const outcome = await summaryFor(this.#ports, this.#lease, this.#run, input, measured);
     if ("made" in outcome) return outcome.made;
     if ("why" in outcome) this.#failure = outcome;
     return undefined;
@@ -190,42 +194,42 @@ class Ladder {
 }
 
 export type Attempt =
-  | { readonly made: Candidate }
+  | { readonly made: CompactionProposal }
   | { readonly refused: string }
   | { readonly why: SummaryFailure; readonly reason: string };
 
 /** A summary of all but the end, as a candidate; or why there is none. */
 export async function summaryFor(
   ports: RunPorts,
-  holding: Holding,
+  lease: AgentLease,
   run: LiveRun,
-  standing: Standing,
+  input: CompactionInput,
   { limits, thresholds }: Measured,
   instructions?: string,
 ): Promise<Attempt> {
-  const planned = planCompaction(standing.agentId, standing.path, keepOf(standing, thresholds.keepRecent));
+  const planned = planCompaction(input.agentId, input.path, keepOf(input, thresholds.keepRecent));
   if ("refused" in planned) return planned;
-  const { system: _system, report: _report, ...choice } = await ports.voice(holding.record, run.body.wishes);
-  const { timeoutMs } = limitsOf(ports, holding, run);
+  const { system: _system, report: _report, ...choice } = await ports.resolveModel(lease.record, run.body.wishes);
+  const { timeoutMs } = limitsOf(ports, lease, run);
   // A summary may take half of a run's time at most: there must be some left for what the run is for.
   const patienceMs = Math.floor(timeoutMs / 2);
   const late = new AbortController();
   const cancel = ports.clock.after(patienceMs, () => late.abort());
   const outcome = await summarise(ports, {
-    agentId: standing.agentId,
+    agentId: input.agentId,
     choice,
-    sessionId: holding.sessionId,
+    sessionId: lease.sessionId,
     plan: planned.plan,
     contextWindow: limits.contextWindow,
     instructions,
     signal: AbortSignal.any([run.signal, late.signal]),
     gate: {
-      before: (request) => askPermission(ports, holding, run, request),
-      after: (permit, result) => settleCall(holding, permit, result),
+      before: (request) => askPermission(ports, lease, run, request),
+      after: (permit, result) => settleCall(lease, permit, result),
     },
     patienceMs,
   }).finally(cancel);
   if (late.signal.aborted) return { why: "transient", reason: "the summary took too long" };
   if (!outcome.ok) return { why: outcome.why, reason: outcome.reason };
-  return { made: summaryCandidate(standing, planned.plan, outcome.said, instructions) };
+  return { made: summaryProposal(input, planned.plan, outcome.said, instructions) };
 }

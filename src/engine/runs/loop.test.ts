@@ -2,36 +2,36 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { RunResult } from "../../core/run/run.ts";
-import { channel, failure, gate, inTurn, lastText, Nest, type Reply, stall } from "../agents/engine.test-kit.ts";
+import { channel, failure, gate, inTurn, lastText, type Reply, stall, TestEngine } from "../agents/engine.test-kit.ts";
 import type { RunEvent } from "../runtime/run-events.ts";
 import { NOT_STARTED, UNKNOWN_OUTCOME } from "./call-tool.ts";
 import { OVERFLOW_TEXT, TOOL_LIMIT_TEXT } from "./loop.ts";
 
-const ask = (nest: Nest, text = "go") =>
-  nest.system.postAndAwait({ ...nest.person(), body: { kind: "user", text } }, { timeoutMs: 3600_000 });
+const ask = (engine: TestEngine, text = "go") =>
+  engine.system.postAndAwait({ ...engine.person(), body: { kind: "user", text } }, { timeoutMs: 3600_000 });
 
-async function resultOf(nest: Nest, text = "go", ms = 0): Promise<RunResult> {
-  const answer = ask(nest, text);
-  await nest.advance(ms);
+async function resultOf(engine: TestEngine, text = "go", ms = 0): Promise<RunResult> {
+  const answer = ask(engine, text);
+  await engine.advance(ms);
   const { result } = await answer;
   if (!result) throw new TypeError("no run");
   return result;
 }
 
-const liveRun = async (nest: Nest): Promise<RunId> => (await nest.runs()).at(-1)?.id as RunId;
+const liveRun = async (engine: TestEngine): Promise<RunId> => (await engine.runs()).at(-1)?.id as RunId;
 
 describe("the result of a run", () => {
   it("has every field", async () => {
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: async ({ n }) => (n === 1 ? { call: [{ name: "work" }] } : "the answer"),
       tools: { work: {} },
     });
-    await nest.say("go");
-    const result = await resultOf(nest, "again");
-    const agentId = await nest.agentId();
-    const [run] = await nest.runs();
+    await engine.say("go");
+    const result = await resultOf(engine, "again");
+    const agentId = await engine.agentId();
+    const [run] = await engine.runs();
     expect(result).toEqual({
-      runId: (await nest.runs()).at(-1)?.id,
+      runId: (await engine.runs()).at(-1)?.id,
       agentId,
       outcome: "ok",
       payloads: [{ text: "the answer" }],
@@ -51,25 +51,27 @@ describe("the result of a run", () => {
       messagingToolSentTexts: [],
       messagingToolSentTargets: [],
     });
-    expect((await nest.store.agent(agentId))?.state.stats).toMatchObject({ scripted: { "scripted-1": { total: 45 } } });
+    expect((await engine.store.agent(agentId))?.state.stats).toMatchObject({
+      scripted: { "scripted-1": { total: 45 } },
+    });
   });
 
   it("says to which message it replies", async () => {
-    const nest = await Nest.open();
+    const engine = await TestEngine.open();
     const source = { connector: "test", channelId: "ann", messageId: "m77" };
-    const answer = nest.system.postAndAwait({ ...nest.person(), body: { kind: "user", text: "go" }, source });
-    await nest.settle();
+    const answer = engine.system.postAndAwait({ ...engine.person(), body: { kind: "user", text: "go" }, source });
+    await engine.settle();
     expect((await answer).result?.payloads).toEqual([{ text: "answer to go", replyToId: "m77" }]);
-    expect(nest.channel().calls[0]?.payload.replyToId).toBe("m77");
+    expect(engine.channel().calls[0]?.payload.replyToId).toBe("m77");
   });
 
   it("counts its time from the take to the rest, over tools and waits", async () => {
     const hold = gate<Reply>();
-    const nest = await Nest.open({ script: (call) => stall(call, hold.promise) });
-    const answer = ask(nest);
-    await nest.advance(1_500);
+    const engine = await TestEngine.open({ script: (call) => stall(call, hold.promise) });
+    const answer = ask(engine);
+    await engine.advance(1_500);
     hold.open("late");
-    await nest.settle();
+    await engine.settle();
     expect((await answer).result?.meta.durationMs).toBe(1_500);
   });
 });
@@ -77,7 +79,7 @@ describe("the result of a run", () => {
 describe("tool calls", () => {
   it("know the agent they work for as it is at the time of the call", async () => {
     const seen: unknown[] = [];
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: async ({ n }) => (n === 1 ? { call: [{ name: "look" }] } : "done"),
       tools: {
         look: {
@@ -88,8 +90,8 @@ describe("tool calls", () => {
         },
       },
     });
-    await nest.say("go");
-    await nest.settle();
+    await engine.say("go");
+    await engine.settle();
     expect(seen).toEqual([
       [true, true, "user", { scripted: { "scripted-1": expect.objectContaining({ total: 15 }) } }],
     ]);
@@ -97,20 +99,20 @@ describe("tool calls", () => {
 
   it("run side by side where the tools allow it, and their results stand in the order of the calls", async () => {
     const holds = { a: gate<string>(), b: gate<string>() };
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "a" }, { name: "b" }] }, "done"),
       tools: {
         a: { parallel: true, execute: () => holds.a.promise },
         b: { parallel: true, execute: () => holds.b.promise },
       },
     });
-    await nest.tell("go");
-    expect(nest.executions.map(({ name }) => name)).toEqual(["a", "b"]);
+    await engine.tell("go");
+    expect(engine.executions.map(({ name }) => name)).toEqual(["a", "b"]);
     holds.b.open("second");
-    await nest.settle();
+    await engine.settle();
     holds.a.open("first");
-    await nest.settle();
-    expect((await nest.transcript()).slice(1)).toEqual([
+    await engine.settle();
+    expect((await engine.transcript()).slice(1)).toEqual([
       "assistant: a() b()",
       "tool: first",
       "tool: second",
@@ -127,35 +129,35 @@ describe("tool calls", () => {
       now -= 1;
       return "ok";
     };
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "a" }, { name: "b" }, { name: "a" }] }, "done"),
       tools: { a: { parallel: true, execute: slow }, b: { parallel: false, execute: slow } },
     });
-    await nest.tell("go");
+    await engine.tell("go");
     expect(most).toBe(1);
-    expect(nest.commits.filter(({ site }) => site === "result")).toHaveLength(3);
+    expect(engine.commits.filter(({ site }) => site === "result")).toHaveLength(3);
   });
 
   it("are intended in a commit before they are executed", async () => {
     const seen: string[] = [];
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "work" }] }, "done"),
       tools: {
         work: {
           execute: async (_input, { runId, callId }) => {
-            const run = await nest.store.run(runId);
+            const run = await engine.store.run(runId);
             seen.push(run?.body.calls.find((call) => call.callId === callId)?.state ?? "nowhere");
             return "ok";
           },
         },
       },
     });
-    await nest.tell("go");
+    await engine.tell("go");
     expect(seen).toEqual(["intended"]);
   });
 
   it("that are bad are results the model sees, and it goes on", async () => {
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "nobody" }, { name: "strict", with: { n: "x" } }, { name: "thrower" }] }, "done"),
       tools: {
         strict: { input: z.object({ n: z.number() }), parallel: true },
@@ -167,22 +169,22 @@ describe("tool calls", () => {
         },
       },
     });
-    await nest.tell("go");
-    const results = (await nest.transcript()).slice(2, 5);
+    await engine.tell("go");
+    const results = (await engine.transcript()).slice(2, 5);
     expect(results[0]).toBe("tool: Unknown tool: nobody");
     expect(results[1]).toMatch(/^tool: Invalid arguments for strict/);
     expect(results[2]).toBe("tool: it broke");
-    expect((await nest.entries()).filter(({ role }) => role === "tool").map(({ isError }) => isError)).toEqual([
+    expect((await engine.entries()).filter(({ role }) => role === "tool").map(({ isError }) => isError)).toEqual([
       true,
       true,
       true,
     ]);
-    expect(nest.shown()).toEqual(["done"]);
+    expect(engine.shown()).toEqual(["done"]);
   });
 
   it("with the same id are each executed and each get a result", async () => {
     let times = 0;
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: inTurn(
         {
           call: [
@@ -194,8 +196,8 @@ describe("tool calls", () => {
       ),
       tools: { work: { execute: () => `result ${++times}` } },
     });
-    await nest.tell("go");
-    expect((await nest.transcript()).slice(1)).toEqual([
+    await engine.tell("go");
+    expect((await engine.transcript()).slice(1)).toEqual([
       "assistant: work() work()",
       "tool: result 1",
       "tool: result 2",
@@ -204,7 +206,7 @@ describe("tool calls", () => {
   });
 
   it("that were cut off at the length limit are never executed, and the model is told", async () => {
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: ({ n }) =>
         n === 1
           ? {
@@ -214,33 +216,33 @@ describe("tool calls", () => {
           : "done",
       tools: { work: {} },
     });
-    await nest.tell("go");
-    expect(nest.executions).toEqual([]);
-    expect((await nest.transcript())[2]).toMatch(/^tool: Not executed: the answer was cut off/);
-    expect(nest.shown()).toEqual(["done"]);
+    await engine.tell("go");
+    expect(engine.executions).toEqual([]);
+    expect((await engine.transcript())[2]).toMatch(/^tool: Not executed: the answer was cut off/);
+    expect(engine.shown()).toEqual(["done"]);
   });
 
   it("whose output has a form nobody can read become an error, and history stays readable", async () => {
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "odd" }] }, "done"),
       tools: { odd: { execute: () => ({ content: [{ type: "resource", uri: "x" }] }) as never } },
     });
-    await nest.tell("go");
-    await nest.restart();
-    await nest.tell("again");
-    expect(nest.logged("warn")).toEqual([]);
-    expect(JSON.parse(nest.sentBytes.at(-1) ?? "[]")[0].content[0].text).toBe("go");
+    await engine.tell("go");
+    await engine.restart();
+    await engine.tell("again");
+    expect(engine.logged("warn")).toEqual([]);
+    expect(JSON.parse(engine.sentBytes.at(-1) ?? "[]")[0].content[0].text).toBe("go");
   });
 
   it("end at the iteration limit, and the person is told so", async () => {
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: () => ({ call: [{ name: "work" }] }),
       tools: { work: {} },
       system: { runs: { maxIterations: 4 } },
     });
-    const result = await resultOf(nest);
-    expect(nest.requests).toHaveLength(4);
-    expect(nest.shown()).toEqual([TOOL_LIMIT_TEXT]);
+    const result = await resultOf(engine);
+    expect(engine.requests).toHaveLength(4);
+    expect(engine.shown()).toEqual([TOOL_LIMIT_TEXT]);
     expect(TOOL_LIMIT_TEXT).toBe("Tool execution limit reached.");
     expect(result).toMatchObject({ outcome: "error", meta: { error: { kind: "tool_limit" } } });
   });
@@ -250,30 +252,30 @@ describe("what tools change", () => {
   const fact = (key: string) => ({ op: "fact.put", key, value: "yes" }) as const;
 
   it("is committed together with their result (M12)", async () => {
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "note" }] }, "done"),
       tools: { note: { execute: () => ({ content: [{ type: "text", text: "noted" }], ops: [fact("seen")] }) } },
     });
-    await nest.tell("go");
-    expect(await nest.store.fact("seen")).toBe("yes");
-    const [result] = nest.commits.filter(({ site }) => site === "result");
+    await engine.tell("go");
+    expect(await engine.store.fact("seen")).toBe("yes");
+    const [result] = engine.commits.filter(({ site }) => site === "result");
     expect(result?.ops.map(({ op }) => op)).toEqual(["fact.put", "run.step", "entries.append"]);
   });
 
   it("is not there where the process died before that commit, and is made once where it is repeated", async () => {
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: ({ request }) => (request.messages.at(-1)?.role === "tool" ? "done" : { call: [{ name: "note" }] }),
       tools: { note: { execute: () => ({ content: [{ type: "text", text: "noted" }], ops: [fact("seen")] }) } },
     });
-    nest.fate = (change) => (change.site === "result" ? "die-before" : "go");
-    await nest.tell("go");
-    expect(await nest.store.fact("seen")).toBeUndefined();
-    await nest.restart();
-    expect(await nest.store.fact("seen")).toBe("yes");
+    engine.onCommit = (change) => (change.site === "result" ? "die-before" : "go");
+    await engine.tell("go");
+    expect(await engine.store.fact("seen")).toBeUndefined();
+    await engine.restart();
+    expect(await engine.store.fact("seen")).toBe("yes");
   });
 
   it("and is refused is an error the model sees; nothing of it is kept", async () => {
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "post" }] }, ({ request }) => `it said ${lastText(request, "tool")}`),
       tools: {
         post: {
@@ -291,25 +293,25 @@ describe("what tools change", () => {
         },
       },
     });
-    await nest.tell("go");
-    expect(await nest.store.fact("half")).toBeUndefined();
-    expect(nest.shown()).toEqual([expect.stringContaining("There is no agent")]);
-    expect(await nest.states()).toEqual(["answered"]);
+    await engine.tell("go");
+    expect(await engine.store.fact("half")).toBeUndefined();
+    expect(engine.shown()).toEqual([expect.stringContaining("There is no agent")]);
+    expect(await engine.states()).toEqual(["answered"]);
   });
 
   it("and is of a form the store does not know ends the run visibly instead of trying for ever", async () => {
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "odd" }] }, "done"),
       tools: { odd: { execute: () => ({ content: [], ops: [{ op: "nonsense" } as never] }) } },
     });
-    await nest.tell("go");
-    await nest.advance(10 * 60_000);
-    expect(await nest.states()).toEqual([expect.stringMatching(/failed|answered/)]);
-    expect(nest.shown()).toHaveLength(1);
+    await engine.tell("go");
+    await engine.advance(10 * 60_000);
+    expect(await engine.states()).toEqual([expect.stringMatching(/failed|answered/)]);
+    expect(engine.shown()).toHaveLength(1);
   });
 
   it("as a message to another agent wakes that agent at once", async () => {
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: ({ request }) => {
         const text = lastText(request);
         if (!text.includes("pass it on") || request.messages.at(-1)?.role === "tool") return `heard ${text}`;
@@ -322,10 +324,10 @@ describe("what tools change", () => {
             ops: [
               {
                 op: "message.post",
-                to: { agentId: await nest.agentId("bob") },
+                to: { agentId: await engine.agentId("bob") },
                 message: {
                   body: { kind: "system", text: "psst" },
-                  delivery: nest.person("bob").delivery,
+                  delivery: engine.person("bob").delivery,
                   acceptedAt: 1,
                 },
               },
@@ -334,9 +336,9 @@ describe("what tools change", () => {
         },
       },
     });
-    await nest.tell("hello", { name: "bob" });
-    await nest.tell("pass it on", { name: "ann" });
-    expect(nest.shown()).toContain("heard <system_message>psst</system_message>");
+    await engine.tell("hello", { name: "bob" });
+    await engine.tell("pass it on", { name: "ann" });
+    expect(engine.shown()).toContain("heard <system_message>psst</system_message>");
   });
 });
 
@@ -350,25 +352,25 @@ describe("what tools send", () => {
 
   it("is owed in the tool's own step, before the run has ended", async () => {
     const hold = gate<Reply>();
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "send" }] }, (call) => stall(call, hold.promise)),
       tools: { send: sender(["news"]) },
     });
-    await nest.tell("go");
-    expect(nest.shown()).toEqual(["news"]);
+    await engine.tell("go");
+    expect(engine.shown()).toEqual(["news"]);
     hold.open("and the answer");
-    await nest.settle();
-    expect(nest.shown()).toEqual(["news", "and the answer"]);
+    await engine.settle();
+    expect(engine.shown()).toEqual(["news", "and the answer"]);
   });
 
   it("is not repeated by the final reply to the same target", async () => {
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "send" }] }, " news \n"),
       tools: { send: sender(["news"]) },
     });
-    const result = await resultOf(nest);
-    expect(nest.shown()).toEqual(["news"]);
-    expect((await nest.deliveries()).map(({ state, reason }) => [state, reason])).toEqual([
+    const result = await resultOf(engine);
+    expect(engine.shown()).toEqual(["news"]);
+    expect((await engine.deliveries()).map(({ state, reason }) => [state, reason])).toEqual([
       ["sent", undefined],
       ["suppressed", "already sent by a tool"],
     ]);
@@ -380,12 +382,12 @@ describe("what tools send", () => {
   });
 
   it("to somebody else does not take the reply from the person who asked", async () => {
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "bob" }, { name: "ann" }] }, "news"),
       tools: { bob: sender(["news"], "bob"), ann: sender(["something else"], "ann") },
     });
-    await nest.tell("go");
-    expect(nest.channel().calls.map(({ target, payload }) => `${target.to}: ${payload.text}`)).toEqual([
+    await engine.tell("go");
+    expect(engine.channel().calls.map(({ target, payload }) => `${target.to}: ${payload.text}`)).toEqual([
       "bob: news",
       "ann: something else",
       "ann: news",
@@ -393,30 +395,30 @@ describe("what tools send", () => {
   });
 
   it("never hides an error of the run, whatever its words", async () => {
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: () => ({ call: [{ name: "send" }] }),
       tools: { send: sender([TOOL_LIMIT_TEXT]) },
       system: { runs: { maxIterations: 1 } },
     });
-    await nest.tell("go");
-    expect(nest.shown()).toEqual([TOOL_LIMIT_TEXT, TOOL_LIMIT_TEXT]);
+    await engine.tell("go");
+    expect(engine.shown()).toEqual([TOOL_LIMIT_TEXT, TOOL_LIMIT_TEXT]);
   });
 
   it("is recognised where it had to be split", async () => {
     const one = channel("test");
     one.maxTextLength = 10;
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       channels: [one],
       script: inTurn({ call: [{ name: "send" }] }, "many words that do not fit"),
       tools: { send: sender(["many words that do not fit"]) },
     });
-    const result = await resultOf(nest);
-    expect(nest.shown()).toEqual(["many words", "that do", "not fit"]);
+    const result = await resultOf(engine);
+    expect(engine.shown()).toEqual(["many words", "that do", "not fit"]);
     expect(result.messagingToolSentTexts).toEqual(["many words that do not fit"]);
   });
 
   it("without words is told of too", async () => {
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "send" }] }, "here"),
       tools: {
         send: {
@@ -427,7 +429,7 @@ describe("what tools send", () => {
         },
       },
     });
-    const result = await resultOf(nest);
+    const result = await resultOf(engine);
     expect(result).toMatchObject({
       didSendViaMessagingTool: true,
       messagingToolSentTexts: [],
@@ -436,15 +438,15 @@ describe("what tools send", () => {
   });
 
   it("is sent once where the process died after its step", async () => {
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: ({ request }) => (request.messages.at(-1)?.role === "tool" ? "done" : { call: [{ name: "send" }] }),
       tools: { send: sender(["news"]) },
     });
-    nest.fate = (change) => (change.site === "result" ? "die-after" : "go");
-    await nest.tell("go");
-    await nest.restart();
-    expect(nest.shown()).toEqual(["news", "done"]);
-    expect(nest.executions).toHaveLength(1);
+    engine.onCommit = (change) => (change.site === "result" ? "die-after" : "go");
+    await engine.tell("go");
+    await engine.restart();
+    expect(engine.shown()).toEqual(["news", "done"]);
+    expect(engine.executions).toHaveLength(1);
   });
 });
 
@@ -455,19 +457,19 @@ describe("the final reply", () => {
     ["  \n ", "empty answer"],
   ] as const) {
     it(`${JSON.stringify(text)} is suppressed with its reason, and the message is answered`, async () => {
-      const nest = await Nest.open({ script: () => text });
-      await nest.tell("go");
-      expect(nest.channel().calls).toEqual([]);
-      expect(await nest.deliveries()).toMatchObject([{ state: "suppressed", reason }]);
-      expect(await nest.states()).toEqual(["answered"]);
+      const engine = await TestEngine.open({ script: () => text });
+      await engine.tell("go");
+      expect(engine.channel().calls).toEqual([]);
+      expect(await engine.deliveries()).toMatchObject([{ state: "suppressed", reason }]);
+      expect(await engine.states()).toEqual(["answered"]);
     });
   }
 
   it("that is too long is sent in parts, each its own delivery, only the first a reply", async () => {
     const one = channel("test");
     one.maxTextLength = 12;
-    const nest = await Nest.open({ channels: [one], script: () => "one two three four five" });
-    await nest.tell("go");
+    const engine = await TestEngine.open({ channels: [one], script: () => "one two three four five" });
+    await engine.tell("go");
     expect(one.calls.map(({ id, payload }) => [id.split(".")[1], payload.text, payload.replyToId])).toEqual([
       ["0", "one two", "m1"],
       ["1", "three four", undefined],
@@ -476,20 +478,20 @@ describe("the final reply", () => {
   });
 
   it("goes where the message it answers came from, whole", async () => {
-    const nest = await Nest.open({ channels: [channel("test"), channel("other")] });
-    await nest.tell("one");
+    const engine = await TestEngine.open({ channels: [channel("test"), channel("other")] });
+    await engine.tell("one");
     const delivery = { channel: "other", accountId: "work", to: "x", threadId: "t" };
-    await nest.tell("two", { delivery });
-    expect(nest.channel("other").calls.map(({ target }) => target)).toEqual([delivery]);
-    await nest.tell("three", { delivery: { channel: "other", to: "y" } });
-    expect(nest.channel("other").calls.at(-1)?.target).toEqual({ channel: "other", to: "y" });
+    await engine.tell("two", { delivery });
+    expect(engine.channel("other").calls.map(({ target }) => target)).toEqual([delivery]);
+    await engine.tell("three", { delivery: { channel: "other", to: "y" } });
+    expect(engine.channel("other").calls.at(-1)?.target).toEqual({ channel: "other", to: "y" });
   });
 
   it("to nobody is none, and the message is answered all the same", async () => {
-    const nest = await Nest.open();
-    await nest.tell("go", { delivery: undefined });
-    expect(await nest.deliveries()).toEqual([]);
-    expect(await nest.states()).toEqual(["answered"]);
+    const engine = await TestEngine.open();
+    await engine.tell("go", { delivery: undefined });
+    expect(await engine.deliveries()).toEqual([]);
+    expect(await engine.states()).toEqual(["answered"]);
   });
 });
 
@@ -500,17 +502,17 @@ describe("errors of the model", () => {
     ["overflow", "context_overflow", OVERFLOW_TEXT],
   ] as const) {
     it(`of the class ${errorClass} end the run at once, and the person is told`, async () => {
-      const nest = await Nest.open({ script: () => failure(errorClass) });
-      const result = await resultOf(nest);
-      expect(nest.requests).toHaveLength(1);
+      const engine = await TestEngine.open({ script: () => failure(errorClass) });
+      const result = await resultOf(engine);
+      expect(engine.requests).toHaveLength(1);
       expect(result).toMatchObject({ outcome: "error", meta: { error: { kind } }, payloads: [{ isError: true }] });
-      expect(nest.shown()[0]).toContain(text);
-      expect(await nest.states()).toEqual(["failed"]);
+      expect(engine.shown()[0]).toContain(text);
+      expect(await engine.states()).toEqual(["failed"]);
     });
   }
 
   it("keep what had been said, marked, and leave no call open", async () => {
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: inTurn(
         {
           ...failure("request"),
@@ -523,30 +525,30 @@ describe("errors of the model", () => {
       ),
       tools: { work: {} },
     });
-    await nest.tell("go");
-    expect((await nest.entries()).at(-1)).toMatchObject({ role: "assistant", stopReason: "error" });
-    expect(await nest.transcript()).toEqual(["user: go", "assistant: half a"]);
-    await nest.tell("again");
-    expect(nest.shown().at(-1)).toBe("fine");
+    await engine.tell("go");
+    expect((await engine.entries()).at(-1)).toMatchObject({ role: "assistant", stopReason: "error" });
+    expect(await engine.transcript()).toEqual(["user: go", "assistant: half a"]);
+    await engine.tell("again");
+    expect(engine.shown().at(-1)).toBe("fine");
   });
 
   it("that the port throws against its contract are errors like others", async () => {
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: () => {
         throw new TypeError("undefined is not a function");
       },
     });
-    const result = await resultOf(nest, "go", 60_000);
+    const result = await resultOf(engine, "go", 60_000);
     expect(result.outcome).toBe("error");
-    expect(nest.requests).toHaveLength(3);
+    expect(engine.requests).toHaveLength(3);
   });
 });
 
 describe("an abort", () => {
   it("marked right after the take ends the run without a reply", async () => {
-    const nest = await Nest.open();
-    const { commit } = nest.store;
-    (nest.store as { commit: typeof commit }).commit = async (change) => {
+    const engine = await TestEngine.open();
+    const { commit } = engine.store;
+    (engine.store as { commit: typeof commit }).commit = async (change) => {
       const result = await commit(change);
       const opened = change.ops.find((op) => op.op === "run.open");
       if (opened) {
@@ -555,28 +557,28 @@ describe("an abort", () => {
       }
       return result;
     };
-    await nest.tell("go");
-    expect(await nest.runs()).toMatchObject([{ outcome: "aborted" }]);
-    expect(nest.shown()).toEqual([]);
+    await engine.tell("go");
+    expect(await engine.runs()).toMatchObject([{ outcome: "aborted" }]);
+    expect(engine.shown()).toEqual([]);
   });
 
   it("while the model streams keeps what it had said, marks it, and answers nobody", async () => {
-    const nest = await Nest.open({ script: (call) => stall(call, new Promise(() => {}), "so far") });
-    const answer = ask(nest);
-    await nest.settle();
-    expect(await nest.system.abort(await liveRun(nest))).toBe(true);
-    await nest.settle();
+    const engine = await TestEngine.open({ script: (call) => stall(call, new Promise(() => {}), "so far") });
+    const answer = ask(engine);
+    await engine.settle();
+    expect(await engine.system.abort(await liveRun(engine))).toBe(true);
+    await engine.settle();
     const { result } = await answer;
     expect(result).toMatchObject({ outcome: "aborted", payloads: [], meta: { aborted: true, stopReason: "aborted" } });
-    expect(await nest.states()).toEqual(["aborted"]);
-    expect(await nest.deliveries()).toEqual([]);
-    expect((await nest.entries()).at(-1)).toMatchObject({ stopReason: "aborted", content: [{ text: "so far" }] });
-    expect((await nest.store.agent(await nest.agentId()))?.state.abortedLastRun).toBe(true);
+    expect(await engine.states()).toEqual(["aborted"]);
+    expect(await engine.deliveries()).toEqual([]);
+    expect((await engine.entries()).at(-1)).toMatchObject({ stopReason: "aborted", content: [{ text: "so far" }] });
+    expect((await engine.store.agent(await engine.agentId()))?.state.abortedLastRun).toBe(true);
   });
 
   it("while a tool works tells the tool, waits for it a little, and records what it may have done", async () => {
     let told = false;
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: () => ({ call: [{ name: "stubborn" }, { name: "later" }] }),
       tools: {
         stubborn: {
@@ -590,90 +592,90 @@ describe("an abort", () => {
         later: {},
       },
     });
-    const answer = ask(nest);
-    await nest.settle();
-    await nest.system.abort(await liveRun(nest));
-    await nest.settle();
+    const answer = ask(engine);
+    await engine.settle();
+    await engine.system.abort(await liveRun(engine));
+    await engine.settle();
     expect(told).toBe(true);
-    expect(await nest.states()).toEqual(["taken"]);
-    await nest.advance(5_000);
-    expect(await nest.transcript()).toEqual([
+    expect(await engine.states()).toEqual(["taken"]);
+    await engine.advance(5_000);
+    expect(await engine.transcript()).toEqual([
       "user: go",
       "assistant: stubborn() later()",
       `tool: ${UNKNOWN_OUTCOME}`,
       `tool: ${NOT_STARTED}`,
     ]);
     expect((await answer).result?.meta.pendingToolCalls.map(({ name }) => name)).toEqual(["stubborn", "later"]);
-    expect(nest.executions).toHaveLength(1);
+    expect(engine.executions).toHaveLength(1);
   });
 
   it("that is marked before the rest wins over it: no reply is delivered", async () => {
     const hold = gate<Reply>();
-    const nest = await Nest.open({ script: () => hold.promise });
-    await nest.tell("go");
-    const runId = await liveRun(nest);
+    const engine = await TestEngine.open({ script: () => hold.promise });
+    await engine.tell("go");
+    const runId = await liveRun(engine);
     // The mark is set in the store alone, as another node would do it.
     const ops = [{ op: "run.abort", runId, mark: { reason: "person", at: 1 } }] as const;
-    await nest.store.commit({ id: "elsewhere" as never, site: "abort", at: 1, ops });
+    await engine.store.commit({ id: "elsewhere" as never, site: "abort", at: 1, ops });
     hold.open("too late");
-    await nest.settle();
-    expect(await nest.runs()).toMatchObject([{ outcome: "aborted" }]);
-    expect(nest.shown()).toEqual([]);
-    expect(await nest.states()).toEqual(["aborted"]);
+    await engine.settle();
+    expect(await engine.runs()).toMatchObject([{ outcome: "aborted" }]);
+    expect(engine.shown()).toEqual([]);
+    expect(await engine.states()).toEqual(["aborted"]);
   });
 
   it("after the rest has no effect and says so; so does one of a run nobody knows", async () => {
-    const nest = await Nest.open();
-    await nest.tell("go");
-    expect(await nest.system.abort(await liveRun(nest))).toBe(false);
-    expect(await nest.system.abort("nobody" as RunId)).toBe(false);
-    expect(nest.shown()).toEqual(["answer to go"]);
+    const engine = await TestEngine.open();
+    await engine.tell("go");
+    expect(await engine.system.abort(await liveRun(engine))).toBe(false);
+    expect(await engine.system.abort("nobody" as RunId)).toBe(false);
+    expect(engine.shown()).toEqual(["answer to go"]);
   });
 
   it("lets the messages that waited go on", async () => {
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: (call) => (lastText(call.request) === "one" ? stall(call, new Promise(() => {})) : "fine"),
     });
-    await nest.tell("one");
-    await nest.tell("two");
-    await nest.system.abort(await liveRun(nest));
-    await nest.settle();
-    expect(await nest.states()).toEqual(["aborted", "answered"]);
+    await engine.tell("one");
+    await engine.tell("two");
+    await engine.system.abort(await liveRun(engine));
+    await engine.settle();
+    expect(await engine.states()).toEqual(["aborted", "answered"]);
   });
 
   it("of a model that does not listen still ends the run", async () => {
-    const nest = await Nest.open({ script: () => new Promise<never>(() => {}) });
-    await nest.tell("go");
-    await nest.system.abort(await liveRun(nest));
-    await nest.advance(60_000);
-    expect(await nest.states()).toEqual(["aborted"]);
+    const engine = await TestEngine.open({ script: () => new Promise<never>(() => {}) });
+    await engine.tell("go");
+    await engine.system.abort(await liveRun(engine));
+    await engine.advance(60_000);
+    expect(await engine.states()).toEqual(["aborted"]);
   });
 });
 
 describe("the run's time limit", () => {
   it("ends a run that thinks too long, and the person is told", async () => {
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: (call) => stall(call, new Promise(() => {}), "let me see"),
       system: { runs: { timeoutMs: 10_000 } },
     });
-    const answer = ask(nest);
-    await nest.advance(10_000);
+    const answer = ask(engine);
+    await engine.advance(10_000);
     expect((await answer).result).toMatchObject({ outcome: "timeout", meta: { error: { kind: "timeout" } } });
-    expect(nest.shown()).toEqual(["The run took longer than 10 seconds and was ended."]);
-    expect(await nest.states()).toEqual(["failed"]);
-    expect(await nest.transcript()).toEqual(["user: go", "assistant: let me see"]);
+    expect(engine.shown()).toEqual(["The run took longer than 10 seconds and was ended."]);
+    expect(await engine.states()).toEqual(["failed"]);
+    expect(await engine.transcript()).toEqual(["user: go", "assistant: let me see"]);
   });
 
   it("ends a run whose tool hangs", async () => {
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: () => ({ call: [{ name: "hang" }] }),
       tools: { hang: { execute: () => new Promise(() => {}) } },
       system: { runs: { timeoutMs: 10_000 } },
     });
-    await nest.tell("go");
-    await nest.advance(20_000);
-    expect(await nest.runs()).toMatchObject([{ outcome: "timeout" }]);
-    expect((await nest.transcript()).at(-1)).toBe(`tool: ${UNKNOWN_OUTCOME}`);
+    await engine.tell("go");
+    await engine.advance(20_000);
+    expect(await engine.runs()).toMatchObject([{ outcome: "timeout" }]);
+    expect((await engine.transcript()).at(-1)).toBe(`tool: ${UNKNOWN_OUTCOME}`);
   });
 });
 
@@ -681,7 +683,7 @@ describe("a drain", () => {
   it("lets a tool under way finish without telling it to stop, records it, and goes on after the restart", async () => {
     const hold = gate<string>();
     let told = false;
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: ({ request }) => (request.messages.at(-1)?.role === "tool" ? "done" : { call: [{ name: "slow" }] }),
       tools: {
         slow: {
@@ -695,59 +697,59 @@ describe("a drain", () => {
         },
       },
     });
-    await nest.tell("go");
-    const drained = nest.system.drain();
-    await nest.settle();
+    await engine.tell("go");
+    const drained = engine.system.drain();
+    await engine.settle();
     expect(told).toBe(false);
     hold.open("finished");
-    await nest.settle();
+    await engine.settle();
     await drained;
-    expect(await nest.runs()).toMatchObject([{ state: "open" }]);
-    await nest.restart();
-    expect(nest.executions).toHaveLength(1);
-    expect(await nest.transcript()).toEqual(["user: go", "assistant: slow()", "tool: finished", "assistant: done"]);
-    expect(nest.shown()).toEqual(["done"]);
+    expect(await engine.runs()).toMatchObject([{ state: "open" }]);
+    await engine.restart();
+    expect(engine.executions).toHaveLength(1);
+    expect(await engine.transcript()).toEqual(["user: go", "assistant: slow()", "tool: finished", "assistant: done"]);
+    expect(engine.shown()).toEqual(["done"]);
   });
 
   it("sets calls aside that had not started, and starts them once after the restart", async () => {
     const hold = gate<string>();
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: ({ request }) =>
         request.messages.at(-1)?.role === "tool" ? "done" : { call: [{ name: "one" }, { name: "two" }] },
       tools: { one: { replay: "never", execute: () => hold.promise }, two: { replay: "never" } },
     });
-    await nest.tell("go");
-    const drained = nest.system.drain();
-    await nest.settle();
+    await engine.tell("go");
+    const drained = engine.system.drain();
+    await engine.settle();
     hold.open("one done");
-    await nest.settle();
+    await engine.settle();
     await drained;
-    expect(nest.executions.map(({ name }) => name)).toEqual(["one"]);
-    await nest.restart();
-    expect(nest.executions.map(({ name }) => name)).toEqual(["one", "two"]);
-    expect((await nest.transcript()).slice(2, 4)).toEqual(["tool: one done", "tool: two done"]);
+    expect(engine.executions.map(({ name }) => name)).toEqual(["one"]);
+    await engine.restart();
+    expect(engine.executions.map(({ name }) => name)).toEqual(["one", "two"]);
+    expect((await engine.transcript()).slice(2, 4)).toEqual(["tool: one done", "tool: two done"]);
   });
 
   it("ends as the abort says where both come", async () => {
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: () => ({ call: [{ name: "hang" }] }),
       tools: { hang: { execute: () => new Promise(() => {}) } },
     });
-    await nest.tell("go");
-    const runId = await liveRun(nest);
-    const drained = nest.system.drain();
-    await nest.settle();
-    await nest.system.abort(runId);
-    await nest.advance(10_000);
+    await engine.tell("go");
+    const runId = await liveRun(engine);
+    const drained = engine.system.drain();
+    await engine.settle();
+    await engine.system.abort(runId);
+    await engine.advance(10_000);
     await drained;
-    expect(await nest.runs()).toMatchObject([{ outcome: "aborted" }]);
+    expect(await engine.runs()).toMatchObject([{ outcome: "aborted" }]);
   });
 });
 
 describe("what listeners are told", () => {
   it("is every phase of a run, numbered without gaps", async () => {
     const events: RunEvent[] = [];
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: async (call) => {
         call.onEvent({ type: "thinking", delta: "hm" });
         call.onEvent({ type: "text", delta: "w" });
@@ -762,8 +764,8 @@ describe("what listeners are told", () => {
         },
       },
     });
-    nest.system.events.listen((event) => events.push(event));
-    await nest.tell("go");
+    engine.system.events.listen((event) => events.push(event));
+    await engine.tell("go");
     expect(events.map(({ type }) => type)).toEqual([
       "start",
       "delta",
@@ -782,34 +784,34 @@ describe("what listeners are told", () => {
   });
 
   it("begins anew with `restart` after a crash, which voids what was streamed", async () => {
-    const nest = await Nest.open({ script: (call) => stall(call, new Promise(() => {}), "half") });
-    await nest.tell("go");
-    nest.script = () => "whole";
+    const engine = await TestEngine.open({ script: (call) => stall(call, new Promise(() => {}), "half") });
+    await engine.tell("go");
+    engine.script = () => "whole";
     const events: RunEvent[] = [];
-    nest.crash();
-    await nest.retire();
-    nest.make();
-    nest.system.events.listen((event) => events.push(event));
-    await nest.system.load();
-    await nest.system.start();
-    await nest.settle();
+    engine.crash();
+    await engine.retire();
+    engine.make();
+    engine.system.events.listen((event) => events.push(event));
+    await engine.system.load();
+    await engine.system.start();
+    await engine.settle();
     expect(events.map(({ type }) => type)).toEqual(["restart", "end"]);
     expect(events[0]).toMatchObject({ attempt: 2, seq: 1 });
   });
 
   it("harms nobody, whether a listener throws or is slow", async () => {
-    const nest = await Nest.open();
+    const engine = await TestEngine.open();
     const seen: string[] = [];
-    nest.system.events.listen(() => {
+    engine.system.events.listen(() => {
       throw new TypeError("bad listener");
     });
-    nest.system.events.listen(() => new Promise(() => {}) as never);
-    const stop = nest.system.events.listen(({ type }) => seen.push(type));
-    await nest.tell("one");
-    expect(nest.shown()).toEqual(["answer to one"]);
+    engine.system.events.listen(() => new Promise(() => {}) as never);
+    const stop = engine.system.events.listen(({ type }) => seen.push(type));
+    await engine.tell("one");
+    expect(engine.shown()).toEqual(["answer to one"]);
     expect(seen).toEqual(["start", "end"]);
     stop();
-    await nest.tell("two");
+    await engine.tell("two");
     expect(seen).toHaveLength(2);
   });
 });

@@ -10,7 +10,7 @@ import type { CallRecord, RunBody, RunErrorKind } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
 import { alternateRoles, isRoleOrderError } from "../context/alternate-roles.ts";
 import { assistantEntry, chain, toolEntry } from "../context/entries.ts";
-import { type Holding, LostHolding } from "../runtime/agent-lease.ts";
+import { type AgentLease, CommitRefused } from "../runtime/agent-lease.ts";
 import { limitsOf } from "../runtime/limits.ts";
 import type { LiveRun, RunExit } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
@@ -20,7 +20,7 @@ import type { ReachedBudget } from "./budget-gate.ts";
 import { textOutput } from "./call-tool.ts";
 import { COMPACTION_FAILED_TEXT, compactAsAsked } from "./compact-on-request.ts";
 import { type Ending, finish } from "./finish.ts";
-import { keepWithin, type Room, recoverFromOverflow } from "./fit-context.ts";
+import { ensureContextFits, type Room, recoverFromOverflow } from "./fit-context.ts";
 import { stateAfterCall } from "./state-after-call.ts";
 import { think } from "./think.ts";
 
@@ -40,13 +40,13 @@ export type BetweenSteps = (run: LiveRun) => Promise<void>;
  */
 export async function runLoop(
   ports: RunPorts,
-  holding: Holding,
+  lease: AgentLease,
   run: LiveRun,
   between: BetweenSteps = async () => {},
 ): Promise<RunExit> {
-  const timer = ports.clock.after(limitsOf(ports, holding, run).timeoutMs, () => run.end("timeout"));
+  const timer = ports.clock.after(limitsOf(ports, lease, run).timeoutMs, () => run.end("timeout"));
   try {
-    return await heedingMarks(ports, holding, run, () => steps(ports, holding, run, between));
+    return await withAbortHandling(ports, lease, run, () => steps(ports, lease, run, between));
   } finally {
     timer();
   }
@@ -55,41 +55,41 @@ export async function runLoop(
 /** Ends a run that cannot be begun again; the person is told, unless a mark wanted it to end anyway. */
 export const failRun = (
   ports: RunPorts,
-  holding: Holding,
+  lease: AgentLease,
   run: LiveRun,
   error: { kind: RunErrorKind; message: string },
-): Promise<RunExit> => heedingMarks(ports, holding, run, () => failed(ports, holding, run, error));
+): Promise<RunExit> => withAbortHandling(ports, lease, run, () => failed(ports, lease, run, error));
 
 /** A mark that came between two steps: the run ends as the mark says (M9). */
-async function heedingMarks(
+async function withAbortHandling(
   ports: RunPorts,
-  holding: Holding,
+  lease: AgentLease,
   run: LiveRun,
   work: () => Promise<RunExit>,
 ): Promise<RunExit> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof LostHolding) || (error.refused !== "aborted" && error.refused !== "stopped")) throw error;
+    if (!(error instanceof CommitRefused) || (error.refused !== "aborted" && error.refused !== "stopped")) throw error;
     run.end(error.refused === "stopped" ? "stop" : "person");
-    return await endAsAsked(ports, holding, run);
+    return await endAsAsked(ports, lease, run);
   }
 }
 
-async function steps(ports: RunPorts, holding: Holding, run: LiveRun, between: BetweenSteps): Promise<RunExit> {
+async function steps(ports: RunPorts, lease: AgentLease, run: LiveRun, between: BetweenSteps): Promise<RunExit> {
   for (;;) {
     // Between steps: whoever wants the run to end is heard here.
-    if (run.signal.aborted) return endAsAsked(ports, holding, run);
+    if (run.signal.aborted) return endAsAsked(ports, lease, run);
 
     // A run that was opened to compact does nothing else.
     if (run.body.compact) {
-      const ending = await compactAsAsked(ports, holding, run);
-      return ending ? ended(ports, holding, run, ending) : endAsAsked(ports, holding, run);
+      const ending = await compactAsAsked(ports, lease, run);
+      return ending ? ended(ports, lease, run, ending) : endAsAsked(ports, lease, run);
     }
 
     // Act: the calls of the last thought, also those a crash interrupted.
     if (openCalls(run.body).length > 0) {
-      if (!(await act(ports, holding, run))) return endAsAsked(ports, holding, run);
+      if (!(await act(ports, lease, run))) return endAsAsked(ports, lease, run);
       continue;
     }
 
@@ -98,45 +98,45 @@ async function steps(ports: RunPorts, holding: Holding, run: LiveRun, between: B
     if (run.signal.aborted) continue;
 
     // Think.
-    if (run.body.iterations >= limitsOf(ports, holding, run).maxIterations) {
-      return failed(ports, holding, run, { kind: "tool_limit", message: TOOL_LIMIT_TEXT });
+    if (run.body.iterations >= limitsOf(ports, lease, run).maxIterations) {
+      return failed(ports, lease, run, { kind: "tool_limit", message: TOOL_LIMIT_TEXT });
     }
-    const room = await keepWithin(ports, holding, run);
+    const room = await ensureContextFits(ports, lease, run);
     if (run.signal.aborted) continue;
-    if (!room.fits) return failed(ports, holding, run, tooLarge(room));
-    let result = await think(ports, holding, run);
+    if (!room.fits) return failed(ports, lease, run, tooLarge(room));
+    let result = await think(ports, lease, run);
     // A context refused for the order of its roles is sent once more in the strictest form.
-    if (result.error && isRoleOrderError(result.error)) result = await think(ports, holding, run, alternateRoles);
-    if (run.signal.aborted) return endAsAsked(ports, holding, run, result);
-    if (result.reached) return overBudget(ports, holding, run, result.reached);
+    if (result.error && isRoleOrderError(result.error)) result = await think(ports, lease, run, alternateRoles);
+    if (run.signal.aborted) return endAsAsked(ports, lease, run, result);
+    if (result.reached) return overBudget(ports, lease, run, result.reached);
     // A context refused as too large is made smaller and sent once more.
     if (result.error?.class === "overflow") {
-      const made = await recoverFromOverflow(ports, holding, run);
+      const made = await recoverFromOverflow(ports, lease, run);
       if (made.fits) continue;
-      return failed(ports, holding, run, tooLarge(made), result);
+      return failed(ports, lease, run, tooLarge(made), result);
     }
-    if (result.error) return failed(ports, holding, run, explain(result.error), result);
+    if (result.error) return failed(ports, lease, run, explain(result.error), result);
     const calls = result.content.filter((block) => block.type === "toolCall");
     if (calls.length > 0) {
-      await commitThought(ports, holding, run, result, calls);
+      await commitThought(ports, lease, run, result, calls);
       continue;
     }
 
     // Rest.
-    return rest(ports, holding, run, result);
+    return rest(ports, lease, run, result);
   }
 }
 
 /** The assistant's entry with the calls it asks for; the first that may start are intended in the same commit. */
 async function commitThought(
   ports: RunPorts,
-  holding: Holding,
+  lease: AgentLease,
   run: LiveRun,
   result: ModelResult,
   blocks: readonly ToolCallBlock[],
 ): Promise<void> {
   const at = ports.clock.now();
-  const agent = holding.record;
+  const agent = lease.record;
   const cutOff = result.stopReason === "length";
   const calls = blocks.map(
     (block): CallRecord => ({
@@ -157,29 +157,29 @@ async function commitThought(
     iterations: run.body.iterations + 1,
     usage: addUsage(run.body.usage, result.usage),
   };
-  await holding.commit({
+  await lease.commit({
     site: "think",
     ops: [{ op: "run.step", runId: run.id, body }],
-    append: chain(ports.ids, holding, entries),
-    state: stateAfterCall(holding.state, run, result),
+    append: chain(ports.ids, lease, entries),
+    state: stateAfterCall(lease.state, run, result),
     run: run.guard(),
   });
   run.stepped(body);
   ports.events.emit(aboutOf(run), { type: "step" });
 }
 
-async function rest(ports: RunPorts, holding: Holding, run: LiveRun, result: ModelResult): Promise<RunExit> {
+async function rest(ports: RunPorts, lease: AgentLease, run: LiveRun, result: ModelResult): Promise<RunExit> {
   run.body = {
     ...run.body,
     iterations: run.body.iterations + 1,
     usage: addUsage(run.body.usage, result.usage),
   };
   const text = result.content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");
-  return ended(ports, holding, run, {
+  return ended(ports, lease, run, {
     site: "rest",
     outcome: "ok",
     entries: [assistantEntry(result, ports.clock.now(), run.id)],
-    state: stateAfterCall(holding.state, run, result),
+    state: stateAfterCall(lease.state, run, result),
     payload: { text },
     reasoning: result.content.flatMap((block) => (block.type === "thinking" ? [block.thinking] : [])).join("\n"),
     stopReason: result.stopReason,
@@ -188,8 +188,8 @@ async function rest(ports: RunPorts, holding: Holding, run: LiveRun, result: Mod
 }
 
 /** Ends a run that was asked to end. What the model had said is kept and marked; a drain only sets the run aside. */
-async function endAsAsked(ports: RunPorts, holding: Holding, run: LiveRun, partial?: ModelResult): Promise<RunExit> {
-  if (run.endReason === "lost") throw new LostHolding("fenced", `The agent ${run.agentId} is no longer held here.`);
+async function endAsAsked(ports: RunPorts, lease: AgentLease, run: LiveRun, partial?: ModelResult): Promise<RunExit> {
+  if (run.endReason === "lost") throw new CommitRefused("fenced", `The agent ${run.agentId} is no longer held here.`);
   if (run.endReason === "drain") {
     // Nothing is under way between steps: what was intended has not started.
     const calls = run.body.calls.map(
@@ -197,7 +197,7 @@ async function endAsAsked(ports: RunPorts, holding: Holding, run: LiveRun, parti
     );
     const body: RunBody = { ...run.body, calls, paused: true };
     const step = { op: "run.step", runId: run.id, body, attempt: run.attempt } as const;
-    await holding.commit({ site: "pause", ops: [step], run: run.guard() });
+    await lease.commit({ site: "pause", ops: [step], run: run.guard() });
     return { kind: "paused" };
   }
   // Calls the model had begun to ask for never start.
@@ -207,10 +207,10 @@ async function endAsAsked(ports: RunPorts, holding: Holding, run: LiveRun, parti
     ? [assistantEntry({ ...partial, content, stopReason: "aborted" }, ports.clock.now(), run.id)]
     : [];
   if (run.endReason === "timeout") {
-    const seconds = Math.round(limitsOf(ports, holding, run).timeoutMs / 1000);
+    const seconds = Math.round(limitsOf(ports, lease, run).timeoutMs / 1000);
     const message = `The run took longer than ${seconds} seconds and was ended.`;
     const payload = { text: message, isError: true };
-    return ended(ports, holding, run, {
+    return ended(ports, lease, run, {
       site: "end.timeout",
       outcome: "timeout",
       entries,
@@ -218,25 +218,25 @@ async function endAsAsked(ports: RunPorts, holding: Holding, run: LiveRun, parti
       error: { kind: "timeout", message },
     });
   }
-  return ended(ports, holding, run, { site: "end.aborted", outcome: "aborted", entries, stopReason: "aborted" });
+  return ended(ports, lease, run, { site: "end.aborted", outcome: "aborted", entries, stopReason: "aborted" });
 }
 
 /** Ends a run whose next call a budget does not allow. Its people are told once, until the budget is lifted (L8). */
 async function overBudget(
   ports: RunPorts,
-  holding: Holding,
+  lease: AgentLease,
   run: LiveRun,
   { key, text, told }: ReachedBudget,
 ): Promise<RunExit> {
   // A run that answers nobody tells nobody; whoever writes next is told then.
   const also: readonly Op[] = !told && run.body.delivery ? [{ op: "budget.told", key }] : [];
-  return failed(ports, holding, run, { kind: "budget", message: text }, undefined, { quiet: told, also });
+  return failed(ports, lease, run, { kind: "budget", message: text }, undefined, { quiet: told, also });
 }
 
 /** Ends a run that cannot go on; the person is told. */
 async function failed(
   ports: RunPorts,
-  holding: Holding,
+  lease: AgentLease,
   run: LiveRun,
   error: { kind: RunErrorKind; message: string },
   result?: ModelResult,
@@ -245,7 +245,7 @@ async function failed(
   const content = result?.content.filter((block) => block.type !== "toolCall") ?? [];
   const said = result && content.length > 0;
   const entries = said ? [assistantEntry({ ...result, content, stopReason: "error" }, ports.clock.now(), run.id)] : [];
-  return ended(ports, holding, run, {
+  return ended(ports, lease, run, {
     site: "end.failed",
     outcome: "error",
     entries,
@@ -256,8 +256,8 @@ async function failed(
   });
 }
 
-async function ended(ports: RunPorts, holding: Holding, run: LiveRun, ending: Ending): Promise<RunExit> {
-  const result = await finish(ports, holding, run, ending);
+async function ended(ports: RunPorts, lease: AgentLease, run: LiveRun, ending: Ending): Promise<RunExit> {
+  const result = await finish(ports, lease, run, ending);
   if (ending.error) ports.events.emit(aboutOf(run), { type: "error", message: ending.error.message });
   ports.events.emit(aboutOf(run), { type: "end", result });
   return { kind: "ended", result };

@@ -16,7 +16,7 @@ import {
 } from "../../core/ports/model.ts";
 import type { Tool } from "../../core/ports/tool.ts";
 import { estimateOverhead } from "../context/compaction/estimate-tokens.ts";
-import type { Holding } from "../runtime/agent-lease.ts";
+import type { AgentLease } from "../runtime/agent-lease.ts";
 import { limitsOf } from "../runtime/limits.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
@@ -33,29 +33,29 @@ export interface Thought extends ModelResult {
 
 export async function think(
   ports: RunPorts,
-  holding: Holding,
+  lease: AgentLease,
   run: LiveRun,
   shape: (messages: readonly ModelMessage[]) => readonly ModelMessage[] = (messages) => messages,
 ): Promise<Thought> {
-  const agent = holding.record;
-  const { report, ...voice } = await ports.voice(agent, run.body.wishes);
+  const agent = lease.record;
+  const { report, ...resolveModel } = await ports.resolveModel(agent, run.body.wishes);
   run.promptReport = report;
   const request: ModelRequest = {
-    ...voice,
+    ...resolveModel,
     // A copy: what was sent stays what was sent while the context goes on.
-    messages: [...shape(await holding.context())],
+    messages: [...shape(await lease.context())],
     tools: ports.tools.list(agent).map(modelTool),
-    sessionId: holding.sessionId,
+    sessionId: lease.sessionId,
   };
-  holding.overhead = estimateOverhead(request.system, request.tools);
+  lease.overhead = estimateOverhead(request.system, request.tools);
   for (let tries = 1; ; tries++) {
     // Where nothing is limited not even a tick is spent on it.
-    const permission = ports.budgets ? await askPermission(ports, holding, run, request) : FREE;
+    const permission = ports.budgets ? await askPermission(ports, lease, run, request) : FREE;
     if (permission.kind === "reached") return { ...nothing(request, "aborted", ""), reached: permission.reached };
     if (permission.kind === "ended") return nothing(request, "aborted", "aborted");
     const { permit } = permission;
     const result = await call(ports, run, { ...request, tries, ...(permit ? { maxTokens: permit.maxTokens } : {}) });
-    if (permit) settleCall(holding, permit, result);
+    if (permit) settleCall(lease, permit, result);
     // Of a call that gave nothing to keep, what it used is kept; the others are counted with what they gave.
     if (result.error || result.alsoUsed) {
       const lost = [...(result.alsoUsed ?? []), ...(result.error && result.usage ? [result.usage] : [])];
@@ -63,10 +63,10 @@ export async function think(
     }
     const wait = waitBefore(result, tries);
     // A wait the run would not survive helps nobody: the person is told at once.
-    if (wait === undefined || wait > limitsOf(ports, holding, run).timeoutMs) return result;
+    if (wait === undefined || wait > limitsOf(ports, lease, run).timeoutMs) return result;
     ports.log.info("the model will be called again", { run: run.id, class: result.error?.class, tries, wait });
     // What was reserved is not held back from others while this one waits.
-    if (holding.owesCommit) await holding.commit({ site: "settle", ops: [], run: run.guard() });
+    if (lease.owesCommit) await lease.commit({ site: "settle", ops: [], run: run.guard() });
     if ((await sleep(ports.clock, wait, run.signal)) === "aborted") {
       return { ...result, stopReason: "aborted", error: { class: "aborted", message: "aborted" } };
     }

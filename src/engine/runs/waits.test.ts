@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AbortedError, SetAsideError, TimeoutError } from "../../core/errors.ts";
+import { AbortedError, SuspendedError, TimeoutError } from "../../core/errors.ts";
 import { virtualClock } from "../agents/engine.test-kit.ts";
 import { Waits } from "./waits.ts";
 
@@ -44,9 +44,9 @@ describe("a wait", () => {
   it("is set aside where it is a run's and the program stops; one from outside goes on", async () => {
     const waits = new Waits<string>(virtualClock());
     const [ofRun, outside] = [waits.wait("k", { timeoutMs: 100, ofRun: true }), waits.wait("k", { timeoutMs: 100 })];
-    waits.setAside();
-    await expect(ofRun).rejects.toBeInstanceOf(SetAsideError);
-    await expect(waits.wait("k", { timeoutMs: 100, ofRun: true })).rejects.toBeInstanceOf(SetAsideError);
+    waits.suspend();
+    await expect(ofRun).rejects.toBeInstanceOf(SuspendedError);
+    await expect(waits.wait("k", { timeoutMs: 100, ofRun: true })).rejects.toBeInstanceOf(SuspendedError);
     waits.settle("k", "done");
     expect(await outside).toBe("done");
   });

@@ -3,7 +3,7 @@
  * its run is ended, or set aside when the program stops. Which agent waits for which is kept by the store (M11).
  */
 
-import { AbortedError, type RookeryError, SetAsideError, TimeoutError } from "../../core/errors.ts";
+import { AbortedError, type RookeryError, SuspendedError, TimeoutError } from "../../core/errors.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 
 export interface WaitOptions {
@@ -62,7 +62,7 @@ export class Waits<Result> {
       waiters.add(waiter);
       signal?.addEventListener("abort", aborted, { once: true });
       if (signal?.aborted) aborted();
-      else if (ofRun && this.#stopping) waiter.fail(setAside());
+      else if (ofRun && this.#stopping) waiter.fail(suspend());
     });
   }
 
@@ -71,10 +71,10 @@ export class Waits<Result> {
   }
 
   /** The program stops: the waits of runs end now, and none begins any more. */
-  setAside(): void {
+  suspend(): void {
     this.#stopping = true;
     for (const waiters of [...this.#waiters.values()]) {
-      for (const waiter of [...waiters]) if (waiter.ofRun) waiter.fail(setAside());
+      for (const waiter of [...waiters]) if (waiter.ofRun) waiter.fail(suspend());
     }
   }
 
@@ -95,5 +95,5 @@ export class Waits<Result> {
   }
 }
 
-const setAside = (): SetAsideError =>
-  new SetAsideError("The program is stopping.", { hint: "The wait goes on after its restart." });
+const suspend = (): SuspendedError =>
+  new SuspendedError("The program is stopping.", { hint: "The wait goes on after its restart." });

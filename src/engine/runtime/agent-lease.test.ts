@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Block } from "../../core/history/entry.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { ModelMessage } from "../../core/ports/model.ts";
-import { Nest, type Reply } from "../agents/engine.test-kit.ts";
+import { type Reply, TestEngine } from "../agents/engine.test-kit.ts";
 import { buildHistoryContext } from "../context/context.ts";
 
 /** Blocks as a provider might give them: fields in any order, fields nobody knows, arguments of any form. */
@@ -47,7 +47,7 @@ describe("what the model is sent", () => {
         let next: Reply[] = [];
         const rebuilt: string[] = [];
         let abort = false;
-        const nest = await Nest.open({
+        const engine = await TestEngine.open({
           tools: {
             work: { execute: (input) => `worked on ${JSON.stringify(input)}` },
             fail: {
@@ -57,14 +57,14 @@ describe("what the model is sent", () => {
             },
           },
         });
-        nest.script = async ({ signal }) => {
-          const record = await nest.store.agent(await nest.agentId());
+        engine.script = async ({ signal }) => {
+          const record = await engine.store.agent(await engine.agentId());
           if (!record) throw new TypeError("no agent");
-          const { messages } = await buildHistoryContext(nest.store, record.id, record.leaf);
+          const { messages } = await buildHistoryContext(engine.store, record.id, record.leaf);
           rebuilt.push(JSON.stringify(messages));
           if (abort) {
             abort = false;
-            void nest.system.abort(record.runId as RunId);
+            void engine.system.abort(record.runId as RunId);
             await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
           }
           return next.shift() ?? "done";
@@ -78,48 +78,48 @@ describe("what the model is sent", () => {
               );
               next = calls.length > 0 ? [{ content: [...one.blocks, ...calls], stopReason: "tool_calls" }] : [];
               next.push({ content: one.blocks });
-              await nest.tell(one.text);
+              await engine.tell(one.text);
               break;
             }
             case "silent":
-              await nest.send({ kind: "system", text: `silent ${++n}`, silent: true });
+              await engine.send({ kind: "system", text: `silent ${++n}`, silent: true });
               break;
             case "reset":
-              await nest.send({ kind: "reset", by: "person", ...(n++ % 2 ? { text: "anew" } : {}) });
+              await engine.send({ kind: "reset", by: "person", ...(n++ % 2 ? { text: "anew" } : {}) });
               break;
             case "abort":
               abort = true;
-              await nest.tell("to be aborted");
+              await engine.tell("to be aborted");
               break;
             case "restart":
-              await nest.restart();
+              await engine.restart();
               break;
           }
-          await nest.settle();
+          await engine.settle();
         }
-        expect(nest.sentBytes).toEqual(rebuilt);
+        expect(engine.sentBytes).toEqual(rebuilt);
       }),
       { numRuns: 40 },
     );
   }, 30_000);
 
   it("is the same before and after a restart", async () => {
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: ({ request, n }) =>
         request.messages.at(-1)?.role === "tool" ? `done ${n}` : { say: "let me see", call: [{ name: "work" }] },
       tools: { work: {} },
     });
-    await nest.tell("one");
-    await nest.send({ kind: "system", text: "psst", silent: true });
-    await nest.tell("two");
+    await engine.tell("one");
+    await engine.send({ kind: "system", text: "psst", silent: true });
+    await engine.tell("two");
     const context = async () => {
-      const record = await nest.store.agent(await nest.agentId());
-      return record && JSON.stringify((await buildHistoryContext(nest.store, record.id, record.leaf)).messages);
+      const record = await engine.store.agent(await engine.agentId());
+      return record && JSON.stringify((await buildHistoryContext(engine.store, record.id, record.leaf)).messages);
     };
     const before = JSON.parse((await context()) ?? "[]") as ModelMessage[];
-    await nest.restart();
-    await nest.tell("three");
-    const sent = JSON.parse(nest.sentBytes.at(-2) ?? "[]") as ModelMessage[];
+    await engine.restart();
+    await engine.tell("three");
+    const sent = JSON.parse(engine.sentBytes.at(-2) ?? "[]") as ModelMessage[];
     expect(JSON.stringify(sent.slice(0, before.length))).toBe(JSON.stringify(before));
   });
 });

@@ -16,10 +16,10 @@ import { buildHistoryContext, modelMessage, readPath } from "../context/context.
 import type { Appending } from "../context/entries.ts";
 import { repairPairs } from "../context/repair-pairs.ts";
 
-export type HoldingPorts = Pick<Ports, "store" | "ids" | "clock" | "log">;
+export type LeasePorts = Pick<Ports, "store" | "ids" | "clock" | "log">;
 
 /** The store would not take a change: what is in memory is no longer true. */
-export class LostHolding extends Error {
+export class CommitRefused extends Error {
   readonly refused: Refusal | "unknown";
   constructor(refused: Refusal | "unknown", detail: string) {
     super(detail);
@@ -44,8 +44,8 @@ export interface Committing {
   readonly begins?: SessionId;
 }
 
-export class Holding {
-  readonly #ports: HoldingPorts;
+export class AgentLease {
+  readonly #ports: LeasePorts;
   #read: AgentRecord;
   readonly node: number;
   readonly epoch: number;
@@ -62,7 +62,7 @@ export class Holding {
   /** What is sent beside the messages, estimated; undefined until somebody has looked. */
   overhead: number | undefined;
 
-  constructor(ports: HoldingPorts, record: AgentRecord, claim: { node: number; epoch: number }) {
+  constructor(ports: LeasePorts, record: AgentRecord, claim: { node: number; epoch: number }) {
     this.#ports = ports;
     this.#read = record;
     this.node = claim.node;
@@ -84,8 +84,8 @@ export class Holding {
   }
 
   /** The same agent claimed again with nobody in between: what is in memory still holds. */
-  renewed(claim: { node: number; epoch: number }): Holding {
-    const renewed = new Holding(this.#ports, this.record, claim);
+  renewed(claim: { node: number; epoch: number }): AgentLease {
+    const renewed = new AgentLease(this.#ports, this.record, claim);
     renewed.#context = this.#context;
     renewed.#size = this.#size;
     renewed.overhead = this.overhead;
@@ -101,7 +101,7 @@ export class Holding {
       }
       // Every history has its first lines: without any, others finished the agent meanwhile and removed it.
       if (messages.length === 0 && (await this.#ports.store.linesBack(this.agentId, { limit: 1 })).length === 0) {
-        throw new LostHolding("fenced", `The history of agent ${this.agentId} is gone.`);
+        throw new CommitRefused("fenced", `The history of agent ${this.agentId} is gone.`);
       }
       this.#context = [...messages];
       this.#size = size;
@@ -155,10 +155,10 @@ export class Holding {
     } catch (error) {
       // Nobody knows whether it was applied: the id is read back. What cannot be learned is read anew from the store (M2).
       const outcome = await store.outcome(change.id).catch(() => undefined);
-      if (!outcome) throw isOfTheStore(error) ? new LostHolding("unknown", error.message) : error;
+      if (!outcome) throw isOfTheStore(error) ? new CommitRefused("unknown", error.message) : error;
       result = outcome;
     }
-    if (!result.ok) throw new LostHolding(result.refused, result.detail);
+    if (!result.ok) throw new CommitRefused(result.refused, result.detail);
     if (also > 0) this.#also = this.#also.slice(also);
     if (begins) {
       this.sessionId = begins;

@@ -1,11 +1,11 @@
 /** How long and how many turns a run may take: what its message wants, else its agent's profile, else the node. */
-import type { Holding } from "./agent-lease.ts";
+import type { AgentLease } from "./agent-lease.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { RunPorts, RunSettings } from "./run-ports.ts";
 
 export function limitsOf(
   { settings, limits }: Pick<RunPorts, "settings" | "limits">,
-  { record }: Pick<Holding, "record">,
+  { record }: Pick<AgentLease, "record">,
   { body }: Pick<LiveRun, "body">,
 ): Pick<RunSettings, "timeoutMs" | "maxIterations"> {
   const own = limits?.(record);

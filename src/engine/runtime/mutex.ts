@@ -1,5 +1,5 @@
 /** A door that lets one through at a time, in order. */
-export class OneAtATime {
+export class Mutex {
   #last: Promise<void> = Promise.resolve();
 
   /** Resolves when it is this caller's turn, with the way out. Leaving twice does nothing. */

@@ -6,7 +6,7 @@ import type { SystemPromptReport } from "../../core/agent/system-prompt-report.t
 import type { NewDelivery, Payload } from "../../core/delivery/delivery.ts";
 import type { ContextLimits } from "../../core/history/compaction-settings.ts";
 import type { Message } from "../../core/message/message.ts";
-import type { RunWishes } from "../../core/message/run-overrides.ts";
+import type { RunOverrides } from "../../core/message/run-overrides.ts";
 import type { ModelChoice } from "../../core/ports/model.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { RunResult } from "../../core/run/run.ts";
@@ -52,7 +52,7 @@ export interface Reply {
 }
 
 /** How an agent speaks: which model, and what it is told about itself. */
-export interface Voice extends ModelChoice {
+export interface ResolvedModel extends ModelChoice {
   readonly system: string;
   /** What `system` is made of; kept in the agent's state for whoever wonders what fills the context. */
   readonly report?: SystemPromptReport;
@@ -62,15 +62,20 @@ export interface RunPorts extends Ports {
   readonly settings: RunSettings;
   readonly events: RunEvents;
   /** `wishes`: what the run's message wanted for this run only. */
-  voice(agent: AgentRecord, wishes?: RunWishes): Voice | Promise<Voice>;
+  resolveModel(agent: AgentRecord, wishes?: RunOverrides): ResolvedModel | Promise<ResolvedModel>;
   /** What holds for this agent's runs instead of the node's settings. */
   limits?(agent: AgentRecord): RunLimits | undefined;
   /** What may be spent. Absent: nothing is limited, nothing is reserved. */
   readonly budgets?: Budgets;
   /** What else is committed with a run's end: a child's report, the end of a trigger's slot. Asked anew where what it named has gone away meanwhile. */
-  alsoAtEnd?(agent: AgentRecord, run: LiveRun, result: RunResult, owed: readonly NewDelivery[]): Promise<readonly Op[]>;
+  opsOnRunEnd?(
+    agent: AgentRecord,
+    run: LiveRun,
+    result: RunResult,
+    owed: readonly NewDelivery[],
+  ): Promise<readonly Op[]>;
   /** The same for messages that end without a run, and why they do. */
-  alsoAtSettle?(agent: AgentRecord, messages: readonly Message[], reason: string): Promise<readonly Op[]>;
+  opsOnSettle?(agent: AgentRecord, messages: readonly Message[], reason: string): Promise<readonly Op[]>;
   /** What stops the children of an agent whose person said stop, and how many of them there are. */
   stopChildren?(agent: AgentRecord): Promise<{ readonly ops: readonly Op[]; readonly stopped: number }>;
   /** What a person is told who asked for an agent's children, and what they wanted changed. */
@@ -80,7 +85,7 @@ export interface RunPorts extends Ports {
   /** The state of the fresh session a run begins in; undefined where it goes on in the agent's session. */
   sessionFor?(agent: AgentRecord, messages: readonly Message[]): Promise<AgentState | undefined>;
   /** How large this agent's context may be, with the model that would answer now. Absent: the defaults. */
-  contextLimits?(agent: AgentRecord, wishes?: RunWishes): ContextLimits | Promise<ContextLimits>;
+  contextLimits?(agent: AgentRecord, wishes?: RunOverrides): ContextLimits | Promise<ContextLimits>;
   /** Whether agents may send, beside what each was told itself. */
   readonly sendPolicy?: SendPolicy;
   /** Told of deliveries that have just been committed. */

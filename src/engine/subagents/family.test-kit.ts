@@ -3,7 +3,7 @@ import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Message } from "../../core/message/message.ts";
-import { lastText, type ModelCall, Nest, type NestOptions, type Reply } from "../agents/engine.test-kit.ts";
+import { lastText, type ModelCall, type Reply, TestEngine, type TestEngineOptions } from "../agents/engine.test-kit.ts";
 
 export interface Family {
   /** What a requester says when it is told a report; default: that it was told. */
@@ -34,26 +34,26 @@ export function family({ onReport, child, spawn, tool = "sessions_spawn" }: Fami
   };
 }
 
-export const openFamily = (about: Family = {}, options: NestOptions = {}): Promise<Nest> =>
-  Nest.open({ ...options, children: true, script: family(about) });
+export const openFamily = (about: Family = {}, options: TestEngineOptions = {}): Promise<TestEngine> =>
+  TestEngine.open({ ...options, children: true, script: family(about) });
 
-export async function childrenOf(nest: Nest, parent?: AgentId): Promise<readonly AgentRecord[]> {
-  return nest.store.children(parent ?? (await nest.agentId()), { limit: 1000 });
+export async function childrenOf(engine: TestEngine, parent?: AgentId): Promise<readonly AgentRecord[]> {
+  return engine.store.children(parent ?? (await engine.agentId()), { limit: 1000 });
 }
 
 /** Every report in any inbox. */
-export async function reportsIn(nest: Nest): Promise<readonly Message[]> {
+export async function reportsIn(engine: TestEngine): Promise<readonly Message[]> {
   const reports: Message[] = [];
-  for (const { id } of await nest.store.agents({ limit: 1000 })) {
-    const messages = await nest.store.messages(id, { limit: 1000 });
+  for (const { id } of await engine.store.agents({ limit: 1000 })) {
+    const messages = await engine.store.messages(id, { limit: 1000 });
     reports.push(...messages.filter(({ body }) => body.kind === "report").reverse());
   }
   return reports;
 }
 
-export const reportTexts = async (nest: Nest): Promise<readonly string[]> =>
-  (await reportsIn(nest)).map(({ body }) => ("text" in body ? (body.text ?? "") : ""));
+export const reportTexts = async (engine: TestEngine): Promise<readonly string[]> =>
+  (await reportsIn(engine)).map(({ body }) => ("text" in body ? (body.text ?? "") : ""));
 
-export async function records(nest: Nest): Promise<readonly SubagentRunRecord[]> {
-  return nest.store.subagentRuns();
+export async function records(engine: TestEngine): Promise<readonly SubagentRunRecord[]> {
+  return engine.store.subagentRuns();
 }

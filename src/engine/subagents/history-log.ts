@@ -2,7 +2,7 @@
 import type { AgentId } from "../../core/ids.ts";
 import type { StoreReader } from "../../core/store/store.ts";
 
-const LONGEST = 500;
+const MAX_LENGTH = 500;
 
 interface Said {
   readonly role?: string;
@@ -32,5 +32,5 @@ function lineOf(line: string): readonly string[] {
     .map((block) => (block.type === "toolCall" ? `[calls ${block.name ?? "a tool"}]` : (block.text ?? "")))
     .join(" ")
     .trim();
-  return [`${who}: ${text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text}`];
+  return [`${who}: ${text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text}`];
 }

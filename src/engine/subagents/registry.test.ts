@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
-import { Nest } from "../agents/engine.test-kit.ts";
+import { TestEngine } from "../agents/engine.test-kit.ts";
 import { reportTexts } from "./family.test-kit.ts";
 import {
   initSubagentRegistry,
@@ -21,16 +21,16 @@ const record = (runId: string, more: Partial<SubagentRunRecord> = {}): SubagentR
 });
 
 async function open(...records: readonly SubagentRunRecord[]) {
-  const nest = await Nest.open();
-  await nest.tell("hello");
-  const ports = nest.ports({ alive: true, name: "registry" });
+  const engine = await TestEngine.open();
+  await engine.tell("hello");
+  const ports = engine.ports({ alive: true, name: "registry" });
   await ports.store.commit({
     id: ports.ids.change(),
     site: "test",
-    at: nest.clock.now(),
+    at: engine.clock.now(),
     ops: records.map(registerSubagentRun),
   });
-  return { nest, ports };
+  return { engine, ports };
 }
 
 describe("the registry of children", () => {
@@ -58,14 +58,14 @@ describe("the registry of children", () => {
   });
 
   it("reports at the start what was lost, once", async () => {
-    const { nest, ports } = await open(record("a", { label: "digger", requesterSessionKey: "gone" }));
+    const { engine, ports } = await open(record("a", { label: "digger", requesterSessionKey: "gone" }));
     for (let times = 0; times < 2; times++) {
       const sweep = initSubagentRegistry(ports, { archiveAfterMinutes: 60 }, { posted: () => {}, shared: false });
-      await nest.settle();
-      await nest.advance(31_000);
+      await engine.settle();
+      await engine.advance(31_000);
       sweep.stop();
     }
-    const texts = await reportTexts(nest);
+    const texts = await reportTexts(engine);
     expect(texts).toHaveLength(1);
     expect(texts[0]).toContain('A background task "digger" just finished with unknown status.');
     expect(await ports.store.subagentRun("a")).toMatchObject({ outcome: { status: "unknown" } });

@@ -40,7 +40,7 @@ export interface SubagentEnd {
 }
 
 /** Longer findings go to a file; the requester's context is not filled with them. */
-const MOST_FINDINGS = 8_000;
+const MAX_FINDINGS = 8_000;
 
 /** What goes into the commit that ends a run of a child. Nothing where the run is none that a spawn waits for. */
 export async function endOfRun(
@@ -200,9 +200,9 @@ const errorBeside = (reason: string, { error }: SubagentRunOutcome): string | un
   error === undefined || reason.includes(error) ? undefined : error;
 
 async function bounded({ files, log }: ReportPorts, runId: string, reply: string): Promise<string> {
-  if (reply.length <= MOST_FINDINGS) return reply;
-  const shown = reply.slice(0, MOST_FINDINGS).toWellFormed();
-  const cut = `${shown}\n\n(${MOST_FINDINGS} of ${reply.length} characters shown`;
+  if (reply.length <= MAX_FINDINGS) return reply;
+  const shown = reply.slice(0, MAX_FINDINGS).toWellFormed();
+  const cut = `${shown}\n\n(${MAX_FINDINGS} of ${reply.length} characters shown`;
   try {
     return `${cut}, all of it is in ${await files.write(`report-${runId}.txt`, reply)})`;
   } catch (error) {

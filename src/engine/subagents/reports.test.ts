@@ -1,47 +1,47 @@
 import { describe, expect, it } from "vitest";
 import type { AgentId } from "../../core/ids.ts";
-import { dieAt, failure, gate, lastText, type Nest, stall } from "../agents/engine.test-kit.ts";
+import { dieAt, failure, gate, lastText, stall, type TestEngine } from "../agents/engine.test-kit.ts";
 import { childrenOf, openFamily, records, reportsIn, reportTexts } from "./family.test-kit.ts";
 
 describe("a child that ends", () => {
   it("reports once, in the very commit that ends its run, and its requester tells the person", async () => {
-    const nest = await openFamily();
-    await nest.tell("spawn dig");
-    const [child] = await childrenOf(nest);
-    expect(child).toMatchObject({ descriptor: { type: "subagent", parentAgentId: await nest.agentId() } });
-    const end = nest.commits.find(({ site, owner }) => site === "rest" && owner?.agentId === child?.id);
+    const engine = await openFamily();
+    await engine.tell("spawn dig");
+    const [child] = await childrenOf(engine);
+    expect(child).toMatchObject({ descriptor: { type: "subagent", parentAgentId: await engine.agentId() } });
+    const end = engine.commits.find(({ site, owner }) => site === "rest" && owner?.agentId === child?.id);
     expect(end?.ops.map(({ op }) => op)).toEqual(
       expect.arrayContaining(["run.end", "message.post", "subagent.put", "agent.release"]),
     );
-    const [text = ""] = await reportTexts(nest);
+    const [text = ""] = await reportTexts(engine);
     expect(text).toMatch(
       /^A background task "task dig" just completed successfully\.\n\nFindings:\nfound dig\n\nStats: runtime 0s • tokens 15 \(in 10 \/ out 5\) • sessionKey agent:main:subagent:\S+ • sessionId \S+\n\nSummarize this naturally/u,
     );
-    expect(nest.shown()).toEqual(["started", "told"]);
-    expect(await records(nest)).toMatchObject([{ outcome: { status: "ok" }, cleanupHandled: true, cleanup: "keep" }]);
+    expect(engine.shown()).toEqual(["started", "told"]);
+    expect(await records(engine)).toMatchObject([{ outcome: { status: "ok" }, cleanupHandled: true, cleanup: "keep" }]);
   });
 
   it("says nothing more for its later runs", async () => {
-    const nest = await openFamily();
-    await nest.tell("spawn dig");
-    const [child] = await childrenOf(nest);
-    await nest.system.post({ to: { agentId: child?.id as AgentId }, body: { kind: "system", text: "and more?" } });
-    await nest.settle();
-    expect(await nest.runs(child?.id)).toHaveLength(2);
-    expect(await reportsIn(nest)).toHaveLength(1);
+    const engine = await openFamily();
+    await engine.tell("spawn dig");
+    const [child] = await childrenOf(engine);
+    await engine.system.post({ to: { agentId: child?.id as AgentId }, body: { kind: "system", text: "and more?" } });
+    await engine.settle();
+    expect(await engine.runs(child?.id)).toHaveLength(2);
+    expect(await reportsIn(engine)).toHaveLength(1);
   });
 
   it.each(["result", "take", "rest"])("reports once whichever side of %s the process dies on", async (site) => {
     for (const moment of ["before", "after"] as const) {
       for (const nth of [1, 2, 3]) {
-        const nest = await openFamily();
-        nest.fate = dieAt(site, moment, nth);
-        await nest.tell("spawn dig");
-        await nest.restart();
-        await nest.advance(60_000);
-        expect((await childrenOf(nest)).length, `${moment} ${site} ${nth}`).toBe(1);
-        expect(await reportsIn(nest), `${moment} ${site} ${nth}`).toHaveLength(1);
-        expect(nest.shown().filter((text) => text === "told")).toHaveLength(1);
+        const engine = await openFamily();
+        engine.onCommit = dieAt(site, moment, nth);
+        await engine.tell("spawn dig");
+        await engine.restart();
+        await engine.advance(60_000);
+        expect((await childrenOf(engine)).length, `${moment} ${site} ${nth}`).toBe(1);
+        expect(await reportsIn(engine), `${moment} ${site} ${nth}`).toHaveLength(1);
+        expect(engine.shown().filter((text) => text === "told")).toHaveLength(1);
       }
     }
   });
@@ -51,21 +51,21 @@ describe("a child that ends", () => {
     ["NO_REPLY", true],
     ["found it", undefined],
   ])("with the words %s wakes its requester or does not", async (words, silent) => {
-    const nest = await openFamily({ child: () => words });
-    await nest.tell("spawn dig");
-    expect((await reportsIn(nest)).map(({ body, state }) => [body.kind === "report" && body.silent, state])).toEqual([
+    const engine = await openFamily({ child: () => words });
+    await engine.tell("spawn dig");
+    expect((await reportsIn(engine)).map(({ body, state }) => [body.kind === "report" && body.silent, state])).toEqual([
       [silent, silent ? "recorded" : "answered"],
     ]);
-    expect(nest.shown()).toEqual(silent ? ["started"] : ["started", "told"]);
+    expect(engine.shown()).toEqual(silent ? ["started"] : ["started", "told"]);
   });
 
   it("keeps long findings in a file and out of its requester's context", async () => {
-    const nest = await openFamily({ child: () => "x".repeat(20_000) });
-    await nest.tell("spawn dig");
-    const [text = ""] = await reportTexts(nest);
+    const engine = await openFamily({ child: () => "x".repeat(20_000) });
+    await engine.tell("spawn dig");
+    const [text = ""] = await reportTexts(engine);
     expect(text.length).toBeLessThan(9_500);
     expect(text).toMatch(/\(8000 of 20000 characters shown, all of it is in \/files\/report-\S+\.txt\)/u);
-    expect([...nest.written.values()]).toEqual(["x".repeat(20_000)]);
+    expect([...engine.written.values()]).toEqual(["x".repeat(20_000)]);
   });
 
   it("waits where its requester is busy, and all that wait together become one prompt, however many", async () => {
@@ -78,21 +78,21 @@ describe("a child that ends", () => {
       dedupe: "message-id",
       byChannel: {},
     } as const;
-    const nest = await openFamily({ child: () => ready.promise }, { system: { queue } });
-    const script = nest.script;
-    nest.script = (call) => (lastText(call.request) === "work" ? busy.promise : script(call));
-    for (const what of ["a", "b", "c"]) await nest.tell(`spawn ${what}`).then(() => nest.advance(500));
-    await nest.tell("work");
+    const engine = await openFamily({ child: () => ready.promise }, { system: { queue } });
+    const script = engine.script;
+    engine.script = (call) => (lastText(call.request) === "work" ? busy.promise : script(call));
+    for (const what of ["a", "b", "c"]) await engine.tell(`spawn ${what}`).then(() => engine.advance(500));
+    await engine.tell("work");
     ready.open("found it");
-    await nest.settle();
-    expect((await reportsIn(nest)).map(({ state }) => state)).toEqual(["waiting", "waiting", "waiting"]);
+    await engine.settle();
+    expect((await reportsIn(engine)).map(({ state }) => state)).toEqual(["waiting", "waiting", "waiting"]);
     busy.open("done");
-    await nest.advance(1_000);
-    expect((await reportsIn(nest)).map(({ state }) => state)).toEqual(["merged", "merged", "answered"]);
-    const prompt = lastText(nest.requests.at(-1) as never);
+    await engine.advance(1_000);
+    expect((await reportsIn(engine)).map(({ state }) => state)).toEqual(["merged", "merged", "answered"]);
+    const prompt = lastText(engine.requests.at(-1) as never);
     expect(prompt).toMatch(/^\[Queued announce messages while agent was busy\]\n\n---\nQueued #1\n/u);
     expect(prompt.match(/just completed successfully/gu)).toHaveLength(3);
-    expect(nest.shown().slice(-2)).toEqual(["done", "told"]);
+    expect(engine.shown().slice(-2)).toEqual(["done", "told"]);
   });
 
   it("does not interrupt its requester, whatever the queue mode", async () => {
@@ -105,125 +105,125 @@ describe("a child that ends", () => {
       dedupe: "message-id",
       byChannel: {},
     } as const;
-    const nest = await openFamily({ child: () => ready.promise }, { system: { queue } });
-    const script = nest.script;
-    nest.script = (call) => (lastText(call.request) === "work" ? busy.promise : script(call));
-    await nest.tell("spawn a");
-    await nest.tell("work");
+    const engine = await openFamily({ child: () => ready.promise }, { system: { queue } });
+    const script = engine.script;
+    engine.script = (call) => (lastText(call.request) === "work" ? busy.promise : script(call));
+    await engine.tell("spawn a");
+    await engine.tell("work");
     ready.open("found it");
-    await nest.settle();
+    await engine.settle();
     busy.open("done");
-    await nest.settle();
-    expect(nest.shown()).toEqual(["started", "done", "told"]);
+    await engine.settle();
+    expect(engine.shown()).toEqual(["started", "done", "told"]);
   });
 });
 
 describe("a child that does not come to its end", () => {
-  const failing = async (nest: Nest): Promise<string> => {
-    const texts = await reportTexts(nest);
+  const failing = async (engine: TestEngine): Promise<string> => {
+    const texts = await reportTexts(engine);
     expect(texts).toHaveLength(1);
     return texts[0] ?? "";
   };
 
   it("because the model fails, reports that", async () => {
-    const nest = await openFamily({ child: () => failure("auth"), spawn: { label: "digger" } });
-    await nest.tell("spawn dig");
-    const text = await failing(nest);
-    const [child] = await childrenOf(nest);
+    const engine = await openFamily({ child: () => failure("auth"), spawn: { label: "digger" } });
+    await engine.tell("spawn dig");
+    const text = await failing(engine);
+    const [child] = await childrenOf(engine);
     expect(text).toContain('A background task "digger" just failed: Inference failed. auth error.');
     expect(text).toContain(`Subagent digger (${child?.id}) failed: its run failed (Inference failed. auth error).`);
-    expect(await records(nest)).toMatchObject([{ outcome: { status: "error" } }]);
+    expect(await records(engine)).toMatchObject([{ outcome: { status: "error" } }]);
   });
 
   it("in its time, reports that it timed out", async () => {
-    const nest = await openFamily({
+    const engine = await openFamily({
       child: (call) => stall(call, new Promise(() => {}), "so far"),
       spawn: { runTimeoutSeconds: 5 },
     });
-    await nest.tell("spawn dig");
-    await nest.advance(4_000);
-    expect(await reportsIn(nest)).toEqual([]);
-    await nest.advance(2_000);
-    expect(await failing(nest)).toContain('A background task "task dig" just timed out.');
+    await engine.tell("spawn dig");
+    await engine.advance(4_000);
+    expect(await reportsIn(engine)).toEqual([]);
+    await engine.advance(2_000);
+    expect(await failing(engine)).toContain('A background task "task dig" just timed out.');
   });
 
   it("because somebody aborted its run, reports that", async () => {
-    const nest = await openFamily({ child: (call) => stall(call, new Promise(() => {})) });
-    await nest.tell("spawn dig");
-    const [record] = await records(nest);
-    await nest.system.abort(record?.runId as never);
-    await nest.settle();
-    expect(await failing(nest)).toContain("just failed: it was aborted.");
+    const engine = await openFamily({ child: (call) => stall(call, new Promise(() => {})) });
+    await engine.tell("spawn dig");
+    const [record] = await records(engine);
+    await engine.system.abort(record?.runId as never);
+    await engine.settle();
+    expect(await failing(engine)).toContain("just failed: it was aborted.");
   });
 
   it("because its run was aborted while it waited for a lane, reports that", async () => {
-    const nest = await openFamily(
+    const engine = await openFamily(
       { child: (call, task) => (task === "a" ? stall(call, new Promise(() => {})) : "done") },
       { system: { lanes: { main: 8, subagent: 1, cron: 1, nested: 1 } } },
     );
-    await nest.tell("spawn a");
-    await nest.tell("spawn b");
-    const second = (await records(nest)).find(({ task }) => task === "task b");
-    await nest.system.abort(second?.runId as never);
-    await nest.settle();
-    expect(await failing(nest)).toContain(`Subagent subagent (${second?.childAgentId}) failed: it never began`);
+    await engine.tell("spawn a");
+    await engine.tell("spawn b");
+    const second = (await records(engine)).find(({ task }) => task === "task b");
+    await engine.system.abort(second?.runId as never);
+    await engine.settle();
+    expect(await failing(engine)).toContain(`Subagent subagent (${second?.childAgentId}) failed: it never began`);
   });
 
   it("because it kills its process three times, reports that the third time", async () => {
-    const nest = await openFamily({
+    const engine = await openFamily({
       child: () => {
-        nest.crash();
+        engine.crash();
         return "never heard";
       },
     });
-    await nest.tell("spawn dig");
+    await engine.tell("spawn dig");
     for (let life = 0; life < 3; life++) {
-      expect(await reportsIn(nest)).toEqual([]);
-      await nest.restart();
+      expect(await reportsIn(engine)).toEqual([]);
+      await engine.restart();
     }
-    expect(await failing(nest)).toMatch(/just failed: This could not be finished: the program stopped 3 times/u);
-    await nest.advance(60_000);
-    expect(nest.shown().at(-1)).toEqual("told");
+    expect(await failing(engine)).toMatch(/just failed: This could not be finished: the program stopped 3 times/u);
+    await engine.advance(60_000);
+    expect(engine.shown().at(-1)).toEqual("told");
   });
 
   it.each(["waiting", "running"])("because it was %s and is discarded at a restart, reports that", async (state) => {
-    const nest = await openFamily({ child: (call) => stall(call, new Promise(() => {})) });
-    nest.fate = state === "waiting" ? dieAt("take", "before", 2) : () => "go";
-    await nest.tell("spawn dig");
-    await nest.advance(10);
-    await nest.restart({ restore: "discard" });
-    expect(await failing(nest)).toContain(
+    const engine = await openFamily({ child: (call) => stall(call, new Promise(() => {})) });
+    engine.onCommit = state === "waiting" ? dieAt("take", "before", 2) : () => "go";
+    await engine.tell("spawn dig");
+    await engine.advance(10);
+    await engine.restart({ restore: "discard" });
+    expect(await failing(engine)).toContain(
       state === "waiting" ? "it never began: restore: discard" : "unfinished work is not taken up again",
     );
   });
 
   it("because it cannot be restored, reports that", async () => {
-    const nest = await openFamily({ child: (call) => stall(call, new Promise(() => {})) });
-    await nest.tell("spawn dig");
-    const [child] = await childrenOf(nest);
-    const { agent } = nest.store;
-    nest.store.agent = async (id) => {
+    const engine = await openFamily({ child: (call) => stall(call, new Promise(() => {})) });
+    await engine.tell("spawn dig");
+    const [child] = await childrenOf(engine);
+    const { agent } = engine.store;
+    engine.store.agent = async (id) => {
       const record = await agent(id);
       return record && id === child?.id ? { ...record, state: { version: 1 } as never } : record;
     };
-    await nest.restart();
-    expect(await failing(nest)).toContain("failed: its agent cannot be restored");
+    await engine.restart();
+    expect(await failing(engine)).toContain("failed: its agent cannot be restored");
   });
 
   it("whose run was lost with the database, reports that at the next start", async () => {
-    const nest = await openFamily({ child: (call) => stall(call, new Promise(() => {})) });
-    await nest.tell("spawn dig");
-    const [child] = await childrenOf(nest);
-    const [run] = await nest.runs(child?.id);
-    nest.crash();
+    const engine = await openFamily({ child: (call) => stall(call, new Promise(() => {})) });
+    await engine.tell("spawn dig");
+    const [child] = await childrenOf(engine);
+    const [run] = await engine.runs(child?.id);
+    engine.crash();
     const owner = { agentId: child?.id as AgentId, node: child?.node ?? 0, epoch: child?.epoch ?? 0 };
     const body = run?.body as never;
     const ops = [
       { op: "message.settle", settlements: [{ seq: 1, from: "taken", state: "failed" }] },
       { op: "run.end", runId: run?.id as never, body, outcome: "lost" },
     ] as const;
-    await nest.store.commit({ id: "lose" as never, site: "t", at: 1, owner, ops });
-    await nest.restart();
-    expect(await failing(nest)).toContain("just finished with unknown status.");
+    await engine.store.commit({ id: "lose" as never, site: "t", at: 1, owner, ops });
+    await engine.restart();
+    expect(await failing(engine)).toContain("just finished with unknown status.");
   });
 });

@@ -214,10 +214,10 @@ describe("what a child is given", () => {
 
 describe("start_background_agent", () => {
   const last = async (with_: Record<string, unknown>): Promise<string> => {
-    const nest = await openFamily({ tool: "start_background_agent", spawn: with_ });
-    await nest.tell("spawn dig");
-    const said = (await nest.transcript()).find((line) => line.startsWith("tool: ")) ?? "";
-    const [child] = await childrenOf(nest);
+    const engine = await openFamily({ tool: "start_background_agent", spawn: with_ });
+    await engine.tell("spawn dig");
+    const said = (await engine.transcript()).find((line) => line.startsWith("tool: ")) ?? "";
+    const [child] = await childrenOf(engine);
     return child ? said.replace(child.id, "<id>") : said;
   };
 
@@ -230,28 +230,28 @@ describe("start_background_agent", () => {
   });
 
   it("calls its child subagent unless told otherwise, and registers it as any other", async () => {
-    const nest = await openFamily({ tool: "start_background_agent" });
-    await nest.tell("spawn dig");
-    expect((await childrenOf(nest)).map(({ descriptor }) => descriptor)).toMatchObject([{ name: "subagent" }]);
-    expect(await records(nest)).toMatchObject([{ task: "task dig", outcome: { status: "ok" }, cleanup: "keep" }]);
+    const engine = await openFamily({ tool: "start_background_agent" });
+    await engine.tell("spawn dig");
+    expect((await childrenOf(engine)).map(({ descriptor }) => descriptor)).toMatchObject([{ name: "subagent" }]);
+    expect(await records(engine)).toMatchObject([{ task: "task dig", outcome: { status: "ok" }, cleanup: "keep" }]);
   });
 });
 
 describe("a spawn", () => {
   it("and its result are one commit: what refuses one refuses both", async () => {
-    const nest = await openFamily();
-    await nest.tell("spawn dig");
-    const spawned = nest.commits.filter(({ ops }) => ops.some(({ op }) => op === "subagent.put"))[0];
+    const engine = await openFamily();
+    await engine.tell("spawn dig");
+    const spawned = engine.commits.filter(({ ops }) => ops.some(({ op }) => op === "subagent.put"))[0];
     expect(spawned?.site).toBe("result");
     expect(spawned?.ops.map(({ op }) => op)).toEqual(["message.post", "subagent.put", "run.step", "entries.append"]);
   });
 
   it("promises a run that bears the id it gave", async () => {
-    const nest = await openFamily();
-    await nest.tell("spawn dig");
-    const [child] = await childrenOf(nest);
-    const [record] = await records(nest);
-    expect((await nest.runs(child?.id)).map(({ id }) => id)).toEqual([record?.runId]);
+    const engine = await openFamily();
+    await engine.tell("spawn dig");
+    const [child] = await childrenOf(engine);
+    const [record] = await records(engine);
+    expect((await engine.runs(child?.id)).map(({ id }) => id)).toEqual([record?.runId]);
     expect(record).toMatchObject({
       childSessionKey: child?.sessionKey,
       requesterSessionKey: expect.stringContaining("agent:main:"),

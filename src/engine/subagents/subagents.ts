@@ -90,7 +90,7 @@ export class Subagents {
   /** The waits of runs are set aside: they go on after the restart. */
   close(): void {
     this.#unlisten();
-    this.#waits.setAside();
+    this.#waits.suspend();
     this.#sweep?.stop();
     this.#sweep = undefined;
   }
@@ -105,11 +105,11 @@ export class Subagents {
 
   // What the engine asks at its own commits.
 
-  async alsoAtEnd(agent: AgentRecord, run: LiveRun, result: RunResult): Promise<readonly Op[]> {
+  async opsOnRunEnd(agent: AgentRecord, run: LiveRun, result: RunResult): Promise<readonly Op[]> {
     return this.#noticing(await endOfRun(this.#ports, this.settings, agent, run, result));
   }
 
-  async alsoAtSettle(agent: AgentRecord, messages: readonly Message[], reason: string): Promise<readonly Op[]> {
+  async opsOnSettle(agent: AgentRecord, messages: readonly Message[], reason: string): Promise<readonly Op[]> {
     return this.#noticing(await endWithoutRun(this.#ports, this.settings, agent, messages, reason));
   }
 

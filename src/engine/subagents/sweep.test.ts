@@ -11,78 +11,78 @@ const MINUTE = 60_000;
 
 describe("a child that is kept", () => {
   it("leaves the registry after an hour of rest, and wakes for a late message all the same", async () => {
-    const nest = await openFamily();
-    await nest.tell("spawn dig");
-    const [child] = await childrenOf(nest);
-    await nest.advance(59 * MINUTE);
-    expect(await records(nest)).toHaveLength(1);
-    await nest.advance(2 * MINUTE);
-    expect(await records(nest)).toEqual([]);
-    await nest.system.post({ to: { agentId: child?.id as AgentId }, body: { kind: "system", text: "still there?" } });
-    await nest.settle();
-    expect((await nest.runs(child?.id)).map(({ outcome }) => outcome)).toEqual(["ok", "ok"]);
+    const engine = await openFamily();
+    await engine.tell("spawn dig");
+    const [child] = await childrenOf(engine);
+    await engine.advance(59 * MINUTE);
+    expect(await records(engine)).toHaveLength(1);
+    await engine.advance(2 * MINUTE);
+    expect(await records(engine)).toEqual([]);
+    await engine.system.post({ to: { agentId: child?.id as AgentId }, body: { kind: "system", text: "still there?" } });
+    await engine.settle();
+    expect((await engine.runs(child?.id)).map(({ outcome }) => outcome)).toEqual(["ok", "ok"]);
   });
 
   it("stays while it works: the hour counts from its last rest", async () => {
-    const nest = await openFamily();
-    await nest.tell("spawn dig");
-    const [child] = await childrenOf(nest);
-    await nest.advance(50 * MINUTE);
-    await nest.system.post({ to: { agentId: child?.id as AgentId }, body: { kind: "system", text: "more" } });
-    await nest.advance(30 * MINUTE);
-    expect(await records(nest)).toHaveLength(1);
-    await nest.advance(31 * MINUTE);
-    expect(await records(nest)).toEqual([]);
+    const engine = await openFamily();
+    await engine.tell("spawn dig");
+    const [child] = await childrenOf(engine);
+    await engine.advance(50 * MINUTE);
+    await engine.system.post({ to: { agentId: child?.id as AgentId }, body: { kind: "system", text: "more" } });
+    await engine.advance(30 * MINUTE);
+    expect(await records(engine)).toHaveLength(1);
+    await engine.advance(31 * MINUTE);
+    expect(await records(engine)).toEqual([]);
   });
 
   it("is never put away while it is at work, however long that takes", async () => {
-    const nest = await openFamily(
+    const engine = await openFamily(
       { child: (call) => stall(call, new Promise(() => {})) },
       { system: { runs: { timeoutMs: 24 * 60 * MINUTE } } },
     );
-    await nest.tell("spawn dig");
-    await nest.advance(180 * MINUTE);
-    expect(await records(nest)).toMatchObject([{ task: "task dig" }]);
+    await engine.tell("spawn dig");
+    await engine.advance(180 * MINUTE);
+    expect(await records(engine)).toMatchObject([{ task: "task dig" }]);
   });
 
   it("stays for ever where that is off, and costs no timer", async () => {
-    const nest = await openFamily({}, { system: { subagents: { archiveAfterMinutes: 0 } } });
-    await nest.tell("spawn dig");
-    await nest.advance(600 * MINUTE);
-    expect(await records(nest)).toHaveLength(1);
+    const engine = await openFamily({}, { system: { subagents: { archiveAfterMinutes: 0 } } });
+    await engine.tell("spawn dig");
+    await engine.advance(600 * MINUTE);
+    expect(await records(engine)).toHaveLength(1);
   });
 
   it("is put away also after a restart", async () => {
-    const nest = await openFamily();
-    await nest.tell("spawn dig");
-    await nest.advance(30 * MINUTE);
-    await nest.restart();
-    await nest.advance(31 * MINUTE);
-    expect(await records(nest)).toEqual([]);
+    const engine = await openFamily();
+    await engine.tell("spawn dig");
+    await engine.advance(30 * MINUTE);
+    await engine.restart();
+    await engine.advance(31 * MINUTE);
+    expect(await records(engine)).toEqual([]);
   });
 });
 
 describe("a child that is to be deleted", () => {
   it("is gone after its report, with its history, and its requester was told", async () => {
-    const nest = await openFamily({ spawn: { cleanup: "delete" } });
-    await nest.tell("spawn dig");
-    const [child] = await childrenOf(nest);
-    expect(await reportsIn(nest)).toHaveLength(1);
-    await nest.advance(5_000);
-    expect(await childrenOf(nest)).toEqual([]);
-    expect(await records(nest)).toEqual([]);
+    const engine = await openFamily({ spawn: { cleanup: "delete" } });
+    await engine.tell("spawn dig");
+    const [child] = await childrenOf(engine);
+    expect(await reportsIn(engine)).toHaveLength(1);
+    await engine.advance(5_000);
+    expect(await childrenOf(engine)).toEqual([]);
+    expect(await records(engine)).toEqual([]);
     const id = child?.id as AgentId;
-    expect(await nest.store.linesBack(id, { limit: 9 })).toEqual([]);
-    expect(await nest.store.agentByKey(child?.sessionKey as never)).toBeUndefined();
-    await expect(nest.system.post({ to: { agentId: id }, body: { kind: "system", text: "x" } })).rejects.toThrow(
+    expect(await engine.store.linesBack(id, { limit: 9 })).toEqual([]);
+    expect(await engine.store.agentByKey(child?.sessionKey as never)).toBeUndefined();
+    await expect(engine.system.post({ to: { agentId: id }, body: { kind: "system", text: "x" } })).rejects.toThrow(
       "was removed",
     );
-    expect(nest.shown()).toEqual(["started", "told"]);
+    expect(engine.shown()).toEqual(["started", "told"]);
   });
 
   it("stays while a child of its own is at work", async () => {
     const ready = gate<string>();
-    const nest = await openFamily(
+    const engine = await openFamily(
       {
         spawn: { cleanup: "delete" },
         child: ({ request }, task) => {
@@ -94,12 +94,12 @@ describe("a child that is to be deleted", () => {
       },
       { system: { subagents: { maxDepth: 2 } } },
     );
-    await nest.tell("spawn a");
-    await nest.advance(5 * MINUTE);
-    expect(await childrenOf(nest)).toHaveLength(1);
+    await engine.tell("spawn a");
+    await engine.advance(5 * MINUTE);
+    expect(await childrenOf(engine)).toHaveLength(1);
     ready.open("found");
-    await nest.advance(5 * MINUTE);
-    expect(await childrenOf(nest)).toEqual([]);
-    expect(await reportsIn(nest)).toHaveLength(1);
+    await engine.advance(5 * MINUTE);
+    expect(await childrenOf(engine)).toEqual([]);
+    expect(await reportsIn(engine)).toHaveLength(1);
   });
 });

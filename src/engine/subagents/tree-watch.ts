@@ -17,7 +17,7 @@ export interface TreeChange {
 export type TreeListener = (change: TreeChange) => void;
 
 const COALESCE_MS = 100;
-const MOST_NAMED = 500;
+const MAX_NAMED = 500;
 
 export class TreeWatch {
   readonly #clock: Clock;
@@ -51,7 +51,7 @@ export class TreeWatch {
 
   #tell(): void {
     this.#cancel = undefined;
-    const all = this.#changed.size > MOST_NAMED;
+    const all = this.#changed.size > MAX_NAMED;
     const change: TreeChange = { agents: all ? [] : [...this.#changed], all };
     this.#changed.clear();
     for (const listener of this.#listeners) {

@@ -6,7 +6,7 @@ import type { StoreReader } from "../../core/store/store.ts";
 type TreeReader = Pick<StoreReader, "agent" | "children">;
 
 /** Deeper than any configuration allows; ends the walk where data was damaged into a circle. */
-const MOST_DEPTH = 64;
+const MAX_DEPTH = 64;
 const PAGE = 200;
 
 export const parentIdOf = ({ descriptor }: Pick<AgentRecord, "descriptor">): AgentId | undefined =>
@@ -15,7 +15,7 @@ export const parentIdOf = ({ descriptor }: Pick<AgentRecord, "descriptor">): Age
 /** An agent's parent, its parent's parent and so on, nearest first. Those that were removed are still on the way. */
 export async function ancestorsOf(store: Pick<StoreReader, "agent">, agent: AgentRecord): Promise<AgentRecord[]> {
   const found: AgentRecord[] = [];
-  for (let id = parentIdOf(agent); id !== undefined && found.length < MOST_DEPTH; ) {
+  for (let id = parentIdOf(agent); id !== undefined && found.length < MAX_DEPTH; ) {
     const parent = await store.agent(id);
     if (!parent) break;
     found.push(parent);
@@ -44,7 +44,7 @@ export async function stopOf(store: Pick<StoreReader, "agent">, agent: AgentReco
 
 /** Everything an agent has started, and what they have started, parents before their children. */
 export async function* descendantsOf(store: TreeReader, agentId: AgentId, depth = 0): AsyncGenerator<AgentRecord> {
-  if (depth >= MOST_DEPTH) return;
+  if (depth >= MAX_DEPTH) return;
   for (let after: AgentId | undefined; ; ) {
     const page = await store.children(agentId, { limit: PAGE, ...(after ? { after } : {}) });
     for (const child of page) {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { AgentId } from "../../core/ids.ts";
 import { START } from "../agents/engine.test-kit.ts";
-import { coveredTimes, TriggerNest } from "./triggers.test-kit.ts";
+import { coveredTimes, TriggerTestEngine } from "./triggers.test-kit.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -11,7 +11,7 @@ const turn = (message = "work") => ({ kind: "agentTurn", message }) as const;
 const every = (everyMs: number) => ({ kind: "every", everyMs }) as const;
 
 test("a due time becomes a run of the job's own agent, and the slot says how it ended", async () => {
-  const world = await TriggerNest.open();
+  const world = await TriggerTestEngine.open();
   const { id } = await world.cron.add({ name: "hourly", schedule: every(HOUR), payload: turn() });
   await world.advance(HOUR);
   const [slot] = await world.slots(id);
@@ -20,7 +20,7 @@ test("a due time becomes a run of the job's own agent, and the slot says how it 
     dueAt: START + HOUR,
     end: { status: "ok", delivery: { status: "none" } },
   });
-  expect(world.nest.requests).toHaveLength(1);
+  expect(world.engine.requests).toHaveLength(1);
   expect(await world.job(id)).toMatchObject({
     enabled: true,
     state: { lastStatus: "ok", nextRunAtMs: START + 2 * HOUR },
@@ -30,12 +30,12 @@ test("a due time becomes a run of the job's own agent, and the slot says how it 
 });
 
 test("each run of an isolated job begins a session of its own", async () => {
-  const world = await TriggerNest.open();
+  const world = await TriggerTestEngine.open();
   await world.cron.add({ name: "hourly", schedule: every(HOUR), payload: turn() });
   await world.advance(3 * HOUR);
-  const sessions = world.nest.requests.map(({ sessionId }) => sessionId);
+  const sessions = world.engine.requests.map(({ sessionId }) => sessionId);
   expect(new Set(sessions).size).toBe(3);
-  for (const { messages } of world.nest.requests) expect(messages).toHaveLength(1);
+  for (const { messages } of world.engine.requests) expect(messages).toHaveLength(1);
 });
 
 test.each([
@@ -46,7 +46,7 @@ test.each([
   "under each policy every due time is accounted for after %s without anybody there",
   async (_, gap) => {
     for (const missed of ["skip", "once", "all"] as const) {
-      const world = await TriggerNest.open();
+      const world = await TriggerTestEngine.open();
       const everyMs = gap > DAY ? DAY : gap === DAY ? MINUTE : 20_000;
       const create = { name: missed, schedule: every(everyMs), payload: turn(missed), missed };
       const { id } = await world.cron.add({ ...create, ...(gap > DAY ? {} : { maxLatenessMs: 2 * HOUR }) });
@@ -61,7 +61,7 @@ test.each([
       expect(times.at(-1)).toBe(first + gap + 2 * everyMs - (gap % everyMs));
       const fired = slots.filter(({ status }) => status === "fired").length;
       expect(slots.filter(({ status }) => status === "fired").every(({ end }) => end?.status === "ok")).toBe(true);
-      expect(world.nest.requests).toHaveLength(fired);
+      expect(world.engine.requests).toHaveLength(fired);
       if (missed === "all") expect(fired).toBeGreaterThan(Math.min(gap, 2 * HOUR) / everyMs);
     }
   },
@@ -69,7 +69,7 @@ test.each([
 );
 
 test("an edit while a due time waits closes the old revision's times in its own commit", async () => {
-  const world = await TriggerNest.open();
+  const world = await TriggerTestEngine.open();
   const { id } = await world.cron.add({ name: "x", schedule: every(HOUR), payload: turn() });
   await world.triggers.stop();
   world.clock.jump(3 * HOUR + 5 * MINUTE);
@@ -83,21 +83,21 @@ test("an edit while a due time waits closes the old revision's times in its own 
 });
 
 test("two brokers on one store fire a slot once", async () => {
-  const world = await TriggerNest.open();
+  const world = await TriggerTestEngine.open();
   const { Triggers } = await import("./triggers.ts");
-  const { clock, ids, log } = world.nest.ports({ alive: true, name: "second" });
+  const { clock, ids, log } = world.engine.ports({ alive: true, name: "second" });
   const second = new Triggers({ clock, ids, log, store: world.store }, { zone: "UTC" });
-  second.start(world.nest.system);
+  second.start(world.engine.system);
   const { id } = await world.cron.add({ name: "x", schedule: every(MINUTE), payload: turn() });
   second.wake();
   await world.advance(10 * MINUTE);
   const slots = await world.slots(id);
   expect(slots).toHaveLength(10);
-  expect(world.nest.requests).toHaveLength(10);
+  expect(world.engine.requests).toHaveLength(10);
 });
 
 test("a job that is due once ends after any outcome, and goes where it is to be deleted", async () => {
-  const world = await TriggerNest.open();
+  const world = await TriggerTestEngine.open();
   const at = (deleteAfterRun: boolean) => ({
     name: "once",
     schedule: { kind: "at", atMs: world.clock.now() + MINUTE },
@@ -109,7 +109,7 @@ test("a job that is due once ends after any outcome, and goes where it is to be 
   await world.advance(2 * MINUTE);
   expect(await world.job(kept.id)).toMatchObject({ enabled: false, state: { lastStatus: "ok" } });
   expect(await world.store.job(gone.id)).toBeUndefined();
-  world.nest.script = () => ({ stopReason: "error", error: { class: "request", message: "no" } });
+  world.engine.script = () => ({ stopReason: "error", error: { class: "request", message: "no" } });
   const failing = await world.cron.add(at(true));
   await world.advance(2 * HOUR);
   expect(await world.job(failing.id)).toMatchObject({ enabled: false, state: { lastStatus: "error" } });
@@ -117,9 +117,9 @@ test("a job that is due once ends after any outcome, and goes where it is to be 
 });
 
 test("a reminder wakes the main conversation and its answer goes to the person", async () => {
-  const world = await TriggerNest.open();
-  await world.nest.tell("hello");
-  const agentId = (await world.nest.agentId()) as AgentId;
+  const world = await TriggerTestEngine.open();
+  await world.engine.tell("hello");
+  const agentId = (await world.engine.agentId()) as AgentId;
   const main = await world.store.agent(agentId);
   await world.cron.add(
     {
@@ -131,14 +131,14 @@ test("a reminder wakes the main conversation and its answer goes to the person",
     { sessionKey: main?.sessionKey },
   );
   await world.advance(11_000);
-  expect(world.nest.shown().at(-1)).toContain("Tea is ready.");
+  expect(world.engine.shown().at(-1)).toContain("Tea is ready.");
 });
 
 test("failures back off, tell the person after two and turn the job off after ten", async () => {
-  const world = await TriggerNest.open();
-  await world.nest.tell("hello");
-  const main = await world.store.agent(await world.nest.agentId());
-  world.nest.script = () => ({ stopReason: "error", error: { class: "request", message: "no credit" } });
+  const world = await TriggerTestEngine.open();
+  await world.engine.tell("hello");
+  const main = await world.store.agent(await world.engine.agentId());
+  world.engine.script = () => ({ stopReason: "error", error: { class: "request", message: "no credit" } });
   const { id } = await world.cron.add(
     { name: "bad", schedule: every(MINUTE), payload: turn() },
     { sessionKey: main?.sessionKey },
@@ -148,7 +148,7 @@ test("failures back off, tell the person after two and turn the job off after te
   expect(slots.filter(({ status }) => status === "fired")).toHaveLength(10);
   expect(slots.filter(({ reason }) => reason === "backoff").length).toBeGreaterThan(3);
   expect(await world.job(id)).toMatchObject({ enabled: false, state: { disabledReason: "10 failures in a row" } });
-  const alerts = world.nest.shown().filter((text) => text.startsWith("⚠️"));
+  const alerts = world.engine.shown().filter((text) => text.startsWith("⚠️"));
   expect(alerts).toEqual([
     '⚠️ The cron job "bad" failed 2 times in a row: Inference failed. no credit',
     '⚠️ The cron job "bad" failed 10 times in a row and was turned off: Inference failed. no credit',

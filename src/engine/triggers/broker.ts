@@ -6,22 +6,22 @@
 
 import { sessionKeyOf } from "../../core/agent/session-key.ts";
 import { ConflictError, errorText, NotFoundError, RookeryError } from "../../core/errors.ts";
-import type { GateKeeper } from "../../core/ports/gate-runner.ts";
+import type { GateRunner } from "../../core/ports/gate-runner.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { type CronJob, type MissedPolicy, versionOf, wakeTimeOf } from "../../core/schedule/job.ts";
 import { slotName } from "../../core/schedule/job-slot.ts";
 import type { Op } from "../../core/store/change.ts";
 import { hostZone } from "../../core/zoned-time.ts";
-import type { Posting } from "../agents/message-ingress.ts";
+import type { PostRequest } from "../agents/message-ingress.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import { firedSlot, skippedSlot } from "./cron/job-changes.ts";
 import { type Firing, type JobMessage, jobMessage, profileOf } from "./cron/job-message.ts";
 import { type DueStep, ON_TIME_MS, planDue } from "./cron/plan-due.ts";
 
 export interface BrokerPorts extends Pick<Ports, "clock" | "ids" | "store" | "log"> {
-  post(posting: Posting): Promise<AcceptResult>;
+  post(posting: PostRequest): Promise<AcceptResult>;
   /** Absent: no gate passes. */
-  readonly gates?: GateKeeper;
+  readonly gates?: GateRunner;
 }
 
 export interface BrokerOptions {

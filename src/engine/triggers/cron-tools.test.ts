@@ -7,21 +7,21 @@ import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { Tool, ToolOutput } from "../../core/ports/tool.ts";
 import { START, type ToolAsk } from "../agents/engine.test-kit.ts";
-import { TriggerNest } from "./triggers.test-kit.ts";
+import { TriggerTestEngine } from "./triggers.test-kit.ts";
 
 const MINUTE = 60_000;
 
 async function open() {
   const { config } = parseConfig({ text: "{}", file: "rookery.json5", env: {} });
-  const world = await TriggerNest.open({ triggers: { heartbeat: config } });
-  await world.nest.tell("hello");
-  await world.nest.tell("hello too", { name: "bob" });
+  const world = await TriggerTestEngine.open({ triggers: { heartbeat: config } });
+  await world.engine.tell("hello");
+  await world.engine.tell("hello too", { name: "bob" });
   const tools = [
     cronTool(world.cron),
     ...cronTaskTools(world.cron),
     ...heartbeatTools(world.triggers.heartbeat),
   ] as Tool[];
-  const agentOf = async (name: string) => (await world.store.agent(await world.nest.agentId(name))) as AgentRecord;
+  const agentOf = async (name: string) => (await world.store.agent(await world.engine.agentId(name))) as AgentRecord;
   /** Calls a tool as the loop does: validated, and its ops committed with nothing else. */
   const call = async (agent: AgentRecord, name: string, given: object): Promise<unknown> => {
     const tool = tools.find((one) => one.name === name) as Tool;
@@ -35,7 +35,7 @@ async function open() {
     };
     const output: ToolOutput = await tool.execute(tool.input.parse(given), context);
     if (output.ops?.length) {
-      const ids = world.nest.ports({ alive: true, name: `tool${Math.random()}` }).ids;
+      const ids = world.engine.ports({ alive: true, name: `tool${Math.random()}` }).ids;
       const result = await world.store.commit({
         id: ids.change(),
         site: "tool",
@@ -44,7 +44,7 @@ async function open() {
       });
       if (!result.ok) throw new TypeError(result.detail);
       world.triggers.wake();
-      await world.nest.settle();
+      await world.engine.settle();
     }
     const text = output.content.map((block) => (block.type === "text" ? block.text : "")).join("");
     return text.startsWith("{") || text.startsWith("[") ? JSON.parse(text) : text;
@@ -92,7 +92,7 @@ test("a reminder speaks in the conversation it was made in, and nowhere else", a
   const { world, call, bob } = await open();
   await call(bob, "cron", { action: "add", job: reminder });
   await world.leap(10 * MINUTE);
-  const sent = world.nest.channel().calls.at(-1);
+  const sent = world.engine.channel().calls.at(-1);
   expect([sent?.target.to, sent?.payload.text?.includes("Tea.")]).toEqual(["bob", true]);
 });
 
@@ -198,30 +198,30 @@ test("heartbeat tasks are added, replaced, listed and removed, and are part of t
     "invalid characters",
   );
   await world.leap(30 * MINUTE);
-  expect(world.nest.sentBytes.at(-1)).toContain("Run all 2 heartbeat tasks together.");
+  expect(world.engine.sentBytes.at(-1)).toContain("Run all 2 heartbeat tasks together.");
   await call(ann, "heartbeat_remove", { id: "disk" });
   await expect(call(ann, "heartbeat_remove", { id: "disk" })).rejects.toThrow("There is no heartbeat task disk.");
 });
 
 test("what a tool changes is committed with its result, once, whatever dies in between", async () => {
-  const world = await TriggerNest.open({ tools: {} });
+  const world = await TriggerTestEngine.open({ tools: {} });
   const tool = cronTool(world.cron) as Tool;
   const ask: ToolAsk = {
     id: "c1",
     name: "cron",
     with: { action: "add", job: { ...reminder, schedule: { inMs: 60_000 } } },
   };
-  world.nest.options = {
-    ...world.nest.options,
+  world.engine.options = {
+    ...world.engine.options,
     tools: { cron: { replay: "safe", input: tool.input, execute: (input, context) => tool.execute(input, context) } },
   };
   await world.restart();
   let asked = 0;
-  world.nest.script = () => (asked++ === 0 ? { call: [ask] } : "done");
-  world.nest.fate = (change, nth) => (change.site === "result" && nth === 1 ? "die-before" : "go");
-  await world.nest.tell("remind me");
+  world.engine.script = () => (asked++ === 0 ? { call: [ask] } : "done");
+  world.engine.onCommit = (change, nth) => (change.site === "result" && nth === 1 ? "die-before" : "go");
+  await world.engine.tell("remind me");
   await world.restart();
-  await world.nest.settle();
+  await world.engine.settle();
   expect((await world.cron.list()).map(({ name }) => name)).toEqual(["tea"]);
   expect((await world.cron.list())[0]?.state.nextRunAtMs).toBe(START + MINUTE);
 });

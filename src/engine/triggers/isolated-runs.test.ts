@@ -3,15 +3,15 @@ import type { AgentState } from "../../core/agent/state.ts";
 import type { GateVerdict } from "../../core/ports/gate-runner.ts";
 import { failure, lastText, START } from "../agents/engine.test-kit.ts";
 import { resolveCronSession } from "./cron/cron-session.ts";
-import { TriggerNest } from "./triggers.test-kit.ts";
+import { TriggerTestEngine } from "./triggers.test-kit.ts";
 
 const MINUTE = 60_000;
 const every = { kind: "every", everyMs: MINUTE } as const;
 
-async function open(options: Parameters<typeof TriggerNest.open>[0] = {}) {
-  const world = await TriggerNest.open(options);
-  await world.nest.tell("hello");
-  const main = await world.store.agent(await world.nest.agentId());
+async function open(options: Parameters<typeof TriggerTestEngine.open>[0] = {}) {
+  const world = await TriggerTestEngine.open(options);
+  await world.engine.tell("hello");
+  const main = await world.store.agent(await world.engine.agentId());
   const add = (payload: object, more: object = {}) =>
     world.cron.add(
       { name: "job", schedule: every, payload: { kind: "agentTurn", message: "work", ...payload }, ...more },
@@ -33,10 +33,10 @@ describe("where an isolated run's answer goes", () => {
   ] as const)("%j", async (payload, to, delivery) => {
     const { world, add } = await open();
     const { id } = await add(payload);
-    const before = world.nest.channel().calls.length;
+    const before = world.engine.channel().calls.length;
     await world.leap(MINUTE);
     expect(
-      world.nest
+      world.engine
         .channel()
         .calls.slice(before)
         .map(({ target }) => target.to),
@@ -54,7 +54,7 @@ describe("where an isolated run's answer goes", () => {
 
   test("a run that says only that nothing is the matter is not sent, and says so", async () => {
     const { world, add } = await open();
-    world.nest.script = () => "HEARTBEAT_OK";
+    world.engine.script = () => "HEARTBEAT_OK";
     const { id } = await add({ deliver: true });
     await world.leap(MINUTE);
     const [slot] = await world.cron.runs(id);
@@ -66,35 +66,38 @@ describe("what becomes of a delivery", () => {
   const refusing = async (payload: object, schedule: object = every) => {
     const { world, add } = await open();
     const { id } = await add({ channel: "test", to: "carol", ...payload }, { schedule });
-    const { sending } = world.nest.channel();
-    world.nest.channel().sending = (delivery, n, signal) =>
+    const { sending } = world.engine.channel();
+    world.engine.channel().sending = (delivery, n, signal) =>
       delivery.target.to === "carol" ? { status: "refused", reason: "no such person" } : sending(delivery, n, signal);
     return { world, id, sending };
   };
   /** One due time after the other, past every back-off. */
-  const later = (world: TriggerNest) => world.leap(2 * 3600_000);
+  const later = (world: TriggerTestEngine) => world.leap(2 * 3600_000);
 
   test("is told to the slot and the job; the person hears of two failures in a row, and a tenth turns the job off", async () => {
     const { world, id } = await refusing({});
-    world.nest.script = ({ request }) => (lastText(request).includes("⚠️") ? lastText(request) : "the news");
+    world.engine.script = ({ request }) => (lastText(request).includes("⚠️") ? lastText(request) : "the news");
     await world.leap(MINUTE);
     const [slot] = await world.cron.runs(id);
     expect(slot?.end).toMatchObject({ status: "ok", delivery: { status: "failed", reason: "no such person" } });
     expect((await world.job(id)).state).toMatchObject({ lastStatus: "error", consecutiveErrors: 1 });
-    const alerts = () => world.nest.shown().filter((text) => text.includes("failed 2 times in a row: no such person"));
+    const alerts = () =>
+      world.engine.shown().filter((text) => text.includes("failed 2 times in a row: no such person"));
     expect(alerts()).toHaveLength(0);
     await later(world);
     expect((await world.job(id)).state).toMatchObject({ consecutiveErrors: 2, lastDeliveryStatus: "failed" });
     expect(alerts()).toHaveLength(1);
     for (let n = 0; n < 10; n++) await later(world);
     expect(await world.job(id)).toMatchObject({ enabled: false, state: { disabledReason: "10 failures in a row" } });
-    expect(world.nest.shown().some((text) => text.includes("failed 10 times in a row and was turned off"))).toBe(true);
+    expect(world.engine.shown().some((text) => text.includes("failed 10 times in a row and was turned off"))).toBe(
+      true,
+    );
   });
 
   test("makes up for earlier failures where it arrives", async () => {
     const { world, id, sending } = await refusing({});
     await world.leap(MINUTE);
-    world.nest.channel().sending = sending;
+    world.engine.channel().sending = sending;
     await later(world);
     const { state } = await world.job(id);
     expect([state.consecutiveErrors, state.lastDeliveryStatus, state.lastStatus]).toEqual([0, "sent", "ok"]);
@@ -111,28 +114,28 @@ describe("what becomes of a delivery", () => {
     const { world, add } = await open();
     await add({ channel: "test", to: "carol" });
     await world.leap(MINUTE);
-    expect(world.nest.channel().calls.at(-1)?.payload).not.toHaveProperty("slot");
+    expect(world.engine.channel().calls.at(-1)?.payload).not.toHaveProperty("slot");
   });
 });
 
 describe("the word to main", () => {
-  const words = async (world: TriggerNest) =>
-    (await world.nest.transcript()).filter((line) => line.includes('origin="cron:'));
+  const words = async (world: TriggerTestEngine) =>
+    (await world.engine.transcript()).filter((line) => line.includes('origin="cron:'));
   test("is a silent line with the run's words, wakes nobody, and can be longer or called otherwise", async () => {
     const { world, add } = await open();
     const long = "x".repeat(9_000);
-    world.nest.script = () => long;
+    world.engine.script = () => long;
     await add({});
     await world.leap(MINUTE);
     await world.advance(31_000);
     const [line = ""] = await words(world);
     expect(line).toContain(">Cron: xxx");
     expect(line.length).toBeLessThan(2_200);
-    expect(world.nest.requests).toHaveLength(2);
+    expect(world.engine.requests).toHaveLength(2);
   });
   test("in full has at most so many characters", async () => {
     const { world, add } = await open();
-    world.nest.script = () => "y".repeat(9_000);
+    world.engine.script = () => "y".repeat(9_000);
     await add({}, { isolation: { postToMainMode: "full", postToMainPrefix: "Report", postToMainMaxChars: 5_000 } });
     await world.leap(MINUTE);
     await world.advance(31_000);
@@ -142,7 +145,7 @@ describe("the word to main", () => {
   });
   test("says how the run ended where it did not end well", async () => {
     const { world, add } = await open();
-    world.nest.script = () => failure("request");
+    world.engine.script = () => failure("request");
     await add({});
     await world.leap(MINUTE);
     await world.advance(31_000);
@@ -152,8 +155,8 @@ describe("the word to main", () => {
     const { world, add } = await open();
     await add({}, { wakeMode: "now" });
     await world.leap(MINUTE);
-    expect(lastText(world.nest.requests.at(-1) as never)).toContain("Cron: answer to");
-    expect(world.nest.shown().at(-1)).toContain("Cron: answer to");
+    expect(lastText(world.engine.requests.at(-1) as never)).toContain("Cron: answer to");
+    expect(world.engine.shown().at(-1)).toContain("Cron: answer to");
   });
 });
 
@@ -161,14 +164,14 @@ test("its prompt says which job it is and what time it is; a late one says so", 
   const { world, add } = await open();
   const { id } = await add({});
   await world.leap(MINUTE);
-  expect(lastText(world.nest.requests.at(-1) as never)).toContain(
+  expect(lastText(world.engine.requests.at(-1) as never)).toContain(
     `[cron:${id} job] work\nCurrent time: 2026-01-05 09:01:00 (UTC)`,
   );
   await world.down(10 * MINUTE + 5_000);
-  expect(lastText(world.nest.requests.at(-1) as never)).not.toContain("This run is late");
+  expect(lastText(world.engine.requests.at(-1) as never)).not.toContain("This run is late");
   await world.cron.update(id, { schedule: { kind: "every", everyMs: 60 * MINUTE } });
   await world.down(90 * MINUTE);
-  expect(lastText(world.nest.requests.at(-1) as never)).toContain("This run is late: it was due at");
+  expect(lastText(world.engine.requests.at(-1) as never)).toContain("This run is late: it was due at");
 });
 
 test("model, thinking and time limit are its run's own", async () => {
@@ -176,7 +179,7 @@ test("model, thinking and time limit are its run's own", async () => {
   const { id } = await add({ model: "a/b", thinking: "high", timeoutSeconds: 5 });
   await world.leap(MINUTE);
   const agent = await world.store.agentByKey(`cron:${id}` as never);
-  expect((await world.nest.runs(agent?.id)).at(-1)?.body.wishes).toEqual({
+  expect((await world.engine.runs(agent?.id)).at(-1)?.body.wishes).toEqual({
     model: "a/b",
     thinking: "high",
     timeoutSeconds: 5,
@@ -220,16 +223,16 @@ describe("gates", () => {
   test("what does not pass calls no model and says why", async () => {
     const { world, add } = await open2(async () => ({ pass: false, reason: "no mail" }));
     const { id } = await add({}, { gate });
-    const calls = world.nest.requests.length;
+    const calls = world.engine.requests.length;
     await world.leap(MINUTE);
     expect((await world.slots(id)).map(({ reason }) => reason)).toEqual(["gate: no mail"]);
-    expect(world.nest.requests).toHaveLength(calls);
+    expect(world.engine.requests).toHaveLength(calls);
   });
   test("what passes puts its words into the prompt", async () => {
     const { world, add } = await open2(async () => ({ pass: true, output: "2 mails" }));
     await add({}, { gate });
     await world.leap(MINUTE);
-    expect(lastText(world.nest.requests.at(-1) as never)).toContain("\n\n[Gate output]\n2 mails");
+    expect(lastText(world.engine.requests.at(-1) as never)).toContain("\n\n[Gate output]\n2 mails");
   });
   test("without anybody to ask none passes", async () => {
     const { world, add } = await open();
@@ -247,7 +250,7 @@ describe("gates", () => {
     expect(await world.slots(quick.id)).toHaveLength(2);
     expect(await world.slots(slow.id)).toHaveLength(0);
     resolve({ pass: true, output: "" });
-    await world.nest.settle();
+    await world.engine.settle();
     expect((await world.slots(slow.id)).map(({ dueAt }) => dueAt)[0]).toBe(START + MINUTE);
   });
 });
@@ -256,12 +259,12 @@ test("a run that is still at work skips the next due time, or lets it wait", asy
   for (const overlap of ["skip", "queue"] as const) {
     const { world, add } = await open();
     const { promise, resolve } = Promise.withResolvers<string>();
-    world.nest.script = () => promise;
+    world.engine.script = () => promise;
     const { id } = await add({}, { overlap });
     await world.leap(MINUTE);
     await world.leap(MINUTE);
     resolve("done");
-    await world.nest.settle();
+    await world.engine.settle();
     expect((await world.slots(id)).map(({ status, reason }) => reason ?? status)).toEqual([
       "fired",
       overlap === "skip" ? "overlap" : "fired",
@@ -291,14 +294,14 @@ test("a job that was written by hand and cannot be asked when it is due is turne
 
 test("what was given up with its queue closes its slot so", async () => {
   const { world, add } = await open();
-  world.nest.script = () => new Promise<string>(() => {});
+  world.engine.script = () => new Promise<string>(() => {});
   const { id } = await add({}, { overlap: "queue" });
   await world.leap(MINUTE);
   await world.leap(MINUTE);
   world.crash();
   world.clock.jump(1_000);
-  world.nest.script = () => "x";
-  world.nest.options = { ...world.nest.options, system: { restore: "discard" } };
+  world.engine.script = () => "x";
+  world.engine.options = { ...world.engine.options, system: { restore: "discard" } };
   await world.restart();
   await world.advance(31_000);
   expect((await world.slots(id)).map(({ end }) => end?.status)).toEqual(["error", "dropped"]);

@@ -1,47 +1,47 @@
 /** A nest with triggers: the whole engine with a broker on its store, and a virtual clock that moves when told. */
 
 import type { Secret } from "../../config/secret.ts";
-import type { GateKeeper } from "../../core/ports/gate-runner.ts";
+import type { GateRunner } from "../../core/ports/gate-runner.ts";
 import type { CronJob } from "../../core/schedule/job.ts";
 import type { JobSlot } from "../../core/schedule/job-slot.ts";
 import type { AgentSystemOptions } from "../agents/agent-system-options.ts";
-import { Nest, type NestOptions } from "../agents/engine.test-kit.ts";
+import { TestEngine, type TestEngineOptions } from "../agents/engine.test-kit.ts";
 import { type TriggerOptions, type TriggerPorts, Triggers } from "./triggers.ts";
 import type { HookAnswer, HookRequest } from "./webhooks/accept-hook.ts";
 
-export class TriggerNest {
-  readonly nest: Nest;
+export class TriggerTestEngine {
+  readonly engine: TestEngine;
   triggers!: Triggers;
   readonly #options: TriggerOptions;
   readonly #more: Partial<TriggerPorts>;
   #lives = 0;
 
-  private constructor(nest: Nest, options: TriggerOptions, more: Partial<TriggerPorts>) {
-    this.nest = nest;
+  private constructor(engine: TestEngine, options: TriggerOptions, more: Partial<TriggerPorts>) {
+    this.engine = engine;
     this.#options = options;
     this.#more = more;
   }
 
   static async open(
-    options: NestOptions & {
+    options: TestEngineOptions & {
       readonly triggers?: TriggerOptions;
-      readonly gates?: GateKeeper;
+      readonly gates?: GateRunner;
       readonly ports?: Partial<TriggerPorts>;
     } = {},
-  ): Promise<TriggerNest> {
-    const nest = Nest.unloaded(options);
+  ): Promise<TriggerTestEngine> {
+    const engine = TestEngine.unloaded(options);
     const reveal = (secret: Secret): string => secret.reveal({ env: {}, readFile: () => "" });
     const more = { reveal, ...(options.gates ? { gates: options.gates } : {}), ...options.ports };
-    const world = new TriggerNest(nest, { zone: "UTC", ...options.triggers }, more);
+    const world = new TriggerTestEngine(engine, { zone: "UTC", ...options.triggers }, more);
     await world.boot();
     return world;
   }
 
   get clock() {
-    return this.nest.clock;
+    return this.engine.clock;
   }
   get store() {
-    return this.nest.store;
+    return this.engine.store;
   }
   get cron() {
     return this.triggers.cron;
@@ -49,16 +49,16 @@ export class TriggerNest {
 
   async boot(): Promise<void> {
     const { hooks } = this.#made();
-    await this.nest.boot({ hooks } satisfies Partial<AgentSystemOptions>);
-    const starting = this.triggers.start(this.nest.system);
-    await this.nest.settle();
+    await this.engine.boot({ hooks } satisfies Partial<AgentSystemOptions>);
+    const starting = this.triggers.start(this.engine.system);
+    await this.engine.settle();
     await starting;
-    await this.nest.settle();
+    await this.engine.settle();
   }
 
   #made(): Triggers {
     const life = { alive: true, name: `triggers${++this.#lives}` };
-    const { clock, ids, store, log } = this.nest.ports(life);
+    const { clock, ids, store, log } = this.engine.ports(life);
     this.#life = life;
     this.triggers = new Triggers({ clock, ids, store, log, ...this.#more }, this.#options);
     return this.triggers;
@@ -68,25 +68,25 @@ export class TriggerNest {
   /** The process is gone; the clock goes on. */
   crash(): void {
     this.#life.alive = false;
-    this.nest.crash();
+    this.engine.crash();
   }
 
   async restart(): Promise<void> {
     this.crash();
-    await this.nest.retire();
-    this.nest.fate = () => "go";
+    await this.engine.retire();
+    this.engine.onCommit = () => "go";
     await this.boot();
   }
 
   async advance(ms: number): Promise<void> {
-    await this.nest.advance(ms);
+    await this.engine.advance(ms);
   }
 
   /** A long time passes at once, with everybody there. */
   async leap(ms: number): Promise<void> {
     this.clock.jump(ms);
     this.triggers.wake();
-    await this.nest.settle();
+    await this.engine.settle();
   }
 
   /** Time passes while nobody is there. */
@@ -94,11 +94,11 @@ export class TriggerNest {
     this.crash();
     this.clock.jump(ms);
     await this.restart();
-    await this.nest.settle();
+    await this.engine.settle();
   }
 
   hook(name: string, request: HookRequest): Promise<HookAnswer> {
-    return this.triggers.acceptHook(this.nest.system, name, request);
+    return this.triggers.acceptHook(this.engine.system, name, request);
   }
 
   async slots(id: string): Promise<readonly JobSlot[]> {

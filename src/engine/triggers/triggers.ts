@@ -54,9 +54,9 @@ export class Triggers {
     const sections = options.heartbeat ?? NO_HEARTBEAT;
     this.heartbeat = new HeartbeatRunner(ports, sections, options);
     this.hooks = {
-      alsoAtEnd: (agent, run, result, owed) => opsAtRunEnd(store, agent, run, result, clock.now(), mainKey, owed),
-      alsoAtDelivered: (delivery, ended) => opsAtDelivered(store, delivery, ended, clock.now(), mainKey),
-      alsoAtSettle: async (_, messages, reason) => opsAtSettle(messages, reason, clock.now()),
+      opsOnRunEnd: (agent, run, result, owed) => opsAtRunEnd(store, agent, run, result, clock.now(), mainKey, owed),
+      opsOnDelivered: (delivery, ended) => opsAtDelivered(store, delivery, ended, clock.now(), mainKey),
+      opsOnSettle: async (_, messages, reason) => opsAtSettle(messages, reason, clock.now()),
       replyOf: (agent, run, said) =>
         shapeReply(agent, run.body.trigger, said, clock.now(), this.heartbeat.configOf(agent.profile)),
       sessionFor: (agent, messages) => cronSessionFor(store, agent, messages, clock.now(), mainKey),

@@ -29,15 +29,15 @@ export class People {
   readonly #answered = new Map<string, number>();
   readonly #queues = new Map<string, Written[]>();
   readonly #handed = new Map<string, Handed>();
-  readonly #hands: () => readonly Hand[];
+  readonly #toolkit: () => readonly Hand[];
   readonly #random: Random;
   /** How many people write now. */
   people = 0;
   #said = new Map<string, number>();
 
-  constructor(random: Random, hands: () => readonly Hand[]) {
+  constructor(random: Random, toolkit: () => readonly Hand[]) {
     this.#random = random;
-    this.#hands = hands;
+    this.#toolkit = toolkit;
   }
 
   get unacknowledged(): number {
@@ -88,9 +88,9 @@ export class People {
     if (!message) return;
     const handed = this.#handed.get(message.id);
     if (handed?.to.living && performance.now() - handed.at < PATIENCE_MS) return;
-    const hands = this.#hands().filter(({ living }) => living);
-    if (hands.length === 0) return;
-    const to = this.#random.pick(hands);
+    const toolkit = this.#toolkit().filter(({ living }) => living);
+    if (toolkit.length === 0) return;
+    const to = this.#random.pick(toolkit);
     this.#handed.set(message.id, { at: performance.now(), to });
     const { channel, id, text } = message;
     to.tell({ say: "in", channel, person, id, text });

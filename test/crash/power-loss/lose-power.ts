@@ -44,11 +44,11 @@ export async function losePower(options: PowerLossOptions): Promise<PowerLossRep
     const problems: string[] = [];
     for (let n = 0; n < options.images; n++) {
       const cut = chooseCut(events, random);
-      const fate = FATES[n % FATES.length] ?? "lost";
+      const onCommit = FATES[n % FATES.length] ?? "lost";
       const image = join(root, `image-${n}`);
-      writeImage(events, home, cut, fate, random, image);
+      writeImage(events, home, cut, onCommit, random, image);
       const found = await auditImage(image, promisedBefore(events, cut), options.plainFiles ?? false);
-      problems.push(...found.map((problem) => `image ${n} (line ${cut}, unflushed writes ${fate}): ${problem}`));
+      problems.push(...found.map((problem) => `image ${n} (line ${cut}, unflushed writes ${onCommit}): ${problem}`));
       rmSync(image, { recursive: true, force: true });
     }
     const promised = promisedBefore(events, Number.POSITIVE_INFINITY);

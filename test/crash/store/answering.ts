@@ -8,11 +8,11 @@ import { type AgentId, type EntryId, entryId, type RunId } from "../../../src/co
 import type { Message } from "../../../src/core/message/message.ts";
 import type { RunBody } from "../../../src/core/run/run.ts";
 import type { Op, Owner } from "../../../src/core/store/change.ts";
-import { answeredLine, type Crowd, commit } from "./crowd.ts";
+import { type ActorRegistry, answeredLine, commit } from "./crowd.ts";
 import { WEIGHT } from "./posting.ts";
 
 /** Looks for agents nobody answers yet and answers them, for good. */
-export async function answerAll(crowd: Crowd): Promise<never> {
+export async function answerAll(crowd: ActorRegistry): Promise<never> {
   for (;;) {
     const [claimed] = await commit(crowd, "crash.claim", [{ op: "agents.claim", node: crowd.node, limit: 100 }]);
     if (claimed?.op !== "agents.claim") throw new Error("No answer to a claim.");
@@ -23,7 +23,7 @@ export async function answerAll(crowd: Crowd): Promise<never> {
   }
 }
 
-async function answer(crowd: Crowd, found: AgentRecord): Promise<never> {
+async function answer(crowd: ActorRegistry, found: AgentRecord): Promise<never> {
   const { store } = crowd;
   const owner: Owner = { agentId: found.id, node: crowd.node, epoch: found.epoch };
   let wake = (): void => {};
@@ -45,7 +45,7 @@ interface Place {
   position: number;
 }
 
-async function run(crowd: Crowd, place: Place, messages: readonly Message[]): Promise<void> {
+async function run(crowd: ActorRegistry, place: Place, messages: readonly Message[]): Promise<void> {
   const runId = crowd.ids.uuid() as RunId;
   const seqs = messages.map((message) => message.seq);
   const body: RunBody = { lane: "main", seqs, calls: [], iterations: 0, deliveries: 0 };
@@ -67,7 +67,7 @@ async function run(crowd: Crowd, place: Place, messages: readonly Message[]): Pr
 }
 
 /** From wherever the run stands to its rest. */
-async function finish(crowd: Crowd, place: Place, runId: RunId): Promise<void> {
+async function finish(crowd: ActorRegistry, place: Place, runId: RunId): Promise<void> {
   const agentId = place.owner.agentId;
   let record = await crowd.store.run(runId);
   if (!record) throw new Error(`Run ${runId} is gone.`);
@@ -106,14 +106,18 @@ async function finish(crowd: Crowd, place: Place, runId: RunId): Promise<void> {
   for (const message of messages) crowd.say(answeredLine(agentId, message.seq, tokenOf(message)));
 }
 
-async function messagesOf(crowd: Crowd, agentId: AgentId, seqs: readonly number[]): Promise<Message[]> {
+async function messagesOf(crowd: ActorRegistry, agentId: AgentId, seqs: readonly number[]): Promise<Message[]> {
   const found = await Promise.all(seqs.map((seq) => crowd.store.message(agentId, seq)));
   return found.filter((message) => message !== undefined);
 }
 
 const tokenOf = (message: Message): string => (message.body.kind === "user" ? message.body.text : "");
 
-function append(crowd: Crowd, place: Place, entries: readonly { role: string; token: string; text?: string }[]): Op {
+function append(
+  crowd: ActorRegistry,
+  place: Place,
+  entries: readonly { role: string; token: string; text?: string }[],
+): Op {
   const position = place.position;
   let leaf = "" as EntryId;
   const lines = entries.map((entry, index) => {

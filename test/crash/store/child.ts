@@ -18,7 +18,7 @@ import { systemIds } from "../../../src/adapters/system/system-ids.ts";
 import { silentLog } from "../../../src/core/ports/log.ts";
 import { randomOf } from "../../sim/random.ts";
 import { answerAll } from "./answering.ts";
-import type { Crowd } from "./crowd.ts";
+import type { ActorRegistry } from "./crowd.ts";
 import { postForever } from "./posting.ts";
 
 const { values } = parseArgs({
@@ -76,7 +76,7 @@ const joined = await store.commit({
 });
 const node = joined.ok && joined.results[0]?.op === "node.join" ? joined.results[0].node : 0;
 let onNewAgent = (): void => {};
-const crowd: Crowd = {
+const crowd: ActorRegistry = {
   store,
   ids,
   node,

@@ -5,7 +5,7 @@ import type { Change, Op, OpResult, Owner } from "../../../src/core/store/change
 import type { Store } from "../../../src/core/store/store.ts";
 import type { Random } from "../../sim/random.ts";
 
-export interface Crowd {
+export interface ActorRegistry {
   readonly store: Store;
   readonly ids: Ids;
   readonly node: number;
@@ -25,7 +25,7 @@ export interface Crowd {
 
 /** Commits; a refusal is a bug of this program and ends it. */
 export async function commit(
-  { store, ids }: Crowd,
+  { store, ids }: ActorRegistry,
   site: string,
   ops: readonly Op[],
   owner?: Owner,

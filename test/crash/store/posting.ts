@@ -2,12 +2,12 @@
 import type { AgentSeed } from "../../../src/core/agent/agent.ts";
 import { freshState } from "../../../src/core/agent/state.ts";
 import type { EntryId, SessionId, SessionKey } from "../../../src/core/ids.ts";
-import { acceptedLine, type Crowd, commit } from "./crowd.ts";
+import { type ActorRegistry, acceptedLine, commit } from "./crowd.ts";
 
 /** What every entry carries beside its token, so that steps have some weight. */
 export const WEIGHT = "w".repeat(300);
 
-export async function postForever(crowd: Crowd, writer: number): Promise<never> {
+export async function postForever(crowd: ActorRegistry, writer: number): Promise<never> {
   for (let n = 0; ; n++) {
     const token = `t${crowd.round}.${writer}.${n}`;
     const agent = crowd.random.int(0, crowd.agents - 1);
@@ -24,7 +24,7 @@ export async function postForever(crowd: Crowd, writer: number): Promise<never> 
   }
 }
 
-async function post(crowd: Crowd, agent: number, token: string) {
+async function post(crowd: ActorRegistry, agent: number, token: string) {
   const sessionKey = `agent:main:crash:dm:${agent}` as SessionKey;
   const [posted] = await commit(crowd, "crash.post", [
     {
@@ -39,7 +39,7 @@ async function post(crowd: Crowd, agent: number, token: string) {
   return posted;
 }
 
-function seedOf(crowd: Crowd, sessionKey: SessionKey, agent: number): AgentSeed {
+function seedOf(crowd: ActorRegistry, sessionKey: SessionKey, agent: number): AgentSeed {
   const sessionId = crowd.ids.uuid() as SessionId;
   const descriptor = { type: "user", connector: "crash", userId: String(agent), channelId: String(agent) } as const;
   const leaf = crowd.ids.uuid() as EntryId;

@@ -17,8 +17,8 @@ const CHILD = new URL("./child.ts", import.meta.url);
 /** Lives of one home. Bounded, because every audit reads all of it. */
 const KILLS_PER_HOME = 20;
 /** A life ends after at most so many promises. */
-const MOST_PROMISES = 1_500;
-const LONGEST_LIFE_MS = 5_000;
+const MAX_PROMISES = 1_500;
+const MAX_LIFE_MS = 5_000;
 
 export interface StoreCrashOptions extends CrashOptions {
   /** A way to break the promises that the audit must find. */
@@ -100,9 +100,9 @@ async function oneLife(options: StoreCrashOptions, life: Life): Promise<Seen> {
       const told = new Promise<void>((resolve) => {
         enough = resolve;
       });
-      wanted = heard + random.int(1, MOST_PROMISES);
+      wanted = heard + random.int(1, MAX_PROMISES);
       victim.tell("go");
-      await Promise.race([told, sleep(LONGEST_LIFE_MS)]);
+      await Promise.race([told, sleep(MAX_LIFE_MS)]);
       await sleep(random.int(0, 10));
     }
   }

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Connector, ConnectorHost, OutgoingDelivery, SendResult } from "../../../core/ports/connector.ts";
-import { handIn } from "../../../engine/inbox/submit-text.ts";
+import { submitText } from "../../../engine/inbox/submit-text.ts";
 
 export const STDIN_CHANNEL = "terminal";
 const LINE_BY_LINE = { mode: "queue" } as const;
@@ -45,7 +45,7 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
       const messageId = randomUUID();
       // Lines are answered one by one unless they say otherwise.
       const queue = options.lines ? LINE_BY_LINE : undefined;
-      await handIn(host, { ...target, messageId, text, queue });
+      await submitText(host, { ...target, messageId, text, queue });
       accepted += 1;
     }
     return accepted;

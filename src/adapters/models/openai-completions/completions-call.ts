@@ -17,7 +17,7 @@ export function speaksPlainly(baseUrl: string): boolean {
   return !DIALECTS.test(URL.parse(baseUrl)?.hostname ?? "");
 }
 
-export const callCompletions: ProviderApi = (world, call) => frameCall(world, call, (frame) => converse(call, frame));
+export const callCompletions: ProviderApi = (deps, call) => frameCall(deps, call, (frame) => converse(call, frame));
 
 async function converse(call: ProviderCall, { exchange, signal, draft, say }: Frame): Promise<Told | undefined> {
   const answer = await exchange.post(

@@ -12,7 +12,7 @@ type Json = Record<string, unknown>;
 
 /** Left free when the answer's limit is fitted into the window: our count of the prompt is an estimate. */
 const MARGIN_TOKENS = 1_024;
-const LEAST_ANSWER_TOKENS = 256;
+const MIN_ANSWER_TOKENS = 256;
 const CHARS_PER_TOKEN = 4;
 
 /**
@@ -37,7 +37,7 @@ export function payloadText({ model, request, thinking }: ProviderCall): string 
 
 function answerLimit(model: ProviderModel, chars: number): number {
   const free = model.contextWindow - Math.ceil(chars / CHARS_PER_TOKEN) - MARGIN_TOKENS;
-  return Math.min(model.maxTokens, Math.max(LEAST_ANSWER_TOKENS, free));
+  return Math.min(model.maxTokens, Math.max(MIN_ANSWER_TOKENS, free));
 }
 
 /** A message as it is sent. */

@@ -14,11 +14,11 @@ const A_DAY_MS = 86_400_000;
 /** The library asks for a key even where the server wants none; it is taken off again before the request leaves. */
 const NO_KEY = "none";
 
-export const callPiAi: ProviderApi = (world, call) =>
-  frameCall(world, call, async (frame) => {
+export const callPiAi: ProviderApi = (deps, call) =>
+  frameCall(deps, call, async (frame) => {
     if (!isPiApi(call.model.api)) return { status: 400, error: { text: `The API "${call.model.api}" is not known.` } };
     const api = await loadApi(call.model.api);
-    return await stream(api, call, optionsFor(call, frame, world.userAgent), frame);
+    return await stream(api, call, optionsFor(call, frame, deps.userAgent), frame);
   });
 
 async function stream(

@@ -29,7 +29,7 @@ export interface SharedMirrorOptions {
 
 const EVERY_MS = 1_000;
 const KNOWN_AGENTS = 2_000;
-const MOST = 1_000_000;
+const MAX_COUNT = 1_000_000;
 
 export async function followShared(options: SharedMirrorOptions): Promise<SharedMirror> {
   const { store, log, everyMs = EVERY_MS } = options;
@@ -71,7 +71,7 @@ export async function followShared(options: SharedMirrorOptions): Promise<Shared
     }
     if (word === "budgets") return mirrorBudgets();
     if (word === "swarms") {
-      const swarms = await store.swarms({ limit: MOST });
+      const swarms = await store.swarms({ limit: MAX_COUNT });
       // Where there never was one, there is no file either.
       if (swarms.length === 0 && files.size(SWARMS_FILE) === undefined) return;
       return replace(SWARMS_FILE, "swarms", { version: 1, swarms });
@@ -82,9 +82,9 @@ export async function followShared(options: SharedMirrorOptions): Promise<Shared
   }
 
   async function mirrorBudgets(): Promise<void> {
-    const budgets = await store.budgets({ limit: MOST });
+    const budgets = await store.budgets({ limit: MAX_COUNT });
     if (budgets.length === 0 && files.size(BUDGETS_FILE) === undefined) return;
-    const reservations = await store.reservations({ limit: MOST });
+    const reservations = await store.reservations({ limit: MAX_COUNT });
     const told = (await connections.rows("select-all-budget-told", [])) as unknown as Parameters<typeof budgetsFile>[2];
     replace(BUDGETS_FILE, ".", budgetsFile(budgets, reservations, told));
   }

@@ -8,7 +8,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { StoreNewerError, StoreUnreadableError } from "../../../core/errors.ts";
 import { migrations, versionOf } from "../sqlite/migrate.ts";
 import { AGENTS_DIR } from "./layout.ts";
-import { openUntouched } from "./snapshot.ts";
+import { openSnapshot } from "./snapshot.ts";
 
 export type Inspection =
   | { readonly kind: "ok" }
@@ -34,7 +34,7 @@ export function inspectDatabase(path: string, options: { readonly wholeCheckByte
     return { kind: "unreadable", reason: "the file is empty" };
   }
   try {
-    const copy = openUntouched(path);
+    const copy = openSnapshot(path);
     try {
       if (isBlank(copy.sql) && !hasAgents(dirname(path))) return { kind: "missing" };
       return checked(copy.sql, size + (log ?? 0) <= (options.wholeCheckBytes ?? WHOLE_CHECK_BYTES));

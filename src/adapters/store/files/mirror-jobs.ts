@@ -12,7 +12,7 @@ const LOGS = ["jobs-a.jsonl", "jobs-b.jsonl"] as const;
 /** Up to here all of them are written each time: small, and complete to look at. */
 const FEW = 200;
 /** The log is folded into `jobs.json` when it is as long as that, and at least this long. */
-const SHORTEST_FOLD = 1024 * 1024;
+const MIN_FOLD = 1024 * 1024;
 
 export interface JobsMirror {
   all(): void;
@@ -42,7 +42,7 @@ export function jobsMirror(source: MirrorSource, files: MirrorFiles, wrote: (pat
       const log = logOf(files);
       if (log === undefined) return all();
       const path = `${DIR}/${log}`;
-      if ((files.size(path) ?? 0) > Math.max(SHORTEST_FOLD, files.size(JOBS_FILE) ?? 0)) return all();
+      if ((files.size(path) ?? 0) > Math.max(MIN_FOLD, files.size(JOBS_FILE) ?? 0)) return all();
       // A line that a crash tore is left behind as one that nobody can read.
       files.append(path, ids.map((id) => `\n${JSON.stringify({ id, job: source.job(id) ?? null })}`).join(""));
       wrote(path);

@@ -28,7 +28,7 @@ export type FromWorker =
   | { readonly type: "trouble"; readonly error: string }
   | { readonly type: "done"; readonly id: number; readonly error?: { readonly text: string; readonly code?: string } };
 
-const LONGEST_RETRY_MS = 30_000;
+const MAX_RETRY_MS = 30_000;
 
 function main(): void {
   const port = parentPort;
@@ -93,7 +93,7 @@ function main(): void {
         retryTimer = undefined;
         work();
       }, retryMs);
-      retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
+      retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
     }
   };
 

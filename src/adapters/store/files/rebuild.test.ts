@@ -91,7 +91,7 @@ describe("rebuilding from the plain files", () => {
 
   test("a permanent agent comes back as it was last described, a swarm with those it serves as its contacts", async () => {
     const clerk = { type: "permanent", id: "c", name: "clerk", description: "d", systemPrompt: "old" } as const;
-    const desk = {
+    const api = {
       nametag: "desk",
       owner: ann,
       profile: "main",
@@ -105,7 +105,7 @@ describe("rebuilding from the plain files", () => {
       mirrored(work.db);
       work.commit([{ op: "agent.claim", agentId, node: work.node }]);
       work.commit([{ op: "agent.describe", descriptor: { ...clerk, systemPrompt: "new" } }], work.owner(agentId));
-      work.commit([{ op: "swarm.put", swarm: desk }]);
+      work.commit([{ op: "swarm.put", swarm: api }]);
       work.agent("ann");
       const servant = work.agent("servant", { type: "swarm", id: "desk", contact: ann });
       work.commit([{ op: "swarm.contact", nametag: "desk", contact: ann, agentId: servant, received: 3 }]);
@@ -116,7 +116,7 @@ describe("rebuilding from the plain files", () => {
       ...clerk,
       systemPrompt: "new",
     });
-    expect(await store.swarm("desk")).toEqual(desk);
+    expect(await store.swarm("desk")).toEqual(api);
     expect(await store.swarmContact("desk", ann)).toMatchObject({
       agentId: "servant".padEnd(24, "0"),
       messagesReceived: 0,

@@ -11,7 +11,7 @@ import { diskFiles } from "./disk-files.ts";
 import { hasAgents, type Inspection, inspectDatabase } from "./inspect.ts";
 import { buildDatabase, type RebuildReport } from "./rebuild.ts";
 import { type SalvageReport, salvage } from "./salvage.ts";
-import { openUntouched } from "./snapshot.ts";
+import { openSnapshot } from "./snapshot.ts";
 
 export interface RepairOptions {
   readonly home: string;
@@ -55,7 +55,7 @@ export function repair(options: RepairOptions): RepairReport {
 
 function salvaging({ home, databasePath }: RepairOptions): SalvageReport {
   try {
-    const copy = openUntouched(databasePath);
+    const copy = openSnapshot(databasePath);
     try {
       return salvage(copy.sql, diskFiles(home));
     } finally {

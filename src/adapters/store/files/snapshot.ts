@@ -7,13 +7,13 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
-export interface UntouchedCopy {
+export interface Snapshot {
   readonly sql: DatabaseSync;
   close(): void;
 }
 
 /** Throws what SQLite throws where the file is no database. */
-export function openUntouched(path: string): UntouchedCopy {
+export function openSnapshot(path: string): Snapshot {
   const dir = stage(path);
   const remove = (): void => rmSync(dir, { recursive: true, force: true });
   try {

@@ -28,7 +28,7 @@ export function statementsOf(sql: DatabaseSync): (name: string) => StatementSync
   };
 }
 
-const MOST_SWARMS = 100_000;
+const MAX_SWARMS = 100_000;
 
 export function sqliteSource(sql: DatabaseSync): MirrorSource {
   const statement = statementsOf(sql);
@@ -85,7 +85,7 @@ export function sqliteSource(sql: DatabaseSync): MirrorSource {
     swarms: () =>
       store
         .statement("select-swarms")
-        .all("", MOST_SWARMS)
+        .all("", MAX_SWARMS)
         .map((row) => JSON.parse(row.record as string)),
     jobs: () =>
       store

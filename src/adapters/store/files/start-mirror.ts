@@ -10,8 +10,8 @@ import type { MirrorLag } from "./mirror.ts";
 import type { FromWorker, ToWorker, WorkerData } from "./mirror-worker.ts";
 
 /** The time between two wake-ups: the longer a step takes, the sooner the next begins, so that a second is kept. */
-const SHORTEST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 500;
+const MIN_PAUSE_MS = 250;
+const MAX_PAUSE_MS = 500;
 const LAG_WORTH_A_WORD_MS = 1_000;
 const WORD_EVERY_MS = 60_000;
 const SYNC_AFTER_MS = 5_000;
@@ -154,7 +154,7 @@ export function startMirror(options: MirrorOptions): MirrorHandle {
     nudge() {
       unansweredSince ??= performance.now();
       if (nudge || stopping) return;
-      const pause = Math.max(SHORTEST_PAUSE_MS, Math.min(LONGEST_PAUSE_MS, 900 - 1.5 * tookMs));
+      const pause = Math.max(MIN_PAUSE_MS, Math.min(MAX_PAUSE_MS, 900 - 1.5 * tookMs));
       const rest = nudgedAt + pause - performance.now();
       if (rest <= 0) return wake();
       nudge = setTimeout(wake, rest);

@@ -115,7 +115,7 @@ function plainQuery(changes: readonly Change[], databaseClock: boolean): QueryCo
   const { names, agents, keys } = locksOfGroup(changes);
   return {
     name: "apply-plain",
-    text: `SELECT ${applyFunctions().applyPlain}($1::jsonb, $2, $3, $4, $5) AS said`,
+    text: `SELECT ${applyFunctions().applyBatch}($1::jsonb, $2, $3, $4, $5) AS said`,
     values: [plainWire(changes), names, agents, keys, databaseClock],
   };
 }

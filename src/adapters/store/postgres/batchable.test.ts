@@ -4,7 +4,7 @@ import type { AgentState } from "../../../core/agent/state.ts";
 import type { AgentId, ChangeId, EntryId, RunId } from "../../../core/ids.ts";
 import type { RunBody } from "../../../core/run/run.ts";
 import type { Change, Op } from "../../../core/store/change.ts";
-import { isPlain } from "./batchable.ts";
+import { isBatchable } from "./batchable.ts";
 
 const owner = { agentId: "a" as AgentId, node: 1, epoch: 1 };
 const body = { lane: "main", seqs: [1], calls: [], iterations: 1, deliveries: 1 } as RunBody;
@@ -23,7 +23,7 @@ it.each([
   ["an agent given back twice", [release, release], false],
   ["what concerns many agents", [{ op: "agents.claim", node: 1, limit: 1 } as Op], false],
 ])("%s", (_, ops, plain) => {
-  expect(isPlain(change(ops))).toBe(plain);
+  expect(isBatchable(change(ops))).toBe(plain);
 });
 
 /** A plan is made once per connection, mostly while tables are young, and kept. */

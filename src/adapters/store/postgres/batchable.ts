@@ -34,7 +34,7 @@ const OFTEN: ReadonlySet<Op["op"]> = new Set([
 const ASIDE: ReadonlySet<Op["op"]> = new Set(["entries.append", "state.put", "leaf.move", "delivery.add", "fact.put"]);
 
 /** Whether a change can be part of a plain group at all. */
-export function isPlain({ owner, ops }: Change): boolean {
+export function isBatchable({ owner, ops }: Change): boolean {
   const seen = new Set<Op["op"]>();
   const named = new Set<string>();
   for (const [index, op] of ops.entries()) {

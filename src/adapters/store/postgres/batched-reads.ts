@@ -20,7 +20,7 @@ const TYPES: Readonly<Record<string, readonly string[]>> = {
   "select-fact": ["text"],
 };
 
-const MOST = 64;
+const MAX_COUNT = 64;
 /** Batches of one kind under way at once; what is asked meanwhile gathers. */
 const LANES = 2;
 
@@ -60,7 +60,7 @@ export class BatchedReads {
     kind.scheduled = false;
     while (kind.queue.length > 0 && kind.underWay < LANES) {
       kind.underWay += 1;
-      void this.#send(name, kind.queue.splice(0, MOST)).finally(() => {
+      void this.#send(name, kind.queue.splice(0, MAX_COUNT)).finally(() => {
         kind.underWay -= 1;
         this.#pump(name, kind);
       });

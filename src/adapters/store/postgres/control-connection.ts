@@ -9,7 +9,7 @@ import type { AgentId } from "../../../core/ids.ts";
 import type { Change, CommitResult } from "../../../core/store/change.ts";
 import type { Connections } from "./connections.ts";
 
-export interface Keeper {
+export interface ControlConnection {
   /** Holds the lock of a node that this process has just become. */
   hold(node: number): Promise<void>;
   /** Tells the other nodes what these changes mean for them. */
@@ -40,12 +40,12 @@ const MAX_PAYLOAD = 7_800;
 /** What a text for other processes may weigh, in bytes. */
 export const MAX_RELAYED = MAX_PAYLOAD - 64;
 /** So much may wait to be told while the database is away or slow. */
-const MOST_WAITING = 1_000;
+const MAX_WAITING = 1_000;
 const FIRST_PAUSE_MS = 100;
 const LAST_PAUSE_MS = 2_000;
 const CHECK_MS = 5_000;
 
-export async function openKeeper(connections: Connections, self: string): Promise<Keeper> {
+export async function openControlConnection(connections: Connections, self: string): Promise<ControlConnection> {
   const { schema } = connections.options;
   const hints = `${schema}_hint`;
   const relayed = `${schema}_relay`;
@@ -201,7 +201,7 @@ export async function openKeeper(connections: Connections, self: string): Promis
     },
     relay: {
       send(text, to) {
-        if (texts.length >= MOST_WAITING || Buffer.byteLength(text) > MAX_RELAYED) return;
+        if (texts.length >= MAX_WAITING || Buffer.byteLength(text) > MAX_RELAYED) return;
         texts.push([to === undefined ? relayed : channelOf(to), text]);
         soon();
       },

@@ -6,7 +6,7 @@
 
 import { StoreClosedError } from "../../../core/errors.ts";
 import type { Change, CommitResult, Op } from "../../../core/store/change.ts";
-import { isPlain, PlainGroup } from "./batchable.ts";
+import { isBatchable, PlainGroup } from "./batchable.ts";
 import { locksOf } from "./locks.ts";
 
 interface Queued {
@@ -130,7 +130,7 @@ export function groupCommit(options: GroupCommitOptions): GroupCommit {
     commit(change) {
       if (closed) return Promise.reject(new StoreClosedError("The store is closed."));
       return new Promise((resolve, reject) => {
-        queue.push({ change, keys: keysOf(change), plain: isPlain(change), resolve, reject });
+        queue.push({ change, keys: keysOf(change), plain: isBatchable(change), resolve, reject });
         schedule();
       });
     },

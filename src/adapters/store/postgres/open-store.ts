@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Store } from "../../../core/store/store.ts";
 import { applyGroup, outcomeOf } from "./apply-group.ts";
 import { Connections } from "./connections.ts";
-import { type KeptLeases, openKeeper, type Relay } from "./control-connection.ts";
+import { type KeptLeases, openControlConnection, type Relay } from "./control-connection.ts";
 import { explain } from "./database-error.ts";
 import { groupCommit } from "./group-commit.ts";
 import { migrate } from "./migrate.ts";
@@ -58,7 +58,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     } finally {
       await client.end();
     }
-    const keeper = await openKeeper(connections, self);
+    const control = await openControlConnection(connections, self);
     const applier = {
       connections,
       databaseClock: options.leaseClock !== "changes",
@@ -72,9 +72,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
         // A node that has joined is not told so before its lock is held.
         for (const result of results) {
           if (result instanceof Error || !result.ok) continue;
-          for (const said of result.results) if (said?.op === "node.join") await keeper.hold(said.node);
+          for (const said of result.results) if (said?.op === "node.join") await control.hold(said.node);
         }
-        keeper.tell(changes, results);
+        control.tell(changes, results);
         return results;
       },
     });
@@ -83,14 +83,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       ...readerOf(connections),
       commit: group.commit,
       outcome: (id) => outcomeOf(connections, id),
-      onHint: keeper.onHint,
+      onHint: control.onHint,
       connections,
-      relay: keeper.relay,
-      leases: keeper.leases,
+      relay: control.relay,
+      leases: control.leases,
       close() {
         closing ??= (async () => {
           await group.close();
-          await keeper.close();
+          await control.close();
           await connections.close();
         })();
         return closing;

@@ -17,7 +17,7 @@ export function sqlText(name: string): string {
 export interface Functions {
   /** The name `apply_changes` has in the database for this version of the program. */
   readonly applyChanges: string;
-  readonly applyPlain: string;
+  readonly applyBatch: string;
   readonly retireDead: string;
   readonly statements: readonly string[];
 }
@@ -39,7 +39,7 @@ export function applyFunctions(): Functions {
   const named = (text: string): string => text.replaceAll(/\{\{(\w+)\}\}/g, (_, name) => `${name}_${digest}`);
   functions = {
     applyChanges: named("{{apply_changes}}"),
-    applyPlain: named("{{apply_plain}}"),
+    applyBatch: named("{{apply_plain}}"),
     retireDead: named("{{retire_dead}}"),
     statements: files.map(named),
   };

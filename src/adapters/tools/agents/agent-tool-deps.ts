@@ -12,7 +12,7 @@ import type { RunResult } from "../../../core/run/run.ts";
 import type { Op } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 
-export interface AgentsWorld {
+export interface AgentToolDeps {
   readonly store: StoreReader;
   readonly clock: Pick<Clock, "now">;
   readonly files: FileStore;

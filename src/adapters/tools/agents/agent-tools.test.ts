@@ -3,13 +3,13 @@ import type { AgentId } from "../../../core/ids.ts";
 import type { Op } from "../../../core/store/change.ts";
 import { START } from "../../../engine/agents/engine.test-kit.ts";
 import { SHIPPED_SYSTEM_AGENTS } from "../../../engine/agents/system-agents.ts";
-import { jsonOf, openFlock, permanent, person, textOf } from "./agents.test-kit.ts";
+import { jsonOf, openTestTools, permanent, person, textOf } from "./agents.test-kit.ts";
 
 const posted = (ops: readonly Op[] = []) => ops.flatMap((op) => (op.op === "message.post" ? [op] : []));
 
 describe("send_agent_message without a target", () => {
   it("goes from a subagent to its parent, whoever was in the foreground last", async () => {
-    const flock = await openFlock();
+    const flock = await openTestTools();
     const ann = await flock.make(person("ann"), { lastHumanAt: START });
     await flock.make(person("bob"), { lastHumanAt: START + 5 });
     const child = await flock.child(ann, "digger");
@@ -29,11 +29,11 @@ describe("send_agent_message without a target", () => {
   });
 
   it("goes from all others to the agent a person wrote to last, also just after a restart", async () => {
-    const flock = await openFlock();
+    const flock = await openTestTools();
     const job = await flock.make({ type: "cron", id: "nightly" });
     await flock.make(person("ann"), { lastHumanAt: START });
     const bob = await flock.make(person("bob"), { lastHumanAt: START + 5 });
-    await flock.nest.restart();
+    await flock.engine.restart();
     const sent = await flock.call(job, "send_agent_message", { text: "done", silent: true });
     expect(posted(sent.ops)).toMatchObject([{ to: { agentId: bob.id }, message: { body: { silent: true } } }]);
     expect(posted(sent.ops)[0]?.message.delivery).toBeUndefined();
@@ -43,7 +43,7 @@ describe("send_agent_message without a target", () => {
     ["nobody ever wrote", "No recent foreground agent found."],
     ["the parent is gone", "Agent not found: gone00000000000000000000"],
   ])("says so where %s", async (_, text) => {
-    const flock = await openFlock();
+    const flock = await openTestTools();
     const agent = text.startsWith("No")
       ? await flock.make({ type: "heartbeat" })
       : await flock.make({ type: "subagent", id: "x", parentAgentId: "gone00000000000000000000", name: "x" });
@@ -52,7 +52,7 @@ describe("send_agent_message without a target", () => {
   });
 
   it("has an older name, under which it is called in the older words", async () => {
-    const flock = await openFlock();
+    const flock = await openTestTools();
     const ann = await flock.make(person("ann"), { lastHumanAt: START });
     const job = await flock.make({ type: "cron", id: "nightly" });
     const clerk = await flock.make(permanent("clerk"));
@@ -69,7 +69,7 @@ describe("send_agent_message without a target", () => {
 
 describe("an agent is found", () => {
   it("by its id, its session key, its name in any case, as main, and by the name of a child", async () => {
-    const flock = await openFlock({ config: `{ profiles: { work: {} }, agentToAgent: { write: ["any"] } }` });
+    const flock = await openTestTools({ config: `{ profiles: { work: {} }, agentToAgent: { write: ["any"] } }` });
     const owner = await flock.make(person("owner", "terminal"));
     const bob = await flock.make(person("bob"));
     const clerk = await flock.make(permanent("Night Clerk"));
@@ -94,7 +94,7 @@ describe("an agent is found", () => {
   it.each(["nobody", "agent:main:permanent:nobody", "aaaaaaaaaaaaaaaaaaaaaaaa"])(
     "or it is said that it is not: %s",
     async (name) => {
-      const flock = await openFlock();
+      const flock = await openTestTools();
       const ann = await flock.make(person("ann"));
       const sent = await flock.call(ann, "send_agent_message", { text: "hi", agentId: name });
       expect([sent.isError, textOf(sent)]).toEqual([true, `Agent not found: ${name}`]);
@@ -126,7 +126,7 @@ describe("who may write to whom", () => {
     ['["any"]', "clerk", "stranger", true],
     ["[]", "child", "parent", false],
   ])("with %s: %s to %s is %s", async (write, who, whom, allowed) => {
-    const flock = await openFlock(write === undefined ? {} : { config: `{ agentToAgent: { write: ${write} } }` });
+    const flock = await openTestTools(write === undefined ? {} : { config: `{ agentToAgent: { write: ${write} } }` });
     const stranger = await flock.make(person("stranger"), { lastHumanAt: START });
     const parent = await flock.make(person("ann"), { lastHumanAt: START + 5 });
     const agents: Record<string, typeof parent> = {
@@ -152,7 +152,7 @@ describe("who may write to whom", () => {
   });
 
   it("is never oneself, and never nobody's words", async () => {
-    const flock = await openFlock({ config: `{ agentToAgent: { write: ["any"] } }` });
+    const flock = await openTestTools({ config: `{ agentToAgent: { write: ["any"] } }` });
     const ann = await flock.make(person("ann"), { lastHumanAt: START });
     expect(textOf(await flock.call(ann, "send_agent_message", { text: "me?" }))).toBe(
       "An agent cannot send a message to itself.",
@@ -164,14 +164,14 @@ describe("who may write to whom", () => {
   });
 
   it("lets a swarm's agent write to its contact only, whatever is configured", async () => {
-    const flock = await openFlock({ config: `{ agentToAgent: { write: ["any"] } }` });
+    const flock = await openTestTools({ config: `{ agentToAgent: { write: ["any"] } }` });
     const ann = await flock.make(person("ann"), { lastHumanAt: START });
     const clerk = await flock.make(permanent("clerk"));
-    const desk = await flock.make({ type: "swarm", id: "desk", contact: ann.id });
-    expect(textOf(await flock.call(desk, "send_agent_message", { text: "hi", agentId: ann.id }))).toBe(
+    const api = await flock.make({ type: "swarm", id: "desk", contact: ann.id });
+    expect(textOf(await flock.call(api, "send_agent_message", { text: "hi", agentId: ann.id }))).toBe(
       "System message sent.",
     );
-    expect(textOf(await flock.call(desk, "send_agent_message", { text: "hi", agentId: clerk.id }))).toBe(
+    expect(textOf(await flock.call(api, "send_agent_message", { text: "hi", agentId: clerk.id }))).toBe(
       "Can only message agents that have contacted this swarm",
     );
   });
@@ -179,7 +179,7 @@ describe("who may write to whom", () => {
 
 describe("a long text", () => {
   it("goes to a file that only its reader can read, and its beginning is sent", async () => {
-    const flock = await openFlock({ config: `{ agentToAgent: { maxCharacters: 200 } }` });
+    const flock = await openTestTools({ config: `{ agentToAgent: { maxCharacters: 200 } }` });
     const ann = await flock.make(person("ann"), { lastHumanAt: START });
     const clerk = await flock.make(permanent("clerk"));
     const text = `${"word ".repeat(100)}the end`;
@@ -205,26 +205,26 @@ describe("a long text", () => {
 
 describe("sessions_list", () => {
   it("shows the owner's agents everything, others their own tree, a swarm's agent itself", async () => {
-    const flock = await openFlock();
+    const flock = await openTestTools();
     const owner = await flock.make(person("owner", "terminal"));
     const ann = await flock.make(person("ann"));
     const child = await flock.child(ann, "digger");
     const deep = await flock.child(child, "deeper");
-    const desk = await flock.make({ type: "swarm", id: "desk", contact: ann.id });
+    const api = await flock.make({ type: "swarm", id: "desk", contact: ann.id });
     const keys = async (agent: typeof ann, input = {}) =>
       (jsonOf(await flock.call(agent, "sessions_list", input)).sessions as { agentId: string }[]).map(
         (one) => one.agentId,
       );
-    expect(await keys(owner)).toEqual([desk, deep, child, ann, owner].map(({ id }) => id));
+    expect(await keys(owner)).toEqual([api, deep, child, ann, owner].map(({ id }) => id));
     expect(await keys(deep)).toEqual([ann, child, deep].map(({ id }) => id));
-    expect(await keys(desk)).toEqual([desk.id]);
+    expect(await keys(api)).toEqual([api.id]);
     expect(await keys(owner, { kinds: ["subagent"], limit: 1 })).toEqual([deep.id]);
-    await flock.nest.advance(60_000);
+    await flock.engine.advance(60_000);
     expect(await keys(owner, { activeMinutes: 0.5 })).toEqual([]);
   });
 
   it("says of each who it is and how it stands, in the same words always", async () => {
-    const flock = await openFlock();
+    const flock = await openTestTools();
     const owner = await flock.make(person("owner", "terminal"), { lastHumanAt: START });
     expect(jsonOf(await flock.call(owner, "sessions_list", {}))).toEqual({
       count: 1,
@@ -250,7 +250,7 @@ describe("sessions_list", () => {
 
 describe("sessions_history and session_status", () => {
   it("show nothing of those whom an agent may not read", async () => {
-    const flock = await openFlock();
+    const flock = await openTestTools();
     const ann = await flock.make(person("ann"), { lastHumanAt: START });
     const bob = await flock.make(person("bob"));
     for (const name of ["sessions_history", "session_status"]) {
@@ -275,11 +275,11 @@ describe("sessions_history and session_status", () => {
       "three",
     ] as const;
     let n = 0;
-    const flock = await openFlock({ nest: { script: () => replies[n++] as never, tools: { look: {} } } });
-    const { nest } = flock;
-    for (const words of ["first", "second", `third ${"x".repeat(5_000)}`]) await nest.tell(words);
-    const id = await nest.agentId();
-    const ann = (await nest.store.agent(id)) as NonNullable<Awaited<ReturnType<typeof nest.store.agent>>>;
+    const flock = await openTestTools({ engine: { script: () => replies[n++] as never, tools: { look: {} } } });
+    const { engine } = flock;
+    for (const words of ["first", "second", `third ${"x".repeat(5_000)}`]) await engine.tell(words);
+    const id = await engine.agentId();
+    const ann = (await engine.store.agent(id)) as NonNullable<Awaited<ReturnType<typeof engine.store.agent>>>;
     const said = async (input: object) =>
       (
         jsonOf(await flock.call(ann, "sessions_history", { sessionKey: ann.id, ...input })).messages as {
@@ -304,11 +304,11 @@ describe("sessions_history and session_status", () => {
   });
 
   it("bound what they give however much was said", async () => {
-    const flock = await openFlock({ nest: { script: () => "y".repeat(3_900) } });
-    const { nest } = flock;
-    for (let n = 0; n < 40; n++) await nest.tell(`${n}`);
-    const ann = (await nest.store.agent(await nest.agentId())) as NonNullable<
-      Awaited<ReturnType<typeof nest.store.agent>>
+    const flock = await openTestTools({ engine: { script: () => "y".repeat(3_900) } });
+    const { engine } = flock;
+    for (let n = 0; n < 40; n++) await engine.tell(`${n}`);
+    const ann = (await engine.store.agent(await engine.agentId())) as NonNullable<
+      Awaited<ReturnType<typeof engine.store.agent>>
     >;
     const output = await flock.call(ann, "sessions_history", { sessionKey: ann.id, limit: 400 });
     expect(jsonOf(output)).toMatchObject({ cut: true });
@@ -318,11 +318,11 @@ describe("sessions_history and session_status", () => {
   });
 
   it("tell an agent where it stands itself", async () => {
-    const flock = await openFlock();
-    const { nest } = flock;
-    await nest.tell("hi");
-    const ann = (await nest.store.agent(await nest.agentId())) as NonNullable<
-      Awaited<ReturnType<typeof nest.store.agent>>
+    const flock = await openTestTools();
+    const { engine } = flock;
+    await engine.tell("hi");
+    const ann = (await engine.store.agent(await engine.agentId())) as NonNullable<
+      Awaited<ReturnType<typeof engine.store.agent>>
     >;
     expect(jsonOf(await flock.call(ann, "session_status", {}))).toMatchObject({
       key: ann.sessionKey,
@@ -337,7 +337,7 @@ describe("sessions_history and session_status", () => {
 
 describe("agents_list", () => {
   it("names the profiles an agent may start others as, and the permanent agents", async () => {
-    const flock = await openFlock({ config: "{ profiles: { work: {} } }" });
+    const flock = await openTestTools({ config: "{ profiles: { work: {} } }" });
     const ann = await flock.make(person("ann"));
     const clerk = await flock.make(permanent("clerk"));
     expect(jsonOf(await flock.call(ann, "agents_list", {}))).toEqual({

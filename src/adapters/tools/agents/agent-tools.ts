@@ -1,6 +1,6 @@
 /** The tools by which agents reach each other, and the older name of one of them, which is found but not listed. */
 import type { Tool } from "../../../core/ports/tool.ts";
-import type { AgentsWorld } from "./agent-tool-deps.ts";
+import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { agentsListTool } from "./agents-list.ts";
 import { createPermanentAgentTool } from "./create-permanent-agent.ts";
 import { createSwarmTool } from "./create-swarm.ts";
@@ -15,20 +15,20 @@ import { sessionsHistoryTool } from "./sessions-history.ts";
 import { sessionsListTool } from "./sessions-list.ts";
 import { sessionsSendTool } from "./sessions-send.ts";
 
-export const agentTools = (world: AgentsWorld): readonly Tool[] => [
-  sendAgentMessageTool(world),
-  sessionsSendTool(world),
-  sessionsListTool(world),
-  sessionsHistoryTool(world),
-  sessionStatusTool(world),
-  agentsListTool(world),
-  readMessageFileTool(world),
-  createPermanentAgentTool(world),
-  removePermanentAgentTool(world),
-  createSwarmTool(world),
-  removeSwarmTool(world),
-  sendUserMessageTool(world),
-  diagnoseTool(world),
+export const agentTools = (deps: AgentToolDeps): readonly Tool[] => [
+  sendAgentMessageTool(deps),
+  sessionsSendTool(deps),
+  sessionsListTool(deps),
+  sessionsHistoryTool(deps),
+  sessionStatusTool(deps),
+  agentsListTool(deps),
+  readMessageFileTool(deps),
+  createPermanentAgentTool(deps),
+  removePermanentAgentTool(deps),
+  createSwarmTool(deps),
+  removeSwarmTool(deps),
+  sendUserMessageTool(deps),
+  diagnoseTool(deps),
 ];
 
-export const olderAgentTools = (world: AgentsWorld): readonly Tool[] => [sendSessionMessageTool(world)];
+export const olderAgentTools = (deps: AgentToolDeps): readonly Tool[] => [sendSessionMessageTool(deps)];

@@ -2,14 +2,14 @@
 import { z } from "zod";
 import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
-import type { AgentsWorld } from "./agent-tool-deps.ts";
+import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { jsonOutput } from "./json-output.ts";
 
 const MAX_LISTED = 200;
 
 const input = z.object({});
 
-export const agentsListTool = (world: AgentsWorld): Tool<z.infer<typeof input>> => ({
+export const agentsListTool = (deps: AgentToolDeps): Tool<z.infer<typeof input>> => ({
   name: "agents_list",
   description: "Lists the profiles you may start agents as, and the agents you can write to by name.",
   input,
@@ -18,7 +18,7 @@ export const agentsListTool = (world: AgentsWorld): Tool<z.infer<typeof input>> 
   parallel: true,
   maxOutput: 40_000,
   async execute(_, { agent }) {
-    const { store, config, maySpawnAs, systemAgents } = world;
+    const { store, config, maySpawnAs, systemAgents } = deps;
     const profiles = [...new Set([agent.profile, DEFAULT_PROFILE, ...Object.keys(config.profiles)])];
     const allowed = profiles.filter((profile) => profile === agent.profile || maySpawnAs(agent, profile));
     const permanent = await store.agentsOfKind("permanent", { limit: MAX_LISTED });

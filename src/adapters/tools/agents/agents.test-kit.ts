@@ -1,20 +1,20 @@
 /** Agents on a store in memory, and the tools by which they reach each other, called as the loop calls them. */
 
-import { agentsWorldOf } from "../../../app/node/agent-tool-deps.ts";
+import { agentToolDepsOf } from "../../../app/node/agent-tool-deps.ts";
 import { parseConfig } from "../../../config/parse-config.ts";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import type { AgentId, ChangeId, RunId, SessionKey } from "../../../core/ids.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
 import type { Op } from "../../../core/store/change.ts";
-import { Nest, type NestOptions, type ToolSpec } from "../../../engine/agents/engine.test-kit.ts";
+import { TestEngine, type TestEngineOptions, type ToolSpec } from "../../../engine/agents/engine.test-kit.ts";
 import { systemAgentsOf } from "../../../engine/agents/system-agents.ts";
-import type { AgentsWorld } from "./agent-tool-deps.ts";
+import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { agentTools, olderAgentTools } from "./agent-tools.ts";
 
-export interface Flock {
-  readonly nest: Nest;
-  readonly world: AgentsWorld;
+export interface TestTools {
+  readonly engine: TestEngine;
+  readonly deps: AgentToolDeps;
   tool(name: string): Tool;
   /** Makes an agent; nothing is said to it. */
   make(descriptor: AgentDescriptor, about?: { profile?: string; lastHumanAt?: number }): Promise<AgentRecord>;
@@ -45,10 +45,10 @@ export const textOf = ({ content }: ToolOutput): string =>
   content.map((block) => (block.type === "text" ? block.text : "")).join("");
 export const jsonOf = (output: ToolOutput): Record<string, unknown> => JSON.parse(textOf(output));
 
-export async function openFlock(options: { config?: string; nest?: NestOptions } = {}): Promise<Flock> {
+export async function openTestTools(options: { config?: string; engine?: TestEngineOptions } = {}): Promise<TestTools> {
   const { config } = parseConfig({ text: options.config ?? "{}", file: "rookery.json5", env: {} });
-  let nest: Nest | undefined;
-  const system = () => (nest as Nest).system;
+  let engine: TestEngine | undefined;
+  const system = () => (engine as TestEngine).system;
   const written = new Map<string, string>();
   const files = {
     write: async (name: string, content: string | Uint8Array) => {
@@ -62,18 +62,18 @@ export async function openFlock(options: { config?: string; nest?: NestOptions }
   };
   const late = <T extends object>(of: () => T): T =>
     new Proxy({} as T, { get: (_, key) => Reflect.get(of(), key) as unknown });
-  const world = agentsWorldOf({
-    store: late(() => (nest as Nest).store),
-    clock: late(() => (nest as Nest).clock),
+  const deps = agentToolDepsOf({
+    store: late(() => (engine as TestEngine).store),
+    clock: late(() => (engine as TestEngine).clock),
     ids: { ...idsOfTest(), uuid: () => "unused", change: () => "unused" as ChangeId },
     files,
     config,
     system,
     systemAgents: systemAgentsOf(config),
   });
-  const all = [...agentTools(world), ...olderAgentTools(world)];
-  nest = await Nest.open({ ...options.nest, files, tools: { ...specsOf(all), ...options.nest?.tools } });
-  const opened = nest;
+  const all = [...agentTools(deps), ...olderAgentTools(deps)];
+  engine = await TestEngine.open({ ...options.engine, files, tools: { ...specsOf(all), ...options.engine?.tools } });
+  const opened = engine;
   let calls = 0;
   let changes = 0;
   const commit = async (ops: readonly Op[]): Promise<void> => {
@@ -81,13 +81,13 @@ export async function openFlock(options: { config?: string; nest?: NestOptions }
     const result = await opened.store.commit(change);
     if (!result.ok) throw new TypeError(`${result.refused}: ${result.detail}`);
   };
-  const flock: Flock = {
-    nest: opened,
-    world,
+  const flock: TestTools = {
+    engine: opened,
+    deps,
     tool: (name) => all.find((tool) => tool.name === name) as Tool,
     commit,
     async make(descriptor, { profile = "main", lastHumanAt } = {}) {
-      const seed = world.seed(descriptor, profile);
+      const seed = deps.seed(descriptor, profile);
       await commit([{ op: "agent.create", seed }]);
       if (lastHumanAt !== undefined) {
         const message = { body: { kind: "user", text: "hi" } as const, acceptedAt: lastHumanAt };

@@ -9,7 +9,7 @@ import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import { DeniedError, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import { isAgentId } from "../../../core/ids.ts";
 import { DEFAULT_MAX_OUTPUT, type Tool, type ToolContext, type ToolOutput } from "../../../core/ports/tool.ts";
-import type { AgentsWorld } from "./agent-tool-deps.ts";
+import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { permanentNamed } from "./find-target.ts";
 import { textOutput } from "./json-output.ts";
 import { worksForOwner } from "./relations.ts";
@@ -28,7 +28,7 @@ type Permanent = Extract<AgentDescriptor, { type: "permanent" }>;
 
 export const OWNER_ONLY = "Only the owner's agents can create, change and remove permanent agents.";
 
-export const createPermanentAgentTool = (world: AgentsWorld): Tool<Input> => ({
+export const createPermanentAgentTool = (deps: AgentToolDeps): Tool<Input> => ({
   name: "create_permanent_agent",
   description: "Makes a permanent agent that others know by name, or changes the one of that name.",
   input,
@@ -38,12 +38,12 @@ export const createPermanentAgentTool = (world: AgentsWorld): Tool<Input> => ({
   maxOutput: DEFAULT_MAX_OUTPUT,
   async execute(given, context) {
     const { agent } = context;
-    if (!(await worksForOwner(world.store, world.config.owner, agent))) throw new DeniedError(OWNER_ONLY);
+    if (!(await worksForOwner(deps.store, deps.config.owner, agent))) throw new DeniedError(OWNER_ONLY);
     const wanted = checked(given);
-    const permissions = given.permissions && world.permissionsOf(given.permissions, agent);
-    const known = await existing(world, agent, given, wanted.name);
-    if (known) return change(world, context, known, wanted, permissions);
-    return make(world, agent, wanted, permissions);
+    const permissions = given.permissions && deps.permissionsOf(given.permissions, agent);
+    const known = await existing(deps, agent, given, wanted.name);
+    if (known) return change(deps, context, known, wanted, permissions);
+    return make(deps, agent, wanted, permissions);
   },
 });
 
@@ -70,10 +70,10 @@ function checked({ name, description, systemPrompt, workspaceDir, username }: In
 }
 
 /** The one that is to be changed: by its id, else by its name in any case. */
-async function existing(world: AgentsWorld, from: AgentRecord, { agentId }: Input, name: string) {
-  if (agentId === undefined) return permanentNamed(world, { profile: from.profile }, name);
+async function existing(deps: AgentToolDeps, from: AgentRecord, { agentId }: Input, name: string) {
+  if (agentId === undefined) return permanentNamed(deps, { profile: from.profile }, name);
   if (!isAgentId(agentId)) throw new InvalidInputError("agentId must be a cuid2 value.");
-  const agent = await world.store.agent(agentId);
+  const agent = await deps.store.agent(agentId);
   if (agent?.descriptor.type !== "permanent" || agent.stopped) {
     throw new NotFoundError("Permanent agent not found for the supplied agentId.");
   }
@@ -81,23 +81,23 @@ async function existing(world: AgentsWorld, from: AgentRecord, { agentId }: Inpu
 }
 
 async function make(
-  world: AgentsWorld,
+  deps: AgentToolDeps,
   { profile }: AgentRecord,
   wanted: Wanted,
   permissions: AgentRecord["state"]["permissions"],
 ): Promise<ToolOutput> {
-  const id = world.newAgentId();
-  const workingDir = await world.workspaceFor(profile, wanted.workspaceDir);
+  const id = deps.newAgentId();
+  const workingDir = await deps.workspaceFor(profile, wanted.workspaceDir);
   const descriptor: Permanent = { type: "permanent", id, ...wanted };
   const given =
     workingDir || permissions ? { permissions: { ...permissions, ...(workingDir ? { workingDir } : {}) } } : {};
-  const seed = world.seed(descriptor, profile, { id, state: given });
+  const seed = deps.seed(descriptor, profile, { id, state: given });
   // Two who make the same name at once: one does, the other is told and may change it then.
   return said("created", id, wanted.name, [{ op: "agent.create", seed, fresh: true }]);
 }
 
 async function change(
-  world: AgentsWorld,
+  deps: AgentToolDeps,
   { agent }: ToolContext,
   known: AgentRecord,
   wanted: Wanted,
@@ -107,7 +107,7 @@ async function change(
   if (name.toLowerCase() !== wanted.name.toLowerCase()) {
     throw new InvalidInputError(`A permanent agent keeps its name: this one is ${name}.`);
   }
-  const workingDir = await world.workspaceFor(known.profile, wanted.workspaceDir);
+  const workingDir = await deps.workspaceFor(known.profile, wanted.workspaceDir);
   const { description, systemPrompt, workspaceDir, username } = wanted;
   const body = {
     kind: "describe",
@@ -118,7 +118,7 @@ async function change(
     ...(username === undefined ? {} : { username }),
     ...(permissions || workingDir ? { permissions: { ...permissions, ...(workingDir ? { workingDir } : {}) } } : {}),
   } as const;
-  const message = { body, acceptedAt: world.clock.now() };
+  const message = { body, acceptedAt: deps.clock.now() };
   return said("updated", known.id, name, [{ op: "message.post", to: { agentId: known.id }, message }]);
 }
 

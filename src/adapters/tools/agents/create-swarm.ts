@@ -3,7 +3,7 @@ import { z } from "zod";
 import { nametagSchema } from "../../../core/agent/swarm.ts";
 import { DeniedError, InvalidInputError } from "../../../core/errors.ts";
 import { DEFAULT_MAX_OUTPUT, type Tool } from "../../../core/ports/tool.ts";
-import type { AgentsWorld } from "./agent-tool-deps.ts";
+import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { textOutput } from "./json-output.ts";
 import { isOwners, rootOf } from "./relations.ts";
 
@@ -17,7 +17,7 @@ const input = z.object({
   memory: z.boolean().optional().describe("Whether its agents see what you remember; left out: no"),
 });
 
-export const createSwarmTool = (world: AgentsWorld): Tool<z.infer<typeof input>> => ({
+export const createSwarmTool = (deps: AgentToolDeps): Tool<z.infer<typeof input>> => ({
   name: "create_swarm",
   description: "Publishes an agent under a name; each contact gets an agent of its own behind it.",
   input,
@@ -26,7 +26,7 @@ export const createSwarmTool = (world: AgentsWorld): Tool<z.infer<typeof input>>
   parallel: false,
   maxOutput: DEFAULT_MAX_OUTPUT,
   async execute({ memory = false, ...given }, { agent }) {
-    const { store, config, clock } = world;
+    const { store, config, clock } = deps;
     if (!(await isOwners(store, config.owner, agent))) throw new DeniedError("Only the owner user can create swarms.");
     if (await store.swarm(given.nametag)) throw new InvalidInputError(`Swarm already exists: ${given.nametag}`);
     const owner = (await rootOf(store, agent)).id;

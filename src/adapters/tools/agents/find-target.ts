@@ -7,7 +7,7 @@ import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import { buildAgentMainSessionKey, sessionKeyOf } from "../../../core/agent/session-key.ts";
 import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import { isAgentId, type SessionKey } from "../../../core/ids.ts";
-import type { AgentsWorld } from "./agent-tool-deps.ts";
+import type { AgentToolDeps } from "./agent-tool-deps.ts";
 
 /** An agent that is there, or one that the first message makes. */
 export type Target =
@@ -23,19 +23,19 @@ export const keyOf = (target: Target): SessionKey => (target.agent ? target.agen
 
 const CHILDREN_LOOKED_AT = 200;
 
-export async function findTarget(world: AgentsWorld, from: AgentRecord, written: string): Promise<Target> {
+export async function findTarget(deps: AgentToolDeps, from: AgentRecord, written: string): Promise<Target> {
   const name = written.trim();
   if (name === "") throw new InvalidInputError("An agent's id, name or session key is needed.");
-  const agent = (await byAddress(world, from, name)) ?? (await permanentNamed(world, from, name));
+  const agent = (await byAddress(deps, from, name)) ?? (await permanentNamed(deps, from, name));
   if (agent) return { agent };
-  const system = await systemTagged(world, from, name);
+  const system = await systemTagged(deps, from, name);
   if (system) return system;
-  const child = await childNamed(world, from, name);
+  const child = await childNamed(deps, from, name);
   if (child) return { agent: child };
   throw new NotFoundError(`Agent not found: ${name}`, { hint: "sessions_list and agents_list show whom there is." });
 }
 
-async function byAddress({ store, config }: AgentsWorld, from: AgentRecord, name: string) {
+async function byAddress({ store, config }: AgentToolDeps, from: AgentRecord, name: string) {
   if (isAgentId(name)) {
     const agent = await store.agent(name);
     if (agent && !agent.stopped?.removed) return agent;
@@ -47,7 +47,7 @@ async function byAddress({ store, config }: AgentsWorld, from: AgentRecord, name
 }
 
 /** A system agent by its tag, alone or behind `system:`; the first message makes it. */
-async function systemTagged({ store, systemAgents }: AgentsWorld, from: AgentRecord, name: string) {
+async function systemTagged({ store, systemAgents }: AgentToolDeps, from: AgentRecord, name: string) {
   const explicit = /^system:(.*)$/u.exec(name)?.[1];
   const tag = explicit ?? name.toLowerCase();
   if (!systemAgents.some((one) => one.tag === tag)) {
@@ -62,7 +62,7 @@ async function systemTagged({ store, systemAgents }: AgentsWorld, from: AgentRec
 
 /** A permanent agent of the same profile, else of another one. */
 export async function permanentNamed(
-  { store, config }: Pick<AgentsWorld, "store" | "config">,
+  { store, config }: Pick<AgentToolDeps, "store" | "config">,
   from: Pick<AgentRecord, "profile">,
   name: string,
 ): Promise<AgentRecord | undefined> {
@@ -78,7 +78,7 @@ export async function permanentNamed(
 export const permanentKey = (name: string, profile: string): SessionKey =>
   sessionKeyOf({ type: "permanent", id: name, name, description: name, systemPrompt: name }, profile);
 
-async function childNamed({ store }: AgentsWorld, from: AgentRecord, name: string) {
+async function childNamed({ store }: AgentToolDeps, from: AgentRecord, name: string) {
   const children = await store.children(from.id, { limit: CHILDREN_LOOKED_AT });
   return children.find(
     ({ descriptor, state }) => state.label === name || (descriptor.type === "subagent" && descriptor.name === name),

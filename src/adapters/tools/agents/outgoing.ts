@@ -5,7 +5,7 @@ import { DeniedError } from "../../../core/errors.ts";
 import type { MessageBody } from "../../../core/message/message.ts";
 import type { ToolContext } from "../../../core/ports/tool.ts";
 import type { Op, Recipient } from "../../../core/store/change.ts";
-import type { AgentsWorld } from "./agent-tool-deps.ts";
+import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { keyOf, type Target } from "./find-target.ts";
 import { shortened } from "./long-text.ts";
 
@@ -14,20 +14,20 @@ type Saying = Pick<ToolContext, "agent" | "runId" | "person">;
 
 /** A message of the calling agent. Throws `DeniedError` where it would be one hop too many. */
 export async function bodyFrom(
-  world: AgentsWorld,
+  deps: AgentToolDeps,
   saying: Saying,
   to: Target,
   text: string,
   silent = false,
 ): Promise<SystemBody> {
-  const { maxCharacters } = world.config.agentToAgent;
-  const body = await wordsOf(world, saying, text, silent);
-  return { ...body, text: await shortened(world.files, text, { maxCharacters, to: keyOf(to) }) };
+  const { maxCharacters } = deps.config.agentToAgent;
+  const body = await wordsOf(deps, saying, text, silent);
+  return { ...body, text: await shortened(deps.files, text, { maxCharacters, to: keyOf(to) }) };
 }
 
 /** The same with its text as it is, however long. */
 export async function wordsOf(
-  { store, config }: AgentsWorld,
+  { store, config }: AgentToolDeps,
   { agent, runId, person }: Saying,
   text: string,
   silent: boolean,
@@ -52,20 +52,20 @@ export async function wordsOf(
 const LOOKED_AT = 20;
 
 /** How many messages between agents led to this run, one after the other. */
-async function hopsOf({ run, message }: AgentsWorld["store"], { agent, runId }: Saying): Promise<number> {
+async function hopsOf({ run, message }: AgentToolDeps["store"], { agent, runId }: Saying): Promise<number> {
   const seqs = (await run(runId))?.body.seqs.slice(-LOOKED_AT) ?? [];
   const messages = await Promise.all(seqs.map((seq) => message(agent.id, seq)));
   return Math.max(0, ...messages.map((one) => (one?.body.kind === "system" ? (one.body.hops ?? 0) : 0)));
 }
 
 /** Posts it in the very commit that records the tool's result (M12). */
-export function postTo(world: AgentsWorld, to: Target, body: MessageBody): Op {
+export function postTo(deps: AgentToolDeps, to: Target, body: MessageBody): Op {
   const delivery = to.agent && body.kind === "system" && !body.silent ? whereItSpeaks(to.agent) : undefined;
-  const message = { body, ...(delivery ? { delivery } : {}), acceptedAt: world.clock.now() };
-  return { op: "message.post", to: recipientOf(world, to), message };
+  const message = { body, ...(delivery ? { delivery } : {}), acceptedAt: deps.clock.now() };
+  return { op: "message.post", to: recipientOf(deps, to), message };
 }
 
-export function recipientOf({ seed }: AgentsWorld, to: Target): Recipient {
+export function recipientOf({ seed }: AgentToolDeps, to: Target): Recipient {
   if (to.agent) return { agentId: to.agent.id };
   return { sessionKey: to.sessionKey, create: seed(to.descriptor, to.profile) };
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { limitsOf } from "../../../core/budget/budget.ts";
 import type { ModelResult } from "../../../core/ports/model.ts";
 import { lastText } from "../../../engine/agents/engine.test-kit.ts";
-import { openFlock, permanent } from "./agents.test-kit.ts";
+import { openTestTools, permanent } from "./agents.test-kit.ts";
 
 const PRICE = {
   contextWindow: 100_000,
@@ -16,9 +16,9 @@ const answer = (text: string): Partial<ModelResult> => ({ content: [{ type: "tex
 
 /** People whose spending counts; "use TOOL: …" calls a tool with these arguments, everything else is answered. */
 async function open() {
-  const flock = await openFlock({
+  const flock = await openTestTools({
     config: `{ agentToAgent: { write: ["any"] } }`,
-    nest: {
+    engine: {
       children: true,
       price: PRICE,
       script: ({ request }) => {
@@ -40,11 +40,11 @@ async function open() {
     },
   });
   const spent = async (person: string) =>
-    (await flock.nest.store.budget(`person:today:test:${person}`))?.spent.micros ?? 0;
+    (await flock.engine.store.budget(`person:today:test:${person}`))?.spent.micros ?? 0;
   const says = async (person: string, text: string) => {
     const source = { connector: "test", messageId: `${person}-${text}` };
-    await flock.nest.send({ kind: "user", text, sender: { id: person } }, { source });
-    await flock.nest.advance(5_000);
+    await flock.engine.send({ kind: "user", text, sender: { id: person } }, { source });
+    await flock.engine.advance(5_000);
   };
   return { flock, spent, says };
 }

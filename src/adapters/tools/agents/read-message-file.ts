@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
-import type { AgentsWorld } from "./agent-tool-deps.ts";
+import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { filePrefix } from "./long-text.ts";
 
 const PORTION = 20_000;
@@ -12,7 +12,7 @@ const input = z.object({
   offset: z.int().min(0).optional().describe("The first character to show; counts from 0"),
 });
 
-export const readMessageFileTool = ({ files }: Pick<AgentsWorld, "files">): Tool<z.infer<typeof input>> => ({
+export const readMessageFileTool = ({ files }: Pick<AgentToolDeps, "files">): Tool<z.infer<typeof input>> => ({
   name: "read_message_file",
   description: "Reads a long message that another agent sent you.",
   input,

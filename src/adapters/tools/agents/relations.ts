@@ -15,12 +15,12 @@ type Reader = OwnerReader & Pick<StoreReader, "agentFor">;
 /** What it takes to find out for whom an agent works. */
 export type OwnerReader = Pick<StoreReader, "agent" | "agentByKey" | "job">;
 
-const DEEPEST = 64;
+const MAX_DEPTH = 64;
 
 /** The agent at the top: whoever started whoever started this one. Itself where nobody did, or where that one is gone. */
 export async function rootOf(store: Pick<StoreReader, "agent">, agent: AgentRecord): Promise<AgentRecord> {
   let at = agent;
-  for (let depth = 0; at.descriptor.type === "subagent" && depth < DEEPEST; depth++) {
+  for (let depth = 0; at.descriptor.type === "subagent" && depth < MAX_DEPTH; depth++) {
     const parent = await store.agent(at.descriptor.parentAgentId as AgentId);
     if (!parent) return at;
     at = parent;
@@ -55,7 +55,7 @@ export async function worksForOwner(
   const key = (await store.job(descriptor.id))?.sessionKey;
   if (key === undefined) return true;
   const maker = await store.agentByKey(key as SessionKey);
-  return maker !== undefined && depth < DEEPEST && worksForOwner(store, owner, maker, depth + 1);
+  return maker !== undefined && depth < MAX_DEPTH && worksForOwner(store, owner, maker, depth + 1);
 }
 
 /** How another agent stands to this one. One may hold without the others; the dearest to find comes last. */

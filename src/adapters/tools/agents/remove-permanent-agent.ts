@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { DeniedError, NotFoundError } from "../../../core/errors.ts";
 import { DEFAULT_MAX_OUTPUT, type Tool } from "../../../core/ports/tool.ts";
-import type { AgentsWorld } from "./agent-tool-deps.ts";
+import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { OWNER_ONLY } from "./create-permanent-agent.ts";
 import { findTarget } from "./find-target.ts";
 import { textOutput } from "./json-output.ts";
@@ -13,7 +13,7 @@ import { worksForOwner } from "./relations.ts";
 
 const input = z.object({ agentId: z.string().describe("The permanent agent, by its name or its id") });
 
-export const removePermanentAgentTool = (world: AgentsWorld): Tool<z.infer<typeof input>> => ({
+export const removePermanentAgentTool = (deps: AgentToolDeps): Tool<z.infer<typeof input>> => ({
   name: "remove_permanent_agent",
   description: "Removes a permanent agent for good; what waits for it is not answered.",
   input,
@@ -22,9 +22,9 @@ export const removePermanentAgentTool = (world: AgentsWorld): Tool<z.infer<typeo
   parallel: false,
   maxOutput: DEFAULT_MAX_OUTPUT,
   async execute({ agentId: written }, { agent: from }) {
-    const { store, config, clock } = world;
+    const { store, config, clock } = deps;
     if (!(await worksForOwner(store, config.owner, from))) throw new DeniedError(OWNER_ONLY);
-    const { agent } = await findTarget(world, from, written);
+    const { agent } = await findTarget(deps, from, written);
     if (agent?.descriptor.type !== "permanent") throw new NotFoundError(`Permanent agent not found: ${written}`);
     const { id: agentId, descriptor } = agent;
     const at = clock.now();

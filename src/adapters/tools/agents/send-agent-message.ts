@@ -9,7 +9,7 @@ import { DeniedError, InvalidInputError, NotFoundError } from "../../../core/err
 import type { AgentId } from "../../../core/ids.ts";
 import { DEFAULT_MAX_OUTPUT, type Tool, type ToolContext, type ToolOutput } from "../../../core/ports/tool.ts";
 import type { Op } from "../../../core/store/change.ts";
-import type { AgentsWorld } from "./agent-tool-deps.ts";
+import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { findTarget, type Target } from "./find-target.ts";
 import { bodyFrom, postTo, wordsOf } from "./outgoing.ts";
 import { mayWrite, WRITE_DENIED, worksForOwner } from "./relations.ts";
@@ -32,58 +32,58 @@ export const NO_FOREGROUND = "No recent foreground agent found.";
 export const NO_CONTACTS = "No known swarm contacts found. Provide agentId or wait for an inbound message.";
 export const SENT = "System message sent.";
 
-export const sendAgentMessageTool = (world: AgentsWorld): Tool<z.infer<typeof input>> => ({
+export const sendAgentMessageTool = (deps: AgentToolDeps): Tool<z.infer<typeof input>> => ({
   name: "send_agent_message",
   description: "Sends a message to another agent and does not wait for an answer.",
   input,
   ...common,
-  execute: (given, context) => send(world, context, given),
+  execute: (given, context) => send(deps, context, given),
 });
 
 const olderInput = z.object({ text, sessionId: z.string().optional(), silent });
 
 /** The same under the name it had when agents were called sessions. */
-export const sendSessionMessageTool = (world: AgentsWorld): Tool<z.infer<typeof olderInput>> => ({
+export const sendSessionMessageTool = (deps: AgentToolDeps): Tool<z.infer<typeof olderInput>> => ({
   name: "send_session_message",
   description: "The older name of send_agent_message.",
   input: olderInput,
   ...common,
-  execute: ({ sessionId, ...given }, context) => send(world, context, { ...given, agentId: sessionId }),
+  execute: ({ sessionId, ...given }, context) => send(deps, context, { ...given, agentId: sessionId }),
 });
 
 async function send(
-  world: AgentsWorld,
+  deps: AgentToolDeps,
   context: ToolContext,
   { text: words, agentId, silent: quiet }: z.infer<typeof input>,
 ): Promise<ToolOutput> {
   if (words.trim() === "") throw new InvalidInputError("A message needs text.");
-  const far = agentId === undefined ? undefined : shardAddress(agentId, world.shards?.others ?? []);
-  if (far) return sendFar(world, context, far, words, quiet ?? false);
+  const far = agentId === undefined ? undefined : shardAddress(agentId, deps.shards?.others ?? []);
+  if (far) return sendFar(deps, context, far, words, quiet ?? false);
   const target =
-    agentId === undefined ? await usualTarget(world, context.agent) : await findTarget(world, context.agent, agentId);
-  await mayWrite(world.store, world.config, context.agent, target);
-  const body = await bodyFrom(world, context, target, words, quiet);
-  return { content: [{ type: "text", text: SENT }], ops: [postTo(world, target, body), ...countOf(context.agent)] };
+    agentId === undefined ? await usualTarget(deps, context.agent) : await findTarget(deps, context.agent, agentId);
+  await mayWrite(deps.store, deps.config, context.agent, target);
+  const body = await bodyFrom(deps, context, target, words, quiet);
+  return { content: [{ type: "text", text: SENT }], ops: [postTo(deps, target, body), ...countOf(context.agent)] };
 }
 
 /** To an agent of another shard: owed like an answer, and sent from the outbox once this step is committed (M25). */
 async function sendFar(
-  world: AgentsWorld,
+  deps: AgentToolDeps,
   context: ToolContext,
   far: ShardAddress,
   words: string,
   quiet: boolean,
 ): Promise<ToolOutput> {
   const { agent } = context;
-  if (!(await worksForOwner(world.store, world.config.owner, agent))) throw new DeniedError(WRITE_DENIED);
-  const { maxCharacters } = world.config.agentToAgent;
+  if (!(await worksForOwner(deps.store, deps.config.owner, agent))) throw new DeniedError(WRITE_DENIED);
+  const { maxCharacters } = deps.config.agentToAgent;
   if (words.length > maxCharacters) {
     throw new InvalidInputError(`A message to another shard has at most ${maxCharacters} characters.`, {
       hint: "Say it shorter, or in several messages.",
     });
   }
-  const body = await wordsOf(world, context, words, quiet);
-  const text = JSON.stringify({ ...body, origin: `${world.shards?.name}/${agent.id}` });
+  const body = await wordsOf(deps, context, words, quiet);
+  const text = JSON.stringify({ ...body, origin: `${deps.shards?.name}/${agent.id}` });
   return {
     content: [{ type: "text", text: SENT }],
     deliveries: [{ target: shardTarget(far), payload: { text } }],
@@ -98,7 +98,7 @@ function countOf({ id, descriptor }: AgentRecord): readonly Op[] {
 }
 
 /** Whom an agent tells where it names nobody. */
-async function usualTarget({ store }: AgentsWorld, { descriptor }: AgentRecord): Promise<Target> {
+async function usualTarget({ store }: AgentToolDeps, { descriptor }: AgentRecord): Promise<Target> {
   if (descriptor.type === "swarm") {
     const contact = await store.swarmContact(descriptor.id, descriptor.contact as AgentId);
     const agent = contact && (await store.agent(contact.contact));

@@ -11,12 +11,12 @@ import {
   errorText,
   InvalidInputError,
   NotFoundError,
-  SetAsideError,
+  SuspendedError,
   TimeoutError,
 } from "../../../core/errors.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
 import type { Op } from "../../../core/store/change.ts";
-import type { AgentsWorld } from "./agent-tool-deps.ts";
+import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { permanentNamed, type Target } from "./find-target.ts";
 import { textOutput } from "./json-output.ts";
 import { bodyFrom, callKey, postTo } from "./outgoing.ts";
@@ -29,7 +29,7 @@ const input = z.object({
 });
 type Input = z.infer<typeof input>;
 
-export const sendUserMessageTool = (world: AgentsWorld): Tool<Input> => ({
+export const sendUserMessageTool = (deps: AgentToolDeps): Tool<Input> => ({
   name: "send_user_message",
   description: "Sends a message to a swarm, an agent published under a name.",
   input,
@@ -43,27 +43,27 @@ export const sendUserMessageTool = (world: AgentsWorld): Tool<Input> => ({
       throw new DeniedError("Can only message agents that have contacted this swarm");
     if (given.text.trim() === "") throw new InvalidInputError("A message needs text.");
     const nametag = given.nametag.trim().replace(/^@/u, "").toLowerCase();
-    const swarm = await swarmNamed(world, agent, nametag);
-    const contact = await rootOf(world.store, agent);
-    const target = await servantOf(world, swarm, contact);
-    const body = await bodyFrom(world, context, target, given.text);
+    const swarm = await swarmNamed(deps, agent, nametag);
+    const contact = await rootOf(deps.store, agent);
+    const target = await servantOf(deps, swarm, contact);
+    const body = await bodyFrom(deps, context, target, given.text);
     const known = { op: "swarm.contact", nametag, contact: contact.id } as const;
-    if (given.wait) return ask(world, context, given, target, known, body);
+    if (given.wait) return ask(deps, context, given, target, known, body);
     const received: Op = { ...known, received: 1, ...(target.agent ? { agentId: target.agent.id } : {}) };
-    return { ...textOutput(`Message sent to swarm @${nametag}.`), ops: [postTo(world, target, body), received] };
+    return { ...textOutput(`Message sent to swarm @${nametag}.`), ops: [postTo(deps, target, body), received] };
   },
 });
 
-async function swarmNamed(world: AgentsWorld, from: AgentRecord, nametag: string): Promise<SwarmRecord> {
-  const swarm = await world.store.swarm(nametag);
+async function swarmNamed(deps: AgentToolDeps, from: AgentRecord, nametag: string): Promise<SwarmRecord> {
+  const swarm = await deps.store.swarm(nametag);
   if (swarm) return swarm;
-  if (await permanentNamed(world, from, nametag)) throw new InvalidInputError(`Target is not a swarm: ${nametag}`);
+  if (await permanentNamed(deps, from, nametag)) throw new InvalidInputError(`Target is not a swarm: ${nametag}`);
   throw new NotFoundError(`User not found for nametag: ${nametag}`);
 }
 
 /** The swarm's agent for one contact, made by the first message. Keyed by both, so that no two contacts share one. */
 async function servantOf(
-  { store }: AgentsWorld,
+  { store }: AgentToolDeps,
   { nametag, profile }: SwarmRecord,
   contact: AgentRecord,
 ): Promise<Target> {
@@ -74,21 +74,21 @@ async function servantOf(
 }
 
 async function ask(
-  world: AgentsWorld,
+  deps: AgentToolDeps,
   context: ToolContext,
   given: Input,
   target: Target,
   known: Extract<Op, { op: "swarm.contact" }>,
-  body: Parameters<AgentsWorld["ask"]>[0]["body"],
+  body: Parameters<AgentToolDeps["ask"]>[0]["body"],
 ): Promise<ToolOutput> {
   const key = callKey(context, given);
   const to = target.agent ? { agentId: target.agent.id } : { descriptor: target.descriptor, profile: target.profile };
   const { agentId: from, signal } = context;
-  const timeoutMs = world.config.agentToAgent.timeoutSeconds * 1000;
+  const timeoutMs = deps.config.agentToAgent.timeoutSeconds * 1000;
   const over: Op[] = [{ op: "wait.end", id: key }];
   try {
     // Known before the swarm answers, counted with the result: a repeated question is one question.
-    const { result, ended } = await world.ask({ from, to, body, key, timeoutMs, signal, also: [known] });
+    const { result, ended } = await deps.ask({ from, to, body, key, timeoutMs, signal, also: [known] });
     const reply =
       result?.payloads.flatMap(({ text }) => text ?? []).join("\n") ?? `The message was not answered: ${ended?.state}.`;
     const agentId = result?.agentId;
@@ -98,7 +98,7 @@ async function ask(
       ops: [...over, { ...known, received: 1, ...(agentId ? { agentId } : {}) }],
     };
   } catch (error) {
-    if (error instanceof SetAsideError) throw error;
+    if (error instanceof SuspendedError) throw error;
     const late = error instanceof TimeoutError;
     return { ...textOutput(errorText(error)), isError: true, ops: late ? [...over, { ...known, received: 1 }] : over };
   }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { DeniedError, NotFoundError } from "../../../core/errors.ts";
 import { DEFAULT_MAX_OUTPUT, type Tool } from "../../../core/ports/tool.ts";
-import type { AgentsWorld } from "./agent-tool-deps.ts";
+import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { findTarget } from "./find-target.ts";
 import { jsonOutput } from "./json-output.ts";
 import { mayRead, READ_DENIED } from "./relations.ts";
@@ -13,7 +13,7 @@ const input = z.object({
   sessionKey: z.string().optional().describe("Whose: a session key, an agent's id or its name. Left out: your own"),
 });
 
-export const sessionStatusTool = (world: AgentsWorld): Tool<z.infer<typeof input>> => ({
+export const sessionStatusTool = (deps: AgentToolDeps): Tool<z.infer<typeof input>> => ({
   name: "session_status",
   description: "Shows the status of a session: what it does, what waits, what it has used.",
   input,
@@ -22,14 +22,14 @@ export const sessionStatusTool = (world: AgentsWorld): Tool<z.infer<typeof input
   parallel: true,
   maxOutput: DEFAULT_MAX_OUTPUT,
   async execute({ sessionKey }, { agent: from }) {
-    const agent = sessionKey === undefined ? from : (await findTarget(world, from, sessionKey)).agent;
+    const agent = sessionKey === undefined ? from : (await findTarget(deps, from, sessionKey)).agent;
     if (!agent) throw new NotFoundError(`Agent not found: ${sessionKey}`);
-    if (!(await mayRead(world.store, world.config, from, agent))) throw new DeniedError(READ_DENIED);
-    return jsonOutput(await statusOf(world, agent));
+    if (!(await mayRead(deps.store, deps.config, from, agent))) throw new DeniedError(READ_DENIED);
+    return jsonOutput(await statusOf(deps, agent));
   },
 });
 
-async function statusOf({ store, clock }: AgentsWorld, { id }: AgentRecord): Promise<object> {
+async function statusOf({ store, clock }: AgentToolDeps, { id }: AgentRecord): Promise<object> {
   const agent = (await store.agent(id)) as AgentRecord;
   const { runId, state, stopped, createdAt } = agent;
   const run = runId && (await store.run(runId));

@@ -4,7 +4,7 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { DeniedError, NotFoundError } from "../../../core/errors.ts";
 import { readEntry } from "../../../core/history/entry.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
-import type { AgentsWorld } from "./agent-tool-deps.ts";
+import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { type CleanMessage, cleanMessage } from "./clean-history.ts";
 import { findTarget } from "./find-target.ts";
 import { jsonOutput } from "./json-output.ts";
@@ -23,7 +23,7 @@ const input = z.object({
   includeTools: z.boolean().optional().describe("Show tool calls and their results too"),
 });
 
-export const sessionsHistoryTool = (world: AgentsWorld): Tool<z.infer<typeof input>> => ({
+export const sessionsHistoryTool = (deps: AgentToolDeps): Tool<z.infer<typeof input>> => ({
   name: "sessions_history",
   description: "Shows what was said in another session.",
   input,
@@ -32,15 +32,15 @@ export const sessionsHistoryTool = (world: AgentsWorld): Tool<z.infer<typeof inp
   parallel: true,
   maxOutput: MAX_CHARACTERS + 10_000,
   async execute({ sessionKey, limit = DEFAULT_MESSAGES, includeTools = false }, { agent: from }) {
-    const { agent } = await findTarget(world, from, sessionKey);
+    const { agent } = await findTarget(deps, from, sessionKey);
     if (!agent) throw new NotFoundError(`Agent not found: ${sessionKey}`);
-    if (!(await mayRead(world.store, world.config, from, agent))) throw new DeniedError(READ_DENIED);
-    const { messages, isCut } = await lastMessages(world, agent, limit, includeTools);
+    if (!(await mayRead(deps.store, deps.config, from, agent))) throw new DeniedError(READ_DENIED);
+    const { messages, isCut } = await lastMessages(deps, agent, limit, includeTools);
     return jsonOutput({ sessionKey: agent.sessionKey, messages, ...(isCut ? { cut: true } : {}) });
   },
 });
 
-async function lastMessages({ store }: AgentsWorld, agent: AgentRecord, limit: number, includeTools: boolean) {
+async function lastMessages({ store }: AgentToolDeps, agent: AgentRecord, limit: number, includeTools: boolean) {
   const messages: CleanMessage[] = [];
   let room = MAX_CHARACTERS;
   let before: number | undefined;

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { AGENT_KINDS } from "../../../core/agent/descriptor.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
-import type { AgentsWorld } from "./agent-tool-deps.ts";
+import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { jsonOutput } from "./json-output.ts";
 import { sessionRow } from "./session-row.ts";
 import { visibleAgents } from "./visible-agents.ts";
@@ -16,7 +16,7 @@ const input = z.object({
   activeMinutes: z.number().min(0).optional().describe("Only those that did something within so many minutes"),
 });
 
-export const sessionsListTool = (world: AgentsWorld): Tool<z.infer<typeof input>> => ({
+export const sessionsListTool = (deps: AgentToolDeps): Tool<z.infer<typeof input>> => ({
   name: "sessions_list",
   description: "Lists other sessions: who they are, whether they work, what waits.",
   input,
@@ -25,8 +25,8 @@ export const sessionsListTool = (world: AgentsWorld): Tool<z.infer<typeof input>
   parallel: true,
   maxOutput: 60_000,
   async execute({ kinds, limit = DEFAULT_LISTED, activeMinutes }, { agent: from }) {
-    const since = activeMinutes === undefined ? 0 : world.clock.now() - activeMinutes * 60_000;
-    const agents = await visibleAgents(world, from, limit, (agent) => {
+    const since = activeMinutes === undefined ? 0 : deps.clock.now() - activeMinutes * 60_000;
+    const agents = await visibleAgents(deps, from, limit, (agent) => {
       if (kinds && !kinds.includes(agent.descriptor.type)) return false;
       return sessionRow(agent).updatedAt >= since;
     });

@@ -9,13 +9,13 @@ import {
   errorText,
   InvalidInputError,
   NotFoundError,
-  SetAsideError,
+  SuspendedError,
   TimeoutError,
   WaitCycleError,
 } from "../../../core/errors.ts";
 import type { SessionKey } from "../../../core/ids.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
-import type { AgentsWorld, Asked } from "./agent-tool-deps.ts";
+import type { AgentToolDeps, Asked } from "./agent-tool-deps.ts";
 import { findTarget, keyOf, type Target } from "./find-target.ts";
 import { jsonOutput, textOutput } from "./json-output.ts";
 import { bodyFrom, callKey, postTo } from "./outgoing.ts";
@@ -31,7 +31,7 @@ const input = z.object({
 });
 type Input = z.infer<typeof input>;
 
-export const sessionsSendTool = (world: AgentsWorld): Tool<Input> => ({
+export const sessionsSendTool = (deps: AgentToolDeps): Tool<Input> => ({
   name: "sessions_send",
   description: "Sends a message into another session and waits for its answer.",
   input,
@@ -43,11 +43,11 @@ export const sessionsSendTool = (world: AgentsWorld): Tool<Input> => ({
   async execute(given, context) {
     let sessionKey: SessionKey | undefined;
     try {
-      const target = await findTarget(world, context.agent, whom(given));
+      const target = await findTarget(deps, context.agent, whom(given));
       sessionKey = keyOf(target);
       if (given.message.trim() === "") throw new InvalidInputError("A message needs text.");
-      await mayWrite(world.store, world.config, context.agent, target);
-      return await send(world, context, given, target, sessionKey);
+      await mayWrite(deps.store, deps.config, context.agent, target);
+      return await send(deps, context, given, target, sessionKey);
     } catch (error) {
       // What the model can do something about is said in the form it asked for; the rest is the engine's affair.
       if (error instanceof DeniedError) return jsonOutput({ status: "forbidden", error: errorText(error), sessionKey });
@@ -69,24 +69,24 @@ function whom({ sessionKey, label }: Input): string {
 }
 
 async function send(
-  world: AgentsWorld,
+  deps: AgentToolDeps,
   context: ToolContext,
   given: Input,
   target: Target,
   sessionKey: SessionKey,
 ): Promise<ToolOutput> {
-  const body = await bodyFrom(world, context, target, given.message);
-  const timeoutMs = (given.timeoutSeconds ?? world.config.agentToAgent.timeoutSeconds) * 1000;
-  if (timeoutMs === 0) return jsonOutput({ status: "accepted", sessionKey }, [postTo(world, target, body)]);
+  const body = await bodyFrom(deps, context, target, given.message);
+  const timeoutMs = (given.timeoutSeconds ?? deps.config.agentToAgent.timeoutSeconds) * 1000;
+  if (timeoutMs === 0) return jsonOutput({ status: "accepted", sessionKey }, [postTo(deps, target, body)]);
   const key = callKey(context, given);
   const to = target.agent ? { agentId: target.agent.id } : { descriptor: target.descriptor, profile: target.profile };
   const { agentId: from, signal } = context;
   const over = [{ op: "wait.end", id: key } as const];
   try {
-    return jsonOutput(answerOf(await world.ask({ from, to, body, key, timeoutMs, signal }), sessionKey), over);
+    return jsonOutput(answerOf(await deps.ask({ from, to, body, key, timeoutMs, signal }), sessionKey), over);
   } catch (error) {
     // Set aside, the wait goes on after the restart; whatever else it is, it is over.
-    if (error instanceof SetAsideError || error instanceof WaitCycleError) throw error;
+    if (error instanceof SuspendedError || error instanceof WaitCycleError) throw error;
     if (!(error instanceof TimeoutError)) return { ...textOutput(errorText(error)), isError: true, ops: over };
     const hint = "The message stays accepted; its answer is not waited for any more.";
     const waited = `No answer within ${Math.round(timeoutMs / 1000)} seconds.`;

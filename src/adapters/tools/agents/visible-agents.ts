@@ -1,6 +1,6 @@
 /** The agents another agent may see, newest first, as many as are asked for: all for the owner's, its own tree for others. */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
-import type { AgentsWorld } from "./agent-tool-deps.ts";
+import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { isOwners, rootOf } from "./relations.ts";
 
 const PAGE = 100;
@@ -8,7 +8,7 @@ const PAGE = 100;
 const LOOKED_AT = 2_000;
 
 export async function visibleAgents(
-  { store, config }: Pick<AgentsWorld, "store" | "config">,
+  { store, config }: Pick<AgentToolDeps, "store" | "config">,
   from: AgentRecord,
   limit: number,
   fits: (agent: AgentRecord) => boolean,
@@ -25,7 +25,7 @@ export async function visibleAgents(
   return found;
 }
 
-async function* newestFirst(store: AgentsWorld["store"]): AsyncIterable<AgentRecord> {
+async function* newestFirst(store: AgentToolDeps["store"]): AsyncIterable<AgentRecord> {
   for (let after: AgentRecord | undefined; ; ) {
     const page = await store.agents({ limit: PAGE, newest: true, after: after?.id });
     yield* page;
@@ -35,7 +35,7 @@ async function* newestFirst(store: AgentsWorld["store"]): AsyncIterable<AgentRec
 }
 
 /** A tree, level by level. */
-async function* treeOf(store: AgentsWorld["store"], root: AgentRecord): AsyncIterable<AgentRecord> {
+async function* treeOf(store: AgentToolDeps["store"], root: AgentRecord): AsyncIterable<AgentRecord> {
   yield root;
   const parents = [root];
   for (let parent = parents.shift(); parent; parent = parents.shift()) {

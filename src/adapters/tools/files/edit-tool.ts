@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
-import type { FileToolWorld } from "./file-tool-deps.ts";
+import type { FileToolDeps } from "./file-tool-deps.ts";
 import { readText } from "./read-text.ts";
 import { writeInside } from "./write-inside.ts";
 import { checkSize } from "./write-tool.ts";
@@ -17,7 +17,7 @@ const input = z.object({
   all: z.boolean().optional().describe("Replace every occurrence; without it there must be exactly one"),
 });
 
-export const editTool = ({ disk, placesOf }: FileToolWorld): Tool<z.infer<typeof input>> => ({
+export const editTool = ({ disk, placesOf }: FileToolDeps): Tool<z.infer<typeof input>> => ({
   name: "edit",
   description: "Replaces a text in a file of the workspace. The old text must stand there exactly once, or say all.",
   input,

@@ -3,7 +3,7 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { Places } from "./allowed-path.ts";
 import type { Disk } from "./disk.ts";
 
-export interface FileToolWorld {
+export interface FileToolDeps {
   readonly disk: Disk;
   placesOf(agent: AgentRecord): Places | Promise<Places>;
 }

@@ -5,12 +5,12 @@
 import type { Tool } from "../../../core/ports/tool.ts";
 import { type Disk, realDisk } from "./disk.ts";
 import { editTool } from "./edit-tool.ts";
-import type { FileToolWorld } from "./file-tool-deps.ts";
+import type { FileToolDeps } from "./file-tool-deps.ts";
 import { listTool } from "./list-tool.ts";
 import { readTool } from "./read-tool.ts";
 import { writeTool } from "./write-tool.ts";
 
-export function fileTools(placesOf: FileToolWorld["placesOf"], disk: Disk = realDisk): readonly Tool[] {
-  const world = { placesOf, disk };
-  return [readTool(world), writeTool(world), editTool(world), listTool(world)];
+export function fileTools(placesOf: FileToolDeps["placesOf"], disk: Disk = realDisk): readonly Tool[] {
+  const deps = { placesOf, disk };
+  return [readTool(deps), writeTool(deps), editTool(deps), listTool(deps)];
 }

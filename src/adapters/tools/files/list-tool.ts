@@ -3,7 +3,7 @@ import type { Dirent } from "node:fs";
 import { z } from "zod";
 import type { Tool } from "../../../core/ports/tool.ts";
 import type { Disk } from "./disk.ts";
-import type { FileToolWorld } from "./file-tool-deps.ts";
+import type { FileToolDeps } from "./file-tool-deps.ts";
 import { type OpenedDirectory, openDirectory } from "./open-inside.ts";
 
 export const MAX_LISTED = 500;
@@ -12,7 +12,7 @@ const input = z.object({
   path: z.string().optional().describe("The directory, relative to the workspace; the workspace itself if left out"),
 });
 
-export const listTool = ({ disk, placesOf }: FileToolWorld): Tool<z.infer<typeof input>> => ({
+export const listTool = ({ disk, placesOf }: FileToolDeps): Tool<z.infer<typeof input>> => ({
   name: "list",
   description: "Lists a directory of the workspace: directories end with /, links with @, files have their size.",
   input,

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
-import type { FileToolWorld } from "./file-tool-deps.ts";
+import type { FileToolDeps } from "./file-tool-deps.ts";
 import { readText } from "./read-text.ts";
 
 export const MAX_READ_LINES = 2_000;
@@ -14,7 +14,7 @@ const input = z.object({
   limit: z.int().min(1).max(MAX_READ_LINES).optional().describe("How many lines to show"),
 });
 
-export const readTool = ({ disk, placesOf }: FileToolWorld): Tool<z.infer<typeof input>> => ({
+export const readTool = ({ disk, placesOf }: FileToolDeps): Tool<z.infer<typeof input>> => ({
   name: "read",
   description: `Reads a text file of the workspace. Shows at most ${MAX_READ_LINES} lines; use offset to go on.`,
   input,

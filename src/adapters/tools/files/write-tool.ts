@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
-import type { FileToolWorld } from "./file-tool-deps.ts";
+import type { FileToolDeps } from "./file-tool-deps.ts";
 import { MAX_FILE_BYTES } from "./read-text.ts";
 import { writeInside } from "./write-inside.ts";
 
@@ -11,7 +11,7 @@ const input = z.object({
   content: z.string().describe("All of its new content"),
 });
 
-export const writeTool = ({ disk, placesOf }: FileToolWorld): Tool<z.infer<typeof input>> => ({
+export const writeTool = ({ disk, placesOf }: FileToolDeps): Tool<z.infer<typeof input>> => ({
   name: "write",
   description: "Writes a text file of the workspace, replacing what was there.",
   input,

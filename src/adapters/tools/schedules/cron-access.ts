@@ -1,23 +1,23 @@
 /** Which jobs an agent may see and change, and in whose name it makes them. */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { DeniedError, InvalidInputError } from "../../../core/errors.ts";
-import type { CronDesk, JobMaker, ShownJob } from "./cron-api.ts";
+import type { CronApi, JobMaker, ShownJob } from "./cron-api.ts";
 
 /** A job of its own belongs to the agent's conversation; what a job's own agent makes, to that job's. */
 export async function makerOf(
-  desk: CronDesk,
+  api: CronApi,
   { profile, sessionKey, descriptor, state }: AgentRecord,
 ): Promise<JobMaker> {
   const delivery = state.deliveryContext;
   if (descriptor.type === "heartbeat") return { profile, delivery };
   if (descriptor.type !== "cron") return { profile, sessionKey, delivery };
-  const own = await desk.get(descriptor.id).catch(() => undefined);
+  const own = await api.get(descriptor.id).catch(() => undefined);
   return { profile, sessionKey: own?.sessionKey ?? sessionKey, delivery };
 }
 
-export async function touchable(desk: CronDesk, id: unknown, agent: AgentRecord): Promise<ShownJob> {
-  const job = await desk.get(idOf(id, agent));
-  if (desk.mayTouch(job, agent)) return job;
+export async function touchable(api: CronApi, id: unknown, agent: AgentRecord): Promise<ShownJob> {
+  const job = await api.get(idOf(id, agent));
+  if (api.mayTouch(job, agent)) return job;
   throw new DeniedError("This job belongs to another conversation.");
 }
 

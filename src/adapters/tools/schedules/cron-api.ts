@@ -18,7 +18,7 @@ export interface JobMaker {
   readonly delivery?: DeliveryContext;
 }
 
-export interface CronDesk {
+export interface CronApi {
   list(options?: { readonly includeDisabled?: boolean; readonly limit?: number }): Promise<readonly ShownJob[]>;
   get(id: string): Promise<ShownJob>;
   runs(id: string, page?: { readonly limit?: number }): Promise<readonly JobSlot[]>;
@@ -40,7 +40,7 @@ export interface ShownTask {
   readonly file?: string;
 }
 
-export interface HeartbeatDesk {
+export interface HeartbeatApi {
   tasks(profile: string): Promise<readonly ShownTask[]>;
   addTaskOps(
     profile: string,

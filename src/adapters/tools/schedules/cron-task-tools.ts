@@ -4,7 +4,7 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { DeniedError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
 import { makerOf, notAFile, touchable, withoutCommands } from "./cron-access.ts";
-import type { CronDesk } from "./cron-api.ts";
+import type { CronApi } from "./cron-api.ts";
 import { said } from "./cron-tool.ts";
 
 const NO_MEMORY = "No memory";
@@ -25,7 +25,7 @@ const addInput = z.object({
   gate: z.looseObject({}).optional(),
 });
 
-const cronAdd = (desk: CronDesk): Tool<z.infer<typeof addInput>> => ({
+const cronAdd = (api: CronApi): Tool<z.infer<typeof addInput>> => ({
   ...common,
   name: "cron_add",
   description: "Adds a scheduled task that runs on its own.",
@@ -36,63 +36,63 @@ const cronAdd = (desk: CronDesk): Tool<z.infer<typeof addInput>> => ({
       schedule: { kind: "cron", expr: schedule, ...(timeZone ? { tz: timeZone } : {}) },
       payload: { kind: "agentTurn", message: prompt },
     };
-    const { job, ops } = desk.addOps(withoutCommands(create), await makerOf(desk, agent));
-    const { when, nextTimes } = desk.view(job);
+    const { job, ops } = api.addOps(withoutCommands(create), await makerOf(api, agent));
+    const { when, nextTimes } = api.view(job);
     return { ...said({ taskId: job.id, name: job.name, when, next: nextTimes.map(({ text }) => text) }), ops };
   },
 });
 
 const idInput = z.object({ taskId });
 
-const cronReadTask = (desk: CronDesk): Tool<z.infer<typeof idInput>> => ({
+const cronReadTask = (api: CronApi): Tool<z.infer<typeof idInput>> => ({
   ...common,
   name: "cron_read_task",
   description: "Reads what a scheduled task says and when it is due.",
   input: idInput,
   parallel: true,
   async execute(given, { agent }) {
-    const { id, name, description, when, enabled, payload, nextTimes } = await touchable(desk, given.taskId, agent);
+    const { id, name, description, when, enabled, payload, nextTimes } = await touchable(api, given.taskId, agent);
     const prompt = payload.kind === "agentTurn" ? payload.message : payload.text;
     return said({ taskId: id, name, description, when, enabled, next: nextTimes.map(({ text }) => text), prompt });
   },
 });
 
-const cronReadMemory = (desk: CronDesk): Tool<z.infer<typeof idInput>> => ({
+const cronReadMemory = (api: CronApi): Tool<z.infer<typeof idInput>> => ({
   ...common,
   name: "cron_read_memory",
   description: "Reads what this task has written down for its next runs.",
   input: idInput,
   parallel: true,
   async execute(given, { agent }) {
-    const job = await touchable(desk, ownTask(given.taskId, agent), agent);
+    const job = await touchable(api, ownTask(given.taskId, agent), agent);
     return said(typeof job.memory === "string" ? job.memory : NO_MEMORY);
   },
 });
 
 const memoryInput = z.object({ taskId, content: z.string().max(32_000), append: z.boolean().optional() });
 
-const cronWriteMemory = (desk: CronDesk): Tool<z.infer<typeof memoryInput>> => ({
+const cronWriteMemory = (api: CronApi): Tool<z.infer<typeof memoryInput>> => ({
   ...common,
   name: "cron_write_memory",
   description: "Writes something down for this task's next runs, in the place of what is there or behind it.",
   input: memoryInput,
   async execute({ content, append, ...given }, { agent }) {
-    const job = await touchable(desk, ownTask(given.taskId, agent), agent);
+    const job = await touchable(api, ownTask(given.taskId, agent), agent);
     const before = append && typeof job.memory === "string" ? `${job.memory}\n` : "";
-    return { ...said("Memory written."), ops: await desk.memoryOps(job.id, `${before}${content}`) };
+    return { ...said("Memory written."), ops: await api.memoryOps(job.id, `${before}${content}`) };
   },
 });
 
 const deleteInput = z.object({ taskId: z.string().min(1) });
 
-const cronDeleteTask = (desk: CronDesk): Tool<z.infer<typeof deleteInput>> => ({
+const cronDeleteTask = (api: CronApi): Tool<z.infer<typeof deleteInput>> => ({
   ...common,
   name: "cron_delete_task",
   description: "Deletes a scheduled task.",
   input: deleteInput,
   async execute(given, { agent }) {
-    const job = notAFile(await touchable(desk, given.taskId, agent));
-    return { ...said({ deleted: job.id }), ops: await desk.removeOps(job.id) };
+    const job = notAFile(await touchable(api, given.taskId, agent));
+    return { ...said({ deleted: job.id }), ops: await api.removeOps(job.id) };
   },
 });
 
@@ -103,10 +103,10 @@ function ownTask(id: string | undefined, { descriptor }: AgentRecord): string {
   return descriptor.id;
 }
 
-export const cronTaskTools = (desk: CronDesk): readonly Tool[] => [
-  cronAdd(desk),
-  cronReadTask(desk),
-  cronReadMemory(desk),
-  cronWriteMemory(desk),
-  cronDeleteTask(desk),
+export const cronTaskTools = (api: CronApi): readonly Tool[] => [
+  cronAdd(api),
+  cronReadTask(api),
+  cronReadMemory(api),
+  cronWriteMemory(api),
+  cronDeleteTask(api),
 ];

@@ -4,7 +4,7 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { InvalidInputError, unreachable } from "../../../core/errors.ts";
 import type { Tool, ToolOutput } from "../../../core/ports/tool.ts";
 import { makerOf, notAFile, touchable, withoutCommands } from "./cron-access.ts";
-import type { CronDesk, ShownJob } from "./cron-api.ts";
+import type { CronApi, ShownJob } from "./cron-api.ts";
 
 const input = z.object({
   action: z.enum(["list", "add", "update", "remove", "run", "runs", "wake"]),
@@ -25,7 +25,7 @@ const input = z.object({
   limit: z.number().int().positive().optional().describe("runs: how many"),
 });
 
-export const cronTool = (desk: CronDesk): Tool<z.infer<typeof input>> => ({
+export const cronTool = (api: CronApi): Tool<z.infer<typeof input>> => ({
   name: "cron",
   description:
     "Schedules: reminders and repeated work. Actions: list, add (job), update (jobId, patch), remove (jobId), run (jobId, now), runs (jobId, what became of its due times), wake (text).",
@@ -34,51 +34,51 @@ export const cronTool = (desk: CronDesk): Tool<z.infer<typeof input>> => ({
   replay: "safe",
   parallel: false,
   maxOutput: 8_000,
-  execute: (given, { agent }) => act(desk, given, agent),
+  execute: (given, { agent }) => act(api, given, agent),
 });
 
 const LISTED = 200;
 const RUNS = 20;
 
-async function act(desk: CronDesk, given: z.infer<typeof input>, agent: AgentRecord): Promise<ToolOutput> {
+async function act(api: CronApi, given: z.infer<typeof input>, agent: AgentRecord): Promise<ToolOutput> {
   const id = given.jobId ?? given.id;
   switch (given.action) {
     case "list": {
-      const jobs = await desk.list({ includeDisabled: given.includeDisabled ?? false, limit: 10_000 });
+      const jobs = await api.list({ includeDisabled: given.includeDisabled ?? false, limit: 10_000 });
       return said(
         jobs
-          .filter((job) => desk.mayTouch(job, agent))
+          .filter((job) => api.mayTouch(job, agent))
           .slice(0, LISTED)
           .map(brief),
       );
     }
     case "add": {
       if (!given.job) throw new InvalidInputError("job required");
-      const { job, ops } = desk.addOps(withoutCommands(given.job), await makerOf(desk, agent));
-      return { ...said(brief(desk.view(job))), ops };
+      const { job, ops } = api.addOps(withoutCommands(given.job), await makerOf(api, agent));
+      return { ...said(brief(api.view(job))), ops };
     }
     case "update": {
       if (!given.patch) throw new InvalidInputError("patch required");
-      const before = notAFile(await touchable(desk, id, agent));
-      const { job, ops } = await desk.updateOps(before.id, withoutCommands(given.patch));
-      return { ...said(brief(desk.view(job))), ops };
+      const before = notAFile(await touchable(api, id, agent));
+      const { job, ops } = await api.updateOps(before.id, withoutCommands(given.patch));
+      return { ...said(brief(api.view(job))), ops };
     }
     case "remove": {
-      const job = notAFile(await touchable(desk, id, agent));
-      return { ...said({ removed: job.id }), ops: await desk.removeOps(job.id) };
+      const job = notAFile(await touchable(api, id, agent));
+      return { ...said({ removed: job.id }), ops: await api.removeOps(job.id) };
     }
     case "run": {
-      const job = await touchable(desk, id, agent);
-      const { slot, ops } = await desk.runOps(job.id);
+      const job = await touchable(api, id, agent);
+      const { slot, ops } = await api.runOps(job.id);
       return { ...said({ started: job.id, slot }), ops };
     }
     case "runs": {
-      const job = await touchable(desk, id, agent);
-      return said(await desk.runs(job.id, { limit: given.limit ?? RUNS }));
+      const job = await touchable(api, id, agent);
+      return said(await api.runs(job.id, { limit: given.limit ?? RUNS }));
     }
     case "wake":
       if (!given.text?.trim()) throw new InvalidInputError("text required");
-      return { ...said({ ok: true }), ops: desk.wakeOps(given.text, given.mode, await makerOf(desk, agent)) };
+      return { ...said({ ok: true }), ops: api.wakeOps(given.text, given.mode, await makerOf(api, agent)) };
     default:
       return unreachable(given.action, "action");
   }

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
-import type { HeartbeatDesk } from "./cron-api.ts";
+import type { HeartbeatApi } from "./cron-api.ts";
 import { said } from "./cron-tool.ts";
 
 const common = { rights: ["schedule"], replay: "safe", parallel: false, maxOutput: 8_000 } as const;
@@ -21,7 +21,7 @@ const addInput = z.object({
 const idInput = z.object({ id: z.string().min(1) });
 const nothing = z.object({});
 
-export const heartbeatTools = (desk: HeartbeatDesk): readonly Tool[] => [
+export const heartbeatTools = (api: HeartbeatApi): readonly Tool[] => [
   {
     ...common,
     name: "heartbeat_add",
@@ -29,7 +29,7 @@ export const heartbeatTools = (desk: HeartbeatDesk): readonly Tool[] => [
     input: addInput,
     async execute(input, { agent }) {
       const { id, title, prompt } = addInput.parse(input);
-      const added = await desk.addTaskOps(agent.profile, {
+      const added = await api.addTaskOps(agent.profile, {
         title,
         prompt,
         ...(id === undefined ? {} : { id: checkedTaskId(id) }),
@@ -43,7 +43,7 @@ export const heartbeatTools = (desk: HeartbeatDesk): readonly Tool[] => [
     description: "Lists the tasks that are looked at with every heartbeat.",
     input: nothing,
     parallel: true,
-    execute: async (_, { agent }) => said(await desk.tasks(agent.profile)),
+    execute: async (_, { agent }) => said(await api.tasks(agent.profile)),
   },
   {
     ...common,
@@ -52,7 +52,7 @@ export const heartbeatTools = (desk: HeartbeatDesk): readonly Tool[] => [
     input: idInput,
     async execute(input, { agent }) {
       const id = checkedTaskId(idInput.parse(input).id);
-      return { ...said({ removed: id }), ops: await desk.removeTaskOps(agent.profile, id) };
+      return { ...said({ removed: id }), ops: await api.removeTaskOps(agent.profile, id) };
     },
   },
   {
@@ -61,7 +61,7 @@ export const heartbeatTools = (desk: HeartbeatDesk): readonly Tool[] => [
     description: "Asks for a heartbeat soon, outside of its rhythm.",
     input: nothing,
     async execute(_, { agent }) {
-      desk.requestNow("manual", agent.profile);
+      api.requestNow("manual", agent.profile);
       return said("A heartbeat was asked for.");
     },
   },

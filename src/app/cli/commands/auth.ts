@@ -79,10 +79,10 @@ async function foundKeys({ paths, env, loadConfig }: CommandContext): Promise<re
   const { config } = await loadConfig();
   const { readAuthFile } = await import("../../../adapters/models/auth-file.ts");
   const { Providers } = await import("../../../adapters/models/providers.ts");
-  const { secretWorld } = await import("../../../config/load-config.ts");
+  const { secretDeps } = await import("../../../config/load-config.ts");
   const { systemClock: clock } = await import("../../../adapters/system/system-clock.ts");
   const stored = readAuthFile(paths.auth);
-  const secrets = secretWorld(paths.home, env);
+  const secrets = secretDeps(paths.home, env);
   const providers = new Providers(config.models, { clock, secrets, storedKeys: () => stored });
   const names = new Set([
     ...Object.keys(config.models.providers),

@@ -47,11 +47,11 @@ const copy = defineAction({
 async function copyTokens(from: string, to: string): Promise<number> {
   const { homePaths } = await import("../../../config/paths.ts");
   const at = (text: string) => (isPostgresUrl(text) ? { url: postgresUrl(text) } : { paths: homePaths(resolve(text)) });
-  const { withTokenShelf } = await import("../with-token-storage.ts");
-  const tokens = (await withTokenShelf(at(from), (shelf) => shelf.look())) ?? [];
-  await withTokenShelf(at(to), async (shelf) => {
-    const known = (await shelf.look()) ?? [];
-    if (tokens.length > 0 || known.length > 0) await shelf.change(() => tokens);
+  const { withTokenStorage } = await import("../with-token-storage.ts");
+  const tokens = (await withTokenStorage(at(from), (storage) => storage.look())) ?? [];
+  await withTokenStorage(at(to), async (storage) => {
+    const known = (await storage.look()) ?? [];
+    if (tokens.length > 0 || known.length > 0) await storage.change(() => tokens);
   });
   return tokens.length;
 }

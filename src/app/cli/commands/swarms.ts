@@ -8,13 +8,13 @@ import { defineAction, type Group } from "../command.ts";
 import { oneLine, timeText } from "../plain-text.ts";
 import { readHome } from "../read-home.ts";
 
-const MOST = 1_000;
+const MAX_COUNT = 1_000;
 const CONTACTS = 50;
 
 const list = defineAction({
   summary: "list swarms by their names",
   async run({ paths, json, stdout }) {
-    const swarms = await readHome(paths, (store) => store.swarms({ limit: MOST }));
+    const swarms = await readHome(paths, (store) => store.swarms({ limit: MAX_COUNT }));
     if (json) stdout.write(`${JSON.stringify({ swarms })}\n`);
     else if (swarms.length === 0) stdout.write("No swarms.\n");
     else for (const swarm of swarms) stdout.write(`${lineOf(swarm)}\n`);

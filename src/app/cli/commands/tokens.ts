@@ -8,18 +8,18 @@ import { InvalidInputError } from "../../../core/errors.ts";
 import { silentLog } from "../../../core/ports/log.ts";
 import { type Principal, ROOT } from "../../gateway/auth/principal.ts";
 import { SCOPES, type Scope } from "../../gateway/auth/scope.ts";
-import { TokenBook } from "../../gateway/auth/token-service.ts";
+import { TokenService } from "../../gateway/auth/token-service.ts";
 import { defineAction, type Group } from "../command.ts";
 import { sharedStoreOf } from "../read-home.ts";
-import { withTokenShelf } from "../with-token-storage.ts";
+import { withTokenStorage } from "../with-token-storage.ts";
 
 /** Whoever may write the home's files may do everything. */
 const OWNER: Principal = { id: ROOT, name: "the owner of the home", scopes: ["admin"] };
 
-async function withBook<T>(paths: HomePaths, use: (book: TokenBook) => Promise<T> | T): Promise<T> {
+async function withBook<T>(paths: HomePaths, use: (book: TokenService) => Promise<T> | T): Promise<T> {
   const url = await sharedStoreOf(paths);
-  return withTokenShelf(url === undefined ? { paths } : { url }, async (shelf) =>
-    use(await TokenBook.open({ shelf, now: () => Date.now(), log: silentLog })),
+  return withTokenStorage(url === undefined ? { paths } : { url }, async (storage) =>
+    use(await TokenService.open({ storage, now: () => Date.now(), log: silentLog })),
   );
 }
 

@@ -47,8 +47,8 @@ export const agentsRoute = defineRoute({
   summary: "List agents in the order they were made",
   query: z.object({ after: agentIdSchema.optional(), limit: limitQuery(500, 100) }),
   answers: { status: 200, holds: "`{ agents: [...], next }`; `next` goes into `after`" },
-  async handle({ desk, query: { after, limit } }) {
-    const agents = await desk.ports.store.agents({ limit, after });
+  async handle({ context, query: { after, limit } }) {
+    const agents = await context.ports.store.agents({ limit, after });
     return { json: { agents: agents.map(shownAgent), next: agents.length === limit ? agents.at(-1)?.id : null } };
   },
 });
@@ -61,8 +61,8 @@ export const agentRoute = defineRoute({
   summary: "One agent, by id or session key, with its state",
   params: agentParams,
   answers: { status: 200, holds: "the agent" },
-  async handle({ desk, params }) {
-    const agent = await agentOf(desk, params.agent);
+  async handle({ context, params }) {
+    const agent = await agentOf(context, params.agent);
     const { cursor, nextSeq, nextPos, leaf, epoch, state } = agent;
     return { json: { ...shownAgent(agent), cursor, nextSeq, nextPos, leaf, epoch, state } };
   },
@@ -77,9 +77,9 @@ export const historyRoute = defineRoute({
   params: agentParams,
   query: z.object({ before: numberQuery(), limit: limitQuery(500, 50) }),
   answers: { status: 200, holds: "`{ entries: [{ position, entry }], next }`; `next` goes into `before`" },
-  async handle({ desk, params, query: { before, limit } }) {
-    const { id } = await agentOf(desk, params.agent);
-    const lines = await desk.ports.store.linesBack(id, { limit, before });
+  async handle({ context, params, query: { before, limit } }) {
+    const { id } = await agentOf(context, params.agent);
+    const lines = await context.ports.store.linesBack(id, { limit, before });
     const entries = lines.map(({ position, line }) => {
       const read = readEntry(line);
       // What cannot be read is shown as it stands.
@@ -97,9 +97,9 @@ export const inboxRoute = defineRoute({
   summary: "What waits at an agent, what will become of it, and what was dropped",
   params: agentParams,
   answers: { status: 200, holds: "the run under way, the messages that wait, the latest that were dropped" },
-  async handle({ desk, params }) {
-    const { id } = await agentOf(desk, params.agent);
-    return { json: await desk.agents.whatWaits(id) };
+  async handle({ context, params }) {
+    const { id } = await agentOf(context, params.agent);
+    return { json: await context.agents.whatWaits(id) };
   },
 });
 
@@ -112,10 +112,10 @@ export const messagesRoute = defineRoute({
   params: agentParams,
   query: z.object({ before: numberQuery(), limit: limitQuery(500, 50), state: messageStateSchema.optional() }),
   answers: { status: 200, holds: "`{ messages: [...], next }`; `next` goes into `before`" },
-  async handle({ desk, params, query: { before, limit, state } }) {
-    const { id } = await agentOf(desk, params.agent);
+  async handle({ context, params, query: { before, limit, state } }) {
+    const { id } = await agentOf(context, params.agent);
     const page = { limit, beforeSeq: before, ...(state ? { states: [state] } : {}) };
-    const messages = await desk.ports.store.messages(id, page);
+    const messages = await context.ports.store.messages(id, page);
     return { json: { messages, next: messages.length === limit ? messages.at(-1)?.seq : null } };
   },
 });
@@ -135,11 +135,11 @@ export const messageRoute = defineRoute({
   summary: "One message, and the answer to it if there is one",
   params: seqParams,
   answers: { status: 200, holds: "`{ message, answer }`; `answer` is null until the message is settled" },
-  async handle({ desk, params }) {
-    const { id } = await agentOf(desk, params.agent);
-    const message = await desk.ports.store.message(id, params.seq);
+  async handle({ context, params }) {
+    const { id } = await agentOf(context, params.agent);
+    const message = await context.ports.store.message(id, params.seq);
     if (!message) throw new NotFoundError(`There is no message ${params.seq} at this agent.`);
-    return { json: { message, answer: (await readAnswer(desk.ports, id, params.seq)) ?? null } };
+    return { json: { message, answer: (await readAnswer(context.ports, id, params.seq)) ?? null } };
   },
 });
 
@@ -163,8 +163,8 @@ export const sayRoute = defineRoute({
     holds: "`{ agentId, seq, messageId, duplicate }`; 200 with `answer` where it was waited for",
   },
   async handle(call) {
-    const { desk, params, body } = call;
-    const { id } = await agentOf(desk, params.agent);
+    const { context, params, body } = call;
+    const { id } = await agentOf(context, params.agent);
     const { text, sender, queue, waitSeconds } = body;
     const posted = await acceptOnce(call, {
       to: { agentId: id },
@@ -173,13 +173,13 @@ export const sayRoute = defineRoute({
     const { agentId, seq, duplicate } = posted;
     const accepted = { agentId, seq, messageId: messageId(agentId, seq), duplicate };
     if (!waitSeconds) return { status: 202, json: accepted };
-    const waited = await desk.agents.waitForMessage({ agentId, seq }, waitSeconds * 1000).catch((error) => {
+    const waited = await context.agents.waitForMessage({ agentId, seq }, waitSeconds * 1000).catch((error) => {
       // It stays accepted, however long its answer takes.
       if (error instanceof TimeoutError) return undefined;
       throw error;
     });
     if (!waited) return { status: 202, json: { ...accepted, answer: null } };
-    const answer = waited.result ? answerOfResult(waited.result, seq) : await readAnswer(desk.ports, agentId, seq);
+    const answer = waited.result ? answerOfResult(waited.result, seq) : await readAnswer(context.ports, agentId, seq);
     return { json: { ...accepted, answer: answer ?? null } };
   },
 });
@@ -196,7 +196,7 @@ const commandRoute = (name: "reset" | "stop", summary: string) =>
     accepts: true,
     answers: { status: 202, holds: "`{ agentId, seq, messageId, duplicate }`" },
     async handle(call) {
-      const { id } = await agentOf(call.desk, (call.params as { agent: string }).agent);
+      const { id } = await agentOf(call.context, (call.params as { agent: string }).agent);
       const body = name === "reset" ? ({ kind: "reset", by: "person" } as const) : ({ kind: "stop" } as const);
       const { agentId, seq, duplicate } = await acceptOnce(call as Call, { to: { agentId: id as AgentId }, body });
       return { status: 202, json: { agentId, seq, messageId: messageId(agentId, seq), duplicate } };
@@ -218,7 +218,7 @@ export const compactRoute = defineRoute({
   accepts: true,
   answers: { status: 202, holds: "`{ agentId, seq, messageId, duplicate }`; it happens in its turn" },
   async handle(call) {
-    const { id } = await agentOf(call.desk, call.params.agent);
+    const { id } = await agentOf(call.context, call.params.agent);
     const { instructions } = call.body;
     const body = { kind: "compact", ...(instructions === undefined ? {} : { instructions }) } as const;
     const { agentId, seq, duplicate } = await acceptOnce(call, { to: { agentId: id }, body });
@@ -242,11 +242,11 @@ export const branchRoute = defineRoute({
     status: 200,
     holds: "`{ agentId, leaf }`; 504 where its turn has not come in half a minute, and still will",
   },
-  async handle({ desk, params, body: { entryId, summary } }) {
-    const { id } = await agentOf(desk, params.agent);
-    const { leaf } = await desk.agents
+  async handle({ context, params, body: { entryId, summary } }) {
+    const { id } = await agentOf(context, params.agent);
+    const { leaf } = await context.agents
       .branch(id, entryId as EntryId, { summary, timeoutMs: BRANCH_MS })
-      .then(() => agentOf(desk, id));
+      .then(() => agentOf(context, id));
     return { json: { agentId: id, leaf } };
   },
 });
@@ -261,9 +261,9 @@ export const patchRoute = defineRoute({
   params: agentParams,
   body: z.record(z.string().max(64), z.unknown()),
   answers: { status: 202, holds: "`{ agentId, seq, messageId, duplicate }`; its owner writes it in its turn" },
-  async handle({ desk, params, body }) {
-    const { id } = await agentOf(desk, params.agent);
-    const posted = await desk.agents.patch(id, body as StatePatch);
+  async handle({ context, params, body }) {
+    const { id } = await agentOf(context, params.agent);
+    const posted = await context.agents.patch(id, body as StatePatch);
     if (posted.status === "stale") throw new NotFoundError("The change was not taken.");
     const { agentId, seq, duplicate } = posted;
     return { status: 202, json: { agentId, seq, messageId: messageId(agentId, seq), duplicate } };
@@ -278,9 +278,9 @@ export const stopTreeRoute = defineRoute({
   summary: "Stop an agent and everything it has started; nothing of it begins any more when this is answered",
   params: agentParams,
   answers: { status: 200, holds: "`{ stopped: agentId }`" },
-  async handle({ desk, params, principal }) {
-    const { id } = await agentOf(desk, params.agent);
-    await desk.agents.stop(id, `stopped by ${principal.name}`);
+  async handle({ context, params, principal }) {
+    const { id } = await agentOf(context, params.agent);
+    await context.agents.stop(id, `stopped by ${principal.name}`);
     return { json: { stopped: id } };
   },
 });
@@ -293,9 +293,9 @@ export const startAgainRoute = defineRoute({
   summary: "Take a stop back",
   params: agentParams,
   answers: { status: 200, holds: "`{ started: agentId }`" },
-  async handle({ desk, params }) {
-    const { id } = await agentOf(desk, params.agent);
-    await desk.agents.startAgain(id);
+  async handle({ context, params }) {
+    const { id } = await agentOf(context, params.agent);
+    await context.agents.startAgain(id);
     return { json: { started: id } };
   },
 });
@@ -308,9 +308,9 @@ export const removeAgentRoute = defineRoute({
   summary: "Stop an agent with all it has started, and remove it for ever",
   params: agentParams,
   answers: { status: 200, holds: "`{ removed: agentId }`" },
-  async handle({ desk, params }) {
-    const { id } = await agentOf(desk, params.agent);
-    await desk.agents.remove(id);
+  async handle({ context, params }) {
+    const { id } = await agentOf(context, params.agent);
+    await context.agents.remove(id);
     return { json: { removed: id } };
   },
 });
@@ -324,8 +324,8 @@ export const agentRunsRoute = defineRoute({
   params: agentParams,
   query: z.object({ limit: limitQuery(200, 20) }),
   answers: { status: 200, holds: "`{ runs: [...] }`" },
-  async handle({ desk, params, query: { limit } }) {
-    const { id } = await agentOf(desk, params.agent);
-    return { json: { runs: await desk.ports.store.runs(id, { limit }) } };
+  async handle({ context, params, query: { limit } }) {
+    const { id } = await agentOf(context, params.agent);
+    return { json: { runs: await context.ports.store.runs(id, { limit }) } };
   },
 });

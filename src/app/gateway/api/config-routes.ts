@@ -8,7 +8,7 @@ export const configRoute = defineRoute({
   tag: "configuration",
   summary: "The configuration as it holds now, secrets masked",
   answers: { status: 200, holds: "the configuration with every default" },
-  handle: ({ desk }) => ({ json: desk.config() }),
+  handle: ({ context }) => ({ json: context.config() }),
 });
 
 export const reloadRoute = defineRoute({
@@ -21,5 +21,5 @@ export const reloadRoute = defineRoute({
     status: 200,
     holds: "`{ changed, reloaded, needsRestart }`: which keys changed, which hold now, which after a restart",
   },
-  handle: async ({ desk }) => ({ json: await desk.reload() }),
+  handle: async ({ context }) => ({ json: await context.reload() }),
 });

@@ -18,10 +18,10 @@ export const readyzRoute = defineRoute({
   tag: "health",
   summary: "Whether messages are accepted now",
   answers: { status: 200, holds: '`{"ready":true}`; 503 while starting or stopping' },
-  async handle({ desk }) {
+  async handle({ context }) {
     const ready =
-      !desk.stopping.aborted &&
-      (await desk.ports.store.nodes().then(
+      !context.stopping.aborted &&
+      (await context.ports.store.nodes().then(
         () => true,
         () => false,
       ));
@@ -36,22 +36,22 @@ export const metricsRoute = defineRoute({
   tag: "health",
   summary: "Counters and gauges, for Prometheus",
   answers: { status: 200, holds: "the text form of Prometheus", type: "text/plain" },
-  async handle({ desk }) {
+  async handle({ context }) {
     const { rss, heapUsed } = process.memoryUsage();
     const gauges = [
-      { name: "streams_open", help: "Streams that are open.", value: desk.streams.count },
-      { name: "http_requests_in_flight", help: "Requests being answered.", value: desk.metrics.inFlight },
-      { name: "agents_loaded", help: "Agents in memory.", value: desk.agents.loaded },
-      { name: "agents_degraded", help: "Agents that could not be restored.", value: desk.agents.degraded.size },
+      { name: "streams_open", help: "Streams that are open.", value: context.streams.count },
+      { name: "http_requests_in_flight", help: "Requests being answered.", value: context.metrics.inFlight },
+      { name: "agents_loaded", help: "Agents in memory.", value: context.agents.loaded },
+      { name: "agents_degraded", help: "Agents that could not be restored.", value: context.agents.degraded.size },
       { name: "resident_bytes", help: "Memory of the process.", value: rss },
       { name: "heap_used_bytes", help: "Heap in use.", value: heapUsed },
       {
         name: "uptime_seconds",
         help: "Since the start.",
-        value: Math.round((desk.ports.clock.now() - desk.startedAt) / 1000),
+        value: Math.round((context.ports.clock.now() - context.startedAt) / 1000),
       },
     ];
-    return { text: desk.metrics.text(gauges), type: "text/plain; version=0.0.4; charset=utf-8" };
+    return { text: context.metrics.text(gauges), type: "text/plain; version=0.0.4; charset=utf-8" };
   },
 });
 
@@ -62,18 +62,18 @@ export const healthRoute = defineRoute({
   tag: "health",
   summary: "What the parts of this node say about themselves",
   answers: { status: 200, holds: "version, uptime, memory, connectors, agents that could not be restored" },
-  async handle({ desk }) {
-    const { agents, ports } = desk;
+  async handle({ context }) {
+    const { agents, ports } = context;
     return {
       json: {
         ok: agents.degraded.size === 0,
-        version: desk.version,
+        version: context.version,
         node: agents.node,
-        startedAt: desk.startedAt,
-        uptimeSeconds: Math.round((ports.clock.now() - desk.startedAt) / 1000),
+        startedAt: context.startedAt,
+        uptimeSeconds: Math.round((ports.clock.now() - context.startedAt) / 1000),
         residentBytes: process.memoryUsage().rss,
         agentsLoaded: agents.loaded,
-        streams: desk.streams.count,
+        streams: context.streams.count,
         degraded: Object.fromEntries(agents.degraded),
         connectors: Object.fromEntries([...ports.connectors].map(([name, connector]) => [name, connector.health()])),
       },
@@ -88,7 +88,7 @@ export const nodesRoute = defineRoute({
   tag: "health",
   summary: "The nodes that work on this store",
   answers: { status: 200, holds: "`{ nodes: [...] }`" },
-  handle: async ({ desk }) => ({ json: { nodes: await desk.ports.store.nodes() } }),
+  handle: async ({ context }) => ({ json: { nodes: await context.ports.store.nodes() } }),
 });
 
 export const openApiRoute = defineRoute({
@@ -98,5 +98,5 @@ export const openApiRoute = defineRoute({
   tag: "health",
   summary: "This description",
   answers: { status: 200, holds: "an OpenAPI 3.1 document" },
-  handle: async ({ desk }) => ({ json: await desk.openApi() }),
+  handle: async ({ context }) => ({ json: await context.openApi() }),
 });

@@ -4,7 +4,7 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import type { RunId } from "../../../core/ids.ts";
 import type { RunRecord } from "../../../core/run/run.ts";
-import type { Desk } from "../gateway-context.ts";
+import type { GatewayContext } from "../gateway-context.ts";
 import { findAgent } from "../openai/address.ts";
 
 export const agentParams = z.object({ agent: z.string().min(1).max(512) });
@@ -23,14 +23,14 @@ export const numberQuery = (max: number = Number.MAX_SAFE_INTEGER) => wholeText(
 export const waitQuery = z.object({ timeoutMs: numberQuery(999_999) });
 
 /** By id or by session key. */
-export async function agentOf(desk: Desk, name: string): Promise<AgentRecord> {
-  const agent = await findAgent(desk.ports.store, name);
+export async function agentOf(context: GatewayContext, name: string): Promise<AgentRecord> {
+  const agent = await findAgent(context.ports.store, name);
   if (agent) return agent;
   throw new NotFoundError(`There is no agent ${name.slice(0, 100)}.`, { hint: "GET /api/agents lists them." });
 }
 
-export async function runOf(desk: Desk, id: string): Promise<RunRecord> {
-  const run = await desk.ports.store.run(id as RunId);
+export async function runOf(context: GatewayContext, id: string): Promise<RunRecord> {
+  const run = await context.ports.store.run(id as RunId);
   if (run) return run;
   throw new NotFoundError(`There is no run ${id}.`);
 }

@@ -22,10 +22,10 @@ export const outboxRoute = defineRoute({
     limit: limitQuery(500, 100),
   }),
   answers: { status: 200, holds: "`{ deliveries: [...], next }`; `next` goes into `after`" },
-  async handle({ desk, query: { state, agent, after, limit } }) {
-    const agentId = agent === undefined ? undefined : (await agentOf(desk, agent)).id;
+  async handle({ context, query: { state, agent, after, limit } }) {
+    const agentId = agent === undefined ? undefined : (await agentOf(context, agent)).id;
     const filter = { limit, afterN: after, agentId, ...(state ? { states: [state] } : {}) };
-    const deliveries = await listDeliveries(desk.ports, filter);
+    const deliveries = await listDeliveries(context.ports, filter);
     return { json: { deliveries, next: deliveries.length === limit ? deliveries.at(-1)?.n : null } };
   },
 });
@@ -38,8 +38,8 @@ export const deliveryRoute = defineRoute({
   summary: "One delivery",
   params: deliveryParams,
   answers: { status: 200, holds: "the delivery" },
-  async handle({ desk, params }) {
-    const delivery = await desk.ports.store.delivery(params.delivery as DeliveryId);
+  async handle({ context, params }) {
+    const delivery = await context.ports.store.delivery(params.delivery as DeliveryId);
     if (!delivery) throw new NotFoundError(`There is no delivery ${params.delivery.slice(0, 100)}.`);
     return { json: delivery };
   },
@@ -53,8 +53,8 @@ export const retryRoute = defineRoute({
   summary: "Owe a delivery that has ended once more",
   params: deliveryParams,
   answers: { status: 200, holds: "the delivery, pending again" },
-  async handle({ desk, params }) {
-    return { json: await desk.agents.retryDelivery(params.delivery as DeliveryId) };
+  async handle({ context, params }) {
+    return { json: await context.agents.retryDelivery(params.delivery as DeliveryId) };
   },
 });
 
@@ -66,5 +66,5 @@ export const dropRoute = defineRoute({
   summary: "Give up a delivery that waits to be tried again",
   params: deliveryParams,
   answers: { status: 200, holds: "the delivery, failed" },
-  handle: async ({ desk, params }) => ({ json: await desk.agents.dropDelivery(params.delivery as DeliveryId) }),
+  handle: async ({ context, params }) => ({ json: await context.agents.dropDelivery(params.delivery as DeliveryId) }),
 });

@@ -8,7 +8,7 @@ import { readRunResult } from "../../../engine/runs/run-result.ts";
 import { streamAgent } from "../events/agent-stream.ts";
 import { parseEventId } from "../events/event-id.ts";
 import { requireRoom } from "../events/open-event-stream.ts";
-import type { Desk } from "../gateway-context.ts";
+import type { GatewayContext } from "../gateway-context.ts";
 import { HttpError } from "../http/http-error.ts";
 import { ANSWERED, defineRoute } from "../http/route.ts";
 import { agentOf, agentParams, runOf, runParams, waitQuery } from "./inputs.ts";
@@ -21,12 +21,12 @@ export const runRoute = defineRoute({
   summary: "One run: its state, its record, and its result if it has ended",
   params: runParams,
   answers: { status: 200, holds: "`{ state, run, result }`" },
-  async handle({ desk, params }) {
+  async handle({ context, params }) {
     const runId = params.run as RunId;
-    const state = await desk.agents.runState(runId);
+    const state = await context.agents.runState(runId);
     if (state === "unknown") throw new NotFoundError(`There is no run ${runId}.`);
-    const run = await desk.ports.store.run(runId);
-    const result = await readRunResult(desk.ports.store, runId);
+    const run = await context.ports.store.run(runId);
+    const result = await readRunResult(context.ports.store, runId);
     return { json: { state, run: run ?? null, result: result ?? null } };
   },
 });
@@ -40,8 +40,8 @@ export const waitRoute = defineRoute({
   params: runParams,
   query: waitQuery,
   answers: { status: 200, holds: '`{ status: "ended" | "timeout" | "unknown", … }`' },
-  async handle({ desk, params, query: { timeoutMs } }) {
-    return { json: await desk.agents.waitForRun(params.run as RunId, timeoutMs) };
+  async handle({ context, params, query: { timeoutMs } }) {
+    return { json: await context.agents.waitForRun(params.run as RunId, timeoutMs) };
   },
 });
 
@@ -53,10 +53,10 @@ export const abortRoute = defineRoute({
   summary: "End a run, wherever it runs; what it had said is kept and marked",
   params: runParams,
   answers: { status: 200, holds: "`{ aborted: true }`; false where it had ended already" },
-  async handle({ desk, params }) {
+  async handle({ context, params }) {
     const runId = params.run as RunId;
-    const aborted = await desk.agents.abort(runId);
-    if (!aborted && (await desk.agents.runState(runId)) === "unknown") {
+    const aborted = await context.agents.abort(runId);
+    if (!aborted && (await context.agents.runState(runId)) === "unknown") {
       throw new NotFoundError(`There is no run ${runId}.`);
     }
     return { json: { aborted } };
@@ -72,11 +72,11 @@ export const steerRoute = defineRoute({
   params: runParams,
   body: z.strictObject({ text: z.string().trim().min(1).max(1_000_000) }),
   answers: { status: 202, holds: "`{ steered: true }`" },
-  async handle({ desk, params, body, principal }) {
-    await desk.allowances.admit(principal, undefined);
+  async handle({ context, params, body, principal }) {
+    await context.allowances.admit(principal, undefined);
     const runId = params.run as RunId;
-    if (await desk.agents.steer(runId, body.text)) return { status: 202, json: { steered: true } };
-    if ((await desk.agents.runState(runId)) === "unknown") throw new NotFoundError(`There is no run ${runId}.`);
+    if (await context.agents.steer(runId, body.text)) return { status: 202, json: { steered: true } };
+    if ((await context.agents.runState(runId)) === "unknown") throw new NotFoundError(`There is no run ${runId}.`);
     throw new HttpError(409, "not_streaming", "The run is not at a point where something can be said into it.", {
       hint: "Send the text to the agent as a message.",
     });
@@ -97,10 +97,10 @@ export const runEventsRoute = defineRoute({
   },
   async handle(call) {
     requireRoom(call);
-    const run = await runOf(call.desk, call.params.run);
+    const run = await runOf(call.context, call.params.run);
     const until = untilOf(run);
     const seen = parseEventId(call.header("last-event-id"));
-    const from = seen ? 0 : await firstPosition(call.desk, run);
+    const from = seen ? 0 : await firstPosition(call.context, run);
     streamAgent(call, { agentId: run.agentId, runId: run.id, seen, from, until });
     return ANSWERED;
   },
@@ -115,11 +115,11 @@ const PORTION = 100;
 const FURTHEST = 2_000;
 
 /** Entries of a run stand together: walked back to until another's begin. */
-async function firstPosition(desk: Desk, run: RunRecord): Promise<number> {
+async function firstPosition(context: GatewayContext, run: RunRecord): Promise<number> {
   let before = untilOf(run);
   let first: number | undefined;
   for (let seen = 0; seen < FURTHEST; seen += PORTION) {
-    const lines = await desk.ports.store.linesBack(run.agentId, { limit: PORTION, before });
+    const lines = await context.ports.store.linesBack(run.agentId, { limit: PORTION, before });
     for (const { position, line } of lines) {
       const read = readEntry(line);
       const isOurs = read.kind === "entry" && "runId" in read.entry && read.entry.runId === run.id;
@@ -146,7 +146,7 @@ export const agentEventsRoute = defineRoute({
   },
   async handle(call) {
     requireRoom(call);
-    const { id, nextPos } = await agentOf(call.desk, call.params.agent);
+    const { id, nextPos } = await agentOf(call.context, call.params.agent);
     streamAgent(call, { agentId: id, seen: parseEventId(call.header("last-event-id")), from: nextPos });
     return ANSWERED;
   },

@@ -50,8 +50,8 @@ export const sessionsRoute = defineRoute({
     limit: limitQuery(500, 100),
   }),
   answers: { status: 200, holds: "`{ sessions: [...], next }`; `next` goes into `after`" },
-  async handle({ desk, query: { kind, after, limit } }) {
-    const { store } = desk.ports;
+  async handle({ context, query: { kind, after, limit } }) {
+    const { store } = context.ports;
     const agents = kind ? await store.agentsOfKind(kind, { limit, after }) : await store.agents({ limit, after });
     return { json: { sessions: agents.map(shownSession), next: agents.length === limit ? agents.at(-1)?.id : null } };
   },
@@ -65,5 +65,5 @@ export const sessionRoute = defineRoute({
   summary: "One session by its key",
   params: z.object({ key: z.string().min(1).max(512) }),
   answers: { status: 200, holds: "the session" },
-  handle: async ({ desk, params }) => ({ json: shownSession(await agentOf(desk, params.key)) }),
+  handle: async ({ context, params }) => ({ json: shownSession(await agentOf(context, params.key)) }),
 });

@@ -15,9 +15,9 @@ export const usageRoute = defineRoute({
   summary: "What runs have used since a time: in all, and by agent and person",
   query: z.object({ since: numberQuery() }),
   answers: { status: 200, holds: "`{ since, tokens, dollars, by }`; `since` in milliseconds, a day ago by default" },
-  async handle({ desk, query }) {
-    const since = query.since ?? desk.ports.clock.now() - DAY_MS;
-    return { json: { since, ...(await spentSince(desk.ports, since)) } };
+  async handle({ context, query }) {
+    const since = query.since ?? context.ports.clock.now() - DAY_MS;
+    return { json: { since, ...(await spentSince(context.ports, since)) } };
   },
 });
 
@@ -28,7 +28,9 @@ export const budgetsRoute = defineRoute({
   tag: "usage",
   summary: "What was spent of what: agents, trees, people and the day",
   answers: { status: 200, holds: "`{ budgets: [...] }`" },
-  handle: async ({ desk }) => ({ json: { budgets: await listBudgets(desk.ports, limitsOf(desk.config().budgets)) } }),
+  handle: async ({ context }) => ({
+    json: { budgets: await listBudgets(context.ports, limitsOf(context.config().budgets)) },
+  }),
 });
 
 export const liftRoute = defineRoute({
@@ -44,12 +46,12 @@ export const liftRoute = defineRoute({
   }),
   bodyOptional: true,
   answers: { status: 200, holds: "the budget" },
-  async handle({ desk, params, body: { tokens, dollars } }) {
+  async handle({ context, params, body: { tokens, dollars } }) {
     const more = {
       ...(tokens === undefined ? {} : { tokens }),
       ...(dollars === undefined ? {} : { micros: Math.round(dollars * 1_000_000) }),
     };
     const said = Object.keys(more).length > 0 ? more : undefined;
-    return { json: await liftBudget(desk.ports, limitsOf(desk.config().budgets), params.key, said) };
+    return { json: await liftBudget(context.ports, limitsOf(context.config().budgets), params.key, said) };
   },
 });

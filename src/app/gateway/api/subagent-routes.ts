@@ -15,9 +15,9 @@ export const subagentsRoute = defineRoute({
   summary: "Subagent runs that have not ended, or all of one requester",
   query: z.object({ requester: z.string().min(1).max(512).optional() }),
   answers: { status: 200, holds: "`{ runs: [...] }`" },
-  async handle({ desk, query: { requester } }) {
+  async handle({ context, query: { requester } }) {
     const filter = requester === undefined ? { open: true as const } : { requesterSessionKey: requester };
-    return { json: { runs: await desk.ports.store.subagentRuns(filter) } };
+    return { json: { runs: await context.ports.store.subagentRuns(filter) } };
   },
 });
 
@@ -29,8 +29,8 @@ export const subagentRoute = defineRoute({
   summary: "One subagent run: what was asked, its run where it has begun, the child",
   params: runParams,
   answers: { status: 200, holds: "`{ record, run, child }`" },
-  async handle({ desk, params }) {
-    const { record, run, child } = await desk.agents.subagents.info(params.run);
+  async handle({ context, params }) {
+    const { record, run, child } = await context.agents.subagents.info(params.run);
     return { json: { record, run: run ?? null, child: child ? shownAgent(child) : null } };
   },
 });
@@ -44,9 +44,9 @@ export const waitForSubagentRoute = defineRoute({
   params: runParams,
   query: waitQuery,
   answers: { status: 200, holds: '`{ status: "ended" | "timeout" | "unknown", … }`' },
-  handle: async ({ desk, params, query: { timeoutMs } }) => ({
-    json: await desk.agents.subagents.wait(params.run, {
-      signal: desk.stopping,
+  handle: async ({ context, params, query: { timeoutMs } }) => ({
+    json: await context.agents.subagents.wait(params.run, {
+      signal: context.stopping,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     }),
   }),
@@ -63,8 +63,8 @@ export const tellSubagentRoute = defineRoute({
   accepts: true,
   answers: { status: 202, holds: "`{ agentId, seq, messageId, duplicate }`" },
   async handle(call) {
-    const { desk, params, body } = call;
-    const [op] = await desk.agents.subagents.sendOps(params.run, body.text, undefined);
+    const { context, params, body } = call;
+    const [op] = await context.agents.subagents.sendOps(params.run, body.text, undefined);
     if (op?.op !== "message.post" || !("agentId" in op.to)) throw new InvariantError("A child is told by a message.");
     const to = { agentId: op.to.agentId };
     const { agentId, seq, duplicate } = await acceptOnce(call, { to, body: op.message.body });
@@ -80,8 +80,8 @@ export const stopSubagentRoute = defineRoute({
   summary: "Stop a child and all it has started; each of them still reports",
   params: runParams,
   answers: { status: 200, holds: "`{ stopped: run }`" },
-  async handle({ desk, params }) {
-    await desk.agents.subagents.stop(params.run);
+  async handle({ context, params }) {
+    await context.agents.subagents.stop(params.run);
     return { json: { stopped: params.run } };
   },
 });
@@ -94,8 +94,8 @@ export const releaseSubagentRoute = defineRoute({
   summary: "Forget a subagent run that has ended and reported",
   params: runParams,
   answers: { status: 200, holds: "`{ released: run }`" },
-  async handle({ desk, params }) {
-    await desk.agents.subagents.release(params.run);
+  async handle({ context, params }) {
+    await context.agents.subagents.release(params.run);
     return { json: { released: params.run } };
   },
 });

@@ -14,8 +14,8 @@ export const swarmsRoute = defineRoute({
   summary: "Swarms, by their names",
   query: z.object({ limit: limitQuery(500, 100), after: z.string().max(80).optional() }),
   answers: { status: 200, holds: "`{ swarms: [...] }`" },
-  async handle({ desk, query: { limit, after } }) {
-    return { json: { swarms: await desk.ports.store.swarms({ limit, ...(after ? { after } : {}) }) } };
+  async handle({ context, query: { limit, after } }) {
+    return { json: { swarms: await context.ports.store.swarms({ limit, ...(after ? { after } : {}) }) } };
   },
 });
 
@@ -28,8 +28,8 @@ export const swarmRoute = defineRoute({
   params: nametag,
   query: z.object({ limit: limitQuery(500, 50) }),
   answers: { status: 200, holds: "`{ swarm, contacts: [...] }`" },
-  async handle({ desk, params, query: { limit } }) {
-    const { store } = desk.ports;
+  async handle({ context, params, query: { limit } }) {
+    const { store } = context.ports;
     const swarm = await store.swarm(params.nametag);
     if (!swarm) throw new NotFoundError(`There is no swarm ${params.nametag}.`);
     return { json: { swarm, contacts: await store.swarmContacts(swarm.nametag, { limit }) } };
@@ -44,8 +44,8 @@ export const removeSwarmRoute = defineRoute({
   summary: "Take a swarm's name back, and remove its agents as they come to rest",
   params: nametag,
   answers: { status: 200, holds: "`{ removed: nametag }`" },
-  async handle({ desk, params }) {
-    await desk.agents.removeSwarm(params.nametag);
+  async handle({ context, params }) {
+    await context.agents.removeSwarm(params.nametag);
     return { json: { removed: params.nametag } };
   },
 });

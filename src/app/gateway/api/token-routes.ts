@@ -10,7 +10,7 @@ export const tokensRoute = defineRoute({
   tag: "tokens",
   summary: "The tokens this one may see: all for an admin, else itself and what came from it",
   answers: { status: 200, holds: "`{ tokens: [...] }`, without anything that opens" },
-  handle: ({ desk, principal }) => ({ json: { tokens: desk.tokens.list(principal) } }),
+  handle: ({ context, principal }) => ({ json: { tokens: context.tokens.list(principal) } }),
 });
 
 export const mintSchema = z.strictObject({
@@ -35,9 +35,9 @@ export const mintRoute = defineRoute({
   summary: "Make a token with at most the scopes of the one that asks; it is shown this once",
   body: mintSchema,
   answers: { status: 201, holds: "`{ token, record }`" },
-  async handle({ desk, principal, body }) {
-    const json = await desk.tokens.mint(principal, body);
-    desk.elsewhere?.tellChanged("tokens");
+  async handle({ context, principal, body }) {
+    const json = await context.tokens.mint(principal, body);
+    context.remoteNodes?.tellChanged("tokens");
     return { status: 201, json };
   },
 });
@@ -50,9 +50,9 @@ export const revokeRoute = defineRoute({
   summary: "Revoke a token and everything it minted; their open streams are closed",
   params: z.object({ token: z.string().regex(/^[a-z0-9]{12}$/, "the id of a token") }),
   answers: { status: 200, holds: "`{ revoked: [ids] }`" },
-  async handle({ desk, principal, params }) {
-    const revoked = await desk.tokens.revoke(principal, params.token);
-    desk.elsewhere?.tellChanged("tokens");
+  async handle({ context, principal, params }) {
+    const revoked = await context.tokens.revoke(principal, params.token);
+    context.remoteNodes?.tellChanged("tokens");
     return { json: { revoked } };
   },
 });

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { DEFAULT_LIMIT, MAX_DEPTH, MAX_LIMIT } from "../../../engine/subagents/live-tree.ts";
 import type { Frame } from "../events/event-stream-writer.ts";
-import { openOutlet } from "../events/open-event-stream.ts";
+import { openEventStream } from "../events/open-event-stream.ts";
 import type { TreeEvent } from "../events/tree-feed.ts";
 import { ANSWERED, defineRoute } from "../http/route.ts";
 import { agentOf, limitQuery, numberQuery } from "./inputs.ts";
@@ -21,9 +21,9 @@ export const treeRoute = defineRoute({
     limit: limitQuery(MAX_LIMIT, DEFAULT_LIMIT),
   }),
   answers: { status: 200, holds: "`{ at, roots: [{ id, state, waiting, tokens, children, … }], more }`" },
-  async handle({ desk, query: { root, depth, limit } }) {
-    const top = root === undefined ? undefined : (await agentOf(desk, root)).id;
-    return { json: await desk.agents.tree({ depth, limit, ...(top ? { root: top } : {}) }) };
+  async handle({ context, query: { root, depth, limit } }) {
+    const top = root === undefined ? undefined : (await agentOf(context, root)).id;
+    return { json: await context.agents.tree({ depth, limit, ...(top ? { root: top } : {}) }) };
   },
 });
 
@@ -34,7 +34,7 @@ export const diagnosisRoute = defineRoute({
   tag: "health",
   summary: "What is under way and what is stuck",
   answers: { status: 200, holds: "the diagnosis" },
-  handle: async ({ desk }) => ({ json: await desk.agents.diagnose() }),
+  handle: async ({ context }) => ({ json: await context.agents.diagnose() }),
 });
 
 export const treeEventsRoute = defineRoute({
@@ -45,25 +45,25 @@ export const treeEventsRoute = defineRoute({
   summary: "Follow all agents; `Last-Event-ID` goes on where a reader left, or the tree comes anew",
   answers: { status: 200, holds: "events: tree, changed, start, step, restart, error, end", type: "text/event-stream" },
   async handle(call) {
-    const { desk } = call;
-    const missed = desk.tree.after(call.header("last-event-id"));
+    const { context } = call;
+    const missed = context.tree.after(call.header("last-event-id"));
     // Followed from this moment on, told when the tree has been read.
     const waiting: TreeEvent[] = [...(missed ?? [])];
     let open = false;
-    const frameOf = ({ n, type, data }: TreeEvent): Frame => frame(desk.tree.idOf(n), type, data);
-    const last = desk.tree.last;
-    const outlet = openOutlet(call);
-    outlet.onClose(
-      desk.tree.follow((event) => {
-        if (open) outlet.write(frameOf(event));
+    const frameOf = ({ n, type, data }: TreeEvent): Frame => frame(context.tree.idOf(n), type, data);
+    const last = context.tree.last;
+    const writer = openEventStream(call);
+    writer.onClose(
+      context.tree.follow((event) => {
+        if (open) writer.write(frameOf(event));
         else waiting.push(event);
       }),
     );
     if (!missed) {
-      const tree = await desk.agents.tree({ limit: LISTED });
-      outlet.write(frame(desk.tree.idOf(last), "tree", { type: "tree", ...tree }));
+      const tree = await context.agents.tree({ limit: LISTED });
+      writer.write(frame(context.tree.idOf(last), "tree", { type: "tree", ...tree }));
     }
-    for (const event of waiting) outlet.write(frameOf(event));
+    for (const event of waiting) writer.write(frameOf(event));
     open = true;
     return ANSWERED;
   },

@@ -25,8 +25,8 @@ export const jobsRoute = defineRoute({
     limit: limitQuery(1_000, 200),
   }),
   answers: { status: 200, holds: "`{ jobs: [...] }`, each with `when` in words and `nextTimes`" },
-  async handle({ desk, query: { all, after, limit } }) {
-    return { json: { jobs: await desk.triggers.cron.list({ includeDisabled: all === "true", after, limit }) } };
+  async handle({ context, query: { all, after, limit } }) {
+    return { json: { jobs: await context.triggers.cron.list({ includeDisabled: all === "true", after, limit }) } };
   },
 });
 
@@ -38,7 +38,7 @@ export const jobRoute = defineRoute({
   summary: "One cron job",
   params: jobParams,
   answers: { status: 200, holds: "the job" },
-  handle: async ({ desk, params: { job } }) => ({ json: await desk.triggers.cron.get(job) }),
+  handle: async ({ context, params: { job } }) => ({ json: await context.triggers.cron.get(job) }),
 });
 
 export const addJobRoute = defineRoute({
@@ -49,7 +49,7 @@ export const addJobRoute = defineRoute({
   summary: "Add a cron job",
   body: jobBody,
   answers: { status: 201, holds: "the job" },
-  handle: async ({ desk, body }) => ({ status: 201, json: await desk.triggers.cron.add(body) }),
+  handle: async ({ context, body }) => ({ status: 201, json: await context.triggers.cron.add(body) }),
 });
 
 export const changeJobRoute = defineRoute({
@@ -61,7 +61,7 @@ export const changeJobRoute = defineRoute({
   params: jobParams,
   body: jobBody,
   answers: { status: 200, holds: "the job as it is now" },
-  handle: async ({ desk, params: { job }, body }) => ({ json: await desk.triggers.cron.update(job, body) }),
+  handle: async ({ context, params: { job }, body }) => ({ json: await context.triggers.cron.update(job, body) }),
 });
 
 export const removeJobRoute = defineRoute({
@@ -72,8 +72,8 @@ export const removeJobRoute = defineRoute({
   summary: "Remove a cron job",
   params: jobParams,
   answers: { status: 200, holds: "`{ removed }`" },
-  async handle({ desk, params: { job } }) {
-    await desk.triggers.cron.remove(job);
+  async handle({ context, params: { job } }) {
+    await context.triggers.cron.remove(job);
     return { json: { removed: job } };
   },
 });
@@ -86,8 +86,8 @@ export const runJobRoute = defineRoute({
   summary: "Run a cron job now, outside of its schedule",
   params: jobParams,
   answers: { status: 202, holds: "`{ slot }`, by which the run is found among the job's runs" },
-  async handle({ desk, params: { job } }) {
-    return { status: 202, json: await desk.triggers.cron.run(job) };
+  async handle({ context, params: { job } }) {
+    return { status: 202, json: await context.triggers.cron.run(job) };
   },
 });
 
@@ -100,8 +100,8 @@ export const jobRunsRoute = defineRoute({
   params: jobParams,
   query: z.object({ before: numberQuery(), limit: limitQuery(1_000, 100) }),
   answers: { status: 200, holds: "`{ runs: [...], next }`; `next` goes into `before`" },
-  async handle({ desk, params: { job }, query: { before, limit } }) {
-    const runs = await desk.triggers.cron.runs(job, { limit, beforeN: before });
+  async handle({ context, params: { job }, query: { before, limit } }) {
+    const runs = await context.triggers.cron.runs(job, { limit, beforeN: before });
     return { json: { runs, next: runs.length === limit ? runs.at(-1)?.n : null } };
   },
 });
@@ -113,7 +113,7 @@ export const heartbeatRoute = defineRoute({
   tag: "triggers",
   summary: "How the heartbeat is set and what its last ticks did",
   answers: { status: 200, holds: "`{ heartbeats: [...] }`" },
-  handle: async ({ desk }) => ({ json: { heartbeats: await desk.triggers.heartbeat.status() } }),
+  handle: async ({ context }) => ({ json: { heartbeats: await context.triggers.heartbeat.status() } }),
 });
 
 export const runHeartbeatRoute = defineRoute({
@@ -125,14 +125,14 @@ export const runHeartbeatRoute = defineRoute({
   body: z.strictObject({ profile: z.string().min(1).max(100).optional() }),
   bodyOptional: true,
   answers: { status: 202, holds: "`{ asked: [profile, …] }`; what became of it is in GET /api/heartbeat" },
-  async handle({ desk, body: { profile } }) {
-    if (!desk.config().cron.enabled) {
+  async handle({ context, body: { profile } }) {
+    if (!context.config().cron.enabled) {
       throw new HttpError(409, "disabled", "Nothing is due by itself here.", { hint: "Set cron.enabled to true." });
     }
-    const profiles = (await desk.triggers.heartbeat.status(1)).map((one) => one.profile);
+    const profiles = (await context.triggers.heartbeat.status(1)).map((one) => one.profile);
     const asked = profiles.filter((name) => profile === undefined || name === profile);
     if (asked.length === 0) throw new NotFoundError(`No profile ${profile} has a heartbeat.`);
-    for (const name of asked) desk.triggers.heartbeat.requestNow("manual", name);
+    for (const name of asked) context.triggers.heartbeat.requestNow("manual", name);
     return { status: 202, json: { asked } };
   },
 });
@@ -151,9 +151,9 @@ export const wakeRoute = defineRoute({
   accepts: true,
   answers: { status: 202, holds: "`{ agentId, seq, messageId, duplicate }`" },
   async handle(call) {
-    const { desk, body } = call;
+    const { context, body } = call;
     const { profile = DEFAULT_PROFILE } = body;
-    const config = desk.config();
+    const config = context.config();
     if (!profilesOf(config).includes(profile)) throw new NotFoundError(`There is no profile ${profile}.`);
     const { agentId, seq, duplicate } = await acceptOnce(call, {
       to: mainAddress({ agentId: profile }, config.session.mainKey),
@@ -172,7 +172,7 @@ export const hookRoute = defineRoute({
   params: z.object({ hook: z.string().min(1).max(100) }),
   answers: { status: 202, holds: "`{ ok, messageId, duplicate }`" },
   accepts: true,
-  async handle({ desk, params: { hook }, raw, incoming }) {
+  async handle({ context, params: { hook }, raw, incoming }) {
     const headers = Object.fromEntries(
       Object.entries(incoming.headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]),
     );
@@ -182,7 +182,7 @@ export const hookRoute = defineRoute({
     } catch (cause) {
       throw new HttpError(400, "bad_body", "The body is not UTF-8.", { cause });
     }
-    const { status, body: json } = await desk.triggers.acceptHook(desk.agents, hook, { headers, body });
+    const { status, body: json } = await context.triggers.acceptHook(context.agents, hook, { headers, body });
     // Errors have one shape, whoever found them.
     if (typeof json.error === "string") throw new HttpError(status, "hook_refused", json.error);
     return { status, json };

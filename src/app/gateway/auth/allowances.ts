@@ -24,8 +24,8 @@ export interface AllowanceLimits {
 }
 
 const MINUTE_MS = 60_000;
-const MOST_KNOWN = 10_000;
-const MOST_TRIES = 50;
+const MAX_KNOWN = 10_000;
+const MAX_TRIES = 50;
 
 export class Allowances {
   readonly #ports: Pick<Ports, "store" | "ids" | "clock" | "log">;
@@ -97,7 +97,7 @@ export class Allowances {
     const { store, ids, clock } = this.#ports;
     const key = `api.spent:${name}`;
     const day = dayOf(clock);
-    for (let tries = 1; tries <= MOST_TRIES; tries++) {
+    for (let tries = 1; tries <= MAX_TRIES; tries++) {
       const written = this.#shared ? ((await store.fact(key)) ?? null) : undefined;
       if (written === undefined) await this.#spentBy(name);
       // Nothing is awaited between reading and writing: two runs that end together both count.
@@ -127,7 +127,7 @@ export class Allowances {
     this.#spent.delete(name);
     this.#spent.set(name, spent);
     const [oldest] = this.#spent.keys();
-    if (this.#spent.size > MOST_KNOWN && oldest !== undefined) this.#spent.delete(oldest);
+    if (this.#spent.size > MAX_KNOWN && oldest !== undefined) this.#spent.delete(oldest);
   }
 }
 

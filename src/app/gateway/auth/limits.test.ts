@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RunId } from "../../../core/ids.ts";
 import { silentLog } from "../../../core/ports/log.ts";
-import { Nest, seededIds, virtualClock } from "../../../engine/agents/engine.test-kit.ts";
+import { seededIds, TestEngine, virtualClock } from "../../../engine/agents/engine.test-kit.ts";
 import { Allowances } from "./allowances.ts";
 import { Buckets } from "./buckets.ts";
 import type { Allowance, Principal } from "./principal.ts";
@@ -26,15 +26,15 @@ describe("buckets", () => {
 
 describe("allowances", () => {
   const open = async (limits: { perToken?: Allowance; perPerson?: Allowance }) => {
-    const nest = await Nest.open();
-    const ports = { store: nest.store, clock: nest.clock, ids: seededIds("desk"), log: silentLog };
+    const engine = await TestEngine.open();
+    const ports = { store: engine.store, clock: engine.clock, ids: seededIds("desk"), log: silentLog };
     const make = (shared?: boolean) =>
       new Allowances(ports, () => ({ perToken: {}, perPerson: {}, ...limits }), shared);
-    await nest.say("spend");
-    await nest.settle();
-    const [agent] = await nest.store.agents({ limit: 1 });
-    const [run] = agent ? await nest.store.runs(agent.id, { limit: 1 }) : [];
-    return { make, nest, runId: run?.id as RunId, spent: run?.body.usage?.totalTokens ?? 0 };
+    await engine.say("spend");
+    await engine.settle();
+    const [agent] = await engine.store.agents({ limit: 1 });
+    const [run] = agent ? await engine.store.runs(agent.id, { limit: 1 }) : [];
+    return { make, engine, runId: run?.id as RunId, spent: run?.body.usage?.totalTokens ?? 0 };
   };
 
   it("count requests by token and by person", async () => {
@@ -50,7 +50,7 @@ describe("allowances", () => {
   });
 
   it("stop at what was spent, remember it over a restart, and begin anew the next day", async () => {
-    const { make, nest, runId, spent } = await open({ perPerson: { tokensPerDay: 15 } });
+    const { make, engine, runId, spent } = await open({ perPerson: { tokensPerDay: 15 } });
     expect(spent).toBe(15);
     const allowances = make();
     await allowances.admit(token, "ann");
@@ -58,7 +58,7 @@ describe("allowances", () => {
     await expect(allowances.admit(token, "ann")).rejects.toMatchObject({ status: 429, code: "insufficient_quota" });
     await allowances.admit(token, "cid");
     await expect(make().admit(token, "bob")).rejects.toMatchObject({ code: "insufficient_quota" });
-    nest.clock.jump(24 * 3600_000);
+    engine.clock.jump(24 * 3600_000);
     await make().admit(token, "bob");
   });
 

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { clientAddress, type DoorRules, refusalAtDoor, tokenInUrl } from "./request-policy.ts";
+import { checkRequest, clientAddress, type RequestPolicy, tokenInUrl } from "./request-policy.ts";
 import { freshToken } from "./token.ts";
 
-const RULES: DoorRules = {
+const RULES: RequestPolicy = {
   host: "127.0.0.1",
   allowedHosts: ["desk.example.org"],
   allowedOrigins: ["https://desk.example.org"],
@@ -25,8 +25,8 @@ const incoming = (
     socket: { remoteAddress: more.peer ?? "127.0.0.1", localAddress: more.local ?? "127.0.0.1" },
   }) as unknown as IncomingMessage;
 
-const code = (headers: Record<string, string>, rules: Partial<DoorRules> = {}, more = {}): string | undefined =>
-  refusalAtDoor(incoming({ host: "127.0.0.1:7717", ...headers }, more), { ...RULES, ...rules })?.code;
+const code = (headers: Record<string, string>, rules: Partial<RequestPolicy> = {}, more = {}): string | undefined =>
+  checkRequest(incoming({ host: "127.0.0.1:7717", ...headers }, more), { ...RULES, ...rules })?.code;
 
 describe("the front door", () => {
   it.each([
@@ -94,7 +94,7 @@ describe("the front door", () => {
     expect(code({}, {}, { url: "http://other.example/" })).toBe("bad_url");
     const twice = incoming({ host: "127.0.0.1" });
     twice.rawHeaders.push("Host", "evil.example");
-    expect(refusalAtDoor(twice, RULES)?.code).toBe("repeated_header");
+    expect(checkRequest(twice, RULES)?.code).toBe("repeated_header");
   });
 
   it("finds a token in any URL, also an escaped one, and never throws", () => {

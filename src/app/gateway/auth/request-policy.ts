@@ -6,7 +6,7 @@ import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { TOKEN_SHAPED } from "./token.ts";
 
-export interface DoorRules {
+export interface RequestPolicy {
   /** The address the gateway listens on. */
   readonly host: string;
   readonly allowedHosts: readonly string[];
@@ -26,20 +26,19 @@ export interface Refusal {
   readonly retryAfterMs?: number;
 }
 
-const LONGEST_URL = 8_192;
+const MAX_URL = 8_192;
 const LOCAL_NAMES: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
 const refusal = (status: number, code: string, message: string): Refusal => ({ status, code, message });
 
 /** Undefined where nothing speaks against the request. */
-export function refusalAtDoor(incoming: IncomingMessage, rules: DoorRules): Refusal | undefined {
+export function checkRequest(incoming: IncomingMessage, rules: RequestPolicy): Refusal | undefined {
   const peer = peerOf(incoming);
   if (rules.proxiesOnly && !isLoopback(peer) && !rules.trustedProxies.includes(peer)) {
     return refusal(403, "not_a_proxy", "Only the proxies named in gateway.trustedProxies may connect.");
   }
   const url = incoming.url ?? "";
-  if (url.length > LONGEST_URL)
-    return refusal(414, "url_too_long", `The URL is longer than ${LONGEST_URL} characters.`);
+  if (url.length > MAX_URL) return refusal(414, "url_too_long", `The URL is longer than ${MAX_URL} characters.`);
   if (!url.startsWith("/")) return refusal(400, "bad_url", "The request must name a path of this server.");
   if (hasRepeated(incoming))
     return refusal(400, "repeated_header", "Host, Origin and Authorization may be said once only.");
@@ -54,7 +53,7 @@ export function refusalAtDoor(incoming: IncomingMessage, rules: DoorRules): Refu
 }
 
 /** Whose request it is, for limits: what a trusted proxy says, else who connected. */
-export function clientAddress(incoming: IncomingMessage, { trustedProxies }: DoorRules): string {
+export function clientAddress(incoming: IncomingMessage, { trustedProxies }: RequestPolicy): string {
   const peer = peerOf(incoming);
   if (!trustedProxies.includes(peer)) return peer;
   const said = incoming.headers["x-forwarded-for"];
@@ -69,7 +68,7 @@ export const isLoopback = (address: string): boolean =>
 const plain = (address: string | undefined): string => (address ?? "").replace(/^::ffff:(?=\d+\.)/, "");
 const peerOf = (incoming: IncomingMessage): string => plain(incoming.socket.remoteAddress);
 
-function hostRefusal(incoming: IncomingMessage, rules: DoorRules): Refusal | undefined {
+function hostRefusal(incoming: IncomingMessage, rules: RequestPolicy): Refusal | undefined {
   const name = hostName(incoming.headers.host ?? "");
   if (name === undefined) return refusal(400, "bad_host", "The Host header is missing or cannot be read.");
   const bare = plain(incoming.socket.localAddress);
@@ -93,7 +92,7 @@ function hostName(header: string): string | undefined {
   return match?.[1]?.toLowerCase();
 }
 
-function originRefusal(incoming: IncomingMessage, rules: DoorRules): Refusal | undefined {
+function originRefusal(incoming: IncomingMessage, rules: RequestPolicy): Refusal | undefined {
   const { origin, host } = incoming.headers;
   const { allowedOrigins, trustedProxies } = rules;
   const secure =
@@ -128,7 +127,7 @@ export function tokenInUrl(url: string): boolean {
   }
 }
 
-function bodyRefusal(incoming: IncomingMessage, { bodyBytes }: DoorRules): Refusal | undefined {
+function bodyRefusal(incoming: IncomingMessage, { bodyBytes }: RequestPolicy): Refusal | undefined {
   const length = Number(incoming.headers["content-length"] ?? 0);
   if (length <= bodyBytes) return undefined;
   return refusal(413, "body_too_large", `The body is larger than ${bodyBytes} bytes.`);

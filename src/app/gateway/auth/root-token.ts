@@ -1,7 +1,7 @@
 /** The home's own token, which may do everything: from `ROOKERY_TOKEN`, else made at the first start and kept, mode 0600. */
 import { readFileSync, statSync } from "node:fs";
 import { ConfigError } from "../../../core/errors.ts";
-import { freshToken, LONGEST_TOKEN } from "./token.ts";
+import { freshToken, MAX_TOKEN } from "./token.ts";
 import { writePrivately } from "./token-file.ts";
 
 export interface RootToken {
@@ -10,14 +10,14 @@ export interface RootToken {
   readonly from: { readonly env: "ROOKERY_TOKEN" } | { readonly file: string; readonly made: boolean };
 }
 
-export const SHORTEST_ROOT = 16;
+export const MIN_ROOT = 16;
 
 export function rootToken(file: string, env: Readonly<Record<string, string | undefined>>): RootToken {
   const given = env.ROOKERY_TOKEN?.trim();
   if (given) {
-    if (given.length > LONGEST_TOKEN || /[^\x21-\x7e]/.test(given)) {
+    if (given.length > MAX_TOKEN || /[^\x21-\x7e]/.test(given)) {
       throw new ConfigError("ROOKERY_TOKEN cannot be used as a token.", {
-        hint: `Use up to ${LONGEST_TOKEN} printable characters without blanks.`,
+        hint: `Use up to ${MAX_TOKEN} printable characters without blanks.`,
       });
     }
     return { text: given, from: { env: "ROOKERY_TOKEN" } };

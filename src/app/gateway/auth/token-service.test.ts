@@ -8,8 +8,8 @@ import type { Op } from "../../../core/store/change.ts";
 import { seededIds, virtualClock } from "../../../engine/agents/engine.test-kit.ts";
 import type { Principal } from "./principal.ts";
 import { rootToken } from "./root-token.ts";
-import { TokenBook } from "./token-service.ts";
-import { fileShelf, sharedShelf } from "./token-storage.ts";
+import { TokenService } from "./token-service.ts";
+import { fileTokenStorage, sharedTokenStorage } from "./token-storage.ts";
 
 const ROOT: Principal = { id: "root", name: "root", scopes: ["admin"] };
 let home: string;
@@ -20,7 +20,8 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 const common = { root: "the root token", now: () => now, log: silentLog };
-const inFile = (): Promise<TokenBook> => TokenBook.open({ ...common, shelf: fileShelf(join(home, "tokens.json")) });
+const inFile = (): Promise<TokenService> =>
+  TokenService.open({ ...common, storage: fileTokenStorage(join(home, "tokens.json")) });
 let shared = openMemoryStore();
 beforeEach(() => {
   shared = openMemoryStore();
@@ -30,8 +31,8 @@ const put = (value: string) => {
   const ops: Op[] = [{ op: "fact.put", key: "api.tokens", value }];
   return shared.commit({ id: ids.change(), site: "t", at: 0, ops });
 };
-const inStore = (): Promise<TokenBook> =>
-  TokenBook.open({ ...common, shelf: sharedShelf({ store: shared, clock: virtualClock(), ids }) });
+const inStore = (): Promise<TokenService> =>
+  TokenService.open({ ...common, storage: sharedTokenStorage({ store: shared, clock: virtualClock(), ids }) });
 
 describe.each([
   ["a file", inFile],

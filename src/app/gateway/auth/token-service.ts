@@ -7,9 +7,9 @@ import { DeniedError, errorText, InvalidInputError, NotFoundError } from "../../
 import type { Log } from "../../../core/ports/log.ts";
 import { type Allowance, type Principal, ROOT } from "./principal.ts";
 import { holds, SCOPES, type Scope, within } from "./scope.ts";
-import { freshToken, hashOf, LONGEST_TOKEN, sameHash, tokenId } from "./token.ts";
+import { freshToken, hashOf, MAX_TOKEN, sameHash, tokenId } from "./token.ts";
 import type { TokenRecord } from "./token-file.ts";
-import type { TokenShelf } from "./token-storage.ts";
+import type { TokenStorage } from "./token-storage.ts";
 
 export interface Minting {
   readonly name: string;
@@ -25,8 +25,8 @@ export type ShownToken = Pick<
   "id" | "name" | "scopes" | "createdAt" | "createdBy" | "expiresAt" | "person" | "limits"
 >;
 
-export interface TokenBookOptions {
-  readonly shelf: TokenShelf;
+export interface TokenServiceOptions {
+  readonly storage: TokenStorage;
   /** The home's own token; absent where only the shelf is worked on. */
   readonly root?: string;
   readonly now: () => number;
@@ -39,29 +39,29 @@ const DAY_MS = 24 * 3600_000;
 
 const ROOT_PRINCIPAL: Principal = { id: ROOT, name: "the home's own token", scopes: ["admin"] };
 
-export class TokenBook {
-  readonly #options: TokenBookOptions;
+export class TokenService {
+  readonly #options: TokenServiceOptions;
   readonly #root: Buffer | undefined;
   readonly #listeners = new Set<(ids: readonly string[]) => void>();
   #tokens = new Map<string, { readonly record: TokenRecord; readonly hash: Buffer; readonly principal: Principal }>();
   #lookedAt = Number.NEGATIVE_INFINITY;
 
-  private constructor(options: TokenBookOptions) {
+  private constructor(options: TokenServiceOptions) {
     this.#options = options;
     this.#root = options.root === undefined ? undefined : hashOf(options.root);
   }
 
   /** Rejects with `ConfigError` where the tokens are there and cannot be read. */
-  static async open(options: TokenBookOptions): Promise<TokenBook> {
-    const book = new TokenBook(options);
-    book.#keep((await options.shelf.look()) ?? []);
+  static async open(options: TokenServiceOptions): Promise<TokenService> {
+    const book = new TokenService(options);
+    book.#keep((await options.storage.look()) ?? []);
     return book;
   }
 
   /** Who a token belongs to; undefined where it opens nothing (any more). */
   find(text: string): Principal | undefined {
     this.refresh();
-    const hash = hashOf(text.slice(0, LONGEST_TOKEN + 1));
+    const hash = hashOf(text.slice(0, MAX_TOKEN + 1));
     const isRoot = this.#root !== undefined && sameHash(hash, this.#root);
     const known = this.#tokens.get(tokenId(text) ?? "");
     const isKnown = sameHash(hash, known?.hash ?? Buffer.alloc(hash.length));
@@ -106,7 +106,7 @@ export class TokenBook {
       ...(minting.person === undefined ? {} : { person: minting.person }),
       ...(limits === undefined ? {} : { limits }),
     };
-    const tokens = await this.#options.shelf.change((known) => {
+    const tokens = await this.#options.storage.change((known) => {
       // Revoked meanwhile, here or elsewhere: what it mints would outlive it.
       if (by.id !== ROOT && !known.some((token) => token.id === by.id))
         throw new DeniedError("This token was revoked.");
@@ -125,7 +125,7 @@ export class TokenBook {
     }
     let gone = new Set([id]);
     this.#keep(
-      await this.#options.shelf.change((tokens) => {
+      await this.#options.storage.change((tokens) => {
         gone = new Set([id]);
         for (let size = 0; size !== gone.size; ) {
           size = gone.size;
@@ -152,11 +152,11 @@ export class TokenBook {
   /** Looks whether somebody else changed the file, where that can be seen at once. What cannot be read changes nothing. */
   refresh(): void {
     const at = this.#options.now();
-    const { shelf, log } = this.#options;
-    if (!shelf.lookNow || (at - this.#lookedAt < LOOK_EVERY_MS && at >= this.#lookedAt)) return;
+    const { storage, log } = this.#options;
+    if (!storage.lookNow || (at - this.#lookedAt < LOOK_EVERY_MS && at >= this.#lookedAt)) return;
     this.#lookedAt = at;
     try {
-      const tokens = shelf.lookNow();
+      const tokens = storage.lookNow();
       if (tokens) this.#keep(tokens);
     } catch (error) {
       log.error(errorText(error));
@@ -165,7 +165,7 @@ export class TokenBook {
 
   /** A token that nobody here knows may just have been minted on another node: then that is looked for, not too often. */
   lookFor(text: string | undefined): Promise<void> | undefined {
-    if (this.#options.shelf.lookNow || text === undefined) return undefined;
+    if (this.#options.storage.lookNow || text === undefined) return undefined;
     const id = tokenId(text);
     const at = this.#options.now();
     if (id === undefined || this.#tokens.has(id) || (at - this.#lookedAt < LOOK_EVERY_MS && at >= this.#lookedAt)) {
@@ -178,7 +178,7 @@ export class TokenBook {
   /** Looks whether somebody else changed them, wherever they lie. What cannot be read changes nothing: what was known holds. */
   async lookAgain(): Promise<void> {
     try {
-      const tokens = await this.#options.shelf.look();
+      const tokens = await this.#options.storage.look();
       if (tokens) this.#keep(tokens);
     } catch (error) {
       this.#options.log.error(errorText(error));

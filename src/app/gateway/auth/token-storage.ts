@@ -9,7 +9,7 @@ import { changeTokenFile, parseTokens, readTokenFile, type TokenRecord, tokensTe
 
 export type TokenChange = (tokens: readonly TokenRecord[]) => readonly TokenRecord[];
 
-export interface TokenShelf {
+export interface TokenStorage {
   /** All of them, or undefined where they are as they were when they were last read or changed here. */
   look(): Promise<readonly TokenRecord[] | undefined>;
   /** As `look`, where that can be done at once. */
@@ -18,7 +18,7 @@ export interface TokenShelf {
   change(change: TokenChange): Promise<readonly TokenRecord[]>;
 }
 
-export function fileShelf(file: string): TokenShelf {
+export function fileTokenStorage(file: string): TokenStorage {
   let seen: string | undefined;
   const stamp = (): string => {
     const stat = statSync(file, { throwIfNoEntry: false });
@@ -44,7 +44,7 @@ export function fileShelf(file: string): TokenShelf {
 const FACT = "api.tokens";
 const TRIES = 20;
 
-export function sharedShelf({ store, ids, clock }: Pick<Ports, "store" | "ids" | "clock">): TokenShelf {
+export function sharedTokenStorage({ store, ids, clock }: Pick<Ports, "store" | "ids" | "clock">): TokenStorage {
   let seen: string | null | undefined;
   const parse = (text: string | null): readonly TokenRecord[] => {
     try {

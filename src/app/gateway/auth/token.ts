@@ -7,7 +7,7 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 const SHAPE = /^rk_([a-z0-9]{12})_([A-Za-z0-9_-]{43})$/;
 /** Anything that looks like one of ours, wherever it stands in a text. */
 export const TOKEN_SHAPED = /rk_[a-z0-9]{12}_[A-Za-z0-9_-]{20,}/;
-export const LONGEST_TOKEN = 512;
+export const MAX_TOKEN = 512;
 
 export interface FreshToken {
   readonly id: string;

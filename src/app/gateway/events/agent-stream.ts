@@ -9,8 +9,8 @@ import type { AgentId, RunId } from "../../../core/ids.ts";
 import type { RunEvent } from "../../../engine/runtime/run-events.ts";
 import type { Call } from "../http/route.ts";
 import { type EventId, eventId, placeId } from "./event-id.ts";
-import type { Frame, Outlet } from "./event-stream-writer.ts";
-import { openOutlet } from "./open-event-stream.ts";
+import type { EventStreamWriter, Frame } from "./event-stream-writer.ts";
+import { openEventStream } from "./open-event-stream.ts";
 
 export interface Following {
   readonly agentId: AgentId;
@@ -26,19 +26,19 @@ export interface Following {
 
 const PORTION = 100;
 /** So far back a reader that comes back is told what it missed. */
-const MOST_REPLAYED = 2_000;
+const MAX_REPLAYED = 2_000;
 
 export function streamAgent(call: Call, following: Following): void {
-  const { desk } = call;
+  const { context } = call;
   const { agentId, runId } = following;
-  const outlet = openOutlet(call);
+  const writer = openEventStream(call);
   const state = { position: following.seen?.position ?? following.from - 1 };
   // One after the other: entries are read from the store while events go on coming.
   let work: Promise<void> = Promise.resolve();
   const then = (what: () => Promise<void> | void): void => {
     work = work.then(what).catch((error) => {
-      desk.ports.log.warn("a stream stumbled and is closed", { agent: agentId, error: errorText(error) });
-      outlet.close("slow");
+      context.ports.log.warn("a stream stumbled and is closed", { agent: agentId, error: errorText(error) });
+      writer.close("slow");
     });
   };
   // A reader that comes back to a run on another node: what it has seen is told again from there, and not to it.
@@ -53,47 +53,47 @@ export function streamAgent(call: Call, following: Following): void {
     const commits = event.type === "start" || event.type === "step" || event.type === "end";
     then(async () => {
       if (over) return;
-      if (commits) await sendEntries(call, outlet, following, state);
-      if (place === "elsewhere" && !BEGINS.has(event.type)) outlet.write(restartFrame(event, state.position));
-      outlet.write(frameOf(event, state.position));
+      if (commits) await sendEntries(call, writer, following, state);
+      if (place === "elsewhere" && !BEGINS.has(event.type)) writer.write(restartFrame(event, state.position));
+      writer.write(frameOf(event, state.position));
       if (event.type === "end" && runId !== undefined) finish();
     });
   };
   const finish = (): void => {
     over = true;
-    outlet.close("done");
+    writer.close("done");
   };
   /** Its end, where it has come and was not told. */
   const lookForEnd = async (): Promise<void> => {
-    if (over || runId === undefined || !(await tellEnd(call, outlet, runId, state.position))) return;
+    if (over || runId === undefined || !(await tellEnd(call, writer, runId, state.position))) return;
     finish();
   };
-  const stop = desk.feed.follow(agentId, onEvent);
-  outlet.onClose(stop);
+  const stop = context.feed.follow(agentId, onEvent);
+  writer.onClose(stop);
   // The tail is taken at the same moment as following begins: between them nothing is missed or told twice.
-  const now = desk.feed.tailOf(agentId);
+  const now = context.feed.tailOf(agentId);
   const tail = now && (runId === undefined || now.runId === runId) ? now : undefined;
   const seen = following.seen;
   if (!tail) had = seen;
   const missed = tail && seen?.runId === tail.runId ? tail.tail.after(seen) : undefined;
   const said = missed ?? tail?.tail.events() ?? [];
   then(async () => {
-    await sendEntries(call, outlet, following, state);
+    await sendEntries(call, writer, following, state);
     // What the reader has of the step under way may be void or incomplete: it gets all of it anew.
     const [first] = said;
-    if (seen && !missed && first) outlet.write(restartFrame(first, state.position));
-    for (const event of said) outlet.write(frameOf(event, state.position));
+    if (seen && !missed && first) writer.write(restartFrame(first, state.position));
+    for (const event of said) writer.write(frameOf(event, state.position));
     if (!tail) await lookForEnd();
   });
-  if (runId === undefined || !desk.feed.isShared) return;
+  if (runId === undefined || !context.feed.isShared) return;
   // A node that dies, or a way between nodes that is cut, must not leave a reader waiting for an end that has come.
   let cancel = (): void => {};
   const look = (): void => {
-    cancel = desk.ports.clock.after(LOOK_MS, () => {
-      if (desk.agents.liveRun(agentId)?.id !== runId) {
+    cancel = context.ports.clock.after(LOOK_MS, () => {
+      if (context.agents.liveRun(agentId)?.id !== runId) {
         then(async () => {
-          if ((await desk.ports.store.run(runId))?.state !== "ended" || over) return;
-          await sendEntries(call, outlet, following, state);
+          if ((await context.ports.store.run(runId))?.state !== "ended" || over) return;
+          await sendEntries(call, writer, following, state);
           await lookForEnd();
         });
       }
@@ -101,7 +101,7 @@ export function streamAgent(call: Call, following: Following): void {
     });
   };
   look();
-  outlet.onClose(() => cancel());
+  writer.onClose(() => cancel());
 }
 
 /** How often the store is asked about a run of another node that somebody follows. */
@@ -116,37 +116,37 @@ function placeOf({ runId, attempt, step, seq }: RunEvent, seen: EventId): "seen"
 
 /** Sends what history has beyond what the reader has seen. */
 async function sendEntries(
-  { desk }: Call,
-  outlet: Outlet,
+  { context }: Call,
+  writer: EventStreamWriter,
   { agentId, runId, until }: Following,
   state: { position: number },
 ): Promise<void> {
   const lines: { position: number; line: string }[] = [];
   let before = until;
   for (;;) {
-    const page = await desk.ports.store.linesBack(agentId, { limit: PORTION, before });
+    const page = await context.ports.store.linesBack(agentId, { limit: PORTION, before });
     const fresh = page.filter(({ position }) => position > state.position);
     lines.push(...fresh);
     before = page.at(-1)?.position;
-    if (fresh.length < PORTION || before === undefined || lines.length >= MOST_REPLAYED) break;
+    if (fresh.length < PORTION || before === undefined || lines.length >= MAX_REPLAYED) break;
   }
   for (const { position, line } of lines.reverse()) {
     state.position = position;
     const read = readEntry(line);
     if (read.kind !== "entry" || (runId !== undefined && !isOf(read.entry, runId))) continue;
-    outlet.write(entryFrame(read.entry, position));
+    writer.write(entryFrame(read.entry, position));
   }
 }
 
 const isOf = (entry: Entry, runId: RunId): boolean => "runId" in entry && entry.runId === runId;
 
 /** A run that is over or has not begun here: its end is read from the store. False where it has none yet. */
-async function tellEnd({ desk }: Call, outlet: Outlet, runId: RunId, position: number): Promise<boolean> {
-  const run = await desk.ports.store.run(runId);
+async function tellEnd({ context }: Call, writer: EventStreamWriter, runId: RunId, position: number): Promise<boolean> {
+  const run = await context.ports.store.run(runId);
   if (run?.state !== "ended") return false;
   const { agentId, attempt, step, outcome, body } = run;
   const data = { type: "end", agentId, runId, attempt, step, outcome, ...(body.error ? { error: body.error } : {}) };
-  outlet.write(frame("end", `${runId}.${attempt}.${step}.0.${position}`, data));
+  writer.write(frame("end", `${runId}.${attempt}.${step}.0.${position}`, data));
   return true;
 }
 

@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import { virtualClock } from "../../../engine/agents/engine.test-kit.ts";
-import { type Frame, Outlet } from "./event-stream-writer.ts";
+import { EventStreamWriter, type Frame } from "./event-stream-writer.ts";
 
 class SlowResponse extends EventEmitter {
   writableNeedDrain = false;
@@ -29,22 +29,22 @@ const note = (text: string): Frame => ({ text, render: (all) => `[${all}]` });
 function open(bufferBytes = 100) {
   const response = new SlowResponse();
   const clock = virtualClock();
-  const outlet = new Outlet(response as unknown as ServerResponse, {
+  const writer = new EventStreamWriter(response as unknown as ServerResponse, {
     bufferBytes,
     stalledMs: 1_000,
     after: clock.after,
   });
   const closed: string[] = [];
-  outlet.onClose((reason) => closed.push(reason));
-  return { response, clock, outlet, closed };
+  writer.onClose((reason) => closed.push(reason));
+  return { response, clock, writer, closed };
 }
 
 describe("an outlet", () => {
   it("joins pieces that wait for a slow reader, and keeps the order", () => {
-    const { response, outlet } = open(10_000);
-    outlet.write(say("a"));
+    const { response, writer } = open(10_000);
+    writer.write(say("a"));
     response.writableNeedDrain = true;
-    for (const frame of [say("b"), say("c"), note("n"), say("d"), say("e")]) outlet.write(frame);
+    for (const frame of [say("b"), say("c"), note("n"), say("d"), say("e")]) writer.write(frame);
     expect(response.written).toEqual(["<a>"]);
     response.writableNeedDrain = false;
     response.emit("drain");
@@ -52,39 +52,39 @@ describe("an outlet", () => {
   });
 
   it("lets a reader go that falls too far behind", () => {
-    const { response, outlet, closed } = open(10);
+    const { response, writer, closed } = open(10);
     response.writableNeedDrain = true;
-    outlet.write(say("12345"));
-    outlet.write(say("67890"));
+    writer.write(say("12345"));
+    writer.write(say("67890"));
     expect(closed).toEqual([]);
-    outlet.write(say("x"));
+    writer.write(say("x"));
     expect([closed, response.destroyed]).toEqual([["slow"], true]);
-    outlet.write(say("nobody hears this"));
+    writer.write(say("nobody hears this"));
     expect(response.written).toEqual([]);
   });
 
   it("lets a reader go that takes nothing for too long, and leaves no timer behind", async () => {
-    const { response, outlet, closed, clock } = open();
+    const { response, writer, closed, clock } = open();
     response.writableNeedDrain = true;
-    outlet.write(say("a"));
+    writer.write(say("a"));
     await clock.advance(999, async () => {});
     expect(closed).toEqual([]);
     await clock.advance(1, async () => {});
     expect([closed, clock.timers]).toEqual([["slow"], 0]);
     const other = open();
     other.response.writableNeedDrain = true;
-    other.outlet.write(say("a"));
+    other.writer.write(say("a"));
     other.response.writableNeedDrain = false;
     other.response.emit("drain");
     expect(other.clock.timers).toBe(0);
   });
 
   it("writes what is left before it ends, and tells once how it ended", () => {
-    const { response, outlet, closed } = open();
+    const { response, writer, closed } = open();
     response.writableNeedDrain = true;
-    outlet.write(say("rest"));
-    outlet.close("done");
-    outlet.close("revoked");
+    writer.write(say("rest"));
+    writer.close("done");
+    writer.close("revoked");
     expect([response.written, closed]).toEqual([["<rest>"], ["done"]]);
     const gone = open();
     gone.response.emit("close");

@@ -12,7 +12,7 @@ export interface Frame {
   render(text: string): string;
 }
 
-export interface OutletOptions {
+export interface EventStreamOptions {
   readonly bufferBytes: number;
   readonly stalledMs: number;
   readonly after: (ms: number, callback: () => void) => () => void;
@@ -20,16 +20,16 @@ export interface OutletOptions {
 
 export type CloseReason = "done" | "gone" | "slow" | "revoked" | "shutdown";
 
-export class Outlet {
+export class EventStreamWriter {
   readonly #response: ServerResponse;
-  readonly #options: OutletOptions;
+  readonly #options: EventStreamOptions;
   #pending: { frame: Frame; text: string }[] = [];
   #pendingLength = 0;
   #stalled: (() => void) | undefined;
   #closed: CloseReason | undefined;
   readonly #onClose = new Set<(reason: CloseReason) => void>();
 
-  constructor(response: ServerResponse, options: OutletOptions) {
+  constructor(response: ServerResponse, options: EventStreamOptions) {
     this.#response = response;
     this.#options = options;
     response.on("drain", () => this.#flush());

@@ -5,7 +5,7 @@
 import type { AgentId } from "../../../core/ids.ts";
 import { type RunTail, RunTails } from "../../../engine/runs/run-tails.ts";
 import type { RunEvent, RunEvents, RunListener } from "../../../engine/runtime/run-events.ts";
-import type { Elsewhere } from "../../node/relay/relay-events.ts";
+import type { RemoteNodes } from "../../node/relay/relay-events.ts";
 
 interface Followers {
   readonly listeners: Set<RunListener>;
@@ -18,11 +18,11 @@ export class RunFeed {
   readonly #own = new Set<RunListener>();
   readonly #tails = new RunTails();
   readonly #tailsElsewhere = new RunTails();
-  readonly #elsewhere: Elsewhere | undefined;
+  readonly #remoteNodes: RemoteNodes | undefined;
   readonly #stop: readonly (() => void)[];
 
-  constructor(events: RunEvents, elsewhere?: Elsewhere) {
-    this.#elsewhere = elsewhere;
+  constructor(events: RunEvents, remoteNodes?: RemoteNodes) {
+    this.#remoteNodes = remoteNodes;
     this.#stop = [
       events.listenToOwn((event) => {
         this.#tails.add(event);
@@ -40,13 +40,13 @@ export class RunFeed {
 
   /** Whether agents may run on other nodes too. */
   get isShared(): boolean {
-    return this.#elsewhere !== undefined;
+    return this.#remoteNodes !== undefined;
   }
 
   follow(agentId: AgentId, listener: RunListener): () => void {
     const known = this.#followers.get(agentId) ?? {
       listeners: new Set<RunListener>(),
-      leave: this.#elsewhere?.follow(agentId),
+      leave: this.#remoteNodes?.follow(agentId),
     };
     this.#followers.set(agentId, known);
     known.listeners.add(listener);

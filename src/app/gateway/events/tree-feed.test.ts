@@ -3,7 +3,7 @@ import type { AgentId, RunId } from "../../../core/ids.ts";
 import { silentLog } from "../../../core/ports/log.ts";
 import { virtualClock } from "../../../engine/agents/engine.test-kit.ts";
 import { RunEvents } from "../../../engine/runtime/run-events.ts";
-import type { Elsewhere } from "../../node/relay/relay-events.ts";
+import type { RemoteNodes } from "../../node/relay/relay-events.ts";
 import type { TreeListener } from "../../node/relay/relay-subscriber.ts";
 import { RunFeed } from "./run-feed.ts";
 import { TreeFeed } from "./tree-feed.ts";
@@ -13,16 +13,16 @@ const about = { agentId: "a" as AgentId, runId: "r" as RunId, attempt: 1, step: 
 function open() {
   const clock = virtualClock();
   const others = new Set<TreeListener>();
-  const elsewhere = {
+  const remoteNodes = {
     follow: () => () => {},
     followTree(listener: TreeListener) {
       others.add(listener);
       return () => others.delete(listener);
     },
-  } as unknown as Elsewhere;
+  } as unknown as RemoteNodes;
   const events = new RunEvents(silentLog);
-  const feed = new RunFeed(events, elsewhere);
-  const tree = new TreeFeed(feed, { onTreeChange: () => () => {} }, clock, elsewhere);
+  const feed = new RunFeed(events, remoteNodes);
+  const tree = new TreeFeed(feed, { onTreeChange: () => () => {} }, clock, remoteNodes);
   return { clock, others, events, tree };
 }
 

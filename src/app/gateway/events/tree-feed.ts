@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { Clock } from "../../../core/ports/clock.ts";
 import type { AgentSystem } from "../../../engine/agents/agent-system.ts";
 import type { RunEvent } from "../../../engine/runtime/run-events.ts";
-import type { Elsewhere } from "../../node/relay/relay-events.ts";
+import type { RemoteNodes } from "../../node/relay/relay-events.ts";
 import type { RunFeed } from "./run-feed.ts";
 
 export interface TreeEvent {
@@ -28,13 +28,13 @@ export class TreeFeed {
   #events: TreeEvent[] = [];
   #n = 0;
   readonly #clock: Clock;
-  readonly #elsewhere: Elsewhere | undefined;
+  readonly #remoteNodes: RemoteNodes | undefined;
   #leave: (() => void) | undefined;
   #cancelLeave: (() => void) | undefined;
 
-  constructor(feed: RunFeed, agents: Pick<AgentSystem, "onTreeChange">, clock: Clock, elsewhere?: Elsewhere) {
+  constructor(feed: RunFeed, agents: Pick<AgentSystem, "onTreeChange">, clock: Clock, remoteNodes?: RemoteNodes) {
     this.#clock = clock;
-    this.#elsewhere = elsewhere;
+    this.#remoteNodes = remoteNodes;
     agents.onTreeChange((change) => this.#add("changed", { type: "changed", ...change }));
     feed.followOwn((event) => {
       if (!TOLD.includes(event.type)) return;
@@ -50,7 +50,7 @@ export class TreeFeed {
 
   follow(listener: (event: TreeEvent) => void): () => void {
     this.#listeners.add(listener);
-    this.#followOthers();
+    this.#relaySubscriber();
     return () => {
       if (!this.#listeners.delete(listener) || this.#listeners.size > 0 || !this.#leave) return;
       this.#cancelLeave ??= this.#clock.after(LINGER_MS, () => this.close());
@@ -69,11 +69,11 @@ export class TreeFeed {
     this.#events = [];
   }
 
-  #followOthers(): void {
+  #relaySubscriber(): void {
     this.#cancelLeave?.();
     this.#cancelLeave = undefined;
-    if (this.#leave || !this.#elsewhere) return;
-    this.#leave = this.#elsewhere.followTree({
+    if (this.#leave || !this.#remoteNodes) return;
+    this.#leave = this.#remoteNodes.followTree({
       event: (event) => this.#add(event.type, event),
       changed: (agents, all) => this.#add("changed", { type: "changed", agents: all ? [] : agents, all }),
     });

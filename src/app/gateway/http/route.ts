@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
 import type { Principal } from "../auth/principal.ts";
 import type { Scope } from "../auth/scope.ts";
-import type { Desk } from "../gateway-context.ts";
+import type { GatewayContext } from "../gateway-context.ts";
 
 /**
  * Who may call it. `anonymous`: anybody, it tells nothing. `any`: every token, what it may do is decided by what it has.
@@ -25,7 +25,7 @@ export type Reply =
 export const ANSWERED: Reply = { answered: true };
 
 export interface Call<Params = unknown, Query = unknown, Body = unknown> {
-  readonly desk: Desk;
+  readonly context: GatewayContext;
   /** Who asks. On anonymous routes and hooks nobody, with no scopes. */
   readonly principal: Principal;
   readonly params: Params;

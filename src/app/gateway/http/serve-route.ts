@@ -5,7 +5,7 @@ import { errorText, RookeryError } from "../../../core/errors.ts";
 import type { Buckets } from "../auth/buckets.ts";
 import type { Principal } from "../auth/principal.ts";
 import { holds } from "../auth/scope.ts";
-import type { Desk } from "../gateway-context.ts";
+import type { GatewayContext } from "../gateway-context.ts";
 import { errorBody, HttpError, statusOf } from "./http-error.ts";
 import type { Call, Reply, Route } from "./route.ts";
 
@@ -20,20 +20,22 @@ const NOBODY: Principal = { id: "nobody", name: "nobody", scopes: [] };
 const BEARER = /^Bearer +([\x21-\x7e]{1,512})$/i;
 
 export async function serveRoute(
-  desk: Desk,
+  context: GatewayContext,
   failures: Buckets,
   route: Route,
   { incoming, outgoing, address }: Exchange,
   named: Readonly<Record<string, string>>,
 ): Promise<void> {
   try {
-    const looking = desk.tokens.lookFor(presentedBy(incoming));
+    const looking = context.tokens.lookFor(presentedBy(incoming));
     if (looking) await looking;
-    const principal = authorise(desk, failures, route, incoming, address);
+    const principal = authorise(context, failures, route, incoming, address);
     const raw =
-      route.body || route.method !== "GET" ? await readBody(incoming, desk.config().gateway.limits.bodyBytes) : EMPTY;
+      route.body || route.method !== "GET"
+        ? await readBody(incoming, context.config().gateway.limits.bodyBytes)
+        : EMPTY;
     const call: Call = {
-      desk,
+      context,
       principal,
       params: checked(route.params, named, "path"),
       query: checked(route.query, queryOf(incoming.url ?? ""), "query"),
@@ -48,7 +50,7 @@ export async function serveRoute(
     };
     send(outgoing, await route.handle(call));
   } catch (error) {
-    sendError(desk, outgoing, error, route.path);
+    sendError(context, outgoing, error, route.path);
   }
 }
 
@@ -56,7 +58,7 @@ const presentedBy = ({ headers }: IncomingMessage): string | undefined => BEARER
 
 /** The one place that decides who may call what. */
 export function authorise(
-  desk: Desk,
+  context: GatewayContext,
   failures: Buckets,
   route: Pick<Route, "access">,
   incoming: IncomingMessage,
@@ -64,7 +66,7 @@ export function authorise(
 ): Principal {
   const { access } = route;
   if (access === "anonymous" || access === "hook") return NOBODY;
-  const perMinute = desk.config().gateway.limits.failuresPerMinute;
+  const perMinute = context.config().gateway.limits.failuresPerMinute;
   const rate = { burst: perMinute, perSecond: perMinute / 60 };
   const wait = failures.wait(address, rate);
   if (wait > 0) {
@@ -74,7 +76,7 @@ export function authorise(
   }
   const said = incoming.headers.authorization;
   const presented = presentedBy(incoming);
-  const principal = presented === undefined ? undefined : desk.tokens.find(presented);
+  const principal = presented === undefined ? undefined : context.tokens.find(presented);
   if (!principal) {
     failures.take(address, rate);
     throw new HttpError(401, "unauthorized", said === undefined ? "A token is needed." : "This token opens nothing.", {
@@ -171,12 +173,12 @@ function send(outgoing: ServerResponse, reply: Reply): void {
   outgoing.end(body);
 }
 
-export function sendError(desk: Desk, outgoing: ServerResponse, error: unknown, where: string): void {
+export function sendError(context: GatewayContext, outgoing: ServerResponse, error: unknown, where: string): void {
   const status = statusOf(error);
   if (status === 500) {
     const detail =
       error instanceof RookeryError || !(error instanceof Error) ? errorText(error) : (error.stack ?? error.message);
-    desk.ports.log.error("a request failed", { route: where, error: detail });
+    context.ports.log.error("a request failed", { route: where, error: detail });
   }
   if (outgoing.headersSent) {
     outgoing.destroy();

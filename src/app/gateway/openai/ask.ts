@@ -5,7 +5,7 @@
 
 import { ConflictError, TimeoutError } from "../../../core/errors.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
-import type { Posting } from "../../../engine/agents/message-ingress.ts";
+import type { PostRequest } from "../../../engine/agents/message-ingress.ts";
 import type { RunEvent } from "../../../engine/runtime/run-events.ts";
 import { idempotencyKey, refuseOtherBody, requestHash } from "../api/accept-once.ts";
 import { HttpError } from "../http/http-error.ts";
@@ -23,7 +23,7 @@ export interface Question {
 
 /** How long a key is remembered. */
 const KEY_HORIZON_MS = 24 * 3600_000;
-const MOST_TRIES = 20;
+const MAX_TRIES = 20;
 
 export interface Asked {
   readonly agentId: AgentId;
@@ -34,16 +34,16 @@ export interface Asked {
 
 /** Durable when it resolves. */
 export async function ask(call: Call, question: Question): Promise<Asked> {
-  const { desk, principal } = call;
+  const { context, principal } = call;
   const { spoken } = question;
-  await desk.allowances.admit(principal, spoken.user);
+  await context.allowances.admit(principal, spoken.user);
   const key = idempotencyKey(call);
   const hash = requestHash(call);
   const { registered, posted } = await postOnce(call, question, key, hash);
   if (posted.status === "stale") throw new HttpError(409, "stale", "The message is too old.");
   const { agentId, seq } = posted;
   if (posted.duplicate && key !== undefined) await refuseOtherBody(call, posted, hash);
-  desk.metrics.count(posted.status === "duplicate" ? "api_joined" : "api_accepted");
+  context.metrics.count(posted.status === "duplicate" ? "api_joined" : "api_accepted");
   let answered = false;
   // Who was sent away without an answer, or went away before the last byte of it, asks again for the same one.
   call.outgoing.on("close", () => registered.ended(answered && call.outgoing.writableFinished));
@@ -61,19 +61,19 @@ export async function ask(call: Call, question: Question): Promise<Asked> {
 
 /** A question without a key is one that was asked before, or a new one; who asks the same elsewhere at once comes first or after. */
 async function postOnce(call: Call, question: Question, key: string | undefined, hash: string) {
-  const { desk, principal } = call;
+  const { context, principal } = call;
   const { spoken, text } = question;
   for (let tries = 1; ; tries++) {
     const registered: Registered =
       key === undefined
-        ? await desk.ledger.register({
+        ? await context.ledger.register({
             token: principal.id,
             user: spoken.user,
             body: call.raw,
             isRetry: Number(call.header("x-stainless-retry-count") ?? 0) > 0,
           })
         : { key, also: [], ended() {} };
-    const posting: Posting = {
+    const posting: PostRequest = {
       to: spoken.to,
       body: {
         kind: "user",
@@ -89,22 +89,22 @@ async function postOnce(call: Call, question: Question, key: string | undefined,
       replayHorizonMs: KEY_HORIZON_MS,
     };
     try {
-      return { registered, posted: await desk.agents.post(posting) };
+      return { registered, posted: await context.agents.post(posting) };
     } catch (error) {
       registered.ended(false);
-      if (!(error instanceof ConflictError) || key !== undefined || tries >= MOST_TRIES) throw error;
+      if (!(error instanceof ConflictError) || key !== undefined || tries >= MAX_TRIES) throw error;
     }
   }
 }
 
 async function wait(
-  { desk, principal }: Call,
+  { context, principal }: Call,
   { user }: Spoken,
   agentId: AgentId,
   seq: number,
   onEvent: ((event: RunEvent) => void) | undefined,
 ): Promise<Answer> {
-  const stop = onEvent ? followRun(desk, agentId, seq, onEvent) : undefined;
+  const stop = onEvent ? followRun(context, agentId, seq, onEvent) : undefined;
   const { promise: stopped, reject } = Promise.withResolvers<never>();
   const onStop = (): void =>
     reject(
@@ -113,17 +113,17 @@ async function wait(
         retryAfterMs: 1_000,
       }),
     );
-  if (desk.stopping.aborted) onStop();
-  desk.stopping.addEventListener("abort", onStop, { once: true });
+  if (context.stopping.aborted) onStop();
+  context.stopping.addEventListener("abort", onStop, { once: true });
   try {
-    const timeoutMs = desk.config().gateway.limits.answerSeconds * 1000;
-    const { result } = await Promise.race([desk.agents.waitForMessage({ agentId, seq }, timeoutMs), stopped]);
-    const answer = result ? answerOfResult(result, seq) : await readAnswer(desk.ports, agentId, seq);
+    const timeoutMs = context.config().gateway.limits.answerSeconds * 1000;
+    const { result } = await Promise.race([context.agents.waitForMessage({ agentId, seq }, timeoutMs), stopped]);
+    const answer = result ? answerOfResult(result, seq) : await readAnswer(context.ports, agentId, seq);
     if (!answer) throw new TimeoutError("The answer is not there yet.", { hint: "Ask again; it is not lost." });
-    if (answer.runId) await desk.allowances.charge(principal, user, answer.runId);
+    if (answer.runId) await context.allowances.charge(principal, user, answer.runId);
     return answer;
   } finally {
-    desk.stopping.removeEventListener("abort", onStop);
+    context.stopping.removeEventListener("abort", onStop);
     stop?.();
   }
 }
@@ -132,11 +132,16 @@ async function wait(
  * Events of the run that took the message, and of no other; what it said before somebody listened comes first. Of a run on
  * another node the store says which messages it took: what comes meanwhile is kept.
  */
-function followRun(desk: Call["desk"], agentId: AgentId, seq: number, onEvent: (event: RunEvent) => void): () => void {
+function followRun(
+  context: Call["context"],
+  agentId: AgentId,
+  seq: number,
+  onEvent: (event: RunEvent) => void,
+): () => void {
   let ours: RunId | undefined;
   const isOurs = (runId: RunId): boolean => {
     if (ours) return ours === runId;
-    const run = desk.agents.liveRun(agentId);
+    const run = context.agents.liveRun(agentId);
     if (run?.id !== runId || !run.body.seqs.includes(seq)) return false;
     ours = runId;
     return true;
@@ -146,7 +151,7 @@ function followRun(desk: Call["desk"], agentId: AgentId, seq: number, onEvent: (
   const looked = new Set<string>();
   const look = async (event: RunEvent): Promise<void> => {
     kept = [event];
-    const run = await desk.ports.store.run(event.runId).catch(() => undefined);
+    const run = await context.ports.store.run(event.runId).catch(() => undefined);
     if (run?.body.seqs.includes(seq)) ours ??= event.runId;
     const told = kept;
     kept = undefined;
@@ -156,12 +161,12 @@ function followRun(desk: Call["desk"], agentId: AgentId, seq: number, onEvent: (
     const place = `${event.runId} ${event.step}`;
     if (isOurs(event.runId)) onEvent(event);
     else if (kept) kept.push(event);
-    else if (desk.feed.isShared && !ours && !looked.has(place) && !desk.agents.liveRun(agentId)) {
+    else if (context.feed.isShared && !ours && !looked.has(place) && !context.agents.liveRun(agentId)) {
       looked.add(place);
       void look(event);
     }
   };
-  const tail = desk.feed.tailOf(agentId);
+  const tail = context.feed.tailOf(agentId);
   for (const event of tail?.tail.events() ?? []) hear(event);
-  return desk.feed.follow(agentId, hear);
+  return context.feed.follow(agentId, hear);
 }

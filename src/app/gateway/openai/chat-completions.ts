@@ -1,7 +1,7 @@
 /** `POST /v1/chat/completions`: the last user message goes to the agent, its answer comes back whole or in pieces. */
 import { z } from "zod";
 import type { Frame } from "../events/event-stream-writer.ts";
-import { openOutlet, requireRoom } from "../events/open-event-stream.ts";
+import { openEventStream, requireRoom } from "../events/open-event-stream.ts";
 import { errorBody, HttpError } from "../http/http-error.ts";
 import { ANSWERED, type Call, defineRoute, type Reply } from "../http/route.ts";
 import { addressOf } from "./address.ts";
@@ -33,9 +33,9 @@ export const chatCompletionsRoute = defineRoute({
   accepts: true,
   answers: { status: 200, holds: "a chat completion, or its chunks as server-sent events where `stream` is true" },
   async handle(call) {
-    const { desk, body, principal } = call;
+    const { context, body, principal } = call;
     const asking = { model: body.model, user: body.user ?? undefined };
-    const spoken = await addressOf(desk.config(), desk.ports.store, principal, asking);
+    const spoken = await addressOf(context.config(), context.ports.store, principal, asking);
     const { text, system } = readSaid(body.messages, spoken.fresh, "messages");
     if (body.stream) requireRoom(call);
     const asked = await ask(call, { spoken, text, system });
@@ -43,7 +43,7 @@ export const chatCompletionsRoute = defineRoute({
   },
 });
 
-async function whole({ desk }: Call, { model }: Chat, asked: Asked): Promise<Reply> {
+async function whole({ context }: Call, { model }: Chat, asked: Asked): Promise<Reply> {
   const answer = await asked.answer();
   const error = errorOf(answer);
   if (error) throw error;
@@ -51,7 +51,7 @@ async function whole({ desk }: Call, { model }: Chat, asked: Asked): Promise<Rep
     json: {
       id: completionId(answer),
       object: "chat.completion",
-      created: Math.floor(desk.ports.clock.now() / 1000),
+      created: Math.floor(context.ports.clock.now() / 1000),
       model,
       choices: [
         {
@@ -68,11 +68,11 @@ async function whole({ desk }: Call, { model }: Chat, asked: Asked): Promise<Rep
 }
 
 async function stream(call: Call, { model, stream_options }: Chat, asked: Asked): Promise<Reply> {
-  const outlet = openOutlet(call);
+  const writer = openEventStream(call);
   const common = {
     id: `chatcmpl-${asked.agentId}-${asked.seq}`,
     object: "chat.completion.chunk",
-    created: Math.floor(call.desk.ports.clock.now() / 1000),
+    created: Math.floor(call.context.ports.clock.now() / 1000),
     model,
   };
   const chunk = (delta: object, finish: string | null = null): string =>
@@ -83,24 +83,24 @@ async function stream(call: Call, { model, stream_options }: Chat, asked: Asked)
   let isVoid = false;
   const send = (next: ReturnType<StreamedText["told"]>): void => {
     if ("void" in next) isVoid = true;
-    else if (next.send !== "" && !isVoid) outlet.write(say(next.send));
+    else if (next.send !== "" && !isVoid) writer.write(say(next.send));
   };
-  outlet.write(raw(chunk({ role: "assistant", content: "" })));
+  writer.write(raw(chunk({ role: "assistant", content: "" })));
   try {
     const answer = await asked.answer((event) => send(streamed.told(event)));
     const error = errorOf(answer);
     if (error) throw error;
     send(streamed.ended(answer.text));
     if (isVoid) throw voidError();
-    outlet.write(raw(chunk({}, finishReason(answer))));
+    writer.write(raw(chunk({}, finishReason(answer))));
     if (stream_options?.include_usage) {
-      outlet.write(raw(`data: ${JSON.stringify({ ...common, choices: [], usage: usageOf(answer) })}\n\n`));
+      writer.write(raw(`data: ${JSON.stringify({ ...common, choices: [], usage: usageOf(answer) })}\n\n`));
     }
-    outlet.write(raw("data: [DONE]\n\n"));
+    writer.write(raw("data: [DONE]\n\n"));
   } catch (error) {
-    outlet.write(raw(`data: ${JSON.stringify(errorBody(error))}\n\n`));
+    writer.write(raw(`data: ${JSON.stringify(errorBody(error))}\n\n`));
   }
-  outlet.close("done");
+  writer.close("done");
   return ANSWERED;
 }
 

@@ -23,8 +23,8 @@ export const modelsRoute = defineRoute({
   summary: "List what may stand as `model`: profiles, and agents by their session key",
   answers: { status: 200, holds: "a list of models" },
   async handle(call) {
-    const { desk } = call;
-    const profiles = profilesOf(desk.config()).map((name) => described(name, desk.startedAt));
+    const { context } = call;
+    const profiles = profilesOf(context.config()).map((name) => described(name, context.startedAt));
     const agents = await spokenTo(call);
     return {
       json: { object: "list", data: [...profiles, ...agents.map((one) => described(one.sessionKey, one.createdAt))] },
@@ -33,8 +33,8 @@ export const modelsRoute = defineRoute({
 });
 
 /** Agents that may be named. Who only chats is shown named helpers, not other people's conversations. */
-async function spokenTo({ desk, principal }: Call): Promise<readonly AgentRecord[]> {
-  const agents = await desk.ports.store.agents({ limit: LISTED });
+async function spokenTo({ context, principal }: Call): Promise<readonly AgentRecord[]> {
+  const agents = await context.ports.store.agents({ limit: LISTED });
   const all = holds(principal.scopes, "operate");
   return agents.filter(({ descriptor }) => all || descriptor.type === "permanent");
 }
@@ -47,14 +47,14 @@ export const modelRoute = defineRoute({
   summary: "One model: a profile, or an agent by id or session key",
   params: z.object({ model: z.string().min(1).max(512) }),
   answers: { status: 200, holds: "a model" },
-  async handle({ desk, params: { model }, principal }) {
-    const config = desk.config();
-    if (profilesOf(config).includes(model)) return { json: described(model, desk.startedAt) };
+  async handle({ context, params: { model }, principal }) {
+    const config = context.config();
+    if (profilesOf(config).includes(model)) return { json: described(model, context.startedAt) };
     // Who may not speak to it may not learn that it is there.
-    const spoken = await addressOf(config, desk.ports.store, principal, { model, user: principal.person }).catch(
+    const spoken = await addressOf(config, context.ports.store, principal, { model, user: principal.person }).catch(
       () => undefined,
     );
-    const agent = spoken && (await findAgent(desk.ports.store, model));
+    const agent = spoken && (await findAgent(context.ports.store, model));
     if (!agent)
       throw new HttpError(404, "model_not_found", `There is no model "${model.slice(0, 100)}".`, { param: "model" });
     return { json: described(model, agent.createdAt) };

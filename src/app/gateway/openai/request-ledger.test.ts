@@ -6,14 +6,15 @@ import { seededIds, virtualClock } from "../../../engine/agents/engine.test-kit.
 import { RequestLedger } from "./request-ledger.ts";
 
 async function open() {
-  const nest = { store: openMemoryStore(), clock: virtualClock(), ids: seededIds("desk") };
-  const ports = { ...nest, log: silentLog };
+  const engine = { store: openMemoryStore(), clock: virtualClock(), ids: seededIds("desk") };
+  const ports = { ...engine, log: silentLog };
   const ledger = () => new RequestLedger(ports);
   /** What accepting the message commits. */
   const accept = async (also: readonly Op[]): Promise<void> => {
-    if (also.length > 0) await nest.store.commit({ id: nest.ids.change(), site: "t", at: nest.clock.now(), ops: also });
+    if (also.length > 0)
+      await engine.store.commit({ id: engine.ids.change(), site: "t", at: engine.clock.now(), ops: also });
   };
-  return { nest, ledger, accept };
+  return { engine, ledger, accept };
 }
 
 const asked = (text: string, more: object = {}) => ({
@@ -78,12 +79,12 @@ describe("requests without a key", () => {
   });
 
   it("are forgotten after a day, and never fill the store", async () => {
-    const { ledger, accept, nest } = await open();
+    const { ledger, accept, engine } = await open();
     const before = ledger();
     const old = await before.register(asked("old"));
     await accept(old.also);
     old.ended(false);
-    nest.clock.jump(25 * 3600_000);
+    engine.clock.jump(25 * 3600_000);
     expect((await ledger().register(asked("old"))).key).not.toBe(old.key);
     const many = ledger();
     for (let n = 0; n < 3_000; n++) {
@@ -97,20 +98,20 @@ describe("requests without a key", () => {
 
 describe("requests without a key, on two nodes", () => {
   const two = async () => {
-    const { nest, accept } = await open();
+    const { engine, accept } = await open();
     const join = async (name: string): Promise<number> => {
-      const ops: Op[] = [{ op: "node.join", name, leaseUntil: nest.clock.now() + 10_000 }];
-      const done = await nest.store.commit({ id: nest.ids.change(), site: "t", at: nest.clock.now(), ops });
+      const ops: Op[] = [{ op: "node.join", name, leaseUntil: engine.clock.now() + 10_000 }];
+      const done = await engine.store.commit({ id: engine.ids.change(), site: "t", at: engine.clock.now(), ops });
       const [said] = done.ok ? done.results : [];
       return said?.op === "node.join" ? said.node : 0;
     };
     const [one, other] = [await join("one"), await join("other")];
-    const ports = { ...nest, log: silentLog };
-    return { nest, accept, a: new RequestLedger(ports, () => one), b: new RequestLedger(ports, () => other) };
+    const ports = { ...engine, log: silentLog };
+    return { engine, accept, a: new RequestLedger(ports, () => one), b: new RequestLedger(ports, () => other) };
   };
 
   it("are new ones while another node that lives answers, and joined where it broke off or is gone", async () => {
-    const { nest, accept, a, b } = await two();
+    const { engine, accept, a, b } = await two();
     const first = await a.register(asked("yes"));
     await accept(first.also);
     const beside = await b.register(asked("yes"));
@@ -126,15 +127,15 @@ describe("requests without a key, on two nodes", () => {
     expect(retry.key).toBe(second.key);
     expect((await b.register(asked("no"))).key).not.toBe(second.key);
     retry.ended(false);
-    await nest.clock.advance(11_000, async () => {});
+    await engine.clock.advance(11_000, async () => {});
     expect((await b.register(asked("no"))).key).toBe(second.key);
   });
 
   it("are never put over what the other node wrote", async () => {
-    const { nest, accept, a, b } = await two();
+    const { engine, accept, a, b } = await two();
     const ones = await Promise.all([a.register(asked("same")), b.register(asked("same"))]);
     const done = await Promise.all(
-      ones.map(({ also }) => nest.store.commit({ id: nest.ids.change(), site: "t", at: 0, ops: also })),
+      ones.map(({ also }) => engine.store.commit({ id: engine.ids.change(), site: "t", at: 0, ops: also })),
     );
     expect(done.map(({ ok }) => ok)).toEqual([true, false]);
     const again = await b.register(asked("same"));

@@ -38,8 +38,8 @@ const PER_SHELF = 16;
 const KEPT_MS = 24 * 3600_000;
 /** How long what is finished may wait to be written down with others. */
 const WRITE_AFTER_MS = 250;
-const MOST_SHELVES_IN_MEMORY = 4_096;
-const MOST_TRIES = 20;
+const MAX_ACCOUNTS_IN_MEMORY = 4_096;
+const MAX_TRIES = 20;
 
 export class RequestLedger {
   readonly #ports: Pick<Ports, "store" | "ids" | "clock" | "log">;
@@ -69,23 +69,23 @@ export class RequestLedger {
       .update(JSON.stringify([request.token, request.user ?? null]))
       .update(request.body)
       .digest("hex");
-    const shelf = `api.requests:${request.token}:${(Number.parseInt(hash.slice(0, 8), 16) % SHELVES).toString(36)}`;
-    const { requests, text } = await this.#read(shelf);
+    const storage = `api.requests:${request.token}:${(Number.parseInt(hash.slice(0, 8), 16) % SHELVES).toString(36)}`;
+    const { requests, text } = await this.#read(storage);
     const now = this.#ports.clock.now();
-    const notes = this.#notes.get(shelf);
+    const notes = this.#notes.get(storage);
     const same = requests
       .filter((one) => one.hash === hash && now - one.at < KEPT_MS)
       .map((one) => noted(one, notes?.get(one.key)));
     const living = this.#node ? await this.#livingOf(same) : undefined;
     const brokenOff = same.findLast((one) => !one.finished && !this.#isAnswered(one, living));
     const joined = brokenOff ?? (request.isRetry ? same.at(-1) : undefined);
-    if (joined) return this.#registered(shelf, joined.key, []);
+    if (joined) return this.#registered(storage, joined.key, []);
     const key = `api:${this.#ports.ids.uuid()}`;
     const node = this.#node?.();
     requests.push({ hash, key, at: now, finished: false, ...(node === undefined ? {} : { node }) });
     if (requests.length > PER_SHELF) requests.splice(0, requests.length - PER_SHELF);
-    const put = { op: "fact.put", key: shelf, value: JSON.stringify(requests) } as const;
-    return this.#registered(shelf, key, [text === undefined ? put : { ...put, expect: text }]);
+    const put = { op: "fact.put", key: storage, value: JSON.stringify(requests) } as const;
+    return this.#registered(storage, key, [text === undefined ? put : { ...put, expect: text }]);
   }
 
   /** Whether somebody hands the answer over now, here or on another node that lives. */
@@ -101,7 +101,7 @@ export class RequestLedger {
     return new Set(nodes.filter(({ left, leaseUntil }) => !left && leaseUntil > now).map(({ node }) => node));
   }
 
-  #registered(shelf: string, key: string, also: readonly Op[]): Registered {
+  #registered(storage: string, key: string, also: readonly Op[]): Registered {
     this.#answering.set(key, (this.#answering.get(key) ?? 0) + 1);
     let open = true;
     return {
@@ -113,17 +113,17 @@ export class RequestLedger {
         const left = (this.#answering.get(key) ?? 1) - 1;
         if (left > 0) this.#answering.set(key, left);
         else this.#answering.delete(key);
-        if (finished) this.#note(shelf, key, "finished");
+        if (finished) this.#note(storage, key, "finished");
         // Alone, whoever asks again finds that nobody answers; another node has to read it.
-        else if (this.#node && left <= 0) this.#note(shelf, key, "brokenOff");
+        else if (this.#node && left <= 0) this.#note(storage, key, "brokenOff");
       },
     };
   }
 
-  #note(shelf: string, key: string, ended: Ended): void {
-    const notes = this.#notes.get(shelf) ?? new Map<string, Ended>();
-    this.#notes.set(shelf, notes);
-    this.#unwritten.add(shelf);
+  #note(storage: string, key: string, ended: Ended): void {
+    const notes = this.#notes.get(storage) ?? new Map<string, Ended>();
+    this.#notes.set(storage, notes);
+    this.#unwritten.add(storage);
     if (notes.get(key) !== "finished") notes.set(key, ended);
     if (ended === "brokenOff") void this.flush();
     else this.#cancel ??= this.#ports.clock.after(WRITE_AFTER_MS, () => void this.flush());
@@ -137,14 +137,14 @@ export class RequestLedger {
     this.#unwritten.clear();
     if (shelves.length === 0) return this.#writing;
     const write = async (): Promise<void> => {
-      const told = shelves.map((shelf) => [shelf, new Map(this.#notes.get(shelf))] as const);
+      const told = shelves.map((storage) => [storage, new Map(this.#notes.get(storage))] as const);
       try {
         if (this.#node) await Promise.all(told.map((one) => this.#write([one])));
         else await this.#write(told);
       } catch (error) {
         this.#ports.log.warn("how responses ended could not be written down", { error: errorText(error) });
       }
-      for (const [shelf, notes] of told) this.#drop(shelf, notes);
+      for (const [storage, notes] of told) this.#drop(storage, notes);
       this.#forget();
     };
     this.#writing = Promise.all([this.#writing, write()]).then(() => undefined);
@@ -152,20 +152,20 @@ export class RequestLedger {
   }
 
   /** What is written need not be kept, unless it was noted anew meanwhile. */
-  #drop(shelf: string, written: ReadonlyMap<string, Ended>): void {
-    const notes = this.#notes.get(shelf);
+  #drop(storage: string, written: ReadonlyMap<string, Ended>): void {
+    const notes = this.#notes.get(storage);
     for (const [key, ended] of written) if (notes?.get(key) === ended) notes.delete(key);
-    if (notes?.size === 0) this.#notes.delete(shelf);
+    if (notes?.size === 0) this.#notes.delete(storage);
   }
 
   async #write(told: readonly (readonly [string, ReadonlyMap<string, Ended>])[]): Promise<void> {
     const { store, ids, clock } = this.#ports;
-    for (let tries = 1; tries <= MOST_TRIES; tries++) {
+    for (let tries = 1; tries <= MAX_TRIES; tries++) {
       const ops: Op[] = [];
-      for (const [shelf, notes] of told) {
-        const { requests, text } = await this.#read(shelf);
+      for (const [storage, notes] of told) {
+        const { requests, text } = await this.#read(storage);
         if (!mark(requests, notes)) continue;
-        const put = { op: "fact.put", key: shelf, value: JSON.stringify(requests) } as const;
+        const put = { op: "fact.put", key: storage, value: JSON.stringify(requests) } as const;
         ops.push(text === undefined ? put : { ...put, expect: text });
       }
       if (ops.length === 0) return;
@@ -174,25 +174,25 @@ export class RequestLedger {
   }
 
   /** `text`: as it lies in the store, where others may write it too; alone, what is in memory is what lies there. */
-  async #read(shelf: string): Promise<{ requests: Request[]; text?: string | null }> {
+  async #read(storage: string): Promise<{ requests: Request[]; text?: string | null }> {
     if (this.#node) {
-      const text = await this.#ports.store.fact(shelf);
+      const text = await this.#ports.store.fact(storage);
       return { requests: parse(text), text: text ?? null };
     }
-    let known = this.#shelves.get(shelf);
+    let known = this.#shelves.get(storage);
     if (!known) {
-      known = this.#ports.store.fact(shelf).then(parse);
-      this.#shelves.set(shelf, known);
+      known = this.#ports.store.fact(storage).then(parse);
+      this.#shelves.set(storage, known);
       // One that could not be read is asked for again.
-      known.catch(() => this.#shelves.delete(shelf));
+      known.catch(() => this.#shelves.delete(storage));
     }
     return { requests: await known };
   }
 
   #forget(): void {
-    for (const shelf of this.#shelves.keys()) {
-      if (this.#shelves.size <= MOST_SHELVES_IN_MEMORY) return;
-      if (!this.#notes.has(shelf)) this.#shelves.delete(shelf);
+    for (const storage of this.#shelves.keys()) {
+      if (this.#shelves.size <= MAX_ACCOUNTS_IN_MEMORY) return;
+      if (!this.#notes.has(storage)) this.#shelves.delete(storage);
     }
   }
 }

@@ -1,7 +1,7 @@
 /** `POST /v1/responses`: the same conversation in the form of the OpenAI Responses API. */
 import { z } from "zod";
 import type { Frame } from "../events/event-stream-writer.ts";
-import { openOutlet, requireRoom } from "../events/open-event-stream.ts";
+import { openEventStream, requireRoom } from "../events/open-event-stream.ts";
 import { errorBody, HttpError } from "../http/http-error.ts";
 import { ANSWERED, type Call, defineRoute, type Reply } from "../http/route.ts";
 import { addressOf } from "./address.ts";
@@ -38,7 +38,7 @@ export const responsesRoute = defineRoute({
   accepts: true,
   answers: { status: 200, holds: "a response, or its events as server-sent events where `stream` is true" },
   async handle(call) {
-    const { desk, body, principal } = call;
+    const { context, body, principal } = call;
     if (typeof body.previous_response_id === "string") {
       throw new HttpError(400, "unsupported", "previous_response_id is not understood here.", {
         param: "previous_response_id",
@@ -46,7 +46,7 @@ export const responsesRoute = defineRoute({
       });
     }
     const asking = { model: body.model, user: body.user ?? undefined };
-    const spoken = await addressOf(desk.config(), desk.ports.store, principal, asking);
+    const spoken = await addressOf(context.config(), context.ports.store, principal, asking);
     const { text, system } = readSaid(messagesOf(body), spoken.fresh, "input");
     if (body.stream) requireRoom(call);
     const asked = await ask(call, { spoken, text, system });
@@ -64,16 +64,16 @@ function messagesOf({ input, instructions }: Body): readonly SpokenMessage[] {
   return instructions ? [{ role: "system", content: instructions }, ...messages] : messages;
 }
 
-async function whole({ desk }: Call, body: Body, asked: Asked): Promise<Reply> {
+async function whole({ context }: Call, body: Body, asked: Asked): Promise<Reply> {
   const answer = await asked.answer();
   const error = errorOf(answer);
   if (error) throw error;
-  return { json: responseOf(body, asked, desk.ports.clock.now(), answer), headers: headersOf(asked, answer) };
+  return { json: responseOf(body, asked, context.ports.clock.now(), answer), headers: headersOf(asked, answer) };
 }
 
 async function stream(call: Call, body: Body, asked: Asked): Promise<Reply> {
-  const outlet = openOutlet(call);
-  const created = call.desk.ports.clock.now();
+  const writer = openEventStream(call);
+  const created = call.context.ports.clock.now();
   let number = 0;
   const event = (type: string, data: object): Frame => ({
     text: "",
@@ -89,14 +89,14 @@ async function stream(call: Call, body: Body, asked: Asked): Promise<Reply> {
   let isVoid = false;
   const send = (next: ReturnType<StreamedText["told"]>): void => {
     if ("void" in next) isVoid = true;
-    else if (next.send !== "" && !isVoid) outlet.write(delta(next.send));
+    else if (next.send !== "" && !isVoid) writer.write(delta(next.send));
   };
   const begun = responseOf(body, asked, created, undefined);
-  outlet.write(event("response.created", { response: begun }));
-  outlet.write(event("response.in_progress", { response: begun }));
+  writer.write(event("response.created", { response: begun }));
+  writer.write(event("response.in_progress", { response: begun }));
   const empty = { id: itemId(asked), type: "message", role: "assistant", status: "in_progress", content: [] };
-  outlet.write(event("response.output_item.added", { output_index: 0, item: empty }));
-  outlet.write(event("response.content_part.added", { ...place, part: textPart("") }));
+  writer.write(event("response.output_item.added", { output_index: 0, item: empty }));
+  writer.write(event("response.content_part.added", { ...place, part: textPart("") }));
   try {
     const answer = await asked.answer((told) => send(streamed.told(told)));
     const error = errorOf(answer);
@@ -104,16 +104,16 @@ async function stream(call: Call, body: Body, asked: Asked): Promise<Reply> {
     send(streamed.ended(answer.text));
     if (isVoid) throw voidError();
     const { text } = answer;
-    outlet.write(event("response.output_text.done", { ...place, text, logprobs: [] }));
-    outlet.write(event("response.content_part.done", { ...place, part: textPart(text) }));
-    outlet.write(event("response.output_item.done", { output_index: 0, item: itemOf(asked, text) }));
-    outlet.write(event("response.completed", { response: responseOf(body, asked, created, answer) }));
+    writer.write(event("response.output_text.done", { ...place, text, logprobs: [] }));
+    writer.write(event("response.content_part.done", { ...place, part: textPart(text) }));
+    writer.write(event("response.output_item.done", { output_index: 0, item: itemOf(asked, text) }));
+    writer.write(event("response.completed", { response: responseOf(body, asked, created, answer) }));
   } catch (error) {
     const { error: told } = errorBody(error);
     const response = { ...begun, status: "failed", error: { code: told.code, message: told.message } };
-    outlet.write(event("response.failed", { response }));
+    writer.write(event("response.failed", { response }));
   }
-  outlet.close("done");
+  writer.close("done");
   return ANSWERED;
 }
 

@@ -15,7 +15,7 @@ import { FollowOthers, type TreeListener } from "./relay-subscriber.ts";
 import { type Changed, Parts, partsOf, type Said } from "./wire.ts";
 
 /** Agents that other nodes work on, for whoever listens here. Each answer says how to stop. */
-export interface Elsewhere {
+export interface RemoteNodes {
   /** Their events are told to the listeners of runs here. */
   follow(agentId: AgentId): () => void;
   /** Calls back whenever a run of this agent has ended there. */
@@ -27,7 +27,7 @@ export interface Elsewhere {
   onChanged(what: Changed, changed: () => void): () => void;
 }
 
-export interface EventRelay extends Elsewhere {
+export interface EventRelay extends RemoteNodes {
   stop(): void;
 }
 

@@ -23,11 +23,11 @@ export interface Telling {
 /** Deltas that come within this time go together. */
 const GATHER_MS = 40;
 const GATHER_TREE_MS = 200;
-const MOST_GATHERED = 256_000;
-const MOST_OUTLINES = 1_000;
+const MAX_GATHERED = 256_000;
+const MAX_OUTLINES = 1_000;
 /** A longer result is read from the store. */
-const LONGEST_RESULT = 32_000;
-const MOST_WANTED = 10_000;
+const MAX_RESULT = 32_000;
+const MAX_WANTED = 10_000;
 const OUTLINED: ReadonlySet<RunEvent["type"]> = new Set<Outline["type"]>(["start", "restart", "step", "end", "error"]);
 
 interface Wish {
@@ -69,7 +69,7 @@ export class TellOthers {
       if (tail && interest === "all") this.#sendTail(agentId, from);
     }
     for (const oldest of this.#wanted.keys()) {
-      if (this.#wanted.size <= MOST_WANTED) break;
+      if (this.#wanted.size <= MAX_WANTED) break;
       this.#wanted.delete(oldest);
     }
   }
@@ -127,7 +127,7 @@ export class TellOthers {
     this.#gathered.set(from, mine);
     mine.events.push(event);
     mine.length += 100 + (event.type === "delta" || event.type === "tool_update" ? event.text.length : 0);
-    return mine.length > MOST_GATHERED;
+    return mine.length > MAX_GATHERED;
   }
 
   #flush(): void {
@@ -136,7 +136,7 @@ export class TellOthers {
     for (const [from, { events }] of this.#gathered) {
       let told: RunEvent[] = [];
       for (const event of events) {
-        if (event.type !== "end" || JSON.stringify(event.result).length <= LONGEST_RESULT) told.push(event);
+        if (event.type !== "end" || JSON.stringify(event.result).length <= MAX_RESULT) told.push(event);
         else {
           if (told.length > 0) this.#telling.send({ tell: pack(told) }, from);
           told = [];
@@ -151,14 +151,14 @@ export class TellOthers {
   #outline(event: RunEvent): void {
     const { type, agentId, runId, attempt, step, seq } = event;
     const outcome = event.type === "end" ? { outcome: event.result.outcome } : {};
-    if (this.#tree.events.length >= MOST_OUTLINES) this.#tree.all = true;
+    if (this.#tree.events.length >= MAX_OUTLINES) this.#tree.all = true;
     else this.#tree.events.push({ type, agentId, runId, attempt, step, seq, ...outcome } as Outline);
     this.#soonTree();
   }
 
   #treeChanged({ agents, all }: TreeChange): void {
     for (const agentId of agents) this.#tree.changed.add(agentId);
-    this.#tree.all ||= all || this.#tree.changed.size > MOST_OUTLINES;
+    this.#tree.all ||= all || this.#tree.changed.size > MAX_OUTLINES;
     this.#soonTree();
   }
 

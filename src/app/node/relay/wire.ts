@@ -54,7 +54,7 @@ export type Said =
     };
 
 /** In characters, all of them of one byte. */
-export const LONGEST_SAID = 1_000_000;
+export const MAX_SAID = 1_000_000;
 const HEAD = 32;
 
 /** Deltas of one stream that follow each other become one. */
@@ -111,7 +111,7 @@ export function partsOf(said: Said, name: number, most: number): readonly string
     /[^ -~]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-  if (text.length > LONGEST_SAID) return [];
+  if (text.length > MAX_SAID) return [];
   const room = most - HEAD;
   const count = Math.max(1, Math.ceil(text.length / room));
   return Array.from(
@@ -137,7 +137,7 @@ export class Parts {
     const before = index === "0" ? [] : known?.name === name ? known.texts : undefined;
     this.#open.delete(from);
     // A part that came without those before it: what it belonged to is lost.
-    if (!before || before.length !== Number(index) || Number(count) * body.length > 4 * LONGEST_SAID) return undefined;
+    if (!before || before.length !== Number(index) || Number(count) * body.length > 4 * MAX_SAID) return undefined;
     const texts = [...before, body];
     if (texts.length === Number(count)) return readSaid(texts.join(""));
     this.#open.set(from, { name, texts });

@@ -4,25 +4,24 @@ import { patchState, type StatePatch } from "../../../core/agent/patch-state.ts"
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Message } from "../../../core/message/message.ts";
 import type { QueueSettings } from "../../../core/message/queue.ts";
-import type { Holding } from "../../runtime/agent-lease.ts";
+import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
 import { settleCommand } from "../inbox-steps.ts";
 
-export async function changeSettings(ports: RunPorts, holding: Holding, message: Message): Promise<void> {
+export async function changeSettings(ports: RunPorts, lease: AgentLease, message: Message): Promise<void> {
   if (message.body.kind !== "setting") return;
   const { queue, patch = {}, refused } = message.body;
-  if (refused)
-    return settleCommand(ports, holding, message, { site: "setting.refused", reason: refused, text: refused });
+  if (refused) return settleCommand(ports, lease, message, { site: "setting.refused", reason: refused, text: refused });
   const all = { ...(queue === undefined ? {} : queuePatch(queue)), ...patch };
   const texts = [...(queue === undefined ? [] : [queueText(queue)]), ...patchTexts(patch)];
   try {
-    const state = patchState(holding.state, all, ports.clock.now());
+    const state = patchState(lease.state, all, ports.clock.now());
     const text = texts.join("\n") || "⚙️ Nothing to change.";
-    await settleCommand(ports, holding, message, { site: "setting", reason: "settings changed", text }, { state });
+    await settleCommand(ports, lease, message, { site: "setting", reason: "settings changed", text }, { state });
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error;
     const text = `⚙️ ${error.message}`;
-    await settleCommand(ports, holding, message, { site: "setting.wrong", reason: error.message, text });
+    await settleCommand(ports, lease, message, { site: "setting.wrong", reason: error.message, text });
   }
 }
 

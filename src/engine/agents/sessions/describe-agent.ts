@@ -3,17 +3,17 @@
  * is answered as it was, what is said after it is answered as it is now. Its name and its id stay.
  */
 import type { Message } from "../../../core/message/message.ts";
-import type { Holding } from "../../runtime/agent-lease.ts";
+import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
 import { settlement } from "../inbox-steps.ts";
 
-export async function describeAgent(ports: RunPorts, holding: Holding, message: Message): Promise<void> {
-  const { descriptor, state } = holding.record;
+export async function describeAgent(ports: RunPorts, lease: AgentLease, message: Message): Promise<void> {
+  const { descriptor, state } = lease.record;
   const { body } = message;
   if (body.kind !== "describe") return;
   if (descriptor.type !== "permanent") {
     const refused = settlement(message, "dropped", `a ${descriptor.type} agent cannot be described anew`);
-    await holding.commit({ site: "describe", ops: [{ op: "message.settle", settlements: [refused] }] });
+    await lease.commit({ site: "describe", ops: [{ op: "message.settle", settlements: [refused] }] });
     return;
   }
   const { description, systemPrompt, workspaceDir, username, permissions } = body;
@@ -24,7 +24,7 @@ export async function describeAgent(ports: RunPorts, holding: Holding, message: 
     ...(workspaceDir ? { workspaceDir } : {}),
     ...(username ? { username } : {}),
   };
-  await holding.commit({
+  await lease.commit({
     site: "describe",
     ops: [
       { op: "agent.describe", descriptor: described },

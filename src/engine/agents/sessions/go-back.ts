@@ -7,17 +7,17 @@ import type { EntryId } from "../../../core/ids.ts";
 import type { Message } from "../../../core/message/message.ts";
 import { readSession } from "../../context/session-entries.ts";
 import { type Branched, branchFrom } from "../../context/transcript/branch.ts";
-import type { Holding } from "../../runtime/agent-lease.ts";
+import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
 import { settleCommand } from "../inbox-steps.ts";
 
 export const WENT_BACK_TEXT = "Went back.";
 
 /** The entry may be gone by now, a reset came in between: then nothing moves, and the message says why. */
-export async function goBack(ports: RunPorts, holding: Holding, message: Message): Promise<void> {
+export async function goBack(ports: RunPorts, lease: AgentLease, message: Message): Promise<void> {
   if (message.body.kind !== "branch") return;
   const { entryId, summary } = message.body;
-  const { agentId, sessionId, nextPos, leaf } = holding;
+  const { agentId, sessionId, nextPos, leaf } = lease;
   const { entries } = await readSession(ports.store, agentId, sessionId);
   const at = ports.clock.now();
   let branched: Branched;
@@ -25,8 +25,8 @@ export async function goBack(ports: RunPorts, holding: Holding, message: Message
     branched = branchFrom(ports.ids, { entries, nextPos, leaf, at }, entryId as EntryId, summary);
   } catch (error) {
     if (!(error instanceof NotFoundError)) throw error;
-    return settleCommand(ports, holding, message, { site: "branch.gone", reason: error.message, text: error.message });
+    return settleCommand(ports, lease, message, { site: "branch.gone", reason: error.message, text: error.message });
   }
   const reason = `went back to ${entryId}`;
-  await settleCommand(ports, holding, message, { site: "branch", reason, text: WENT_BACK_TEXT }, { ops: branched.ops });
+  await settleCommand(ports, lease, message, { site: "branch", reason, text: WENT_BACK_TEXT }, { ops: branched.ops });
 }

@@ -1,22 +1,22 @@
 /** Sessions that end by themselves, through the whole engine, on a wall clock that is set to the moments that matter. */
 import { describe, expect, it } from "vitest";
 import { isStale, type ResetConfig, resetPolicyFor } from "../../../core/agent/session-freshness.ts";
-import { channel, gate, lastText, Nest, type Reply, stall } from "../engine.test-kit.ts";
+import { channel, gate, lastText, type Reply, stall, TestEngine } from "../engine.test-kit.ts";
 
 const resetting = (reset: ResetConfig, zone: string) => ({
   isStale: (agent: Parameters<typeof resetPolicyFor>[0], last: number, now: number) =>
     isStale(resetPolicyFor(agent, reset), last, now, zone),
 });
-const setTo = (nest: Nest, time: string): void => nest.clock.jump(Date.parse(time) - nest.clock.now());
+const setTo = (engine: TestEngine, time: string): void => engine.clock.jump(Date.parse(time) - engine.clock.now());
 
 /** Says one word at each time, and gives the words of each session. */
 async function sessions(reset: ResetConfig, zone: string, times: readonly string[]): Promise<string> {
-  const nest = await Nest.open({ system: resetting(reset, zone) });
+  const engine = await TestEngine.open({ system: resetting(reset, zone) });
   for (const [n, time] of times.entries()) {
-    setTo(nest, time);
-    await nest.tell(String(n + 1));
+    setTo(engine, time);
+    await engine.tell(String(n + 1));
   }
-  const words = (await nest.transcript()).flatMap((line) =>
+  const words = (await engine.transcript()).flatMap((line) =>
     line === "--- reset" ? ["|"] : (line.match(/(?<=^user: ).*/) ?? []),
   );
   return words.join(" ");
@@ -100,45 +100,48 @@ describe("a session ends by itself", () => {
 
   it("by the channel's own rule", async () => {
     const reset: ResetConfig = { ...DAILY, byChannel: { quiet: { mode: "idle", idleMinutes: 10 } } };
-    const nest = await Nest.open({ channels: [channel("test"), channel("quiet")], system: resetting(reset, "UTC") });
+    const engine = await TestEngine.open({
+      channels: [channel("test"), channel("quiet")],
+      system: resetting(reset, "UTC"),
+    });
     for (const time of ["2026-05-01T10:00Z", "2026-05-01T10:30Z"]) {
-      setTo(nest, time);
-      for (const on of ["test", "quiet"]) await nest.tell("hi", { on });
+      setTo(engine, time);
+      for (const on of ["test", "quiet"]) await engine.tell("hi", { on });
     }
-    expect(await nest.transcript(await nest.agentId("ann", "test"))).not.toContain("--- reset");
-    expect(await nest.transcript(await nest.agentId("ann", "quiet"))).toContain("--- reset");
+    expect(await engine.transcript(await engine.agentId("ann", "test"))).not.toContain("--- reset");
+    expect(await engine.transcript(await engine.agentId("ann", "quiet"))).toContain("--- reset");
   });
 
   it("and what nobody said is no activity: triggers, silent and system messages", async () => {
-    const nest = await Nest.open({ system: resetting(IDLE, "UTC") });
-    setTo(nest, "2026-05-01T10:00Z");
-    await nest.tell("one");
-    setTo(nest, "2026-05-01T10:50Z");
-    await nest.send({ kind: "trigger", text: "beat", trigger: { type: "heartbeat", id: "h" } });
-    await nest.send({ kind: "system", text: "psst", silent: true });
-    await nest.send({ kind: "system", text: "news" });
-    await nest.settle();
-    setTo(nest, "2026-05-01T11:00:01Z");
-    await nest.tell("two");
-    expect(nest.requests.at(-1)?.messages).toHaveLength(1);
+    const engine = await TestEngine.open({ system: resetting(IDLE, "UTC") });
+    setTo(engine, "2026-05-01T10:00Z");
+    await engine.tell("one");
+    setTo(engine, "2026-05-01T10:50Z");
+    await engine.send({ kind: "trigger", text: "beat", trigger: { type: "heartbeat", id: "h" } });
+    await engine.send({ kind: "system", text: "psst", silent: true });
+    await engine.send({ kind: "system", text: "news" });
+    await engine.settle();
+    setTo(engine, "2026-05-01T11:00:01Z");
+    await engine.tell("two");
+    expect(engine.requests.at(-1)?.messages).toHaveLength(1);
   });
 
   it("only when the run that goes on across the hour has rested; what waited begins the new one", async () => {
     const hold = gate<Reply>();
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       system: resetting(DAILY, "UTC"),
       script: async (call) => (call.n === 2 ? stall(call, hold.promise) : `answer to ${lastText(call.request)}`),
     });
-    setTo(nest, "2026-05-01T03:50Z");
-    for (const text of ["one", "two", "three"]) await nest.tell(text);
-    setTo(nest, "2026-05-01T04:05Z");
+    setTo(engine, "2026-05-01T03:50Z");
+    for (const text of ["one", "two", "three"]) await engine.tell(text);
+    setTo(engine, "2026-05-01T04:05Z");
     hold.open("at last");
-    await nest.settle();
-    expect(await nest.transcript()).toEqual([
+    await engine.settle();
+    expect(await engine.transcript()).toEqual([
       ...["user: one", "assistant: answer to one", "user: two", "assistant: at last"],
       ...["--- reset", "user: three", "assistant: answer to three"],
     ]);
-    expect(nest.shown()).toEqual(["answer to one", "at last", "answer to three"]);
-    expect((await nest.runs()).map(({ outcome }) => outcome)).toEqual(["ok", "ok", "ok"]);
+    expect(engine.shown()).toEqual(["answer to one", "at last", "answer to three"]);
+    expect((await engine.runs()).map(({ outcome }) => outcome)).toEqual(["ok", "ok", "ok"]);
   });
 });

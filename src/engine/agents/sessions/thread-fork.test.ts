@@ -1,61 +1,61 @@
 import { describe, expect, it } from "vitest";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import { inheritsParent } from "../../../core/agent/thread-settings.ts";
-import { dieAt, gate, lastText, Nest, type Reply, stall } from "../engine.test-kit.ts";
+import { dieAt, gate, lastText, type Reply, stall, TestEngine } from "../engine.test-kit.ts";
 
 const group: AgentDescriptor = { type: "user", connector: "test", userId: "ann", channelId: "g", peerKind: "group" };
 const thread = (threadId: string | number): AgentDescriptor => ({ ...group, threadId }) as AgentDescriptor;
 const delivery = { channel: "test", to: "g" };
 
-async function tell(nest: Nest, descriptor: AgentDescriptor, text: string): Promise<void> {
-  await nest.system.post({ to: { descriptor }, body: { kind: "user", text }, delivery });
-  await nest.settle();
+async function tell(engine: TestEngine, descriptor: AgentDescriptor, text: string): Promise<void> {
+  await engine.system.post({ to: { descriptor }, body: { kind: "user", text }, delivery });
+  await engine.settle();
 }
-const heard = (nest: Nest): readonly string[] =>
-  (JSON.parse(nest.sentBytes.at(-1) ?? "[]") as { content: { text?: string }[] }[]).map(
+const heard = (engine: TestEngine): readonly string[] =>
+  (JSON.parse(engine.sentBytes.at(-1) ?? "[]") as { content: { text?: string }[] }[]).map(
     ({ content }) => content[0]?.text ?? "",
   );
-const agentOf = async (nest: Nest, key: string) => nest.store.agentByKey(key as never);
+const agentOf = async (engine: TestEngine, key: string) => engine.store.agentByKey(key as never);
 
 describe("a thread's agent", () => {
   it("begins with what its parent conversation had said, and goes its own way", async () => {
-    const nest = await Nest.open();
-    await tell(nest, group, "one");
-    await tell(nest, thread(7), "in the thread");
-    expect(heard(nest)).toEqual(["one", "answer to one", "in the thread"]);
-    await tell(nest, group, "two");
-    expect(heard(nest)).toEqual(["one", "answer to one", "two"]);
-    await tell(nest, thread(7), "more");
-    expect(heard(nest)).toEqual(["one", "answer to one", "in the thread", "answer to in the thread", "more"]);
+    const engine = await TestEngine.open();
+    await tell(engine, group, "one");
+    await tell(engine, thread(7), "in the thread");
+    expect(heard(engine)).toEqual(["one", "answer to one", "in the thread"]);
+    await tell(engine, group, "two");
+    expect(heard(engine)).toEqual(["one", "answer to one", "two"]);
+    await tell(engine, thread(7), "more");
+    expect(heard(engine)).toEqual(["one", "answer to one", "in the thread", "answer to in the thread", "more"]);
     const [parent, child] = await Promise.all([
-      agentOf(nest, "agent:main:test:group:g"),
-      agentOf(nest, "agent:main:test:group:g:thread:7"),
+      agentOf(engine, "agent:main:test:group:g"),
+      agentOf(engine, "agent:main:test:group:g:thread:7"),
     ]);
-    const [header, start, first] = await nest.entries(child?.id);
+    const [header, start, first] = await engine.entries(child?.id);
     expect(header).toMatchObject({ type: "session", parentSession: parent?.sessionId, descriptor: thread(7) });
     expect(start).toMatchObject({ type: "start", sessionId: child?.sessionId });
     expect(first).not.toHaveProperty("runId");
-    await nest.restart();
-    await tell(nest, thread(7), "again");
-    expect(heard(nest).slice(0, 3)).toEqual(["one", "answer to one", "in the thread"]);
+    await engine.restart();
+    await tell(engine, thread(7), "again");
+    expect(heard(engine).slice(0, 3)).toEqual(["one", "answer to one", "in the thread"]);
   });
 
   it("begins empty where there is no parent conversation yet, or where it was not to inherit", async () => {
-    const nest = await Nest.open({ system: { inheritsParent: () => false } });
-    await tell(nest, thread(1), "alone");
-    expect(heard(nest)).toEqual(["alone"]);
-    await tell(nest, group, "one");
-    await tell(nest, thread(2), "apart");
-    expect(heard(nest)).toEqual(["apart"]);
+    const engine = await TestEngine.open({ system: { inheritsParent: () => false } });
+    await tell(engine, thread(1), "alone");
+    expect(heard(engine)).toEqual(["alone"]);
+    await tell(engine, group, "one");
+    await tell(engine, thread(2), "apart");
+    expect(heard(engine)).toEqual(["apart"]);
   });
 
   it("knows the parent's current session only, with what its compaction kept", async () => {
-    const nest = await Nest.open();
-    await tell(nest, group, "old");
-    await nest.system.post({ to: { descriptor: group }, body: { kind: "reset", by: "person", text: "Be brief." } });
-    await tell(nest, group, "new");
-    await tell(nest, thread(1), "in the thread");
-    const words = heard(nest);
+    const engine = await TestEngine.open();
+    await tell(engine, group, "old");
+    await engine.system.post({ to: { descriptor: group }, body: { kind: "reset", by: "person", text: "Be brief." } });
+    await tell(engine, group, "new");
+    await tell(engine, thread(1), "in the thread");
+    const words = heard(engine);
     expect(words).toHaveLength(4);
     expect(words[0]).toContain("Be brief.");
     expect(words.slice(1)).toEqual(["new", "answer to new", "in the thread"]);
@@ -63,59 +63,59 @@ describe("a thread's agent", () => {
 
   it("leaves what the parent is working on to the parent", async () => {
     const hold = gate<Reply>();
-    const nest = await Nest.open({
+    const engine = await TestEngine.open({
       script: async (call) => (call.n === 2 ? stall(call, hold.promise) : `answer to ${lastText(call.request)}`),
     });
-    await tell(nest, group, "one");
-    await tell(nest, group, "two");
-    await tell(nest, thread(1), "meanwhile");
-    expect(heard(nest)).toEqual(["one", "answer to one", "meanwhile"]);
+    await tell(engine, group, "one");
+    await tell(engine, group, "two");
+    await tell(engine, thread(1), "meanwhile");
+    expect(heard(engine)).toEqual(["one", "answer to one", "meanwhile"]);
     hold.open("answer to two");
-    await nest.settle();
-    await tell(nest, thread(2), "later");
-    expect(heard(nest)).toEqual(["one", "answer to one", "two", "answer to two", "later"]);
+    await engine.settle();
+    await tell(engine, thread(2), "later");
+    expect(heard(engine)).toEqual(["one", "answer to one", "two", "answer to two", "later"]);
   });
 
   it("is made once by two hundred first messages at the same time", async () => {
-    const nest = await Nest.open();
-    await tell(nest, group, "one");
+    const engine = await TestEngine.open();
+    await tell(engine, group, "one");
     const said = Array.from({ length: 200 }, (_, n) =>
-      nest.system.post({ to: { descriptor: thread(9) }, body: { kind: "user", text: `${n}` }, delivery }),
+      engine.system.post({ to: { descriptor: thread(9) }, body: { kind: "user", text: `${n}` }, delivery }),
     );
     const accepted = await Promise.all(said);
-    await nest.settle();
+    await engine.settle();
     expect(new Set(accepted.map((one) => one.status !== "stale" && one.agentId)).size).toBe(1);
-    expect(await nest.store.agents({ limit: 9 })).toHaveLength(2);
-    const child = await agentOf(nest, "agent:main:test:group:g:thread:9");
-    const entries = await nest.entries(child?.id);
+    expect(await engine.store.agents({ limit: 9 })).toHaveLength(2);
+    const child = await agentOf(engine, "agent:main:test:group:g:thread:9");
+    const entries = await engine.entries(child?.id);
     expect(entries.filter(({ type }) => type === "session" || type === "start")).toHaveLength(2);
-    expect(await nest.states(child?.id)).toEqual(Array.from({ length: 200 }, () => "answered"));
+    expect(await engine.states(child?.id)).toEqual(Array.from({ length: 200 }, () => "answered"));
   });
 
   it.each(["before", "after"] as const)(
     "is whole or not there where the process dies %s its making",
     async (moment) => {
-      const nest = await Nest.open();
-      await tell(nest, group, "one");
-      nest.fate = dieAt("accept", moment, 2);
-      void nest.system.post({
+      const engine = await TestEngine.open();
+      await tell(engine, group, "one");
+      engine.onCommit = dieAt("accept", moment, 2);
+      void engine.system.post({
         to: { descriptor: thread(3) },
         body: { kind: "user", text: "first" },
         delivery,
         key: "k",
       });
-      await nest.settle();
-      expect(nest.alive).toBe(false);
-      await nest.restart();
-      await nest.system.post({
+      await engine.settle();
+      expect(engine.alive).toBe(false);
+      await engine.restart();
+      await engine.system.post({
         to: { descriptor: thread(3) },
         body: { kind: "user", text: "first" },
         delivery,
         key: "k",
       });
-      await nest.settle();
-      expect(heard(nest)).toEqual(["one", "answer to one", "first"]);
-      expect(nest.shown()).toEqual(["answer to one", "answer to first"]);
+      await engine.settle();
+      expect(heard(engine)).toEqual(["one", "answer to one", "first"]);
+      expect(engine.shown()).toEqual(["answer to one", "answer to first"]);
     },
   );
 });

@@ -7,19 +7,19 @@ import { type CompactionEntry, compactionDetails } from "./compaction-details.ts
 import { estimateMessages, tokensIn } from "./estimate-tokens.ts";
 import { AGENT, MadeHistory, type TurnShape, turnShape } from "./histories.test-kit.ts";
 import {
-  type Candidate,
+  type CompactionInput,
+  type CompactionProposal,
   keepOf,
   makesProgress,
-  measureCandidate,
-  pruneCandidate,
-  type Standing,
-  summaryCandidate,
+  measureProposal,
+  pruneProposal,
+  summaryProposal,
 } from "./make-compaction.ts";
 import { planCompaction } from "./plan-compaction.ts";
 
 type Act = {
   readonly turns: readonly TurnShape[];
-  readonly kind: Candidate["entry"]["details"]["kind"];
+  readonly kind: CompactionProposal["entry"]["details"]["kind"];
   readonly keep: number;
 };
 
@@ -34,19 +34,19 @@ const acts: fc.Arbitrary<readonly Act[]> = fc.array(
 
 const SUMMARY = { history: "## Goal\nx\n## Progress\ny", provider: "p", model: "m" };
 
-function standingOf(history: MadeHistory): Standing {
+function inputOf(history: MadeHistory): CompactionInput {
   const { size } = contextOf(AGENT, history.path);
   return { agentId: AGENT, path: history.path, tokens: tokensIn(size, 0), overhead: 0, at: 9, reason: "critical" };
 }
 
-function candidateFor(history: MadeHistory, { kind, keep }: Pick<Act, "kind" | "keep">): Candidate | undefined {
-  const standing = standingOf(history);
-  if (kind === "truncate" || kind === "images") return measureCandidate(standing, kind);
-  if (kind === "prune") return pruneCandidate(standing, keep);
-  const planned = planCompaction(AGENT, history.path, keepOf(standing, keep));
+function proposalFor(history: MadeHistory, { kind, keep }: Pick<Act, "kind" | "keep">): CompactionProposal | undefined {
+  const input = inputOf(history);
+  if (kind === "truncate" || kind === "images") return measureProposal(input, kind);
+  if (kind === "prune") return pruneProposal(input, keep);
+  const planned = planCompaction(AGENT, history.path, keepOf(input, keep));
   if ("refused" in planned) return undefined;
   const { plan } = planned;
-  return summaryCandidate(standing, plan, {
+  return summaryProposal(input, plan, {
     ...SUMMARY,
     ...(plan.prefix.length > 0 ? { prefix: "## Original Request\nz" } : {}),
   });
@@ -56,12 +56,12 @@ function candidateFor(history: MadeHistory, { kind, keep }: Pick<Act, "kind" | "
 function live(
   history: MadeHistory,
   all: readonly Act[],
-  check: (made: Candidate) => void = () => {},
+  check: (made: CompactionProposal) => void = () => {},
 ): CompactionEntry[] {
   const appended: CompactionEntry[] = [];
   for (const act of all) {
     for (const turn of act.turns) history.turn(turn);
-    const made = candidateFor(history, act);
+    const made = proposalFor(history, act);
     if (!made || !makesProgress(made)) continue;
     check(made);
     appended.push(history.append([made.entry])[0] as CompactionEntry);
@@ -167,7 +167,7 @@ describe("whatever is compacted, however often", () => {
         for (const act of all) {
           for (const turn of act.turns) history.turn(turn);
           const lines = [...history.lines];
-          const made = candidateFor(history, act);
+          const made = proposalFor(history, act);
           if (made) history.append([made.entry]);
           expect(history.lines.slice(0, lines.length)).toEqual(lines);
         }
@@ -186,16 +186,18 @@ describe("a second compaction", () => {
   it("begins with what the first one kept", () => {
     const history = new MadeHistory();
     for (let n = 0; n < 6; n++) history.turn(turn());
-    const first = history.append([(candidateFor(history, { kind: "summary", keep: 300 }) as Candidate).entry])[0];
+    const first = history.append([
+      (proposalFor(history, { kind: "summary", keep: 300 }) as CompactionProposal).entry,
+    ])[0];
     for (let n = 0; n < 6; n++) history.turn(turn());
-    const second = candidateFor(history, { kind: "summary", keep: 300 }) as Candidate;
+    const second = proposalFor(history, { kind: "summary", keep: 300 }) as CompactionProposal;
     expect(second.entry.details.covered?.from).toBe((first as CompactionEntry).firstKeptEntryId);
   });
 
   it("right behind the first is refused", () => {
     const history = new MadeHistory();
     for (let n = 0; n < 6; n++) history.turn(turn());
-    history.append([(candidateFor(history, { kind: "summary", keep: 300 }) as Candidate).entry]);
+    history.append([(proposalFor(history, { kind: "summary", keep: 300 }) as CompactionProposal).entry]);
     expect(planCompaction(AGENT, history.path, 100)).toEqual({ refused: "Already compacted." });
   });
 });
@@ -211,7 +213,7 @@ describe("a turn that is too long", () => {
     const history = new MadeHistory();
     history.turn(turn());
     history.turn(long);
-    const { entry } = candidateFor(history, { kind: "summary", keep: 2_500 }) as Candidate;
+    const { entry } = proposalFor(history, { kind: "summary", keep: 2_500 }) as CompactionProposal;
     expect(entry.details.split).toBe(true);
     expect(entry.summary).toContain("**Turn Context (split turn):**");
     expect(entry.summary).toMatch(/<original-request>\nrequest 2 [\s\S]*and also 2\n<\/original-request>/);
@@ -222,12 +224,12 @@ describe("a turn that is too long", () => {
     history.turn(long);
     history.path.pop();
     history.leaf = history.path.at(-1)?.id as never;
-    history.append([(candidateFor(history, { kind: "summary", keep: 3_000 }) as Candidate).entry]);
+    history.append([(proposalFor(history, { kind: "summary", keep: 3_000 }) as CompactionProposal).entry]);
     const again = new MadeHistory();
     again.turn(turn({ rounds: long.rounds }));
     const more = again.path.filter((entry) => entry.type === "message" && entry.role !== "user");
     history.append(more.map(({ id: _id, ...bare }) => ({ ...bare, runId: "run-1" }) as never));
-    const second = candidateFor(history, { kind: "summary", keep: 1_500 }) as Candidate;
+    const second = proposalFor(history, { kind: "summary", keep: 1_500 }) as CompactionProposal;
     expect(second.entry.summary).toContain("<original-request>\nrequest 1 ");
   });
 });
@@ -236,14 +238,14 @@ describe("measures", () => {
   it("are carried on while what they hold for is kept", () => {
     const history = new MadeHistory();
     for (let n = 0; n < 8; n++) history.turn(turn({ rounds: [{ calls: 1, output: 9_000, image: true }] }));
-    history.append([(candidateFor(history, { kind: "truncate", keep: 0 }) as Candidate).entry]);
-    history.append([(candidateFor(history, { kind: "images", keep: 0 }) as Candidate).entry]);
+    history.append([(proposalFor(history, { kind: "truncate", keep: 0 }) as CompactionProposal).entry]);
+    history.append([(proposalFor(history, { kind: "images", keep: 0 }) as CompactionProposal).entry]);
     const text = JSON.stringify(contextOf(AGENT, history.path).messages);
     expect(text).not.toContain("AAAA");
     expect(text).not.toContain("o".repeat(3_000));
     history.turn(turn({ rounds: [{ calls: 1, output: 3_000, image: false }] }));
     expect(JSON.stringify(contextOf(AGENT, history.path).messages)).toContain("o".repeat(3_000));
-    const made = candidateFor(history, { kind: "summary", keep: 3_200 }) as Candidate;
+    const made = proposalFor(history, { kind: "summary", keep: 3_200 }) as CompactionProposal;
     expect(made.entry.details.measures).toHaveLength(2);
     history.append([made.entry]);
     expect(JSON.stringify(contextOf(AGENT, history.path).messages)).not.toContain("AAAA");
@@ -252,14 +254,14 @@ describe("measures", () => {
   it("give nothing where there is nothing to cut", () => {
     const history = new MadeHistory();
     history.turn(turn());
-    expect(candidateFor(history, { kind: "truncate", keep: 0 })).toBeUndefined();
-    expect(candidateFor(history, { kind: "images", keep: 0 })).toBeUndefined();
+    expect(proposalFor(history, { kind: "truncate", keep: 0 })).toBeUndefined();
+    expect(proposalFor(history, { kind: "images", keep: 0 })).toBeUndefined();
   });
 
   it("that leave turns out say how many in their place", () => {
     const history = new MadeHistory();
     for (let n = 0; n < 6; n++) history.turn(turn());
-    const { entry } = candidateFor(history, { kind: "prune", keep: 300 }) as Candidate;
+    const { entry } = proposalFor(history, { kind: "prune", keep: 300 }) as CompactionProposal;
     expect(entry.summary).toMatch(/^\[\d+ older messages were left out without a summary/);
     expect(entry.details.covered?.messages).toBeGreaterThan(5);
   });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { type Block, type Entry, entryLine, readEntry } from "../../../core/history/entry.ts";
 import type { AgentId, EntryId, RunId, SessionId } from "../../../core/ids.ts";
 import { contextOf } from "../context.ts";
-import { type Bare, chain, resetMarker } from "../entries.ts";
+import { chain, type EntryDraft, resetMarker } from "../entries.ts";
 import { estimateMessages } from "./estimate-tokens.ts";
 
 export const AGENT = "agent0000000000000000000" as AgentId;
@@ -46,7 +46,7 @@ export class MadeHistory {
   #turns = 0;
 
   constructor() {
-    this.append([{ type: "start", sessionId: "s1" as SessionId, timestamp: 1 } as Bare]);
+    this.append([{ type: "start", sessionId: "s1" as SessionId, timestamp: 1 } as EntryDraft]);
   }
 
   readonly ids = {
@@ -55,7 +55,7 @@ export class MadeHistory {
     uuid: () => `00000000-0000-7000-8000-${(++this.#uuids).toString(16).padStart(12, "0")}`,
   };
 
-  append(bare: readonly Bare[]): readonly Entry[] {
+  append(bare: readonly EntryDraft[]): readonly Entry[] {
     const { entries, leaf } = chain(this.ids, { nextPos: this.lines.length, leaf: this.leaf }, bare);
     this.lines.push(...entries.map(entryLine));
     this.path.push(...entries);
@@ -71,13 +71,13 @@ export class MadeHistory {
   turn(shape: TurnShape): void {
     const n = ++this.#turns;
     const runId = `run-${n}` as RunId;
-    const said = (role: "user" | "assistant", content: Block[], more: object = {}): Bare =>
-      ({ type: "message", role, content, timestamp: n, runId, ...more }) as Bare;
+    const said = (role: "user" | "assistant", content: Block[], more: object = {}): EntryDraft =>
+      ({ type: "message", role, content, timestamp: n, runId, ...more }) as EntryDraft;
     const text = (words: string): Block => ({ type: "text", text: words });
     const image: Block = { type: "image", data: "A".repeat(50_000), mimeType: "image/png" };
     const asked = `request ${n} \`FACT-${n}\` ${"word ".repeat(shape.words)}`;
     this.append([said("user", [text(asked), ...(shape.image ? [image] : [])])]);
-    if (shape.quiet) this.append([{ type: "custom", name: "note", data: n } as Bare]);
+    if (shape.quiet) this.append([{ type: "custom", name: "note", data: n } as EntryDraft]);
     if (shape.branch) this.#branch(said("assistant", [text(`left ${n}`)]));
     shape.rounds.forEach((round, index) => {
       const ids = Array.from({ length: round.calls }, () => `call-${++this.#calls}`);
@@ -86,7 +86,7 @@ export class MadeHistory {
       this.append(
         ids.map((toolCallId) => {
           const content = [text("o".repeat(round.output)), ...(round.image ? [image] : [])];
-          return { ...said("user", content), role: "tool", toolCallId, toolName: "read", isError: false } as Bare;
+          return { ...said("user", content), role: "tool", toolCallId, toolName: "read", isError: false } as EntryDraft;
         }),
       );
       if (shape.steered && index === 0) this.append([said("user", [text(`and also ${n}`)])]);
@@ -98,7 +98,7 @@ export class MadeHistory {
   }
 
   /** Entries beside the path: somebody went back and went on from before them. */
-  #branch(bare: Bare): void {
+  #branch(bare: EntryDraft): void {
     const { path, leaf } = this;
     this.path = [...path];
     this.append([bare, bare]);

@@ -21,7 +21,7 @@ import { type CompactionPlan, currentEntries, planOf, sizedEntries } from "./pla
 import { harmless, NO_PRIOR_HISTORY, SPLIT_TURN } from "./summary-prompt.ts";
 
 /** The entry without its place. */
-export type BareCompaction = {
+export type CompactionDraft = {
   readonly type: "compaction";
   readonly summary: string;
   readonly firstKeptEntryId: EntryId;
@@ -31,15 +31,15 @@ export type BareCompaction = {
 };
 
 /** A compaction that could be appended now. */
-export interface Candidate {
-  readonly entry: BareCompaction;
+export interface CompactionProposal {
+  readonly entry: CompactionDraft;
   /** Both by the same estimate, instructions and tools included. */
   readonly before: number;
   readonly after: number;
 }
 
 /** What holds for whatever is made: where the context stands and how large it is. */
-export interface Standing {
+export interface CompactionInput {
   readonly agentId: AgentId;
   /** The path of the current session, oldest first. */
   readonly path: readonly Entry[];
@@ -55,13 +55,13 @@ export interface Standing {
 /** A compaction must leave at most this share of what there was. */
 export const PROGRESS_SHARE = 0.9;
 
-export const makesProgress = ({ before, after }: Candidate): boolean => after <= before * PROGRESS_SHARE;
+export const makesProgress = ({ before, after }: CompactionProposal): boolean => after <= before * PROGRESS_SHARE;
 
 /**
  * How much of the end to keep, by the estimate: as much as wanted, counted as the provider counts; and at most a third of
  * what is there, since a compaction that keeps everything is none.
  */
-export function keepOf({ agentId, path, tokens, overhead }: Standing, wanted: number): number {
+export function keepOf({ agentId, path, tokens, overhead }: CompactionInput, wanted: number): number {
   const all = sizedEntries(agentId, path).reduce((sum, one) => sum + one.tokens, 0);
   const scale = (all + overhead) / Math.max(1, tokens);
   return Math.floor(Math.min(wanted * scale, all / 3));
@@ -76,20 +76,20 @@ export interface Summarised {
   readonly usage?: Usage;
 }
 
-export function summaryCandidate(
-  standing: Standing,
+export function summaryProposal(
+  input: CompactionInput,
   plan: CompactionPlan,
   { history, prefix, provider, model, usage }: Summarised,
   instructions?: string,
-): Candidate {
-  const { agentId, at } = standing;
+): CompactionProposal {
+  const { agentId, at } = input;
   const covered = [...plan.history, ...plan.prefix].flatMap((entry) => modelMessage(agentId, entry));
   const carried = carriedAlong(covered, plan.previous?.details);
   const earlier = history ?? (plan.previous ? withoutCarried(plan.previous.summary) : NO_PRIOR_HISTORY);
   const said = prefix === undefined ? earlier : `${earlier.trim()}${SPLIT_TURN}${prefix.trim()}`;
   const request = requestText(plan);
   const summary = `${harmless(said)}${request}${carriedText(said, carried)}`;
-  return candidate(standing, "summary", summary, plan.firstKeptEntryId, {
+  return proposal(input, "summary", summary, plan.firstKeptEntryId, {
     provider,
     model,
     timestamp: at,
@@ -104,8 +104,8 @@ export function summaryCandidate(
 }
 
 /** Long tool outputs cut, or images left out, in all that is in the context now. Undefined where nothing would change. */
-export function measureCandidate(standing: Standing, kind: "truncate" | "images"): Candidate | undefined {
-  const { path, at } = standing;
+export function measureProposal(input: CompactionInput, kind: "truncate" | "images"): CompactionProposal | undefined {
+  const { path, at } = input;
   const { entries, previous } = currentEntries(path);
   const first = entries.find((entry) => entry.type !== "start" && (entry.type !== "reset" || entry.message));
   const through = entries.findLast((entry) => entry.type !== "start" && entry.type !== "reset")?.id as
@@ -118,7 +118,7 @@ export function measureCandidate(standing: Standing, kind: "truncate" | "images"
   const what = kind === "images" ? "Images" : "Long tool outputs";
   const note = `[${what} up to entry ${path.length} of this session's context are not shown in full, to save room.]`;
   const { usage: _usage, instructions: _instructions, covered: _covered, runId: _runId, ...kept } = details;
-  const made = candidate(standing, kind, withNote(previous?.summary ?? "", NOTES[kind], note), first.id as EntryId, {
+  const made = proposal(input, kind, withNote(previous?.summary ?? "", NOTES[kind], note), first.id as EntryId, {
     ...kept,
     timestamp: at,
     measures: [...earlier, measure],
@@ -130,10 +130,10 @@ export function measureCandidate(standing: Standing, kind: "truncate" | "images"
  * The oldest turns are left out, with a note in their place, until about `keepTokens` are left: the emergency. Undefined
  * where nothing can be left out.
  */
-export function pruneCandidate(standing: Standing, keepTokens: number): Candidate | undefined {
-  const { agentId, path, at } = standing;
+export function pruneProposal(input: CompactionInput, keepTokens: number): CompactionProposal | undefined {
+  const { agentId, path, at } = input;
   const sized = sizedEntries(agentId, path);
-  const cut = chooseCut(sized, Math.max(1, Math.min(keepTokens, keepOf(standing, keepTokens) * 2)));
+  const cut = chooseCut(sized, Math.max(1, Math.min(keepTokens, keepOf(input, keepTokens) * 2)));
   if (!cut) return undefined;
   const plan = planOf(path, sized, cut, keepTokens);
   const covered = [...plan.history, ...plan.prefix].flatMap((entry) => modelMessage(agentId, entry));
@@ -143,7 +143,7 @@ export function pruneCandidate(standing: Standing, keepTokens: number): Candidat
   const note = `[${pruned} older messages were left out without a summary because the context was too large${split}.]`;
   const said = withNote(plan.previous ? withoutCarried(plan.previous.summary) : "", NOTES.prune, note);
   const request = requestText(plan);
-  const made = candidate(standing, "prune", `${said}${request}${carriedText(said, carried)}`, plan.firstKeptEntryId, {
+  const made = proposal(input, "prune", `${said}${request}${carriedText(said, carried)}`, plan.firstKeptEntryId, {
     timestamp: at,
     pruned,
     covered: plan.covered,
@@ -155,13 +155,13 @@ export function pruneCandidate(standing: Standing, keepTokens: number): Candidat
   return made.after < made.before ? made : undefined;
 }
 
-function candidate(
-  { agentId, path, tokens, overhead, at, reason, runId }: Standing,
+function proposal(
+  { agentId, path, tokens, overhead, at, reason, runId }: CompactionInput,
   kind: CompactionKind,
   summary: string,
   firstKeptEntryId: EntryId,
   details: CompactionDetails,
-): Candidate {
+): CompactionProposal {
   const now: readonly ModelMessage[] = contextOf(agentId, path).messages;
   const then = compactedMessages(agentId, path, { summary, firstKeptEntryId, details });
   const before = estimateMessages(now) + overhead;

@@ -35,8 +35,8 @@ export const NOTHING_TO_COMPACT = "Nothing to compact.";
 export const ALREADY_COMPACTED = "Already compacted.";
 /** How much of what a cut turn had asked for is carried along word for word. */
 const REQUEST_CHARS = 4_000;
-const LEAST_REQUEST_CHARS = 80;
-const MOST_REQUESTS = 40;
+const MIN_REQUEST_CHARS = 80;
+const MAX_REQUESTS = 40;
 
 /** The entries that make up the context now, beginning with the first that is kept; and the compaction they follow. */
 export function currentEntries(path: readonly Entry[]): {
@@ -60,9 +60,9 @@ export function baseOf(path: readonly Entry[]): CompactionBase {
 export function sizedEntries(agentId: AgentId, path: readonly Entry[]): readonly Sized[] {
   const { entries, previous } = currentEntries(path);
   const measures = previous ? (compactionDetails(previous).measures ?? []) : [];
-  const holding = measuresFor(entries, measures);
+  const lease = measuresFor(entries, measures);
   return entries.map((entry, index) => {
-    const messages = modelMessage(agentId, entry).map((message) => holding(index).reduce(applyMeasure, message));
+    const messages = modelMessage(agentId, entry).map((message) => lease(index).reduce(applyMeasure, message));
     return { entry, tokens: estimateMessages(messages) };
   });
 }
@@ -84,7 +84,7 @@ export function planOf(path: readonly Entry[], sized: readonly Sized[], cut: Cut
   const turnStart = cut.turnStart ?? cut.index;
   const keptIds = new Set(kept.map(idOf));
   // As much of it as half of what is kept, in characters: it must not fill a small window by itself.
-  const requestChars = Math.max(LEAST_REQUEST_CHARS, Math.min(REQUEST_CHARS, 2 * keepTokens));
+  const requestChars = Math.max(MIN_REQUEST_CHARS, Math.min(REQUEST_CHARS, 2 * keepTokens));
   const request = requestOf(before, kept, details, requestChars);
   return {
     base: baseOf(path),
@@ -122,10 +122,10 @@ function requestOf(
     runId === undefined ? entry === lastStart : isTurnStart(entry) && entry.type === "message" && entry.runId === runId,
   );
   const carried = details?.request !== undefined && details.requestRunId === runId ? details.request : [];
-  const said = [...carried, ...asked.map(textOf)].filter((text) => text.trim() !== "").slice(-MOST_REQUESTS);
+  const said = [...carried, ...asked.map(textOf)].filter((text) => text.trim() !== "").slice(-MAX_REQUESTS);
   if (said.length === 0) return undefined;
   // What was said later counts as what was said first: each is cut by itself.
-  const each = Math.max(LEAST_REQUEST_CHARS, Math.floor(chars / said.length));
+  const each = Math.max(MIN_REQUEST_CHARS, Math.floor(chars / said.length));
   return { texts: said.map((text) => cutText(text, each)), ...(runId === undefined ? {} : { runId }) };
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Entry } from "../../../core/history/entry.ts";
 import type { SessionId } from "../../../core/ids.ts";
 import { AGENT, MadeHistory, turnShape } from "../compaction/histories.test-kit.ts";
-import { pruneCandidate } from "../compaction/make-compaction.ts";
+import { pruneProposal } from "../compaction/make-compaction.ts";
 import { contextOf } from "../context.ts";
 import { archiveTranscript, backupName } from "./archive-transcript.ts";
 import { readTranscript } from "./read-transcript.ts";
@@ -14,7 +14,7 @@ function compacted(shapes: readonly Parameters<MadeHistory["turn"]>[0][], keep: 
   const history = new MadeHistory();
   for (const shape of shapes) history.turn(shape);
   const { size } = contextOf(AGENT, history.path);
-  const standing = {
+  const input = {
     agentId: AGENT,
     path: history.path,
     tokens: size.all,
@@ -22,7 +22,7 @@ function compacted(shapes: readonly Parameters<MadeHistory["turn"]>[0][], keep: 
     at: 9,
     reason: "manual",
   } as const;
-  const made = pruneCandidate(standing, keep);
+  const made = pruneProposal(input, keep);
   if (made) history.append([made.entry]);
   if (shapes[0]) history.turn(shapes[0]);
   return history;

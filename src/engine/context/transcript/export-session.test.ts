@@ -2,32 +2,32 @@ import { describe, expect, it } from "vitest";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import type { EntryId, SessionId } from "../../../core/ids.ts";
-import { Nest } from "../../agents/engine.test-kit.ts";
+import { TestEngine } from "../../agents/engine.test-kit.ts";
 import { exportSession } from "./export-session.ts";
 import { readTranscript } from "./read-transcript.ts";
 
 const group: AgentDescriptor = { type: "user", connector: "test", userId: "ann", channelId: "g", peerKind: "group" };
 const inThread = { ...group, threadId: 42 } as AgentDescriptor;
 
-async function tell(nest: Nest, descriptor: AgentDescriptor, text: string): Promise<void> {
-  await nest.system.post({ to: { descriptor }, body: { kind: "user", text } });
-  await nest.settle();
+async function tell(engine: TestEngine, descriptor: AgentDescriptor, text: string): Promise<void> {
+  await engine.system.post({ to: { descriptor }, body: { kind: "user", text } });
+  await engine.settle();
 }
-const agentOf = async (nest: Nest, key: string) => (await nest.store.agentByKey(key as never)) as AgentRecord;
+const agentOf = async (engine: TestEngine, key: string) => (await engine.store.agentByKey(key as never)) as AgentRecord;
 const words = (text: string): readonly string[] =>
   readTranscript(text).entries.flatMap((entry) => (JSON.stringify(entry).match(/"text":"([^"]*)"/) ?? []).slice(1));
 
 describe("a session as a file", () => {
   it("is named after the session, and after the topic where it is a thread's, whose header names its parent", async () => {
-    const nest = await Nest.open();
-    await tell(nest, group, "one");
-    await tell(nest, inThread, "two");
+    const engine = await TestEngine.open();
+    await tell(engine, group, "one");
+    await tell(engine, inThread, "two");
     const [parent, child] = [
-      await agentOf(nest, "agent:main:test:group:g"),
-      await agentOf(nest, "agent:main:test:group:g:thread:42"),
+      await agentOf(engine, "agent:main:test:group:g"),
+      await agentOf(engine, "agent:main:test:group:g:thread:42"),
     ];
-    expect((await exportSession(nest.store, parent)).name).toBe(`${parent.sessionId}.jsonl`);
-    const { name, text, skipped } = await exportSession(nest.store, child, { cwd: "/desk" });
+    expect((await exportSession(engine.store, parent)).name).toBe(`${parent.sessionId}.jsonl`);
+    const { name, text, skipped } = await exportSession(engine.store, child, { cwd: "/desk" });
     expect(name).toBe(`${child.sessionId}-topic-42.jsonl`);
     expect(skipped).toEqual([]);
     expect(JSON.parse(text.split("\n")[0] ?? "")).toMatchObject({
@@ -37,20 +37,20 @@ describe("a session as a file", () => {
   });
 
   it("can be an earlier one, with the tip it had when the next began", async () => {
-    const nest = await Nest.open();
-    for (const text of ["one", "two"]) await tell(nest, group, text);
-    const first = await agentOf(nest, "agent:main:test:group:g");
-    const entries = await nest.entries(first.id);
+    const engine = await TestEngine.open();
+    for (const text of ["one", "two"]) await tell(engine, group, text);
+    const first = await agentOf(engine, "agent:main:test:group:g");
+    const entries = await engine.entries(first.id);
     const target = entries.find((entry) => JSON.stringify(entry).includes("answer to one"))?.id as EntryId;
-    void nest.system.branch(first.id, target);
-    await nest.settle();
-    await nest.system.post({ to: { descriptor: group }, body: { kind: "reset", by: "person" } });
-    await tell(nest, group, "three");
-    const now = await agentOf(nest, "agent:main:test:group:g");
-    const old = await exportSession(nest.store, now, { sessionId: first.sessionId });
+    void engine.system.branch(first.id, target);
+    await engine.settle();
+    await engine.system.post({ to: { descriptor: group }, body: { kind: "reset", by: "person" } });
+    await tell(engine, group, "three");
+    const now = await agentOf(engine, "agent:main:test:group:g");
+    const old = await exportSession(engine.store, now, { sessionId: first.sessionId });
     expect(words(old.text)).toEqual(["one", "answer to one", "two", "answer to two"]);
     expect(JSON.parse(old.text.trimEnd().split("\n").at(-1) ?? "")).toMatchObject({ type: "custom", parentId: target });
-    expect(words((await exportSession(nest.store, now)).text)).toEqual(["three", "answer to three"]);
-    await expect(exportSession(nest.store, now, { sessionId: "x" as SessionId })).rejects.toThrow("has no session x");
+    expect(words((await exportSession(engine.store, now)).text)).toEqual(["three", "answer to three"]);
+    await expect(exportSession(engine.store, now, { sessionId: "x" as SessionId })).rejects.toThrow("has no session x");
   });
 });

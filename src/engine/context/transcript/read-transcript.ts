@@ -86,8 +86,8 @@ function headerOf(raw: Raw | undefined): SessionHeader | undefined {
     timestamp: typeof raw.timestamp === "string" ? raw.timestamp : new Date(0).toISOString(),
   };
   // A descriptor that is none is left out, not guessed at.
-  for (const candidate of [{ ...header, ...(descriptor === undefined ? {} : { descriptor }) }, header]) {
-    const read = readEntry(JSON.stringify(candidate));
+  for (const proposal of [{ ...header, ...(descriptor === undefined ? {} : { descriptor }) }, header]) {
+    const read = readEntry(JSON.stringify(proposal));
     if (read.kind === "entry" && read.entry.type === "session") return read.entry;
   }
   return undefined;

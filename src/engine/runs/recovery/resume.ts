@@ -4,7 +4,7 @@
  */
 import type { CallRecord, RunBody, RunRecord } from "../../../core/run/run.ts";
 import { chain, toolEntry } from "../../context/entries.ts";
-import type { Holding } from "../../runtime/agent-lease.ts";
+import type { AgentLease } from "../../runtime/agent-lease.ts";
 import { LiveRun } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
 import { intendNext, resultOf } from "../act.ts";
@@ -14,7 +14,7 @@ import type { Count } from "./attempts.ts";
 /** The run as it goes on, with this count of attempts and who is blamed for them. */
 export async function resumeRun(
   ports: RunPorts,
-  holding: Holding,
+  lease: AgentLease,
   record: RunRecord,
   { attempt, blamed }: Count,
 ): Promise<LiveRun> {
@@ -24,19 +24,19 @@ export async function resumeRun(
   const orphans = rest.calls.filter(unknown);
   const settled = rest.calls.map((call): CallRecord => (unknown(call) ? { ...call, state: "done" } : call));
   const open = settled.some((call) => call.state !== "done");
-  const calls = open ? intendNext(ports, holding.record, settled) : [];
+  const calls = open ? intendNext(ports, lease.record, settled) : [];
   // Without the blame: the first new step clears everybody.
-  const body = { ...rest, node: holding.node, calls } as RunBody;
+  const body = { ...rest, node: lease.node, calls } as RunBody;
   const run = new LiveRun({ ...record, attempt, body });
   const entries = orphans.map((call) => toolEntry(resultOf(call, textOutput(UNKNOWN_OUTCOME, true)), at, record.id));
-  await holding.commit({
+  await lease.commit({
     site: "resume",
     ops: [
       { op: "run.step", runId: record.id, body: blamed.length > 0 ? { ...body, blamed: [...blamed] } : body, attempt },
       // Nobody will learn what a call cost that was under way: it is charged what was reserved (M21).
       { op: "budget.forfeit", runId: record.id },
     ],
-    append: chain(ports.ids, holding, entries),
+    append: chain(ports.ids, lease, entries),
     // A run that bears an abort mark is resumed too: its end is written by the loop.
     run: run.guard(true),
   });

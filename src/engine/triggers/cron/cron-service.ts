@@ -12,7 +12,7 @@ import { type CronJob, versionOf } from "../../../core/schedule/job.ts";
 import { type JobSlot, MANUAL_SLOT } from "../../../core/schedule/job-slot.ts";
 import type { Op, Recipient } from "../../../core/store/change.ts";
 import { hostZone } from "../../../core/zoned-time.ts";
-import type { Posting } from "../../agents/message-ingress.ts";
+import type { PostRequest } from "../../agents/message-ingress.ts";
 import { seedAgent } from "../../context/seed-agent.ts";
 import { recipientOf } from "../../inbox/accept.ts";
 import { describeSchedule, wallTime } from "./describe-schedule.ts";
@@ -25,7 +25,7 @@ export interface CronServicePorts extends Pick<Ports, "clock" | "ids" | "store">
   /** Told when jobs were changed here. */
   changed?(): void;
   /** Posts so that whoever is posted to is woken at once; without it the next poll finds the message. */
-  post?(posting: Posting): Promise<unknown> | undefined;
+  post?(posting: PostRequest): Promise<unknown> | undefined;
 }
 
 export interface CronServiceOptions {

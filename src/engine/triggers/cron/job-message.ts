@@ -8,7 +8,7 @@ import { buildAgentMainSessionKey } from "../../../core/agent/session-key.ts";
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
 import type { AgentId, SessionKey } from "../../../core/ids.ts";
 import type { MessageBody } from "../../../core/message/message.ts";
-import type { RunWishes } from "../../../core/message/run-overrides.ts";
+import type { RunOverrides } from "../../../core/message/run-overrides.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import type { Address } from "../../agents/message-ingress.ts";
@@ -44,7 +44,7 @@ export async function jobMessage(store: StoreReader, job: CronJob, firing: Firin
     return { to, body: { kind: "trigger", text, trigger }, delivery: main?.state.deliveryContext };
   }
   const { model, thinking, timeoutSeconds } = payload;
-  const wishes: RunWishes = {
+  const wishes: RunOverrides = {
     ...(model === undefined ? {} : { model }),
     ...(thinking === undefined ? {} : { thinking }),
     ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { cronTaskFiles, heartbeatTaskFiles } from "../../../adapters/workspace/task-files.ts";
 import { silentLog } from "../../../core/ports/log.ts";
-import { TriggerNest } from "../triggers.test-kit.ts";
+import { TriggerTestEngine } from "../triggers.test-kit.ts";
 import { readFrontMatter } from "./front-matter.ts";
 import { syncTaskFiles } from "./sync-task-files.ts";
 import { readCronTask, readHeartbeatTask } from "./task-file.ts";
@@ -81,49 +81,49 @@ describe("a task's file", () => {
 describe("files and jobs", () => {
   const path = "cron/mail/TASK.md";
   async function world() {
-    const nest = await TriggerNest.open();
-    const { ids } = nest.nest.ports({ alive: true, name: "files" });
+    const engine = await TriggerTestEngine.open();
+    const { ids } = engine.engine.ports({ alive: true, name: "files" });
     const sync = (...texts: string[]) =>
       syncTaskFiles(
-        { store: nest.store, clock: nest.clock, ids, log: silentLog, zone: "UTC" },
+        { store: engine.store, clock: engine.clock, ids, log: silentLog, zone: "UTC" },
         "main",
         texts.map((text, n) => ({ path: n === 0 ? path : `cron/mail-${n + 1}/TASK.md`, text })),
       );
-    return { nest, sync };
+    return { engine, sync };
   }
 
   test("a new file is a job, the same file changes nothing, a changed one is an edit, one that is gone removes it", async () => {
-    const { nest, sync } = await world();
+    const { engine, sync } = await world();
     expect(await sync(task())).toEqual([]);
-    expect(await nest.job(ID)).toMatchObject({ version: 1, file: path, enabled: true, sessionTarget: "isolated" });
+    expect(await engine.job(ID)).toMatchObject({ version: 1, file: path, enabled: true, sessionTarget: "isolated" });
     await sync(task());
-    expect((await nest.job(ID)).version).toBe(1);
+    expect((await engine.job(ID)).version).toBe(1);
     await sync(task("", "Look twice."));
-    expect(await nest.job(ID)).toMatchObject({ version: 2, revision: 1, payload: { message: "Look twice." } });
+    expect(await engine.job(ID)).toMatchObject({ version: 2, revision: 1, payload: { message: "Look twice." } });
     await sync(task("").replace("*/5", "*/7"));
-    expect(await nest.job(ID)).toMatchObject({ revision: 2, schedule: { expr: "*/7 * * * *" } });
+    expect(await engine.job(ID)).toMatchObject({ revision: 2, schedule: { expr: "*/7 * * * *" } });
     await sync();
-    expect(await nest.store.job(ID)).toBeUndefined();
+    expect(await engine.store.job(ID)).toBeUndefined();
   });
 
   test("a file that is broken for a moment leaves its job, and two files cannot be one job", async () => {
-    const { nest, sync } = await world();
+    const { engine, sync } = await world();
     await sync(task());
     expect(await sync("---\nname:")).toMatchObject([{ path, reason: "The task has no name." }]);
-    expect(await nest.store.job(ID)).toBeDefined();
+    expect(await engine.store.job(ID)).toBeDefined();
     expect(await sync(task(), task())).toMatchObject([{ path: "cron/mail-2/TASK.md" }]);
-    const { id } = await nest.cron.add({ name: "own", schedule: "0 9 * * *", payload: { message: "x" } });
+    const { id } = await engine.cron.add({ name: "own", schedule: "0 9 * * *", payload: { message: "x" } });
     await sync(task());
-    expect(await nest.store.job(id)).toBeDefined();
+    expect(await engine.store.job(id)).toBeDefined();
   });
 
   test("a task that is to run once stays done, although its file is still there", async () => {
-    const { nest, sync } = await world();
+    const { engine, sync } = await world();
     await sync(task("once: true\n"));
-    await nest.leap(5 * 60_000);
-    expect(await nest.job(ID)).toMatchObject({ enabled: false, state: { lastStatus: "ok" } });
+    await engine.leap(5 * 60_000);
+    expect(await engine.job(ID)).toMatchObject({ enabled: false, state: { lastStatus: "ok" } });
     await sync(task("once: true\n"));
-    expect(await nest.job(ID)).toMatchObject({ enabled: false });
+    expect(await engine.job(ID)).toMatchObject({ enabled: false });
   });
 });
 

@@ -3,7 +3,7 @@ import { parseConfig } from "../../../config/parse-config.ts";
 import { TimeoutError } from "../../../core/errors.ts";
 import type { SessionKey } from "../../../core/ids.ts";
 import { failure, lastText, START } from "../../agents/engine.test-kit.ts";
-import { TriggerNest } from "../triggers.test-kit.ts";
+import { TriggerTestEngine } from "../triggers.test-kit.ts";
 
 const MINUTE = 60_000;
 const HALF = 30 * MINUTE;
@@ -12,16 +12,17 @@ const MAIN = "agent:main:main" as SessionKey;
 
 const config = (text = "{}") => parseConfig({ text, file: "rookery.json5", env: {} }).config;
 
-async function open(text?: string, ports: Parameters<typeof TriggerNest.open>[0] = {}) {
-  const world = await TriggerNest.open({ ...ports, triggers: { heartbeat: config(text) } });
+async function open(text?: string, ports: Parameters<typeof TriggerTestEngine.open>[0] = {}) {
+  const world = await TriggerTestEngine.open({ ...ports, triggers: { heartbeat: config(text) } });
   const owner = { type: "user", connector: "test", userId: "ann", channelId: "ann" } as const;
-  await world.nest.say("hello", { to: { descriptor: owner, sessionKey: MAIN } });
-  await world.nest.settle();
-  world.nest.script = ({ request }) => (lastText(request).includes("HEARTBEAT") ? "HEARTBEAT_OK" : "answer");
+  await world.engine.say("hello", { to: { descriptor: owner, sessionKey: MAIN } });
+  await world.engine.settle();
+  world.engine.script = ({ request }) => (lastText(request).includes("HEARTBEAT") ? "HEARTBEAT_OK" : "answer");
   return world;
 }
 
-const reasons = async (world: TriggerNest) => (await world.slots(JOB)).map(({ status, reason }) => reason ?? status);
+const reasons = async (world: TriggerTestEngine) =>
+  (await world.slots(JOB)).map(({ status, reason }) => reason ?? status);
 
 test("every half hour the heartbeat agent looks, and a word that all is well is not sent", async () => {
   const world = await open();
@@ -30,8 +31,8 @@ test("every half hour the heartbeat agent looks, and a word that all is well is 
   expect(await reasons(world)).toEqual(["fired", "fired"]);
   const agent = await world.store.agentByKey("agent:main:heartbeat" as SessionKey);
   expect(agent?.descriptor).toEqual({ type: "heartbeat" });
-  expect(lastText(world.nest.requests.at(-1) as never)).toContain("Read HEARTBEAT.md if it exists");
-  const owed = await world.nest.deliveries(agent?.id);
+  expect(lastText(world.engine.requests.at(-1) as never)).toContain("Read HEARTBEAT.md if it exists");
+  const owed = await world.engine.deliveries(agent?.id);
   expect(owed.map(({ state, reason }) => [state, reason])).toEqual([
     ["suppressed", "nothing needs attention (HEARTBEAT_OK)"],
     ["suppressed", "nothing needs attention (HEARTBEAT_OK)"],
@@ -42,55 +43,55 @@ test("every half hour the heartbeat agent looks, and a word that all is well is 
 test("each tick begins a session of its own: what was said before is not paid for again", async () => {
   const world = await open();
   for (let n = 0; n < 3; n++) await world.leap(HALF);
-  const ticks = world.nest.requests.slice(-3);
+  const ticks = world.engine.requests.slice(-3);
   expect(new Set(ticks.map(({ sessionId }) => sessionId)).size).toBe(3);
   for (const { messages } of ticks) expect(messages).toHaveLength(1);
 });
 
 test("an alert goes to whoever wrote last, once within a day", async () => {
   const world = await open();
-  world.nest.script = () => "The disk is full.";
+  world.engine.script = () => "The disk is full.";
   for (let n = 0; n < 3; n++) await world.leap(HALF);
-  expect(world.nest.shown().filter((text) => text === "The disk is full.")).toHaveLength(1);
+  expect(world.engine.shown().filter((text) => text === "The disk is full.")).toHaveLength(1);
   await world.leap(24 * 60 * MINUTE);
-  expect(world.nest.shown().filter((text) => text === "The disk is full.")).toHaveLength(2);
+  expect(world.engine.shown().filter((text) => text === "The disk is full.")).toHaveLength(2);
 });
 
 test("the address is resolved once per tick and stays with it, whoever writes meanwhile", async () => {
   const world = await open();
   const { promise, resolve } = Promise.withResolvers<string>();
-  world.nest.script = ({ request }) => (lastText(request).includes("HEARTBEAT") ? promise : "hi");
+  world.engine.script = ({ request }) => (lastText(request).includes("HEARTBEAT") ? promise : "hi");
   await world.leap(HALF);
-  await world.nest.tell("me too", { name: "bob" });
+  await world.engine.tell("me too", { name: "bob" });
   resolve("Look at this.");
-  await world.nest.settle();
-  const sent = world.nest.channel().calls.find(({ payload }) => payload.text === "Look at this.");
+  await world.engine.settle();
+  const sent = world.engine.channel().calls.find(({ payload }) => payload.text === "Look at this.");
   expect(sent?.target).toMatchObject({ to: "ann" });
 });
 
 test("what cannot or need not be done is skipped before any model is called, with its reason", async () => {
-  const table: readonly (readonly [string, string, (world: TriggerNest) => Promise<void> | void, object?])[] = [
+  const table: readonly (readonly [string, string, (world: TriggerTestEngine) => Promise<void> | void, object?])[] = [
     ["quiet-hours", `{ heartbeat: { activeHours: { start: "20:00", end: "21:00", timezone: "UTC" } } }`, () => {}],
     ["empty-heartbeat-file", "{}", () => {}, { heartbeatFile: async () => "# nothing\n- [ ]\n" }],
     ["model: the key was rejected", "{}", () => {}, { modelProblem: () => "the key was rejected" }],
   ];
   for (const [reason, text, before, ports] of table) {
     const world = await open(text, { ports });
-    const calls = world.nest.requests.length;
+    const calls = world.engine.requests.length;
     await before(world);
     await world.leap(HALF);
     expect(await reasons(world), reason).toEqual([reason]);
-    expect(world.nest.requests).toHaveLength(calls);
+    expect(world.engine.requests).toHaveLength(calls);
   }
 });
 
 test("while its conversation is busy a tick is skipped, and made up for when it is quiet", async () => {
   const world = await open(`{ heartbeat: { session: "main" } }`);
   const { promise, resolve } = Promise.withResolvers<string>();
-  world.nest.script = ({ request }) => (lastText(request).includes("slow") ? promise : "HEARTBEAT_OK");
+  world.engine.script = ({ request }) => (lastText(request).includes("slow") ? promise : "HEARTBEAT_OK");
   const owner = { type: "user", connector: "test", userId: "ann", channelId: "ann" } as const;
-  await world.nest.say("slow", { to: { descriptor: owner, sessionKey: MAIN } });
-  await world.nest.settle();
+  await world.engine.say("slow", { to: { descriptor: owner, sessionKey: MAIN } });
+  await world.engine.settle();
   await world.leap(HALF);
   expect(await reasons(world)).toEqual(["requests-in-flight"]);
   resolve("done");
@@ -103,24 +104,24 @@ test("session main speaks in the main conversation", async () => {
   const world = await open(`{ heartbeat: { session: "main" } }`);
   await world.leap(HALF);
   const main = await world.store.agentByKey(MAIN);
-  expect((await world.nest.runs(main?.id)).at(-1)?.body.trigger).toMatchObject({ type: "heartbeat" });
+  expect((await world.engine.runs(main?.id)).at(-1)?.body.trigger).toMatchObject({ type: "heartbeat" });
 });
 
 test("an event for the next heartbeat waits silently, and the tick gives main a run", async () => {
   const world = await open("{}", { ports: { heartbeatFile: async () => "" } });
-  const calls = world.nest.requests.length;
+  const calls = world.engine.requests.length;
   await world.cron.add({
     name: "note",
     schedule: { kind: "at", atMs: START + 10 * MINUTE },
     payload: { kind: "systemEvent", text: "The parcel has come." },
   });
   await world.leap(10 * MINUTE);
-  expect(world.nest.requests).toHaveLength(calls);
+  expect(world.engine.requests).toHaveLength(calls);
   await world.leap(20 * MINUTE);
-  expect(world.nest.requests).toHaveLength(calls + 1);
-  expect(lastText(world.nest.requests.at(-1) as never)).toContain("The parcel has come.");
+  expect(world.engine.requests).toHaveLength(calls + 1);
+  expect(lastText(world.engine.requests.at(-1) as never)).toContain("The parcel has come.");
   await world.leap(HALF);
-  expect(world.nest.requests).toHaveLength(calls + 1);
+  expect(world.engine.requests).toHaveLength(calls + 1);
   expect(await reasons(world)).toEqual(["fired", "empty-heartbeat-file"]);
 });
 
@@ -133,7 +134,7 @@ test("tasks are run as one batch, those behind a gate that does not pass are lef
   const gates = { check: async () => ({ pass: false, reason: "no" }) as const };
   const world = await open("{}", { ports: { tasks }, gates });
   await world.leap(HALF);
-  const prompt = lastText(world.nest.requests.at(-1) as never);
+  const prompt = lastText(world.engine.requests.at(-1) as never);
   expect(prompt).toContain("Run all 2 heartbeat tasks together.");
   expect(prompt).not.toContain("never");
 });
@@ -173,12 +174,12 @@ test("a changed configuration is followed while it runs", async () => {
   const world = await open();
   await world.triggers.updateConfig({ ...config(`{ heartbeat: { every: "5m", prompt: "HEARTBEAT now" } }`) });
   await world.leap(5 * MINUTE);
-  expect(lastText(world.nest.requests.at(-1) as never)).toContain("HEARTBEAT now");
+  expect(lastText(world.engine.requests.at(-1) as never)).toContain("HEARTBEAT now");
   await world.triggers.updateConfig({ ...config(`{ heartbeat: { every: "0" } }`) });
   expect(await world.job(JOB)).toMatchObject({ enabled: false });
-  const calls = world.nest.requests.length;
+  const calls = world.engine.requests.length;
   await world.leap(60 * MINUTE);
-  expect(world.nest.requests).toHaveLength(calls);
+  expect(world.engine.requests).toHaveLength(calls);
 });
 
 test("requests that come together are one tick, with the most important reason", async () => {
@@ -194,7 +195,7 @@ test("requests that come together are one tick, with the most important reason",
 test("runHeartbeatOnce says how it ended", async () => {
   const world = await open();
   expect(await world.triggers.heartbeat.runHeartbeatOnce()).toMatchObject({ status: "ran" });
-  world.nest.script = () => failure("request");
+  world.engine.script = () => failure("request");
   expect(await world.triggers.heartbeat.runHeartbeatOnce()).toMatchObject({ status: "failed" });
   await world.triggers.updateConfig({ ...config(`{ heartbeat: { every: "0" } }`) });
   expect(await world.triggers.heartbeat.runHeartbeatOnce()).toEqual({ status: "skipped", reason: "disabled" });
@@ -202,7 +203,7 @@ test("runHeartbeatOnce says how it ended", async () => {
 
 test("its own budget of a day stops the ticks, the next day goes on", async () => {
   const world = await open(`{ heartbeat: { dollarsPerDay: 1 } }`);
-  world.nest.script = () => ({
+  world.engine.script = () => ({
     content: [{ type: "text", text: "HEARTBEAT_OK" }],
     usage: {
       input: 1,
@@ -223,5 +224,5 @@ test("the model of the heartbeat is its own", async () => {
   const world = await open(`{ heartbeat: { model: "small/one" } }`);
   await world.leap(HALF);
   const agent = await world.store.agentByKey("agent:main:heartbeat" as SessionKey);
-  expect((await world.nest.runs(agent?.id)).at(-1)?.body.wishes).toEqual({ model: "small/one" });
+  expect((await world.engine.runs(agent?.id)).at(-1)?.body.wishes).toEqual({ model: "small/one" });
 });

@@ -8,7 +8,7 @@ import { messageText } from "../../../core/message/message-text.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { wallTime } from "../cron/describe-schedule.ts";
 
-const MOST = 20;
+const MAX_COUNT = 20;
 /** How far back is looked: more than enough for what stands between two runs. */
 const LOOK_BACK = 200;
 
@@ -19,7 +19,7 @@ export async function unseenEvents(store: StoreReader, main: AgentRecord): Promi
   const fresh = messages.filter(({ seq, body }) => seq > seen && isSilent(body) && isFromTrigger(body)).toReversed();
   return fresh
     .filter((message, index) => messageText(message.body) !== messageText(fresh[index - 1]?.body ?? EMPTY))
-    .slice(-MOST);
+    .slice(-MAX_COUNT);
 }
 
 const EMPTY: Message["body"] = { kind: "system", text: "" };

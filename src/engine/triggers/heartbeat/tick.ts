@@ -7,7 +7,7 @@ import { buildAgentMainSessionKey, sessionKeyOf } from "../../../core/agent/sess
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
 import type { SessionKey } from "../../../core/ids.ts";
 import type { Trigger } from "../../../core/message/trigger.ts";
-import type { GateKeeper } from "../../../core/ports/gate-runner.ts";
+import type { GateRunner } from "../../../core/ports/gate-runner.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
 import { spentOn } from "../../../core/schedule/job-slot.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
@@ -21,7 +21,7 @@ import { eventsText, unseenEvents } from "./system-events.ts";
 /** What a tick needs to know of the world. */
 export interface TickPorts {
   readonly store: StoreReader;
-  readonly gates?: GateKeeper;
+  readonly gates?: GateRunner;
   /** HEARTBEAT.md of a profile's workspace; undefined where there is none. */
   heartbeatFile?(profile: string): Promise<string | undefined>;
   tasks?(profile: string): Promise<readonly HeartbeatTask[]>;

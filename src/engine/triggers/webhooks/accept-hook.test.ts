@@ -2,13 +2,13 @@ import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseConfig } from "../../../config/parse-config.ts";
-import { TriggerNest } from "../triggers.test-kit.ts";
+import { TriggerTestEngine } from "../triggers.test-kit.ts";
 import { MAX_HOOK_BODY } from "./accept-hook.ts";
 import { fillTemplate } from "./fill-template.ts";
 
 const hooksOf = (text: string) =>
   parseConfig({ text: `{ hooks: ${text} }`, file: "rookery.json5", env: {} }).config.hooks;
-const open = (text: string) => TriggerNest.open({ triggers: { webhooks: hooksOf(text) } });
+const open = (text: string) => TriggerTestEngine.open({ triggers: { webhooks: hooksOf(text) } });
 const BEARER = { authorization: "Bearer open" };
 const SIMPLE = `{ deploy: { token: "open", prompt: "{{repo.name}} by {{who}}" } }`;
 
@@ -17,9 +17,9 @@ test("a call with the right token is answered 202 after the commit and becomes a
   const body = JSON.stringify({ repo: { name: "rookery" }, who: "ann" });
   const { status, body: said } = await world.hook("deploy", { headers: BEARER, body });
   expect([status, said.duplicate]).toEqual([202, false]);
-  expect(world.nest.commits.some(({ site }) => site === "accept")).toBe(true);
-  await world.nest.settle();
-  expect(world.nest.sentBytes.at(-1)).toContain("[webhook:deploy] rookery by ann");
+  expect(world.engine.commits.some(({ site }) => site === "accept")).toBe(true);
+  await world.engine.settle();
+  expect(world.engine.sentBytes.at(-1)).toContain("[webhook:deploy] rookery by ann");
 });
 
 test("the same key is the same call, and with another body it is refused", async () => {
@@ -29,8 +29,8 @@ test("the same key is the same call, and with another body it is refused", async
   const again = await world.hook("deploy", { headers, body: `{"who":"a"}` });
   expect([again.status, again.body.duplicate, again.body.messageId]).toEqual([202, true, first.body.messageId]);
   expect((await world.hook("deploy", { headers, body: `{"who":"b"}` })).status).toBe(422);
-  await world.nest.settle();
-  expect(world.nest.requests).toHaveLength(1);
+  await world.engine.settle();
+  expect(world.engine.requests).toHaveLength(1);
 });
 
 test("without the right token or signature nothing is taken", async () => {
@@ -59,29 +59,29 @@ test("without the right token or signature nothing is taken", async () => {
 
 test("a store that is full is no 202", async () => {
   const world = await open(SIMPLE);
-  world.nest.fate = () => "full";
+  world.engine.onCommit = () => "full";
   expect((await world.hook("deploy", { headers: BEARER, body: "{}" })).status).toBe(503);
 });
 
 test("a hook may speak to the main conversation and deliver the answer there", async () => {
   const world = await open(`{ ping: { token: "open", target: "main", prompt: "ping {{n}}" } }`);
-  await world.nest.say("hi", {
+  await world.engine.say("hi", {
     to: {
       descriptor: { type: "user", connector: "test", userId: "ann", channelId: "ann" },
       sessionKey: "agent:main:main" as never,
     },
   });
-  await world.nest.settle();
+  await world.engine.settle();
   await world.hook("ping", { headers: BEARER, body: `{"n":7}` });
-  await world.nest.settle();
-  expect(world.nest.shown().at(-1)).toContain("ping 7");
+  await world.engine.settle();
+  expect(world.engine.shown().at(-1)).toContain("ping 7");
 });
 
 test("each call of an isolated hook begins a session of its own", async () => {
   const world = await open(SIMPLE);
   for (const n of [1, 2]) await world.hook("deploy", { headers: BEARER, body: `{"who":"${n}"}` });
-  await world.nest.settle();
-  expect(new Set(world.nest.requests.map(({ sessionId }) => sessionId)).size).toBe(2);
+  await world.engine.settle();
+  expect(new Set(world.engine.requests.map(({ sessionId }) => sessionId)).size).toBe(2);
 });
 
 test.each([

@@ -11,13 +11,13 @@ import { errorText, RookeryError } from "../../../core/errors.ts";
 import { messageId } from "../../../core/ids.ts";
 import { messageText } from "../../../core/message/message-text.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
-import type { Posting } from "../../agents/message-ingress.ts";
+import type { PostRequest } from "../../agents/message-ingress.ts";
 import type { AcceptResult } from "../../inbox/accept.ts";
 import { type Belonging, mainAddress, mainKeyOf } from "../cron/job-message.ts";
 import { fillTemplate } from "./fill-template.ts";
 
 export interface HookPorts extends Pick<Ports, "store" | "log"> {
-  post(posting: Posting): Promise<AcceptResult>;
+  post(posting: PostRequest): Promise<AcceptResult>;
   /** Looks a secret up at the moment of use. Absent: no secret can be known, so nobody is let in. */
   reveal?(secret: Secret): string;
 }
