@@ -18,7 +18,19 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   core: ["delivery", "message", "agent", "history", "run", "schedule", "budget", "store", "ports"],
   /** The schema of the configuration and its file. */
   config: [],
-  engine: ["inbox", "outbox", "context", "budgets", "runtime", "runs", "subagents", "cluster", "agents", "triggers"],
+  engine: [
+    "commit",
+    "inbox",
+    "outbox",
+    "context",
+    "budgets",
+    "runtime",
+    "runs",
+    "subagents",
+    "cluster",
+    "agents",
+    "triggers",
+  ],
   adapters: ["system", "store", "models", "tools", "workspace", "connectors"],
   app: ["node", "gateway", "cli"],
   /** src/main.ts and src/index.ts. */

@@ -2,6 +2,7 @@
  * The agents of one node: what is posted is accepted, agents are made on their first message, woken, worked and put to
  * sleep. Connectors are started last and stopped first, so that whatever they hand in finds everybody at work.
  */
+
 import type { AgentTree, TreeOptions } from "../../core/agent/agent-tree.ts";
 import type { AgentFetchStrategy } from "../../core/agent/descriptor.ts";
 import type { Diagnosis } from "../../core/agent/diagnosis.ts";
@@ -16,6 +17,7 @@ import type { Connector, ConnectorHost } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op, OpResult, Posted } from "../../core/store/change.ts";
 import { Membership } from "../cluster/membership.ts";
+import { submit } from "../commit/submit.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import { resolveQueueSettings } from "../inbox/queue-settings.ts";
 import { dropDelivery, retryDelivery } from "../outbox/dead-letters.ts";
@@ -290,8 +292,7 @@ export class AgentSystem {
   }
 
   async #change(site: string, ops: readonly Op[]): Promise<void> {
-    const { store, ids, clock } = this.#ports;
-    const done = await store.commit({ id: ids.change(), site, at: clock.now(), ops });
+    const done = await submit(this.#ports, site, ops);
     if (!done.ok) throw new NotFoundError(done.detail, { hint: "Nothing was changed." });
     this.#wakePosted(done.results);
   }

@@ -11,6 +11,7 @@ import { sleep } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { RunResult } from "../../core/run/run.ts";
 import type { Op, Recipient } from "../../core/store/change.ts";
+import { submit } from "../commit/submit.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import { readRunResult } from "../runs/run-result.ts";
 import { Waits } from "../runs/waits.ts";
@@ -145,17 +146,15 @@ export class Answers {
 
   async #beginWait(ops: readonly Op[]): Promise<void> {
     if (ops.length === 0) return;
-    const { ids, clock, store } = this.#ports;
-    const done = await store.commit({ id: ids.change(), site: "wait.begin", at: clock.now(), ops });
+    const done = await submit(this.#ports, "wait.begin", ops);
     if (!done.ok) throw new WaitCycleError(done.detail);
   }
 
   /** An edge that is left behind ends with its run. */
   async #endWait(id: string): Promise<void> {
-    const { ids, clock, store, log } = this.#ports;
-    await store
-      .commit({ id: ids.change(), site: "wait.end", at: clock.now(), ops: [{ op: "wait.end", id }] })
-      .catch((error) => log.warn("a wait could not be ended", { error: errorText(error) }));
+    await submit(this.#ports, "wait.end", [{ op: "wait.end", id }]).catch((error) =>
+      this.#ports.log.warn("a wait could not be ended", { error: errorText(error) }),
+    );
   }
 
   async #answerTo(message: Message | undefined): Promise<Answer> {

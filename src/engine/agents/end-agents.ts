@@ -5,6 +5,7 @@ import type { AgentId, SessionKey } from "../../core/ids.ts";
 import { sleep } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op } from "../../core/store/change.ts";
+import { submit } from "../commit/submit.ts";
 import { stopOps } from "../subagents/stop.ts";
 import { DEFAULT_WAIT_MS } from "./answers.ts";
 import { removeSwarmOps } from "./remove-swarm.ts";
@@ -37,13 +38,13 @@ function changeClaiming(host: EndingHost, site: string, ops: readonly Op[]): Pro
 }
 
 export async function removeAgent(ports: Ports, host: EndingHost, agentId: AgentId, reason: string): Promise<void> {
-  const { store, clock, ids } = ports;
+  const { store, clock } = ports;
   const record = await store.agent(agentId);
   if (!record || record.stopped?.removed) throw new NotFoundError(`There is no agent ${agentId}.`);
   await stopAgent(ports, host, agentId, reason);
   for (const until = clock.monotonic() + DEFAULT_WAIT_MS; ; ) {
     const ops: Op[] = [{ op: "agent.remove", agentId, reason }];
-    const done = await store.commit({ id: ids.change(), site: "agent.remove", at: clock.now(), ops });
+    const done = await submit(ports, "agent.remove", ops);
     host.forget(record.sessionKey);
     if (done.ok) return;
     if (clock.monotonic() >= until) {

@@ -8,9 +8,9 @@ import type { NewDelivery } from "../../core/delivery/delivery.ts";
 import type { RunId, SessionId } from "../../core/ids.ts";
 import type { Message } from "../../core/message/message.ts";
 import type { Op, Settlement } from "../../core/store/change.ts";
+import { claimedFor } from "../commit/submit.ts";
 import { chain, messageEntries, resetMarker } from "../context/entries.ts";
 import { createDeliveries } from "../outbox/create-deliveries.ts";
-import { claiming } from "../runs/act.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 
@@ -39,7 +39,7 @@ export async function settle(
 ): Promise<void> {
   const settlements = messages.map((message) => settlement(message, state, reason));
   const also = (await ports.opsOnSettle?.(lease.record, messages, reason)) ?? [];
-  const ops: Op[] = [{ op: "message.settle", settlements }, ...also.map((op) => claiming(op, lease.node))];
+  const ops: Op[] = [{ op: "message.settle", settlements }, ...claimedFor(also, lease.node)];
   const { results } = await lease.commit({ site, ops });
   ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
 }
@@ -87,7 +87,7 @@ export async function settleStop(ports: RunPorts, lease: AgentLease, message: Me
   const { ops, stopped } = (await ports.stopChildren?.(lease.record)) ?? { ops: [], stopped: 0 };
   const reason = ended ? `stopped run ${run.id}` : "no run to stop";
   const text = ended || stopped > 0 ? stoppedText(stopped) : NOTHING_TO_STOP_TEXT;
-  const also = ops.map((op) => claiming(op, lease.node));
+  const also = claimedFor(ops, lease.node);
   await settleCommand(ports, lease, message, { site: "stop", reason, text }, { ops: also });
 }
 
@@ -96,7 +96,7 @@ export async function answerAboutChildren(ports: RunPorts, lease: AgentLease, me
   if (message.body.kind !== "subagents") return;
   const { command } = message.body;
   const { text, ops } = (await ports.aboutChildren?.(lease.record, command)) ?? { text: "No children.", ops: [] };
-  const also = ops.map((op) => claiming(op, lease.node));
+  const also = claimedFor(ops, lease.node);
   const reason = "children were asked for";
   await settleCommand(ports, lease, message, { site: "subagents", reason, text }, { ops: also });
 }

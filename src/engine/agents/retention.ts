@@ -6,6 +6,7 @@
 import { errorText } from "../../core/errors.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Prunable } from "../../core/store/change.ts";
+import { submit } from "../commit/submit.ts";
 
 export interface RetentionLimits {
   readonly messagesMs: number;
@@ -67,12 +68,8 @@ export async function pruneRound(
     let after: string | undefined;
     do {
       const at = clock.now();
-      const result = await store.commit({
-        id: ids.change(),
-        site: "prune",
-        at,
-        ops: [{ op: "prune", what, before: at - age, limit: PORTION, after }],
-      });
+      const ops = [{ op: "prune", what, before: at - age, limit: PORTION, after }] as const;
+      const result = await submit({ store, ids, clock }, "prune", ops);
       const [pruned] = result.ok ? result.results : [];
       if (pruned?.op !== "prune") break;
       removed[what] += pruned.removed;
@@ -93,5 +90,5 @@ async function sweepBudgets(
 ): Promise<void> {
   const at = clock.now();
   const ops = [{ op: "budget.sweep", reservedBefore: at - MAX_CALL_MS, rowsBefore: at - keptMs }] as const;
-  await store.commit({ id: ids.change(), site: "budget.sweep", at, ops });
+  await submit({ store, ids, clock }, "budget.sweep", ops);
 }

@@ -1,7 +1,9 @@
 /** What people and tools may do to runs, wherever they run: ask where one stands, wait for it, speak into it, end it. */
+
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { RunRecord } from "../../core/run/run.ts";
+import { submit } from "../commit/submit.ts";
 import type { RunState } from "../runtime/live-run.ts";
 import type { RunEvents } from "../runtime/run-events.ts";
 import type { Actor } from "./actor.ts";
@@ -37,19 +39,14 @@ export class RunControl {
   }
 
   async abort(runId: RunId, reason: "person" | "stop"): Promise<boolean> {
-    const { ids, clock, store } = this.#ports;
+    const { clock } = this.#ports;
     const queued = this.#queuedAt(runId)?.queued;
     if (queued) {
       queued.abort();
       return true;
     }
     const at = clock.now();
-    const result = await store.commit({
-      id: ids.change(),
-      site: "abort",
-      at,
-      ops: [{ op: "run.abort", runId, mark: { reason, at } }],
-    });
+    const result = await submit(this.#ports, "abort", [{ op: "run.abort", runId, mark: { reason, at } }]);
     const [marked] = result.ok ? result.results : [];
     const done = marked?.op === "run.abort" && marked.marked;
     if (done) this.#at(runId)?.run?.end(reason);

@@ -1,4 +1,5 @@
 /** The book of budgets for people: what was spent of what, and a way to allow more. Reads the store, changes only by lifting. */
+
 import {
   allowedOf,
   type BudgetRecord,
@@ -14,6 +15,7 @@ import { InvalidInputError, InvariantError, NotFoundError } from "../../core/err
 import type { AgentId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { RunUsage, StoreReader } from "../../core/store/store.ts";
+import { submit } from "../commit/submit.ts";
 import { rootOf } from "./spender.ts";
 
 /** A row of the book. */
@@ -83,7 +85,7 @@ export async function liftBudget(
   }
   const at = clock.now();
   const ops = [{ op: "budget.lift", key, more: amount }] as const;
-  const result = await store.commit({ id: ids.change(), site: "budget.lift", at, ops });
+  const result = await submit({ store, ids, clock }, "budget.lift", ops);
   if (!result.ok) throw new InvariantError(`The budget could not be lifted: ${result.detail}`);
   const record = (await store.budget(key)) ?? { ...FRESH_ROW, key, at };
   return listedOf(record, scope, limits);

@@ -8,6 +8,7 @@ import type { AgentId } from "../../core/ids.ts";
 import { sleep } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Change, Op, OpResult } from "../../core/store/change.ts";
+import { submit } from "../commit/submit.ts";
 
 export type MembershipPorts = Pick<Ports, "store" | "ids" | "clock" | "log">;
 
@@ -241,13 +242,10 @@ export class Membership {
   }
 
   async #commit(site: string, ops: readonly Op[]): Promise<readonly (OpResult | undefined)[]> {
-    const change = this.#change(site, ops);
     try {
-      const result = await this.#ports.store.commit(change);
+      const result = await submit(this.#ports, site, ops);
       return result.ok ? result.results : [];
     } catch (error) {
-      const outcome = await this.#ports.store.outcome(change.id).catch(() => undefined);
-      if (outcome?.ok) return outcome.results;
       this.doubt();
       throw error;
     }

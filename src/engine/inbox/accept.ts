@@ -2,21 +2,16 @@
  * Takes a message into an agent's inbox. When the promise resolves the message is durable, and one that was accepted
  * before (same origin, same id) is recognised and not taken twice (L1). Who acknowledges to a channel does it after this.
  */
+
 import { z } from "zod";
 import type { AgentSeed } from "../../core/agent/agent.ts";
-import {
-  CommitUnknownError,
-  ConflictError,
-  InvalidInputError,
-  InvariantError,
-  NotFoundError,
-  WaitCycleError,
-} from "../../core/errors.ts";
+import { ConflictError, InvalidInputError, InvariantError, NotFoundError, WaitCycleError } from "../../core/errors.ts";
 import { messageId } from "../../core/ids.ts";
 import { dedupeKey } from "../../core/message/dedupe-key.ts";
 import { type Message, type NewMessage, newMessageSchema } from "../../core/message/message.ts";
 import type { Ports } from "../../core/ports/ports.ts";
-import type { Change, Op, Owner, Posted, Recipient } from "../../core/store/change.ts";
+import type { Op, Owner, Posted, Recipient } from "../../core/store/change.ts";
+import { submit } from "../commit/submit.ts";
 
 export type AcceptPorts = Pick<Ports, "store" | "ids" | "clock">;
 
@@ -44,14 +39,13 @@ export type AcceptResult =
   | { readonly status: "stale" };
 
 export async function accept(ports: AcceptPorts, accepting: Accepting): Promise<AcceptResult> {
-  const { store, ids, clock } = ports;
   const { key: own } = accepting;
   const parsed = newMessageSchema.safeParse(own === undefined ? accepting.message : { ...accepting.message, key: own });
   if (!parsed.success) {
     throw new InvalidInputError(`That is no message: ${z.prettifyError(parsed.error)}`, { cause: parsed.error });
   }
   const message = parsed.data;
-  const now = clock.now();
+  const now = ports.clock.now();
   const { source } = message;
   if (source?.sentAt !== undefined && source.sentAt < now - accepting.replayHorizonMs) {
     await traceStale(ports, message);
@@ -65,14 +59,8 @@ export async function accept(ports: AcceptPorts, accepting: Accepting): Promise<
     ...(key === undefined ? {} : { dedupe: { key, keepUntil: now + accepting.replayHorizonMs } }),
     ...(accepting.claimFor === undefined ? {} : { claimFor: accepting.claimFor }),
   };
-  const change: Change = {
-    id: ids.change(),
-    site: "accept",
-    at: now,
-    owner: accepting.owner,
-    ops: [post, ...(accepting.also ?? [])],
-  };
-  const result = await commitKnown(store, change);
+  const { owner, also = [] } = accepting;
+  const result = await submit(ports, "accept", [post, ...also], { owner, at: now });
   if (!result.ok && result.refused === "conflict") throw new ConflictError(result.detail);
   if (!result.ok) {
     if (result.refused === "cycle") {
@@ -89,18 +77,6 @@ export async function accept(ports: AcceptPorts, accepting: Accepting): Promise<
   return { ...posted, status: posted.duplicate ? "duplicate" : "accepted", waits };
 }
 
-/** A commit whose answer was lost is looked up before anybody is told anything (M2). */
-async function commitKnown(store: AcceptPorts["store"], change: Change) {
-  try {
-    return await store.commit(change);
-  } catch (error) {
-    if (!(error instanceof CommitUnknownError)) throw error;
-    const outcome = await store.outcome(change.id);
-    if (outcome) return outcome;
-    throw error;
-  }
-}
-
 /** So many traces of what came too late are kept: a newer one takes the place of an older one. */
 export const STALE_TRACES = 1_000;
 
@@ -112,15 +88,10 @@ export function staleTraceKey(name: string): string {
 }
 
 /** A message older than its channel may redeliver is refused, and leaves a trace (M5). */
-async function traceStale({ store, ids, clock }: AcceptPorts, message: NewMessage): Promise<void> {
-  const key = staleTraceKey(dedupeKey(message) ?? ids.uuid());
-  const value = JSON.stringify({ source: message.source, refusedAt: clock.now() });
-  await store.commit({
-    id: ids.change(),
-    site: "accept.stale",
-    at: clock.now(),
-    ops: [{ op: "fact.put", key, value }],
-  });
+async function traceStale(ports: AcceptPorts, message: NewMessage): Promise<void> {
+  const key = staleTraceKey(dedupeKey(message) ?? ports.ids.uuid());
+  const value = JSON.stringify({ source: message.source, refusedAt: ports.clock.now() });
+  await submit(ports, "accept.stale", [{ op: "fact.put", key, value }]);
 }
 
 /** The seed of an agent as a recipient: the one that has the key, or this one. */

@@ -12,6 +12,7 @@ import type { Connector, SendResult } from "../../core/ports/connector.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { Change, CommitResult, Op, OpResult, Posted } from "../../core/store/change.ts";
 import type { Store } from "../../core/store/store.ts";
+import { claimedFor, commitKnown } from "../commit/submit.ts";
 import { backoffMs } from "./backoff.ts";
 
 export interface OutboxPorts {
@@ -346,7 +347,7 @@ export class Outbox {
       id: ids.change(),
       site: `outbox.${move.to}`,
       at: clock.now(),
-      ops: [op, ...also.map((one) => claiming(one, node))],
+      ops: [op, ...claimedFor(also, node)],
     };
     const result = await this.#commit(store, change);
     // Whom the others named may be gone by now: the end itself must not wait for that.
@@ -360,7 +361,7 @@ export class Outbox {
   async #commit(store: Store, change: Change): Promise<CommitResult> {
     for (let tries = 1; ; tries++) {
       try {
-        return await store.commit(change);
+        return await commitKnown(store, change);
       } catch (error) {
         if (this.#stop.signal.aborted) throw error;
         this.#ports.log.warn("a commit of the outbox failed", { site: change.site, error: errorText(error) });
@@ -371,8 +372,6 @@ export class Outbox {
     }
   }
 }
-
-const claiming = (op: Op, claimFor: number): Op => (op.op === "message.post" ? { ...op, claimFor } : op);
 
 interface Target {
   readonly key: string;

@@ -2,6 +2,7 @@
  * Executes the tool calls of one turn, batch by batch. The intent is committed before a call starts and its result with
  * everything it changes in the store, in one commit (L4, M12).
  */
+
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { NewDelivery } from "../../core/delivery/delivery.ts";
 import { SuspendedError } from "../../core/errors.ts";
@@ -9,6 +10,7 @@ import type { ToolOutput } from "../../core/ports/tool.ts";
 import type { CallRecord, RunBody } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
 import { workedFor } from "../budgets/spender.ts";
+import { claimedFor } from "../commit/submit.ts";
 import { chain, type ToolResult, toolEntry } from "../context/entries.ts";
 import { createDeliveries } from "../outbox/create-deliveries.ts";
 import { type AgentLease, CommitRefused } from "../runtime/agent-lease.ts";
@@ -125,7 +127,8 @@ async function commitResults(
   const entries = batch.map((call, index) =>
     toolEntry(resultOf(call, tellIfBlocked(sendPolicy, agent, outputs[index] ?? textOutput("", true))), at, run.id),
   );
-  const ops: Op[] = outputs.flatMap((output) => output.ops ?? []).map((op) => claiming(op, lease.node));
+  const asked = outputs.flatMap((output) => output.ops ?? []);
+  const ops: Op[] = [...claimedFor(asked, lease.node)];
   for (const delivery of deliveries) ops.push({ op: "delivery.add", delivery });
   ops.push({ op: "run.step", runId: run.id, body });
   const append = chain(ports.ids, lease, entries);
@@ -135,10 +138,6 @@ async function commitResults(
   ports.posted(results.flatMap((result) => (result?.op === "message.post" ? [result] : [])));
   ports.events.emit({ agentId: run.agentId, runId: run.id, attempt: 1, step: run.step }, { type: "step" });
 }
-
-/** A message a tool posts is claimed for this node, so that its agent is woken at once and not by the next poll. */
-export const claiming = (op: Op, node: number): Op =>
-  op.op === "message.post" && op.claimFor === undefined ? { ...op, claimFor: node } : op;
 
 function owedByTools(
   ports: RunPorts,

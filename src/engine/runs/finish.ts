@@ -9,13 +9,14 @@ import type { CompactResult } from "../../core/run/compact-result.ts";
 import type { RunBody, RunErrorKind, RunOutcome, RunResult } from "../../core/run/run.ts";
 import { routingFacts } from "../../core/run/session-facts.ts";
 import type { CommitResult, Op, Settlement } from "../../core/store/change.ts";
+import { claimedFor } from "../commit/submit.ts";
 import { chain, toolEntry } from "../context/entries.ts";
 import { type AroundReply, aroundReply } from "../outbox/around-reply.ts";
 import { createDeliveries, createReplyDeliveries, forSlot, suppressed } from "../outbox/create-deliveries.ts";
 import { type AgentLease, CommitRefused, type Committing } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { Reply, RunPorts } from "../runtime/run-ports.ts";
-import { claiming, openCalls, resultOf } from "./act.ts";
+import { openCalls, resultOf } from "./act.ts";
 import { applySendPolicy, applySendPolicyToOps } from "./apply-send-policy.ts";
 import { NOT_STARTED, textOutput, UNKNOWN_OUTCOME } from "./call-tool.ts";
 
@@ -121,7 +122,7 @@ async function commitWithOthers(
 ): Promise<{ results: Extract<CommitResult, { ok: true }>["results"]; also: readonly Op[] }> {
   for (let tries = 1; ; tries++) {
     const also = await others();
-    const ops: Op[] = [...committing.ops, ...also.map((op) => claiming(op, lease.node)), { op: "agent.release" }];
+    const ops: Op[] = [...committing.ops, ...claimedFor(also, lease.node), { op: "agent.release" }];
     try {
       return { results: (await lease.commit({ ...committing, ops })).results, also };
     } catch (error) {

@@ -2,6 +2,7 @@
  * What a node holds of an agent it owns. Commits go through here, so that memory moves only when the store has moved; after
  * any doubt the holding is thrown away and read anew (M2).
  */
+
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import type { AgentState } from "../../core/agent/state.ts";
@@ -11,6 +12,7 @@ import type { AgentId, EntryId, RunId, SessionId } from "../../core/ids.ts";
 import type { ModelMessage } from "../../core/ports/model.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Change, CommitResult, Op, Owner, Refusal } from "../../core/store/change.ts";
+import { commitKnown } from "../commit/submit.ts";
 import { type ContextSize, EMPTY_SIZE, sizeWith } from "../context/compaction/estimate-tokens.ts";
 import { buildHistoryContext, modelMessage, readPath } from "../context/context.ts";
 import type { Appending } from "../context/entries.ts";
@@ -151,12 +153,9 @@ export class AgentLease {
     };
     let result: CommitResult;
     try {
-      result = await store.commit(change);
+      result = await commitKnown(store, change);
     } catch (error) {
-      // Nobody knows whether it was applied: the id is read back. What cannot be learned is read anew from the store (M2).
-      const outcome = await store.outcome(change.id).catch(() => undefined);
-      if (!outcome) throw isOfTheStore(error) ? new CommitRefused("unknown", error.message) : error;
-      result = outcome;
+      throw isOfTheStore(error) ? new CommitRefused("unknown", error.message) : error;
     }
     if (!result.ok) throw new CommitRefused(result.refused, result.detail);
     if (also > 0) this.#also = this.#also.slice(also);

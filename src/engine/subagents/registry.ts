@@ -9,6 +9,7 @@ import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op, OpResult } from "../../core/store/change.ts";
 import type { StoreReader } from "../../core/store/store.ts";
+import { submit } from "../commit/submit.ts";
 import { type ReportPorts, type ReportSettings, runSubagentAnnounceFlow, type SubagentEnd } from "./report.ts";
 import { type Sweep, startSweep } from "./sweep.ts";
 
@@ -32,9 +33,7 @@ export type RegistryPorts = ReportPorts & Pick<Ports, "ids">;
 export async function releaseSubagentRun(ports: RegistryPorts, runId: string): Promise<boolean> {
   const record = await ports.store.subagentRun(runId);
   if (record?.endedAt === undefined) return false;
-  const { ids, clock, store } = ports;
-  const ops: Op[] = [{ op: "subagent.remove", runId }];
-  return (await store.commit({ id: ids.change(), site: "subagent.release", at: clock.now(), ops })).ok;
+  return (await submit(ports, "subagent.release", [{ op: "subagent.remove", runId }])).ok;
 }
 
 /**
@@ -86,12 +85,12 @@ async function reportNow(
   end: SubagentEnd,
   posted: (results: readonly (OpResult | undefined)[]) => void,
 ): Promise<void> {
-  const { store, ids, clock } = ports;
+  const { store } = ports;
   // Read again: a run that ended properly ended its record in the same commit.
   const record = await store.subagentRun(runId);
   if (record?.endedAt !== undefined || !record) return;
   const ops = await runSubagentAnnounceFlow(ports, settings, record, undefined, end);
-  const done = await store.commit({ id: ids.change(), site: "subagent.lost", at: clock.now(), ops });
+  const done = await submit(ports, "subagent.lost", ops);
   if (done.ok) posted(done.results);
 }
 

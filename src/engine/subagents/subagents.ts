@@ -2,6 +2,7 @@
  * The children of agents, in one object per node: what tools, commands and the engine itself ask of the registry. Everything
  * durable is in the store; this only holds the timer that puts away what has rested.
  */
+
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SubagentRunOutcome, SubagentRunRecord } from "../../core/agent/subagent-run.ts";
 import {
@@ -18,6 +19,7 @@ import { sleep } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { RunRecord, RunResult } from "../../core/run/run.ts";
 import type { Op, OpResult } from "../../core/store/change.ts";
+import { submit } from "../commit/submit.ts";
 import { Waits } from "../runs/waits.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import { initSubagentRegistry, listSubagentRunsForRequester, releaseSubagentRun, reportGivenUp } from "./registry.ts";
@@ -209,10 +211,9 @@ export class Subagents {
   /** A circle of agents that wait for each other is refused before it closes (M11). */
   async #beginWait(edge: string, from: AgentId, runId: RunId, { childAgentId }: SubagentRunRecord): Promise<void> {
     if (childAgentId === undefined) return;
-    const { ids, clock, store } = this.#ports;
     const to = { agentId: childAgentId as AgentId };
     const ops: Op[] = [{ op: "wait.begin", id: edge, from, to, runId }];
-    const done = await store.commit({ id: ids.change(), site: "wait.begin", at: clock.now(), ops });
+    const done = await submit(this.#ports, "wait.begin", ops);
     if (done.ok) return;
     if (done.refused === "cycle") throw new WaitCycleError(done.detail, { hint: "Go on without waiting for it." });
     throw new NotFoundError(done.detail);
@@ -235,10 +236,7 @@ export class Subagents {
   }
 
   async #commit(site: string, ops: readonly Op[]): Promise<void> {
-    const { ids, clock, store } = this.#ports;
-    const node = this.#host.node();
-    const claiming = ops.map((op) => (op.op === "message.post" && node !== undefined ? { ...op, claimFor: node } : op));
-    const result = await store.commit({ id: ids.change(), site, at: clock.now(), ops: claiming });
+    const result = await submit(this.#ports, site, ops, { claimFor: this.#host.node() });
     if (!result.ok) throw new NotFoundError(result.detail, { hint: "Nothing was changed." });
     this.#host.posted(result.results);
   }

@@ -3,11 +3,13 @@
  * child that is kept leaves the registry and stays itself: a late message wakes it. One that is to be deleted is removed
  * after its report, when nothing of it is at work.
  */
+
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
 import { errorText } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Op } from "../../core/store/change.ts";
+import { submit } from "../commit/submit.ts";
 import type { RegistryPorts } from "./registry.ts";
 import type { ReportSettings } from "./report.ts";
 
@@ -78,11 +80,10 @@ async function putAway(
   record: SubagentRunRecord,
   now: number,
 ): Promise<boolean> {
-  const { store, ids, clock } = ports;
+  const { store } = ports;
   const child = record.childAgentId === undefined ? undefined : await store.agent(record.childAgentId as AgentId);
   const ops = await opsFor(ports, settings, record, child, now);
-  const done = await store.commit({ id: ids.change(), site: "subagent.archive", at: clock.now(), ops });
-  return done.ok;
+  return (await submit(ports, "subagent.archive", ops)).ok;
 }
 
 async function opsFor(

@@ -13,6 +13,7 @@ import { slotName } from "../../core/schedule/job-slot.ts";
 import type { Op } from "../../core/store/change.ts";
 import { hostZone } from "../../core/zoned-time.ts";
 import type { PostRequest } from "../agents/message-ingress.ts";
+import { submit } from "../commit/submit.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import { firedSlot, skippedSlot } from "./cron/job-changes.ts";
 import { type Firing, type JobMessage, jobMessage, profileOf } from "./cron/job-message.ts";
@@ -241,8 +242,7 @@ export class TriggerBroker {
   }
 
   async #commit(site: string, ops: readonly Op[]): Promise<void> {
-    const { store, ids, clock } = this.#ports;
-    const result = await store.commit({ id: ids.change(), site, at: clock.now(), ops });
+    const result = await submit(this.#ports, site, ops);
     if (!result.ok) throw new ConflictError(result.detail);
   }
 }

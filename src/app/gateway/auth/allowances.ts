@@ -8,6 +8,7 @@ import { ConflictError, errorText } from "../../../core/errors.ts";
 import type { RunId } from "../../../core/ids.ts";
 import type { Clock } from "../../../core/ports/clock.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
+import { submit } from "../../../engine/commit/submit.ts";
 import { HttpError } from "../http/http-error.ts";
 import { Buckets } from "./buckets.ts";
 import type { Allowance, Principal } from "./principal.ts";
@@ -94,7 +95,7 @@ export class Allowances {
   }
 
   async #add(name: string, tokens: number, dollars: number): Promise<void> {
-    const { store, ids, clock } = this.#ports;
+    const { store, clock } = this.#ports;
     const key = `api.spent:${name}`;
     const day = dayOf(clock);
     for (let tries = 1; tries <= MAX_TRIES; tries++) {
@@ -107,7 +108,7 @@ export class Allowances {
       if (written === undefined) this.#keep(name, spent);
       const put = { op: "fact.put", key, value: JSON.stringify(spent) } as const;
       const ops = [written === undefined ? put : { ...put, expect: written }];
-      if ((await store.commit({ id: ids.change(), site: "api.spent", at: clock.now(), ops })).ok) return;
+      if ((await submit(this.#ports, "api.spent", ops)).ok) return;
     }
     throw new ConflictError(`What ${name} spent is being counted by others all the while.`);
   }

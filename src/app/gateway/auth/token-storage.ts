@@ -2,9 +2,11 @@
  * Where the records of minted tokens lie: in a file of the home, or in the store that several nodes share. A change is one
  * step, whoever else changes them at the same moment; what cannot be read is never replaced.
  */
+
 import { statSync } from "node:fs";
 import { ConfigError, ConflictError } from "../../../core/errors.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
+import { submit } from "../../../engine/commit/submit.ts";
 import { changeTokenFile, parseTokens, readTokenFile, type TokenRecord, tokensText } from "./token-file.ts";
 
 export type TokenChange = (tokens: readonly TokenRecord[]) => readonly TokenRecord[];
@@ -69,7 +71,7 @@ export function sharedTokenStorage({ store, ids, clock }: Pick<Ports, "store" | 
         const tokens = change(parse(before));
         const value = tokensText(tokens);
         const ops = [{ op: "fact.put", key: FACT, value, expect: before } as const];
-        const done = await store.commit({ id: ids.change(), site: "tokens", at: clock.now(), ops });
+        const done = await submit({ store, ids, clock }, "tokens", ops);
         if (!done.ok) continue;
         seen = value;
         return tokens;

@@ -4,10 +4,12 @@
  * facts in the store, in a bounded number of them; a fact is written with the message it is about, how its response ended a
  * moment later.
  */
+
 import { createHash } from "node:crypto";
 import { errorText } from "../../../core/errors.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import type { Op } from "../../../core/store/change.ts";
+import { submit } from "../../../engine/commit/submit.ts";
 
 interface Request {
   readonly hash: string;
@@ -159,7 +161,6 @@ export class RequestLedger {
   }
 
   async #write(told: readonly (readonly [string, ReadonlyMap<string, Ended>])[]): Promise<void> {
-    const { store, ids, clock } = this.#ports;
     for (let tries = 1; tries <= MAX_TRIES; tries++) {
       const ops: Op[] = [];
       for (const [storage, notes] of told) {
@@ -169,7 +170,7 @@ export class RequestLedger {
         ops.push(text === undefined ? put : { ...put, expect: text });
       }
       if (ops.length === 0) return;
-      if ((await store.commit({ id: ids.change(), site: "api.finished", at: clock.now(), ops })).ok) return;
+      if ((await submit(this.#ports, "api.finished", ops)).ok) return;
     }
   }
 

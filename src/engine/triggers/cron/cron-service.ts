@@ -13,6 +13,7 @@ import { type JobSlot, MANUAL_SLOT } from "../../../core/schedule/job-slot.ts";
 import type { Op, Recipient } from "../../../core/store/change.ts";
 import { hostZone } from "../../../core/zoned-time.ts";
 import type { PostRequest } from "../../agents/message-ingress.ts";
+import { submit } from "../../commit/submit.ts";
 import { seedAgent } from "../../context/seed-agent.ts";
 import { recipientOf } from "../../inbox/accept.ts";
 import { describeSchedule, wallTime } from "./describe-schedule.ts";
@@ -252,8 +253,7 @@ export class CronService {
   }
 
   async #commit(site: string, ops: readonly Op[]): Promise<void> {
-    const { store, ids, clock } = this.#ports;
-    const result = await store.commit({ id: ids.change(), site, at: clock.now(), ops });
+    const result = await submit(this.#ports, site, ops);
     if (!result.ok) throw new ConflictError(result.detail, { hint: "Somebody else changed it at the same time." });
     this.#ports.changed?.();
   }

@@ -2,9 +2,12 @@
  * Brings jobs in step with the task files of a workspace: a new file is a new job, a changed one is an edit (which closes
  * what is due, M22), a file that is gone removes its job. A file that says the same changes nothing.
  */
+
 import { errorText, RookeryError } from "../../../core/errors.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import { type CronJob, versionOf } from "../../../core/schedule/job.ts";
+import type { Op } from "../../../core/store/change.ts";
+import { submit } from "../../commit/submit.ts";
 import { addedJob, editedJob, removedJob } from "../cron/job-changes.ts";
 import { normalizeCronJobCreate } from "../cron/normalize-job.ts";
 import { readCronTask } from "./task-file.ts";
@@ -80,11 +83,7 @@ async function syncOne(
 const momentOf = ({ clock, zone }: SyncPorts) => ({ now: clock.now(), ...(zone === undefined ? {} : { zone }) });
 
 /** Refused where something else happened at the same time: the next look finds what is still to be done. */
-async function commit(
-  { store, ids, clock, log }: SyncPorts,
-  site: string,
-  ops: Parameters<Ports["store"]["commit"]>[0]["ops"],
-): Promise<void> {
-  const result = await store.commit({ id: ids.change(), site, at: clock.now(), ops });
-  if (!result.ok) log.info("a task's file will be looked at again", { detail: result.detail });
+async function commit(ports: SyncPorts, site: string, ops: readonly Op[]): Promise<void> {
+  const result = await submit(ports, site, ops);
+  if (!result.ok) ports.log.info("a task's file will be looked at again", { detail: result.detail });
 }

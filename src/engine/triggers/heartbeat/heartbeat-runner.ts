@@ -11,6 +11,7 @@ import type { JobSlot } from "../../../core/schedule/job-slot.ts";
 import type { Op } from "../../../core/store/change.ts";
 import { hostZone } from "../../../core/zoned-time.ts";
 import type { AgentSystem } from "../../agents/agent-system.ts";
+import { submit } from "../../commit/submit.ts";
 import { addedJob, editedJob, firedSlot, skippedSlot } from "../cron/job-changes.ts";
 import type { Firing } from "../cron/job-message.ts";
 import type { Zones } from "./active-hours.ts";
@@ -326,9 +327,8 @@ export class HeartbeatRunner {
 
   /** Refused where another node was first: it has the same configuration, or its own tick will tell. */
   async #commit(site: string, ops: readonly Op[]): Promise<void> {
-    const { store, ids, clock, log } = this.#ports;
-    const result = await store.commit({ id: ids.change(), site, at: clock.now(), ops });
-    if (!result.ok) log.info("a heartbeat's row was changed by somebody else", { detail: result.detail });
+    const result = await submit(this.#ports, site, ops);
+    if (!result.ok) this.#ports.log.info("a heartbeat's row was changed by somebody else", { detail: result.detail });
   }
 }
 

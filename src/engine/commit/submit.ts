@@ -1,0 +1,49 @@
+/**
+ * The one way to commit a change outside of an agent's lease. A commit whose answer was lost is looked up by its id before
+ * anything else happens (M2), so a caller sees "applied", "refused" or an error, never a guess.
+ */
+import type { Ports } from "../../core/ports/ports.ts";
+import type { Change, CommitResult, Op, Owner, Posted } from "../../core/store/change.ts";
+import type { Store } from "../../core/store/store.ts";
+
+export type CommitPorts = Pick<Ports, "store" | "ids" | "clock">;
+
+export interface SubmitOptions {
+  /** The run in whose name the change is made: it is refused once that run has gone on. */
+  readonly owner?: Owner;
+  /** The node that claims the agents this change posts to, so that they wake at once and not at the next poll. */
+  readonly claimFor?: number;
+  /** Default: now. */
+  readonly at?: number;
+}
+
+/** Durable when it resolves with `ok`. A refusal is returned. Throws the store's error if the outcome stays unknown. */
+export function submit(
+  { store, ids, clock }: CommitPorts,
+  site: string,
+  ops: readonly Op[],
+  { owner, claimFor, at = clock.now() }: SubmitOptions = {},
+): Promise<CommitResult> {
+  return commitKnown(store, { id: ids.change(), site, at, owner, ops: claimedFor(ops, claimFor) });
+}
+
+/** Commits, and asks the store by the change's id where its answer was lost (M2). */
+export async function commitKnown(store: Pick<Store, "commit" | "outcome">, change: Change): Promise<CommitResult> {
+  try {
+    return await store.commit(change);
+  } catch (error) {
+    const outcome = await store.outcome(change.id).catch(() => undefined);
+    if (outcome) return outcome;
+    throw error;
+  }
+}
+
+/** The same changes, with posted messages claimed for a node unless they name one themselves. */
+export const claimedFor = (ops: readonly Op[], node: number | undefined): readonly Op[] =>
+  node === undefined
+    ? ops
+    : ops.map((op) => (op.op === "message.post" && op.claimFor === undefined ? { ...op, claimFor: node } : op));
+
+/** The messages that a commit has posted. */
+export const postedIn = (result: Extract<CommitResult, { ok: true }>): readonly Posted[] =>
+  result.results.flatMap((one) => (one?.op === "message.post" ? [one] : []));
