@@ -27,7 +27,7 @@ export function permissionsOf(tags: readonly string[], parent: Permissions = {})
 
 /** By name only; whoever opens a path looks at where it really leads. A path that climbs is inside of nothing. */
 function isInside(path: string, directories: readonly string[]): boolean {
-  if (!path.startsWith("/") || path.split("/").some((part) => part === "." || part === "../agents")) return false;
+  if (!path.startsWith("/") || path.split("/").some((part) => part === "." || part === "..")) return false;
   const below = (directory: string): boolean => {
     const root = directory.replace(/\/+$/u, "");
     return path === root || path.startsWith(`${root}/`);

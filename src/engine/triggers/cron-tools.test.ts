@@ -113,7 +113,7 @@ test("nobody sees or touches the jobs of another conversation", async () => {
 
 test.each([
   [{ action: "remove", jobId: "../../etc" }, "Cron task id contains invalid characters."],
-  [{ action: "remove", jobId: "../../adapters" }, "Cron task id contains invalid characters."],
+  [{ action: "remove", jobId: ".." }, "Cron task id contains invalid characters."],
   [{ action: "remove" }, "Cron task id is required."],
   [{ action: "run", jobId: "nobody" }, "unknown cron job id: nobody"],
   [{ action: "add" }, "job required"],
