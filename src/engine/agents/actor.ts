@@ -10,12 +10,13 @@ import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Message } from "../../core/message/message.ts";
 import type { Lane } from "../../core/run/run.ts";
 import type { Owner } from "../../core/store/change.ts";
+import { afterRefusal, CommitRefused } from "../commit/commit-refused.ts";
 import { measureContext } from "../runs/fit-context.ts";
 import { Place } from "../runs/lanes.ts";
 import { failRun, runLoop } from "../runs/loop.ts";
 import { Attempts } from "../runs/recovery/attempts.ts";
 import { resumeRun } from "../runs/recovery/resume.ts";
-import { AgentLease, CommitRefused } from "../runtime/agent-lease.ts";
+import { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import { stopOf } from "../subagents/tree.ts";
 import type { ActorHost } from "./actor-host.ts";
@@ -168,8 +169,9 @@ export class Actor {
         this.#lease = undefined;
         this.#run = undefined;
         // Not ours, or claimed anew since: if somebody woke us meanwhile, the next look tells which.
-        if (error instanceof CommitRefused && error.refused === "fenced") continue;
-        if (error instanceof CommitRefused && error.refused === "stopped") {
+        const next = afterRefusal(error);
+        if (next === "yield") continue;
+        if (next === "stop") {
           this.#stopped = true;
           this.#again = true;
           continue;
@@ -181,7 +183,7 @@ export class Actor {
         }
         // What was committed without our knowing may owe something.
         this.#host.rescan();
-        if (!(error instanceof CommitRefused)) {
+        if (next === "rethrow") {
           // A fault that would come back for ever counts as a crash does (M13); one that passes by itself does not.
           if (!(error instanceof RookeryError && error.retryable)) this.#faulted = true;
           ports.log.error("an agent stumbled and is read anew", { agent: this.agentId, error: errorText(error) });

@@ -6,6 +6,7 @@
 import { limitedScopes } from "../../core/budget/budget.ts";
 import { errorText } from "../../core/errors.ts";
 import type { SessionId } from "../../core/ids.ts";
+import { CommitRefused } from "../commit/commit-refused.ts";
 import { describeCompaction } from "../context/compaction/describe-compaction.ts";
 import {
   type CompactionInput,
@@ -19,7 +20,7 @@ import { baseOf, type CompactionPlan, planCompaction } from "../context/compacti
 import { appendCompaction } from "../runs/append-compaction.ts";
 import { type Measured, measureContext } from "../runs/fit-context.ts";
 import { summarise } from "../runs/summarise.ts";
-import { type AgentLease, CommitRefused } from "../runtime/agent-lease.ts";
+import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 
@@ -107,7 +108,7 @@ export class BackgroundCompaction {
 
   /**
    * Appends what was written, between two steps of a run or at rest. False where there was nothing, or where it is thrown
-   * away. Throws `LostHolding` as any commit.
+   * away. Throws `CommitRefused` as any commit.
    */
   async append(ports: RunPorts, lease: AgentLease, run?: LiveRun): Promise<boolean> {
     const prepared = this.#prepared;

@@ -25,7 +25,7 @@ export type RunChoice = Extract<Choice, { act: "run" }>;
 
 /**
  * Opens the run. `seen`: the newest message that was looked at; where a reset came behind it nothing is taken, and the
- * refusal is thrown as `LostHolding` with `conflict`.
+ * refusal is thrown as `CommitRefused` with `conflict`.
  */
 export async function takeRun(
   ports: RunPorts,

@@ -10,10 +10,11 @@ import type { ToolOutput } from "../../core/ports/tool.ts";
 import type { CallRecord, RunBody } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
 import { workedFor } from "../budgets/spender.ts";
+import { isOutdated } from "../commit/commit-refused.ts";
 import { claimedFor } from "../commit/submit.ts";
 import { chain, type ToolResult, toolEntry } from "../context/entries.ts";
 import { createDeliveries } from "../outbox/create-deliveries.ts";
-import { type AgentLease, CommitRefused } from "../runtime/agent-lease.ts";
+import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { applySendPolicy, maySend, tellIfBlocked } from "./apply-send-policy.ts";
@@ -43,11 +44,10 @@ export async function act(ports: RunPorts, lease: AgentLease, run: LiveRun): Pro
   try {
     await commitResults(ports, lease, run, batch, outputs);
   } catch (error) {
-    const retry = error instanceof CommitRefused && (error.refused === "missing" || error.refused === "conflict");
-    if (!retry || !outputs.some((output) => output.ops?.length)) throw error;
-    // What a tool wanted to change cannot be changed any more: the model is told so.
-    const told = outputs.map((output) => (output.ops?.length ? textOutput((error as Error).message, true) : output));
-    await commitResults(ports, lease, run, batch, told);
+    if (!isOutdated(error) || !outputs.some((output) => output.ops?.length)) throw error;
+    // A tool's ops name something that has changed: the model reads the refusal as the tool's result.
+    const refused = outputs.map((output) => (output.ops?.length ? textOutput(error.message, true) : output));
+    await commitResults(ports, lease, run, batch, refused);
   }
   return true;
 }

@@ -42,7 +42,7 @@ const MAX_WAIT_MS = 3_000;
 
 export const FREE: Extract<Permission, { kind: "go" }> = { kind: "go" };
 
-/** May throw `LostHolding`, as every commit of the run. */
+/** May throw `CommitRefused`, as every commit of the run. */
 export async function askPermission(
   ports: RunPorts,
   lease: AgentLease,

@@ -9,11 +9,12 @@ import type { CompactResult } from "../../core/run/compact-result.ts";
 import type { RunBody, RunErrorKind, RunOutcome, RunResult } from "../../core/run/run.ts";
 import { routingFacts } from "../../core/run/session-facts.ts";
 import type { CommitResult, Op, Settlement } from "../../core/store/change.ts";
+import { isOutdated } from "../commit/commit-refused.ts";
 import { claimedFor } from "../commit/submit.ts";
 import { chain, toolEntry } from "../context/entries.ts";
 import { type AroundReply, aroundReply } from "../outbox/around-reply.ts";
 import { createDeliveries, createReplyDeliveries, forSlot, suppressed } from "../outbox/create-deliveries.ts";
-import { type AgentLease, CommitRefused, type Committing } from "../runtime/agent-lease.ts";
+import type { AgentLease, Committing } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { Reply, RunPorts } from "../runtime/run-ports.ts";
 import { openCalls, resultOf } from "./act.ts";
@@ -126,8 +127,7 @@ async function commitWithOthers(
     try {
       return { results: (await lease.commit({ ...committing, ops })).results, also };
     } catch (error) {
-      const gone = error instanceof CommitRefused && (error.refused === "missing" || error.refused === "conflict");
-      if (!gone || also.length === 0 || tries === TRIES) throw error;
+      if (!isOutdated(error) || also.length === 0 || tries === TRIES) throw error;
     }
   }
 }

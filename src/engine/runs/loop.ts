@@ -8,9 +8,10 @@ import type { ToolCallBlock } from "../../core/history/entry.ts";
 import type { ModelError, ModelResult } from "../../core/ports/model.ts";
 import type { CallRecord, RunBody, RunErrorKind } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
+import { afterRefusal, CommitRefused } from "../commit/commit-refused.ts";
 import { alternateRoles, isRoleOrderError } from "../context/alternate-roles.ts";
 import { assistantEntry, chain, toolEntry } from "../context/entries.ts";
-import { type AgentLease, CommitRefused } from "../runtime/agent-lease.ts";
+import type { AgentLease } from "../runtime/agent-lease.ts";
 import { limitsOf } from "../runtime/limits.ts";
 import type { LiveRun, RunExit } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
@@ -35,7 +36,7 @@ const CUT_OFF_TEXT = "Not executed: the answer was cut off at its length limit, 
 export type BetweenSteps = (run: LiveRun) => Promise<void>;
 
 /**
- * Works on a run until it ends or is set aside. Throws `LostHolding` where the agent is no longer ours or nobody knows;
+ * Works on a run until it ends or is set aside. Throws `CommitRefused` where the agent is no longer ours or nobody knows;
  * the caller then throws everything in memory away and reads it anew.
  */
 export async function runLoop(
@@ -70,8 +71,8 @@ async function withAbortHandling(
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof CommitRefused) || (error.refused !== "aborted" && error.refused !== "stopped")) throw error;
-    run.end(error.refused === "stopped" ? "stop" : "person");
+    if (afterRefusal(error) !== "stop") throw error;
+    run.end((error as CommitRefused).refused === "stopped" ? "stop" : "person");
     return await endAsAsked(ports, lease, run);
   }
 }

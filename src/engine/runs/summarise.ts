@@ -1,7 +1,7 @@
 /**
  * Asks a model for the summary a plan needs: in portions where the conversation is larger than the model's window, the
  * beginning of a cut turn apart. A model call like any other, with the rule of each class of error; it never throws
- * (but `LostHolding`, where a reservation could not be committed), and what is no summary is not taken for one.
+ * (but `CommitRefused`, where a reservation could not be committed), and what is no summary is not taken for one.
  */
 
 import { errorText } from "../../core/errors.ts";
@@ -40,7 +40,7 @@ export interface Summarising {
   readonly patienceMs: number;
 }
 
-/** Reserves what a call may cost and settles it; may throw `LostHolding`. */
+/** Reserves what a call may cost and settles it; may throw `CommitRefused`. */
 export interface SpendingGate {
   before(request: ModelRequest): Promise<Permission>;
   after(permit: Permit, result: ModelResult): void;

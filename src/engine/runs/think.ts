@@ -1,6 +1,6 @@
 /**
  * One call of the model, with the rule of each class of error: wait as told, back off, or give the error to the loop.
- * Streams deltas to whoever listens. Throws only `LostHolding`, where a reservation could not be committed.
+ * Streams deltas to whoever listens. Throws only `CommitRefused`, where a reservation could not be committed.
  */
 
 import { z } from "zod";

@@ -11,7 +11,8 @@ import { type Entry, entryLine } from "../../core/history/entry.ts";
 import type { AgentId, EntryId, RunId, SessionId } from "../../core/ids.ts";
 import type { ModelMessage } from "../../core/ports/model.ts";
 import type { Ports } from "../../core/ports/ports.ts";
-import type { Change, CommitResult, Op, Owner, Refusal } from "../../core/store/change.ts";
+import type { Change, CommitResult, Op, Owner } from "../../core/store/change.ts";
+import { CommitRefused } from "../commit/commit-refused.ts";
 import { commitKnown } from "../commit/submit.ts";
 import { type ContextSize, EMPTY_SIZE, sizeWith } from "../context/compaction/estimate-tokens.ts";
 import { buildHistoryContext, modelMessage, readPath } from "../context/context.ts";
@@ -19,16 +20,6 @@ import type { Appending } from "../context/entries.ts";
 import { repairPairs } from "../context/repair-pairs.ts";
 
 export type LeasePorts = Pick<Ports, "store" | "ids" | "clock" | "log">;
-
-/** The store would not take a change: what is in memory is no longer true. */
-export class CommitRefused extends Error {
-  readonly refused: Refusal | "unknown";
-  constructor(refused: Refusal | "unknown", detail: string) {
-    super(detail);
-    this.name = "LostHolding";
-    this.refused = refused;
-  }
-}
 
 /** The store's own troubles, which pass. Anything else is a fault in what was to be committed and would come back. */
 const isOfTheStore = (error: unknown): error is Error =>
@@ -130,7 +121,7 @@ export class AgentLease {
     return (await readPath(this.#ports.store, this.agentId, this.leaf)).path;
   }
 
-  /** Commits as the owner. Resolves only if it was applied; throws `LostHolding` otherwise, and memory is as before. */
+  /** Commits as the owner. Resolves only if it was applied; throws `CommitRefused` otherwise, and memory is as before. */
   async commit(committing: Committing): Promise<Extract<CommitResult, { ok: true }>> {
     const { ids, clock, store } = this.#ports;
     const { append, state, begins } = committing;
@@ -155,7 +146,7 @@ export class AgentLease {
     try {
       result = await commitKnown(store, change);
     } catch (error) {
-      throw isOfTheStore(error) ? new CommitRefused("unknown", error.message) : error;
+      throw isOfTheStore(error) ? new CommitRefused("unknown", error.message, error) : error;
     }
     if (!result.ok) throw new CommitRefused(result.refused, result.detail);
     if (also > 0) this.#also = this.#also.slice(also);
