@@ -156,7 +156,7 @@ export class AgentSystem {
     const ports = runPortsOf(this.#ports, this.#options, {
       events: this.events,
       subagents: this.subagents,
-      owed: (deliveries, results) => outbox.offer(deliveries, results),
+      onDeliveries: (deliveries, results) => outbox.offer(deliveries, results),
       posted: (posted) => this.#wakeIfOurs(posted),
     });
     const host: ActorHost = {

@@ -118,7 +118,7 @@ export async function settleCommand(
     ...(beside.ops ?? []),
   ];
   const { results } = await lease.commit({ site, ...beside, ops });
-  ports.owed(told, results);
+  ports.onDeliveries(told, results);
   ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
 }
 

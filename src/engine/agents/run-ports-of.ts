@@ -14,7 +14,7 @@ const SILENT_LEASES = 4;
 export interface RunSurroundings {
   readonly events: RunEvents;
   readonly subagents: Subagents;
-  owed: RunPorts["owed"];
+  onDeliveries: RunPorts["onDeliveries"];
   posted(posted: Posted): void;
 }
 
@@ -34,9 +34,9 @@ export function runPortsOf(ports: Ports, options: AgentSystemOptions, around: Ru
     get budgets() {
       return options.budgets;
     },
-    opsOnRunEnd: async (agent, run, result, owed) => [
+    opsOnRunEnd: async (agent, run, result, deliveries) => [
       ...(await subagents.opsOnRunEnd(agent, run, result)),
-      ...((await hooks?.opsOnRunEnd?.(agent, run, result, owed)) ?? []),
+      ...((await hooks?.opsOnRunEnd?.(agent, run, result, deliveries)) ?? []),
     ],
     opsOnSettle: async (agent, messages, reason) => [
       ...(await subagents.opsOnSettle(agent, messages, reason)),
@@ -44,7 +44,7 @@ export function runPortsOf(ports: Ports, options: AgentSystemOptions, around: Ru
     ],
     stopChildren: (agent) => subagents.stopChildren(agent),
     aboutChildren: (agent, command) => answerSubagentsCommand(ports, subagents, agent, command),
-    owed: around.owed,
+    onDeliveries: around.onDeliveries,
     posted: (posted) => {
       for (const one of posted) around.posted(one);
     },

@@ -134,7 +134,7 @@ async function commitResults(
   const append = chain(ports.ids, lease, entries);
   const { results } = await lease.commit({ site: "result", ops, append, run: run.guard() });
   run.stepped(body);
-  ports.owed(deliveries, results);
+  ports.onDeliveries(deliveries, results);
   ports.posted(results.flatMap((result) => (result?.op === "message.post" ? [result] : [])));
   ports.events.emit({ agentId: run.agentId, runId: run.id, attempt: 1, step: run.step }, { type: "step" });
 }

@@ -105,7 +105,10 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
   lease.released = release?.op === "agent.release" && release.released;
   lease.runId = undefined;
   run.state = "ended";
-  ports.owed([...deliveries, ...also.flatMap((op) => (op.op === "delivery.add" ? [op.delivery] : []))], results);
+  ports.onDeliveries(
+    [...deliveries, ...also.flatMap((op) => (op.op === "delivery.add" ? [op.delivery] : []))],
+    results,
+  );
   ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
   return result;
 }

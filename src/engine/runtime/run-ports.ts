@@ -72,7 +72,7 @@ export interface RunPorts extends Ports {
     agent: AgentRecord,
     run: LiveRun,
     result: RunResult,
-    owed: readonly NewDelivery[],
+    deliveries: readonly NewDelivery[],
   ): Promise<readonly Op[]>;
   /** The same for messages that end without a run, and why they do. */
   opsOnSettle?(agent: AgentRecord, messages: readonly Message[], reason: string): Promise<readonly Op[]>;
@@ -88,8 +88,8 @@ export interface RunPorts extends Ports {
   contextLimits?(agent: AgentRecord, wishes?: RunOverrides): ContextLimits | Promise<ContextLimits>;
   /** Whether agents may send, beside what each was told itself. */
   readonly sendPolicy?: SendPolicy;
-  /** Told of deliveries that have just been committed. */
-  owed(deliveries: readonly NewDelivery[], results: readonly (OpResult | undefined)[]): void;
+  /** Called with the deliveries a commit has just added, and the store's results for that commit. */
+  onDeliveries(deliveries: readonly NewDelivery[], results: readonly (OpResult | undefined)[]): void;
   /** Told of messages to agents that a tool's step has just committed. */
   posted(posted: readonly Posted[]): void;
 }
