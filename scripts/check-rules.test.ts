@@ -69,7 +69,7 @@ describe("imports", () => {
     [
       "src/engine/runs/x.ts",
       'import { expect } from "vitest";',
-      "2: imports vitest; what tests share is called *.test-kit.ts",
+      "2: imports vitest; what tests share is called *.test-kit.ts or stands in test/kit",
     ],
     [
       "src/engine/runs/x.ts",

@@ -90,7 +90,9 @@ function directionBreaches(file: string, text: string, isTest: boolean): readonl
   return importsOf(text).flatMap(({ specifier, at }) => {
     const line = lineOf(text, at);
     if (!isTest && /^(?:vitest|fast-check)\b/.test(specifier)) {
-      return [{ file, line, message: `imports ${specifier}; what tests share is called *.test-kit.ts` }];
+      return [
+        { file, line, message: `imports ${specifier}; what tests share is called *.test-kit.ts or stands in test/kit` },
+      ];
     }
     if (!specifier.startsWith(".")) return [];
     const target = normalize(join(dirname(file), specifier));

@@ -4,9 +4,9 @@
  */
 import type { RunId } from "../../src/core/ids.ts";
 import type { StoreReader } from "../../src/core/store/store.ts";
+import type { Random } from "../kit/random.ts";
 import type { EventLog } from "./event-log.ts";
 import type { SimProcess } from "./process.ts";
-import type { Random } from "./random.ts";
 import type { Subject } from "./subject.ts";
 
 export interface AbortRecord {

@@ -4,10 +4,10 @@
  */
 import type { AgentId, EntryId } from "../../src/core/ids.ts";
 import type { StoreReader } from "../../src/core/store/store.ts";
+import type { Random } from "../kit/random.ts";
 import { parsed } from "./audit-view.ts";
 import type { EventLog } from "./event-log.ts";
 import type { SimProcess } from "./process.ts";
-import type { Random } from "./random.ts";
 import type { Subject } from "./subject.ts";
 import { tokensIn } from "./tokens.ts";
 

@@ -13,10 +13,10 @@ import type {
   OutgoingDelivery,
   SendResult,
 } from "../../src/core/ports/connector.ts";
+import type { Random } from "../kit/random.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Faults } from "./faults.ts";
 import type { SimProcess } from "./process.ts";
-import type { Random } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 /** What somebody out there wrote. */

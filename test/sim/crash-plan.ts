@@ -3,8 +3,9 @@
  * chosen with a bias towards places this run has seen seldom, some soon after a restart (a crash during recovery). What
  * was hit is counted per commit site, so that a gap in the coverage is seen.
  */
+
+import type { Random } from "../kit/random.ts";
 import type { CrashPoint, Moment } from "./process.ts";
-import type { Random } from "./random.ts";
 
 /** `site|before` → how often a process died there. Sites that were passed without a death are listed with 0. */
 export type Coverage = Map<string, number>;

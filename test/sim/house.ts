@@ -6,10 +6,10 @@
 import type { AgentId, ChangeId } from "../../src/core/ids.ts";
 import type { Change, Op } from "../../src/core/store/change.ts";
 import { seedAgent } from "../../src/engine/context/seed-agent.ts";
+import { seededIds } from "../kit/ids.ts";
+import type { Random } from "../kit/random.ts";
 import { SWARM } from "./agent-talk.ts";
 import type { EventLog } from "./event-log.ts";
-import type { Random } from "./random.ts";
-import { seededIds } from "./seeded-ids.ts";
 import { afterwards, type ServerBackend } from "./sim-store.ts";
 
 export interface OperatorDeps {
@@ -21,7 +21,7 @@ export interface OperatorDeps {
 }
 
 export function makeOperator({ backend, log, random, wall, clerks }: OperatorDeps) {
-  const ids = seededIds(random.fork("ids"), "house");
+  const ids = seededIds("house", random.fork("ids"));
   const described = new Map<string, string[]>();
   const removed: AgentId[] = [];
   let changes = 0;

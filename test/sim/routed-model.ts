@@ -11,10 +11,10 @@ import { configDefaults } from "../../src/config/config-schema.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
 import { silentLog } from "../../src/core/ports/log.ts";
 import type { Model, ModelChoice, ModelError, ModelResult } from "../../src/core/ports/model.ts";
+import type { Random } from "../kit/random.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Faults } from "./faults.ts";
 import type { SimProcess } from "./process.ts";
-import type { Random } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { ScriptedModel } from "./scripted-model.ts";
 

@@ -13,9 +13,9 @@ import type {
   ModelRequest,
   ModelResult,
 } from "../../src/core/ports/model.ts";
+import type { Random } from "../kit/random.ts";
 import type { EventLog } from "./event-log.ts";
 import type { SimProcess } from "./process.ts";
-import type { Random } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { isSummaryRequest, makeSummariser, type SimContext, type SummaryCall } from "./summariser.ts";
 import { childMarksIn, type Directive, directivesIn, tokensIn, tokenText } from "./tokens.ts";

@@ -8,10 +8,10 @@ import { CommitUnknownError, StoreFullError, TimeoutError } from "../../src/core
 import type { AgentId, ChangeId } from "../../src/core/ids.ts";
 import type { Change, CommitResult } from "../../src/core/store/change.ts";
 import type { Store, StoreReader } from "../../src/core/store/store.ts";
+import type { Random } from "../kit/random.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Faults } from "./faults.ts";
 import type { Outcome, SimProcess } from "./process.ts";
-import type { Random } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 export type Applied = (CommitResult | Error)[];

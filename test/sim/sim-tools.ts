@@ -3,9 +3,9 @@ import { z } from "zod";
 import type { DeliveryContext } from "../../src/core/delivery/delivery.ts";
 import type { Tool, ToolHost, ToolOutput } from "../../src/core/ports/tool.ts";
 import type { ReplayPolicy } from "../../src/core/run/run.ts";
+import type { Random } from "../kit/random.ts";
 import type { EventLog } from "./event-log.ts";
 import type { SimProcess } from "./process.ts";
-import type { Random } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { tokenText } from "./tokens.ts";
 

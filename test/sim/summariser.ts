@@ -3,9 +3,9 @@
  * conversation instead, is slow, finds them too long, or fails. It keeps a ledger of its own; what it says bears no marks.
  */
 import type { ModelError, ModelRequest, ModelResult } from "../../src/core/ports/model.ts";
+import type { Random } from "../kit/random.ts";
 import type { EventLog } from "./event-log.ts";
 import type { SimProcess } from "./process.ts";
-import type { Random } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 export const MANNERS = ["good", "empty", "continues", "bloats", "slow", "overflow", "transient", "request"] as const;

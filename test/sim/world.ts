@@ -10,6 +10,8 @@ import { silentLog } from "../../src/core/ports/log.ts";
 import type { Ports } from "../../src/core/ports/ports.ts";
 import type { Change } from "../../src/core/store/change.ts";
 import { seedAgent } from "../../src/engine/context/seed-agent.ts";
+import { seededIds } from "../kit/ids.ts";
+import { randomOf } from "../kit/random.ts";
 import { makeAborts } from "./aborts.ts";
 import { type Applied, recording } from "./audit-subagents.ts";
 import type { Violation } from "./audit-view.ts";
@@ -25,12 +27,10 @@ import { makeOperator } from "./house.ts";
 import { makeJobs } from "./jobs.ts";
 import { postgresDatabase } from "./postgres-database.ts";
 import { type SimProcess, startProcess } from "./process.ts";
-import { randomOf } from "./random.ts";
 import { makeRoutedModel, ROUTED_CHOICE } from "./routed-model.ts";
 import type { Scenario } from "./scenarios.ts";
 import { makeScheduler } from "./scheduler.ts";
 import { makeScriptedModel } from "./scripted-model.ts";
-import { seededIds } from "./seeded-ids.ts";
 import { makeSimFiles } from "./sim-files.ts";
 import { afterwards, type Backend, makeSimStore } from "./sim-store.ts";
 import { makeSimTools } from "./sim-tools.ts";
@@ -217,7 +217,7 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     await database.reopen(embedded);
     const sound: Ports = {
       clock: process.clock,
-      ids: seededIds(random.fork(`ids/${process.name}`), process.name),
+      ids: seededIds(process.name, random.fork(`ids/${process.name}`)),
       store: store.view(process),
       model: routed ? routed.port(process) : model.port(process),
       tools: tools.port(process),
@@ -353,7 +353,7 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     if (!parent) return void scheduler.after(500, () => void postChild(item));
     const at = processDeps.wall("a");
     const descriptor = { type: "subagent", id: item.token, parentAgentId: parent.id, name: item.token } as const;
-    const seed = seedAgent(seededIds(random.fork(`child/${item.token}`), item.token), descriptor, at);
+    const seed = seedAgent(seededIds(item.token, random.fork(`child/${item.token}`)), descriptor, at);
     const body = { kind: "system", text: [tokenText(item.token), ...item.directives].join(" ") } as const;
     backend.apply([
       {

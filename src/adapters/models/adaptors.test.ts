@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { virtualClock } from "../../../test/kit/clock.ts";
 import type { ModelEvent, ModelMessage, ModelRequest } from "../../core/ports/model.ts";
 import { httpPost } from "../system/http-post.ts";
 import { systemClock } from "../system/system-clock.ts";
 import { inCatalogue } from "./catalogue.ts";
-import { manualClock } from "./manual-clock.test-kit.ts";
 import { callCompletions } from "./openai-completions/completions-call.ts";
 import { callPiAi } from "./pi-ai/pi-ai-call.ts";
 import type { CallDeps, ProviderApi, ProviderCall, ProviderResult } from "./provider-call.ts";
@@ -253,7 +253,7 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
   });
 
   it("understands a date in retry-after", async () => {
-    const clock = manualClock(Date.parse("2026-01-01T00:00:00Z"));
+    const clock = virtualClock(Date.parse("2026-01-01T00:00:00Z"));
     const server = await wire(protocol, { status: 429, headers: { "retry-after": "Thu, 01 Jan 2026 00:00:30 GMT" } });
     const { result } = await ask(api, modelAt(server, protocol), requestOf(), { world: { clock } });
     expect(result.error).toMatchObject({ class: "rate", retryAfterMs: 30_000 });
@@ -341,7 +341,7 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
   });
 
   it("ends a stream that stalls, by the clock it was given", async () => {
-    const clock = manualClock();
+    const clock = virtualClock();
     const server = await wire(protocol, { text: "Well, ", ending: "hold" });
     const told = Promise.withResolvers<void>();
     const asked = ask(api, modelAt(server, protocol), requestOf(), {
@@ -350,17 +350,17 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
       onEvent: () => told.resolve(),
     });
     await told.promise;
-    clock.advance(29_999);
-    clock.advance(30_000);
+    clock.advanceSync(29_999);
+    clock.advanceSync(30_000);
     const { result } = await asked;
     expect(result.error).toEqual({ class: "transient", message: "house said nothing for 30 seconds." });
     expect(JSON.stringify(result.content)).toContain("Well,");
-    expect(clock.waiting).toBe(0);
+    expect(clock.timers).toBe(0);
     await server.hungUp(1);
   });
 
   it("does not call it a stall while the server keeps the line warm", async () => {
-    const clock = manualClock();
+    const clock = virtualClock();
     const server = await wire(protocol, { text: "Well, ", ending: "hold" });
     const told = Promise.withResolvers<void>();
     const stop = new AbortController();
@@ -386,10 +386,10 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
       onEvent: () => told.resolve(),
     });
     await told.promise;
-    clock.advance(20_000);
+    clock.advanceSync(20_000);
     server.more(1, ": beat\n\n");
     await beat.promise;
-    clock.advance(20_000);
+    clock.advanceSync(20_000);
     stop.abort();
     expect((await asked).result.error?.class).toBe("aborted");
   });

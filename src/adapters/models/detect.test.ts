@@ -1,9 +1,9 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
+import { virtualClock } from "../../../test/kit/clock.ts";
 import { systemClock } from "../system/system-clock.ts";
 import { type DetectDeps, detectModel, detectServers, listensOn } from "./detect.ts";
-import { manualClock } from "./manual-clock.test-kit.ts";
 
 /** Answers by the port of the address that is asked; anything else is a refused connection. */
 function machine(
@@ -77,7 +77,7 @@ describe("looking for a model", () => {
   });
 
   it("does not wait for a server that does not answer", async () => {
-    const clock = manualClock();
+    const clock = virtualClock();
     const asked = Promise.withResolvers<void>();
     const world: DetectDeps = {
       ...machine({ 11434: {} }),
@@ -90,9 +90,9 @@ describe("looking for a model", () => {
     };
     const looking = detectServers(world);
     await asked.promise;
-    clock.advance(1_000);
+    clock.advanceSync(1_000);
     expect(await looking).toEqual([]);
-    expect(clock.waiting).toBe(0);
+    expect(clock.timers).toBe(0);
   });
 });
 

@@ -1,4 +1,6 @@
 /** A router over scripted providers: what a test needs to see who was asked with which key. */
+
+import { type VirtualClock, virtualClock } from "../../../test/kit/clock.ts";
 import { parseConfig } from "../../config/parse-config.ts";
 import { type Log, type LogFields, silentLog } from "../../core/ports/log.ts";
 import type {
@@ -9,7 +11,6 @@ import type {
   ModelRequest,
   ModelResult,
 } from "../../core/ports/model.ts";
-import { type ManualClock, manualClock } from "./manual-clock.test-kit.ts";
 import { offlineModel } from "./offline-model.ts";
 import type { ProviderCall, ProviderResult } from "./provider-call.ts";
 import { Providers } from "./providers.ts";
@@ -18,7 +19,7 @@ import { ModelRouter } from "./router.ts";
 export type Answer = Partial<ProviderResult> | Partial<ModelError> | undefined;
 
 export interface TestRouter {
-  readonly clock: ManualClock;
+  readonly clock: VirtualClock;
   /** `provider/id key`, in order. */
   readonly asked: string[];
   readonly calls: ProviderCall[];
@@ -35,7 +36,7 @@ export function testRouter(
   script: (call: ProviderCall, n: number) => Answer | Promise<Answer>,
   detected = "offline",
 ): TestRouter {
-  const clock = manualClock();
+  const clock = virtualClock();
   const asked: string[] = [];
   const calls: ProviderCall[] = [];
   const logged: string[] = [];

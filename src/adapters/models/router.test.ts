@@ -18,7 +18,7 @@ describe("keys", () => {
     const router = testRouter(ONE, (_, n) => (n === 1 ? { class: "rate", retryAfterMs: 5_000 } : undefined));
     expect((await router.ask()).error).toBeUndefined();
     await router.ask();
-    router.clock.advance(5_000);
+    router.clock.advanceSync(5_000);
     await router.ask();
     expect(router.asked).toEqual(["house/m key-one", "house/m key-two", "house/m key-two", "house/m key-one"]);
   });
@@ -26,7 +26,7 @@ describe("keys", () => {
   it("all at their limit say how long until the first is free, and nobody is asked meanwhile", async () => {
     const router = testRouter(ONE, (_, n) => ({ class: "rate", retryAfterMs: n === 1 ? 9_000 : 4_000 }));
     expect((await router.ask()).error).toMatchObject({ class: "rate", retryAfterMs: 4_000 });
-    router.clock.advance(1_000);
+    router.clock.advanceSync(1_000);
     expect((await router.ask()).error).toMatchObject({ class: "rate", retryAfterMs: 3_000 });
     expect(router.asked).toHaveLength(2);
   });
@@ -37,7 +37,7 @@ describe("keys", () => {
     for (let round = 0; round < 3; round++) {
       const { error } = await router.ask({ model: "spare/s" });
       waits.push(error?.retryAfterMs);
-      router.clock.advance(error?.retryAfterMs ?? 0);
+      router.clock.advanceSync(error?.retryAfterMs ?? 0);
     }
     expect(waits).toEqual([2_000, 4_000, 8_000]);
   });
@@ -54,7 +54,7 @@ describe("keys", () => {
     expect(first.error?.message).toContain("the environment variable K");
     expect(first.error?.message).toContain("rookery auth set house");
     await router.ask();
-    router.clock.advance(3600_000);
+    router.clock.advanceSync(3600_000);
     await router.ask();
     expect(router.asked).toEqual(["house/m bad"]);
     router.env.K = "good";
@@ -151,7 +151,7 @@ describe("fallbacks", () => {
     await router.ask({ ...WITH_SPARE, tries: 3 });
     expect((await router.ask(WITH_SPARE)).provider).toBe("spare");
     down = false;
-    router.clock.advance(60_000);
+    router.clock.advanceSync(60_000);
     expect((await router.ask(WITH_SPARE)).provider).toBe("house");
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { virtualClock } from "../../engine/agents/engine.test-kit.ts";
+import { virtualClock } from "../../../test/kit/clock.ts";
 import { trimWhenQuiet } from "./trim-when-quiet.ts";
 
 describe("memory", () => {
@@ -9,7 +9,7 @@ describe("memory", () => {
     const trimmer = trimWhenQuiet(clock, () => {
       collected += 1;
     });
-    const later = (ms: number) => clock.advance(ms, async () => {});
+    const later = (ms: number) => clock.advance(ms);
     for (let n = 0; n < 100; n++) {
       trimmer.touched();
       await later(100);
@@ -26,7 +26,7 @@ describe("memory", () => {
     const clock = virtualClock();
     const trimmer = trimWhenQuiet(clock);
     for (let n = 0; n < 50; n++) trimmer.touched();
-    await clock.advance(1_000, async () => {});
+    await clock.advance(1_000);
     expect(clock.timers).toBe(0);
   });
 });

@@ -2,13 +2,14 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { virtualClock } from "../../../test/kit/clock.ts";
+import { seededIds } from "../../../test/kit/ids.ts";
 import { type OpenTriggers, openTriggers } from "../../app/node/open-triggers.ts";
 import { parseConfig } from "../../config/parse-config.ts";
 import { homePaths } from "../../config/paths.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import { silentLog } from "../../core/ports/log.ts";
 import type { Change } from "../../core/store/change.ts";
-import { seededIds, virtualClock } from "../../engine/agents/engine.test-kit.ts";
 import { openMemoryStore } from "../store/sqlite/open-store.ts";
 import { cronTaskFiles, heartbeatTaskFiles, watchTaskFiles } from "./task-files.ts";
 
@@ -75,10 +76,10 @@ describe("task files", () => {
     const clock = virtualClock();
     let looks = 0;
     const stopLooking = watchTaskFiles([join(home, "not there", "\0")], clock, () => looks++);
-    await clock.advance(3 * 60_000, async () => {});
+    await clock.advance(3 * 60_000);
     expect(looks).toBe(3);
     stopLooking();
-    await clock.advance(3 * 60_000, async () => {});
+    await clock.advance(3 * 60_000);
     expect([looks, clock.timers]).toEqual([3, 0]);
   });
 });

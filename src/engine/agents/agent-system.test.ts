@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { channel } from "../../../test/kit/channel.ts";
+import { TestEngine } from "../../../test/kit/engine.ts";
+import { gate } from "../../../test/kit/gate.ts";
+import { lastText, type Reply, stall } from "../../../test/kit/model.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import { type AgentId, type ChangeId, messageId } from "../../core/ids.ts";
 import type { Change } from "../../core/store/change.ts";
-import { channel, gate, lastText, type Reply, stall, TestEngine } from "./engine.test-kit.ts";
 
 const text = (words: string) => ({ kind: "user", text: words }) as const;
 

@@ -1,21 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { START } from "../../../test/kit/clock.ts";
+import { TestEngine, type TestEngineOptions } from "../../../test/kit/engine.ts";
+import { gate } from "../../../test/kit/gate.ts";
+import { failure, inTurn, lastText, type Reply, stall } from "../../../test/kit/model.ts";
+import { dieAt } from "../../../test/kit/store.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import { limitsOf } from "../../core/budget/budget.ts";
 import type { AgentId, ChangeId } from "../../core/ids.ts";
 import type { CallPrice, ModelResult } from "../../core/ports/model.ts";
 import { liftBudget, listBudgets, spentSince } from "../budgets/budget-book.ts";
-import {
-  dieAt,
-  failure,
-  gate,
-  inTurn,
-  lastText,
-  type Reply,
-  START,
-  stall,
-  TestEngine,
-  type TestEngineOptions,
-} from "./engine.test-kit.ts";
 
 /** A token read costs 1 micro, one written 10; an answer has up to 1,000 tokens. */
 const PRICE: CallPrice = {

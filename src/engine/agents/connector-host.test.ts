@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { dieAt, TestEngine } from "./engine.test-kit.ts";
+import { TestEngine } from "../../../test/kit/engine.ts";
+import { dieAt } from "../../../test/kit/store.ts";
 
 const conversation = { connector: "test", userId: "ann", channelId: "ann", delivery: { channel: "test", to: "ann" } };
 

@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
-import { channel, gate, TestEngine } from "./engine.test-kit.ts";
+import { channel } from "../../../test/kit/channel.ts";
+import { TestEngine } from "../../../test/kit/engine.ts";
+import { gate } from "../../../test/kit/gate.ts";
 
 it("a diagnosis tells what runs, what waits and what failed, and no word anybody said", async () => {
   const door = gate();

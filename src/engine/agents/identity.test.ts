@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { channel } from "../../../test/kit/channel.ts";
+import { TestEngine } from "../../../test/kit/engine.ts";
 import { configSchema } from "../../config/config-schema.ts";
 import { addressFor } from "../../core/agent/address.ts";
 import { AGENT_KINDS, type AgentDescriptor } from "../../core/agent/descriptor.ts";
@@ -6,7 +8,6 @@ import { sessionKeyOf } from "../../core/agent/session-key.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { IncomingMessage } from "../../core/message/incoming-message.ts";
 import { buildHistoryContext } from "../context/context.ts";
-import { channel, TestEngine } from "./engine.test-kit.ts";
 
 const ALL: readonly AgentDescriptor[] = [
   { type: "user", connector: "test", userId: "ann", channelId: "ann" },

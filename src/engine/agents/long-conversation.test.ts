@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
+import { TestEngine } from "../../../test/kit/engine.ts";
+import { lastText, type ModelCall, type Reply } from "../../../test/kit/model.ts";
 import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
 import { SUMMARY_SYSTEM_PROMPT } from "../context/compaction/summary-prompt.ts";
-import { lastText, type ModelCall, type Reply, TestEngine } from "./engine.test-kit.ts";
 
 const TURNS = 300;
 const FACTS = 40;

@@ -1,10 +1,13 @@
 import { describe, expect, it, test } from "vitest";
+import { TestEngine } from "../../../test/kit/engine.ts";
+import { gate } from "../../../test/kit/gate.ts";
+import { failure, lastText, type ModelCall, type Reply, stall } from "../../../test/kit/model.ts";
+import { dieAt } from "../../../test/kit/store.ts";
 import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
 import type { Right, ToolHost } from "../../core/ports/tool.ts";
 import { SUMMARY_SYSTEM_PROMPT } from "../context/compaction/summary-prompt.ts";
 import { thresholdsOf } from "../context/compaction/thresholds.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
-import { dieAt, failure, gate, lastText, type ModelCall, type Reply, stall, TestEngine } from "./engine.test-kit.ts";
 import { isFlushDue } from "./memory-flush.ts";
 
 const SUMMARY = "## Goal\nto test\n\n## Progress\n- done\n\n## Original Request\nx\n\n## Early Progress\ny";

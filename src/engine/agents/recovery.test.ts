@@ -1,10 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { channel } from "../../../test/kit/channel.ts";
+import { TestEngine } from "../../../test/kit/engine.ts";
+import { gate } from "../../../test/kit/gate.ts";
+import { lastText, type Script, stall } from "../../../test/kit/model.ts";
+import { dieAt } from "../../../test/kit/store.ts";
 import { TimeoutError } from "../../core/errors.ts";
 import type { AgentId, ChangeId, RunId } from "../../core/ids.ts";
 import type { ReplayPolicy } from "../../core/run/run.ts";
 import type { Change } from "../../core/store/change.ts";
 import { NOT_STARTED, UNKNOWN_OUTCOME } from "../runs/call-tool.ts";
-import { channel, dieAt, gate, lastText, type Script, stall, TestEngine } from "./engine.test-kit.ts";
 
 /** Calls the tool once, then says what the tool said. Looks at the context only, as a model does. */
 const useTool =
@@ -557,7 +561,7 @@ describe("a message whose acceptance was not answered", () => {
     const engine = await TestEngine.open();
     const late: Change[] = [];
     engine.onCommit = (change) => (change.site === "accept" && late.push(change) > 0 ? "unknown-lost" : "go");
-    await expect(engine.say("hello")).rejects.toThrow("nobody knows");
+    await expect(engine.say("hello")).rejects.toThrow("the outcome is unknown");
     engine.onCommit = () => "go";
     await engine.advance(3_000);
     // Claimed for this node by a commit nobody here has heard of.

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { channel, TestEngine } from "./engine.test-kit.ts";
+import { channel } from "../../../test/kit/channel.ts";
+import { TestEngine } from "../../../test/kit/engine.ts";
 import { pruneRound, startRetention } from "./retention.ts";
 
 const DAY = 24 * 3600_000;

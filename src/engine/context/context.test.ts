@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { seededIds } from "../../../test/kit/ids.ts";
 import { type Entry, entryLine } from "../../core/history/entry.ts";
 import type { AgentId, EntryId } from "../../core/ids.ts";
 import { entryId } from "../../core/ids.ts";
@@ -8,12 +9,7 @@ import { buildHistoryContext } from "./context.ts";
 import { chain, type EntryDraft, firstLines, resetMarker } from "./entries.ts";
 
 const AGENT = "agent0000000000000000000" as AgentId;
-let uuids = 0;
-const ids = {
-  agent: () => AGENT,
-  change: () => "c" as never,
-  uuid: () => `00000000-0000-7000-8000-${(++uuids).toString(16).padStart(12, "0")}`,
-};
+const ids = seededIds("context");
 
 /** A history in memory that counts what is read of it. */
 class History {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type TestEngine, TestEngine as TestEngineOf } from "../agents/engine.test-kit.ts";
+import { type TestEngine, TestEngine as TestEngineOf } from "../../../test/kit/engine.ts";
 import { seedAgent } from "../context/seed-agent.ts";
 import { recipientOf, STALE_TRACES, staleTraceKey, accept as take } from "./accept.ts";
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { inTurn, TestEngine } from "../agents/engine.test-kit.ts";
+import { TestEngine } from "../../../test/kit/engine.ts";
+import { inTurn } from "../../../test/kit/model.ts";
 import { aroundReply, formatReasoningMessage, formatTokenCount } from "./around-reply.ts";
 
 const counted = { input: 1_234, output: 56, cacheRead: 0, cacheWrite: 0, totalTokens: 1_290 };

@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { type Channel, channel, type Sending } from "../../../test/kit/channel.ts";
+import { TestEngine } from "../../../test/kit/engine.ts";
+import { gate } from "../../../test/kit/gate.ts";
+import { dieAt } from "../../../test/kit/store.ts";
 import type { SendingClass } from "../../core/delivery/delivery.ts";
 import type { DeliveryId } from "../../core/ids.ts";
 import type { SendResult } from "../../core/ports/connector.ts";
-import { type Channel, channel, dieAt, gate, type Sending, TestEngine } from "../agents/engine.test-kit.ts";
 import { dropDelivery, listDeliveries, retryDelivery } from "./dead-letters.ts";
 
 const CLASSES: readonly SendingClass[] = ["idempotent", "reconcilable", "ambiguous"];

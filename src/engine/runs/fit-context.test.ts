@@ -1,17 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { TestEngine, type TestEngineOptions } from "../../../test/kit/engine.ts";
+import { gate } from "../../../test/kit/gate.ts";
+import { failure, lastText, type ModelCall, type Reply, stall } from "../../../test/kit/model.ts";
 import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
 import type { RunId } from "../../core/ids.ts";
 import { compactSession } from "../agents/compact-session.ts";
-import {
-  failure,
-  gate,
-  lastText,
-  type ModelCall,
-  type Reply,
-  stall,
-  TestEngine,
-  type TestEngineOptions,
-} from "../agents/engine.test-kit.ts";
 import { SUMMARY_SYSTEM_PROMPT } from "../context/compaction/summary-prompt.ts";
 import type { RunEvent } from "../runtime/run-events.ts";
 import { OVERFLOW_TEXT } from "./loop.ts";

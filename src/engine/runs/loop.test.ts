@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { channel } from "../../../test/kit/channel.ts";
+import { TestEngine } from "../../../test/kit/engine.ts";
+import { gate } from "../../../test/kit/gate.ts";
+import { failure, inTurn, lastText, type Reply, stall } from "../../../test/kit/model.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { RunResult } from "../../core/run/run.ts";
-import { channel, failure, gate, inTurn, lastText, type Reply, stall, TestEngine } from "../agents/engine.test-kit.ts";
 import type { RunEvent } from "../runtime/run-events.ts";
 import { NOT_STARTED, UNKNOWN_OUTCOME } from "./call-tool.ts";
 import { OVERFLOW_TEXT, TOOL_LIMIT_TEXT } from "./loop.ts";

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { failure, inTurn, TestEngine } from "../agents/engine.test-kit.ts";
+import { TestEngine } from "../../../test/kit/engine.ts";
+import { failure, inTurn } from "../../../test/kit/model.ts";
 import type { RunEvent } from "../runtime/run-events.ts";
 
 const refused = failure("request", { message: "messages: roles must alternate between user and assistant" });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { TestEngine } from "../agents/engine.test-kit.ts";
+import { TestEngine } from "../../../test/kit/engine.ts";
 
 const report = (chars: number) => ({ chars, parts: [], missing: ["SOUL.md"] });
 

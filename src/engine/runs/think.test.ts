@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { TestEngine } from "../../../test/kit/engine.ts";
+import { failure, inTurn } from "../../../test/kit/model.ts";
 import type { RunId } from "../../core/ids.ts";
-import { failure, inTurn, TestEngine } from "../agents/engine.test-kit.ts";
 
 const times = async (engine: TestEngine, until: number, step = 500): Promise<number[]> => {
   const at: number[] = [];

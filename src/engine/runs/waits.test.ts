@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { virtualClock } from "../../../test/kit/clock.ts";
 import { AbortedError, SuspendedError, TimeoutError } from "../../core/errors.ts";
-import { virtualClock } from "../agents/engine.test-kit.ts";
 import { Waits } from "./waits.ts";
 
 describe("a wait", () => {
@@ -16,7 +16,7 @@ describe("a wait", () => {
     const clock = virtualClock();
     const waits = new Waits<string>(clock);
     const timed = expect(waits.wait("k", { timeoutMs: 100 })).rejects.toBeInstanceOf(TimeoutError);
-    await clock.advance(100, async () => {});
+    await clock.advance(100);
     await timed;
     expect([waits.has("k"), clock.timers]).toEqual([false, 0]);
   });

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { TestEngine } from "../../../test/kit/engine.ts";
+import type { Reply } from "../../../test/kit/model.ts";
 import type { Block } from "../../core/history/entry.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { ModelMessage } from "../../core/ports/model.ts";
-import { type Reply, TestEngine } from "../agents/engine.test-kit.ts";
 import { buildHistoryContext } from "../context/context.ts";
 
 /** Blocks as a provider might give them: fields in any order, fields nobody knows, arguments of any form. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { TestEngine } from "../../../test/kit/engine.ts";
+import { stall } from "../../../test/kit/model.ts";
 import type { RunOverrides } from "../../core/message/run-overrides.ts";
-import { stall, TestEngine } from "../agents/engine.test-kit.ts";
 
 const wishing = (engine: TestEngine, wishes: RunOverrides, text = "go") =>
   engine.system.postAndAwait({ ...engine.person(), body: { kind: "user", text, wishes } }, { timeoutMs: 3_600_000 });

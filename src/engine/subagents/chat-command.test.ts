@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { TestEngine } from "../../../test/kit/engine.ts";
+import { gate } from "../../../test/kit/gate.ts";
+import { lastText } from "../../../test/kit/model.ts";
 import type { ConnectorHost } from "../../core/ports/connector.ts";
-import { gate, lastText, type TestEngine } from "../agents/engine.test-kit.ts";
 import { submitText } from "../inbox/submit-text.ts";
 import { SUBAGENTS_USAGE } from "./chat-command.ts";
 import { childrenOf, family, openFamily, records } from "./family.test-kit.ts";

@@ -1,9 +1,11 @@
-/** A nest whose people start children: a script by role, and what can be seen of children and reports. */
+/** A test engine whose people start children: a script by role, and what can be seen of children and reports. */
+
+import { TestEngine, type TestEngineOptions } from "../../../test/kit/engine.ts";
+import { lastText, type ModelCall, type Reply } from "../../../test/kit/model.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Message } from "../../core/message/message.ts";
-import { lastText, type ModelCall, type Reply, TestEngine, type TestEngineOptions } from "../agents/engine.test-kit.ts";
 
 export interface Family {
   /** What a requester says when it is told a report; default: that it was told. */

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { TestEngine } from "../../../test/kit/engine.ts";
+import { gate } from "../../../test/kit/gate.ts";
+import { seededIds } from "../../../test/kit/ids.ts";
 import type { TreeNode } from "../../core/agent/agent-tree.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import type { AgentId, ChangeId } from "../../core/ids.ts";
-import { gate, seededIds, TestEngine } from "../agents/engine.test-kit.ts";
 import { seedAgent } from "../context/seed-agent.ts";
 
 const ids = seededIds("tree");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { TestEngine } from "../../../test/kit/engine.ts";
 import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
-import { TestEngine } from "../agents/engine.test-kit.ts";
 import { reportTexts } from "./family.test-kit.ts";
 import {
   initSubagentRegistry,

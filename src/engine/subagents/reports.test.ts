@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { TestEngine } from "../../../test/kit/engine.ts";
+import { gate } from "../../../test/kit/gate.ts";
+import { failure, lastText, stall } from "../../../test/kit/model.ts";
+import { dieAt } from "../../../test/kit/store.ts";
 import type { AgentId } from "../../core/ids.ts";
-import { dieAt, failure, gate, lastText, stall, type TestEngine } from "../agents/engine.test-kit.ts";
 import { childrenOf, openFamily, records, reportsIn, reportTexts } from "./family.test-kit.ts";
 
 describe("a child that ends", () => {

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { START, virtualClock } from "../../../test/kit/clock.ts";
+import { seededIds } from "../../../test/kit/ids.ts";
 import { openMemoryStore } from "../../adapters/store/sqlite/open-store.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Tool } from "../../core/ports/tool.ts";
 import type { Store } from "../../core/store/store.ts";
-import { START, seededIds } from "../agents/engine.test-kit.ts";
 import { childrenOf, openFamily, records } from "./family.test-kit.ts";
 import { permissionsOf } from "./permissions.ts";
 import { DEFAULT_SUBAGENT_SETTINGS, type SubagentSettings } from "./settings.ts";
@@ -33,7 +34,7 @@ function ports(open = 0): SpawnPorts {
       agent: async (id: AgentId) => (id === ("p" as AgentId) ? requester() : undefined),
     } as Store,
     ids: seededIds("spawn"),
-    clock: { now: () => START, monotonic: () => 0, after: () => () => {} },
+    clock: virtualClock(),
     tools: { list: () => [{ name: "read" } as Tool], find: () => undefined },
   };
 }

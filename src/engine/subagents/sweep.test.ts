@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { gate } from "../../../test/kit/gate.ts";
+import { stall } from "../../../test/kit/model.ts";
 import type { AgentId } from "../../core/ids.ts";
-import { gate, stall } from "../agents/engine.test-kit.ts";
 import { childrenOf, type Family, openFamily as open, records, reportsIn } from "./family.test-kit.ts";
 
 /** Hours pass here: nobody looks around more often than needed. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { START } from "../../../test/kit/clock.ts";
 import type { AgentId } from "../../core/ids.ts";
-import { START } from "../agents/engine.test-kit.ts";
 import { coveredTimes, TriggerTestEngine } from "./triggers.test-kit.ts";
 
 const MINUTE = 60_000;

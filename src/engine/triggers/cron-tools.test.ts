@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { START } from "../../../test/kit/clock.ts";
+import type { ToolAsk } from "../../../test/kit/model.ts";
 import { cronTaskTools } from "../../adapters/tools/schedules/cron-task-tools.ts";
 import { cronTool } from "../../adapters/tools/schedules/cron-tool.ts";
 import { heartbeatTools } from "../../adapters/tools/schedules/heartbeat-tools.ts";
@@ -6,7 +8,6 @@ import { parseConfig } from "../../config/parse-config.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { Tool, ToolOutput } from "../../core/ports/tool.ts";
-import { START, type ToolAsk } from "../agents/engine.test-kit.ts";
 import { TriggerTestEngine } from "./triggers.test-kit.ts";
 
 const MINUTE = 60_000;

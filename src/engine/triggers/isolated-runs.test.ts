@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { START } from "../../../test/kit/clock.ts";
+import { failure, lastText } from "../../../test/kit/model.ts";
 import type { AgentState } from "../../core/agent/state.ts";
 import type { GateVerdict } from "../../core/ports/gate-runner.ts";
-import { failure, lastText, START } from "../agents/engine.test-kit.ts";
 import { resolveCronSession } from "./cron/cron-session.ts";
 import { TriggerTestEngine } from "./triggers.test-kit.ts";
 

@@ -1,11 +1,11 @@
-/** A nest with triggers: the whole engine with a broker on its store, and a virtual clock that moves when told. */
+/** A test engine with triggers: a broker on its store, and a virtual clock. */
 
+import { TestEngine, type TestEngineOptions } from "../../../test/kit/engine.ts";
 import type { Secret } from "../../config/secret.ts";
 import type { GateRunner } from "../../core/ports/gate-runner.ts";
 import type { CronJob } from "../../core/schedule/job.ts";
 import type { JobSlot } from "../../core/schedule/job-slot.ts";
 import type { AgentSystemOptions } from "../agents/agent-system-options.ts";
-import { TestEngine, type TestEngineOptions } from "../agents/engine.test-kit.ts";
 import { type TriggerOptions, type TriggerPorts, Triggers } from "./triggers.ts";
 import type { HookAnswer, HookRequest } from "./webhooks/accept-hook.ts";
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openDatabase } from "../../../src/adapters/store/sqlite/database.ts";
 import { readerOf } from "../../../src/adapters/store/sqlite/reader.ts";
-import { randomOf } from "../../sim/random.ts";
+import { randomOf } from "../../kit/random.ts";
 import type { CrashOptions, CrashReport, CrashTarget } from "../target.ts";
 import { startVictim, type Victim } from "../victim.ts";
 import { audit } from "./audit.ts";

@@ -3,7 +3,7 @@
  * that is not acknowledged in time, or was refused, is handed to another node. What was shown and done is recorded here,
  * outside of every node.
  */
-import type { Random } from "../../sim/random.ts";
+import type { Random } from "../../kit/random.ts";
 import type { Shown, Written } from "../engine/outside.ts";
 import { CHANNELS, type FromChild, type ToChild } from "../engine/wire.ts";
 

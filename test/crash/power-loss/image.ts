@@ -4,7 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import type { Random } from "../../sim/random.ts";
+import type { Random } from "../../kit/random.ts";
 import { type DataEvent, type DiskEvents, type NameEvent, parentOf } from "./disk-events.ts";
 
 const SECTOR = 512;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { startMirror } from "../../../src/adapters/store/files/start-mirror.ts";
 import { DATABASE_FILE, openSqliteStore } from "../../../src/adapters/store/sqlite/open-store.ts";
 import { silentLog } from "../../../src/core/ports/log.ts";
-import { type Random, randomOf } from "../../sim/random.ts";
+import { type Random, randomOf } from "../../kit/random.ts";
 import { auditDatabase } from "../store/audit.ts";
 import { auditFiles } from "../store/audit-files.ts";
 import { hear, noPromises, type Promised } from "../store/promises.ts";

@@ -16,7 +16,7 @@ import {
 } from "../../../src/adapters/store/sqlite/open-store.ts";
 import { systemIds } from "../../../src/adapters/system/system-ids.ts";
 import { silentLog } from "../../../src/core/ports/log.ts";
-import { randomOf } from "../../sim/random.ts";
+import { randomOf } from "../../kit/random.ts";
 import { answerAll } from "./answering.ts";
 import type { ActorRegistry } from "./crowd.ts";
 import { postForever } from "./posting.ts";

@@ -3,7 +3,7 @@
 import type { AgentId, Ids } from "../../../src/core/ids.ts";
 import type { Change, Op, OpResult, Owner } from "../../../src/core/store/change.ts";
 import type { Store } from "../../../src/core/store/store.ts";
-import type { Random } from "../../sim/random.ts";
+import type { Random } from "../../kit/random.ts";
 
 export interface ActorRegistry {
   readonly store: Store;

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Random, randomOf } from "../../sim/random.ts";
+import { type Random, randomOf } from "../../kit/random.ts";
 import type { CrashOptions, CrashReport, CrashTarget } from "../target.ts";
 import { startVictim } from "../victim.ts";
 import { auditDatabase } from "./audit.ts";

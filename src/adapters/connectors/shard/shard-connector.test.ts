@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { virtualClock } from "../../../../test/kit/clock.ts";
+import { seededIds } from "../../../../test/kit/ids.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import { sessionKeyOf } from "../../../core/agent/session-key.ts";
 import { shardAddress } from "../../../core/agent/shard-address.ts";
 import { CommitUnknownError, StoreUnavailableError } from "../../../core/errors.ts";
 import type { DeliveryId } from "../../../core/ids.ts";
-import { seededIds, virtualClock } from "../../../engine/agents/engine.test-kit.ts";
 import { seedAgent } from "../../../engine/context/seed-agent.ts";
 import { openMemoryStore } from "../../store/sqlite/open-store.ts";
 import { shardConnector } from "./shard-connector.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { START } from "../../../../test/kit/clock.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import type { Op } from "../../../core/store/change.ts";
-import { START } from "../../../engine/agents/engine.test-kit.ts";
 import { SHIPPED_SYSTEM_AGENTS } from "../../../engine/agents/system-agents.ts";
 import { jsonOf, openTestTools, permanent, person, textOf } from "./agents.test-kit.ts";
 
@@ -9,11 +9,11 @@ const posted = (ops: readonly Op[] = []) => ops.flatMap((op) => (op.op === "mess
 
 describe("send_agent_message without a target", () => {
   it("goes from a subagent to its parent, whoever was in the foreground last", async () => {
-    const flock = await openTestTools();
-    const ann = await flock.make(person("ann"), { lastHumanAt: START });
-    await flock.make(person("bob"), { lastHumanAt: START + 5 });
-    const child = await flock.child(ann, "digger");
-    const sent = await flock.call(child, "send_agent_message", { text: "found it" });
+    const kit = await openTestTools();
+    const ann = await kit.make(person("ann"), { lastHumanAt: START });
+    await kit.make(person("bob"), { lastHumanAt: START + 5 });
+    const child = await kit.child(ann, "digger");
+    const sent = await kit.call(child, "send_agent_message", { text: "found it" });
     expect(textOf(sent)).toBe("System message sent.");
     expect(posted(sent.ops)).toEqual([
       {
@@ -29,12 +29,12 @@ describe("send_agent_message without a target", () => {
   });
 
   it("goes from all others to the agent a person wrote to last, also just after a restart", async () => {
-    const flock = await openTestTools();
-    const job = await flock.make({ type: "cron", id: "nightly" });
-    await flock.make(person("ann"), { lastHumanAt: START });
-    const bob = await flock.make(person("bob"), { lastHumanAt: START + 5 });
-    await flock.engine.restart();
-    const sent = await flock.call(job, "send_agent_message", { text: "done", silent: true });
+    const kit = await openTestTools();
+    const job = await kit.make({ type: "cron", id: "nightly" });
+    await kit.make(person("ann"), { lastHumanAt: START });
+    const bob = await kit.make(person("bob"), { lastHumanAt: START + 5 });
+    await kit.engine.restart();
+    const sent = await kit.call(job, "send_agent_message", { text: "done", silent: true });
     expect(posted(sent.ops)).toMatchObject([{ to: { agentId: bob.id }, message: { body: { silent: true } } }]);
     expect(posted(sent.ops)[0]?.message.delivery).toBeUndefined();
   });
@@ -43,24 +43,24 @@ describe("send_agent_message without a target", () => {
     ["nobody ever wrote", "No recent foreground agent found."],
     ["the parent is gone", "Agent not found: gone00000000000000000000"],
   ])("says so where %s", async (_, text) => {
-    const flock = await openTestTools();
+    const kit = await openTestTools();
     const agent = text.startsWith("No")
-      ? await flock.make({ type: "heartbeat" })
-      : await flock.make({ type: "subagent", id: "x", parentAgentId: "gone00000000000000000000", name: "x" });
-    const sent = await flock.call(agent, "send_agent_message", { text: "hello?" });
+      ? await kit.make({ type: "heartbeat" })
+      : await kit.make({ type: "subagent", id: "x", parentAgentId: "gone00000000000000000000", name: "x" });
+    const sent = await kit.call(agent, "send_agent_message", { text: "hello?" });
     expect([sent.isError, textOf(sent), sent.ops]).toEqual([true, text, undefined]);
   });
 
   it("has an older name, under which it is called in the older words", async () => {
-    const flock = await openTestTools();
-    const ann = await flock.make(person("ann"), { lastHumanAt: START });
-    const job = await flock.make({ type: "cron", id: "nightly" });
-    const clerk = await flock.make(permanent("clerk"));
+    const kit = await openTestTools();
+    const ann = await kit.make(person("ann"), { lastHumanAt: START });
+    const job = await kit.make({ type: "cron", id: "nightly" });
+    const clerk = await kit.make(permanent("clerk"));
     for (const [sessionId, to] of [
       [undefined, ann.id],
       [clerk.id, clerk.id],
     ]) {
-      const sent = await flock.call(job, "send_session_message", { text: "done", sessionId });
+      const sent = await kit.call(job, "send_session_message", { text: "done", sessionId });
       expect(textOf(sent)).toBe("System message sent.");
       expect(posted(sent.ops)).toMatchObject([{ to: { agentId: to } }]);
     }
@@ -69,12 +69,12 @@ describe("send_agent_message without a target", () => {
 
 describe("an agent is found", () => {
   it("by its id, its session key, its name in any case, as main, and by the name of a child", async () => {
-    const flock = await openTestTools({ config: `{ profiles: { work: {} }, agentToAgent: { write: ["any"] } }` });
-    const owner = await flock.make(person("owner", "terminal"));
-    const bob = await flock.make(person("bob"));
-    const clerk = await flock.make(permanent("Night Clerk"));
-    const worker = await flock.make(permanent("worker"), { profile: "work" });
-    const child = await flock.child(bob, "digger");
+    const kit = await openTestTools({ config: `{ profiles: { work: {} }, agentToAgent: { write: ["any"] } }` });
+    const owner = await kit.make(person("owner", "terminal"));
+    const bob = await kit.make(person("bob"));
+    const clerk = await kit.make(permanent("Night Clerk"));
+    const worker = await kit.make(permanent("worker"), { profile: "work" });
+    const child = await kit.child(bob, "digger");
     const table: readonly [string, AgentId][] = [
       [owner.id, owner.id],
       [owner.sessionKey, owner.id],
@@ -86,7 +86,7 @@ describe("an agent is found", () => {
       [`${child.sessionKey}`, child.id],
     ];
     for (const [name, id] of table) {
-      const sent = await flock.call(bob, "send_agent_message", { text: "hi", agentId: name });
+      const sent = await kit.call(bob, "send_agent_message", { text: "hi", agentId: name });
       expect(posted(sent.ops)[0]?.to, name).toEqual({ agentId: id });
     }
   });
@@ -94,11 +94,11 @@ describe("an agent is found", () => {
   it.each(["nobody", "agent:main:permanent:nobody", "aaaaaaaaaaaaaaaaaaaaaaaa"])(
     "or it is said that it is not: %s",
     async (name) => {
-      const flock = await openTestTools();
-      const ann = await flock.make(person("ann"));
-      const sent = await flock.call(ann, "send_agent_message", { text: "hi", agentId: name });
+      const kit = await openTestTools();
+      const ann = await kit.make(person("ann"));
+      const sent = await kit.call(ann, "send_agent_message", { text: "hi", agentId: name });
       expect([sent.isError, textOf(sent)]).toEqual([true, `Agent not found: ${name}`]);
-      const asked = await flock.call(ann, "sessions_send", { sessionKey: name, message: "hi" });
+      const asked = await kit.call(ann, "sessions_send", { sessionKey: name, message: "hi" });
       expect(jsonOf(asked)).toMatchObject({
         status: "error",
         error: expect.stringContaining(`Agent not found: ${name}`),
@@ -126,20 +126,20 @@ describe("who may write to whom", () => {
     ['["any"]', "clerk", "stranger", true],
     ["[]", "child", "parent", false],
   ])("with %s: %s to %s is %s", async (write, who, whom, allowed) => {
-    const flock = await openTestTools(write === undefined ? {} : { config: `{ agentToAgent: { write: ${write} } }` });
-    const stranger = await flock.make(person("stranger"), { lastHumanAt: START });
-    const parent = await flock.make(person("ann"), { lastHumanAt: START + 5 });
+    const kit = await openTestTools(write === undefined ? {} : { config: `{ agentToAgent: { write: ${write} } }` });
+    const stranger = await kit.make(person("stranger"), { lastHumanAt: START });
+    const parent = await kit.make(person("ann"), { lastHumanAt: START + 5 });
     const agents: Record<string, typeof parent> = {
       parent,
       stranger,
-      child: await flock.child(parent, "digger"),
-      sibling: await flock.child(parent, "other"),
-      clerk: await flock.make(permanent("clerk")),
+      child: await kit.child(parent, "digger"),
+      sibling: await kit.child(parent, "other"),
+      clerk: await kit.make(permanent("clerk")),
     };
     const [from, to] = [agents[who] as typeof parent, agents[whom] as typeof parent];
-    const sent = await flock.call(from, "send_agent_message", { text: "hi", agentId: to.id });
+    const sent = await kit.call(from, "send_agent_message", { text: "hi", agentId: to.id });
     expect(textOf(sent)).toBe(allowed ? "System message sent." : DENIED);
-    const asked = await flock.call(from, "sessions_send", {
+    const asked = await kit.call(from, "sessions_send", {
       sessionKey: to.sessionKey,
       message: "hi",
       timeoutSeconds: 0,
@@ -152,26 +152,26 @@ describe("who may write to whom", () => {
   });
 
   it("is never oneself, and never nobody's words", async () => {
-    const flock = await openTestTools({ config: `{ agentToAgent: { write: ["any"] } }` });
-    const ann = await flock.make(person("ann"), { lastHumanAt: START });
-    expect(textOf(await flock.call(ann, "send_agent_message", { text: "me?" }))).toBe(
+    const kit = await openTestTools({ config: `{ agentToAgent: { write: ["any"] } }` });
+    const ann = await kit.make(person("ann"), { lastHumanAt: START });
+    expect(textOf(await kit.call(ann, "send_agent_message", { text: "me?" }))).toBe(
       "An agent cannot send a message to itself.",
     );
-    const clerk = await flock.make(permanent("clerk"));
-    expect(textOf(await flock.call(ann, "send_agent_message", { text: " ", agentId: clerk.id }))).toBe(
+    const clerk = await kit.make(permanent("clerk"));
+    expect(textOf(await kit.call(ann, "send_agent_message", { text: " ", agentId: clerk.id }))).toBe(
       "A message needs text.",
     );
   });
 
   it("lets a swarm's agent write to its contact only, whatever is configured", async () => {
-    const flock = await openTestTools({ config: `{ agentToAgent: { write: ["any"] } }` });
-    const ann = await flock.make(person("ann"), { lastHumanAt: START });
-    const clerk = await flock.make(permanent("clerk"));
-    const api = await flock.make({ type: "swarm", id: "desk", contact: ann.id });
-    expect(textOf(await flock.call(api, "send_agent_message", { text: "hi", agentId: ann.id }))).toBe(
+    const kit = await openTestTools({ config: `{ agentToAgent: { write: ["any"] } }` });
+    const ann = await kit.make(person("ann"), { lastHumanAt: START });
+    const clerk = await kit.make(permanent("clerk"));
+    const api = await kit.make({ type: "swarm", id: "desk", contact: ann.id });
+    expect(textOf(await kit.call(api, "send_agent_message", { text: "hi", agentId: ann.id }))).toBe(
       "System message sent.",
     );
-    expect(textOf(await flock.call(api, "send_agent_message", { text: "hi", agentId: clerk.id }))).toBe(
+    expect(textOf(await kit.call(api, "send_agent_message", { text: "hi", agentId: clerk.id }))).toBe(
       "Can only message agents that have contacted this swarm",
     );
   });
@@ -179,54 +179,52 @@ describe("who may write to whom", () => {
 
 describe("a long text", () => {
   it("goes to a file that only its reader can read, and its beginning is sent", async () => {
-    const flock = await openTestTools({ config: `{ agentToAgent: { maxCharacters: 200 } }` });
-    const ann = await flock.make(person("ann"), { lastHumanAt: START });
-    const clerk = await flock.make(permanent("clerk"));
+    const kit = await openTestTools({ config: `{ agentToAgent: { maxCharacters: 200 } }` });
+    const ann = await kit.make(person("ann"), { lastHumanAt: START });
+    const clerk = await kit.make(permanent("clerk"));
     const text = `${"word ".repeat(100)}the end`;
-    const sent = await flock.call(ann, "send_agent_message", { text, agentId: "clerk" });
+    const sent = await kit.call(ann, "send_agent_message", { text, agentId: "clerk" });
     const body = posted(sent.ops)[0]?.message.body;
     if (body?.kind !== "system") throw new TypeError("no message");
     const path = /whole text is in (\S+);/.exec(body.text)?.[1] ?? "";
     expect(body.text).toBe(
       `${text.slice(0, 200)}\n\n[200 of 507 characters. The whole text is in ${path}; read it with read_message_file.]`,
     );
-    expect(textOf(await flock.call(clerk, "read_message_file", { path }))).toBe(text);
-    expect(textOf(await flock.call(clerk, "read_message_file", { path, offset: 500 }))).toBe("the end");
-    expect(textOf(await flock.call(ann, "read_message_file", { path }))).toBe(
-      `${path} is not a message to this agent.`,
-    );
-    expect(textOf(await flock.call(clerk, "read_message_file", { path: path.replace(".txt", "") }))).toMatch(
+    expect(textOf(await kit.call(clerk, "read_message_file", { path }))).toBe(text);
+    expect(textOf(await kit.call(clerk, "read_message_file", { path, offset: 500 }))).toBe("the end");
+    expect(textOf(await kit.call(ann, "read_message_file", { path }))).toBe(`${path} is not a message to this agent.`);
+    expect(textOf(await kit.call(clerk, "read_message_file", { path: path.replace(".txt", "") }))).toMatch(
       /^There is no file/,
     );
-    const again = await flock.call(ann, "send_agent_message", { text, agentId: "clerk" });
+    const again = await kit.call(ann, "send_agent_message", { text, agentId: "clerk" });
     expect(posted(again.ops)[0]?.message.body).toEqual(body);
   });
 });
 
 describe("sessions_list", () => {
   it("shows the owner's agents everything, others their own tree, a swarm's agent itself", async () => {
-    const flock = await openTestTools();
-    const owner = await flock.make(person("owner", "terminal"));
-    const ann = await flock.make(person("ann"));
-    const child = await flock.child(ann, "digger");
-    const deep = await flock.child(child, "deeper");
-    const api = await flock.make({ type: "swarm", id: "desk", contact: ann.id });
+    const kit = await openTestTools();
+    const owner = await kit.make(person("owner", "terminal"));
+    const ann = await kit.make(person("ann"));
+    const child = await kit.child(ann, "digger");
+    const deep = await kit.child(child, "deeper");
+    const api = await kit.make({ type: "swarm", id: "desk", contact: ann.id });
     const keys = async (agent: typeof ann, input = {}) =>
-      (jsonOf(await flock.call(agent, "sessions_list", input)).sessions as { agentId: string }[]).map(
+      (jsonOf(await kit.call(agent, "sessions_list", input)).sessions as { agentId: string }[]).map(
         (one) => one.agentId,
       );
     expect(await keys(owner)).toEqual([api, deep, child, ann, owner].map(({ id }) => id));
     expect(await keys(deep)).toEqual([ann, child, deep].map(({ id }) => id));
     expect(await keys(api)).toEqual([api.id]);
     expect(await keys(owner, { kinds: ["subagent"], limit: 1 })).toEqual([deep.id]);
-    await flock.engine.advance(60_000);
+    await kit.engine.advance(60_000);
     expect(await keys(owner, { activeMinutes: 0.5 })).toEqual([]);
   });
 
   it("says of each who it is and how it stands, in the same words always", async () => {
-    const flock = await openTestTools();
-    const owner = await flock.make(person("owner", "terminal"), { lastHumanAt: START });
-    expect(jsonOf(await flock.call(owner, "sessions_list", {}))).toEqual({
+    const kit = await openTestTools();
+    const owner = await kit.make(person("owner", "terminal"), { lastHumanAt: START });
+    expect(jsonOf(await kit.call(owner, "sessions_list", {}))).toEqual({
       count: 1,
       sessions: [
         {
@@ -250,11 +248,11 @@ describe("sessions_list", () => {
 
 describe("sessions_history and session_status", () => {
   it("show nothing of those whom an agent may not read", async () => {
-    const flock = await openTestTools();
-    const ann = await flock.make(person("ann"), { lastHumanAt: START });
-    const bob = await flock.make(person("bob"));
+    const kit = await openTestTools();
+    const ann = await kit.make(person("ann"), { lastHumanAt: START });
+    const bob = await kit.make(person("bob"));
     for (const name of ["sessions_history", "session_status"]) {
-      const read = await flock.call(bob, name, { sessionKey: ann.sessionKey });
+      const read = await kit.call(bob, name, { sessionKey: ann.sessionKey });
       expect([read.isError, textOf(read)]).toEqual([
         true,
         "Session not visible from this agent: agentToAgent.read does not allow it.",
@@ -275,14 +273,14 @@ describe("sessions_history and session_status", () => {
       "three",
     ] as const;
     let n = 0;
-    const flock = await openTestTools({ engine: { script: () => replies[n++] as never, tools: { look: {} } } });
-    const { engine } = flock;
+    const kit = await openTestTools({ engine: { script: () => replies[n++] as never, tools: { look: {} } } });
+    const { engine } = kit;
     for (const words of ["first", "second", `third ${"x".repeat(5_000)}`]) await engine.tell(words);
     const id = await engine.agentId();
     const ann = (await engine.store.agent(id)) as NonNullable<Awaited<ReturnType<typeof engine.store.agent>>>;
     const said = async (input: object) =>
       (
-        jsonOf(await flock.call(ann, "sessions_history", { sessionKey: ann.id, ...input })).messages as {
+        jsonOf(await kit.call(ann, "sessions_history", { sessionKey: ann.id, ...input })).messages as {
           role: string;
           text: string;
         }[]
@@ -304,27 +302,27 @@ describe("sessions_history and session_status", () => {
   });
 
   it("bound what they give however much was said", async () => {
-    const flock = await openTestTools({ engine: { script: () => "y".repeat(3_900) } });
-    const { engine } = flock;
+    const kit = await openTestTools({ engine: { script: () => "y".repeat(3_900) } });
+    const { engine } = kit;
     for (let n = 0; n < 40; n++) await engine.tell(`${n}`);
     const ann = (await engine.store.agent(await engine.agentId())) as NonNullable<
       Awaited<ReturnType<typeof engine.store.agent>>
     >;
-    const output = await flock.call(ann, "sessions_history", { sessionKey: ann.id, limit: 400 });
+    const output = await kit.call(ann, "sessions_history", { sessionKey: ann.id, limit: 400 });
     expect(jsonOf(output)).toMatchObject({ cut: true });
-    expect(textOf(output).length).toBeLessThan(flock.tool("sessions_history").maxOutput);
+    expect(textOf(output).length).toBeLessThan(kit.tool("sessions_history").maxOutput);
     const { messages } = jsonOf(output) as { messages: { text: string }[] };
     expect(messages.at(-2)?.text).toBe("39");
   });
 
   it("tell an agent where it stands itself", async () => {
-    const flock = await openTestTools();
-    const { engine } = flock;
+    const kit = await openTestTools();
+    const { engine } = kit;
     await engine.tell("hi");
     const ann = (await engine.store.agent(await engine.agentId())) as NonNullable<
       Awaited<ReturnType<typeof engine.store.agent>>
     >;
-    expect(jsonOf(await flock.call(ann, "session_status", {}))).toMatchObject({
+    expect(jsonOf(await kit.call(ann, "session_status", {}))).toMatchObject({
       key: ann.sessionKey,
       status: "resting",
       waiting: 0,
@@ -337,10 +335,10 @@ describe("sessions_history and session_status", () => {
 
 describe("agents_list", () => {
   it("names the profiles an agent may start others as, and the permanent agents", async () => {
-    const flock = await openTestTools({ config: "{ profiles: { work: {} } }" });
-    const ann = await flock.make(person("ann"));
-    const clerk = await flock.make(permanent("clerk"));
-    expect(jsonOf(await flock.call(ann, "agents_list", {}))).toEqual({
+    const kit = await openTestTools({ config: "{ profiles: { work: {} } }" });
+    const ann = await kit.make(person("ann"));
+    const clerk = await kit.make(permanent("clerk"));
+    expect(jsonOf(await kit.call(ann, "agents_list", {}))).toEqual({
       requester: "main",
       agents: [{ id: "main", configured: false }],
       permanent: [{ id: clerk.id, name: "clerk", description: "is clerk" }],

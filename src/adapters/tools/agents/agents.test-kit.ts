@@ -1,13 +1,15 @@
 /** Agents on a store in memory, and the tools by which they reach each other, called as the loop calls them. */
 
+import { TestEngine, type TestEngineOptions } from "../../../../test/kit/engine.ts";
+import { seededIds } from "../../../../test/kit/ids.ts";
+import type { ToolSpec } from "../../../../test/kit/tools.ts";
 import { agentToolDepsOf } from "../../../app/node/agent-tool-deps.ts";
 import { parseConfig } from "../../../config/parse-config.ts";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
-import type { AgentId, ChangeId, RunId, SessionKey } from "../../../core/ids.ts";
+import type { ChangeId, RunId, SessionKey } from "../../../core/ids.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
 import type { Op } from "../../../core/store/change.ts";
-import { TestEngine, type TestEngineOptions, type ToolSpec } from "../../../engine/agents/engine.test-kit.ts";
 import { systemAgentsOf } from "../../../engine/agents/system-agents.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { agentTools, olderAgentTools } from "./agent-tools.ts";
@@ -65,7 +67,7 @@ export async function openTestTools(options: { config?: string; engine?: TestEng
   const deps = agentToolDepsOf({
     store: late(() => (engine as TestEngine).store),
     clock: late(() => (engine as TestEngine).clock),
-    ids: { ...idsOfTest(), uuid: () => "unused", change: () => "unused" as ChangeId },
+    ids: seededIds("tools"),
     files,
     config,
     system,
@@ -81,7 +83,7 @@ export async function openTestTools(options: { config?: string; engine?: TestEng
     const result = await opened.store.commit(change);
     if (!result.ok) throw new TypeError(`${result.refused}: ${result.detail}`);
   };
-  const flock: TestTools = {
+  const kit: TestTools = {
     engine: opened,
     deps,
     tool: (name) => all.find((tool) => tool.name === name) as Tool,
@@ -95,9 +97,9 @@ export async function openTestTools(options: { config?: string; engine?: TestEng
       }
       return (await opened.store.agentByKey(seed.sessionKey as SessionKey)) as AgentRecord;
     },
-    child: (of, name) => flock.make({ type: "subagent", id: name, parentAgentId: of.id, name }),
+    child: (of, name) => kit.make({ type: "subagent", id: name, parentAgentId: of.id, name }),
     async call(agent, name, input, context = {}) {
-      const tool = flock.tool(name);
+      const tool = kit.tool(name);
       const given = tool.input.parse(input);
       const signal = new AbortController().signal;
       const base = { agent, agentId: agent.id, runId: "r" as RunId, callId: `c${++calls}`, signal, progress() {} };
@@ -108,13 +110,10 @@ export async function openTestTools(options: { config?: string; engine?: TestEng
       }
     },
   };
-  return flock;
+  return kit;
 }
 
-let made = 0;
-const idsOfTest = () => ({ agent: () => `flock${String(++made).padStart(19, "0")}` as AgentId });
-
-/** The real tools as a nest takes them. */
+/** The real tools as a test engine takes them. */
 export const specsOf = (tools: readonly Tool[]): Record<string, ToolSpec> =>
   Object.fromEntries(
     tools.map((tool) => [

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
+import { lastText } from "../../../../test/kit/model.ts";
 import { limitsOf } from "../../../core/budget/budget.ts";
 import type { ModelResult } from "../../../core/ports/model.ts";
-import { lastText } from "../../../engine/agents/engine.test-kit.ts";
 import { openTestTools, permanent } from "./agents.test-kit.ts";
 
 const PRICE = {
@@ -16,7 +16,7 @@ const answer = (text: string): Partial<ModelResult> => ({ content: [{ type: "tex
 
 /** People whose spending counts; "use TOOL: …" calls a tool with these arguments, everything else is answered. */
 async function open() {
-  const flock = await openTestTools({
+  const kit = await openTestTools({
     config: `{ agentToAgent: { write: ["any"] } }`,
     engine: {
       children: true,
@@ -40,29 +40,29 @@ async function open() {
     },
   });
   const spent = async (person: string) =>
-    (await flock.engine.store.budget(`person:today:test:${person}`))?.spent.micros ?? 0;
+    (await kit.engine.store.budget(`person:today:test:${person}`))?.spent.micros ?? 0;
   const says = async (person: string, text: string) => {
     const source = { connector: "test", messageId: `${person}-${text}` };
-    await flock.engine.send({ kind: "user", text, sender: { id: person } }, { source });
-    await flock.engine.advance(5_000);
+    await kit.engine.send({ kind: "user", text, sender: { id: person } }, { source });
+    await kit.engine.advance(5_000);
   };
-  return { flock, spent, says };
+  return { kit, spent, says };
 }
 
 it.each([
   ["a message to another agent", "send_agent_message", { text: "look", agentId: "clerk" }],
   ["a question to another agent", "sessions_send", { message: "look", sessionKey: "clerk" }],
 ])("%s counts for whoever made the agent say it", async (_, tool, given) => {
-  const { flock, spent, says } = await open();
-  await flock.make(permanent("clerk"));
+  const { kit, spent, says } = await open();
+  await kit.make(permanent("clerk"));
   await says("bob", `use ${tool}: ${JSON.stringify(given)}`);
   // Two calls of the one who asked, one of the one who was asked.
   expect([await spent("bob"), await spent("ann")]).toEqual([3_000, 0]);
 });
 
 it("a message that was passed on counts for the one it began with", async () => {
-  const { flock, spent, says } = await open();
-  for (const name of ["clerk", "guard"]) await flock.make(permanent(name));
+  const { kit, spent, says } = await open();
+  for (const name of ["clerk", "guard"]) await kit.make(permanent(name));
   const passed = `use send_agent_message: ${JSON.stringify({ text: "look", agentId: "guard" })}`;
   await says("bob", `use send_agent_message: ${JSON.stringify({ text: passed, agentId: "clerk" })}`);
   expect(await spent("bob")).toBe(5_000);

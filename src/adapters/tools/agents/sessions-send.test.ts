@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { gate } from "../../../../test/kit/gate.ts";
+import { lastText, type Script } from "../../../../test/kit/model.ts";
+import { dieAt } from "../../../../test/kit/store.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import type { Change } from "../../../core/store/change.ts";
-import { dieAt, gate, lastText, type Script } from "../../../engine/agents/engine.test-kit.ts";
 import { openTestTools, permanent } from "./agents.test-kit.ts";
 
 const CONFIG = `{ agentToAgent: { write: ["any"] } }`;
@@ -29,9 +31,9 @@ const LANES = { main: 1, subagent: 1, cron: 1, nested: 1 };
 
 describe("sessions_send", () => {
   it("waits for the answer, tells nobody outside of it, and leaves no wait behind", async () => {
-    const flock = await openTestTools({ config: CONFIG, engine: { script: asking(), system: { lanes: LANES } } });
-    const { engine } = flock;
-    const clerk = await flock.make(permanent("clerk"));
+    const kit = await openTestTools({ config: CONFIG, engine: { script: asking(), system: { lanes: LANES } } });
+    const { engine } = kit;
+    const clerk = await kit.make(permanent("clerk"));
     await engine.tell("ask clerk: is it open?");
     expect(engine.shown()).toEqual(["I heard ok yes: is it open?"]);
     expect(await engine.states(clerk.id)).toEqual(["answered"]);
@@ -43,25 +45,25 @@ describe("sessions_send", () => {
 
   it("no longer counts as waiting once its result is kept, while the run goes on", async () => {
     const seen: unknown[] = [];
-    const flock = await openTestTools({
+    const kit = await openTestTools({
       config: CONFIG,
       engine: {
         script: async (call) => {
           if (lastText(call.request, "tool").startsWith("{")) return { call: [{ name: "look" }] };
           return call.request.messages.at(-1)?.role === "tool" ? "done" : asking()(call);
         },
-        tools: { look: { execute: async () => `${seen.push(await flock.engine.store.waits({ limit: 10 }))}` } },
+        tools: { look: { execute: async () => `${seen.push(await kit.engine.store.waits({ limit: 10 }))}` } },
       },
     });
-    await flock.make(permanent("clerk"));
-    await flock.engine.tell("ask clerk: is it open?");
-    expect([flock.engine.shown(), seen]).toEqual([["done"], [[]]]);
+    await kit.make(permanent("clerk"));
+    await kit.engine.tell("ask clerk: is it open?");
+    expect([kit.engine.shown(), seen]).toEqual([["done"], [[]]]);
   });
 
   it("does not wait where it is told not to, and the message is sent once with its result", async () => {
-    const flock = await openTestTools({ config: CONFIG, engine: { script: asking() } });
-    const { engine } = flock;
-    const clerk = await flock.make(permanent("clerk"));
+    const kit = await openTestTools({ config: CONFIG, engine: { script: asking() } });
+    const { engine } = kit;
+    const clerk = await kit.make(permanent("clerk"));
     engine.onCommit = dieAt("result", "before");
     await engine.tell("ask clerk within 0: is it open?");
     expect(await engine.states(clerk.id)).toEqual([]);
@@ -72,9 +74,9 @@ describe("sessions_send", () => {
 
   it("gives up when its time is up; the message is answered all the same", async () => {
     const door = gate();
-    const flock = await openTestTools({ config: CONFIG, engine: { script: asking(() => door.promise) } });
-    const { engine } = flock;
-    const clerk = await flock.make(permanent("clerk"));
+    const kit = await openTestTools({ config: CONFIG, engine: { script: asking(() => door.promise) } });
+    const { engine } = kit;
+    const clerk = await kit.make(permanent("clerk"));
     await engine.tell("ask clerk within 5: is it open?");
     await engine.advance(5_000);
     expect(engine.shown()).toEqual([
@@ -87,9 +89,9 @@ describe("sessions_send", () => {
   });
 
   it("is refused where it would close a circle, over whatever agents, with nothing posted", async () => {
-    const flock = await openTestTools({ config: CONFIG, engine: { script: asking(), system: { lanes: LANES } } });
-    const { engine } = flock;
-    const [a, b, c] = await Promise.all(["a", "b", "c"].map((name) => flock.make(permanent(name))));
+    const kit = await openTestTools({ config: CONFIG, engine: { script: asking(), system: { lanes: LANES } } });
+    const { engine } = kit;
+    const [a, b, c] = await Promise.all(["a", "b", "c"].map((name) => kit.make(permanent(name))));
     await engine.tell("ask a: ask b: ask c: ask a: hello");
     expect(engine.shown()[0]).toMatch(
       /^I heard ok I heard ok I heard ok I heard error Agent \S+ cannot wait for \S+: \S+ is waiting for it\. Send the message without waiting for its answer\.$/,
@@ -102,9 +104,9 @@ describe("sessions_send", () => {
   it.each(["full", "unknown-lost", "unknown-applied"] as const)(
     "asks once, also where the store is %s for a moment",
     async (onCommit) => {
-      const flock = await openTestTools({ config: CONFIG, engine: { script: asking() } });
-      const { engine } = flock;
-      const clerk = await flock.make(permanent("clerk"));
+      const kit = await openTestTools({ config: CONFIG, engine: { script: asking() } });
+      const { engine } = kit;
+      const clerk = await kit.make(permanent("clerk"));
       engine.onCommit = (change, nth) => (change.site === "accept" && (nth === 2 || nth === 3) ? onCommit : "go");
       await engine.tell("ask clerk: is it open?");
       await engine.advance(2_000);
@@ -114,27 +116,27 @@ describe("sessions_send", () => {
   );
 
   it("is not told as refused while an earlier try may be on its way, and arrives no more once the run has gone on", async () => {
-    const flock = await openTestTools({ config: CONFIG, engine: { script: asking() } });
-    const { engine } = flock;
-    const [a] = await Promise.all(["a", "b"].map((name) => flock.make(permanent(name))));
+    const kit = await openTestTools({ config: CONFIG, engine: { script: asking() } });
+    const { engine } = kit;
+    const [a] = await Promise.all(["a", "b"].map((name) => kit.make(permanent(name))));
     const late: Change[] = [];
     // The fourth is the one that closes the circle: it is on its way somewhere, and is asked again.
     engine.onCommit = (change, nth) =>
       change.site === "accept" && nth === 4 && late.push(change) > 0 ? "unknown-lost" : "go";
     engine.script = async (call) => {
       const heard = lastText(call.request, "tool");
-      return heard.startsWith("nobody knows") ? `I heard ${heard}` : asking()(call);
+      return heard.startsWith("the outcome is unknown") ? `I heard ${heard}` : asking()(call);
     };
     await engine.tell("ask a: ask b: ask a: hello");
     await engine.advance(2_000);
-    expect(engine.shown()).toEqual(["I heard ok I heard ok I heard nobody knows"]);
+    expect(engine.shown()).toEqual(["I heard ok I heard ok I heard the outcome is unknown"]);
     expect(late).toHaveLength(1);
     expect(await engine.store.commit(late[0] as Change)).toMatchObject({ ok: false });
     expect(await engine.states(a?.id)).toEqual(["answered"]);
   });
 
   it("says how the other one ended where it did not answer", async () => {
-    const flock = await openTestTools({
+    const kit = await openTestTools({
       config: CONFIG,
       engine: {
         script: async (call) => {
@@ -144,9 +146,9 @@ describe("sessions_send", () => {
         },
       },
     });
-    await flock.make(permanent("clerk"));
-    await flock.engine.tell("ask clerk: break");
-    expect(flock.engine.shown()[0]).toBe("I heard error Inference failed. no");
+    await kit.make(permanent("clerk"));
+    await kit.engine.tell("ask clerk: break");
+    expect(kit.engine.shown()[0]).toBe("I heard error Inference failed. no");
   });
 
   it.each([
@@ -154,9 +156,9 @@ describe("sessions_send", () => {
     ["the waiting run is killed while the other one thinks", "think"],
     ["the answer is committed", "rest"],
   ])("goes on with the same message after a kill when %s", async (_, site) => {
-    const flock = await openTestTools({ config: CONFIG, engine: { script: asking() } });
-    const { engine } = flock;
-    const clerk = await flock.make(permanent("clerk"));
+    const kit = await openTestTools({ config: CONFIG, engine: { script: asking() } });
+    const { engine } = kit;
+    const clerk = await kit.make(permanent("clerk"));
     // The first commit of the site is the person's own message, the asker's thought, or the clerk's answer.
     engine.onCommit = dieAt(site, "after", site === "accept" ? 2 : 1);
     await engine.tell("ask clerk: is it open?");
@@ -171,9 +173,9 @@ describe("sessions_send", () => {
 
   it("asks at most as long as it was told, over restarts", async () => {
     const door = gate();
-    const flock = await openTestTools({ config: CONFIG, engine: { script: asking(() => door.promise) } });
-    const { engine } = flock;
-    await flock.make(permanent("clerk"));
+    const kit = await openTestTools({ config: CONFIG, engine: { script: asking(() => door.promise) } });
+    const { engine } = kit;
+    await kit.make(permanent("clerk"));
     await engine.tell("ask clerk within 10: is it open?");
     await engine.advance(6_000);
     await engine.restart();
@@ -184,13 +186,13 @@ describe("sessions_send", () => {
   });
 
   it("gets the answer that came in time, however late it comes back for it", async () => {
-    const flock = await openTestTools({ config: CONFIG, engine: { script: asking() } });
-    const { engine } = flock;
-    await flock.make(permanent("clerk"));
+    const kit = await openTestTools({ config: CONFIG, engine: { script: asking() } });
+    const { engine } = kit;
+    await kit.make(permanent("clerk"));
     engine.onCommit = dieAt("rest");
     await engine.tell("ask clerk within 5: is it open?");
     expect(engine.alive).toBe(false);
-    await engine.clock.advance(60_000, async () => {});
+    await engine.clock.advance(60_000);
     await engine.restart();
     await engine.advance(2_000);
     expect(engine.shown()).toEqual(["I heard ok yes: is it open?"]);
@@ -198,9 +200,9 @@ describe("sessions_send", () => {
 
   it("is set aside by a drain at once, keeps its wait, and goes on after the restart uncounted", async () => {
     const door = gate();
-    const flock = await openTestTools({ config: CONFIG, engine: { script: asking(() => door.promise) } });
-    const { engine } = flock;
-    const clerk = await flock.make(permanent("clerk"));
+    const kit = await openTestTools({ config: CONFIG, engine: { script: asking(() => door.promise) } });
+    const { engine } = kit;
+    const clerk = await kit.make(permanent("clerk"));
     await engine.tell("ask clerk within 600: is it open?");
     const drained = engine.system.drain();
     await engine.advance(6_000);
@@ -216,9 +218,9 @@ describe("sessions_send", () => {
 
   it("keeps its edge over a restart: the circle stays closed to the other one", async () => {
     const door = gate();
-    const flock = await openTestTools({ config: CONFIG, engine: { script: asking(() => door.promise) } });
-    const { engine } = flock;
-    await flock.make(permanent("clerk"));
+    const kit = await openTestTools({ config: CONFIG, engine: { script: asking(() => door.promise) } });
+    const { engine } = kit;
+    await kit.make(permanent("clerk"));
     await engine.tell("ask clerk within 600: wait here");
     const ann = await engine.agentId();
     const [edge] = await engine.store.waits({ limit: 10 });
@@ -232,13 +234,13 @@ describe("sessions_send", () => {
       to: { agentId: ann },
       runId: run?.id as never,
     } as const;
-    await expect(flock.commit([back])).rejects.toThrow("cycle");
+    await expect(kit.commit([back])).rejects.toThrow("cycle");
   });
 
   it("waits for the one who was asked, whoever bears the name after a restart", async () => {
     const door = gate();
     let whom: AgentId | undefined;
-    const flock = await openTestTools({
+    const kit = await openTestTools({
       config: CONFIG,
       engine: {
         script: async (call) => {
@@ -255,7 +257,7 @@ describe("sessions_send", () => {
                 body: { kind: "system", text: "who?" } as const,
                 key: "k",
               };
-              const { result } = await flock.engine.system.postAndAwait(posting, {
+              const { result } = await kit.engine.system.postAndAwait(posting, {
                 from,
                 edge: "e",
                 timeoutMs: 60_000,
@@ -266,8 +268,8 @@ describe("sessions_send", () => {
         },
       },
     });
-    const { engine } = flock;
-    const [first, second] = [await flock.make(permanent("first")), await flock.make(permanent("second"))];
+    const { engine } = kit;
+    const [first, second] = [await kit.make(permanent("first")), await kit.make(permanent("second"))];
     whom = first.id;
     await engine.tell("ask");
     whom = second.id;
@@ -282,9 +284,9 @@ describe("sessions_send", () => {
 
   it("ends with its run when that is aborted", async () => {
     const door = gate();
-    const flock = await openTestTools({ config: CONFIG, engine: { script: asking(() => door.promise) } });
-    const { engine } = flock;
-    await flock.make(permanent("clerk"));
+    const kit = await openTestTools({ config: CONFIG, engine: { script: asking(() => door.promise) } });
+    const { engine } = kit;
+    await kit.make(permanent("clerk"));
     await engine.tell("ask clerk within 600: is it open?");
     const ann = await engine.agentId();
     const run = engine.system.liveRun(ann);
@@ -296,9 +298,9 @@ describe("sessions_send", () => {
 
   it("fails neither the waiting run nor blocks the others when the node is killed again and again", async () => {
     const door = gate();
-    const flock = await openTestTools({ config: CONFIG, engine: { script: asking(() => door.promise) } });
-    const { engine } = flock;
-    for (const name of ["clerk", "guard"]) await flock.make(permanent(name));
+    const kit = await openTestTools({ config: CONFIG, engine: { script: asking(() => door.promise) } });
+    const { engine } = kit;
+    for (const name of ["clerk", "guard"]) await kit.make(permanent(name));
     await engine.tell("ask clerk within 600: ask guard within 600: is it open?");
     for (let n = 0; n < 6; n++) {
       await engine.restart();
@@ -316,7 +318,7 @@ describe("sessions_send", () => {
 
 describe("agents that only answer each other", () => {
   it("come to an end by the number of their hops", async () => {
-    const flock = await openTestTools({
+    const kit = await openTestTools({
       config: `{ agentToAgent: { write: ["any"], maxHops: 6 } }`,
       engine: {
         script: ({ request }) => {
@@ -326,8 +328,8 @@ describe("agents that only answer each other", () => {
         },
       },
     });
-    const { engine } = flock;
-    const [ping, pong] = [await flock.make(permanent("ping")), await flock.make(permanent("pong"))];
+    const { engine } = kit;
+    const [ping, pong] = [await kit.make(permanent("ping")), await kit.make(permanent("pong"))];
     await engine.tell("start");
     await engine.advance(1_000);
     const counts = await Promise.all([ping, pong].map(async ({ id }) => (await engine.states(id)).length));

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { TestEngine } from "../../../../test/kit/engine.ts";
+import { gate } from "../../../../test/kit/gate.ts";
+import { lastText, stall } from "../../../../test/kit/model.ts";
 import type { AgentId } from "../../../core/ids.ts";
-import { gate, lastText, stall, type TestEngine } from "../../../engine/agents/engine.test-kit.ts";
 import { childrenOf, type Family, openFamily, records, reportsIn } from "../../../engine/subagents/family.test-kit.ts";
 
 const forever: Family = { child: (call) => stall(call, new Promise(() => {}), "so far") };

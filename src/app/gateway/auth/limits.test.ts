@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { virtualClock } from "../../../../test/kit/clock.ts";
+import { TestEngine } from "../../../../test/kit/engine.ts";
+import { seededIds } from "../../../../test/kit/ids.ts";
 import type { RunId } from "../../../core/ids.ts";
 import { silentLog } from "../../../core/ports/log.ts";
-import { seededIds, TestEngine, virtualClock } from "../../../engine/agents/engine.test-kit.ts";
 import { Allowances } from "./allowances.ts";
 import { Buckets } from "./buckets.ts";
 import type { Allowance, Principal } from "./principal.ts";
@@ -14,9 +16,9 @@ describe("buckets", () => {
     const buckets = new Buckets(clock.monotonic, 2);
     const rate = { burst: 2, perSecond: 1 };
     expect([1, 2, 3].map(() => buckets.take("a", rate))).toEqual([0, 0, 1_000]);
-    await clock.advance(500, async () => {});
+    await clock.advance(500);
     expect(buckets.take("a", rate)).toBe(500);
-    await clock.advance(500, async () => {});
+    await clock.advance(500);
     expect(buckets.take("a", rate)).toBe(0);
     buckets.take("b", rate);
     buckets.take("c", rate);

@@ -2,10 +2,11 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { virtualClock } from "../../../../test/kit/clock.ts";
+import { seededIds } from "../../../../test/kit/ids.ts";
 import { openMemoryStore } from "../../../adapters/store/sqlite/open-store.ts";
 import { silentLog } from "../../../core/ports/log.ts";
 import type { Op } from "../../../core/store/change.ts";
-import { seededIds, virtualClock } from "../../../engine/agents/engine.test-kit.ts";
 import type { Principal } from "./principal.ts";
 import { rootToken } from "./root-token.ts";
 import { TokenService } from "./token-service.ts";

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
-import { virtualClock } from "../../../engine/agents/engine.test-kit.ts";
+import { virtualClock } from "../../../../test/kit/clock.ts";
 import { EventStreamWriter, type Frame } from "./event-stream-writer.ts";
 
 class SlowResponse extends EventEmitter {
@@ -67,9 +67,9 @@ describe("an outlet", () => {
     const { response, writer, closed, clock } = open();
     response.writableNeedDrain = true;
     writer.write(say("a"));
-    await clock.advance(999, async () => {});
+    await clock.advance(999);
     expect(closed).toEqual([]);
-    await clock.advance(1, async () => {});
+    await clock.advance(1);
     expect([closed, clock.timers]).toEqual([["slow"], 0]);
     const other = open();
     other.response.writableNeedDrain = true;

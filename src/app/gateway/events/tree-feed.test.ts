@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { virtualClock } from "../../../../test/kit/clock.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
 import { silentLog } from "../../../core/ports/log.ts";
-import { virtualClock } from "../../../engine/agents/engine.test-kit.ts";
 import { RunEvents } from "../../../engine/runtime/run-events.ts";
 import type { RemoteNodes } from "../../node/relay/relay-events.ts";
 import type { TreeListener } from "../../node/relay/relay-subscriber.ts";
@@ -37,7 +37,7 @@ describe("what happens to agents as a whole, on several nodes", () => {
     for (const other of others) other.changed(["b" as AgentId], false);
     expect(heard).toEqual(["start", "end", "changed"]);
     stop();
-    await clock.advance(60_000, async () => {});
+    await clock.advance(60_000);
     expect([others.size, clock.timers]).toEqual([0, 0]);
   });
 
@@ -46,10 +46,10 @@ describe("what happens to agents as a whole, on several nodes", () => {
     const stop = tree.follow(() => {});
     const id = tree.idOf(tree.last);
     stop();
-    await clock.advance(1_000, async () => {});
+    await clock.advance(1_000);
     for (const other of others) other.event({ ...about, type: "start", seq: 1 });
     expect(tree.after(id)?.map(({ type }) => type)).toEqual(["start"]);
-    await clock.advance(60_000, async () => {});
+    await clock.advance(60_000);
     expect(tree.after(id)).toBeUndefined();
   });
 });

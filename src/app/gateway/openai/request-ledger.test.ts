@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { virtualClock } from "../../../../test/kit/clock.ts";
+import { seededIds } from "../../../../test/kit/ids.ts";
 import { openMemoryStore } from "../../../adapters/store/sqlite/open-store.ts";
 import { silentLog } from "../../../core/ports/log.ts";
 import type { Op } from "../../../core/store/change.ts";
-import { seededIds, virtualClock } from "../../../engine/agents/engine.test-kit.ts";
 import { RequestLedger } from "./request-ledger.ts";
 
 async function open() {
@@ -127,7 +128,7 @@ describe("requests without a key, on two nodes", () => {
     expect(retry.key).toBe(second.key);
     expect((await b.register(asked("no"))).key).not.toBe(second.key);
     retry.ended(false);
-    await engine.clock.advance(11_000, async () => {});
+    await engine.clock.advance(11_000);
     expect((await b.register(asked("no"))).key).toBe(second.key);
   });
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { virtualClock } from "../../../../test/kit/clock.ts";
 import type { Relay } from "../../../adapters/store/postgres/control-connection.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
 import { silentLog } from "../../../core/ports/log.ts";
-import { virtualClock } from "../../../engine/agents/engine.test-kit.ts";
 import { Tail } from "../../../engine/runs/tail.ts";
 import { RunEvents } from "../../../engine/runtime/run-events.ts";
 import { type EventRelay, relayEvents } from "./relay-events.ts";

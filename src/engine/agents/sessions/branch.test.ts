@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { TestEngine } from "../../../../test/kit/engine.ts";
+import { gate } from "../../../../test/kit/gate.ts";
+import { inTurn, lastText, type Reply, stall } from "../../../../test/kit/model.ts";
+import { dieAt } from "../../../../test/kit/store.ts";
 import type { EntryId } from "../../../core/ids.ts";
-import { dieAt, gate, inTurn, lastText, type Reply, stall, TestEngine } from "../engine.test-kit.ts";
 
 /** The id of the entry that says this. */
 async function entryOf(engine: TestEngine, text: string): Promise<EntryId> {

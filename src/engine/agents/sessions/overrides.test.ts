@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { TestEngine } from "../../../../test/kit/engine.ts";
+import { inTurn } from "../../../../test/kit/model.ts";
+import { dieAt } from "../../../../test/kit/store.ts";
 import { SEND_BLOCKED, type SendPolicy } from "../../../core/agent/send-policy.ts";
 import type { DeliveryId } from "../../../core/ids.ts";
 import { ONLY_THE_OWNER_TEXT } from "../connector-host.ts";
-import { dieAt, inTurn, TestEngine } from "../engine.test-kit.ts";
 
 const stateOf = async (engine: TestEngine) => (await engine.store.agent(await engine.agentId()))?.state;
 const typed = (messageId: string, userId = "ann", connector = "test") => ({

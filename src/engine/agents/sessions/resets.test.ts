@@ -1,7 +1,10 @@
 /** Sessions that end by themselves, through the whole engine, on a wall clock that is set to the moments that matter. */
 import { describe, expect, it } from "vitest";
+import { channel } from "../../../../test/kit/channel.ts";
+import { TestEngine } from "../../../../test/kit/engine.ts";
+import { gate } from "../../../../test/kit/gate.ts";
+import { lastText, type Reply, stall } from "../../../../test/kit/model.ts";
 import { isStale, type ResetConfig, resetPolicyFor } from "../../../core/agent/session-freshness.ts";
-import { channel, gate, lastText, type Reply, stall, TestEngine } from "../engine.test-kit.ts";
 
 const resetting = (reset: ResetConfig, zone: string) => ({
   isStale: (agent: Parameters<typeof resetPolicyFor>[0], last: number, now: number) =>

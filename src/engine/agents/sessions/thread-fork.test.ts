@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { TestEngine } from "../../../../test/kit/engine.ts";
+import { gate } from "../../../../test/kit/gate.ts";
+import { lastText, type Reply, stall } from "../../../../test/kit/model.ts";
+import { dieAt } from "../../../../test/kit/store.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import { inheritsParent } from "../../../core/agent/thread-settings.ts";
-import { dieAt, gate, lastText, type Reply, stall, TestEngine } from "../engine.test-kit.ts";
 
 const group: AgentDescriptor = { type: "user", connector: "test", userId: "ann", channelId: "g", peerKind: "group" };
 const thread = (threadId: string | number): AgentDescriptor => ({ ...group, threadId }) as AgentDescriptor;

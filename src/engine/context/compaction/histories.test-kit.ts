@@ -1,5 +1,7 @@
 /** Histories out of thin air: turns with tool calls, images, steering, branches and quiet entries, for properties. */
+
 import fc from "fast-check";
+import { seededIds } from "../../../../test/kit/ids.ts";
 import { type Block, type Entry, entryLine, readEntry } from "../../../core/history/entry.ts";
 import type { AgentId, EntryId, RunId, SessionId } from "../../../core/ids.ts";
 import { contextOf } from "../context.ts";
@@ -41,7 +43,6 @@ export class MadeHistory {
   readonly lines: string[] = [];
   path: Entry[] = [];
   leaf: EntryId = "none" as EntryId;
-  #uuids = 0;
   #calls = 0;
   #turns = 0;
 
@@ -49,11 +50,7 @@ export class MadeHistory {
     this.append([{ type: "start", sessionId: "s1" as SessionId, timestamp: 1 } as EntryDraft]);
   }
 
-  readonly ids = {
-    agent: () => AGENT,
-    change: () => "c" as never,
-    uuid: () => `00000000-0000-7000-8000-${(++this.#uuids).toString(16).padStart(12, "0")}`,
-  };
+  readonly ids = seededIds("history");
 
   append(bare: readonly EntryDraft[]): readonly Entry[] {
     const { entries, leaf } = chain(this.ids, { nextPos: this.lines.length, leaf: this.leaf }, bare);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { TestEngine } from "../../../../test/kit/engine.ts";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import type { EntryId, SessionId } from "../../../core/ids.ts";
-import { TestEngine } from "../../agents/engine.test-kit.ts";
 import { exportSession } from "./export-session.ts";
 import { readTranscript } from "./read-transcript.ts";
 

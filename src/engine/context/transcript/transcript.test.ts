@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { seededIds } from "../../../../test/kit/ids.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import { type Entry, entryLine, readEntry } from "../../../core/history/entry.ts";
 import { type AgentId, type EntryId, entryId, positionOf, type SessionId } from "../../../core/ids.ts";
@@ -430,10 +431,7 @@ describe("writing a session file", () => {
   });
 });
 
-const ids = () => {
-  let n = 0;
-  return { uuid: () => `00000000-0000-7000-8000-${String(++n).padStart(12, "0")}` };
-};
+const ids = () => seededIds("transcript");
 
 describe("going back to an entry", () => {
   const { lines, ids: known } = history();

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
+import { START } from "../../../../test/kit/clock.ts";
+import { failure, lastText } from "../../../../test/kit/model.ts";
 import { parseConfig } from "../../../config/parse-config.ts";
 import { TimeoutError } from "../../../core/errors.ts";
 import type { SessionKey } from "../../../core/ids.ts";
-import { failure, lastText, START } from "../../agents/engine.test-kit.ts";
 import { TriggerTestEngine } from "../triggers.test-kit.ts";
 
 const MINUTE = 60_000;

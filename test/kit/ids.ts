@@ -1,12 +1,13 @@
-/** Ids from a seed: of the right shapes, different for every process that ever starts in a world. */
+/** The ids of every test: of the right shapes, the same in every run of a test, different for every process in it. */
 import type { AgentId, ChangeId, Ids } from "../../src/core/ids.ts";
-import type { Random } from "./random.ts";
+import { type Random, randomOf } from "./random.ts";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 const CUID = `0123456789${LETTERS}`;
 const HEX = "0123456789abcdef";
 
-export function seededIds(random: Random, process: string): Ids {
+/** `process` names the process that makes the ids; two processes of one store must have different names. */
+export function seededIds(process: string, random: Random = randomOf(process)): Ids {
   let changes = 0;
   const some = (alphabet: string, length: number): string =>
     Array.from({ length }, () => alphabet[random.int(0, alphabet.length - 1)]).join("");
