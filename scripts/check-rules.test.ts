@@ -34,7 +34,7 @@ describe("imports", () => {
     ["src/core/agent/state.ts", 'import { StoreFullError } from "../errors.ts";'],
     ["src/engine/inbox/accept.test.ts", 'import { openMemory } from "../../adapters/store/sqlite/open.ts";'],
     ["src/engine/inbox/accept.test-kit.ts", 'import { expect } from "vitest";'],
-    ["src/engine/inbox/accept.test.ts", 'import { world } from "../../../test/sim/world.ts";'],
+    ["src/engine/inbox/accept.test.ts", 'import { world } from "../../../test/sim/world/run-world.ts";'],
   ])("may be written in %s: %s", (file, body) => {
     expect(judge(file, body)).toEqual([]);
   });
@@ -63,8 +63,8 @@ describe("imports", () => {
     ["src/app/cli/x.test.ts", 'import { y } from "../../index.ts";', "2: src/app/cli may not import src/index.ts"],
     [
       "src/engine/runs/x.ts",
-      'import { world } from "../../../test/sim/world.ts";',
-      "2: imports test/sim/world.ts, outside of src",
+      'import { world } from "../../../test/sim/world/run-world.ts";',
+      "2: imports test/sim/world/run-world.ts, outside of src",
     ],
     [
       "src/engine/runs/x.ts",

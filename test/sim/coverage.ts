@@ -1,6 +1,7 @@
 /** Where processes died: scenario × commit site × (before, after). A place never hit is a place never tested. */
-import type { Moment } from "./process.ts";
+
 import type { Job, Report } from "./report.ts";
+import type { Moment } from "./world/process.ts";
 
 interface Hole {
   readonly scenario: string;

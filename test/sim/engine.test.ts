@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { serverForTests } from "../postgres/shared.ts";
-import { engine } from "./engine-subject.ts";
-import { closePostgres } from "./postgres-database.ts";
 import { replayCommand } from "./report.ts";
-import { SCENARIOS, scenariosFor } from "./scenarios.ts";
-import { runWorld } from "./world.ts";
+import { SCENARIOS, scenariosFor } from "./scenarios/scenarios.ts";
+import { engine } from "./subjects/engine-subject.ts";
+import { closePostgres } from "./world/postgres-database.ts";
+import { runWorld } from "./world/run-world.ts";
 
 const scenarios = scenariosFor(engine.features);
 

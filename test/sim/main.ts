@@ -9,11 +9,11 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { startServer } from "../postgres/server.ts";
 import { coverageTable, holesIn, jobsForHoles, type Tried } from "./coverage.ts";
-import type { CrashAim } from "./crash-plan.ts";
-import { closePostgres } from "./postgres-database.ts";
 import { emptyReport, type Failure, type Job, merge, type Report, replayCommand, runJobs } from "./report.ts";
-import { SCENARIOS, scenariosFor } from "./scenarios.ts";
-import { subjectNamed } from "./subjects.ts";
+import { SCENARIOS, scenariosFor } from "./scenarios/scenarios.ts";
+import { subjectNamed } from "./subjects/subjects.ts";
+import type { CrashAim } from "./world/crash-plan.ts";
+import { closePostgres } from "./world/postgres-database.ts";
 
 /** From here on a crash place that was never hit is a failure. */
 const SEEDS_FOR_COVERAGE = 200;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { engine } from "./engine-subject.ts";
-import { SCENARIOS } from "./scenarios.ts";
-import { runWorld, type WorldResult } from "./world.ts";
+import { SCENARIOS } from "./scenarios/scenarios.ts";
+import { engine } from "./subjects/engine-subject.ts";
+import { runWorld, type WorldResult } from "./world/run-world.ts";
 
 function worldOf(name: string, seed: number): Promise<WorldResult> {
   const scenario = SCENARIOS.find((one) => one.name === name);

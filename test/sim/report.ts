@@ -1,9 +1,9 @@
 /** What many worlds add up to: failures with the command that replays each, coverage of crash places, counts. Plain data. */
-import type { Violation } from "./audit-view.ts";
-import type { CrashAim } from "./crash-plan.ts";
-import { SCENARIOS } from "./scenarios.ts";
-import { SUBJECTS, subjectNamed } from "./subjects.ts";
-import { runWorld } from "./world.ts";
+import type { Violation } from "./audit/audit-view.ts";
+import { SCENARIOS } from "./scenarios/scenarios.ts";
+import { SUBJECTS, subjectNamed } from "./subjects/subjects.ts";
+import type { CrashAim } from "./world/crash-plan.ts";
+import { runWorld } from "./world/run-world.ts";
 
 /** One world to run. */
 export interface Job {

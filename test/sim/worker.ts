@@ -1,7 +1,7 @@
 /** A process that runs portions of worlds for `main.ts` and sends back what they add up to. */
 import process from "node:process";
-import { closePostgres } from "./postgres-database.ts";
 import { type Job, runJobs } from "./report.ts";
+import { closePostgres } from "./world/postgres-database.ts";
 
 process.on("disconnect", () => void closePostgres());
 process.on("message", (jobs: readonly Job[]) => {

@@ -1,0 +1,113 @@
+/**
+ * Budgets, by the model's own bill: what it charged never passes a limit (L8), since it never charges more than was reserved;
+ * nothing that was charged is missing from the book, nothing stays reserved, people are told once (M21).
+ */
+import type { Limit, Spend } from "../../../src/core/budget/budget.ts";
+import { type ModelCall, SIM_PRICE } from "../world/scripted-model.ts";
+import { broken, isBudgetNotice, parsed, textOf, type View, type Violation } from "./audit-view.ts";
+import type { ListedAgent } from "./evidence.ts";
+
+export function* budgets(view: View): Iterable<Violation> {
+  for (const { id } of view.reservations) yield broken("liveness", `${id} is still reserved`);
+  for (const { key, reserved } of view.budgets) {
+    if (reserved.tokens !== 0 || reserved.micros !== 0)
+      yield broken("liveness", `something is still reserved on ${key}`);
+  }
+  if (!view.scenario.budgets) return;
+  yield* withinLimits(view);
+  yield* toldOnce(view);
+}
+
+interface Purse {
+  readonly limit: Limit;
+  readonly calls: ModelCall[];
+  refused: number;
+}
+
+function* withinLimits(view: View): Iterable<Violation> {
+  const book = new Map(view.budgets.map((row) => [row.key, row]));
+  for (const [key, { limit, calls, refused }] of pursesOf(view)) {
+    const charged = calls.reduce(add, { tokens: 0, micros: 0 });
+    const row = book.get(key);
+    for (const unit of ["tokens", "micros"] as const) {
+      const most = limit[unit];
+      if (most !== undefined && charged[unit] > most)
+        yield broken("L8", `${key}: the model charged ${charged[unit]} ${unit}, allowed were ${most}`);
+      const counted = row?.spent[unit] ?? 0;
+      if (counted < charged[unit])
+        yield broken("L8", `${key}: the model charged ${charged[unit]} ${unit}, only ${counted} are in the book`);
+      const known = counted - (row?.estimated[unit] ?? 0);
+      if (known > charged[unit])
+        yield broken("M21", `${key}: ${known} ${unit} are in the book as counted, the model charged ${charged[unit]}`);
+    }
+    // Refused only where the next call would not have fitted; what others had reserved then is spent or freed by now.
+    const prompt = Math.max(0, ...calls.map((call) => call.prompt)) * 3 + 2_000;
+    const needed = { tokens: prompt + SIM_PRICE.leastTokens, micros: prompt + SIM_PRICE.leastTokens * 10 };
+    const room = (["tokens", "micros"] as const).every((unit) => {
+      const most = limit[unit];
+      return most === undefined || most - (row?.spent[unit] ?? 0) >= needed[unit];
+    });
+    if (refused > 0 && room) yield broken("M21", `${key}: ${refused} runs were ended, but there was room`);
+  }
+}
+
+const add = (sum: Spend, { charged }: ModelCall): Spend => ({
+  tokens: sum.tokens + charged.tokens,
+  micros: sum.micros + charged.micros,
+});
+
+/** Each purse with the calls that count towards it, and the runs that only it can have ended. */
+function pursesOf({ scenario, listed, calls }: View): ReadonlyMap<string, Purse> {
+  const purses = new Map<string, Purse>();
+  const scopes = Object.entries(scenario.budgets ?? {}) as [string, Limit][];
+  const byId = new Map(listed.map((one) => [String(one.agent.id), one]));
+  const bySession = new Map<string, ListedAgent>();
+  for (const one of listed) {
+    for (const line of one.lines.map(parsed)) if (line.sessionId) bySession.set(line.sessionId, one);
+  }
+  const rootOf = (one: ListedAgent): ListedAgent => {
+    const { descriptor } = one.agent;
+    const parent = descriptor.type === "subagent" ? byId.get(descriptor.parentAgentId) : undefined;
+    return parent ? rootOf(parent) : one;
+  };
+  const keyOf = (scope: string, one: ListedAgent): string => {
+    const root = rootOf(one).agent;
+    if (scope === "day") return "day:today";
+    if (scope === "person") {
+      const { descriptor } = root;
+      return descriptor.type === "user" ? `person:today:${descriptor.connector}:${descriptor.userId}` : "nobody";
+    }
+    return `${scope}:${scope === "tree" ? root.id : one.agent.id}`;
+  };
+  const purse = (key: string, limit: Limit): Purse => {
+    const known = purses.get(key) ?? { limit, calls: [], refused: 0 };
+    purses.set(key, known);
+    return known;
+  };
+  for (const call of calls) {
+    const one = bySession.get(call.sessionId);
+    if (one) for (const [scope, limit] of scopes) purse(keyOf(scope, one), limit).calls.push(call);
+  }
+  for (const one of listed) {
+    const refused = one.runs.filter(({ body }) => body.error?.kind === "budget").length;
+    const [only, ...others] = scopes;
+    if (only && others.length === 0) purse(keyOf(only[0], one), only[1]).refused += refused;
+  }
+  return purses;
+}
+
+/** Each conversation is told once of each budget that it meets, and nobody's run ends so without a word. */
+function* toldOnce({ listed }: View): Iterable<Violation> {
+  for (const { agent, runs, deliveries } of listed) {
+    const told = new Map<string, number>();
+    for (const notice of deliveries.filter(isBudgetNotice)) {
+      const whose = textOf(notice).split(" is ")[0] ?? "";
+      told.set(whose, (told.get(whose) ?? 0) + 1);
+    }
+    for (const [whose, times] of told) {
+      if (times > 1) yield broken("M21", `${agent.id} was told ${times} times: ${whose}`);
+    }
+    const met = runs.some(({ body }) => body.error?.kind === "budget" && body.delivery);
+    if (met && told.size === 0) yield broken("M21", `${agent.id} met a budget and was never told`);
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * L11, from what the model was sent: every request is one a provider accepts, and a history builds the same bytes each
+ * time it is read, whoever reads it and whatever died before.
+ */
+
+import { type ModelCall, SUMMARY_OPENS } from "../world/scripted-model.ts";
+import { broken, parsed, push, type View, type Violation } from "./audit-view.ts";
+
+export function* context(view: View): Iterable<Violation> {
+  yield* lawfulRequests(view);
+  const sessions = new Map<string, ModelCall[]>();
+  for (const call of view.calls) {
+    const known = sessions.get(call.sessionId);
+    if (known) known.push(call);
+    else sessions.set(call.sessionId, [call]);
+  }
+  // Who went back is told less than before: what that must be is the law of branches.
+  const back = new Set(view.branches.map(({ agentId }) => agentId));
+  const left = new Set(
+    view.listed.flatMap(({ agent, lines }) =>
+      back.has(agent.id) ? lines.flatMap((line) => parsed(line).sessionId ?? []) : [],
+    ),
+  );
+  for (const [sessionId, calls] of sessions) {
+    if (left.has(sessionId)) continue;
+    const stretches = bySummary(calls);
+    for (const stretch of stretches.values()) yield* sameBytes(view, stretch);
+    yield* onlyForward(view, calls);
+  }
+}
+
+/** The summary a call's context begins with: a compaction begins a stretch of its own. */
+const summaryOf = ({ bytes }: ModelCall): string => (bytes[1]?.includes(SUMMARY_OPENS) ? bytes[1] : "");
+
+function bySummary(calls: readonly ModelCall[]): ReadonlyMap<string, readonly ModelCall[]> {
+  const stretches = new Map<string, ModelCall[]>();
+  for (const call of calls) push(stretches, summaryOf(call), call);
+  return stretches;
+}
+
+/** L10: once a context was compacted, nobody is sent what it was before; but a node that was left behind, beside another. */
+function* onlyForward({ nodes }: View, calls: readonly ModelCall[]): Iterable<Violation> {
+  const order: string[] = [];
+  const last = new Map<string, number>();
+  for (const call of calls) {
+    const summary = summaryOf(call);
+    if (!order.includes(summary)) order.push(summary);
+    const place = order.indexOf(summary);
+    const before = nodes > 1 ? (last.get(call.process) ?? 0) : order.length - 1;
+    if (place < before) yield broken("L10", `model call ${call.n} (${call.process}) is sent what was compacted before`);
+    last.set(call.process, Math.max(place, last.get(call.process) ?? 0));
+  }
+}
+
+/** Whatever was restored, the model is asked only what a provider accepts, and no message stands twice in it. */
+function* lawfulRequests({ calls }: View): Iterable<Violation> {
+  for (const { n, process, unlawful, tokens } of calls) {
+    if (unlawful) yield broken("L11", `model call ${n} (${process}): ${unlawful}`);
+    const twice = tokens.find((token, index) => tokens.indexOf(token) !== index);
+    if (twice) yield broken("L11", `model call ${n} (${process}): ${twice} stands twice in the context`);
+  }
+}
+
+/**
+ * Within a session nothing the model was once told changes: each call begins with the very bytes of the one before. A call
+ * whose result was not kept (a crash, an error, a lost lease) is followed by one of exactly the same bytes.
+ */
+function* sameBytes({ calls: all, nodes }: View, calls: readonly ModelCall[]): Iterable<Violation> {
+  const kept = new Set(all.flatMap((call) => [...call.context]));
+  /** The calls that knew most so far: side by side where a node was left behind without knowing it. */
+  let most: ModelCall[] = [];
+  for (const call of calls) {
+    const [before] = most;
+    const known = before?.bytes ?? [];
+    const whom = `model call ${call.n} (${call.process}), after call ${before?.n} (${before?.process})`;
+    const shared = Math.min(known.length, call.bytes.length);
+    const at = call.bytes.findIndex((bytes, index) => index < shared && bytes !== known[index]);
+    if (at !== -1) return yield broken("L11", `${whom}: was "${known[at]}", is "${call.bytes[at]}"`);
+    if (call.bytes.length < known.length) {
+      // Only a node that was left behind may still ask what was asked before, and only beside another one.
+      const beside = nodes > 1 && most.every(({ process }) => process !== call.process);
+      if (!beside) yield broken("L11", `${whom}: knows less than was known before`);
+    } else if (call.bytes.length === known.length) {
+      most.push(call);
+    } else {
+      const same = before !== undefined && call.fresh.join() === before.fresh.join();
+      const nothing = !most.flatMap(marksOf).some((mark) => kept.has(mark));
+      if (same && nothing) yield broken("L11", `${whom}: is told more, though nothing was kept in between`);
+      most = [call];
+    }
+  }
+}
+
+const marksOf = ({ answer, asked }: ModelCall): readonly string[] => (answer === undefined ? asked : [answer]);

@@ -1,0 +1,189 @@
+/** The laws of runs: one live run per agent (L3), tools (L4), ends that were asked for (M9), attempts (M13). */
+
+import type { ModelCall } from "../world/scripted-model.ts";
+import { tokensIn } from "../world/tokens.ts";
+import {
+  broken,
+  FATAL,
+  isAnswer,
+  type Line,
+  overBudget,
+  pairs,
+  parsed,
+  type View,
+  type Violation,
+} from "./audit-view.ts";
+
+export function* runs(view: View): Iterable<Violation> {
+  yield* oneLiveRun(view);
+  yield* noToolRepeated(view);
+  yield* endsAsAsked(view);
+  yield* failuresHaveCauses(view);
+  yield* nothingWithoutLease(view);
+}
+
+/** L3, by commits: a result that was kept was thought up knowing every result kept before it in its session. */
+function* oneLiveRun({ listed, calls, branches }: View): Iterable<Violation> {
+  // Only somebody who went back may leave a fork in a history; two runs at once would leave one too.
+  const back = new Set(branches.map(({ agentId }) => agentId));
+  const byMark = new Map<string, ModelCall>();
+  for (const call of calls) for (const mark of [call.answer ?? "", ...call.asked]) byMark.set(mark, call);
+  for (const { agent, lines, runs: all } of listed) {
+    let before: ReadonlySet<string> = new Set();
+    const ways = back.has(agent.id) ? branchesOf : (session: readonly Line[]) => [session];
+    for (const session of sessionsOf(lines.map(parsed)).flatMap(ways)) {
+      if (session[0]?.type !== "compaction") before = new Set();
+      const kept = session.flatMap((line) => callOf(byMark, line));
+      for (const [a, b] of pairs(kept)) {
+        if (marksOf(a).every((mark) => b.context.has(mark))) continue;
+        yield broken(
+          "L3",
+          `${agent.id}: model call ${b.n} (${b.process}) did not know what call ${a.n} (${a.process}) had said`,
+        );
+      }
+      // What a compaction kept of the same session is known too.
+      const own = new Set([...before, ...kept.flatMap(marksOf)]);
+      before = own;
+      for (const { n, process, context } of kept) {
+        const stranger = [...context].find((mark) => !own.has(mark));
+        if (stranger)
+          yield broken("L3", `${agent.id}: model call ${n} (${process}) knew ${stranger} of another session`);
+      }
+    }
+    const open = all.filter(({ state }) => state === "open");
+    if (open.length > 1) yield broken("L3", `${agent.id} has ${open.length} open runs`);
+  }
+}
+
+const marksOf = ({ answer, asked }: ModelCall): readonly string[] => (answer === undefined ? asked : [answer]);
+
+/** The lines of each session: what stands between two markers. A compaction begins a context of its own too. */
+function sessionsOf(lines: readonly Line[]): readonly (readonly Line[])[] {
+  const sessions: Line[][] = [[]];
+  for (const line of lines) {
+    if (line.type === "start" || line.type === "reset" || line.type === "compaction") sessions.push([]);
+    sessions.at(-1)?.push(line);
+  }
+  return sessions;
+}
+
+/** Where somebody went back, each way from the beginning to a tip is told on its own. */
+function branchesOf(session: readonly Line[]): readonly (readonly Line[])[] {
+  const parents = new Set(session.map(({ parentId }) => parentId));
+  const tips = session.filter(({ id }) => id !== undefined && !parents.has(id));
+  if (tips.length < 2) return [session];
+  const byId = new Map(session.map((line) => [line.id, line]));
+  return tips.map((tip) => {
+    const way: Line[] = [];
+    for (let at: Line | undefined = tip; at; at = byId.get(at.parentId ?? "-")) way.push(at);
+    return way.reverse();
+  });
+}
+
+/** The model call an assistant's line in history comes from. A silent answer bears no mark. */
+function callOf(byMark: ReadonlyMap<string, ModelCall>, { role, content }: Line): readonly ModelCall[] {
+  if (role !== "assistant") return [];
+  const marks = (content ?? []).flatMap((block) =>
+    block.type === "toolCall" ? [block.id ?? ""] : tokensIn(block.text ?? "", "r"),
+  );
+  const call = byMark.get(marks[0] ?? "-");
+  return call ? [call] : [];
+}
+
+/** L4: what must not be repeated started once, and every call that history knows has its outcome there. */
+function* noToolRepeated({ executions, listed }: View): Iterable<Violation> {
+  const started = new Map<string, number>();
+  for (const { replay, tool, token } of executions) {
+    if (replay === "never") started.set(`${tool} for ${token}`, (started.get(`${tool} for ${token}`) ?? 0) + 1);
+  }
+  for (const [what, times] of started) if (times > 1) yield broken("L4", `${what} was executed ${times} times`);
+  for (const { agent, lines } of listed) {
+    const asked = new Set<string>();
+    for (const entry of lines.map(parsed)) {
+      for (const block of entry.content ?? []) if (block.type === "toolCall" && block.id) asked.add(block.id);
+      if (entry.role === "tool" && entry.toolCallId) asked.delete(entry.toolCallId);
+    }
+    for (const id of asked) yield broken("L4", `${agent.id}: call ${id} has no outcome in history`);
+  }
+}
+
+/** M9: whoever was told that a run will end sees it end so and hears no answer; a "no" means that it was over. */
+function* endsAsAsked({ aborts, listed, workload, scenario, removed }: View): Iterable<Violation> {
+  const runOf = new Map(
+    listed.flatMap(({ runs: all, deliveries }) => all.map((run) => [String(run.id), { run, deliveries }])),
+  );
+  for (const { runId, endedBefore, answer, overByThen } of aborts) {
+    const found = runOf.get(runId);
+    if (answer === true && endedBefore) yield broken("M9", `run ${runId} had ended, and yet was said to end now`);
+    if (answer === false && !overByThen) yield broken("M9", `run ${runId} was said to be over and was not`);
+    if (answer !== true || !found) continue;
+    if (found.run.outcome !== "aborted") yield broken("M9", `run ${runId} was to end and ended ${found.run.outcome}`);
+    const said = found.deliveries.filter((delivery) => delivery.runId === runId && isAnswer(delivery));
+    for (const { id } of said) yield broken("M9", `run ${runId} was to end, but answered with ${id}`);
+  }
+  // A command ends runs, and so does a message that interrupts.
+  const commanded =
+    scenario.queue?.mode === "interrupt" ||
+    scenario.treeStops !== undefined ||
+    scenario.removals !== undefined ||
+    workload.items.some(({ kind }) => kind === "command");
+  const asked = new Set(aborts.map(({ runId }) => runId));
+  for (const { run } of commanded ? [] : runOf.values()) {
+    // Who is removed for good is ended with it.
+    if (removed.includes(run.agentId)) continue;
+    if (run.outcome === "aborted" && !asked.has(run.id)) yield broken("M9", `run ${run.id} was aborted, by nobody`);
+  }
+}
+
+/**
+ * M23: a node that cannot renew begins nothing any more once its lease has ended. One that was paused could not know; for
+ * it L3 and L4 speak.
+ */
+function* nothingWithoutLease({ calls, summaries, executions, leases, leaseMs, paused }: View): Iterable<Violation> {
+  const begun = [
+    ...summaries.map(({ n, process, startedAt }) => ({ what: `summary ${n}`, process, startedAt })),
+    ...calls.map(({ n, process, startedAt }) => ({ what: `model call ${n}`, process, startedAt })),
+    ...executions.map(({ tool, token, process, startedAt }) => ({ what: `${tool} for ${token}`, process, startedAt })),
+  ];
+  for (const { what, process, startedAt } of begun) {
+    const began = leases.get(process)?.findLast((at) => at <= startedAt);
+    if (began === undefined || paused.includes(process) || startedAt - began <= leaseMs) continue;
+    yield broken("M23", `${process} began ${what} ${startedAt - began - leaseMs} ms after its lease had ended`);
+  }
+}
+
+/** How often a run is begun again without progress before it fails: what the program promises (M13). */
+const ATTEMPTS = 3;
+
+/**
+ * M13: a run fails because of what its own message asked for, or because nodes died under it three times. All other nodes being
+ * away at the same moment looks like their deaths to the one that is left; however often they go and come back, no more
+ * than that is counted. What kills its node each time is tried three times and then fails.
+ */
+function* failuresHaveCauses({ listed, rows, directives, executions, deaths, scenario }: View): Iterable<Violation> {
+  // What one poisonous message did to its nodes is no excuse; where something else killed them too, it is. A pause is none.
+  const poison = executions.filter(({ tool }) => tool === "sim_poison");
+  const others = scenario.innocentsLive && deaths === poison.length ? 0 : deaths;
+  const fails = (token: string): boolean => FATAL.some((fatal) => directives.get(token)?.includes(fatal));
+  for (const [token, found] of rows) {
+    for (const { of, message } of found) {
+      // Where contexts are larger than they may be, a run may end for that reason; the person is told.
+      const tooLarge = scenario.context !== undefined && message.reason?.startsWith("Context overflow");
+      const often = others >= (scenario.restore === "discard" ? 1 : ATTEMPTS);
+      const excused = tooLarge || fails(token) || overBudget({ of, message }) || often;
+      if (message.state === "failed" && !excused) {
+        yield broken("M13", `${token} failed without a fault of its own: ${message.reason}`);
+      }
+      if (message.state === "answered" && directives.get(token)?.includes("tool:poison")) {
+        yield broken("M13", `${token} kills its node each time, and was answered`);
+      }
+    }
+  }
+  for (const { runs: all } of listed) {
+    for (const { id, outcome, body } of all) {
+      const times = poison.filter(({ runId }) => runId === id).length;
+      if (times > ATTEMPTS) yield broken("M13", `run ${id} was allowed to kill its node ${times} times`);
+      if (outcome === "error" && body.error === undefined) yield broken("M13", `run ${id} failed and says not why`);
+    }
+  }
+}

@@ -1,0 +1,166 @@
+/**
+ * L6 and L7, judged by the changes that were applied, in their order, and by what the model was told. The log of changes is
+ * the world's own: it is written as they pass, not read from anybody's tables.
+ */
+
+import type { SubagentRunRecord } from "../../../src/core/agent/subagent-run.ts";
+import type { Change, CommitResult, Op, OpResult } from "../../../src/core/store/change.ts";
+import { broken, type View, type Violation } from "./audit-view.ts";
+
+/** A change that was applied, with what its ops had to say. */
+export interface Applied {
+  readonly change: Change;
+  readonly results: readonly (OpResult | undefined)[];
+}
+
+/** Remembers what a backend applies, in its order. */
+export function recording(
+  log: Applied[],
+  changes: readonly Change[],
+  results: readonly (CommitResult | Error)[],
+): void {
+  changes.forEach((change, index) => {
+    const result = results[index];
+    if (result && !(result instanceof Error) && result.ok) log.push({ change, results: result.results });
+  });
+}
+
+export function* subagents(view: View): Iterable<Violation> {
+  yield* everyChildReportsOnce(view);
+  yield* everyReportIsHeard(view);
+  yield* nothingBeginsUnderAStop(view);
+}
+
+interface Spawn {
+  readonly record: SubagentRunRecord;
+  /** What is in the store of it last; undefined where it was put away. */
+  last: SubagentRunRecord | undefined;
+  ended: SubagentRunRecord | undefined;
+  reports: number;
+  /** Whether the commit that made it also told its parent. */
+  readonly told: boolean;
+}
+
+function spawnsOf({ applied }: View): Map<string, Spawn> {
+  const spawns = new Map<string, Spawn>();
+  for (const { change, results } of applied) {
+    const lines = change.ops.flatMap((op) => (op.op === "entries.append" ? op.lines : []));
+    change.ops.forEach((op, index) => {
+      if (op.op === "subagent.put") {
+        const { record } = op;
+        const known = spawns.get(record.runId);
+        const told = lines.some((line) => line.includes(record.runId));
+        const spawn = known ?? { record, last: record, ended: undefined, reports: 0, told };
+        spawn.last = record;
+        if (record.endedAt !== undefined) spawn.ended ??= record;
+        spawns.set(record.runId, spawn);
+      }
+      if (op.op === "subagent.remove") {
+        const spawn = spawns.get(op.runId);
+        if (spawn) spawn.last = undefined;
+      }
+      if (isReport(op) && isNew(results[index])) {
+        const spawn = spawns.get(op.message.body.childRunId);
+        if (spawn) spawn.reports += 1;
+        else spawns.set(op.message.body.childRunId, stray(op.message.body.childRunId));
+      }
+    });
+  }
+  return spawns;
+}
+
+type Report = Extract<Op, { op: "message.post" }> & { message: { body: { kind: "report"; childRunId: string } } };
+const isReport = (op: Op): op is Report => op.op === "message.post" && op.message.body.kind === "report";
+const isNew = (result: OpResult | undefined): boolean => result?.op === "message.post" && !result.duplicate;
+const stray = (runId: string): Spawn => ({
+  record: { runId, label: "?" } as SubagentRunRecord,
+  last: undefined,
+  ended: undefined,
+  reports: 1,
+  told: true,
+});
+
+/** L6: every spawn has one report or a recorded drop, is known to its parent, and was made once. */
+function* everyChildReportsOnce(view: View): Iterable<Violation> {
+  const byLabel = new Map<string, number>();
+  for (const [runId, { record, ended, last, reports, told }] of spawnsOf(view)) {
+    const who = `${record.label} (${runId})`;
+    byLabel.set(record.label ?? "", (byLabel.get(record.label ?? "") ?? 0) + 1);
+    if (!told) yield broken("L6", `${who} was started in another commit than the one that told its parent`);
+    if (!ended) yield broken("L6", `${who} never came to an end`);
+    const dropped = ended?.reportDropped !== undefined;
+    if (reports !== (dropped ? 0 : 1))
+      yield broken("L6", `${who} made ${reports} reports${dropped ? " and a drop" : ""}`);
+    if (record.cleanup === "delete" && last && ended) yield broken("liveness", `${who} was to be deleted and is there`);
+  }
+  for (const [label, times] of byLabel) if (times > 1) yield broken("L6", `${label} was started ${times} times`);
+}
+
+/** L6, at the other end: a report that was answered was heard by the model, and its answer is owed where it belongs. */
+function* everyReportIsHeard({ listed, calls, applied }: View): Iterable<Violation> {
+  const origins = new Map<string, unknown>();
+  for (const { change } of applied) {
+    for (const op of change.ops) {
+      if (op.op === "subagent.put")
+        origins.set(op.record.runId, [op.record.requesterAgentId, op.record.requesterOrigin]);
+    }
+  }
+  for (const { agent, messages, deliveries } of listed) {
+    for (const { body, state, runId, delivery } of messages) {
+      if (body.kind !== "report") continue;
+      const mark = /^A background task "(⟦[^⟧]*⟧)"/u.exec(body.text)?.[1] ?? "no mark";
+      if (state === "waiting" || state === "taken") yield broken("liveness", `the report of ${mark} is still ${state}`);
+      const heard = (): boolean => calls.some(({ bytes }) => bytes.some((text) => text.includes(`task \\"${mark}`)));
+      if ((state === "answered" || state === "merged") && !heard())
+        yield broken("L6", `the report of ${mark} is ${state}, but the model never heard of it`);
+      if (state === "answered" && delivery && !deliveries.some((one) => one.runId === runId))
+        yield broken("L6", `the report of ${mark} is answered, and nobody is owed the answer`);
+      const [requester, origin] = (origins.get(body.childRunId) ?? []) as [string?, object?];
+      if (requester === agent.id && JSON.stringify(delivery) !== JSON.stringify(origin))
+        yield broken("L6", `the report of ${mark} goes to ${JSON.stringify(delivery)}, not to its origin`);
+    }
+  }
+}
+
+/** L7: once a stop is durable nothing begins below it: no agent, no run, no tool. What was begun may end. */
+function* nothingBeginsUnderAStop({ applied }: View): Iterable<Violation> {
+  const parents = new Map<string, string>();
+  const stopped = new Set<string>();
+  const stopAbove = (id: string | undefined): string | undefined => {
+    for (let one = id; one !== undefined; one = parents.get(one)) if (stopped.has(one)) return one;
+    return undefined;
+  };
+  for (const { change, results } of applied) {
+    const owner = change.owner?.agentId;
+    // A mark that the same commit takes back does not hold for it.
+    for (const op of change.ops) if (op.op === "agent.stop" && op.mark === null) stopped.delete(op.agentId);
+    for (const [index, op] of change.ops.entries()) {
+      const begins = beginsIn(op, results[index], change);
+      const under = begins && stopAbove(begins.parent ?? owner);
+      if (under) yield broken("L7", `${begins.what} began at ${change.site} under the stop of ${under}`);
+      if (begins?.child && begins.parent) parents.set(begins.child, begins.parent);
+    }
+    for (const op of change.ops) {
+      if (op.op === "agent.stop" && op.mark !== null) stopped.add(op.agentId);
+      if (op.op === "agent.remove") stopped.add(op.agentId);
+    }
+  }
+}
+
+interface Begins {
+  readonly what: string;
+  readonly parent?: string;
+  readonly child?: string;
+}
+
+function beginsIn(op: Op, result: OpResult | undefined, { site }: Change): Begins | undefined {
+  if (op.op === "run.open") return { what: `run ${op.runId}` };
+  // What a crash left intended is written down again when the run is taken up, to be ended.
+  if (op.op === "run.step" && site !== "resume" && op.body.calls.some(({ state }) => state === "intended")) {
+    return { what: `a tool of run ${op.runId}` };
+  }
+  const made = op.op === "message.post" && "create" in op.to && result?.op === "message.post" && result.created;
+  const seed = made && "create" in op.to ? op.to.create : undefined;
+  if (seed?.descriptor.type !== "subagent") return undefined;
+  return { what: `child ${seed.id}`, parent: seed.descriptor.parentAgentId, child: seed.id };
+}

@@ -1,0 +1,135 @@
+/** What all laws look at: the evidence, arranged by token and by delivery. Types only; no code of the program. */
+import type { Delivery } from "../../../src/core/delivery/delivery.ts";
+import type { Message } from "../../../src/core/message/message.ts";
+import type { SendRecord } from "../world/channel.ts";
+import { type Directive, tokensIn } from "../world/tokens.ts";
+import type { Evidence, ListedAgent } from "./evidence.ts";
+
+export type Law =
+  | "L1"
+  | "L2"
+  | "L3"
+  | "L4"
+  | "L5"
+  | "L6"
+  | "L7"
+  | "L8"
+  | "L9"
+  | "L10"
+  | "L11"
+  | "L12"
+  | "M9"
+  | "M11"
+  | "M12"
+  | "M13"
+  | "M21"
+  | "M23"
+  | "M10"
+  | "fork"
+  | "branch"
+  | "identity"
+  | "keys"
+  | "liveness"
+  | "program";
+
+export interface Violation {
+  readonly law: Law;
+  readonly what: string;
+}
+
+export interface Row {
+  readonly of: ListedAgent;
+  readonly message: Message;
+}
+
+export interface View extends Evidence {
+  /** Where each token lies in the inboxes. Lawful: exactly one place. */
+  readonly rows: ReadonlyMap<string, readonly Row[]>;
+  readonly shown: ReadonlyMap<string, readonly SendRecord[]>;
+  readonly sends: ReadonlyMap<string, readonly SendRecord[]>;
+  /** Deliveries nobody could confirm: whether and when they arrive is the channel's affair. */
+  readonly lost: ReadonlySet<string>;
+  /** What the writer of each token told the model to do. */
+  readonly directives: ReadonlyMap<string, readonly Directive[]>;
+}
+
+export function viewOf(evidence: Evidence): View {
+  const rows = new Map<string, Row[]>();
+  for (const of of evidence.listed) {
+    for (const message of of.messages) {
+      const text = "text" in message.body ? (message.body.text ?? "") : "";
+      for (const token of tokensIn(text, "t")) push(rows, token, { of, message });
+    }
+  }
+  const shown = new Map<string, SendRecord[]>();
+  const sends = new Map<string, SendRecord[]>();
+  for (const send of evidence.channels.flatMap((channel) => channel.sends)) {
+    push(sends, send.deliveryId, send);
+    if (send.shown) push(shown, send.deliveryId, send);
+  }
+  const directives = new Map(
+    evidence.workload.items.flatMap((item) => ("directives" in item ? [[item.token, item.directives]] : [])),
+  );
+  const unconfirmed = evidence.listed
+    .flatMap(({ deliveries }) => deliveries)
+    .filter(({ state }) => state === "unconfirmed");
+  const lost = new Set(unconfirmed.map(({ id }) => String(id)));
+  return { ...evidence, rows, shown, sends, lost, directives };
+}
+
+export function push<T>(map: Map<string, T[]>, key: string, value: T): void {
+  const list = map.get(key);
+  if (list) list.push(value);
+  else map.set(key, [value]);
+}
+
+export const broken = (law: Law, what: string): Violation => ({ law, what });
+export const textOf = (delivery: Delivery): string => delivery.payload.text ?? "";
+/** Two of something where one is right. */
+export const pairs = <T>(list: readonly T[]): [T, T][] => list.slice(1).map((item, index) => [list[index] as T, item]);
+
+/** A line of history, as far as the laws look at it. */
+export interface Line {
+  readonly type?: string;
+  readonly id?: string;
+  readonly parentId?: string | null;
+  readonly role?: string;
+  readonly runId?: string;
+  readonly seqs?: readonly number[];
+  readonly timestamp?: number;
+  /** Of a marker: the session it begins. */
+  readonly sessionId?: string;
+  readonly hidden?: boolean;
+  /** Of a header: the session this one was forked from. */
+  readonly parentSession?: string;
+  readonly summary?: string;
+  readonly toolCallId?: string;
+  readonly content?: readonly {
+    readonly type?: string;
+    readonly id?: string;
+    readonly text?: string;
+    readonly name?: string;
+    readonly arguments?: { readonly token?: string };
+  }[];
+}
+export const parsed = (line: string): Line => JSON.parse(line) as Line;
+
+/** Whether a delivery is the model's answer and not a notice or something a tool sent. */
+export const isAnswer = (delivery: Delivery): boolean => tokensIn(textOf(delivery), "r").length > 0;
+
+/** What a message can ask for that ends its run without an answer. */
+export const FATAL: readonly Directive[] = [
+  "tool:poison",
+  "fail:down",
+  "fail:auth",
+  "fail:request",
+  "overflow",
+  "stall",
+];
+
+/** Whether the run that took a message ended because a budget was used up. */
+export const overBudget = ({ of, message }: Row): boolean =>
+  of.runs.find(({ id }) => id === message.runId)?.body.error?.kind === "budget";
+
+/** What people are told when a budget is used up. */
+export const isBudgetNotice = (delivery: Delivery): boolean => textOf(delivery).startsWith("The budget ");

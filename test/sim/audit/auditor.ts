@@ -1,0 +1,253 @@
+/**
+ * The auditor. It knows the laws and nothing of the engine: it judges by what channels, model and tools saw
+ * outside, and by the traces of the public listing. Each function is one law and returns what breaks it.
+ */
+import type { Delivery } from "../../../src/core/delivery/delivery.ts";
+import type { Message } from "../../../src/core/message/message.ts";
+import { tokensIn, tokenText } from "../world/tokens.ts";
+import { budgets } from "./audit-budgets.ts";
+import { compaction } from "./audit-compaction.ts";
+import { context } from "./audit-context.ts";
+import { keys } from "./audit-keys.ts";
+import { runs } from "./audit-runs.ts";
+import { sessions } from "./audit-sessions.ts";
+import { subagents } from "./audit-subagents.ts";
+import { talk } from "./audit-talk.ts";
+import { triggers } from "./audit-triggers.ts";
+import {
+  broken,
+  isAnswer,
+  isBudgetNotice,
+  overBudget,
+  pairs,
+  parsed,
+  type Row,
+  textOf,
+  type View,
+  type Violation,
+  viewOf,
+} from "./audit-view.ts";
+import type { Evidence, ListedAgent } from "./evidence.ts";
+
+export function audit(evidence: Evidence): readonly Violation[] {
+  const view = viewOf(evidence);
+  return [
+    ...identity(view),
+    ...everyMessageSettledOnce(view),
+    ...takenInOrder(view),
+    ...answersInOrder(view),
+    ...targetsInOrder(view),
+    ...runs(view),
+    ...budgets(view),
+    ...keys(view),
+    ...everyDeliveryEnds(view),
+    ...shownAtMostOnce(view),
+    ...context(view),
+    ...talk(view),
+    ...triggers(view),
+    ...compaction(view),
+    ...sessions(view),
+    ...subagents(view),
+    ...evidence.listed.flatMap((one) => [...lawfulState(one)]),
+  ];
+}
+
+/** A conversation has one agent, an agent one conversation (M3). */
+function* identity({ workload, rows }: View): Iterable<Violation> {
+  const agentOf = new Map<string, string>();
+  const conversationOf = new Map<string, string>();
+  for (const item of workload.items) {
+    if (item.kind === "command" || item.kind === "child") continue;
+    const { name } = item.conversation;
+    for (const { of } of rows.get(item.token) ?? []) {
+      const agent = of.agent.id;
+      if ((agentOf.get(name) ?? agent) !== agent) yield broken("identity", `${name} has two agents`);
+      if ((conversationOf.get(agent) ?? name) !== name) yield broken("identity", `${agent} serves two conversations`);
+      agentOf.set(name, agent);
+      conversationOf.set(agent, name);
+    }
+  }
+}
+
+/** L1: what was acknowledged lies in one inbox and has ended once, with its trace; what was answered is owed to somebody. */
+function* everyMessageSettledOnce(view: View): Iterable<Violation> {
+  for (const { token, acknowledgedAt } of view.channels.flatMap((channel) => channel.inbound)) {
+    if (token === undefined) continue;
+    const found = view.rows.get(token) ?? [];
+    if (acknowledgedAt !== undefined && found.length === 0) yield broken("L1", `${token} was acknowledged and is lost`);
+  }
+  for (const [token, found] of view.rows) {
+    if (found.length > 1) yield broken("L1", `${token} was accepted ${found.length} times`);
+    for (const row of found) yield* settled(view, token, row);
+  }
+}
+
+function* settled({ calls, scenario }: View, token: string, { of, message }: Row): Iterable<Violation> {
+  const { state, runId, reason } = message;
+  if (state === "waiting" || state === "taken") return yield broken("liveness", `${token} is still ${state}`);
+  const run = of.runs.find(({ id }) => id === runId);
+  const owed = of.deliveries.filter((delivery) => delivery.runId === runId);
+  if (state === "answered" || state === "merged") {
+    if (!run) return yield broken("L1", `${token} is ${state} by no listed run`);
+    const call = calls.findLast(({ answer, fresh }) => answer !== undefined && fresh.includes(token));
+    if (!call) return yield broken("L1", `${token} is ${state}, but the model never answered it`);
+    if (!message.delivery) return;
+    const answers = of.deliveries.filter((delivery) => isAnswerTo(delivery, token));
+    if (answers.length > 1) yield broken("L1", `${token} is answered ${answers.length} times`);
+    const silent = calls.some((one) => one.silent && one.fresh.includes(token));
+    if (answers.length === 0 && !(silent && owed.some((delivery) => delivery.state === "suppressed"))) {
+      yield broken("L1", `${token} is ${state}, but its answer was neither shown nor is it listed`);
+    }
+    return;
+  }
+  if (!scenario.ends.includes(state)) yield broken("L1", `${token} ended ${state}, which no policy here does`);
+  if (runId === undefined && reason === undefined) yield broken("L1", `${token} ended ${state} without a trace`);
+  // Of a budget that is used up people are told once.
+  const toldBefore = overBudget({ of, message }) && of.deliveries.some(isBudgetNotice);
+  if (state === "failed" && message.delivery && owed.length === 0 && !toldBefore)
+    yield broken("L1", `${token} failed and nobody is told`);
+}
+
+const isAnswerTo = (delivery: Delivery, token: string): boolean =>
+  isAnswer(delivery) && textOf(delivery).includes(tokenText(token));
+
+/** L2: tokens reach the model in the order of the inbox, and the inbox keeps the order the outside can prove. */
+function* takenInOrder({ calls, rows, channels, scenario }: View): Iterable<Violation> {
+  const { order = "inbox" } = scenario;
+  const last = new Map<string, { seq: number; token: string }>();
+  const seen = new Set<string>();
+  for (const token of calls.flatMap((call) => call.tokens)) {
+    const row = rows.get(token)?.[0];
+    if (!row || order === "none" || seen.has(token) || isSilent(row.message)) continue;
+    seen.add(token);
+    const lane = laneOf(row, order);
+    const before = last.get(lane);
+    if (before && before.seq > row.message.seq) {
+      yield broken(
+        "L2",
+        `${before.token} (seq ${before.seq}) reached the model before ${token} (seq ${row.message.seq})`,
+      );
+    }
+    last.set(lane, { seq: row.message.seq, token });
+  }
+  const inbound = channels.flatMap((channel) => channel.inbound);
+  for (const a of inbound) {
+    for (const b of inbound) {
+      if (a.acknowledgedAt === undefined || b.handedAt === undefined || a.acknowledgedAt >= b.handedAt) continue;
+      const first = rows.get(a.token ?? "")?.[0];
+      const second = rows.get(b.token ?? "")?.[0];
+      if (!first || !second || first.of !== second.of || first.message.seq < second.message.seq) continue;
+      yield broken("L2", `${a.token} was acknowledged before ${b.token} was handed in, but stands behind it`);
+    }
+  }
+}
+
+/** Within what messages keep their order: the inbox, or one route into it. */
+const laneOf = ({ of, message }: Row, order: string): string =>
+  order === "route" ? `${of.agent.id} ${JSON.stringify(message.delivery)}` : of.agent.id;
+
+const isSilent = ({ body }: Message): boolean => body.kind === "system" && body.silent === true;
+
+/** L2, outward: the answers shown to one person come in the order of what they answer. */
+function* answersInOrder({ channels, rows, lost, scenario }: View): Iterable<Violation> {
+  const { order = "inbox" } = scenario;
+  if (order === "none") return;
+  for (const channel of channels) {
+    const last = new Map<string, { seq: number; text: string }>();
+    const seen = new Set<string>();
+    for (const { deliveryId, shown, to, thread, text } of channel.sends) {
+      if (!shown || lost.has(deliveryId) || seen.has(deliveryId) || tokensIn(text, "r").length === 0) continue;
+      seen.add(deliveryId);
+      // An answer may speak of what was dropped elsewhere; it is for those who wrote from the place it is shown in.
+      const answered = tokensIn(text, "t")
+        .flatMap((token) => rows.get(token)?.[0] ?? [])
+        .filter(({ message }) => String(message.delivery?.threadId ?? "") === thread);
+      if (answered.length === 0) continue;
+      const seq = Math.max(...answered.map(({ message }) => message.seq));
+      const whose = `${answered[0]?.of.agent.id} ${thread}`;
+      const before = last.get(whose);
+      if (before && before.seq > seq) yield broken("L2", `${to} was shown "${before.text}" before "${text}"`);
+      last.set(whose, { seq, text });
+    }
+  }
+}
+
+/** M17: what is owed to one place is sent there in the order it was owed, whoever owes it. */
+function* targetsInOrder({ listed, sends, lost }: View): Iterable<Violation> {
+  const byTarget = new Map<string, Delivery[]>();
+  for (const delivery of listed.flatMap(({ deliveries }) => deliveries)) {
+    const key = `${delivery.target.channel}/${delivery.target.to}/${delivery.target.threadId ?? ""}`;
+    byTarget.set(key, [...(byTarget.get(key) ?? []), delivery]);
+  }
+  for (const [target, owed] of byTarget) {
+    owed.sort((a, b) => a.n - b.n);
+    const first = owed.flatMap(({ id }) => (lost.has(id) ? [] : (sends.get(id)?.[0] ?? [])));
+    for (const [a, b] of pairs(first)) {
+      if (a.at > b.at)
+        yield broken("L2", `${target}: ${b.deliveryId} was sent before ${a.deliveryId}, which came first`);
+    }
+  }
+}
+
+/** L5: every delivery has ended, and its end is true to what the channel saw. */
+function* everyDeliveryEnds({ listed, shown }: View): Iterable<Violation> {
+  for (const { id, state, reason } of listed.flatMap(({ deliveries }) => deliveries)) {
+    const times = shown.get(id)?.length ?? 0;
+    if (state === "pending" || state === "sending") yield broken("L5", `${id} is still ${state}`);
+    if (state === "sent" && times === 0) yield broken("L5", `${id} is listed sent and was never shown`);
+    if ((state === "failed" || state === "suppressed") && times > 0)
+      yield broken("L5", `${id} is ${state}, but was shown`);
+    if (state !== "sent" && state !== "pending" && state !== "sending" && reason === undefined) {
+      yield broken("L5", `${id} is ${state} without a reason`);
+    }
+  }
+}
+
+/** L12: shown at most once; where an ambiguous channel could not tell, listed as unconfirmed. */
+function* shownAtMostOnce({ channels, listed, sends }: View): Iterable<Violation> {
+  const deliveries = new Map(
+    listed.flatMap(({ deliveries: all }) => all).map((delivery) => [String(delivery.id), delivery]),
+  );
+  for (const channel of channels) {
+    const times = new Map<string, number>();
+    for (const { deliveryId, shown, text } of channel.sends) {
+      if (!shown) continue;
+      const marks = tokensIn(text, "r").length > 0 ? tokensIn(text, "t").map((token) => `an answer to ${token}`) : [];
+      for (const what of [deliveryId, ...marks]) times.set(what, (times.get(what) ?? 0) + 1);
+      if (!deliveries.has(deliveryId)) yield broken("L12", `${deliveryId} was shown and is not listed`);
+    }
+    for (const [what, count] of times) {
+      if (count > 1) yield broken("L12", `${what} was shown ${count} times on ${channel.name}`);
+    }
+    if (channel.sendingClass === "reconcilable") continue;
+    for (const { id, state } of deliveries.values()) {
+      const mine = (sends.get(id) ?? []).filter((send) => channel.sends.includes(send));
+      const unknown = mine.some(({ result }) => result === "unknown");
+      if (channel.sendingClass === "ambiguous" && unknown && state !== "unconfirmed") {
+        yield broken("L12", `${id} could not be confirmed, but is listed ${state}`);
+      }
+      if (channel.sendingClass === "idempotent" && mine.length > 0 && state === "unconfirmed") {
+        yield broken("L12", `${id} is unconfirmed on a channel that can tell`);
+      }
+    }
+  }
+}
+
+/** L11: what any committed point must look like. Also asked before every restart. */
+export function* lawfulState({ agent, messages, runs, lines }: ListedAgent): Iterable<Violation> {
+  const waiting = messages.filter(({ state }) => state === "waiting");
+  const open = runs.filter(({ state }) => state === "open");
+  const is = (what: string): Violation => broken("L11", `${agent.id}: ${what}`);
+  if (agent.waiting !== waiting.length) yield is(`counts ${agent.waiting} waiting, has ${waiting.length}`);
+  if (waiting.some(({ seq }) => seq <= agent.cursor)) yield is("a message waits behind the cursor");
+  if (messages.some(({ seq }, index) => seq !== index + 1)) yield is("sequences are not 1, 2, 3 …");
+  if (agent.nextSeq !== messages.length + 1)
+    yield is(`next sequence ${agent.nextSeq} after ${messages.length} messages`);
+  if (open.length > 1) yield is("two open runs");
+  if (open[0]?.id !== agent.runId) yield is(`open run ${open[0]?.id}, but the agent names ${agent.runId}`);
+  for (const { seq, state, runId } of messages) {
+    if (state === "taken" && runId !== agent.runId) yield is(`message ${seq} is taken by a run that is not open`);
+  }
+  if (agent.nextPos !== lines.length) yield is(`next position ${agent.nextPos} after ${lines.length} lines`);
+  if (!lines.some((line) => parsed(line).id === agent.leaf)) yield is("its leaf is not in its history");
+}

@@ -1,0 +1,79 @@
+/** Deliberately broken compaction around the real engine: through a store that does what a careless change of it would do. */
+
+import type { Ports } from "../../../src/core/ports/ports.ts";
+import type { Op } from "../../../src/core/store/change.ts";
+import type { Mutation } from "./mutations.ts";
+
+interface Record {
+  readonly type?: string;
+  readonly id?: string;
+  readonly parentId?: string;
+}
+
+export const CONTEXT_MUTATIONS: readonly Mutation[] = [
+  {
+    name: "tail not kept",
+    about: "a compaction keeps the last entry only, whatever it says it covers",
+    law: "L10",
+    scenario: "compaction",
+    seeds: 5,
+    ports: writingLines((line) => ({ ...line, firstKeptEntryId: line.parentId })),
+  },
+  {
+    name: "second compaction behind the first",
+    about: "what a compaction kept is forgotten by the next one, which begins behind it",
+    law: "L10",
+    scenario: "compaction",
+    seeds: 5,
+    ports: readingLines((line) => ({ ...line, firstKeptEntryId: line.id })),
+  },
+  {
+    name: "compaction passed over",
+    about: "a context is built as if it had never been compacted",
+    law: "L10",
+    scenario: "compaction",
+    seeds: 5,
+    ports: readingLines((line) => ({ ...line, type: "custom", name: "x" })),
+  },
+  {
+    name: "flush not counted",
+    about: "nobody remembers that an agent was asked to write down what matters",
+    law: "L10",
+    scenario: "flush",
+    seeds: 30,
+    ports: rewriting((op) => {
+      if (op.op !== "state.put") return op;
+      const { memoryFlushCompactionCount: _, ...state } = op.state;
+      return { ...op, state: state as typeof op.state };
+    }),
+  },
+];
+
+function rewriting(rewrite: (op: Op) => Op): (ports: Ports) => Ports {
+  return (ports) => ({
+    ...ports,
+    store: { ...ports.store, commit: (change) => ports.store.commit({ ...change, ops: change.ops.map(rewrite) }) },
+  });
+}
+
+const changed = (line: string, change: (record: Record) => object): string => {
+  const record = JSON.parse(line) as Record;
+  return record.type === "compaction" ? JSON.stringify(change(record)) : line;
+};
+
+function writingLines(change: (record: Record) => object): (ports: Ports) => Ports {
+  return rewriting((op) =>
+    op.op === "entries.append" ? { ...op, lines: op.lines.map((line) => changed(line, change)) } : op,
+  );
+}
+
+function readingLines(change: (record: Record) => object): (ports: Ports) => Ports {
+  return (ports) => ({
+    ...ports,
+    store: {
+      ...ports.store,
+      linesBack: async (agentId, page) =>
+        (await ports.store.linesBack(agentId, page)).map((one) => ({ ...one, line: changed(one.line, change) })),
+    },
+  });
+}

@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { engine } from "../subjects/engine-subject.ts";
+import { ENGINE_MUTATIONS } from "./engine-mutations.ts";
+import { hunt, withoutMutation } from "./hunt.ts";
+
+test.each(ENGINE_MUTATIONS.map((mutation) => [mutation.name, mutation] as const))(
+  "%s is found around the engine, and the sound engine passes the same seed",
+  async (_, mutation) => {
+    const { seed, laws } = await hunt(mutation, engine);
+    expect(seed, `${mutation.about}: not found in ${mutation.seeds} seeds of ${mutation.scenario}`).toBeDefined();
+    expect(laws).toContain(mutation.law);
+    expect(await withoutMutation(mutation, engine, seed ?? 1)).toEqual([]);
+  },
+);
+
+test("every law the engine is held to has a mutation that breaks it", () => {
+  const laws = new Set(ENGINE_MUTATIONS.map(({ law }) => law));
+  for (const law of [
+    "L1",
+    "L2",
+    "L3",
+    "L4",
+    "L5",
+    "L8",
+    "L9",
+    "L10",
+    "L11",
+    "L12",
+    "M9",
+    "M13",
+    "M21",
+    "M23",
+    "identity",
+    "keys",
+    "M10",
+    "fork",
+    "branch",
+    "liveness",
+  ] as const) {
+    expect(laws, law).toContain(law);
+  }
+});

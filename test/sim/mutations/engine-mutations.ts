@@ -1,0 +1,414 @@
+/**
+ * Deliberately broken worlds around the real engine. Its code has no switches, so it is broken through its ports: a store,
+ * tools and connectors that do to it what a careless change of its own code would do. Each names the law that must find it.
+ */
+
+import type { AgentId, MessageId } from "../../../src/core/ids.ts";
+import type { Ports } from "../../../src/core/ports/ports.ts";
+import type { CallRecord } from "../../../src/core/run/run.ts";
+import type { Change, Op, OpResult } from "../../../src/core/store/change.ts";
+import type { Store } from "../../../src/core/store/store.ts";
+import { type BreakPorts, committing, reading, readingLines, rewriting } from "./break-ports.ts";
+import { CONTEXT_MUTATIONS } from "./context-mutations.ts";
+import { MESSAGE_MUTATIONS } from "./message-mutations.ts";
+import { MODEL_MUTATIONS } from "./model-mutations.ts";
+import { MUTATIONS, type Mutation } from "./mutations.ts";
+import { SESSION_MUTATIONS } from "./session-mutations.ts";
+import { SUBAGENT_MUTATIONS } from "./subagent-mutations.ts";
+import { TRIGGER_MUTATIONS } from "./trigger-mutations.ts";
+
+const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
+  {
+    name: "acknowledge first",
+    about: "connectors acknowledge before accept has resolved",
+    law: "L1",
+    scenario: "outages",
+    seeds: 20,
+    ports: acknowledgingFirst,
+  },
+  {
+    name: "dedupe stripped",
+    about: "messages are posted without the key by which they are known again",
+    law: "L1",
+    scenario: "duplicates",
+    seeds: 5,
+    ports: rewriting((op) => (op.op === "message.post" ? { ...op, dedupe: undefined } : op)),
+  },
+  {
+    name: "settle first",
+    about: "the run ends in one commit, its reply is owed in the next",
+    law: "L1",
+    scenario: "crashes",
+    seeds: 40,
+    ports: owingLater,
+  },
+  {
+    name: "drop without a trace",
+    about: "what exceeds the cap is dropped and nobody can say by which policy",
+    law: "L1",
+    scenario: "collect",
+    seeds: 10,
+    ports: rewriting((op) =>
+      op.op === "message.settle"
+        ? {
+            ...op,
+            settlements: op.settlements.map(({ seq, from, state, ...trace }) =>
+              state === "dropped" ? { seq, from, state } : { seq, from, state, ...trace },
+            ),
+          }
+        : op,
+    ),
+  },
+  {
+    name: "drop at accept",
+    about: "a full queue refuses a message that was acknowledged",
+    law: "L1",
+    scenario: "queue",
+    seeds: 10,
+    ports: droppingAtAccept,
+  },
+  {
+    name: "uncommitted steer",
+    about: "a steered message enters the context, but not the store",
+    law: "L1",
+    scenario: "steer",
+    seeds: 30,
+    ports: forgettingSteers,
+  },
+  {
+    name: "steered out of order",
+    about: "the newest message enters the run first",
+    law: "L2",
+    scenario: "steer",
+    seeds: 20,
+    ports: reading((store) => ({
+      waiting: async (agentId, page) => (await store.waiting(agentId, page)).toReversed(),
+    })),
+  },
+  {
+    name: "newest first",
+    about: "what waits is read from its end",
+    law: "L2",
+    scenario: "bursts",
+    seeds: 5,
+    ports: reading((store) => ({
+      waiting: async (agentId, page) => (await store.waiting(agentId, page)).toReversed(),
+    })),
+  },
+  {
+    name: "newest delivery first",
+    about: "the newest delivery to a target is sent first",
+    law: "L2",
+    scenario: "shared-target",
+    seeds: 10,
+    ports: reading((store) => ({ deliveryHead: (target) => newestTo(store, target) })),
+  },
+  {
+    name: "said to be next",
+    about: "the store says of each delivery that nothing else is owed to its target",
+    law: "L2",
+    scenario: "shared-target",
+    seeds: 30,
+    ports: answering((op, said) => (op.op === "delivery.add" ? { op: "delivery.add", next: op.delivery.id } : said)),
+  },
+  {
+    name: "said to be alone",
+    about: "the store says of each message that nothing else waits at its agent",
+    law: "L2",
+    scenario: "bursts",
+    seeds: 30,
+    ports: answering((_, said) => (said?.op === "message.post" ? { ...said, alone: true } : said)),
+  },
+  {
+    name: "every tool safe",
+    about: "tools that must not be repeated say that they may be",
+    law: "L4",
+    scenario: "tools",
+    seeds: 30,
+    ports: (ports) => {
+      const list: Ports["tools"]["list"] = (agent) =>
+        ports.tools.list(agent).map((tool) => ({ ...tool, replay: "safe" }));
+      return { ...ports, tools: { list, find: (agent, name) => list(agent).find((tool) => tool.name === name) } };
+    },
+  },
+  {
+    name: "uncommitted intent",
+    about: "a call starts before it is on record that it will",
+    law: "L4",
+    scenario: "tools",
+    seeds: 30,
+    ports: rewriting(forgettingIntents),
+  },
+  {
+    name: "refusal hidden",
+    about: "a send the channel refused is listed as sent",
+    law: "L5",
+    scenario: "sick-channels",
+    seeds: 10,
+    ports: rewriting((op) => (op.op === "delivery.move" && op.to === "failed" ? { ...op, to: "sent" } : op)),
+  },
+  {
+    name: "sending forgotten",
+    about: "a delivery found sending after a crash is left to itself",
+    law: "L5",
+    scenario: "crashes",
+    seeds: 40,
+    ports: reading((store) => ({
+      deliveryHead: async (target) => {
+        const head = await store.deliveryHead(target);
+        return head?.state === "sending" ? undefined : head;
+      },
+    })),
+  },
+  {
+    name: "other bytes",
+    about: "a line of history comes back with other white space than it was written with",
+    law: "L11",
+    scenario: "crashes",
+    seeds: 10,
+    ports: readingLines((line) => line.replaceAll("answers ", "answers  ")),
+  },
+  {
+    name: "other order",
+    about: "a line of history comes back with its keys in another order",
+    law: "L11",
+    scenario: "tools",
+    seeds: 10,
+    ports: readingLines((line) =>
+      line.replace(/"content":\[(.*?)\],"api"/u, (_, blocks: string) => `"content":${sorted(`[${blocks}]`)},"api"`),
+    ),
+  },
+  {
+    name: "a line less",
+    about: "reading history back passes a tool's result over",
+    law: "L11",
+    scenario: "tools",
+    seeds: 20,
+    ports: readingLines((line) => (line.includes('"role":"tool"') ? "torn" : line)),
+  },
+  {
+    name: "no sending mark",
+    about: "a delivery is sent without being committed as sending first",
+    law: "L12",
+    scenario: "crashes",
+    seeds: 60,
+    ports: sendingUnmarked,
+  },
+  {
+    name: "nobody sends",
+    about: "a delivery under way on a node that does not answer is taken for abandoned",
+    law: "L12",
+    scenario: "frozen-senders",
+    seeds: 40,
+    ports: reading((store) => ({ nodes: async () => (await store.nodes()).map((node) => ({ ...node, left: true })) })),
+  },
+  {
+    name: "claims lost",
+    about: "nobody takes up what an earlier life left",
+    law: "liveness",
+    scenario: "crashes",
+    seeds: 10,
+    ports: committing(async (store, change) =>
+      change.site === "agents.claim"
+        ? { ok: true, results: [{ op: "agents.claim", claims: [] }] }
+        : store.commit(change),
+    ),
+  },
+  {
+    name: "believed applied",
+    about: "a commit that was not answered is taken for applied",
+    law: "L12",
+    scenario: "unknown-commits",
+    seeds: 20,
+    ports: reading((store) => ({ outcome: async (id) => (await store.outcome(id)) ?? { ok: true, results: [] } })),
+  },
+  {
+    name: "mark unread",
+    about: "a run's steps do not look at the mark that wants it to end",
+    law: "M9",
+    scenario: "aborts",
+    seeds: 20,
+    ports: committing((store, change) => store.commit(withoutLooking(change))),
+  },
+  {
+    name: "lease believed",
+    about: "a node takes its lease for renewed without asking the store",
+    law: "M23",
+    scenario: "two-nodes",
+    seeds: 10,
+    ports: committing(async (store, change) =>
+      change.site === "node.renew" ? { ok: true, results: [undefined] } : store.commit(change),
+    ),
+  },
+  {
+    name: "return unnoticed",
+    about: "a node that was away counts as dead for ever",
+    law: "M13",
+    scenario: "away-again",
+    seeds: 60,
+    ports: rewriting((op) => (op.op === "node.join" ? { op: op.op, name: op.name, leaseUntil: op.leaseUntil } : op)),
+  },
+  {
+    name: "silence believed",
+    about: "a node that has fallen silent is taken for dead at once",
+    law: "M13",
+    scenario: "silences",
+    seeds: 40,
+    ports: reading((store) => ({
+      nodes: async () => (await store.nodes()).map((one) => ({ ...one, left: !one.returned })),
+    })),
+  },
+  {
+    name: "attempts uncounted",
+    about: "a run is begun again however often it killed its node",
+    law: "M13",
+    scenario: "poison",
+    seeds: 10,
+    ports: rewriting((op) => (op.op === "run.step" && op.attempt !== undefined ? { ...op, attempt: 1 } : op)),
+  },
+];
+
+/** The store's own mutations, in front of the engine: the law must find them whoever is behind. */
+const FOR_THE_ENGINE: Partial<Record<string, Pick<Mutation, "seeds">>> = {
+  "dedupe forgotten": { seeds: 5 },
+  "no fence": { seeds: 30 },
+  "blind release": { seeds: 20 },
+  "database-wide serial": { seeds: 10 },
+  "answer before commit": { seeds: 10 },
+  "torn commit": { seeds: 10 },
+  "key not unique": { seeds: 10 },
+};
+
+export const ENGINE_MUTATIONS: readonly Mutation[] = [
+  ...TRIGGER_MUTATIONS,
+  ...byPorts,
+  ...SUBAGENT_MUTATIONS,
+  ...MESSAGE_MUTATIONS,
+  ...MODEL_MUTATIONS,
+  ...CONTEXT_MUTATIONS,
+  ...SESSION_MUTATIONS,
+  ...MUTATIONS.flatMap((mutation) => {
+    const bound = FOR_THE_ENGINE[mutation.name];
+    return bound && mutation.store ? [{ ...mutation, ...bound }] : [];
+  }),
+];
+
+function sorted(blocks: string): string {
+  const value = JSON.parse(blocks) as Record<string, unknown>[];
+  return JSON.stringify(value.map((block) => Object.fromEntries(Object.entries(block).sort())));
+}
+
+function acknowledgingFirst(ports: Ports): Ports {
+  const told = { status: "accepted", agentId: "" as AgentId, messageId: "" as MessageId } as const;
+  const connectors = [...ports.connectors].map(([name, connector]) => {
+    const start: typeof connector.start = (host) =>
+      connector.start({
+        ...host,
+        async accept(message) {
+          host.accept(message).catch(() => undefined);
+          return told;
+        },
+      });
+    return [name, { ...connector, start }] as const;
+  });
+  return { ...ports, connectors: new Map(connectors) };
+}
+
+/** A store that says something else of an op than what is true. */
+function answering(lie: (op: Op, said: OpResult | undefined) => OpResult | undefined): (ports: Ports) => Ports {
+  return committing(async (store, change) => {
+    const done = await store.commit(change);
+    return done.ok ? { ok: true, results: change.ops.map((op, index) => lie(op, done.results[index])) } : done;
+  });
+}
+
+/** The commit at rest in two: first everything but what is owed, then what is owed and the agent given back. */
+function owingLater(ports: Ports): Ports {
+  return committing(async (store, change) => {
+    const later = (op: Op): boolean => op.op === "delivery.add" || op.op === "agent.release";
+    if (change.site !== "rest" || !change.owner || !change.ops.some(later)) return store.commit(change);
+    const first = await store.commit({ ...change, ops: change.ops.filter((op) => !later(op)) });
+    if (!first.ok) return first;
+    const { agentId, node, epoch } = change.owner;
+    const ops = change.ops.filter(later);
+    const id = ports.ids.change();
+    const second = await store.commit({ id, site: "rest.owe", at: change.at, owner: { agentId, node, epoch }, ops });
+    if (!second.ok) return second;
+    return { ok: true, results: change.ops.map((op) => (later(op) ? second.results[ops.indexOf(op)] : undefined)) };
+  })(ports);
+}
+
+async function newestTo(store: Store, target: string): ReturnType<Store["deliveryHead"]> {
+  const head = await store.deliveryHead(target);
+  if (head?.state !== "pending") return head;
+  const same = ({ channel, to }: typeof head.target): boolean =>
+    channel === head.target.channel && to === head.target.to;
+  const owed = await store.deliveries({ limit: 500 });
+  return owed.filter((one) => one.state === "pending" && same(one.target)).at(-1);
+}
+
+function forgettingIntents(op: Op): Op {
+  if (op.op !== "run.step") return op;
+  const calls = op.body.calls.map(
+    (call): CallRecord => (call.state === "intended" ? { ...call, state: "asked" } : call),
+  );
+  return { ...op, body: { ...op.body, calls } };
+}
+
+/** Says that a delivery is marked as sending, and writes it only when its end is known. */
+function sendingUnmarked(ports: Ports): Ports {
+  const unmarked = new Map<string, number>();
+  return committing(async (store, change) => {
+    const [op] = change.ops;
+    if (op?.op !== "delivery.move") return store.commit(change);
+    if (op.to === "sending" && op.from === "pending") {
+      unmarked.set(op.id, op.attempts);
+      return { ok: true, results: [undefined] };
+    }
+    const attempts = unmarked.get(op.id);
+    if (attempts === undefined || op.from !== "sending") return store.commit(change);
+    return store.commit({ ...change, ops: [{ ...op, from: "pending", attempts }] });
+  })(ports);
+}
+
+function withoutLooking(change: Change): Change {
+  const { owner } = change;
+  if (!owner?.run) return change;
+  return { ...change, owner: { ...owner, run: { ...owner.run, evenAborted: true } } };
+}
+
+/** Accepts nothing while more than three messages wait, and says that it did. */
+function droppingAtAccept(ports: Ports): Ports {
+  const { store } = ports;
+  const commit: Store["commit"] = async (change) => {
+    const [op] = change.ops;
+    if (op?.op !== "message.post" || !("sessionKey" in op.to)) return store.commit(change);
+    const agent = await store.agentByKey(op.to.sessionKey);
+    if (!agent || agent.waiting <= 3) return store.commit(change);
+    const posted = {
+      op: "message.post",
+      agentId: agent.id,
+      seq: agent.nextSeq,
+      duplicate: false,
+      created: false,
+    } as const;
+    return { ok: true, results: [posted] };
+  };
+  return { ...ports, store: { ...store, commit } };
+}
+
+/** A commit that steers writes the entry, but neither takes the message nor remembers it with the run. */
+function forgettingSteers(ports: Ports): Ports {
+  const { store } = ports;
+  const commit: Store["commit"] = (change) => {
+    if (change.site !== "steer") return store.commit(change);
+    const ops = change.ops.flatMap((op): Op[] => {
+      if (op.op === "message.take") return [];
+      if (op.op !== "run.step") return [op];
+      const taken = change.ops.flatMap((other) => (other.op === "message.take" ? other.seqs : []));
+      return [{ ...op, body: { ...op.body, seqs: op.body.seqs.filter((seq) => !taken.includes(seq)) } }];
+    });
+    return store.commit({ ...change, ops });
+  };
+  return { ...ports, store: { ...store, commit } };
+}

@@ -1,0 +1,124 @@
+/** Broken worlds for agents that talk to each other: what they send, whom they wait for. */
+
+import type { ChangeId, SessionKey } from "../../../src/core/ids.ts";
+import type { Ports } from "../../../src/core/ports/ports.ts";
+import type { Change, Op } from "../../../src/core/store/change.ts";
+import type { Store } from "../../../src/core/store/store.ts";
+import type { Mutation } from "./mutations.ts";
+
+type BreakPorts = (ports: Ports) => Ports;
+
+const committing =
+  (change: (store: Store, change: Change) => ReturnType<Store["commit"]>): BreakPorts =>
+  (ports) => ({ ...ports, store: { ...ports.store, commit: (one) => change(ports.store, one) } });
+
+const without = (kept: (op: Op) => boolean): BreakPorts =>
+  committing((store, change) => store.commit({ ...change, ops: change.ops.filter(kept) }));
+
+const isPost = ({ op }: Op): boolean => op === "message.post";
+
+/** What a tool sends goes out in a commit of its own, before its result. */
+const sendingFirst = committing(async (store, change) => {
+  const posts = change.ops.filter(isPost);
+  if (change.site !== "result" || posts.length === 0) return store.commit(change);
+  const first = await store.commit({ ...change, id: `${change.id}-first` as ChangeId, ops: posts });
+  if (!first.ok) return first;
+  const rest = await store.commit({ ...change, ops: change.ops.filter((op) => !isPost(op)) });
+  if (!rest.ok) return rest;
+  const results = [...rest.results];
+  change.ops.forEach((op, index) => {
+    if (isPost(op)) results.splice(index, 0, first.results[posts.indexOf(op)]);
+  });
+  return { ok: true, results };
+});
+
+/** What is posted under a key is posted without it. */
+const forgetfulAsking = committing((store, change) =>
+  store.commit({
+    ...change,
+    ops: change.ops.map((op) =>
+      op.op === "message.post" && op.message.key?.startsWith("call:") ? { ...op, dedupe: undefined } : op,
+    ),
+  }),
+);
+
+/** One agent for all contacts of a swarm. */
+const sharedSwarm = committing((store, change) =>
+  store.commit({
+    ...change,
+    ops: change.ops.map((op) => {
+      if (op.op !== "message.post" || !("sessionKey" in op.to) || !op.to.create) return op;
+      if (op.to.create.descriptor.type !== "swarm") return op;
+      const sessionKey = "agent:main:swarm:desk:everybody" as SessionKey;
+      return { ...op, to: { sessionKey, create: { ...op.to.create, sessionKey } } };
+    }),
+  }),
+);
+
+export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts })[] = [
+  {
+    name: "send before the result",
+    about: "a message to another agent is committed before the call that sent it has its result",
+    law: "L1",
+    scenario: "agent-messages",
+    seeds: 40,
+    ports: sendingFirst,
+  },
+  {
+    name: "result without the send",
+    about: "the call says that the message was sent, and it was not",
+    law: "M12",
+    scenario: "agent-messages",
+    seeds: 5,
+    ports: (ports) => ({
+      ...ports,
+      store: {
+        ...ports.store,
+        commit: async (change) => {
+          if (change.site !== "result") return ports.store.commit(change);
+          return ports.store.commit({ ...change, ops: change.ops.filter((op) => !isPost(op)) });
+        },
+      },
+    }),
+  },
+  {
+    name: "asked anew",
+    about: "a wait that is taken up after a restart asks a second time",
+    law: "L1",
+    scenario: "agent-asks",
+    seeds: 20,
+    ports: forgetfulAsking,
+  },
+  {
+    name: "circles allowed",
+    about: "nobody looks whether agents wait for each other",
+    law: "M11",
+    scenario: "agent-asks",
+    seeds: 10,
+    ports: without(({ op }) => op !== "wait.begin"),
+  },
+  {
+    name: "one agent for all contacts",
+    about: "a swarm's contacts share an agent",
+    law: "identity",
+    scenario: "swarm",
+    seeds: 3,
+    ports: sharedSwarm,
+  },
+  {
+    name: "description forgotten",
+    about: "a permanent agent is said to be described anew, and is not",
+    law: "L1",
+    scenario: "clerks",
+    seeds: 5,
+    ports: without(({ op }) => op !== "agent.describe"),
+  },
+  {
+    name: "removal forgotten",
+    about: "an agent that is to be removed settles what waits, and stays",
+    law: "liveness",
+    scenario: "clerks-removed",
+    seeds: 5,
+    ports: without(({ op }) => op !== "agent.remove"),
+  },
+];

@@ -1,0 +1,137 @@
+/** The engine broken around its budgets and its keys, through its ports: each names the law that must find it. */
+import { FRESH_ROW } from "../../../src/core/budget/budget.ts";
+import { costOf, decideBudget } from "../../../src/core/budget/budget-decision.ts";
+import type { Ports } from "../../../src/core/ports/ports.ts";
+import type { Change, Op, OpResult } from "../../../src/core/store/change.ts";
+import type { Store } from "../../../src/core/store/store.ts";
+import type { RoutedModel } from "../world/routed-model.ts";
+import type { Mutation } from "./mutations.ts";
+
+type Reserve = Extract<Op, { op: "budget.reserve" }>;
+
+export const MODEL_MUTATIONS: readonly Mutation[] = [
+  {
+    name: "unreserved",
+    about: "a call is made without being reserved before",
+    law: "L8",
+    scenario: "tree-budget",
+    seeds: 10,
+    ports: reserving(async ({ call }) => go(call.maxTokens, costOf(call, call.maxTokens))),
+  },
+  {
+    name: "decided before the transaction",
+    about: "whether a call fits is looked up first and reserved afterwards",
+    law: "L8",
+    scenario: "tree-budget",
+    seeds: 30,
+    ports: reserving(async (op, store, change) => {
+      const rows = await Promise.all(
+        op.rows.map(async ({ key, limit }) => ({ key, limit, row: (await store.budget(key)) ?? FRESH_ROW })),
+      );
+      const decision = decideBudget(op.call, rows);
+      if (decision.kind !== "go") return { op: "budget.reserve", decision, told: false };
+      const call = { ...op.call, maxTokens: decision.maxTokens };
+      const unlimited = { ...op, call, rows: op.rows.map(({ key }) => ({ key, limit: {} })) };
+      const result = await store.commit({ ...change, ops: [unlimited, ...change.ops.slice(1)] });
+      return result.ok ? result.results[0] : result;
+    }),
+  },
+  {
+    name: "result uncharged",
+    about: "what a call cost is never put in the place of what was reserved",
+    law: "liveness",
+    scenario: "day-budget",
+    seeds: 5,
+    ports: without("budget.settle"),
+  },
+  {
+    name: "orphan forgotten",
+    about: "what a dead process had reserved stays reserved",
+    law: "liveness",
+    scenario: "day-budget",
+    seeds: 20,
+    ports: without("budget.forfeit"),
+  },
+  {
+    name: "orphan for nothing",
+    about: "a call whose result nobody learned is not charged",
+    law: "L8",
+    scenario: "day-budget",
+    seeds: 40,
+    ports: committing(async (store, change) => {
+      const lost = change.ops.flatMap((op) => (op.op === "budget.forfeit" ? [op.runId] : []));
+      if (lost.length === 0) return store.commit(change);
+      const left = (await store.reservations({ limit: 1_000 })).filter(({ runId }) => lost.some((id) => id === runId));
+      const settling = left.map(({ id }): Op => ({ op: "budget.settle", id, actual: { tokens: 0, micros: 0 } }));
+      return store.commit({ ...change, ops: [...change.ops.filter(({ op }) => op !== "budget.forfeit"), ...settling] });
+    }),
+  },
+  {
+    name: "told each time",
+    about: "nobody remembers who was told that a budget is used up",
+    law: "M21",
+    scenario: "tree-budget",
+    seeds: 5,
+    ports: without("budget.told"),
+  },
+  {
+    name: "answer unlimited",
+    about: "the model is not told how long its answer may be",
+    law: "L8",
+    scenario: "tree-budget",
+    seeds: 40,
+    ports: (ports) => {
+      const { model } = ports;
+      const call: typeof model.call = ({ maxTokens: _, ...request }, signal, say) => model.call(request, signal, say);
+      return { ...ports, model: { ...model, call } };
+    },
+  },
+  {
+    name: "keys forgotten",
+    about: "no call knows which keys were refused or limited in the one before",
+    law: "keys",
+    scenario: "keys",
+    seeds: 5,
+    ports: (ports) => ({ ...ports, model: (ports.model as RoutedModel).forgetful() }),
+  },
+];
+
+const go = (maxTokens: number, reserved: ReturnType<typeof costOf>): OpResult => ({
+  op: "budget.reserve",
+  decision: { kind: "go", reserved, maxTokens },
+  told: false,
+});
+
+function committing(commit: (store: Store, change: Change) => ReturnType<Store["commit"]>): (ports: Ports) => Ports {
+  return (ports) => ({ ...ports, store: { ...ports.store, commit: (change) => commit(ports.store, change) } });
+}
+
+/** Drops an op out of every change; what it would have said is missing. */
+function without(name: Op["op"]): (ports: Ports) => Ports {
+  return committing(async (store, change) => {
+    const kept = change.ops.filter(({ op }) => op !== name);
+    const result = await store.commit({ ...change, ops: kept });
+    if (!result.ok) return result;
+    return {
+      ok: true,
+      results: change.ops.map((op) => (op.op === name ? undefined : result.results[kept.indexOf(op)])),
+    };
+  });
+}
+
+/** Answers for the store where a call is to be reserved. A refusal is passed on as it is. */
+function reserving(
+  answer: (
+    op: Reserve,
+    store: Store,
+    change: Change,
+  ) => Promise<OpResult | undefined | Extract<Awaited<ReturnType<Store["commit"]>>, { ok: false }>>,
+): (ports: Ports) => Ports {
+  return committing(async (store, change) => {
+    const [op] = change.ops;
+    if (op?.op !== "budget.reserve") return store.commit(change);
+    const said = await answer(op, store, change);
+    if (said && "refused" in said) return said;
+    return { ok: true, results: [said] };
+  });
+}

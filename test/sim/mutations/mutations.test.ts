@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { minimalActor } from "../subjects/minimal-actor.ts";
+import { hunt, withoutMutation } from "./hunt.ts";
+import { MUTATIONS } from "./mutations.ts";
+
+test.each(MUTATIONS.map((mutation) => [mutation.name, mutation] as const))(
+  "%s is found, and the sound program passes the same seed",
+  async (_, mutation) => {
+    const { seed, laws } = await hunt(mutation);
+    expect(seed, `${mutation.about}: not found in ${mutation.seeds} seeds of ${mutation.scenario}`).toBeDefined();
+    expect(laws).toContain(mutation.law);
+    expect(await withoutMutation(mutation, minimalActor(), seed ?? 1)).toEqual([]);
+  },
+);

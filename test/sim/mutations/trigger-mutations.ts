@@ -1,0 +1,93 @@
+/** Careless brokers: what L9 must find. Each is made by a store that does to the program what a bad change of it would do. */
+
+import type { Ports } from "../../../src/core/ports/ports.ts";
+import type { Change, Op } from "../../../src/core/store/change.ts";
+import type { Mutation } from "./mutations.ts";
+
+/** Every change the program makes goes through `change` first. */
+const changing =
+  (change: (change: Change) => Change) =>
+  (ports: Ports): Ports => ({ ...ports, store: { ...ports.store, commit: (one) => ports.store.commit(change(one)) } });
+
+const ops =
+  (map: (op: Op) => readonly Op[]) =>
+  (change: Change): Change => ({ ...change, ops: change.ops.flatMap(map) });
+
+const isSkip = (op: Op): boolean => op.op === "job.slot" && op.slot.status === "skipped";
+
+/** The results of a message's commit must still stand where they are looked for. */
+function splitFiring(ports: Ports): Ports {
+  const { store } = ports;
+  return {
+    ...ports,
+    store: {
+      ...store,
+      async commit(change) {
+        const [post, ...rest] = change.ops;
+        const fires = post?.op === "message.post" && rest.some((op) => op.op === "job.slot");
+        if (!fires) return store.commit(change);
+        const marked = await store.commit({ ...change, id: ports.ids.change(), site: "mark", ops: rest });
+        return marked.ok ? store.commit({ ...change, ops: [post] }) : marked;
+      },
+    },
+  };
+}
+
+/** Every firing is a slot of its own, over whatever version of the job is there. */
+function unguarded(change: Change): Change {
+  const own = (slot: string | undefined): string => `${slot}#${change.id}`;
+  return ops((op): readonly Op[] => {
+    if (op.op === "job.put" && change.site === "accept") return [{ op: "job.put", job: op.job }];
+    if (op.op === "job.slot" && op.slot.status === "fired")
+      return [{ ...op, slot: { ...op.slot, slot: own(op.slot.slot) } }];
+    if (op.op !== "message.post" || op.message.body.kind !== "trigger") return [op];
+    const { body } = op.message;
+    const trigger = { ...body.trigger, slot: own(body.trigger.slot) };
+    return [{ ...op, dedupe: undefined, message: { ...op.message, body: { ...body, trigger } } }];
+  })(change);
+}
+
+export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: Ports) => Ports })[] = [
+  {
+    name: "slot unguarded",
+    about: "a job is fired whatever another broker did since it was read, and nobody knows the slot again",
+    law: "L9",
+    scenario: "two-brokers",
+    seeds: 20,
+    ports: changing(unguarded),
+  },
+  {
+    name: "next time first",
+    about: "the job's next time is committed before the message is",
+    law: "L9",
+    scenario: "schedules",
+    seeds: 30,
+    ports: splitFiring,
+  },
+  {
+    name: "skipped without a row",
+    about: "what was missed is passed over silently",
+    law: "L9",
+    scenario: "schedules",
+    seeds: 10,
+    ports: changing(ops((op) => (isSkip(op) ? [] : [op]))),
+  },
+  {
+    name: "edit forgets what is due",
+    about: "an edit begins the new schedule and leaves the old one's due times open",
+    law: "L9",
+    scenario: "schedule-edits",
+    seeds: 40,
+    ports: changing((change) =>
+      change.site === "cron.update" ? ops((op) => (isSkip(op) ? [] : [op]))(change) : change,
+    ),
+  },
+  {
+    name: "slot never ends",
+    about: "a run ends without a word to its job",
+    law: "L9",
+    scenario: "schedules",
+    seeds: 5,
+    ports: changing(ops((op) => (op.op === "job.ran" ? [] : [op]))),
+  },
+];

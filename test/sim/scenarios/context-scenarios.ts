@@ -1,0 +1,97 @@
+/** Contexts that grow past their limits: summaries of every manner, flushes, resets and messages in between. */
+
+import type { SimContext } from "../world/summariser.ts";
+import { MANNERS } from "../world/summariser.ts";
+import type { Changes } from "./scenarios.ts";
+
+const ROOM: SimContext = { window: 700, manners: ["good"], flush: false };
+
+/** Few people who say much: about ten messages fill a context. */
+const talk = (context: Partial<SimContext>, changed: Changes = {}): Changes => ({
+  crashes: [1, 4],
+  needs: ["context", "tools", ...(changed.needs ?? [])],
+  ...changed,
+  context: { ...ROOM, ...context },
+  workload: {
+    conversations: [5, 5],
+    padding: [30, 90],
+    directives: { silent: 0.03, "tool:safe": 0.1, "tool:never": 0.1, "fail:transient": 0.03 },
+    ...changed.workload,
+  },
+});
+
+export const CONTEXT_SCENARIOS: readonly (readonly [string, string, Changes])[] = [
+  ["compaction", "contexts are summarised again and again, by a node that dies anywhere", talk({})],
+  [
+    "compaction-nodes",
+    "contexts are summarised on two nodes, one of them paused or dead",
+    talk({ manners: ["good", "slow"] }, { nodes: [2, 2], pauses: [1, 3] }),
+  ],
+  [
+    "bad-summaries",
+    "a model that writes empty summaries, goes on talking, never shrinks, fails",
+    talk({ manners: MANNERS }),
+  ],
+  [
+    "big-contexts",
+    "tools that say so much that their outputs must be cut, and a model that writes no summaries",
+    talk(
+      { window: 2_200, manners: ["empty", "request", "good"] },
+      { workload: { padding: [10, 30], directives: { "tool:big": 0.25, "tool:never": 0.1 } } },
+    ),
+  ],
+  ["no-summaries", "a model that never writes a summary at all", talk({ manners: ["empty", "continues", "bloats"] })],
+  [
+    "compaction-resets",
+    "people who begin anew, stop and ask for a summary while one is being written",
+    talk(
+      { manners: ["good", "slow", "slow"] },
+      {
+        needs: ["commands"],
+        ends: ["failed", "aborted", "recorded"],
+        workload: { resets: [3, 6], stops: [1, 4], compacts: [3, 6] },
+      },
+    ),
+  ],
+  [
+    "compaction-steering",
+    "messages that want into a run which is compacting",
+    talk(
+      { window: 1_300, manners: ["good", "slow"] },
+      {
+        nodes: [1, 2],
+        needs: ["queue-modes"],
+        order: "route",
+        queue: { mode: "steer-backlog", debounceMs: 200, cap: 50 },
+        workload: { burst: [2, 6], directives: { slow: 0.1, "tool:slow": 0.1, "tool:safe": 0.2 } },
+      },
+    ),
+  ],
+  [
+    "overflows",
+    "a provider whose window is smaller than anybody knows: some contexts are refused for ever",
+    talk(
+      { window: 500, unknown: true, manners: ["good", "empty"] },
+      { needs: ["model-errors"], workload: { exactly: { overflow: [2, 5] } } },
+    ),
+  ],
+  [
+    "flush",
+    "agents that write down what matters before their contexts are compacted, and die while they do",
+    talk({ manners: ["good", "slow"], flush: true }, { crashes: [2, 6] }),
+  ],
+  [
+    "background",
+    "messages, resets and requests for a summary while one is written in the background, on one node and on two",
+    talk(
+      { window: 1_000, manners: ["slow", "slow", "good", "empty"], flush: true },
+      {
+        nodes: [1, 2],
+        drains: [0, 2],
+        needs: ["commands"],
+        ends: ["failed", "aborted", "recorded"],
+        workload: { resets: [2, 5], compacts: [1, 4], pause: [300, 4_000] },
+      },
+    ),
+  ],
+];

@@ -1,0 +1,99 @@
+/** The real engine as the subject of the simulated world. */
+
+import { agentToolDepsOf } from "../../../src/app/node/agent-tool-deps.ts";
+import { subagentTools } from "../../../src/app/node/subagent-tools.ts";
+import { configDefaults } from "../../../src/config/config-schema.ts";
+import { parseConfig } from "../../../src/config/parse-config.ts";
+import { isStale, resetPolicyFor } from "../../../src/core/agent/session-freshness.ts";
+import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../../src/core/history/compaction-settings.ts";
+import type { Tool, ToolHost } from "../../../src/core/ports/tool.ts";
+import { AgentSystem } from "../../../src/engine/agents/agent-system.ts";
+import { Triggers } from "../../../src/engine/triggers/triggers.ts";
+import type { SimContext } from "../world/summariser.ts";
+import type { SubjectUnderTest } from "./subject.ts";
+import { withTalk } from "./talk-tools.ts";
+
+/** A window nobody knows is taken for one of the usual size. */
+const limitsOf = ({ window, unknown, flush }: SimContext): ContextLimits => ({
+  ...DEFAULT_CONTEXT_LIMITS,
+  // Nothing reserved: the background has its stretch between the warning and the critical limit.
+  reserveTokens: 0,
+  reserveTokensFloor: 0,
+  contextWindow: unknown ? DEFAULT_CONTEXT_LIMITS.contextWindow : window,
+  memoryFlush: { ...DEFAULT_CONTEXT_LIMITS.memoryFlush, softThresholdTokens: 60, enabled: flush },
+});
+
+/** Whoever wants to may write to whomever: what is judged is that it arrives. */
+const CONFIG = parseConfig({ text: `{ agentToAgent: { write: ["any"] } }`, file: "sim", env: {} }).config;
+
+export const engine: SubjectUnderTest = {
+  name: "engine",
+  features: [
+    "tools",
+    "files",
+    "timeouts",
+    "model-errors",
+    "silent-messages",
+    "commands",
+    "abort",
+    "attempts",
+    "discard",
+    "lookup-grace",
+    "queue-modes",
+    "children",
+    "agent-messages",
+    "budgets",
+    "keys",
+    "triggers",
+    "context",
+    "sessions",
+  ],
+  async start(ports, node) {
+    const { name, leaseMs, alone, restore, queue, lanes, subagents, crowd, budgets, model, context, reset } = node;
+    const world = agentToolDepsOf({ ...ports, config: CONFIG, system: () => system });
+    const tools = withChildren(
+      withTalk(ports.tools, world, crowd),
+      subagentTools(() => system, ports),
+    );
+    const triggers = node.triggers ? new Triggers(ports, { zone: "UTC", pollMs: 2_000 }) : undefined;
+    const system: AgentSystem = new AgentSystem(
+      { ...ports, tools },
+      {
+        nodeName: name,
+        ...(alone ? {} : { leaseMs }),
+        restore,
+        ...(queue ? { queue: { ...configDefaults.queue, byChannel: {}, ...queue } } : {}),
+        ...(lanes ? { lanes } : {}),
+        ...(context ? { contextLimits: () => limitsOf(context) } : {}),
+        ...(reset ? { isStale: (agent, last, now) => isStale(resetPolicyFor(agent, reset), last, now, "UTC") } : {}),
+        ...(subagents ? { subagents } : {}),
+        runs: { timeoutMs: 30_000 },
+        ...(budgets ? { budgets: { limitsFor: () => budgets, dayOf: () => "today" } } : {}),
+        ...(triggers ? { hooks: triggers.hooks } : {}),
+        resolveModel: () => ({ ...(model ?? { model: "scripted" }), system: "You are simulated." }),
+      },
+    );
+    await system.load();
+    await system.start();
+    await triggers?.start(system);
+    return {
+      async drain() {
+        await triggers?.stop();
+        await system.drain();
+      },
+      abort: (runId) => system.abort(runId),
+      updateJob: (id, patch) => triggers?.cron.update(id, patch) ?? Promise.resolve(),
+      branch: (agentId, entryId, summary) => system.branch(agentId, entryId, { summary, timeoutMs: 120_000 }),
+      stop: (agentId) => system.stop(agentId),
+      remove: (agentId) => system.remove(agentId),
+    };
+  },
+};
+
+/** A host's tools, and the program's own for starting children. */
+function withChildren(host: ToolHost, more: readonly Tool[]): ToolHost {
+  return {
+    list: (agent) => [...host.list(agent), ...more],
+    find: (agent, name) => host.find(agent, name) ?? more.find((tool) => tool.name === name),
+  };
+}

@@ -1,0 +1,291 @@
+/**
+ * The smallest program that keeps the laws: join, accept, claim, take, think, act, reply, settle, send. It proves the
+ * world before the engine exists, and each of its quirks is a way to break a law that the world must find.
+ */
+
+import { freshState } from "../../../src/core/agent/state.ts";
+import { StoreFullError } from "../../../src/core/errors.ts";
+import { type AgentId, entryId, messageId, type SessionId, type SessionKey } from "../../../src/core/ids.ts";
+import type { IncomingMessage } from "../../../src/core/message/incoming-message.ts";
+import { sleep } from "../../../src/core/ports/clock.ts";
+import type { Accepted } from "../../../src/core/ports/connector.ts";
+import type { Ports } from "../../../src/core/ports/ports.ts";
+import type { Change, CommitResult, Op, OpResult, Owner } from "../../../src/core/store/change.ts";
+import { makeOutbox } from "./minimal-outbox.ts";
+import { work } from "./minimal-run.ts";
+import type { StartSubject, SubjectNode, SubjectUnderTest } from "./subject.ts";
+
+/** Deliberate faults. All off: lawful. */
+export interface Quirks {
+  /** The origin is told before the message is durable. */
+  readonly acknowledgeFirst?: boolean;
+  /** Messages are worked on only by the process that accepted them. */
+  readonly memoryQueue?: boolean;
+  /** A refused release is taken for a release. */
+  readonly ignoreRefusedRelease?: boolean;
+  /** After an unanswered commit the step is simply tried anew, under a new id. */
+  readonly retryBlindly?: boolean;
+  /** Messages are settled in one commit, the reply is owed in the next. */
+  readonly settleFirst?: boolean;
+  /** The newest message is taken first. */
+  readonly newestFirst?: boolean;
+  /** Calls found open after a crash are all executed again. */
+  readonly repeatTools?: boolean;
+  /** Sent without being committed as `sending` first. */
+  readonly noSendingMark?: boolean;
+  /** Sends and runs tools without looking at its lease. */
+  readonly ignoreLease?: boolean;
+  /** A refused send is listed as sent. */
+  readonly hideRefusal?: boolean;
+  /** A delivery found `sending` is left to itself. */
+  readonly forgetSending?: boolean;
+  /** Deliveries to one target are sent side by side. */
+  readonly sendAllAtOnce?: boolean;
+}
+
+/** One membership: a number among the nodes and a lease. A node that lost its lease joins anew under another number. */
+export interface Membership {
+  readonly node: number;
+  renewedAt: number;
+  left: boolean;
+  readonly ended: AbortController;
+}
+
+export interface Actor {
+  readonly ports: Ports;
+  readonly self: SubjectNode;
+  readonly quirks: Quirks;
+  /** Whether this node may still act: before anything is done outside (M23). */
+  holds(membership: Membership): boolean;
+  /** Commits and, whatever the answer, finds out what became of it (M2). Tries until it is known. */
+  commit(site: string, ops: readonly Op[], owner?: Owner): Promise<CommitResult>;
+  /** Messages this very process accepted; looked at only by a quirk. */
+  readonly remembered: Set<string>;
+  nudgeOutbox(): void;
+  draining(): boolean;
+}
+
+const POLL_MS = 700;
+
+export const minimalActor = (quirks: Quirks = {}): SubjectUnderTest => ({
+  name: "minimal-actor",
+  features: ["tools"],
+  start: startWith(quirks),
+});
+
+const startWith =
+  (quirks: Quirks): StartSubject =>
+  async (ports, self) => {
+    const { clock, store, ids } = ports;
+    const working = new Map<AgentId, { readonly epoch: number; next: number | undefined }>();
+    let membership: Membership | undefined;
+    let draining = false;
+
+    const actor: Actor = {
+      ports,
+      self,
+      quirks,
+      holds: (one) => !one.left && (quirks.ignoreLease || clock.monotonic() < one.renewedAt + self.leaseMs),
+      commit: (site, ops, owner) =>
+        commitDurably(ports, quirks, { id: ids.change(), site, at: clock.now(), ops, owner }),
+      remembered: new Set(),
+      nudgeOutbox: () => membership && outbox.pump(membership),
+      draining: () => draining,
+    };
+    const outbox = makeOutbox(actor);
+
+    async function join(): Promise<void> {
+      const renewedAt = clock.monotonic();
+      const op: Op = { op: "node.join", name: self.name, leaseUntil: clock.now() + self.leaseMs };
+      const joined = said(await actor.commit("node.join", [op]), "node.join");
+      if (!joined) throw new Error("The store does not let this node join.");
+      const { node } = joined;
+      // Earlier lives of this very node are over.
+      const older = (await patiently(actor, () => store.nodes())).filter(
+        (other) => other.name === self.name && !other.left && other.node < node,
+      );
+      if (older.length > 0)
+        await actor.commit(
+          "node.retire",
+          older.map((other) => ({ op: "node.leave", node: other.node })),
+        );
+      membership = { node, renewedAt, left: false, ended: new AbortController() };
+      void renew(membership);
+    }
+
+    async function renew(mine: Membership): Promise<void> {
+      while (!mine.left) {
+        await sleep(clock, self.leaseMs / 3);
+        const renewedAt = clock.monotonic();
+        const op: Op = { op: "node.renew", node: mine.node, leaseUntil: clock.now() + self.leaseMs };
+        const change: Change = { id: ids.change(), site: "node.renew", at: clock.now(), ops: [op] };
+        const result = await store.commit(change).catch(() => undefined);
+        if (mine.left) return;
+        // An answer that comes after the lease's end comes too late: work in its name may have stopped already.
+        if (!actor.holds(mine) || (result && !result.ok)) break;
+        if (result) mine.renewedAt = renewedAt;
+      }
+      if (mine.left) return;
+      // The lease is lost: stop everything that acts in its name, and begin anew under another number.
+      mine.left = true;
+      mine.ended.abort();
+      await join();
+    }
+
+    function wake(agentId: AgentId, epoch: number): void {
+      const mine = membership;
+      if (!mine) return;
+      const busy = working.get(agentId);
+      if (busy) {
+        // Given away and got back while the old loop is still on its way out.
+        if (busy.epoch !== epoch) busy.next = epoch;
+        return;
+      }
+      const entry: { readonly epoch: number; next: number | undefined } = { epoch, next: undefined };
+      working.set(agentId, entry);
+      void work(actor, mine, agentId, epoch).then(() => {
+        working.delete(agentId);
+        if (entry.next !== undefined) wake(agentId, entry.next);
+      });
+    }
+
+    async function poll(): Promise<void> {
+      for (;;) {
+        const mine = membership;
+        if (mine && actor.holds(mine) && !draining) {
+          outbox.pump(mine);
+          const result = await actor.commit("claim.poll", [{ op: "agents.claim", node: mine.node, limit: 20 }]);
+          for (const { agentId, epoch } of said(result, "agents.claim")?.claims ?? []) wake(agentId, epoch);
+        }
+        await sleep(clock, POLL_MS);
+      }
+    }
+
+    async function claimHinted(agentId: AgentId): Promise<void> {
+      const mine = membership;
+      if (!mine || !actor.holds(mine) || draining || working.has(agentId)) return;
+      const result = await actor.commit("claim.hint", [{ op: "agent.claim", agentId, node: mine.node }]);
+      const epoch = said(result, "agent.claim")?.epoch;
+      if (epoch !== undefined) wake(agentId, epoch);
+    }
+
+    async function accept(message: IncomingMessage): Promise<Accepted> {
+      const mine = membership;
+      const change = changeAccepting(ports, message, mine && actor.holds(mine) && !draining ? mine.node : undefined);
+      const committed = commitDurably(ports, quirks, change, true);
+      if (quirks.acknowledgeFirst) {
+        committed.then(wakeHolder, () => undefined);
+        return { status: "accepted", agentId: "" as AgentId, messageId: messageId("" as AgentId, 1) };
+      }
+      return wakeHolder(await committed);
+    }
+
+    function wakeHolder(result: CommitResult): Accepted {
+      const posted = said(result, "message.post");
+      if (!posted) throw new Error("The message was refused.");
+      const { agentId, seq, duplicate, holder } = posted;
+      actor.remembered.add(messageId(agentId, seq));
+      if (holder && holder.node === membership?.node) wake(agentId, holder.epoch);
+      return { status: duplicate ? "duplicate" : "accepted", agentId, messageId: messageId(agentId, seq) };
+    }
+
+    await join();
+    store.onHint((agentId) => void claimHinted(agentId));
+    const refuse = async (): Promise<Accepted> => {
+      throw new Error("The minimal actor knows no commands.");
+    };
+    for (const connector of ports.connectors.values()) await connector.start({ accept, command: refuse });
+    void poll();
+
+    return {
+      async drain() {
+        draining = true;
+        for (const connector of ports.connectors.values()) await connector.stop();
+        while (working.size > 0 || outbox.sending() > 0) await sleep(clock, 50);
+        if (membership) {
+          await actor.commit("node.leave", [{ op: "node.leave", node: membership.node }]);
+          membership.left = true;
+        }
+      },
+    };
+  };
+
+/** What one op of an applied change said. */
+export function said<K extends OpResult["op"]>(result: CommitResult, op: K): Extract<OpResult, { op: K }> | undefined {
+  if (!result.ok) return undefined;
+  return result.results.find((one): one is Extract<OpResult, { op: K }> => one?.op === op);
+}
+
+/** Reads until the store answers. */
+export async function patiently<T>(actor: Actor, read: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await read();
+    } catch {
+      await sleep(actor.ports.clock, 150);
+    }
+  }
+}
+
+/**
+ * An error says nothing about what was applied. The id is read back, and only a change that is not there is tried again:
+ * under the same id, so that a commit still on its way cannot be applied twice. `unlessFull`: a full store is told at once.
+ */
+async function commitDurably(ports: Ports, quirks: Quirks, first: Change, unlessFull = false): Promise<CommitResult> {
+  const { store, clock, ids } = ports;
+  let change = first;
+  for (let wait = 40; ; wait = Math.min(wait * 2, 800)) {
+    try {
+      return await store.commit(change);
+    } catch (error) {
+      if (unlessFull && wait === 40 && error instanceof StoreFullError) throw error;
+    }
+    await sleep(clock, wait);
+    if (quirks.retryBlindly) {
+      change = { ...change, id: ids.change() };
+      continue;
+    }
+    const known = await store.outcome(change.id).catch(() => undefined);
+    if (known) return known;
+  }
+}
+
+function changeAccepting({ ids, clock }: Ports, message: IncomingMessage, claimFor: number | undefined): Change {
+  const { connector, userId, channelId, messageId: id, delivery, text } = message;
+  const at = clock.now();
+  const sessionKey = `agent:main:${connector}:dm:${userId}` as SessionKey;
+  const sessionId = ids.uuid() as SessionId;
+  const start = entryId(0, ids.uuid());
+  return {
+    id: ids.change(),
+    site: "accept",
+    at,
+    ops: [
+      {
+        op: "message.post",
+        to: {
+          sessionKey,
+          create: {
+            id: ids.agent(),
+            sessionKey,
+            profile: "main",
+            descriptor: { type: "user", connector, userId, channelId },
+            state: freshState(at),
+            sessionId,
+            lines: [JSON.stringify({ type: "start", id: start, parentId: null, sessionId, timestamp: at })],
+            leaf: start,
+            createdAt: at,
+          },
+        },
+        message: {
+          body: { kind: "user", text },
+          source: { connector, channelId, messageId: id },
+          delivery,
+          acceptedAt: at,
+        },
+        dedupe: { key: `${connector}/${channelId}/${id}`, keepUntil: at + 30 * 24 * 3_600_000 },
+        claimFor,
+      },
+    ],
+  };
+}

@@ -1,0 +1,82 @@
+/**
+ * Whoever runs the place, as another program on the same store: publishes the swarm, makes the permanent agents, tells them
+ * otherwise about themselves and removes them while messages wait.
+ */
+
+import type { AgentId, ChangeId } from "../../../src/core/ids.ts";
+import type { Change, Op } from "../../../src/core/store/change.ts";
+import { seedAgent } from "../../../src/engine/context/seed-agent.ts";
+import { seededIds } from "../../kit/ids.ts";
+import type { Random } from "../../kit/random.ts";
+import { SWARM } from "../world/talk.ts";
+import type { EventLog } from "./event-log.ts";
+import { afterwards, type ServerBackend } from "./sim-store.ts";
+
+export interface OperatorDeps {
+  readonly backend: ServerBackend;
+  readonly log: EventLog;
+  readonly random: Random;
+  wall(): number;
+  readonly clerks: readonly string[];
+}
+
+export function makeOperator({ backend, log, random, wall, clerks }: OperatorDeps) {
+  const ids = seededIds("house", random.fork("ids"));
+  const described = new Map<string, string[]>();
+  const removed: AgentId[] = [];
+  let changes = 0;
+
+  const apply = (site: string, ops: readonly Op[], then: () => void = () => {}): void => {
+    const change: Change = { id: `house-${++changes}` as ChangeId, site, at: wall(), ops };
+    afterwards(backend.apply([change]), ([result]) => {
+      if (result !== undefined && !(result instanceof Error) && result.ok) then();
+    });
+  };
+
+  const agents: { readonly id: AgentId; readonly name: string }[] = [];
+  const swarm = {
+    nametag: SWARM,
+    owner: "house",
+    profile: "main",
+    firstName: "Desk",
+    systemPrompt: "You help.",
+    memory: false,
+    createdAt: wall(),
+  };
+  apply("house.swarm", [{ op: "swarm.put", swarm }]);
+  for (const name of clerks) {
+    const descriptor = { type: "permanent", id: name, name, description: name, systemPrompt: "as made" } as const;
+    const seed = seedAgent(ids, descriptor, wall());
+    apply("house.clerk", [{ op: "agent.create", seed }]);
+    agents.push({ id: seed.id, name });
+  }
+
+  return {
+    described: described as ReadonlyMap<string, readonly string[]>,
+    removed: removed as readonly AgentId[],
+    describe(): void {
+      const { id, name } = random.pick(agents);
+      if (removed.includes(id)) return;
+      const systemPrompt = `description ${changes}`;
+      const body = { kind: "describe", by: "house", description: name, systemPrompt } as const;
+      const post: Op = { op: "message.post", to: { agentId: id }, message: { body, acceptedAt: wall() } };
+      apply("house.describe", [post], () => {
+        described.set(id, [...(described.get(id) ?? []), systemPrompt]);
+        log.write("house", `describes ${name} as ${systemPrompt}`);
+      });
+    },
+    remove(): void {
+      const { id, name } = random.pick(agents);
+      if (removed.includes(id)) return;
+      const at = wall();
+      const ops: readonly Op[] = [
+        { op: "agent.stop", agentId: id, mark: { at, reason: "removed by the house", removing: true } },
+        { op: "message.post", to: { agentId: id }, message: { body: { kind: "stop" }, acceptedAt: at } },
+      ];
+      apply("house.remove", ops, () => {
+        removed.push(id);
+        log.write("house", `removes ${name}`);
+      });
+    },
+  };
+}

@@ -1,0 +1,83 @@
+/**
+ * The marks by which the outside follows a message through the program: `⟦t17⟧` in a message, `⟦r4⟧` in an answer. A child bears
+ * its maker's mark and its own number: `⟦s17_2⟧` is the second child that `⟦t17⟧` asked for.
+ */
+export const tokenText = (token: string): string => `⟦${token}⟧`;
+
+export function tokensIn(text: string, kind: "t" | "r"): readonly string[] {
+  const found = [...text.matchAll(/⟦([a-z]\d+)⟧/g)].map((match) => match[1] as string);
+  return found.filter((token) => token.startsWith(kind));
+}
+
+/** The marks of children in a text. */
+export const childMarksIn = (text: string): readonly string[] =>
+  [...text.matchAll(/⟦(s[\d_]+)⟧/g)].map((match) => match[1] as string);
+
+/** What a message tells the scripted model to do, written behind its token. */
+export const DIRECTIVES = [
+  "tool:safe",
+  "tool:never",
+  "tool:slow",
+  "tool:throw",
+  "tool:send",
+  "tool:big",
+  "tool:unknown",
+  /** Kills its node while it executes, once. */
+  "tool:trip",
+  /** Kills its node whenever it executes. */
+  "tool:poison",
+  /** Makes the agent talk to others: see talk.ts. */
+  "tool:tell",
+  "tool:whisper",
+  "tool:report",
+  "tool:nobody",
+  "tool:ask",
+  "tool:askround",
+  "tool:askback",
+  "tool:contact",
+  "tool:reply",
+  "fail:transient",
+  "fail:rate",
+  /** Transient, but without end. */
+  "fail:down",
+  "fail:auth",
+  "fail:request",
+  "stall",
+  /** The stream breaks off in the middle of an answer, once. */
+  "fail:cut",
+  /** Errors come after the first result of a tool, not at once; or after the second. */
+  "late",
+  "later",
+  /** Tools are asked for one after the other, each in a turn of its own. */
+  "chain",
+  "overflow",
+  "slow",
+  "silent",
+  /** Starts children: one, one that is slow, fails, stalls, kills its node, is deleted; twenty; a tree three deep. */
+  "spawn",
+  "spawn:slow",
+  "spawn:fail",
+  "spawn:stall",
+  "spawn:poison",
+  "spawn:delete",
+  "spawn:many",
+  "spawn:tree",
+  "spawn:branch",
+  /** Waits for the children it has started. */
+  "await",
+] as const;
+export type Directive = (typeof DIRECTIVES)[number];
+
+/** The directives of each token in a text, in order: they stand between their token and the next. */
+export function directivesIn(text: string): ReadonlyMap<string, readonly Directive[]> {
+  const found = new Map<string, readonly Directive[]>();
+  for (const [, token, rest] of text.matchAll(/⟦([ts][\d_]+)⟧([^⟦]*)/g)) {
+    if (token === undefined) continue;
+    const words = (rest ?? "").split(/\s+/);
+    found.set(
+      token,
+      DIRECTIVES.filter((directive) => words.includes(directive)),
+    );
+  }
+  return found;
+}
