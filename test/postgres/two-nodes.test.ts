@@ -100,9 +100,9 @@ async function runOnB(b: RookeryNode, model: HeldModel, user: string): Promise<{
   model.lease = true;
   const posted = await b.agents.post({ to: { descriptor: descriptor(user) }, body: say(user) });
   if (posted.status === "stale") throw new Error("Not accepted.");
-  await expect.poll(() => b.agents.liveRun(posted.agentId)?.id, { interval: 5 }).toBeDefined();
+  await expect.poll(() => b.agents.runs.live(posted.agentId)?.id, { interval: 5 }).toBeDefined();
   await expect.poll(() => model.calls.length, { interval: 5 }).toBeGreaterThan(0);
-  return { agentId: posted.agentId, runId: b.agents.liveRun(posted.agentId)?.id as RunId };
+  return { agentId: posted.agentId, runId: b.agents.runs.live(posted.agentId)?.id as RunId };
 }
 
 test("a run on B streams to whoever listens on A, and its result reaches who waits on A", async () => {
@@ -135,23 +135,23 @@ test("a run on B is aborted from A at once, not at its next step", async () => {
   const theirs = new HeldModel();
   const [a, b] = [await node(new HeldModel()), await node(theirs)];
   const { agentId, runId } = await runOnB(b, theirs, "aborted");
-  expect(await a.agents.abort(runId)).toBe(true);
-  expect(await a.agents.waitForRun(runId, 10_000)).toMatchObject({ status: "ended", outcome: "aborted" });
+  expect(await a.agents.runs.abort(runId)).toBe(true);
+  expect(await a.agents.runs.wait(runId, 10_000)).toMatchObject({ status: "ended", outcome: "aborted" });
   expect((await a.ports.store.agent(agentId))?.runId).toBeUndefined();
-  expect(await a.agents.abort(runId)).toBe(false);
+  expect(await a.agents.runs.abort(runId)).toBe(false);
 });
 
 test("words are said from A into a run on B, and it takes them up", async () => {
   const theirs = new HeldModel();
   const [a, b] = [await node(new HeldModel()), await node(theirs)];
   const { agentId, runId } = await runOnB(b, theirs, "steered");
-  expect(await a.agents.steer(runId, "turn left")).toBe(true);
-  expect(await a.agents.steer("nobody" as RunId, "x")).toBe(false);
+  expect(await a.agents.runs.steer(runId, "turn left")).toBe(true);
+  expect(await a.agents.runs.steer("nobody" as RunId, "x")).toBe(false);
   await expect.poll(async () => (await a.ports.store.waiting(agentId, { limit: 5 })).length, { interval: 10 }).toBe(1);
   await expect.poll(() => steerable(b, agentId), { interval: 20, timeout: 5_000 }).toBe(true);
   theirs.lease = false;
   theirs.letGo();
-  expect(await a.agents.waitForRun(runId, 10_000)).toMatchObject({ status: "ended" });
+  expect(await a.agents.runs.wait(runId, 10_000)).toMatchObject({ status: "ended" });
   await expect
     .poll(async () => (await a.ports.store.messages(agentId, { limit: 5 })).map(({ state }) => state), {
       interval: 20,
@@ -169,7 +169,7 @@ test("a node that ends hands over: what it was at goes on elsewhere within secon
   const began = performance.now();
   await b.close();
   nodes.splice(nodes.indexOf(b), 1);
-  expect(await a.agents.waitForRun(runId, 10_000)).toMatchObject({ status: "ended", outcome: "ok" });
+  expect(await a.agents.runs.wait(runId, 10_000)).toMatchObject({ status: "ended", outcome: "ok" });
   expect(performance.now() - began).toBeLessThan(8_000);
   expect(ours.calls).toContain("handed over");
   // Handing over is no crash: it counts as no attempt.

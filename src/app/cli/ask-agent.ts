@@ -39,7 +39,7 @@ export const backAction = defineAction({
   },
 });
 
-type Commands = typeof import("../../engine/agents/agent-commands.ts");
+type Commands = typeof import("../../engine/agents/sessions/session-control.ts");
 
 async function ask(
   { args: [who = ""], home, json, stdout, loadConfig }: CommandContext,
@@ -52,7 +52,7 @@ async function ask(
       import("../../adapters/system/system-ids.ts"),
       import("../../engine/inbox/accept.ts"),
       import("./find-agent.ts"),
-      import("../../engine/agents/agent-commands.ts"),
+      import("../../engine/agents/sessions/session-control.ts"),
       loadConfig(),
     ]);
   const store = openSqliteStore({ home });

@@ -135,7 +135,7 @@ async function contextOf(options: GatewayOptions, stopping: AbortSignal): Promis
     }),
     allowances: new Allowances(ports, () => config().gateway.limits, node.remoteNodes !== undefined),
     feed,
-    tree: new TreeFeed(feed, agents, ports.clock, node.remoteNodes),
+    tree: new TreeFeed(feed, agents.tree, ports.clock, node.remoteNodes),
     streams: new Streams(() => config().gateway.limits),
     ledger: new RequestLedger(ports, node.remoteNodes && (() => agents.node)),
     metrics: new Metrics(),

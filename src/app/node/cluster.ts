@@ -5,13 +5,13 @@ import type { Clock } from "../../core/ports/clock.ts";
 import type { Connector } from "../../core/ports/connector.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { RunEvents } from "../../engine/runtime/run-events.ts";
-import type { TreeChange } from "../../engine/subagents/tree-watch.ts";
+import type { LiveTree } from "../../engine/subagents/live-tree.ts";
 import { type EventRelay, type RemoteNodes, relayEvents } from "./relay/relay-events.ts";
 import { singletonConnector } from "./singleton-connector.ts";
 
 export interface Serving {
   readonly events: RunEvents;
-  onTreeChange(listener: (change: TreeChange) => void): () => void;
+  readonly tree: Pick<LiveTree, "onChange">;
 }
 
 export interface Cluster {
@@ -36,8 +36,7 @@ export function openCluster(shared: PostgresStore, ports: { clock: Clock; log: L
       onChanged: (what, changed) => events?.onChanged(what, changed) ?? nothing,
     },
     serves(node) {
-      const onTreeChange = node.onTreeChange.bind(node);
-      events = relayEvents({ ...ports, relay, store: shared, events: node.events, onTreeChange });
+      events = relayEvents({ ...ports, relay, store: shared, events: node.events, tree: node.tree });
     },
     stop: () => events?.stop(),
   };

@@ -183,7 +183,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
     });
     agents = system;
     opened.serves(system);
-    telemetry?.follow(system.events, (agentId) => system.liveRun(agentId)?.sessionId);
+    telemetry?.follow(system.events, (agentId) => system.runs.live(agentId)?.sessionId);
     await system.load();
     // What was left unfinished here or elsewhere goes on in the middle of a run.
     if (opened.leaseMs !== undefined || (await store.busyAgents({ limit: 1 })).length > 0) await toolkit.ready();

@@ -1,9 +1,10 @@
 /** The agents in memory on this node: made when they are woken, kept warm while there is room, and let go when they rest. */
 import { errorText } from "../../core/errors.ts";
-import type { AgentId } from "../../core/ids.ts";
+import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Message } from "../../core/message/message.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
+import type { LiveAgents } from "../subagents/subagents.ts";
 import { Actor } from "./actor.ts";
 import type { ActorHost } from "./actor-host.ts";
 
@@ -12,7 +13,7 @@ const DEFAULT_WARM = 1_000;
 /** How many of the coldest are looked at when one comes to rest: more than one, so that what has piled up goes too. */
 const LOOKS = 4;
 
-export class ActorRegistry {
+export class ActorRegistry implements LiveAgents {
   readonly #ports: Pick<Ports, "store" | "log">;
   readonly #warm: number;
   readonly #actors = new Map<AgentId, Actor>();
@@ -31,12 +32,19 @@ export class ActorRegistry {
   all(): Iterable<Actor> {
     return this.#actors.values();
   }
+  runOf(agentId: AgentId): RunId | undefined {
+    return this.#actors.get(agentId)?.run?.id;
+  }
+  /** Waits without holding the place in a lane that the awaited agent may need (M11). */
+  outsideLane<T>(agentId: AgentId, wait: Promise<T>): Promise<T> {
+    return this.#actors.get(agentId)?.outsideLane(wait) ?? wait;
+  }
   /** What is being worked on right now. */
   working(): readonly Promise<void>[] {
     return [...this.#actors.values()].flatMap((actor) => actor.working ?? []);
   }
 
-  /** Wakes an agent that is ours. `waits`: all that waits at it, where that is known. */
+  /** Wakes an agent of this node. `waits`: the only message that waits, if it is known. */
   wake(host: ActorHost, agentId: AgentId, epoch: number, waits?: Message): void {
     const actor = this.#actors.get(agentId) ?? new Actor(host, agentId, epoch);
     // The most recently woken stand last, so that the first idle ones are the coldest.

@@ -8,7 +8,7 @@ import { parseState } from "../../core/agent/state.ts";
 import { CorruptDataError, errorText, RookeryError } from "../../core/errors.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Message } from "../../core/message/message.ts";
-import type { Lane } from "../../core/run/run.ts";
+import type { Lane, RunResult } from "../../core/run/run.ts";
 import type { Owner } from "../../core/store/change.ts";
 import { afterRefusal, CommitRefused } from "../commit/commit-refused.ts";
 import { measureContext } from "../runs/fit-context.ts";
@@ -178,11 +178,11 @@ export class Actor {
         }
         // What the store keeps as JSON and is none is as corrupt as what has the wrong shape.
         if (error instanceof CorruptDataError || error instanceof SyntaxError) {
-          this.#host.degraded(this.agentId, errorText(error));
+          this.#host.emit({ type: "degraded", agentId: this.agentId, reason: errorText(error) });
           return;
         }
         // What was committed without our knowing may owe something.
-        this.#host.rescan();
+        this.#host.emit({ type: "deliveries-unknown" });
         if (next === "rethrow") {
           // A fault that would come back for ever counts as a crash does (M13); one that passes by itself does not.
           if (!(error instanceof RookeryError && error.retryable)) this.#faulted = true;
@@ -233,7 +233,7 @@ export class Actor {
       if (wound.is === "removing") {
         await removeForGood(lease, wound.stops, wound.reason);
         this.#lease = undefined;
-        this.#host.settled(wound.stops, undefined);
+        this.#settled(wound.stops);
         return false;
       }
       this.#stopped = false;
@@ -326,8 +326,8 @@ export class Actor {
     this.#lease = undefined;
   }
 
-  #settled(messages: readonly Message[]): true {
-    this.#host.settled(messages, undefined);
+  #settled(messages: readonly Pick<Message, "agentId" | "seq">[], result?: RunResult): true {
+    this.#host.emit({ type: "settled", messages, result });
     return true;
   }
 
@@ -398,10 +398,8 @@ export class Actor {
       this.#busyUntil = this.#host.ports.clock.now();
       if (exit.kind === "ended") {
         const { agentId } = this;
-        this.#host.settled(
-          run.body.seqs.map((seq) => ({ agentId, seq })),
-          exit.result,
-        );
+        const messages = run.body.seqs.map((seq) => ({ agentId, seq }));
+        this.#settled(messages, exit.result);
         await this.#afterRest(lease);
       }
     } finally {
@@ -443,7 +441,7 @@ export class Actor {
   #claimForContext(): void {
     if (!this.idle || this.#host.draining() || !(this.#flushWaits || this.#background.isReady)) return;
     this.#flushWaits = false;
-    this.#host.claim(this.agentId);
+    this.#host.emit({ type: "work-found", agentId: this.agentId });
   }
 
   /** A run without an end: goes on from its last step, fails visibly after too many crashes, or is discarded. */
@@ -478,10 +476,7 @@ export class Actor {
         const message = `This could not be finished: the program stopped ${ports.settings.maxAttempts} times while working on it.`;
         await failRun(ports, lease, run, { kind: "attempts", message });
         const { agentId } = this;
-        this.#host.settled(
-          run.body.seqs.map((seq) => ({ agentId, seq })),
-          undefined,
-        );
+        this.#settled(run.body.seqs.map((seq) => ({ agentId, seq })));
         return;
       }
       // Nothing begins any more under a stop, not even what a crash interrupted (M20).

@@ -49,13 +49,3 @@ export interface AgentSystemOptions {
   readonly hooks?: Pick<RunPorts, "opsOnRunEnd" | "opsOnSettle" | "replyOf" | "sessionFor"> &
     Pick<OutboxPorts, "opsOnDelivered">;
 }
-
-/** Without a configuration every message gets a run of its own, at once and in order; nothing is ever dropped. */
-export const PLAIN_QUEUE: Config["queue"] = {
-  mode: "queue",
-  debounceMs: 0,
-  cap: Number.MAX_SAFE_INTEGER,
-  drop: "old",
-  dedupe: "message-id",
-  byChannel: {},
-};

@@ -15,7 +15,7 @@ import { submit } from "../commit/submit.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import { readRunResult } from "../runs/run-result.ts";
 import { Waits } from "../runs/waits.ts";
-import type { Actor } from "./actor.ts";
+import type { ActorRegistry } from "./actor-registry.ts";
 import type { Asking, MessageIngress, PostRequest } from "./message-ingress.ts";
 
 export interface Waiting {
@@ -50,22 +50,17 @@ const LOOK_AGAIN_MS = 1_000;
 export class Answers {
   readonly #ports: Ports;
   readonly #ingress: MessageIngress;
-  readonly #actorOf: (agentId: AgentId) => Actor | undefined;
+  readonly #actors: ActorRegistry;
   readonly #remoteNodes: AwaitEnds | undefined;
   readonly #waits: Waits<Answer>;
   readonly #gone = new AbortController();
   #pause: Promise<void> | undefined;
 
-  constructor(
-    ports: Ports,
-    ingress: MessageIngress,
-    actorOf: (agentId: AgentId) => Actor | undefined,
-    remoteNodes: AwaitEnds | undefined,
-  ) {
+  constructor(ports: Ports, ingress: MessageIngress, actors: ActorRegistry, remoteNodes: AwaitEnds | undefined) {
     this.#remoteNodes = remoteNodes;
     this.#ports = ports;
     this.#ingress = ingress;
-    this.#actorOf = actorOf;
+    this.#actors = actors;
     this.#waits = new Waits(ports.clock);
   }
 
@@ -95,7 +90,7 @@ export class Answers {
   async toPosting(posting: PostRequest, options: Waiting = {}): Promise<Answer> {
     const { timeoutMs = DEFAULT_WAIT_MS, from, signal, sinceAccepted } = options;
     const { ids, clock, store } = this.#ports;
-    const actor = from && this.#actorOf(from);
+    const actor = from && this.#actors.get(from);
     const runId = actor?.run?.id;
     const edge = options.edge ?? ids.uuid();
     let meant: Recipient | undefined;
@@ -170,7 +165,7 @@ export class Answers {
     let stop: (() => void) | undefined;
     let nudge = Promise.withResolvers<void>();
     // What was accepted just now and is worked on here is told here.
-    if (isNew && this.#actorOf(agentId)) await this.#soon();
+    if (isNew && this.#actors.get(agentId)) await this.#soon();
     while (this.#waits.has(key)) {
       try {
         const message = await this.#ports.store.message(agentId, seq);
@@ -179,7 +174,7 @@ export class Answers {
           this.#waits.settle(key, await this.#answerTo(message));
           break;
         }
-        if (!this.#actorOf(agentId)) stop ??= this.#remoteNodes?.awaitEnd(agentId, () => nudge.resolve());
+        if (!this.#actors.get(agentId)) stop ??= this.#remoteNodes?.awaitEnd(agentId, () => nudge.resolve());
       } catch (error) {
         this.#ports.log.warn("could not look a message up", { id: key, error: errorText(error) });
       }

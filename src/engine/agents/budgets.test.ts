@@ -306,7 +306,7 @@ describe("a call whose result is not simply there", () => {
         });
     await engine.tell("hi");
     const [run] = await engine.runs();
-    if (run) await engine.system.abort(run.id);
+    if (run) await engine.system.runs.abort(run.id);
     await engine.settle();
     await engine.advance(10_000);
     expect(await engine.states()).toEqual(["aborted"]);

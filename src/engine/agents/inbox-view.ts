@@ -24,7 +24,7 @@ export interface Look {
   readonly now: number;
 }
 
-type ViewHost = Pick<ActorHost, "ports" | "queueSettings" | "dedupe">;
+type ViewHost = Pick<ActorHost, "ports" | "queue">;
 
 export class InboxView {
   readonly #host: ViewHost;
@@ -56,7 +56,7 @@ export class InboxView {
     const { messages, urgent } = await this.#waiting(lease);
     const waiting = messages.map((message) => this.#withSettings(message, lease.state));
     const now = this.#host.ports.clock.now();
-    const choice = choose({ now, waiting, urgent, busyUntil, dedupe: this.#host.dedupe });
+    const choice = choose({ now, waiting, urgent, busyUntil, dedupe: this.#host.queue.dedupe });
     return { choice, messages, seen: messages.at(-1)?.seq ?? 0, now };
   }
 
@@ -152,7 +152,7 @@ export class InboxView {
   }
 
   #withSettings(message: Message, state: AgentState): Waiting {
-    return { message, settings: this.#host.queueSettings(message, state) };
+    return { message, settings: this.#host.queue.settingsFor(message, state) };
   }
 
   /** What waits: its beginning where the first runs alone and nothing is dropped, otherwise all of it. */
@@ -165,7 +165,7 @@ export class InboxView {
     if (!first || page.length < FIRST_LOOK)
       return { messages: page, urgent: page.filter(({ body }) => isUrgent(body)) };
     const urgent = await store.waiting(this.#agentId, { limit: FIRST_LOOK, urgent: true });
-    const { mode, cap } = this.#host.queueSettings(first, lease.state);
+    const { mode, cap } = this.#host.queue.settingsFor(first, lease.state);
     const alone =
       (mode === "queue" || mode === "steer") && !this.#interrupted && urgent.every(({ body }) => body.kind !== "user");
     if (alone && ((await store.agent(this.#agentId))?.waiting ?? 0) <= cap) return { messages: page, urgent };

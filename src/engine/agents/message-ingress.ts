@@ -13,6 +13,7 @@ import type { MessageBody, NewMessage, Source } from "../../core/message/message
 import { DEFAULT_REPLAY_HORIZON_MS } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op, Owner, Recipient } from "../../core/store/change.ts";
+import type { Emit } from "../engine-event.ts";
 import { type AcceptResult, accept, recipientOf } from "../inbox/accept.ts";
 import type { AgentSystemOptions } from "./agent-system-options.ts";
 import { seedFor } from "./sessions/thread-fork.ts";
@@ -41,11 +42,9 @@ export interface Asking {
 }
 
 export interface MessageIngressHost {
-  /** The node that wants agents nobody holds; undefined while it does not work. */
+  readonly emit: Emit;
+  /** The node that takes agents without an owner; undefined while it does not work. */
   claimFor(): number | undefined;
-  accepted(posted: Exclude<AcceptResult, { status: "stale" }>): void;
-  /** A commit that may have claimed an agent for us was not answered. */
-  doubt(): void;
 }
 
 type MessageIngressOptions = Pick<AgentSystemOptions, "systemTags" | "inheritsParent">;
@@ -77,7 +76,7 @@ export class MessageIngress {
         throw error;
       return this.#recipient(posting.to).then((again) => this.#accept(posting, message, again, asking));
     });
-    if (result.status !== "stale") this.#host.accepted(result);
+    if (result.status !== "stale") this.#host.emit({ type: "posted", posted: result });
     return result;
   }
 
@@ -97,7 +96,7 @@ export class MessageIngress {
       owner: asking?.owner,
     }).catch((error) => {
       // It may have been applied, and the agent claimed for us, without our learning of it.
-      this.#host.doubt();
+      this.#host.emit({ type: "claim-unknown" });
       throw error;
     });
   }

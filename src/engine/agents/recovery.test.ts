@@ -131,7 +131,7 @@ describe("a run that was cut off", () => {
     await engine.tell("go");
     const [run] = await engine.runs();
     engine.onCommit = dieAt("abort", "after");
-    void engine.system.abort(run?.id as never);
+    void engine.system.runs.abort(run?.id as never);
     await engine.settle();
     expect(engine.alive).toBe(false);
     engine.script = () => "must not be asked";
@@ -163,7 +163,7 @@ describe("a run that was cut off", () => {
     });
     await engine.tell("go");
     const [run] = await engine.runs();
-    await engine.system.abort(run?.id as never);
+    await engine.system.runs.abort(run?.id as never);
     await engine.advance(5_000);
     expect(await engine.transcript()).toEqual([
       "user: go",
@@ -359,7 +359,7 @@ describe("attempts", () => {
   it("end a run that is watched at once where somebody aborts it", async () => {
     const engine = await shared();
     await threeSilent(engine);
-    await engine.system.abort((await engine.runs())[0]?.id as RunId);
+    await engine.system.runs.abort((await engine.runs())[0]?.id as RunId);
     await engine.advance(3_000);
     expect((await engine.runs()).map(({ state }) => state)).toEqual(["ended"]);
   });

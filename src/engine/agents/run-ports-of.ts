@@ -1,7 +1,8 @@
 /** What the runs of a node act through: its ports, its settings, and what children and others add to a run's commits. */
 
 import type { Ports } from "../../core/ports/ports.ts";
-import type { Posted } from "../../core/store/change.ts";
+import type { Emit } from "../engine-event.ts";
+import type { Outbox } from "../outbox/outbox.ts";
 import type { RunEvents } from "../runtime/run-events.ts";
 import { DEFAULT_RUN_SETTINGS, type RunPorts } from "../runtime/run-ports.ts";
 import { answerSubagentsCommand } from "../subagents/chat-command.ts";
@@ -14,8 +15,8 @@ const SILENT_LEASES = 4;
 export interface RunSurroundings {
   readonly events: RunEvents;
   readonly subagents: Subagents;
-  onDeliveries: RunPorts["onDeliveries"];
-  posted(posted: Posted): void;
+  readonly outbox: Pick<Outbox, "offer">;
+  readonly emit: Emit;
 }
 
 export function runPortsOf(ports: Ports, options: AgentSystemOptions, around: RunSurroundings): RunPorts {
@@ -44,9 +45,9 @@ export function runPortsOf(ports: Ports, options: AgentSystemOptions, around: Ru
     ],
     stopChildren: (agent) => subagents.stopChildren(agent),
     aboutChildren: (agent, command) => answerSubagentsCommand(ports, subagents, agent, command),
-    onDeliveries: around.onDeliveries,
-    posted: (posted) => {
-      for (const one of posted) around.posted(one);
+    onDeliveries: (deliveries, results) => around.outbox.offer(deliveries, results),
+    posted: (messages) => {
+      for (const posted of messages) around.emit({ type: "posted", posted });
     },
   };
 }

@@ -1,12 +1,14 @@
 /** Lists for an agent its run, its waiting messages with what each will do, and what was dropped. Reads, changes nothing. */
+import { NotFoundError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Message } from "../../core/message/message.ts";
 import { messageText } from "../../core/message/message-text.ts";
-import type { QueueDedupeMode, QueueSettings } from "../../core/message/queue.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { summaryLine } from "../inbox/collect-prompt.ts";
 import { type Choice, choose, onArrival, routeKey, type Waiting } from "../inbox/decide.ts";
+import type { QueuePolicy } from "../inbox/queue-settings.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
+import type { Actor } from "./actor.ts";
 import type { WhatWaits } from "./run-tracking.ts";
 
 const LISTED = 200;
@@ -14,16 +16,23 @@ const DROPPED = 20;
 
 export async function whatWaits(
   { store, clock }: Pick<Ports, "store" | "clock">,
+  actor: Pick<Actor, "run" | "busyUntil"> | undefined,
+  queue: QueuePolicy,
   agentId: AgentId,
-  live: { readonly run: LiveRun | undefined; readonly busyUntil: number | undefined },
-  settingsOf: (message: Message) => Required<QueueSettings>,
-  dedupe: QueueDedupeMode,
 ): Promise<WhatWaits> {
+  const agent = await store.agent(agentId);
+  if (!agent) throw new NotFoundError(`There is no agent ${agentId}.`);
   const messages = await store.waiting(agentId, { limit: LISTED });
-  const waiting = messages.map((message): Waiting => ({ message, settings: settingsOf(message) }));
-  const { run, busyUntil } = live;
+  const waiting = messages.map((message): Waiting => ({ message, settings: queue.settingsFor(message, agent.state) }));
+  const { run, busyUntil } = actor ?? {};
   const urgent = messages.filter(({ body }) => body.kind === "stop" || body.kind === "reset");
-  const choice = choose({ now: clock.now(), waiting, urgent, busyUntil: run ? clock.now() : busyUntil, dedupe });
+  const choice = choose({
+    now: clock.now(),
+    waiting,
+    urgent,
+    busyUntil: run ? clock.now() : busyUntil,
+    dedupe: queue.dedupe,
+  });
   const dropped = await store.messages(agentId, { limit: DROPPED, states: ["dropped"] });
   return {
     agentId,

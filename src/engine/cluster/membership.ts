@@ -9,6 +9,7 @@ import { sleep } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Change, Op, OpResult } from "../../core/store/change.ts";
 import { submit } from "../commit/submit.ts";
+import type { Emit } from "../engine-event.ts";
 
 export type MembershipPorts = Pick<Ports, "store" | "ids" | "clock" | "log">;
 
@@ -16,9 +17,12 @@ export interface MembershipOptions {
   readonly name: string;
   /** Absent: alone on this store, for ever. */
   readonly leaseMs?: number;
-  /** How often to look for agents that nobody holds. */
-  readonly pollMs: number;
+  /** How often to look for agents without an owner. */
+  readonly pollMs?: number;
 }
+
+const POLL_ALONE_MS = 30_000;
+const POLL_SHARED_MS = 500;
 
 const CLAIM_BATCH = 100;
 /** When our own agents are looked at after a commit was not answered: it may be applied after the first look, and after the second. */
@@ -29,9 +33,7 @@ const LOOKS_PER_CHECK = 10;
 export class Membership {
   readonly #ports: MembershipPorts;
   readonly #options: MembershipOptions;
-  readonly #onClaimed: (agentId: AgentId, epoch: number) => void;
-  readonly #onPolled: () => Promise<void>;
-  readonly #onLost: () => Promise<void>;
+  readonly #emit: Emit;
   readonly #cancels = new Set<() => void>();
   #left = false;
   #doubt = false;
@@ -48,19 +50,18 @@ export class Membership {
   #renewedAt = 0;
   node = 0;
 
-  constructor(
-    ports: MembershipPorts,
-    options: MembershipOptions,
-    on: { claimed: (agentId: AgentId, epoch: number) => void; polled: () => Promise<void>; lost: () => Promise<void> },
-  ) {
+  constructor(ports: MembershipPorts, options: MembershipOptions, emit: Emit) {
     this.#ports = ports;
     this.#options = options;
-    this.#onClaimed = on.claimed;
-    this.#onPolled = on.polled;
-    this.#onLost = on.lost;
+    this.#emit = emit;
   }
 
-  /** Takes a number among the nodes; again after the lease was lost, and then a new one. */
+  /** Whether other nodes may use the same store. */
+  get shared(): boolean {
+    return this.#options.leaseMs !== undefined;
+  }
+
+  /** Gets a node number from the store; a new one after the lease was lost. Emits `joined`. */
   async join(): Promise<number> {
     const { name, leaseMs = Number.POSITIVE_INFINITY } = this.#options;
     for (;;) {
@@ -75,6 +76,7 @@ export class Membership {
       // Only now: a join that failed is tried again by the next renewal, which finds the lease lost.
       this.#lost = false;
       this.#renewed(askedAt);
+      this.#emit({ type: "joined", node: this.node });
       return this.node;
     }
   }
@@ -82,7 +84,7 @@ export class Membership {
   /** Takes up everything that waits for an owner, now and from time to time. */
   async start(): Promise<void> {
     const { log } = this.#ports;
-    const { leaseMs } = this.#options;
+    const { leaseMs, pollMs = this.shared ? POLL_SHARED_MS : POLL_ALONE_MS } = this.#options;
     // First of all: claiming may take its time, and the lease does not wait for it.
     this.#started = true;
     this.#renewed(this.#renewedAt);
@@ -90,9 +92,9 @@ export class Membership {
     await this.claimAll().catch((error) =>
       log.warn("agents will be claimed a little later", { error: errorText(error) }),
     );
-    this.#every(this.#options.pollMs, async () => {
+    this.#every(pollMs, async () => {
       await this.claimAll();
-      await this.#onPolled();
+      this.#emit({ type: "polled" });
     });
   }
 
@@ -105,7 +107,7 @@ export class Membership {
         const op: Op = { op: "agents.claim", node: this.node, limit: CLAIM_BATCH, own, after };
         const [result] = await this.#commit("agents.claim", [op]);
         const claims = result?.op === "agents.claim" ? result.claims : [];
-        for (const { agentId, epoch } of claims) this.#onClaimed(agentId, epoch);
+        for (const { agentId, epoch } of claims) this.#emit({ type: "claimed", agentId, epoch });
         if (claims.length < CLAIM_BATCH || this.#left) return;
         after = claims.at(-1)?.agentId;
       }
@@ -144,7 +146,8 @@ export class Membership {
   /** Claims one agent that another node posted to, if nobody living holds it. */
   async claimOne(agentId: AgentId): Promise<void> {
     const [result] = await this.#commit("agent.claim", [{ op: "agent.claim", agentId, node: this.node }]);
-    if (result?.op === "agent.claim" && result.epoch !== undefined) this.#onClaimed(agentId, result.epoch);
+    if (result?.op !== "agent.claim" || result.epoch === undefined) return;
+    this.#emit({ type: "claimed", agentId, epoch: result.epoch });
   }
 
   async leave(): Promise<void> {
@@ -202,7 +205,12 @@ export class Membership {
     this.#losing = true;
     this.#ports.log.warn("the lease of this node has ended; it joins again under a new number", { node: this.node });
     try {
-      await this.#onLost();
+      this.#emit({ type: "lease-lost" });
+      await this.join();
+      // Not awaited: the new lease must be renewed while the agents are claimed.
+      this.claimAll().catch((error) =>
+        this.#ports.log.warn("agents will be claimed a little later", { error: errorText(error) }),
+      );
     } finally {
       this.#losing = false;
     }

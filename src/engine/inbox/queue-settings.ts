@@ -4,7 +4,9 @@
  */
 import { type Config, configDefaults } from "../../config/config-schema.ts";
 import type { AgentState } from "../../core/agent/state.ts";
+import type { Message } from "../../core/message/message.ts";
 import {
+  type QueueDedupeMode,
   type QueueDropPolicy,
   type QueueMode,
   type QueueSettings,
@@ -82,3 +84,35 @@ export function resolveQueueSettings(params: QueueQuestion): Required<QueueSetti
 
 const atLeast = (least: number, value: number | undefined, otherwise: number): number =>
   value === undefined || !Number.isFinite(value) ? otherwise : Math.max(least, Math.floor(value));
+
+/** Without a configuration every message gets a run of its own, at once and in order; nothing is ever dropped. */
+const PLAIN_QUEUE: Config["queue"] = {
+  mode: "queue",
+  debounceMs: 0,
+  cap: Number.MAX_SAFE_INTEGER,
+  drop: "old",
+  dedupe: "message-id",
+  byChannel: {},
+};
+
+/** The queue settings of a node, as its agents ask for them. */
+export interface QueuePolicy {
+  readonly dedupe: QueueDedupeMode;
+  settingsFor(message: Message, state: AgentState): Required<QueueSettings>;
+}
+
+/** `queue` is called for each question: the configuration can change while the node runs. */
+export function queuePolicyOf(queue: () => Config["queue"] | undefined): QueuePolicy {
+  return {
+    get dedupe() {
+      return (queue() ?? PLAIN_QUEUE).dedupe;
+    },
+    settingsFor: ({ body, source, delivery }, state) =>
+      resolveQueueSettings({
+        cfg: { queue: queue() ?? PLAIN_QUEUE },
+        channel: source?.connector ?? delivery?.channel,
+        sessionEntry: state,
+        inlineOptions: body.kind === "user" ? body.queue : undefined,
+      }),
+  };
+}

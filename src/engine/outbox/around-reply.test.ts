@@ -40,7 +40,7 @@ describe("what stands around a reply", () => {
       script: inTurn("first", { content: [thought, text("second")] }, { content: [thought, text("NO_REPLY")] }),
     });
     await engine.tell("one");
-    await engine.system.patch(await engine.agentId(), { responseUsage: "tokens", reasoningLevel: "on" });
+    await engine.system.sessions.patch(await engine.agentId(), { responseUsage: "tokens", reasoningLevel: "on" });
     await engine.settle();
     const answer = engine.system.postAndAwait({ ...engine.person(), body: { kind: "user", text: "two" } });
     await engine.settle();

@@ -400,11 +400,11 @@ describe("what a person can do", () => {
     await engine.tell("one");
     await engine.tell("two");
     const { id } = await first(engine);
-    await engine.system.dropDelivery(id);
+    await engine.system.deliveries.drop(id);
     await engine.settle();
     expect(await state(engine)).toEqual(["failed", "sent"]);
     one.sending = () => ({ status: "sent" });
-    await engine.system.retryDelivery(id);
+    await engine.system.deliveries.retry(id);
     await engine.settle();
     expect(await engine.store.delivery(id)).toMatchObject({ state: "sent" });
     expect(engine.shown()).toEqual(["answer to one", "answer to two"]);

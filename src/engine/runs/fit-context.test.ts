@@ -69,7 +69,7 @@ describe("a context at its critical limit", () => {
     engine.system.events.listen((event) => events.push(event));
     for (let n = 1; n <= 3; n++) await engine.tell(`q${n} ${words(60)}`);
     const runId = (await engine.runs()).at(-1)?.id as RunId;
-    expect(await engine.system.runState(runId)).toBe("compacting");
+    expect(await engine.system.runs.state(runId)).toBe("compacting");
     hold.open(said(SUMMARY));
     await engine.settle();
     const about = events.filter(({ type }) => type.startsWith("compaction"));
@@ -277,7 +277,7 @@ describe("a run that is stopped while it compacts", () => {
     });
     for (let n = 1; n <= 3; n++) await engine.tell(`q${n} ${words(60)}`);
     const runId = (await engine.runs()).at(-1)?.id as RunId;
-    expect(await engine.system.abort(runId)).toBe(true);
+    expect(await engine.system.runs.abort(runId)).toBe(true);
     await engine.settle();
     expect((await engine.runs()).at(-1)?.outcome).toBe("aborted");
     expect(await compactions(engine)).toEqual([]);

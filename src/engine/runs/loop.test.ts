@@ -569,7 +569,7 @@ describe("an abort", () => {
     const engine = await TestEngine.open({ script: (call) => stall(call, new Promise(() => {}), "so far") });
     const answer = ask(engine);
     await engine.settle();
-    expect(await engine.system.abort(await liveRun(engine))).toBe(true);
+    expect(await engine.system.runs.abort(await liveRun(engine))).toBe(true);
     await engine.settle();
     const { result } = await answer;
     expect(result).toMatchObject({ outcome: "aborted", payloads: [], meta: { aborted: true, stopReason: "aborted" } });
@@ -597,7 +597,7 @@ describe("an abort", () => {
     });
     const answer = ask(engine);
     await engine.settle();
-    await engine.system.abort(await liveRun(engine));
+    await engine.system.runs.abort(await liveRun(engine));
     await engine.settle();
     expect(told).toBe(true);
     expect(await engine.states()).toEqual(["taken"]);
@@ -630,8 +630,8 @@ describe("an abort", () => {
   it("after the rest has no effect and says so; so does one of a run nobody knows", async () => {
     const engine = await TestEngine.open();
     await engine.tell("go");
-    expect(await engine.system.abort(await liveRun(engine))).toBe(false);
-    expect(await engine.system.abort("nobody" as RunId)).toBe(false);
+    expect(await engine.system.runs.abort(await liveRun(engine))).toBe(false);
+    expect(await engine.system.runs.abort("nobody" as RunId)).toBe(false);
     expect(engine.shown()).toEqual(["answer to go"]);
   });
 
@@ -641,7 +641,7 @@ describe("an abort", () => {
     });
     await engine.tell("one");
     await engine.tell("two");
-    await engine.system.abort(await liveRun(engine));
+    await engine.system.runs.abort(await liveRun(engine));
     await engine.settle();
     expect(await engine.states()).toEqual(["aborted", "answered"]);
   });
@@ -649,7 +649,7 @@ describe("an abort", () => {
   it("of a model that does not listen still ends the run", async () => {
     const engine = await TestEngine.open({ script: () => new Promise<never>(() => {}) });
     await engine.tell("go");
-    await engine.system.abort(await liveRun(engine));
+    await engine.system.runs.abort(await liveRun(engine));
     await engine.advance(60_000);
     expect(await engine.states()).toEqual(["aborted"]);
   });
@@ -742,7 +742,7 @@ describe("a drain", () => {
     const runId = await liveRun(engine);
     const drained = engine.system.drain();
     await engine.settle();
-    await engine.system.abort(runId);
+    await engine.system.runs.abort(runId);
     await engine.advance(10_000);
     await drained;
     expect(await engine.runs()).toMatchObject([{ outcome: "aborted" }]);

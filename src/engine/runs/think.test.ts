@@ -56,7 +56,7 @@ describe("a model that fails", () => {
     const engine = await TestEngine.open({ script: () => failure("transient") });
     await engine.tell("go");
     const [run] = await engine.runs();
-    await engine.system.abort(run?.id as RunId);
+    await engine.system.runs.abort(run?.id as RunId);
     await engine.advance(60_000);
     expect(engine.requests).toHaveLength(1);
     expect(await engine.states()).toEqual(["aborted"]);

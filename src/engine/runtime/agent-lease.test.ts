@@ -65,7 +65,7 @@ describe("what the model is sent", () => {
           rebuilt.push(JSON.stringify(messages));
           if (abort) {
             abort = false;
-            void engine.system.abort(record.runId as RunId);
+            void engine.system.runs.abort(record.runId as RunId);
             await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
           }
           return next.shift() ?? "done";

@@ -30,16 +30,16 @@ describe("the live tree", () => {
     await child(engine, await child(engine, a, "a2"), "deep");
     await child(engine, ann, "b");
     await made(engine, { type: "heartbeat" });
-    const shown = async (options?: Parameters<typeof engine.system.tree>[0]) =>
-      (await engine.system.tree(options)).roots.map(drawn);
+    const shown = async (options?: Parameters<typeof engine.system.tree.read>[0]) =>
+      (await engine.system.tree.read(options)).roots.map(drawn);
     expect(await shown()).toEqual(["heartbeat", "user(a(a1 a2(deep)) b)"]);
     expect(await shown({ root: a })).toEqual(["a(a1 a2(deep))"]);
     expect(await shown({ root: ann, depth: 1 })).toEqual(["user(a(…) b)"]);
     expect(await shown({ root: ann, depth: 0 })).toEqual(["user(…)"]);
     expect(await shown({ limit: 4 })).toEqual(["heartbeat", "user(a(…) b)"]);
     expect(await shown({ root: ann, limit: 2 })).toEqual(["user(a(…) …)"]);
-    expect(await engine.system.tree({ limit: 1 })).toMatchObject({ more: true, roots: [{ kind: "heartbeat" }] });
-    await expect(engine.system.tree({ root: "nobody" as AgentId })).rejects.toMatchObject({ code: "not_found" });
+    expect(await engine.system.tree.read({ limit: 1 })).toMatchObject({ more: true, roots: [{ kind: "heartbeat" }] });
+    await expect(engine.system.tree.read({ root: "nobody" as AgentId })).rejects.toMatchObject({ code: "not_found" });
   });
 
   it("shows how each stands: what it does, what waits, what it used", async () => {
@@ -53,12 +53,12 @@ describe("the live tree", () => {
     await engine.tell("one");
     await engine.tell("two");
     await engine.tell("three");
-    const [node] = (await engine.system.tree()).roots;
-    const runId = engine.system.liveRun(await engine.agentId())?.id;
+    const [node] = (await engine.system.tree.read()).roots;
+    const runId = engine.system.runs.live(await engine.agentId())?.id;
     expect(node).toMatchObject({ state: "running", waiting: 1, runId, tokens: 15, lastActivityAt: engine.clock.now() });
     door.open();
     await engine.settle();
-    expect((await engine.system.tree()).roots[0]).toMatchObject({ state: "resting", waiting: 0, tokens: 45 });
+    expect((await engine.system.tree.read()).roots[0]).toMatchObject({ state: "resting", waiting: 0, tokens: 45 });
   });
 
   it("looks at no agent that is not shown", async () => {
@@ -75,7 +75,7 @@ describe("the live tree", () => {
         return read(...args);
       };
     }
-    expect(drawn((await engine.system.tree({ root: ann })).roots[0] as TreeNode)).toBe("user(a)");
+    expect(drawn((await engine.system.tree.read({ root: ann })).roots[0] as TreeNode)).toBe("user(a)");
     expect(asked).toEqual([]);
   });
 });
@@ -84,7 +84,7 @@ describe("changes of the tree", () => {
   it("are told together and a moment later, to those who listen and only while they do", async () => {
     const engine = await TestEngine.open();
     const told: (readonly AgentId[])[] = [];
-    const stop = engine.system.onTreeChange(({ agents }) => told.push([...agents].sort()));
+    const stop = engine.system.tree.onChange(({ agents }) => told.push([...agents].sort()));
     await engine.tell("hi");
     await engine.tell("hi", { name: "bob" });
     expect(told).toEqual([]);
@@ -104,10 +104,10 @@ describe("changes of the tree", () => {
   it("are counted and not named where they are too many; a listener that throws harms nobody", async () => {
     const engine = await TestEngine.open();
     const told: unknown[] = [];
-    engine.system.onTreeChange(() => {
+    engine.system.tree.onChange(() => {
       throw new TypeError("not now");
     });
-    engine.system.onTreeChange((change) => told.push(change));
+    engine.system.tree.onChange((change) => told.push(change));
     await Promise.all(Array.from({ length: 501 }, (_, n) => engine.say("hi", { name: `p${n}` })));
     await engine.settle();
     await engine.advance(100);

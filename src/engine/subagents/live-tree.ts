@@ -1,17 +1,91 @@
 /**
- * Reads the tree of agents, from the top or below one agent, level by level. Costs what it shows: children are found by
- * their parent, roots by an index of their own, and no agent outside of the answer is looked at.
+ * The tree of agents: which agent started which. Reads it from the top or below one agent, level by level, at the cost of what
+ * it shows: children are found by their parent, roots by an index. Names the agents that change.
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentTree, TreeNode, TreeOptions } from "../../core/agent/agent-tree.ts";
 import { labelOf } from "../../core/agent/descriptor.ts";
-import { NotFoundError } from "../../core/errors.ts";
+import { errorText, NotFoundError } from "../../core/errors.ts";
+import type { AgentId } from "../../core/ids.ts";
+import type { Ports } from "../../core/ports/ports.ts";
 import type { StoreReader } from "../../core/store/store.ts";
+import type { RunEvents } from "../runtime/run-events.ts";
 
 export const DEFAULT_DEPTH = 5;
 export const DEFAULT_LIMIT = 200;
 export const MAX_DEPTH = 64;
 export const MAX_LIMIT = 2_000;
+
+/** Which agents changed since the last call. `all`: more than it is worth naming; read the whole tree again. */
+export interface TreeChange {
+  readonly agents: readonly AgentId[];
+  readonly all: boolean;
+}
+
+export type TreeListener = (change: TreeChange) => void;
+
+const COALESCE_MS = 100;
+const MAX_NAMED = 500;
+
+/**
+ * The tree of agents, to read and to follow. Changes within a short time reach the listeners together; without listeners
+ * nothing is kept and no timer runs.
+ */
+export class LiveTree {
+  readonly #ports: Pick<Ports, "store" | "clock" | "log">;
+  readonly #events: RunEvents;
+  readonly #listeners = new Set<TreeListener>();
+  readonly #changed = new Set<AgentId>();
+  #cancel: (() => void) | undefined;
+  #stopRuns: (() => void) | undefined;
+
+  constructor(ports: Pick<Ports, "store" | "clock" | "log">, events: RunEvents) {
+    this.#ports = ports;
+    this.#events = events;
+  }
+
+  /** Which agent started which, the state of each and what it has used. Bounded; costs what it shows. */
+  read(options?: TreeOptions): Promise<AgentTree> {
+    return readTree(this.#ports.store, this.#ports.clock.now(), options);
+  }
+
+  /** Calls the listener with the agents of this node that changed in the tree. Returns how to stop. */
+  onChange(listener: TreeListener): () => void {
+    this.#listeners.add(listener);
+    this.#stopRuns ??= this.#events.listenToOwn(({ type, agentId }) => {
+      if (type === "start" || type === "restart" || type === "end") this.changed(agentId);
+    });
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size > 0) return;
+      this.#stopRuns?.();
+      this.#stopRuns = undefined;
+      this.#cancel?.();
+      this.#cancel = undefined;
+      this.#changed.clear();
+    };
+  }
+
+  changed(agentId: AgentId): void {
+    if (this.#listeners.size === 0) return;
+    this.#changed.add(agentId);
+    this.#cancel ??= this.#ports.clock.after(COALESCE_MS, () => this.#notify());
+  }
+
+  #notify(): void {
+    this.#cancel = undefined;
+    const all = this.#changed.size > MAX_NAMED;
+    const change: TreeChange = { agents: all ? [] : [...this.#changed], all };
+    this.#changed.clear();
+    for (const listener of this.#listeners) {
+      try {
+        listener(change);
+      } catch (error) {
+        this.#ports.log.warn("a listener of the tree failed", { error: errorText(error) });
+      }
+    }
+  }
+}
 
 type TreeReader = Pick<StoreReader, "agent" | "roots" | "children" | "waits" | "budget">;
 

@@ -60,7 +60,7 @@ describe("the registry of children", () => {
   it("reports at the start what was lost, once", async () => {
     const { engine, ports } = await open(record("a", { label: "digger", requesterSessionKey: "gone" }));
     for (let times = 0; times < 2; times++) {
-      const sweep = initSubagentRegistry(ports, { archiveAfterMinutes: 60 }, { posted: () => {}, shared: false });
+      const sweep = initSubagentRegistry(ports, { archiveAfterMinutes: 60 }, { emit: () => {}, shared: false });
       await engine.settle();
       await engine.advance(31_000);
       sweep.stop();

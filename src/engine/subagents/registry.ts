@@ -7,9 +7,10 @@ import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
 import { errorText } from "../../core/errors.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
-import type { Op, OpResult } from "../../core/store/change.ts";
+import type { Op } from "../../core/store/change.ts";
 import type { StoreReader } from "../../core/store/store.ts";
 import { submit } from "../commit/submit.ts";
+import { type Emit, emitPosted } from "../engine-event.ts";
 import { type ReportPorts, type ReportSettings, runSubagentAnnounceFlow, type SubagentEnd } from "./report.ts";
 import { type Sweep, startSweep } from "./sweep.ts";
 
@@ -43,22 +44,18 @@ export async function releaseSubagentRun(ports: RegistryPorts, runId: string): P
 export function initSubagentRegistry(
   ports: RegistryPorts,
   settings: ReportSettings,
-  { posted, shared }: { posted(results: readonly (OpResult | undefined)[]): void; readonly shared: boolean },
+  { emit, shared }: { readonly emit: Emit; readonly shared: boolean },
 ): Sweep {
-  reportLost(ports, settings, posted).catch((error) =>
+  reportLost(ports, settings, emit).catch((error) =>
     ports.log.warn("lost children will be looked for at the next start", { error: errorText(error) }),
   );
   return startSweep(ports, settings, shared);
 }
 
-async function reportLost(
-  ports: RegistryPorts,
-  settings: ReportSettings,
-  posted: (results: readonly (OpResult | undefined)[]) => void,
-): Promise<void> {
+async function reportLost(ports: RegistryPorts, settings: ReportSettings, emit: Emit): Promise<void> {
   const { store } = ports;
   for (const { runId } of await store.subagentRuns({ open: true })) {
-    if (await isOver(store, runId)) await reportNow(ports, settings, runId, LOST, posted);
+    if (await isOver(store, runId)) await reportNow(ports, settings, runId, LOST, emit);
   }
 }
 
@@ -69,11 +66,11 @@ export async function reportGivenUp(
   ports: RegistryPorts,
   settings: ReportSettings,
   { agentId, reason }: { readonly agentId: AgentId; readonly reason: string },
-  posted: (results: readonly (OpResult | undefined)[]) => void,
+  emit: Emit,
 ): Promise<void> {
   const end: SubagentEnd = { outcome: { status: "error", error: reason }, reason: "its agent cannot be restored" };
   for (const { runId, childAgentId } of await ports.store.subagentRuns({ open: true })) {
-    if (childAgentId === agentId) await reportNow(ports, settings, runId, end, posted);
+    if (childAgentId === agentId) await reportNow(ports, settings, runId, end, emit);
   }
 }
 
@@ -83,7 +80,7 @@ async function reportNow(
   settings: ReportSettings,
   runId: string,
   end: SubagentEnd,
-  posted: (results: readonly (OpResult | undefined)[]) => void,
+  emit: Emit,
 ): Promise<void> {
   const { store } = ports;
   // Read again: a run that ended properly ended its record in the same commit.
@@ -91,7 +88,7 @@ async function reportNow(
   if (record?.endedAt !== undefined || !record) return;
   const ops = await runSubagentAnnounceFlow(ports, settings, record, undefined, end);
   const done = await submit(ports, "subagent.lost", ops);
-  if (done.ok) posted(done.results);
+  if (done.ok) emitPosted(emit, done.results);
 }
 
 /** Whether nothing will ever come of a run: it has ended, or neither it nor its message is there any more. */

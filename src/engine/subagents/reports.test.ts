@@ -154,7 +154,7 @@ describe("a child that does not come to its end", () => {
     const engine = await openFamily({ child: (call) => stall(call, new Promise(() => {})) });
     await engine.tell("spawn dig");
     const [record] = await records(engine);
-    await engine.system.abort(record?.runId as never);
+    await engine.system.runs.abort(record?.runId as never);
     await engine.settle();
     expect(await failing(engine)).toContain("just failed: it was aborted.");
   });
@@ -167,7 +167,7 @@ describe("a child that does not come to its end", () => {
     await engine.tell("spawn a");
     await engine.tell("spawn b");
     const second = (await records(engine)).find(({ task }) => task === "task b");
-    await engine.system.abort(second?.runId as never);
+    await engine.system.runs.abort(second?.runId as never);
     await engine.settle();
     expect(await failing(engine)).toContain(`Subagent subagent (${second?.childAgentId}) failed: it never began`);
   });

@@ -11,7 +11,7 @@ describe("stopping an agent", () => {
   it("stops everything it has started, each of which reports once", async () => {
     const engine = await openFamily(forever);
     for (const what of ["a", "b"]) await engine.tell(`spawn ${what}`);
-    await engine.system.stop(await engine.agentId(), "enough");
+    await engine.system.lifecycle.stop(await engine.agentId(), "enough");
     await engine.settle();
     for (const child of await childrenOf(engine)) {
       expect((await engine.runs(child.id)).map(({ outcome }) => outcome)).toEqual(["aborted"]);
@@ -32,7 +32,7 @@ describe("stopping an agent", () => {
     await engine.tell("work");
     await engine.tell("and then");
     const id = await engine.agentId();
-    await engine.system.stop(id, "enough");
+    await engine.system.lifecycle.stop(id, "enough");
     await engine.settle();
     expect(await engine.states()).toEqual(["aborted", "aborted", "recorded"]);
     const [, waited] = [...(await engine.store.messages(id, { limit: 9 }))].reverse();
@@ -47,7 +47,7 @@ describe("stopping an agent", () => {
     const engine = await openFamily(forever);
     await engine.tell("spawn a");
     const id = await engine.agentId();
-    await engine.system.stop(id, "enough");
+    await engine.system.lifecycle.stop(id, "enough");
     await engine.settle();
     await engine.system.post({ to: { agentId: id }, body: { kind: "system", text: "wake up" } });
     await engine.settle();
@@ -65,7 +65,7 @@ describe("stopping an agent", () => {
     engine.script = (call) => (lastText(call.request) === "work" ? stall(call, busy.promise) : script(call));
     await engine.tell("work");
     await engine.tell("before the stop");
-    await engine.system.stop(await engine.agentId());
+    await engine.system.lifecycle.stop(await engine.agentId());
     await engine.settle();
     expect((await engine.store.agent(await engine.agentId()))?.stopped).toMatchObject({ seq: 3 });
     expect(engine.shown()).toEqual([]);
@@ -142,7 +142,7 @@ describe("a person's stop", () => {
 
 describe("whom a report goes to", () => {
   const remove = async (engine: TestEngine, id: AgentId): Promise<void> => {
-    const removed = engine.system.remove(id);
+    const removed = engine.system.lifecycle.remove(id);
     for (let n = 0; n < 5; n++) await engine.advance(500);
     await removed;
   };
@@ -194,7 +194,7 @@ describe("whom a report goes to", () => {
     const [engine, cron] = await scheduled(forever);
     await engine.tell("hello", { name: "bob" });
     if (how === "removed") await remove(engine, cron);
-    else await engine.system.stop(cron);
+    else await engine.system.lifecycle.stop(cron);
     await engine.settle();
     expect(await told(engine)).toEqual([[await engine.agentId("bob"), "bob"]]);
     expect(engine.shown().at(-1)).toBe("told");

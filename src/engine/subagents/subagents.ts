@@ -18,10 +18,12 @@ import type { Message } from "../../core/message/message.ts";
 import { sleep } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { RunRecord, RunResult } from "../../core/run/run.ts";
-import type { Op, OpResult } from "../../core/store/change.ts";
+import type { Op } from "../../core/store/change.ts";
 import { submit } from "../commit/submit.ts";
+import { type Emit, emitPosted } from "../engine-event.ts";
 import { Waits } from "../runs/waits.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
+import type { RunEvents } from "../runtime/run-events.ts";
 import { initSubagentRegistry, listSubagentRunsForRequester, releaseSubagentRun, reportGivenUp } from "./registry.ts";
 import { endOfRun, endWithoutRun } from "./report.ts";
 import { DEFAULT_SUBAGENT_SETTINGS, type SubagentSettings } from "./settings.ts";
@@ -29,17 +31,20 @@ import { type Spawned, type SpawnRequest, spawnSubagent } from "./spawn.ts";
 import { stopChildrenOps, stopOps } from "./stop.ts";
 import type { Sweep } from "./sweep.ts";
 
-/** What the node around it does for it. */
-export interface SubagentHost {
-  /** Wakes whoever was posted to and is ours. */
-  posted(results: readonly (OpResult | undefined)[]): void;
+/** The agents in memory on this node. */
+export interface LiveAgents {
   /** The run an agent is at on this node. */
   runOf(agentId: AgentId): RunId | undefined;
-  /** Waits without holding the place in a lane that the awaited one may need (M11). */
+  /** Waits without holding the place in a lane that the awaited agent may need (M11). */
   outsideLane<T>(agentId: AgentId, wait: Promise<T>): Promise<T>;
-  /** Calls back when a run ends on this node. Returns how to stop. */
-  onRunEnd(listener: (runId: RunId) => void): () => void;
-  readonly node: () => number | undefined;
+}
+
+export interface SubagentHost {
+  readonly actors: LiveAgents;
+  readonly events: RunEvents;
+  readonly emit: Emit;
+  /** The node that takes agents without an owner; undefined while it does not work. */
+  claimFor(): number | undefined;
   /** Whether there may be other nodes. */
   readonly shared: boolean;
 }
@@ -85,7 +90,7 @@ export class Subagents {
 
   init(): void {
     this.#unlisten();
-    this.#unlisten = this.#host.onRunEnd((runId) => void this.#lookUp(runId, true));
+    this.#unlisten = this.#host.events.listenToEnds(({ runId }) => void this.#lookUp(runId, true));
     this.#sweep ??= initSubagentRegistry(this.#ports, this.settings, this.#host);
   }
 
@@ -99,9 +104,8 @@ export class Subagents {
 
   /** An agent cannot be restored: if it is a child, whoever waits for it is told. */
   givenUp(agentId: AgentId, reason: string): void {
-    const { log } = this.#ports;
-    reportGivenUp(this.#ports, this.settings, { agentId, reason }, (results) => this.#host.posted(results)).catch(
-      (error) => log.warn("a lost child will be reported at the next start", { error: errorText(error) }),
+    reportGivenUp(this.#ports, this.settings, { agentId, reason }, this.#host.emit).catch((error) =>
+      this.#ports.log.warn("a lost child will be reported at the next start", { error: errorText(error) }),
     );
   }
 
@@ -192,13 +196,13 @@ export class Subagents {
     const record = await this.#ports.store.subagentRun(runId);
     if (!record) return { status: "unknown" };
     if (record.outcome) return { status: "ended", outcome: record.outcome };
-    const waiter = from && this.#host.runOf(from);
+    const waiter = from && this.#host.actors.runOf(from);
     const edge = options.edge ?? this.#ports.ids.uuid();
     if (from && waiter) await this.#beginWait(edge, from, waiter, record);
     try {
       const waiting = this.#waits.wait(runId, { timeoutMs, signal, ofRun: waiter !== undefined });
       void this.#lookUp(runId);
-      return await (from ? this.#host.outsideLane(from, waiting) : waiting);
+      return await (from ? this.#host.actors.outsideLane(from, waiting) : waiting);
     } catch (error) {
       if (error instanceof TimeoutError || error instanceof AbortedError) return { status: "timeout" };
       throw error;
@@ -236,8 +240,8 @@ export class Subagents {
   }
 
   async #commit(site: string, ops: readonly Op[]): Promise<void> {
-    const result = await submit(this.#ports, site, ops, { claimFor: this.#host.node() });
+    const result = await submit(this.#ports, site, ops, { claimFor: this.#host.claimFor() });
     if (!result.ok) throw new NotFoundError(result.detail, { hint: "Nothing was changed." });
-    this.#host.posted(result.results);
+    emitPosted(this.#host.emit, result.results);
   }
 }

@@ -81,11 +81,11 @@ export const engine: SubjectUnderTest = {
         await triggers?.stop();
         await system.drain();
       },
-      abort: (runId) => system.abort(runId),
+      abort: (runId) => system.runs.abort(runId),
       updateJob: (id, patch) => triggers?.cron.update(id, patch) ?? Promise.resolve(),
-      branch: (agentId, entryId, summary) => system.branch(agentId, entryId, { summary, timeoutMs: 120_000 }),
-      stop: (agentId) => system.stop(agentId),
-      remove: (agentId) => system.remove(agentId),
+      branch: (agentId, entryId, summary) => system.sessions.branch(agentId, entryId, { summary, timeoutMs: 120_000 }),
+      stop: (agentId) => system.lifecycle.stop(agentId),
+      remove: (agentId) => system.lifecycle.remove(agentId),
     };
   },
 };

@@ -289,8 +289,8 @@ describe("sessions_send", () => {
     await kit.make(permanent("clerk"));
     await engine.tell("ask clerk within 600: is it open?");
     const ann = await engine.agentId();
-    const run = engine.system.liveRun(ann);
-    await engine.system.abort(run?.id as never);
+    const run = engine.system.runs.live(ann);
+    await engine.system.runs.abort(run?.id as never);
     await engine.settle();
     expect((await engine.runs(ann)).map(({ outcome }) => outcome)).toEqual(["aborted"]);
     expect(await engine.store.waits({ limit: 10 })).toEqual([]);

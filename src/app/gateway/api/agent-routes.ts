@@ -244,7 +244,7 @@ export const branchRoute = defineRoute({
   },
   async handle({ context, params, body: { entryId, summary } }) {
     const { id } = await agentOf(context, params.agent);
-    const { leaf } = await context.agents
+    const { leaf } = await context.agents.sessions
       .branch(id, entryId as EntryId, { summary, timeoutMs: BRANCH_MS })
       .then(() => agentOf(context, id));
     return { json: { agentId: id, leaf } };
@@ -263,7 +263,7 @@ export const patchRoute = defineRoute({
   answers: { status: 202, holds: "`{ agentId, seq, messageId, duplicate }`; its owner writes it in its turn" },
   async handle({ context, params, body }) {
     const { id } = await agentOf(context, params.agent);
-    const posted = await context.agents.patch(id, body as StatePatch);
+    const posted = await context.agents.sessions.patch(id, body as StatePatch);
     if (posted.status === "stale") throw new NotFoundError("The change was not taken.");
     const { agentId, seq, duplicate } = posted;
     return { status: 202, json: { agentId, seq, messageId: messageId(agentId, seq), duplicate } };
@@ -280,7 +280,7 @@ export const stopTreeRoute = defineRoute({
   answers: { status: 200, holds: "`{ stopped: agentId }`" },
   async handle({ context, params, principal }) {
     const { id } = await agentOf(context, params.agent);
-    await context.agents.stop(id, `stopped by ${principal.name}`);
+    await context.agents.lifecycle.stop(id, `stopped by ${principal.name}`);
     return { json: { stopped: id } };
   },
 });
@@ -295,7 +295,7 @@ export const startAgainRoute = defineRoute({
   answers: { status: 200, holds: "`{ started: agentId }`" },
   async handle({ context, params }) {
     const { id } = await agentOf(context, params.agent);
-    await context.agents.startAgain(id);
+    await context.agents.lifecycle.startAgain(id);
     return { json: { started: id } };
   },
 });
@@ -310,7 +310,7 @@ export const removeAgentRoute = defineRoute({
   answers: { status: 200, holds: "`{ removed: agentId }`" },
   async handle({ context, params }) {
     const { id } = await agentOf(context, params.agent);
-    await context.agents.remove(id);
+    await context.agents.lifecycle.remove(id);
     return { json: { removed: id } };
   },
 });

@@ -54,7 +54,7 @@ export const retryRoute = defineRoute({
   params: deliveryParams,
   answers: { status: 200, holds: "the delivery, pending again" },
   async handle({ context, params }) {
-    return { json: await context.agents.retryDelivery(params.delivery as DeliveryId) };
+    return { json: await context.agents.deliveries.retry(params.delivery as DeliveryId) };
   },
 });
 
@@ -66,5 +66,7 @@ export const dropRoute = defineRoute({
   summary: "Give up a delivery that waits to be tried again",
   params: deliveryParams,
   answers: { status: 200, holds: "the delivery, failed" },
-  handle: async ({ context, params }) => ({ json: await context.agents.dropDelivery(params.delivery as DeliveryId) }),
+  handle: async ({ context, params }) => ({
+    json: await context.agents.deliveries.drop(params.delivery as DeliveryId),
+  }),
 });

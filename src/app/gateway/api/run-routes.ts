@@ -23,7 +23,7 @@ export const runRoute = defineRoute({
   answers: { status: 200, holds: "`{ state, run, result }`" },
   async handle({ context, params }) {
     const runId = params.run as RunId;
-    const state = await context.agents.runState(runId);
+    const state = await context.agents.runs.state(runId);
     if (state === "unknown") throw new NotFoundError(`There is no run ${runId}.`);
     const run = await context.ports.store.run(runId);
     const result = await readRunResult(context.ports.store, runId);
@@ -41,7 +41,7 @@ export const waitRoute = defineRoute({
   query: waitQuery,
   answers: { status: 200, holds: '`{ status: "ended" | "timeout" | "unknown", … }`' },
   async handle({ context, params, query: { timeoutMs } }) {
-    return { json: await context.agents.waitForRun(params.run as RunId, timeoutMs) };
+    return { json: await context.agents.runs.wait(params.run as RunId, timeoutMs) };
   },
 });
 
@@ -55,8 +55,8 @@ export const abortRoute = defineRoute({
   answers: { status: 200, holds: "`{ aborted: true }`; false where it had ended already" },
   async handle({ context, params }) {
     const runId = params.run as RunId;
-    const aborted = await context.agents.abort(runId);
-    if (!aborted && (await context.agents.runState(runId)) === "unknown") {
+    const aborted = await context.agents.runs.abort(runId);
+    if (!aborted && (await context.agents.runs.state(runId)) === "unknown") {
       throw new NotFoundError(`There is no run ${runId}.`);
     }
     return { json: { aborted } };
@@ -75,8 +75,8 @@ export const steerRoute = defineRoute({
   async handle({ context, params, body, principal }) {
     await context.allowances.admit(principal, undefined);
     const runId = params.run as RunId;
-    if (await context.agents.steer(runId, body.text)) return { status: 202, json: { steered: true } };
-    if ((await context.agents.runState(runId)) === "unknown") throw new NotFoundError(`There is no run ${runId}.`);
+    if (await context.agents.runs.steer(runId, body.text)) return { status: 202, json: { steered: true } };
+    if ((await context.agents.runs.state(runId)) === "unknown") throw new NotFoundError(`There is no run ${runId}.`);
     throw new HttpError(409, "not_streaming", "The run is not at a point where something can be said into it.", {
       hint: "Send the text to the agent as a message.",
     });

@@ -45,7 +45,7 @@ export const removeSwarmRoute = defineRoute({
   params: nametag,
   answers: { status: 200, holds: "`{ removed: nametag }`" },
   async handle({ context, params }) {
-    await context.agents.removeSwarm(params.nametag);
+    await context.agents.lifecycle.removeSwarm(params.nametag);
     return { json: { removed: params.nametag } };
   },
 });

@@ -23,7 +23,7 @@ export const treeRoute = defineRoute({
   answers: { status: 200, holds: "`{ at, roots: [{ id, state, waiting, tokens, children, … }], more }`" },
   async handle({ context, query: { root, depth, limit } }) {
     const top = root === undefined ? undefined : (await agentOf(context, root)).id;
-    return { json: await context.agents.tree({ depth, limit, ...(top ? { root: top } : {}) }) };
+    return { json: await context.agents.tree.read({ depth, limit, ...(top ? { root: top } : {}) }) };
   },
 });
 
@@ -60,7 +60,7 @@ export const treeEventsRoute = defineRoute({
       }),
     );
     if (!missed) {
-      const tree = await context.agents.tree({ limit: LISTED });
+      const tree = await context.agents.tree.read({ limit: LISTED });
       writer.write(frame(context.tree.idOf(last), "tree", { type: "tree", ...tree }));
     }
     for (const event of waiting) writer.write(frameOf(event));

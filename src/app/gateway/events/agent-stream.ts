@@ -90,7 +90,7 @@ export function streamAgent(call: Call, following: Following): void {
   let cancel = (): void => {};
   const look = (): void => {
     cancel = context.ports.clock.after(LOOK_MS, () => {
-      if (context.agents.liveRun(agentId)?.id !== runId) {
+      if (context.agents.runs.live(agentId)?.id !== runId) {
         then(async () => {
           if ((await context.ports.store.run(runId))?.state !== "ended" || over) return;
           await sendEntries(call, writer, following, state);

@@ -22,7 +22,7 @@ function open() {
   } as unknown as RemoteNodes;
   const events = new RunEvents(silentLog);
   const feed = new RunFeed(events, remoteNodes);
-  const tree = new TreeFeed(feed, { onTreeChange: () => () => {} }, clock, remoteNodes);
+  const tree = new TreeFeed(feed, { onChange: () => () => {} }, clock, remoteNodes);
   return { clock, others, events, tree };
 }
 

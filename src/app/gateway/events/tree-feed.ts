@@ -4,8 +4,8 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../../core/ports/clock.ts";
-import type { AgentSystem } from "../../../engine/agents/agent-system.ts";
 import type { RunEvent } from "../../../engine/runtime/run-events.ts";
+import type { LiveTree } from "../../../engine/subagents/live-tree.ts";
 import type { RemoteNodes } from "../../node/relay/relay-events.ts";
 import type { RunFeed } from "./run-feed.ts";
 
@@ -32,10 +32,10 @@ export class TreeFeed {
   #leave: (() => void) | undefined;
   #cancelLeave: (() => void) | undefined;
 
-  constructor(feed: RunFeed, agents: Pick<AgentSystem, "onTreeChange">, clock: Clock, remoteNodes?: RemoteNodes) {
+  constructor(feed: RunFeed, tree: Pick<LiveTree, "onChange">, clock: Clock, remoteNodes?: RemoteNodes) {
     this.#clock = clock;
     this.#remoteNodes = remoteNodes;
-    agents.onTreeChange((change) => this.#add("changed", { type: "changed", ...change }));
+    tree.onChange((change) => this.#add("changed", { type: "changed", ...change }));
     feed.followOwn((event) => {
       if (!TOLD.includes(event.type)) return;
       const { type, agentId, runId, attempt, step, seq } = event;

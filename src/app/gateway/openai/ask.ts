@@ -141,7 +141,7 @@ function followRun(
   let ours: RunId | undefined;
   const isOurs = (runId: RunId): boolean => {
     if (ours) return ours === runId;
-    const run = context.agents.liveRun(agentId);
+    const run = context.agents.runs.live(agentId);
     if (run?.id !== runId || !run.body.seqs.includes(seq)) return false;
     ours = runId;
     return true;
@@ -161,7 +161,7 @@ function followRun(
     const place = `${event.runId} ${event.step}`;
     if (isOurs(event.runId)) onEvent(event);
     else if (kept) kept.push(event);
-    else if (context.feed.isShared && !ours && !looked.has(place) && !context.agents.liveRun(agentId)) {
+    else if (context.feed.isShared && !ours && !looked.has(place) && !context.agents.runs.live(agentId)) {
       looked.add(place);
       void look(event);
     }

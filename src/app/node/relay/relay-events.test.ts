@@ -59,7 +59,7 @@ function world() {
     const relay = relayEvents({
       relay: wire.end(name),
       events,
-      onTreeChange: () => () => {},
+      tree: { onChange: () => () => {} },
       store,
       clock,
       log: silentLog,

@@ -9,7 +9,7 @@ import type { Clock } from "../../../core/ports/clock.ts";
 import type { Log } from "../../../core/ports/log.ts";
 import type { Store } from "../../../core/store/store.ts";
 import type { RunEvents } from "../../../engine/runtime/run-events.ts";
-import type { TreeChange } from "../../../engine/subagents/tree-watch.ts";
+import type { LiveTree } from "../../../engine/subagents/live-tree.ts";
 import { TellOthers } from "./relay-publisher.ts";
 import { FollowOthers, type TreeListener } from "./relay-subscriber.ts";
 import { type Changed, Parts, partsOf, type Said } from "./wire.ts";
@@ -34,7 +34,7 @@ export interface EventRelay extends RemoteNodes {
 interface RelayPorts {
   readonly relay: Relay;
   readonly events: RunEvents;
-  readonly onTreeChange: (listener: (change: TreeChange) => void) => () => void;
+  readonly tree: Pick<LiveTree, "onChange">;
   readonly store: Pick<Store, "run" | "linesBack">;
   readonly clock: Clock;
   readonly log: Log;

@@ -8,13 +8,13 @@ import type { AgentId } from "../../../core/ids.ts";
 import type { Clock } from "../../../core/ports/clock.ts";
 import { RunTails } from "../../../engine/runs/run-tails.ts";
 import type { RunEvent, RunEvents } from "../../../engine/runtime/run-events.ts";
-import type { TreeChange } from "../../../engine/subagents/tree-watch.ts";
+import type { LiveTree, TreeChange } from "../../../engine/subagents/live-tree.ts";
 import { type Ended, type Interest, type Outline, pack, type Said } from "./wire.ts";
 
 export interface Telling {
   readonly clock: Clock;
   readonly events: RunEvents;
-  readonly onTreeChange: (listener: (change: TreeChange) => void) => () => void;
+  readonly tree: Pick<LiveTree, "onChange">;
   readonly send: (said: Said, to: string) => void;
   /** For how long somebody counts as wanting what it said once. */
   readonly wantedMs: number;
@@ -85,7 +85,8 @@ export class TellOthers {
   wantTree(wanted: boolean, from: string): void {
     if (wanted) this.#treeWanted.set(from, this.#telling.clock.monotonic() + this.#telling.wantedMs);
     else this.#treeWanted.delete(from);
-    if (this.#treeWanted.size > 0) this.#stopTree ??= this.#telling.onTreeChange((change) => this.#treeChanged(change));
+    if (this.#treeWanted.size > 0)
+      this.#stopTree ??= this.#telling.tree.onChange((change) => this.#treeChanged(change));
     else this.#leaveTree();
   }
 

@@ -17,7 +17,7 @@ const heard = (engine: TestEngine): readonly string[] =>
   );
 
 async function back(engine: TestEngine, to: string, summary?: string): Promise<void> {
-  const done = engine.system.branch(await engine.agentId(), await entryOf(engine, to), { summary });
+  const done = engine.system.sessions.branch(await engine.agentId(), await entryOf(engine, to), { summary });
   await engine.settle();
   await done;
 }
@@ -84,10 +84,12 @@ describe("going back to an entry", () => {
     await engine.send({ kind: "reset", by: "person" });
     await engine.tell("two");
     const agentId = await engine.agentId();
-    await expect(engine.system.branch(agentId, old)).rejects.toMatchObject({ code: "not_found" });
-    await expect(engine.system.branch(agentId, "x" as EntryId)).rejects.toThrow("not part of the current session");
-    await expect(engine.system.branch("nobody" as never, old)).rejects.toThrow("There is no agent nobody.");
-    await expect(engine.system.branch(agentId, old, { summary: "x".repeat(100_001) })).rejects.toThrow(
+    await expect(engine.system.sessions.branch(agentId, old)).rejects.toMatchObject({ code: "not_found" });
+    await expect(engine.system.sessions.branch(agentId, "x" as EntryId)).rejects.toThrow(
+      "not part of the current session",
+    );
+    await expect(engine.system.sessions.branch("nobody" as never, old)).rejects.toThrow("There is no agent nobody.");
+    await expect(engine.system.sessions.branch(agentId, old, { summary: "x".repeat(100_001) })).rejects.toThrow(
       "at most 100000",
     );
   });
@@ -98,7 +100,7 @@ describe("going back to an entry", () => {
       script: async (call) => (call.n === 3 ? stall(call, hold.promise) : `answer to ${lastText(call.request)}`),
     });
     for (const text of ["one", "two", "three", "four"]) await engine.tell(text);
-    const done = engine.system.branch(await engine.agentId(), await entryOf(engine, "answer to one"));
+    const done = engine.system.sessions.branch(await engine.agentId(), await entryOf(engine, "answer to one"));
     await engine.settle();
     hold.open("late");
     await engine.settle();
@@ -116,7 +118,7 @@ describe("going back to an entry", () => {
     await engine.tell("one");
     await engine.tell("two");
     const agentId = await engine.agentId();
-    const done = engine.system.branch(agentId, await entryOf(engine, "answer to one"));
+    const done = engine.system.sessions.branch(agentId, await entryOf(engine, "answer to one"));
     await engine.settle();
     await engine.send({ kind: "reset", by: "person" });
     hold.open("never heard");
@@ -133,7 +135,7 @@ describe("going back to an entry", () => {
     for (const text of ["one", "two"]) await engine.tell(text);
     const [agentId, target] = [await engine.agentId(), await entryOf(engine, "answer to one")];
     engine.onCommit = dieAt("branch", moment);
-    void engine.system.branch(agentId, target, { summary: "left" }).catch(() => {});
+    void engine.system.sessions.branch(agentId, target, { summary: "left" }).catch(() => {});
     await engine.settle();
     expect(engine.alive).toBe(false);
     await engine.restart();

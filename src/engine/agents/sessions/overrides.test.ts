@@ -17,13 +17,17 @@ describe("an agent's overrides", () => {
     const engine = await TestEngine.open();
     await engine.tell("hello");
     const agentId = await engine.agentId();
-    await expect(engine.system.patch(agentId, { queueCap: 0 })).rejects.toThrow("queueCap: expected a whole number");
-    await expect(engine.system.patch(agentId, { tokens: null } as never)).rejects.toThrow('"tokens" cannot be set.');
+    await expect(engine.system.sessions.patch(agentId, { queueCap: 0 })).rejects.toThrow(
+      "queueCap: expected a whole number",
+    );
+    await expect(engine.system.sessions.patch(agentId, { tokens: null } as never)).rejects.toThrow(
+      '"tokens" cannot be set.',
+    );
     expect(await engine.states()).toEqual(["answered"]);
-    await engine.system.patch(agentId, { modelOverride: "m2", label: "Ann's", thinkingLevel: "low" });
+    await engine.system.sessions.patch(agentId, { modelOverride: "m2", label: "Ann's", thinkingLevel: "low" });
     await engine.settle();
     expect(await stateOf(engine)).toMatchObject({ modelOverride: "m2", label: "Ann's", thinkingLevel: "low" });
-    await engine.system.patch(agentId, { label: null });
+    await engine.system.sessions.patch(agentId, { label: null });
     await engine.settle();
     expect(await stateOf(engine)).not.toHaveProperty("label");
     expect(await engine.states()).toEqual(["answered", "recorded", "recorded"]);
@@ -33,7 +37,9 @@ describe("an agent's overrides", () => {
 
   it("of an agent nobody knows cannot be changed", async () => {
     const engine = await TestEngine.open();
-    await expect(engine.system.patch("nobody" as never, { label: "x" })).rejects.toMatchObject({ code: "not_found" });
+    await expect(engine.system.sessions.patch("nobody" as never, { label: "x" })).rejects.toMatchObject({
+      code: "not_found",
+    });
   });
 
   it("are there after a kill at any point of being written, once", async () => {
@@ -41,7 +47,7 @@ describe("an agent's overrides", () => {
       const engine = await TestEngine.open();
       await engine.tell("hello");
       engine.onCommit = dieAt("setting", moment);
-      await engine.system.patch(await engine.agentId(), { queueMode: "steer" });
+      await engine.system.sessions.patch(await engine.agentId(), { queueMode: "steer" });
       await engine.settle();
       expect(engine.alive).toBe(false);
       await engine.restart();
@@ -119,7 +125,7 @@ describe("the send policy", () => {
   it("gives way to what the agent itself was told", async () => {
     const engine = await TestEngine.open({ system: { sendPolicy: denied } });
     await engine.tell("one");
-    await engine.system.patch(await engine.agentId(), { sendPolicy: "allow" });
+    await engine.system.sessions.patch(await engine.agentId(), { sendPolicy: "allow" });
     await engine.settle();
     await engine.tell("two");
     expect(engine.shown()).toEqual(["answer to two"]);

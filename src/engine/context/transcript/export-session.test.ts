@@ -42,7 +42,7 @@ describe("a session as a file", () => {
     const first = await agentOf(engine, "agent:main:test:group:g");
     const entries = await engine.entries(first.id);
     const target = entries.find((entry) => JSON.stringify(entry).includes("answer to one"))?.id as EntryId;
-    void engine.system.branch(first.id, target);
+    void engine.system.sessions.branch(first.id, target);
     await engine.settle();
     await engine.system.post({ to: { descriptor: group }, body: { kind: "reset", by: "person" } });
     await tell(engine, group, "three");

@@ -1,0 +1,75 @@
+/** Stops agents with everything they started, starts them again, and removes them for good (L7, M20). */
+
+import { NotFoundError, TimeoutError } from "../../core/errors.ts";
+import type { AgentId } from "../../core/ids.ts";
+import { sleep } from "../../core/ports/clock.ts";
+import type { Ports } from "../../core/ports/ports.ts";
+import type { Op } from "../../core/store/change.ts";
+import { submit } from "../commit/submit.ts";
+import { type Emit, emitPosted } from "../engine-event.ts";
+import { stopOps } from "../subagents/stop.ts";
+import { DEFAULT_WAIT_MS } from "./answers.ts";
+import type { MessageIngress } from "./message-ingress.ts";
+import { removeSwarmOps } from "./remove-swarm.ts";
+
+const REMOVE_AGAIN_MS = 200;
+
+export interface LifecycleHost {
+  readonly ingress: Pick<MessageIngress, "forget">;
+  readonly emit: Emit;
+  /** The node that takes agents without an owner; undefined while it does not work. */
+  claimFor(): number | undefined;
+}
+
+export class Lifecycle {
+  readonly #ports: Ports;
+  readonly #host: LifecycleHost;
+
+  constructor(ports: Ports, host: LifecycleHost) {
+    this.#ports = ports;
+    this.#host = host;
+  }
+
+  /**
+   * Stops an agent and everything it started, on all nodes: once this resolves, nothing new of it begins (L7). A person's
+   * next message starts the agent again, unless it is a subagent.
+   */
+  async stop(agentId: AgentId, reason = "stopped by a person"): Promise<void> {
+    const { store, clock } = this.#ports;
+    await this.#commit("agent.stop", await stopOps(store, agentId, reason, clock.now()));
+  }
+
+  /** Takes a stop back. */
+  startAgain(agentId: AgentId): Promise<void> {
+    return this.#commit("agent.start", [{ op: "agent.stop", agentId, mark: null }]);
+  }
+
+  /** Stops an agent with everything it started, and removes it for good once it rests. Its children still report. */
+  async remove(agentId: AgentId, reason = "removed by a person"): Promise<void> {
+    const { store, clock } = this.#ports;
+    const record = await store.agent(agentId);
+    if (!record || record.stopped?.removed) throw new NotFoundError(`There is no agent ${agentId}.`);
+    await this.stop(agentId, reason);
+    for (const until = clock.monotonic() + DEFAULT_WAIT_MS; ; ) {
+      const done = await submit(this.#ports, "agent.remove", [{ op: "agent.remove", agentId, reason }]);
+      this.#host.ingress.forget(record.sessionKey);
+      if (done.ok) return;
+      if (clock.monotonic() >= until) {
+        throw new TimeoutError(`Agent ${agentId} was stopped, but is still at work.`, { hint: "Try again later." });
+      }
+      await sleep(clock, REMOVE_AGAIN_MS);
+    }
+  }
+
+  /** Frees a swarm's name. Each of its agents is removed when it comes to rest. */
+  async removeSwarm(nametag: string, by = "a person"): Promise<void> {
+    const { store, clock } = this.#ports;
+    await this.#commit("swarm.remove", await removeSwarmOps(store, nametag, by, clock.now()));
+  }
+
+  async #commit(site: string, ops: readonly Op[]): Promise<void> {
+    const done = await submit(this.#ports, site, ops, { claimFor: this.#host.claimFor() });
+    if (!done.ok) throw new NotFoundError(done.detail, { hint: "Nothing was changed." });
+    emitPosted(this.#host.emit, done.results);
+  }
+}

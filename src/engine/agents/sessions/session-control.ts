@@ -1,0 +1,83 @@
+/**
+ * What programs may change in an agent's session. A wrong request is refused at once. The rest is posted as a message, durable
+ * when it resolves, and the agent's owner carries it out in the order of the inbox (M1).
+ */
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { patchState, type StatePatch } from "../../../core/agent/patch-state.ts";
+import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
+import type { AgentId, EntryId } from "../../../core/ids.ts";
+import type { MessageBody } from "../../../core/message/message.ts";
+import type { StoreReader } from "../../../core/store/store.ts";
+import { readSession } from "../../context/session-entries.ts";
+import type { AcceptResult } from "../../inbox/accept.ts";
+import type { Answers } from "../answers.ts";
+import type { MessageIngress } from "../message-ingress.ts";
+
+/** Far more than a person reads; the model gets the summary instead of the branch it replaces. */
+const MAX_SUMMARY = 100_000;
+
+type Reader = Pick<StoreReader, "agent" | "linesBack">;
+
+/** The message that changes overrides. Throws if a field is not settable or a value is wrong. */
+export async function settingMessage(store: Reader, agentId: AgentId, patch: StatePatch): Promise<MessageBody> {
+  const { state } = await existing(store, agentId);
+  patchState(state, patch);
+  return { kind: "setting", patch: { ...patch } };
+}
+
+/** The message that goes back to an entry. Throws if the entry is not part of the current session. */
+export async function branchMessage(
+  store: Reader,
+  agentId: AgentId,
+  entryId: EntryId,
+  summary?: string,
+): Promise<MessageBody> {
+  if ((summary?.length ?? 0) > MAX_SUMMARY) {
+    throw new InvalidInputError(`A summary has at most ${MAX_SUMMARY} characters.`);
+  }
+  const { sessionId } = await existing(store, agentId);
+  const { entries } = await readSession(store, agentId, sessionId);
+  if (!entries.some((entry) => entry.type !== "session" && entry.id === entryId)) {
+    throw new NotFoundError(`The entry ${entryId} is not part of the current session.`, {
+      hint: "Only entries since the last start or reset can be gone back to; `rookery history --json` shows their ids.",
+    });
+  }
+  return { kind: "branch", entryId, summary: summary || undefined };
+}
+
+async function existing(store: Reader, agentId: AgentId): Promise<AgentRecord> {
+  const agent = await store.agent(agentId);
+  if (!agent) throw new NotFoundError(`There is no agent ${agentId}.`);
+  return agent;
+}
+
+export interface BranchOptions {
+  readonly summary?: string;
+  readonly timeoutMs?: number;
+}
+
+export class SessionControl {
+  readonly #store: Reader;
+  readonly #ingress: MessageIngress;
+  readonly #answers: Answers;
+
+  constructor(store: Reader, ingress: MessageIngress, answers: Answers) {
+    this.#store = store;
+    this.#ingress = ingress;
+    this.#answers = answers;
+  }
+
+  /** Changes an agent's overrides. Durable when it resolves. */
+  async patch(agentId: AgentId, patch: StatePatch): Promise<AcceptResult> {
+    return this.#ingress.post({ to: { agentId }, body: await settingMessage(this.#store, agentId, patch) });
+  }
+
+  /**
+   * Goes back to an entry of the current session: the conversation continues from there. Resolves when the tip has moved;
+   * after a timeout it still moves in its turn.
+   */
+  async branch(agentId: AgentId, entryId: EntryId, { summary, timeoutMs }: BranchOptions = {}): Promise<void> {
+    const body = await branchMessage(this.#store, agentId, entryId, summary);
+    await this.#answers.toPosting({ to: { agentId }, body }, { timeoutMs });
+  }
+}
