@@ -3,13 +3,13 @@
  * step, so that a run without an end can be found and continued from its last committed step.
  */
 import { z } from "zod";
-import type { SystemPromptReport } from "../agent/system-prompt-report.ts";
-import { deliveryContextSchema, type Payload } from "../delivery/delivery.ts";
+import { type SystemPromptReport, systemPromptReportSchema } from "../agent/system-prompt-report.ts";
+import { deliveryContextSchema, type Payload, payloadSchema } from "../delivery/delivery.ts";
 import { usageSchema } from "../history/entry.ts";
 import type { AgentId, RunId, SessionId } from "../ids.ts";
 import { runOverridesSchema } from "../message/run-overrides.ts";
 import { triggerSchema } from "../message/trigger.ts";
-import type { CompactResult } from "./compact-result.ts";
+import { type CompactResult, compactResultSchema } from "./compact-result.ts";
 
 export const laneSchema = z.enum(["main", "subagent", "cron", "nested"]);
 export type Lane = z.infer<typeof laneSchema>;
@@ -43,6 +43,12 @@ export const runErrorKindSchema = z.enum([
   "internal",
 ]);
 export type RunErrorKind = z.infer<typeof runErrorKindSchema>;
+
+const pendingToolCallSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  arguments: z.record(z.string(), z.unknown()),
+});
 
 /** What a run's record keeps beside its columns. */
 export const runBodySchema = z.looseObject({
@@ -81,8 +87,16 @@ export const runBodySchema = z.looseObject({
   compact: z.object({ instructions: z.string().optional() }).optional(),
   /** A silent run in which the agent writes down what matters before its context is compacted. */
   memoryFlush: z.boolean().optional(),
+  // Written with the end of the run.
   error: z.object({ kind: runErrorKindSchema, message: z.string() }).optional(),
   stopReason: z.string().optional(),
+  /** Its answer, if that is neither its error nor its last line of history. Null: it answered nothing. */
+  answer: payloadSchema.nullable().optional(),
+  compaction: compactResultSchema.optional(),
+  /** Calls that were open at the end. */
+  pendingToolCalls: z.array(pendingToolCallSchema).optional(),
+  /** The parts of its last system prompt. */
+  systemPromptReport: systemPromptReportSchema.optional(),
 });
 export type RunBody = z.infer<typeof runBodySchema>;
 
@@ -108,7 +122,7 @@ export interface AbortMark {
   readonly at: number;
 }
 
-/** What a caller gets when a run has ended. Every field is always there or stated as absent. */
+/** What a caller gets when a run has ended. `runResult` makes it from the record. */
 export interface RunResult {
   readonly runId: RunId;
   readonly agentId: AgentId;
@@ -124,17 +138,13 @@ export interface RunMeta {
   readonly durationMs: number;
   readonly aborted: boolean;
   readonly agentMeta?: AgentMeta;
-  /** What the prompt of its last model call was made of. */
+  /** The parts of the prompt of its last model call. */
   readonly systemPromptReport?: SystemPromptReport;
   readonly error?: { readonly kind: RunErrorKind; readonly message: string };
   readonly stopReason?: string;
   /** Of a run that was asked to compact. */
   readonly compaction?: CompactResult;
-  readonly pendingToolCalls: readonly {
-    readonly id: string;
-    readonly name: string;
-    readonly arguments: Readonly<Record<string, unknown>>;
-  }[];
+  readonly pendingToolCalls: readonly z.infer<typeof pendingToolCallSchema>[];
 }
 
 export interface AgentMeta {

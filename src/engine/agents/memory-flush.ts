@@ -67,7 +67,7 @@ export async function openFlush(
     updatedAt: at,
   };
   const append = chain(ports.ids, lease, [entry as EntryDraft]);
-  await lease.commit({ site: "flush", ops: [{ op: "run.open", runId, body }], append, state });
+  await lease.commit({ site: "flush", at, ops: [{ op: "run.open", runId, body }], append, state });
   lease.runId = runId;
   const { agentId, sessionId } = lease;
   ports.events.emit({ agentId, runId, attempt: 1, step: 1 }, { type: "start" });

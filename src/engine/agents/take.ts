@@ -70,7 +70,7 @@ export async function takeRun(
   ];
   const marker = begins ? [resetMarker(begins, at)] : [];
   const append = chain(ports.ids, lease, [...marker, ...entriesOf(choice, at, runId)]);
-  await lease.commit({ site: "take", ops, append, ...(begins ? { state, begins } : {}) });
+  await lease.commit({ site: "take", at, ops, append, ...(begins ? { state, begins } : {}) });
   lease.runId = runId;
   const { agentId, sessionId } = lease;
   ports.events.emit({ agentId, runId, attempt: 1, step: 1 }, { type: "start" });

@@ -7,6 +7,7 @@ import type { AgentState } from "../../core/agent/state.ts";
 import type { NewDelivery, Payload } from "../../core/delivery/delivery.ts";
 import type { CompactResult } from "../../core/run/compact-result.ts";
 import type { RunBody, RunErrorKind, RunOutcome, RunResult } from "../../core/run/run.ts";
+import { runResult } from "../../core/run/run-result.ts";
 import { routingFacts } from "../../core/run/session-facts.ts";
 import type { CommitResult, Op, Settlement } from "../../core/store/change.ts";
 import { isOutdated } from "../commit/commit-refused.ts";
@@ -36,7 +37,6 @@ export interface Ending {
   /** Committed with exactly this end, and not with another that takes its place. */
   readonly also?: readonly Op[];
   readonly stopReason?: string;
-  readonly meta?: { readonly provider: string; readonly model: string };
   readonly compaction?: CompactResult;
 }
 
@@ -69,8 +69,15 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
     calls: [],
     deliveries: run.body.deliveries + deliveries.length,
     lastPos: lease.nextPos + orphans.length + ending.entries.length - 1,
-    ...(ending.error ? { error: ending.error } : {}),
-    ...(ending.stopReason ? { stopReason: ending.stopReason } : {}),
+    error: ending.error,
+    stopReason: ending.stopReason,
+    answer: answerToKeep(ending),
+    compaction: ending.compaction,
+    pendingToolCalls:
+      pending.length === 0
+        ? undefined
+        : pending.map(({ callId: id, name, arguments: args }) => ({ id, name, arguments: args })),
+    systemPromptReport: run.promptReport,
   };
   const reason = ending.error?.message;
   const settlements = run.body.seqs.map((seq): Settlement => {
@@ -96,8 +103,8 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
   const append = chain(ports.ids, lease, [...orphans, ...ending.entries]);
   // Whoever was told that the run will end must see it end so, whatever else came in between (M9).
   const evenAborted = ending.outcome === "aborted";
-  const result = resultOfRun(run, body, { ...ending, payload }, lease, at, pending);
-  const committing = { site: ending.site, ops, append, state, run: run.guard(evenAborted) };
+  const result = runResult({ ...run.identity, endedAt: at, outcome: ending.outcome, body }, append.entries.at(-1));
+  const committing = { site: ending.site, at, ops, append, state, run: run.guard(evenAborted) };
   const { results, also } = await commitWithOthers(lease, committing, async () =>
     applySendPolicyToOps(ports.sendPolicy, agent, (await ports.opsOnRunEnd?.(agent, run, result, deliveries)) ?? []),
   );
@@ -111,6 +118,12 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
   );
   ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
   return result;
+}
+
+/** Undefined if the error or the last line of history is the answer; null if nothing is answered. */
+function answerToKeep({ outcome, payload, error, compaction }: Ending): Payload | null | undefined {
+  if (!payload) return error || outcome === "ok" ? null : undefined;
+  return compaction && !error ? payload : undefined;
 }
 
 const TRIES = 3;
@@ -154,52 +167,4 @@ function repliesOf(
     owed.push(...createReplyDeliveries({ ...draft, ordinal: draft.ordinal + owed.length }, one, sent));
   }
   return owed;
-}
-
-function resultOfRun(
-  run: LiveRun,
-  body: RunBody,
-  ending: Ending,
-  lease: AgentLease,
-  at: number,
-  pending: ReturnType<typeof openCalls>,
-): RunResult {
-  const { usage } = body;
-  return {
-    runId: run.id,
-    agentId: run.agentId,
-    outcome: ending.outcome,
-    payloads: ending.payload ? [ending.payload] : [],
-    meta: {
-      durationMs: at - run.startedAt,
-      aborted: ending.outcome === "aborted",
-      ...(ending.meta
-        ? {
-            agentMeta: {
-              sessionId: lease.sessionId,
-              ...ending.meta,
-              ...(usage
-                ? {
-                    usage: {
-                      input: usage.input,
-                      output: usage.output,
-                      cacheRead: usage.cacheRead,
-                      cacheWrite: usage.cacheWrite,
-                      total: usage.totalTokens,
-                    },
-                  }
-                : {}),
-            },
-          }
-        : {}),
-      ...(run.promptReport ? { systemPromptReport: run.promptReport } : {}),
-      ...(ending.error ? { error: ending.error } : {}),
-      ...(ending.stopReason ? { stopReason: ending.stopReason } : {}),
-      ...(ending.compaction ? { compaction: ending.compaction } : {}),
-      pendingToolCalls: pending.map(({ callId, name, arguments: args }) => ({ id: callId, name, arguments: args })),
-    },
-    didSendViaMessagingTool: (body.sentTargets ?? []).length > 0,
-    messagingToolSentTexts: (body.sentTexts ?? []).filter((text) => text !== ""),
-    messagingToolSentTargets: body.sentTargets ?? [],
-  };
 }

@@ -184,7 +184,6 @@ async function rest(ports: RunPorts, lease: AgentLease, run: LiveRun, result: Mo
     payload: { text },
     reasoning: result.content.flatMap((block) => (block.type === "thinking" ? [block.thinking] : [])).join("\n"),
     stopReason: result.stopReason,
-    meta: { provider: result.provider, model: result.model },
   });
 }
 

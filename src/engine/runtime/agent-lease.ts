@@ -27,6 +27,8 @@ const isOfTheStore = (error: unknown): error is Error =>
 
 export interface Committing {
   readonly site: string;
+  /** Default: now. */
+  readonly at?: number;
   readonly ops: readonly Op[];
   readonly append?: Appending;
   readonly state?: AgentState;
@@ -138,7 +140,7 @@ export class AgentLease {
     const change: Change = {
       id: ids.change(),
       site: committing.site,
-      at: clock.now(),
+      at: committing.at ?? clock.now(),
       owner: { agentId, node, epoch, sessionId, run: committing.run },
       ops,
     };

@@ -38,6 +38,11 @@ export class LiveRun {
     this.body = record.body;
   }
 
+  /** What of its record never changes. */
+  get identity(): Pick<RunRecord, "id" | "agentId" | "sessionId" | "startedAt"> {
+    const { id, agentId, sessionId, startedAt } = this;
+    return { id, agentId, sessionId, startedAt };
+  }
   get signal(): AbortSignal {
     return this.#end.signal;
   }
