@@ -177,9 +177,9 @@ export type Op =
   | { readonly op: "job.remove"; readonly id: string; readonly expect?: number }
   /** What became of a due time; refused where the slot has its row already (L9). */
   | { readonly op: "job.slot"; readonly slot: JobSlot }
-  /** The end of a slot's run: into its row and into the job, if they are still there. Never refused. */
-  /** What became of something that was owed for a slot. */
+  /** How a delivery that belongs to a slot ended. */
   | { readonly op: "job.delivered"; readonly jobId: string; readonly slot: string; readonly told: SlotDelivered }
+  /** The end of a slot's run. Written to the slot's row and to the job, if they still exist. Never refused. */
   | { readonly op: "job.ran"; readonly jobId: string; readonly slot: string; readonly end: JobRunEnd }
   | { readonly op: "subagent.remove"; readonly runId: string }
   /** `fresh`: refused where the name is taken. */

@@ -127,8 +127,8 @@ export class BackgroundCompaction {
     const what = describeCompaction(made.entry);
     ports.log.info("the context was compacted", { agent: lease.agentId, what });
     if (run) {
-      const about = { agentId: run.agentId, runId: run.id, attempt: run.attempt, step: run.step };
-      ports.events.emit(about, { type: "compaction_end", compacted: true, text: what });
+      const { position } = run;
+      ports.events.emit(position, { type: "compaction_end", compacted: true, text: what });
     }
     return true;
   }

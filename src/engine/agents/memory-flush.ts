@@ -70,6 +70,7 @@ export async function openFlush(
   await lease.commit({ site: "flush", at, ops: [{ op: "run.open", runId, body }], append, state });
   lease.runId = runId;
   const { agentId, sessionId } = lease;
-  ports.events.emit({ agentId, runId, attempt: 1, step: 1 }, { type: "start" });
-  return new LiveRun({ id: runId, agentId, sessionId, startedAt: at, step: 1, attempt: 1, body });
+  const run = new LiveRun({ id: runId, agentId, sessionId, startedAt: at, step: 1, attempt: 1, body });
+  ports.events.emit(run.position, { type: "start" });
+  return run;
 }

@@ -73,8 +73,9 @@ export async function takeRun(
   await lease.commit({ site: "take", at, ops, append, ...(begins ? { state, begins } : {}) });
   lease.runId = runId;
   const { agentId, sessionId } = lease;
-  ports.events.emit({ agentId, runId, attempt: 1, step: 1 }, { type: "start" });
-  return new LiveRun({ id: runId, agentId, sessionId, startedAt: at, step: 1, attempt: 1, body });
+  const run = new LiveRun({ id: runId, agentId, sessionId, startedAt: at, step: 1, attempt: 1, body });
+  ports.events.emit(run.position, { type: "start" });
+  return run;
 }
 
 const asked = (instructions: string | undefined) => (instructions ? { instructions } : {});

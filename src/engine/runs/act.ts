@@ -65,10 +65,10 @@ async function executeAll(
   run: LiveRun,
   batch: readonly CallRecord[],
 ): Promise<readonly ToolOutput[] | undefined> {
-  const about = { agentId: run.agentId, runId: run.id, attempt: run.attempt, step: run.step };
+  const { position } = run;
   const execution = Promise.all(
     batch.map(async (call) => {
-      ports.events.emit(about, { type: "tool_start", callId: call.callId, name: call.name });
+      ports.events.emit(position, { type: "tool_start", callId: call.callId, name: call.name });
       const context = {
         agent,
         agentId: run.agentId,
@@ -77,11 +77,11 @@ async function executeAll(
         ...(run.body.delivery ? { delivery: run.body.delivery } : {}),
         ...workedFor(agent, run.body),
         signal: run.toolSignal,
-        progress: (text: string) => ports.events.emit(about, { type: "tool_update", callId: call.callId, text }),
+        progress: (text: string) => ports.events.emit(position, { type: "tool_update", callId: call.callId, text }),
       };
       const output = await callTool(ports.tools.find(agent, call.name), call, context, ports.files);
       const isError = output.isError ?? false;
-      ports.events.emit(about, { type: "tool_end", callId: call.callId, name: call.name, isError });
+      ports.events.emit(position, { type: "tool_end", callId: call.callId, name: call.name, isError });
       return output;
     }),
   );
@@ -136,7 +136,7 @@ async function commitResults(
   run.stepped(body);
   ports.onDeliveries(deliveries, results);
   ports.posted(results.flatMap((result) => (result?.op === "message.post" ? [result] : [])));
-  ports.events.emit({ agentId: run.agentId, runId: run.id, attempt: 1, step: run.step }, { type: "step" });
+  ports.events.emit(run.position, { type: "step" });
 }
 
 function owedByTools(

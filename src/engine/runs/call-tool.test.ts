@@ -132,7 +132,7 @@ describe("output that is too long", () => {
     const [[name, all] = ["", ""]] = [...files.kept];
     expect(all).toBe("0123456789ABCDEF");
     expect(textOf(output)).toBe(
-      `0123456789\n\nCommand output was truncated: 10 of 16 characters shown, all of it is in /files/${name}`,
+      `0123456789\n\nThe output of work was truncated: 10 of 16 characters shown, all of it is in /files/${name}`,
     );
   });
 

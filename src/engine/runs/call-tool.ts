@@ -36,7 +36,7 @@ export async function callTool(
     // What could not be read back from history must not get into it.
     const content = blocksSchema.safeParse(output.content);
     if (!content.success) return textOutput(`The result of ${call.name} has a form that cannot be kept.`, true);
-    return { ...output, content: await bounded(content.data, tool.maxOutput, context, files) };
+    return { ...output, content: await bounded(content.data, tool, context, files) };
   } catch (error) {
     // What is only put aside has no outcome yet.
     if (error instanceof SuspendedError) throw error;
@@ -47,7 +47,7 @@ export async function callTool(
 /** Cuts what is too long for the model and says where all of it is. */
 async function bounded(
   content: readonly Block[],
-  maxOutput: number,
+  { name, maxOutput }: Tool,
   { runId, callId }: ToolContext,
   files: FileStore,
 ): Promise<readonly Block[]> {
@@ -57,13 +57,11 @@ async function bounded(
   // A model may use the same call id again in a later turn: what the file holds is part of its name.
   const safeId = callId.replace(/[^\w-]/gu, "_").slice(0, 64);
   const digest = createHash("sha256").update(all).digest("hex").slice(0, 12);
-  let note: string;
-  try {
-    const path = await files.write(`${runId}-${safeId}-${digest}.txt`, all);
-    note = `\n\nCommand output was truncated: ${maxOutput} of ${all.length} characters shown, all of it is in ${path}`;
-  } catch (error) {
-    note = `\n\nCommand output was truncated: ${maxOutput} of ${all.length} characters shown (the rest could not be kept: ${errorText(error)})`;
-  }
-  const text = `${all.slice(0, maxOutput).toWellFormed()}${note}`;
+  const rest = await files.write(`${runId}-${safeId}-${digest}.txt`, all).then(
+    (path) => `, all of it is in ${path}`,
+    (error) => ` (the rest could not be kept: ${errorText(error)})`,
+  );
+  const note = `The output of ${name} was truncated: ${maxOutput} of ${all.length} characters shown${rest}`;
+  const text = `${all.slice(0, maxOutput).toWellFormed()}\n\n${note}`;
   return [{ type: "text", text }, ...content.filter((block) => block.type !== "text")];
 }

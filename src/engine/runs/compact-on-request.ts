@@ -17,13 +17,13 @@ const DONE_BEFORE = "it was compacted before the program stopped";
 
 /** How the run ends; undefined where it was asked to end meanwhile. */
 export async function compactAsAsked(ports: RunPorts, lease: AgentLease, run: LiveRun): Promise<Ending | undefined> {
-  const about = { agentId: run.agentId, runId: run.id, attempt: run.attempt, step: run.step };
+  const { position } = run;
   run.state = "compacting";
-  ports.events.emit(about, { type: "compaction_start", reason: "manual" });
+  ports.events.emit(position, { type: "compaction_start", reason: "manual" });
   const result = await compacting(ports, lease, run);
   run.state = "active";
   const text = textOf(result);
-  ports.events.emit(about, { type: "compaction_end", compacted: result.compacted, text });
+  ports.events.emit(position, { type: "compaction_end", compacted: result.compacted, text });
   if (run.signal.aborted && !result.compacted) return undefined;
   const failed = result.ok ? {} : { error: { kind: "compaction_failure", message: text } as const };
   return {

@@ -128,9 +128,9 @@ class CompactionSteps {
     const run = this.#run;
     const room = run.body.room ?? [];
     if (room.includes(kind)) return false;
-    const about = { agentId: run.agentId, runId: run.id, attempt: run.attempt, step: run.step };
+    const { position } = run;
     run.state = "compacting";
-    this.#ports.events.emit(about, { type: "compaction_start", reason: this.#reason });
+    this.#ports.events.emit(position, { type: "compaction_start", reason: this.#reason });
     let text = "nothing to make smaller";
     try {
       const found = await this.#proposal(kind, measured, target);
@@ -149,8 +149,8 @@ class CompactionSteps {
       return true;
     } finally {
       run.state = "active";
-      const compacted = run.body.room?.includes(kind) === true && run.step > about.step;
-      this.#ports.events.emit(about, { type: "compaction_end", compacted, text });
+      const compacted = run.body.room?.includes(kind) === true && run.step > position.step;
+      this.#ports.events.emit(position, { type: "compaction_end", compacted, text });
     }
   }
 

@@ -166,7 +166,7 @@ async function commitThought(
     run: run.guard(),
   });
   run.stepped(body);
-  ports.events.emit(aboutOf(run), { type: "step" });
+  ports.events.emit(run.position, { type: "step" });
 }
 
 async function rest(ports: RunPorts, lease: AgentLease, run: LiveRun, result: ModelResult): Promise<RunExit> {
@@ -258,12 +258,10 @@ async function failed(
 
 async function ended(ports: RunPorts, lease: AgentLease, run: LiveRun, ending: Ending): Promise<RunExit> {
   const result = await finish(ports, lease, run, ending);
-  if (ending.error) ports.events.emit(aboutOf(run), { type: "error", message: ending.error.message });
-  ports.events.emit(aboutOf(run), { type: "end", result });
+  if (ending.error) ports.events.emit(run.position, { type: "error", message: ending.error.message });
+  ports.events.emit(run.position, { type: "end", result });
   return { kind: "ended", result };
 }
-
-const aboutOf = (run: LiveRun) => ({ agentId: run.agentId, runId: run.id, attempt: run.attempt, step: run.step });
 
 const tooLarge = ({ kind, reason }: Extract<Room, { fits: false }>): { kind: RunErrorKind; message: string } => ({
   kind,

@@ -76,12 +76,12 @@ export async function think(
 async function call(ports: RunPorts, run: LiveRun, request: ModelRequest): Promise<ModelResult> {
   const grace = graceAfter(ports.clock, ports.settings.abortGraceMs, run.signal);
   let over = false;
-  const about = { agentId: run.agentId, runId: run.id, attempt: run.attempt, step: run.step };
+  const { position } = run;
   const onEvent = (event: ModelEvent): void => {
     if (over) return;
-    if (event.type === "restart") ports.events.emit(about, { type: "restart", attempt: run.attempt });
+    if (event.type === "restart") ports.events.emit(position, { type: "restart", attempt: run.attempt });
     else if (event.type !== "toolCall") {
-      ports.events.emit(about, { type: "delta", stream: event.type, text: event.delta });
+      ports.events.emit(position, { type: "delta", stream: event.type, text: event.delta });
     }
   };
   run.state = "streaming";

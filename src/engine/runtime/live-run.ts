@@ -3,6 +3,7 @@
 import type { SystemPromptReport } from "../../core/agent/system-prompt-report.ts";
 import type { AgentId, RunId, SessionId } from "../../core/ids.ts";
 import type { AbortMark, RunBody, RunRecord, RunResult } from "../../core/run/run.ts";
+import type { RunPosition } from "./run-events.ts";
 
 export type RunState = "queued" | "active" | "streaming" | "compacting" | "ended";
 
@@ -42,6 +43,10 @@ export class LiveRun {
   get identity(): Pick<RunRecord, "id" | "agentId" | "sessionId" | "startedAt"> {
     const { id, agentId, sessionId, startedAt } = this;
     return { id, agentId, sessionId, startedAt };
+  }
+  /** Where the run stands now: every event of it says so. */
+  get position(): RunPosition {
+    return { agentId: this.agentId, runId: this.id, attempt: this.attempt, step: this.step };
   }
   get signal(): AbortSignal {
     return this.#end.signal;

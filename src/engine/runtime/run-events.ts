@@ -22,14 +22,19 @@ export type RunEventBody =
   | { readonly type: "end"; readonly result: RunResult }
   | { readonly type: "error"; readonly message: string };
 
-export type RunEvent = RunEventBody & {
+/** The run an event belongs to, and how far that run had come. */
+export interface RunPosition {
   readonly agentId: AgentId;
   readonly runId: RunId;
-  /** Grows by one with each event of the run within one attempt's process. */
-  readonly seq: number;
   readonly attempt: number;
   readonly step: number;
-};
+}
+
+export type RunEvent = RunEventBody &
+  RunPosition & {
+    /** Grows by one with each event of the run within one attempt's process. */
+    readonly seq: number;
+  };
 
 export type RunListener = (event: RunEvent) => void;
 
@@ -76,13 +81,13 @@ export class RunEvents {
     if (event.type === "end") this.#tell(this.#endListeners, event);
   }
 
-  emit(about: { agentId: AgentId; runId: RunId; attempt: number; step: number }, body: RunEventBody): void {
-    const seq = (this.#seqs.get(about.runId) ?? 0) + 1;
-    if (body.type === "end") this.#seqs.delete(about.runId);
-    else this.#seqs.set(about.runId, seq);
+  emit(position: RunPosition, body: RunEventBody): void {
+    const seq = (this.#seqs.get(position.runId) ?? 0) + 1;
+    if (body.type === "end") this.#seqs.delete(position.runId);
+    else this.#seqs.set(position.runId, seq);
     const isEnd = body.type === "end";
     if (this.#listeners.size === 0 && this.#ownListeners.size === 0 && !isEnd) return;
-    const event = { ...body, ...about, seq } as RunEvent;
+    const event = { ...body, ...position, seq } as RunEvent;
     this.#tell(this.#ownListeners, event);
     this.#tell(this.#listeners, event);
     if (isEnd) this.#tell(this.#endListeners, event);

@@ -42,6 +42,6 @@ export async function resumeRun(
   });
   run.step += 1;
   if (record.abort) run.end(record.abort.reason);
-  ports.events.emit({ agentId: run.agentId, runId: run.id, attempt, step: run.step }, { type: "restart", attempt });
+  ports.events.emit(run.position, { type: "restart", attempt });
   return run;
 }
