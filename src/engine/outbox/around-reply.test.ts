@@ -6,7 +6,7 @@ import { aroundReply, formatReasoningMessage, formatTokenCount } from "./around-
 const counted = { input: 1_234, output: 56, cacheRead: 0, cacheWrite: 0, totalTokens: 1_290 };
 const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0.0234 };
 
-describe("what stands around a reply", () => {
+describe("aroundReply", () => {
   it.each([
     [{}, {}],
     [{ responseUsage: "off", reasoningLevel: "off" }, {}],
@@ -19,7 +19,7 @@ describe("what stands around a reply", () => {
     expect(aroundReply(state, { reasoning: " first\n\nthen\n", usage, sessionKey: "k" })).toEqual(expected);
   });
 
-  it("is nothing where nothing is known", () => {
+  it("adds nothing if nothing is known", () => {
     expect(aroundReply({ responseUsage: "full", reasoningLevel: "on" }, { sessionKey: "k" })).toEqual({});
     expect(formatReasoningMessage(" \n")).toBe("");
   });
@@ -33,7 +33,7 @@ describe("what stands around a reply", () => {
     [Number.NaN, "0"],
   ])("%d tokens are written %s", (count, text) => expect(formatTokenCount(count)).toBe(text));
 
-  it("is sent with the reply and is no part of history, of the result, or of a reply that is not sent", async () => {
+  it("is sent with the reply, but is not in the history, in the result, or with a suppressed reply", async () => {
     const thought = { type: "thinking", thinking: "hm" } as const;
     const text = (words: string) => ({ type: "text", text: words }) as const;
     const engine = await TestEngine.open({

@@ -1,6 +1,6 @@
 /**
- * What stands around a reply where an agent was told to show it: the model's reasoning before it, what the run used behind
- * it. Neither is part of history, nor of the result a program gets.
+ * Texts around a reply, if the agent's state asks for them: the model's reasoning before it, the run's usage after it.
+ * Neither is part of the history or of the run's result.
  */
 
 import type { AgentState } from "../../core/agent/state.ts";
@@ -14,7 +14,7 @@ export interface AroundReply {
 }
 
 export interface RunFacts {
-  /** What the model thought before it answered, as far as its provider shows it. */
+  /** The model's thinking, if its provider shows it. */
   readonly reasoning?: string;
   readonly usage?: Usage;
   readonly sessionKey: string;
@@ -28,10 +28,10 @@ export function aroundReply(
     reasoningLevel === "on" || reasoningLevel === "reasoning" ? formatReasoningMessage(reasoning ?? "") : "";
   const line = responseUsage === undefined || responseUsage === "off" || !usage ? "" : usageLine(usage);
   const behind = line !== "" && responseUsage === "full" ? `${line} · session ${sessionKey}` : line;
-  return { ...(before === "" ? {} : { before }), ...(behind === "" ? {} : { behind }) };
+  return { before: before || undefined, behind: behind || undefined };
 }
 
-/** Each line in italics by itself: an italic text over several lines is none on some channels. */
+/** Each line in italics by itself: some channels do not show italics over several lines. */
 export function formatReasoningMessage(text: string): string {
   const trimmed = text.trim();
   if (trimmed === "") return "";

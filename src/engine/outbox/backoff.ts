@@ -1,9 +1,9 @@
-/** How long to wait before the next try: doubling, bounded, and spread so that many do not come back at once. */
+/** The delay before the next try: it doubles up to a limit, and is spread so that many retries do not happen at once. */
 
 export const BACKOFF_BASE_MS = 1_000;
 export const BACKOFF_MAX_MS = 5 * 60_000;
 
-/** Spread by a hash of what is retried instead of by chance, so that the same try always waits the same time. */
+/** Spread by a hash of the key instead of at random: the same try always waits the same time. */
 export function backoffMs(key: string, attempts: number): number {
   const full = Math.min(BACKOFF_MAX_MS, BACKOFF_BASE_MS * 2 ** Math.max(0, attempts - 1));
   return Math.round(full * (0.75 + 0.5 * spread(`${key}:${attempts}`)));

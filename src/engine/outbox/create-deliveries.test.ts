@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Connector } from "../../core/ports/connector.ts";
-import { createDeliveries, createReplyDeliveries } from "./create-deliveries.ts";
-import { isSilentReply } from "./silent-reply.ts";
+import { createDeliveries, createReplyDeliveries, isSilentReply } from "./create-deliveries.ts";
 
 const draft = (maxTextLength?: number) => ({
   agentId: "a" as AgentId,
@@ -14,8 +13,8 @@ const draft = (maxTextLength?: number) => ({
 });
 const nothing = { texts: [], targets: [] };
 
-describe("what a run owes", () => {
-  it("is one delivery, whose id is the run and its place", () => {
+describe("createDeliveries", () => {
+  it("makes one delivery, whose id is the run and its ordinal", () => {
     expect(createDeliveries(draft(), { text: "hi", replyToId: "m1" })).toEqual([
       {
         id: "r.4",
@@ -28,7 +27,7 @@ describe("what a run owes", () => {
     ]);
   });
 
-  it("is a delivery for each part of a long text; the first carries reply and media, all say where it is an error", () => {
+  it("makes one delivery per part of a long text; the first carries the reply id and the media, all carry isError", () => {
     const parts = createDeliveries(draft(4), { text: "one two", replyToId: "m1", mediaUrl: "/a.png", isError: true });
     expect(parts.map(({ id, payload }) => [id, payload])).toEqual([
       ["r.4", { text: "one", replyToId: "m1", mediaUrl: "/a.png", isError: true }],
@@ -36,13 +35,18 @@ describe("what a run owes", () => {
     ]);
   });
 
-  it("without words is one delivery without words", () => {
+  it("makes one delivery without text from a payload without text", () => {
     expect(createDeliveries(draft(4), { mediaUrl: "/a.png" }).map(({ payload }) => payload)).toEqual([
       { mediaUrl: "/a.png" },
     ]);
   });
 
-  it("to a channel that is not there is not split", () => {
+  it("does not split a text for a channel without a limit", () => {
+    const text = "x".repeat(100_000);
+    expect(createDeliveries(draft(), { text }).map(({ payload }) => payload.text)).toEqual([text]);
+  });
+
+  it("does not split a text for a channel that is not connected", () => {
     expect(createDeliveries({ ...draft(4), target: { channel: "absent", to: "x" } }, { text: "one two" })).toHaveLength(
       1,
     );
@@ -51,23 +55,18 @@ describe("what a run owes", () => {
 
 describe("a final reply", () => {
   const here = { channel: "test", to: "ann" };
-  const remoteNodes = { channel: "test", to: "bob" };
+  const elsewhere = { channel: "test", to: "bob" };
   for (const [what, payload, sent, reason] of [
-    ["with words", { text: "hi" }, nothing, undefined],
+    ["with text", { text: "hi" }, nothing, undefined],
     ["that is empty", { text: " " }, nothing, "empty answer"],
-    ["without words but with a picture", { text: "", mediaUrl: "/a" }, nothing, undefined],
+    ["without text but with a picture", { text: "", mediaUrl: "/a" }, nothing, undefined],
     ["that is silent", { text: "NO_REPLY" }, nothing, "silent reply"],
     ["said here before", { text: "hi " }, { texts: [" hi"], targets: [here] }, "already sent by a tool"],
-    ["said elsewhere before", { text: "hi" }, { texts: ["hi"], targets: [remoteNodes] }, undefined],
-    [
-      "said elsewhere, other words here",
-      { text: "hi" },
-      { texts: ["hi", "x"], targets: [remoteNodes, here] },
-      undefined,
-    ],
-    ["other than what was said here", { text: "hi" }, { texts: ["bye"], targets: [here] }, undefined],
+    ["said elsewhere before", { text: "hi" }, { texts: ["hi"], targets: [elsewhere] }, undefined],
+    ["said elsewhere, other words here", { text: "hi" }, { texts: ["hi", "x"], targets: [elsewhere, here] }, undefined],
+    ["that differs from what was said here", { text: "hi" }, { texts: ["bye"], targets: [here] }, undefined],
   ] as const) {
-    it(`${what} is ${reason ? `suppressed: ${reason}` : "owed"}`, () => {
+    it(`${what} is ${reason ? `suppressed: ${reason}` : "sent"}`, () => {
       const [delivery] = createReplyDeliveries(draft(), payload, sent);
       expect(delivery?.ended).toEqual(reason ? { state: "suppressed", reason } : undefined);
     });

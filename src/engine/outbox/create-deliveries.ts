@@ -1,6 +1,6 @@
 /**
- * Turns what a run has to say into deliveries, each part of a long text a row of its own (M16). Written in the same
- * commit as the step that owes them.
+ * Makes deliveries out of a run's payloads. Each part of a long text is a row of its own (M16). The caller commits them
+ * with the step that produced them.
  */
 
 import {
@@ -14,8 +14,18 @@ import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Trigger } from "../../core/message/trigger.ts";
 import type { Connector } from "../../core/ports/connector.ts";
 import type { AroundReply } from "./around-reply.ts";
-import { isSilentReply } from "./silent-reply.ts";
 import { splitText } from "./split-text.ts";
+
+/** The word with which an agent says that it has no answer to send. */
+const SILENT_REPLY_TOKEN = "NO_REPLY";
+
+/** True if the token opens the text (and is not part of a longer word) or closes it. */
+export function isSilentReply(text: string): boolean {
+  const trimmed = text.trim();
+  return SILENT_START.test(trimmed) || SILENT_END.test(trimmed);
+}
+const SILENT_START = new RegExp(`^${SILENT_REPLY_TOKEN}(?!\\w)`, "u");
+const SILENT_END = new RegExp(`(?<!\\w)${SILENT_REPLY_TOKEN}$`, "u");
 
 export interface DeliveryDraft {
   readonly agentId: AgentId;
@@ -27,35 +37,36 @@ export interface DeliveryDraft {
   readonly connectors: ReadonlyMap<string, Connector>;
 }
 
-/** A payload as deliveries to one target. */
+/** One delivery, or one per part if the channel cannot carry the text as a whole. */
 export function createDeliveries(draft: DeliveryDraft, payload: Payload): readonly NewDelivery[] {
   const limit = draft.connectors.get(draft.target.channel ?? "")?.capabilities.maxTextLength;
-  const parts = payload.text === undefined ? [undefined] : splitText(payload.text, limit);
+  const { text: whole } = payload;
+  const parts = whole === undefined || limit === undefined ? [whole] : splitText(whole, limit);
   return parts.map((text, index) => ({
     id: deliveryId(draft.runId, draft.ordinal + index),
     agentId: draft.agentId,
     runId: draft.runId,
     target: draft.target,
     // Only the first part answers a message and carries the media.
-    payload: index === 0 ? { ...payload, ...(text === undefined ? {} : { text }) } : { text, isError: payload.isError },
+    payload: index === 0 ? { ...payload, text } : { text, isError: payload.isError },
     createdAt: draft.at,
   }));
 }
 
-/** Deliveries of a triggered run say which slot they are owed for: it is told how they end. */
+/** Adds the slot of a triggered run to its deliveries: the slot's record gets their outcome. */
 export function forSlot(trigger: Trigger | undefined, deliveries: readonly NewDelivery[]): readonly NewDelivery[] {
   if (trigger?.slot === undefined || trigger.type === "webhook") return deliveries;
   const slot = { jobId: trigger.id, slot: trigger.slot };
   return deliveries.map((one) => (one.ended ? one : { ...one, payload: { ...one.payload, slot } }));
 }
 
-/** What the run has already sent by a tool: each text stands beside its target. */
+/** What the run has already sent by a tool. `texts` and `targets` have the same order. */
 export interface AlreadySent {
   readonly texts: readonly string[];
   readonly targets: readonly DeliveryContext[];
 }
 
-/** A run's final reply: sent, or suppressed with its reason. Never nothing, so that it can be seen (L5). */
+/** A run's final reply: to send, or suppressed with its reason. Never empty, so that the outbox lists it (L5). */
 export function createReplyDeliveries(
   draft: DeliveryDraft,
   payload: Payload,
@@ -70,7 +81,7 @@ export function createReplyDeliveries(
   return [...first, ...createDeliveries(rest, text ? { ...payload, text } : payload)];
 }
 
-/** What is not sent, and why. */
+/** A delivery that is recorded and not sent. */
 export function suppressed(draft: DeliveryDraft, payload: Payload, reason: string): NewDelivery {
   const { runId, ordinal, agentId, target, at } = draft;
   const ended = { state: "suppressed", reason } as const;
@@ -82,6 +93,6 @@ function whySuppressed(target: DeliveryContext, payload: Payload, sent: AlreadyS
   if (text === "" && !payload.mediaUrl && !payload.mediaUrls?.length) return "empty answer";
   if (isSilentReply(text)) return "silent reply";
   const here = targetKey(target);
-  const said = sent.targets.some((other, at) => targetKey(other) === here && sent.texts[at]?.trim() === text);
-  return said ? "already sent by a tool" : undefined;
+  const isSent = sent.targets.some((other, at) => targetKey(other) === here && sent.texts[at]?.trim() === text);
+  return isSent ? "already sent by a tool" : undefined;
 }

@@ -11,7 +11,7 @@ import { dropDelivery, listDeliveries, retryDelivery } from "./dead-letters.ts";
 const CLASSES: readonly SendingClass[] = ["idempotent", "reconcilable", "ambiguous"];
 const HOUR = 3600_000;
 
-async function nestWith(one: Channel, more: Parameters<typeof TestEngine.open>[0] = {}): Promise<TestEngine> {
+async function engineWith(one: Channel, more: Parameters<typeof TestEngine.open>[0] = {}): Promise<TestEngine> {
   return TestEngine.open({
     channels: [one],
     ...more,
@@ -22,7 +22,7 @@ async function nestWith(one: Channel, more: Parameters<typeof TestEngine.open>[0
 const state = async (engine: TestEngine) => (await engine.deliveries()).map((delivery) => delivery.state);
 const first = async (engine: TestEngine) => {
   const [delivery] = await engine.deliveries();
-  if (!delivery) throw new TypeError("nothing is owed");
+  if (!delivery) throw new TypeError("there is no delivery");
   return delivery;
 };
 /** Answers in turn, then `sent`. */
@@ -30,40 +30,40 @@ const answers =
   (...results: readonly (SendResult | "throw" | "hang")[]): Sending =>
   (_delivery, n) => {
     const result = results[n - 1] ?? { status: "sent" };
-    if (result === "throw") throw new TypeError("the socket is gone");
+    if (result === "throw") throw new TypeError("the socket is closed");
     return result === "hang" ? new Promise<never>(() => {}) : result;
   };
 
-describe("how a send ends, by what the channel can tell", () => {
+describe("how a send ends, by sending class", () => {
   const unknown: SendResult = { status: "unknown", reason: "timeout after sending" };
   const retry: SendResult = { status: "retry", reason: "busy" };
   const refused: SendResult = { status: "refused", reason: "blocked" };
 
   for (const sendingClass of CLASSES) {
-    it(`${sendingClass}: sent is sent, once, with its receipt`, async () => {
+    it(`${sendingClass}: a successful send happens once and keeps its receipt`, async () => {
       const one = channel("test", sendingClass);
       one.sending = () => ({ status: "sent", receipt: "r1" });
-      const engine = await nestWith(one);
+      const engine = await engineWith(one);
       await engine.tell("hi");
       expect(await first(engine)).toMatchObject({ state: "sent", receipt: "r1", attempts: 1 });
       await engine.advance(HOUR);
       expect(one.calls).toHaveLength(1);
     });
 
-    it(`${sendingClass}: refused fails for good and says why`, async () => {
+    it(`${sendingClass}: a refused send fails for good with the reason`, async () => {
       const one = channel("test", sendingClass);
       one.sending = answers(refused);
-      const engine = await nestWith(one);
+      const engine = await engineWith(one);
       await engine.tell("hi");
       await engine.advance(HOUR);
       expect(await first(engine)).toMatchObject({ state: "failed", reason: "blocked", attempts: 1 });
       expect(one.calls).toHaveLength(1);
     });
 
-    it(`${sendingClass}: what the channel certainly does not have is sent again under the same id`, async () => {
+    it(`${sendingClass}: a send the channel certainly did not take is retried under the same id`, async () => {
       const one = channel("test", sendingClass);
       one.sending = answers(retry, retry);
-      const engine = await nestWith(one);
+      const engine = await engineWith(one);
       await engine.tell("hi");
       expect(await state(engine)).toEqual(["pending"]);
       await engine.advance(60_000);
@@ -81,7 +81,7 @@ describe("how a send ends, by what the channel can tell", () => {
     it(`idempotent, ${how}: sent again under the same id`, async () => {
       const one = channel("test", "idempotent");
       one.sending = answers(result);
-      const engine = await nestWith(one);
+      const engine = await engineWith(one);
       await engine.tell("hi");
       await engine.advance(2 * 60_000);
       expect(await state(engine)).toEqual(["sent"]);
@@ -92,7 +92,7 @@ describe("how a send ends, by what the channel can tell", () => {
     it(`ambiguous, ${how}: never sent again, listed as unconfirmed`, async () => {
       const one = channel("test", "ambiguous");
       one.sending = answers(result);
-      const engine = await nestWith(one);
+      const engine = await engineWith(one);
       await engine.tell("hi");
       await engine.advance(4 * HOUR);
       expect(await state(engine)).toEqual(["unconfirmed"]);
@@ -108,7 +108,7 @@ describe("how a send ends, by what the channel can tell", () => {
         const one = channel("test", "reconcilable");
         one.sending = answers(result);
         one.lookup = async () => found;
-        const engine = await nestWith(one);
+        const engine = await engineWith(one);
         await engine.tell("hi");
         await engine.advance(4 * HOUR);
         expect(await state(engine)).toEqual([end]);
@@ -118,7 +118,7 @@ describe("how a send ends, by what the channel can tell", () => {
     }
   }
 
-  it("reconcilable, whose lookup throws or never answers: ends unconfirmed, and blocks nobody for ever", async () => {
+  it("reconcilable, whose lookup throws or never answers: ends unconfirmed and frees its target", async () => {
     for (const lookup of [
       () => {
         throw new TypeError("no network");
@@ -128,7 +128,7 @@ describe("how a send ends, by what the channel can tell", () => {
       const one = channel("test", "reconcilable");
       one.sending = answers(unknown);
       one.lookup = lookup;
-      const engine = await nestWith(one);
+      const engine = await engineWith(one);
       await engine.tell("one");
       await engine.tell("two");
       await engine.advance(4 * HOUR);
@@ -136,20 +136,20 @@ describe("how a send ends, by what the channel can tell", () => {
     }
   });
 
-  it("asks a channel that does not know less and less often", async () => {
+  it("looks up less and less often while the channel does not know", async () => {
     const one = channel("test", "reconcilable");
     one.sending = answers(unknown);
-    const engine = await nestWith(one);
+    const engine = await engineWith(one);
     await engine.tell("hi");
     await engine.advance(HOUR);
     expect(one.lookups.length).toBeGreaterThan(8);
     expect(one.lookups.length).toBeLessThan(30);
   });
 
-  it("an answer of no known form counts as unknown", async () => {
+  it("an invalid answer counts as unknown", async () => {
     const one = channel("test", "ambiguous");
     one.sending = () => ({ status: "maybe" }) as never;
-    const engine = await nestWith(one);
+    const engine = await engineWith(one);
     await engine.tell("hi");
     await engine.advance(5_000);
     expect(await state(engine)).toEqual(["unconfirmed"]);
@@ -157,7 +157,7 @@ describe("how a send ends, by what the channel can tell", () => {
   });
 });
 
-describe("a process that died while sending", () => {
+describe("after a process died while sending", () => {
   for (const [sendingClass, found, calls, end] of [
     ["idempotent", "unknown", 2, "sent"],
     ["reconcilable", "arrived", 1, "sent"],
@@ -167,7 +167,7 @@ describe("a process that died while sending", () => {
     it(`${sendingClass}${sendingClass === "reconcilable" ? `, found ${found}` : ""}: ${calls} send(s), ends ${end}`, async () => {
       const one = channel("test", sendingClass);
       one.lookup = async () => found;
-      const engine = await nestWith(one);
+      const engine = await engineWith(one);
       engine.onCommit = dieAt("outbox.sent", "before");
       await engine.tell("hi");
       expect(await state(engine)).toEqual(["sending"]);
@@ -178,10 +178,10 @@ describe("a process that died while sending", () => {
     });
   }
 
-  it("had not begun where only the intent is missing: it is sent once, whatever the class", async () => {
+  it("a delivery without a committed intent is sent once, in every class", async () => {
     for (const sendingClass of CLASSES) {
       const one = channel("test", sendingClass);
-      const engine = await nestWith(one);
+      const engine = await engineWith(one);
       engine.onCommit = dieAt("outbox.sending", "before");
       await engine.tell("hi");
       expect(one.calls).toHaveLength(0);
@@ -193,7 +193,7 @@ describe("a process that died while sending", () => {
 
   it("commits the intent before the channel is called", async () => {
     const one = channel("test", "ambiguous");
-    const engine = await nestWith(one);
+    const engine = await engineWith(one);
     let seen: string | undefined;
     one.sending = async ({ id }) => {
       seen = (await engine.store.delivery(id))?.state;
@@ -204,11 +204,11 @@ describe("a process that died while sending", () => {
   });
 });
 
-describe("a store that has no room", () => {
+describe("a store without room", () => {
   for (const onCommit of ["full", "unknown-lost", "unknown-applied"] as const) {
-    it(`(${onCommit}) while a send is marked sent does not make it be sent twice`, async () => {
+    it(`(${onCommit}) at the commit of "sent" does not cause a second send`, async () => {
       const one = channel("test", "idempotent");
-      const engine = await nestWith(one);
+      const engine = await engineWith(one);
       let left = 8;
       engine.onCommit = (change) => (change.site === "outbox.sent" && left-- > 0 ? onCommit : "go");
       await engine.tell("hi");
@@ -217,9 +217,9 @@ describe("a store that has no room", () => {
       expect(one.calls).toHaveLength(1);
     });
 
-    it(`(${onCommit}) while the intent is committed sends once`, async () => {
+    it(`(${onCommit}) at the commit of the intent causes one send`, async () => {
       const one = channel("test", "ambiguous");
-      const engine = await nestWith(one);
+      const engine = await engineWith(one);
       engine.onCommit = (change, nth) => (change.site === "outbox.sending" && nth === 1 ? onCommit : "go");
       await engine.tell("hi");
       await engine.advance(60_000);
@@ -230,10 +230,10 @@ describe("a store that has no room", () => {
 });
 
 describe("order", () => {
-  it("is kept per target, also where the first needs several tries", async () => {
+  it("is kept per target, even if the first needs several tries", async () => {
     const one = channel("test");
     one.sending = answers({ status: "retry", reason: "busy" }, { status: "retry", reason: "busy" });
-    const engine = await nestWith(one);
+    const engine = await engineWith(one);
     for (const text of ["one", "two", "three"]) await engine.tell(text);
     await engine.advance(60_000);
     expect(engine.shown()).toEqual(["answer to one", "answer to two", "answer to three"]);
@@ -246,10 +246,10 @@ describe("order", () => {
     ]);
   });
 
-  it("lets a failing head block its own target only", async () => {
+  it("a failing head blocks only its own target", async () => {
     const one = channel("test");
     one.sending = ({ target }) => (target.to === "ann" ? { status: "retry", reason: "down" } : { status: "sent" });
-    const engine = await nestWith(one);
+    const engine = await engineWith(one);
     await engine.tell("one", { name: "ann" });
     await engine.tell("two", { name: "ann" });
     await engine.tell("three", { name: "bob" });
@@ -260,11 +260,11 @@ describe("order", () => {
     expect(blocked.map((delivery) => delivery.state)).toEqual(["pending", "pending"]);
   });
 
-  it("tells targets apart by channel, account, recipient and thread", async () => {
+  it("distinguishes targets by channel, account, recipient and thread", async () => {
     const one = channel("test");
     one.sending = ({ target }) =>
       target.threadId === undefined ? { status: "retry", reason: "down" } : { status: "sent" };
-    const engine = await nestWith(one);
+    const engine = await engineWith(one);
     await engine.tell("one");
     await engine.tell("two", { delivery: { channel: "test", to: "ann", threadId: 7 } });
     await engine.advance(1_000);
@@ -272,11 +272,11 @@ describe("order", () => {
     expect(await state(engine)).toEqual(["pending", "sent"]);
   });
 
-  it("is the store's after a restart", async () => {
+  it("is the order in the store after a restart", async () => {
     const one = channel("test");
     const hold = gate<SendResult>();
     one.sending = () => hold.promise;
-    const engine = await nestWith(one);
+    const engine = await engineWith(one);
     for (const text of ["one", "two", "three"]) await engine.tell(text);
     one.sending = () => ({ status: "sent" });
     await engine.restart();
@@ -284,7 +284,7 @@ describe("order", () => {
     expect(engine.shown()).toEqual(["answer to one", "answer to two", "answer to three"]);
   });
 
-  it("sends no more at once than it may", async () => {
+  it("keeps the limit of concurrent sends", async () => {
     const one = channel("test");
     let now = 0;
     let most = 0;
@@ -295,7 +295,7 @@ describe("order", () => {
       now -= 1;
       return { status: "sent" };
     };
-    const engine = await nestWith(one, { system: { outbox: { concurrency: 3 } } });
+    const engine = await engineWith(one, { system: { outbox: { concurrency: 3 } } });
     for (let n = 0; n < 10; n++) await engine.tell("hi", { name: `p${n}` });
     expect(most).toBe(3);
     hold.open({ status: "sent" });
@@ -309,7 +309,7 @@ describe("giving up", () => {
     const one = channel("test");
     one.sending = ({ payload }) =>
       payload.text === "answer to one" ? { status: "retry", reason: "no route" } : { status: "sent" };
-    const engine = await nestWith(one, { system: { outbox: { maxAgeMs: HOUR } } });
+    const engine = await engineWith(one, { system: { outbox: { maxAgeMs: HOUR } } });
     await engine.tell("one");
     await engine.advance(HOUR - 60_000);
     await engine.tell("two");
@@ -320,10 +320,10 @@ describe("giving up", () => {
     ]);
   });
 
-  it("a channel that says 'in a week' blocks its target no longer than the limit", async () => {
+  it("a channel that asks for a week blocks its target no longer than the limit", async () => {
     const one = channel("test");
     one.sending = answers({ status: "retry", reason: "flood", afterMs: 7 * 24 * HOUR });
-    const engine = await nestWith(one);
+    const engine = await engineWith(one);
     await engine.tell("one");
     await engine.advance(HOUR);
     await engine.tell("two");
@@ -331,10 +331,10 @@ describe("giving up", () => {
     expect(await state(engine)).toEqual(["failed", "sent"]);
   });
 
-  it("waits as long as the channel says before it tries again", async () => {
+  it("waits as long as the channel asks before the next try", async () => {
     const one = channel("test");
     one.sending = answers({ status: "retry", reason: "slow down", afterMs: 90_000 });
-    const engine = await nestWith(one);
+    const engine = await engineWith(one);
     await engine.tell("hi");
     await engine.advance(89_000);
     expect(one.calls).toHaveLength(1);
@@ -342,9 +342,9 @@ describe("giving up", () => {
     expect(one.calls).toHaveLength(2);
   });
 
-  it("what is owed to a channel that is not there waits, is sent when it comes, and fails when it is too old", async () => {
+  it("a delivery to a channel that is not connected waits, and fails when it is too old", async () => {
     const one = channel("test");
-    const engine = await nestWith(one);
+    const engine = await engineWith(one);
     await engine.tell("one", { delivery: { channel: "absent", to: "x" } });
     await engine.advance(HOUR);
     expect(await state(engine)).toEqual(["pending"]);
@@ -352,9 +352,9 @@ describe("giving up", () => {
     expect(await state(engine)).toEqual(["failed"]);
   });
 
-  it("what was being sent to a channel that is gone for good ends unconfirmed", async () => {
+  it("an interrupted send to a channel that was removed ends unconfirmed", async () => {
     const one = channel("test", "ambiguous");
-    const engine = await nestWith(one);
+    const engine = await engineWith(one);
     engine.onCommit = dieAt("outbox.sent", "before");
     await engine.tell("hi");
     (engine.channels as Map<string, Channel>).delete("test");
@@ -365,12 +365,12 @@ describe("giving up", () => {
 });
 
 describe("what a person can do", () => {
-  const ports = (engine: TestEngine) => engine.ports({ alive: true, name: "desk" });
+  const ports = (engine: TestEngine) => engine.ports({ alive: true, name: "person" });
 
   it("an ended delivery can be sent again; it joins the tail of its target", async () => {
     const one = channel("test", "ambiguous");
     one.sending = answers({ status: "unknown", reason: "?" });
-    const engine = await nestWith(one);
+    const engine = await engineWith(one);
     await engine.tell("one");
     const { id } = await first(engine);
     await expect(retryDelivery(ports(engine), id)).resolves.toMatchObject({ state: "pending" });
@@ -382,7 +382,7 @@ describe("what a person can do", () => {
   it("a delivery that waits can be dropped, with its trace", async () => {
     const one = channel("test");
     one.sending = () => ({ status: "retry", reason: "down" });
-    const engine = await nestWith(one);
+    const engine = await engineWith(one);
     await engine.tell("one");
     const { id } = await first(engine);
     await dropDelivery(ports(engine), id);
@@ -392,11 +392,11 @@ describe("what a person can do", () => {
     expect(one.calls).toHaveLength(calls);
   });
 
-  it("the engine takes a retry up at once, and what stood behind a dropped one", async () => {
+  it("the engine sends a retried delivery at once, and the next one after a dropped one", async () => {
     const one = channel("test");
     one.sending = ({ payload }) =>
       payload.text === "answer to one" ? { status: "retry", reason: "down", afterMs: HOUR } : { status: "sent" };
-    const engine = await nestWith(one);
+    const engine = await engineWith(one);
     await engine.tell("one");
     await engine.tell("two");
     const { id } = await first(engine);
@@ -410,37 +410,37 @@ describe("what a person can do", () => {
     expect(engine.shown()).toEqual(["answer to one", "answer to two"]);
   });
 
-  it("what cannot be done is a typed error and changes nothing", async () => {
+  it("an impossible request is a typed error and changes nothing", async () => {
     const one = channel("test");
     one.sending = () => ({ status: "retry", reason: "down" });
-    const engine = await nestWith(one);
+    const engine = await engineWith(one);
     await engine.tell("one");
     const { id } = await first(engine);
-    const nobody = "nobody.0" as DeliveryId;
-    await expect(retryDelivery(ports(engine), nobody)).rejects.toMatchObject({ code: "not_found" });
-    await expect(dropDelivery(ports(engine), nobody)).rejects.toMatchObject({ code: "not_found" });
+    const unknown = "unknown.0" as DeliveryId;
+    await expect(retryDelivery(ports(engine), unknown)).rejects.toMatchObject({ code: "not_found" });
+    await expect(dropDelivery(ports(engine), unknown)).rejects.toMatchObject({ code: "not_found" });
     await expect(retryDelivery(ports(engine), id)).rejects.toMatchObject({ code: "invalid_input" });
     await dropDelivery(ports(engine), id);
     await expect(dropDelivery(ports(engine), id)).rejects.toMatchObject({ code: "invalid_input" });
   });
 
-  it("of two people who retry the same one, one is told that it has moved on", async () => {
+  it("of two people who retry the same delivery, one is refused", async () => {
     const one = channel("test");
     one.sending = () => ({ status: "refused", reason: "no" });
-    const engine = await nestWith(one);
+    const engine = await engineWith(one);
     await engine.tell("one");
     const { id } = await first(engine);
     const both = await Promise.allSettled([
-      retryDelivery(engine.ports({ alive: true, name: "desk1" }), id),
-      retryDelivery(engine.ports({ alive: true, name: "desk2" }), id),
+      retryDelivery(engine.ports({ alive: true, name: "person1" }), id),
+      retryDelivery(engine.ports({ alive: true, name: "person2" }), id),
     ]);
     expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
   });
 
-  it("everything can be listed, by state and by agent", async () => {
+  it("deliveries can be listed by state and by agent", async () => {
     const one = channel("test");
     one.sending = ({ target }) => (target.to === "ann" ? { status: "refused", reason: "no" } : { status: "sent" });
-    const engine = await nestWith(one);
+    const engine = await engineWith(one);
     await engine.tell("one", { name: "ann" });
     await engine.tell("two", { name: "bob" });
     expect(await listDeliveries(engine, { states: ["failed"] })).toHaveLength(1);
@@ -452,11 +452,11 @@ describe("what a person can do", () => {
 });
 
 describe("stopping", () => {
-  it("lets a send under way finish and begins no other", async () => {
+  it("waits for the send under way and begins no other", async () => {
     const one = channel("test");
     const hold = gate<SendResult>();
     one.sending = () => hold.promise;
-    const engine = await nestWith(one);
+    const engine = await engineWith(one);
     await engine.tell("one");
     await engine.tell("two");
     const drained = engine.system.drain();

@@ -1,6 +1,6 @@
-/** Cuts a text into parts a channel can carry, at a blank line, a line end or a space where there is one. */
-export function splitText(text: string, limit = Number.POSITIVE_INFINITY): readonly string[] {
-  // A part holds at least one character, which may take two units: otherwise nothing would ever get shorter.
+/** Splits a text into parts a channel can carry: at a blank line, a line end or a space if there is one near the limit. */
+export function splitText(text: string, limit: number): readonly string[] {
+  // A part holds at least one character, which may take two UTF-16 units. With less, the loop would not end.
   const maxLength = Math.max(2, limit);
   const parts: string[] = [];
   let rest = text;
@@ -19,7 +19,7 @@ function cutPlace(text: string, maxLength: number): number {
     const place = text.lastIndexOf(separator, maxLength);
     if (place > maxLength / 2) return place;
   }
-  // Never between the two halves of one character.
+  // Never between the two UTF-16 units of one character.
   const code = text.charCodeAt(maxLength - 1);
   return code >= 0xd800 && code <= 0xdbff ? maxLength - 1 : maxLength;
 }

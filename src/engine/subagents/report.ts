@@ -10,7 +10,7 @@ import type { Message } from "../../core/message/message.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { RunResult } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
-import { isSilentReply } from "../outbox/silent-reply.ts";
+import { isSilentReply } from "../outbox/create-deliveries.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import { lastReply } from "./last-reply.ts";
 import { reportTarget } from "./report-target.ts";

@@ -1,0 +1,49 @@
+/** Commits a delivery's change of state. Refused if the delivery is no longer in the state that was read (L12). */
+
+import type { Delivery } from "../../core/delivery/delivery.ts";
+import { errorText } from "../../core/errors.ts";
+import { sleep } from "../../core/ports/clock.ts";
+import type { Ports } from "../../core/ports/ports.ts";
+import type { Change, CommitResult, Op } from "../../core/store/change.ts";
+import { commitKnown } from "../commit/submit.ts";
+
+type Move = Extract<Op, { op: "delivery.move" }>;
+export type DeliveryMove = Omit<Move, "op" | "id" | "from" | "attempts">;
+
+type MovePorts = Pick<Ports, "store" | "ids" | "clock">;
+
+const MAX_WAIT_MS = 10_000;
+
+/** `also`: further ops of the same commit. */
+export function moveChange(
+  { ids, clock }: Pick<MovePorts, "ids" | "clock">,
+  site: string,
+  { id, state: from, attempts }: Delivery,
+  move: DeliveryMove,
+  also: readonly Op[] = [],
+): Change {
+  const op: Move = { op: "delivery.move", id, from, attempts, ...move };
+  return { id: ids.change(), site, at: clock.now(), ops: [op, ...also] };
+}
+
+/**
+ * Commits until it is known whether the change was applied: a full disk must not make a sent delivery unsent. Throws only
+ * after `signal` has aborted.
+ */
+export async function commitUntilKnown(
+  { store, clock, log }: Pick<Ports, "store" | "clock" | "log">,
+  change: Change,
+  signal: AbortSignal,
+): Promise<CommitResult> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await commitKnown(store, change);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      log.warn("a commit of the outbox failed, trying again", { site: change.site, error: errorText(error) });
+      await sleep(clock, Math.min(100 * 2 ** tries, MAX_WAIT_MS));
+      const outcome = await store.outcome(change.id).catch(() => undefined);
+      if (outcome) return outcome;
+    }
+  }
+}

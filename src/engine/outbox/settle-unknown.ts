@@ -1,0 +1,45 @@
+/** Decides how to go on with a send whose outcome is unknown (M16, L12): by the sending class of its channel. */
+
+import type { SendingClass } from "../../core/delivery/delivery.ts";
+import type { Connector } from "../../core/ports/connector.ts";
+import { backoffMs } from "./backoff.ts";
+
+export interface UnknownSend {
+  readonly id: string;
+  /** The delivery has reached the age at which the outbox gives it up. */
+  readonly tooOld: boolean;
+  /** Undefined: the channel is not connected to this node. */
+  readonly channel: { readonly sendingClass: SendingClass; readonly canLookUp: boolean } | undefined;
+}
+
+/** What the channel answered when it was asked for the delivery; undefined: it gave no answer. */
+export interface LookupAnswer {
+  readonly found: Awaited<ReturnType<NonNullable<Connector["lookup"]>>> | undefined;
+  /** How often it was asked before. */
+  readonly times: number;
+  /** For how long it has been asked. */
+  readonly forMs: number;
+  /** "absent" counts only after this time: before it, the delivery may still be on its way. */
+  readonly absentAfterMs: number;
+}
+
+export type UnknownDecision =
+  | { readonly do: "retry" | "look-up" | "mark-sent" | "mark-unconfirmed" }
+  | { readonly do: "wait"; readonly ms: number };
+
+/** How long a delivery waits before the outbox checks again whether its channel is connected. */
+export const NO_CHANNEL_WAIT_MS = 30_000;
+
+/** Retry if idempotent, look up if reconcilable, otherwise mark unconfirmed. After "look-up": call again with the answer. */
+export function settleUnknown({ id, tooOld, channel }: UnknownSend, answer?: LookupAnswer): UnknownDecision {
+  if (!channel) return tooOld ? { do: "mark-unconfirmed" } : { do: "wait", ms: NO_CHANNEL_WAIT_MS };
+  if (channel.sendingClass === "idempotent") return { do: "retry" };
+  if (channel.sendingClass === "ambiguous" || !channel.canLookUp) return { do: "mark-unconfirmed" };
+  if (!answer) return { do: "look-up" };
+  const { found, times, forMs, absentAfterMs } = answer;
+  if (found === "arrived") return { do: "mark-sent" };
+  if (found === "absent") {
+    return forMs >= absentAfterMs ? { do: "retry" } : { do: "wait", ms: absentAfterMs - forMs };
+  }
+  return tooOld ? { do: "mark-unconfirmed" } : { do: "wait", ms: backoffMs(id, times + 1) };
+}

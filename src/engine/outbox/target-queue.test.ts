@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { gate, virtualClock } from "../agents/engine.test-kit.ts";
+import { type Target, TargetQueue, type Turn } from "./target-queue.ts";
+
+const nothing: Turn = { next: "nothing" };
+
+/** A queue whose turns are recorded and answered by `answer`. */
+function queueOf(answer: (target: Target, n: number) => Turn | Promise<Turn>, concurrency = 9) {
+  const clock = virtualClock();
+  const turns: string[] = [];
+  const queue = new TargetQueue(clock, concurrency, async (target) => answer(target, turns.push(target.key)));
+  return { clock, turns, queue };
+}
+
+describe("a target queue", () => {
+  it("forgets a target that has nothing left", async () => {
+    const { queue, turns } = queueOf(() => nothing);
+    queue.add("a");
+    await queue.idle();
+    expect([turns, queue.size]).toEqual([["a"], 0]);
+  });
+
+  it("takes one turn at a time per target, and another one if the target was added in between", async () => {
+    const first = gate<Turn>();
+    const { queue, turns } = queueOf((_, n) => (n === 1 ? first.promise : nothing));
+    for (const key of ["a", "a", "a", "b"]) queue.add(key);
+    expect(turns).toEqual(["a", "b"]);
+    first.open(nothing);
+    await queue.idle();
+    expect([turns, queue.size]).toEqual([["a", "b", "a"], 0]);
+  });
+
+  it("keeps a target waiting while others have their turns, until its wait ends", async () => {
+    const { queue, turns, clock } = queueOf((_, n) => (n === 1 ? { next: "wait", ms: 1_000 } : nothing));
+    queue.add("a");
+    queue.add("b");
+    await queue.idle();
+    queue.add("a");
+    await queue.idle();
+    expect(turns).toEqual(["a", "b"]);
+    await clock.advance(1_000, () => queue.idle());
+    await queue.idle();
+    expect(turns).toEqual(["a", "b", "a"]);
+  });
+
+  it("ends a wait at once on request", async () => {
+    const { queue, turns } = queueOf((_, n) => (n === 1 ? { next: "wait", ms: 1_000 } : nothing));
+    queue.add("a");
+    await queue.idle();
+    queue.interruptWait("a");
+    await queue.idle();
+    expect([turns, queue.size]).toEqual([["a", "a"], 0]);
+  });
+
+  it("keeps the limit of turns at once", async () => {
+    const hold = gate<Turn>();
+    const { queue, turns } = queueOf(() => hold.promise, 2);
+    for (const key of ["a", "b", "c"]) queue.add(key);
+    expect(turns).toEqual(["a", "b"]);
+    hold.open(nothing);
+    await queue.idle();
+    expect(turns).toEqual(["a", "b", "c"]);
+  });
+
+  it("begins no turn after it was stopped", async () => {
+    const hold = gate<Turn>();
+    const { queue, turns, clock } = queueOf(({ key }) => (key === "a" ? hold.promise : { next: "wait", ms: 5 }));
+    for (const key of ["a", "b"]) queue.add(key);
+    const stopped = queue.stop();
+    queue.add("c");
+    hold.open({ next: "turn" });
+    await stopped;
+    await clock.advance(1_000, () => queue.idle());
+    expect(turns).toEqual(["a", "b"]);
+  });
+});
