@@ -134,7 +134,7 @@ describe("a running program", () => {
     triggers = openTriggers({ ports, config, paths: homePaths(home), env: {}, models: undefined as never });
     await triggers.start({ post: async () => undefined } as never);
     const titles = async () =>
-      (await triggers?.triggers.heartbeat.tasks("main"))?.map(({ title, prompt }) => `${title}: ${prompt}`);
+      (await triggers?.triggers.heartbeat.tasks.list("main"))?.map(({ title, prompt }) => `${title}: ${prompt}`);
     write("heartbeat/inbox.md", "look at the inbox");
     expect(await titles()).toEqual(["inbox: look at the inbox"]);
     write("heartbeat/inbox.md", "---\ntitle: Post\n---\nlook again");

@@ -1,17 +1,17 @@
-/** What the tools of schedules work with. Every change is a list of ops, committed with the tool's own result (M12). */
+/** The services behind the schedule tools. Every change is a list of ops that is committed with the tool's result (M12). */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
 import type { JobSlot } from "../../../core/schedule/job-slot.ts";
 import type { Op } from "../../../core/store/change.ts";
 
-/** A job with its times, for people and models. */
+/** A job with its times in readable form. */
 export interface ShownJob extends CronJob {
   readonly when: string;
   readonly nextTimes: readonly { readonly atMs: number; readonly text: string }[];
 }
 
-/** In whose name a job is made; "main" is then the conversation it was made in. */
+/** Where a job was created: its "main" session is that conversation. */
 export interface JobMaker {
   readonly profile?: string;
   readonly sessionKey?: string;
@@ -32,7 +32,7 @@ export interface CronApi {
   memoryOps(id: string, memory: string): Promise<readonly Op[]>;
 }
 
-/** A task of the heartbeat: kept with its job, or a file. */
+/** A task of the heartbeat. `file`: set if the task is a file. */
 export interface ShownTask {
   readonly id: string;
   readonly title: string;
@@ -41,12 +41,14 @@ export interface ShownTask {
 }
 
 export interface HeartbeatApi {
-  tasks(profile: string): Promise<readonly ShownTask[]>;
-  addTaskOps(
-    profile: string,
-    task: { readonly id?: string; readonly title: string; readonly prompt: string },
-  ): Promise<{ readonly id: string; readonly ops: readonly Op[] }>;
-  removeTaskOps(profile: string, id: string): Promise<readonly Op[]>;
-  /** Asks for a tick soon. */
+  readonly tasks: {
+    list(profile: string): Promise<readonly ShownTask[]>;
+    addOps(
+      profile: string,
+      task: { readonly id?: string; readonly title: string; readonly prompt: string },
+    ): Promise<{ readonly id: string; readonly ops: readonly Op[] }>;
+    removeOps(profile: string, id: string): Promise<readonly Op[]>;
+  };
+  /** Requests a tick soon. */
   requestNow(reason?: string, profile?: string): void;
 }

@@ -29,11 +29,8 @@ export const heartbeatTools = (api: HeartbeatApi): readonly Tool[] => [
     input: addInput,
     async execute(input, { agent }) {
       const { id, title, prompt } = addInput.parse(input);
-      const added = await api.addTaskOps(agent.profile, {
-        title,
-        prompt,
-        ...(id === undefined ? {} : { id: checkedTaskId(id) }),
-      });
+      const task = { id: id === undefined ? undefined : checkedTaskId(id), title, prompt };
+      const added = await api.tasks.addOps(agent.profile, task);
       return { ...said({ id: added.id, title }), ops: added.ops };
     },
   },
@@ -43,7 +40,7 @@ export const heartbeatTools = (api: HeartbeatApi): readonly Tool[] => [
     description: "Lists the tasks that are looked at with every heartbeat.",
     input: nothing,
     parallel: true,
-    execute: async (_, { agent }) => said(await api.tasks(agent.profile)),
+    execute: async (_, { agent }) => said(await api.tasks.list(agent.profile)),
   },
   {
     ...common,
@@ -52,7 +49,7 @@ export const heartbeatTools = (api: HeartbeatApi): readonly Tool[] => [
     input: idInput,
     async execute(input, { agent }) {
       const id = checkedTaskId(idInput.parse(input).id);
-      return { ...said({ removed: id }), ops: await api.removeTaskOps(agent.profile, id) };
+      return { ...said({ removed: id }), ops: await api.tasks.removeOps(agent.profile, id) };
     },
   },
   {

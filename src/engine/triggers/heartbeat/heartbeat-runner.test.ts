@@ -25,7 +25,7 @@ async function open(text?: string, ports: Parameters<typeof TriggerTestEngine.op
 const reasons = async (world: TriggerTestEngine) =>
   (await world.slots(JOB)).map(({ status, reason }) => reason ?? status);
 
-test("every half hour the heartbeat agent looks, and a word that all is well is not sent", async () => {
+test("the heartbeat agent runs every half hour, and HEARTBEAT_OK is not sent", async () => {
   const world = await open();
   await world.leap(HALF);
   await world.leap(HALF);
@@ -33,15 +33,15 @@ test("every half hour the heartbeat agent looks, and a word that all is well is 
   const agent = await world.store.agentByKey("agent:main:heartbeat" as SessionKey);
   expect(agent?.descriptor).toEqual({ type: "heartbeat" });
   expect(lastText(world.engine.requests.at(-1) as never)).toContain("Read HEARTBEAT.md if it exists");
-  const owed = await world.engine.deliveries(agent?.id);
-  expect(owed.map(({ state, reason }) => [state, reason])).toEqual([
+  const deliveries = await world.engine.deliveries(agent?.id);
+  expect(deliveries.map(({ state, reason }) => [state, reason])).toEqual([
     ["suppressed", "nothing needs attention (HEARTBEAT_OK)"],
     ["suppressed", "nothing needs attention (HEARTBEAT_OK)"],
   ]);
   expect((await world.slots(JOB)).every(({ end }) => end?.status === "ok")).toBe(true);
 });
 
-test("each tick begins a session of its own: what was said before is not paid for again", async () => {
+test("each tick begins a new session, so earlier ticks are not paid for again", async () => {
   const world = await open();
   for (let n = 0; n < 3; n++) await world.leap(HALF);
   const ticks = world.engine.requests.slice(-3);
@@ -49,7 +49,7 @@ test("each tick begins a session of its own: what was said before is not paid fo
   for (const { messages } of ticks) expect(messages).toHaveLength(1);
 });
 
-test("an alert goes to whoever wrote last, once within a day", async () => {
+test("an alert goes to the person who wrote last, once a day", async () => {
   const world = await open();
   world.engine.script = () => "The disk is full.";
   for (let n = 0; n < 3; n++) await world.leap(HALF);
@@ -58,7 +58,7 @@ test("an alert goes to whoever wrote last, once within a day", async () => {
   expect(world.engine.shown().filter((text) => text === "The disk is full.")).toHaveLength(2);
 });
 
-test("the address is resolved once per tick and stays with it, whoever writes meanwhile", async () => {
+test("the recipient is resolved once per tick, even if another person writes before the answer", async () => {
   const world = await open();
   const { promise, resolve } = Promise.withResolvers<string>();
   world.engine.script = ({ request }) => (lastText(request).includes("HEARTBEAT") ? promise : "hi");
@@ -70,7 +70,7 @@ test("the address is resolved once per tick and stays with it, whoever writes me
   expect(sent?.target).toMatchObject({ to: "ann" });
 });
 
-test("what cannot or need not be done is skipped before any model is called, with its reason", async () => {
+test("a tick without work or without a model is skipped with its reason, and no model is called", async () => {
   const table: readonly (readonly [string, string, (world: TriggerTestEngine) => Promise<void> | void, object?])[] = [
     ["quiet-hours", `{ heartbeat: { activeHours: { start: "20:00", end: "21:00", timezone: "UTC" } } }`, () => {}],
     ["empty-heartbeat-file", "{}", () => {}, { heartbeatFile: async () => "# nothing\n- [ ]\n" }],
@@ -86,7 +86,7 @@ test("what cannot or need not be done is skipped before any model is called, wit
   }
 });
 
-test("while its conversation is busy a tick is skipped, and made up for when it is quiet", async () => {
+test("a tick is skipped while its conversation is busy, and runs when it is idle", async () => {
   const world = await open(`{ heartbeat: { session: "main" } }`);
   const { promise, resolve } = Promise.withResolvers<string>();
   world.engine.script = ({ request }) => (lastText(request).includes("slow") ? promise : "HEARTBEAT_OK");
@@ -101,14 +101,14 @@ test("while its conversation is busy a tick is skipped, and made up for when it 
   expect(await reasons(world)).toHaveLength(2);
 });
 
-test("session main speaks in the main conversation", async () => {
+test("with session main the heartbeat runs in the main conversation", async () => {
   const world = await open(`{ heartbeat: { session: "main" } }`);
   await world.leap(HALF);
   const main = await world.store.agentByKey(MAIN);
   expect((await world.engine.runs(main?.id)).at(-1)?.body.trigger).toMatchObject({ type: "heartbeat" });
 });
 
-test("an event for the next heartbeat waits silently, and the tick gives main a run", async () => {
+test("an event for the next heartbeat waits silently, and the tick gives the main agent a run", async () => {
   const world = await open("{}", { ports: { heartbeatFile: async () => "" } });
   const calls = world.engine.requests.length;
   await world.cron.add({
@@ -126,7 +126,7 @@ test("an event for the next heartbeat waits silently, and the tick gives main a 
   expect(await reasons(world)).toEqual(["fired", "empty-heartbeat-file"]);
 });
 
-test("tasks are run as one batch, those behind a gate that does not pass are left out", async () => {
+test("tasks run as one batch, without those whose gate does not pass", async () => {
   const tasks = async () => [
     { id: "mail", title: "Mail", prompt: "look at the mail" },
     { id: "disk", title: "Disk", prompt: "look at the disk" },
@@ -140,7 +140,7 @@ test("tasks are run as one batch, those behind a gate that does not pass are lef
   expect(prompt).not.toContain("never");
 });
 
-test("a restart neither stops the rhythm nor begins it anew", async () => {
+test("a restart does not change the rhythm", async () => {
   const world = await open();
   await world.leap(10 * MINUTE);
   await world.restart();
@@ -155,7 +155,7 @@ test("a restart neither stops the rhythm nor begins it anew", async () => {
   ]);
 });
 
-test("a store that does not answer when the program starts only delays it", async () => {
+test("a store that does not answer at the start only delays the heartbeat", async () => {
   const world = await open();
   const { job } = world.store;
   let sick = 3;
@@ -171,7 +171,7 @@ test("a store that does not answer when the program starts only delays it", asyn
   expect(await reasons(world)).toEqual(["fired"]);
 });
 
-test("a changed configuration is followed while it runs", async () => {
+test("a changed configuration takes effect without a restart", async () => {
   const world = await open();
   await world.triggers.updateConfig({ ...config(`{ heartbeat: { every: "5m", prompt: "HEARTBEAT now" } }`) });
   await world.leap(5 * MINUTE);
@@ -183,17 +183,17 @@ test("a changed configuration is followed while it runs", async () => {
   expect(world.engine.requests).toHaveLength(calls);
 });
 
-test("requests that come together are one tick, with the most important reason", async () => {
+test("requests that come together become one tick with the most important reason", async () => {
   const world = await open("{}", { ports: { heartbeatFile: async () => "" } });
   world.triggers.heartbeat.requestNow("exec-event");
   world.triggers.heartbeat.requestNow("manual");
   world.triggers.heartbeat.requestNow("interval");
   await world.advance(300);
-  // An empty file stops every reason but the one a program waits for.
+  // An empty file stops every reason except exec-event.
   expect(await reasons(world)).toEqual(["fired"]);
 });
 
-test("runHeartbeatOnce says how it ended", async () => {
+test("runHeartbeatOnce returns how the run ended", async () => {
   const world = await open();
   expect(await world.triggers.heartbeat.runHeartbeatOnce()).toMatchObject({ status: "ran" });
   world.engine.script = () => failure("request");
@@ -202,7 +202,7 @@ test("runHeartbeatOnce says how it ended", async () => {
   expect(await world.triggers.heartbeat.runHeartbeatOnce()).toEqual({ status: "skipped", reason: "disabled" });
 });
 
-test("its own budget of a day stops the ticks, the next day goes on", async () => {
+test("the heartbeat's daily budget stops the ticks until the next day", async () => {
   const world = await open(`{ heartbeat: { dollarsPerDay: 1 } }`);
   world.engine.script = () => ({
     content: [{ type: "text", text: "HEARTBEAT_OK" }],
@@ -221,7 +221,7 @@ test("its own budget of a day stops the ticks, the next day goes on", async () =
   expect((await reasons(world)).at(-1)).toBe("fired");
 });
 
-test("the model of the heartbeat is its own", async () => {
+test("the heartbeat uses its own model", async () => {
   const world = await open(`{ heartbeat: { model: "small/one" } }`);
   await world.leap(HALF);
   const agent = await world.store.agentByKey("agent:main:heartbeat" as SessionKey);

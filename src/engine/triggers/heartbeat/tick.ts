@@ -1,6 +1,6 @@
 /**
- * One tick of the heartbeat, up to the message it posts: is it wanted now, is anything to be looked at, who speaks and who
- * is told. Everything that can be decided without a model is decided here, and a tick that says nothing says why.
+ * Decides one tick of the heartbeat without calling a model: skip it with a reason, or post a message, with its text, its
+ * agent and its recipient.
  */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { buildAgentMainSessionKey, sessionKeyOf } from "../../../core/agent/session-key.ts";
@@ -15,21 +15,21 @@ import { wallTime } from "../cron/describe-schedule.ts";
 import { type JobMessage, mainAddress } from "../cron/job-message.ts";
 import { isWithinActiveHours, type Zones } from "./active-hours.ts";
 import type { HeartbeatConfig, HeartbeatSummary } from "./heartbeat-config.ts";
+import { heartbeatJobId } from "./heartbeat-job.ts";
 import { batchPrompt, type HeartbeatTask, isHeartbeatContentEffectivelyEmpty } from "./heartbeat-tasks.ts";
 import { eventsText, unseenEvents } from "./system-events.ts";
 
-/** What a tick needs to know of the world. */
 export interface TickPorts {
   readonly store: StoreReader;
   readonly gates?: GateRunner;
-  /** HEARTBEAT.md of a profile's workspace; undefined where there is none. */
+  /** HEARTBEAT.md of a profile's workspace; undefined if there is none. */
   heartbeatFile?(profile: string): Promise<string | undefined>;
   tasks?(profile: string): Promise<readonly HeartbeatTask[]>;
-  /** Why no model can be called for a profile now (its key was rejected); undefined where one can. */
+  /** Why no model can be called for a profile now (its key was rejected); undefined if one can. */
   modelProblem?(profile: string, model?: string): string | undefined;
 }
 
-export interface TickAsked {
+export interface TickRequest {
   readonly profile: string;
   readonly heartbeat: HeartbeatConfig;
   readonly summary: HeartbeatSummary;
@@ -44,54 +44,54 @@ export interface TickAsked {
 
 export type TickDecision =
   | { readonly kind: "skip"; readonly reason: string }
-  /** `events`: what main is told beside the heartbeat agent's own message. */
+  /** `events`: a second message, for the main agent. */
   | { readonly kind: "post"; readonly message: JobMessage; readonly events?: JobMessage };
 
-/** Something a program waits for is told even where nothing else is to be looked at. */
+/** A tick with this reason runs even if HEARTBEAT.md is empty: a program waits for it. */
 const EXEC_EVENT = "exec-event";
 
-export async function decideTick(ports: TickPorts, asked: TickAsked): Promise<TickDecision> {
-  const { heartbeat, summary, now, profile, zones } = asked;
+export async function decideTick(ports: TickPorts, request: TickRequest): Promise<TickDecision> {
+  const { heartbeat, summary, now, profile, zones } = request;
   const skip = (reason: string): TickDecision => ({ kind: "skip", reason });
   // 1. Enabled.
   if (!summary.enabled) return skip("disabled");
   // 2. Active hours.
   if (!isWithinActiveHours(heartbeat.activeHours, now, zones)) return skip("quiet-hours");
-  // 3. Nobody is at work in the conversation it would speak in.
-  const key = sessionKeyFor(asked);
+  // 3. The agent is idle, the model is usable, the budget is not spent.
+  const key = sessionKeyFor(request);
   const agent = await ports.store.agentByKey(key);
   if (isBusy(agent)) return skip("requests-in-flight");
   const problem = ports.modelProblem?.(profile, summary.model);
   if (problem !== undefined) return skip(`model: ${problem}`);
   const { dollarsPerDay } = heartbeat;
-  if (dollarsPerDay !== undefined && spentOn(asked.job?.state.spent, now) >= dollarsPerDay) return skip("budget");
-  // 4. What it is about, who speaks, who is told.
-  const mainKey = mainKeyFor(asked);
+  if (dollarsPerDay !== undefined && spentOn(request.job?.state.spent, now) >= dollarsPerDay) return skip("budget");
+  // 4. The text, the agent, the recipient.
+  const mainKey = mainKeyFor(request);
   const main = key === mainKey ? agent : await ports.store.agentByKey(mainKey);
   const waiting = main ? await unseenEvents(ports.store, main) : [];
   const delivery = await resolveTarget(ports.store, summary.target);
-  const about = await subject(ports, asked);
+  const about = await promptOf(ports, request);
   const events =
     waiting.length > 0 && !(key !== mainKey && isBusy(main))
       ? eventsText(waiting, zones.user ?? zones.host)
       : undefined;
   if (about === undefined && events === undefined) return skip("empty-heartbeat-file");
-  const post = (text: string, sessionKey: SessionKey): JobMessage => message(asked, text, sessionKey, delivery);
+  const post = (text: string, sessionKey: SessionKey): JobMessage => message(request, text, sessionKey, delivery);
   const mainMessage = events === undefined ? undefined : post(events, mainKey);
   if (about === undefined) return { kind: "post", message: mainMessage as JobMessage };
   if (key === mainKey) return { kind: "post", message: post([about, events].filter(Boolean).join("\n\n"), key) };
-  return { kind: "post", message: post(about, key), ...(mainMessage ? { events: mainMessage } : {}) };
+  return { kind: "post", message: post(about, key), events: mainMessage };
 }
 
 const isBusy = (agent: AgentRecord | undefined): boolean =>
   agent !== undefined && (agent.runId !== undefined || agent.waiting > 0);
 
-/** What is to be looked at; undefined where there is nothing, so that no model is called for it. */
-async function subject(
+/** The prompt of the tick; undefined if there is nothing to do, so that no model is called. */
+async function promptOf(
   ports: TickPorts,
-  { profile, summary, now, reason, zones, job }: TickAsked,
+  { profile, summary, now, reason, zones, job }: TickRequest,
 ): Promise<string | undefined> {
-  const tasks = await passing(ports, [...(job?.tasks ?? []), ...((await ports.tasks?.(profile)) ?? [])]);
+  const tasks = await withPassingGates(ports, [...(job?.tasks ?? []), ...((await ports.tasks?.(profile)) ?? [])]);
   const file = await ports.heartbeatFile?.(profile);
   const empty = file !== undefined && isHeartbeatContentEffectivelyEmpty(file);
   const alone = file === undefined && tasks.length > 0;
@@ -101,8 +101,11 @@ async function subject(
   return `${parts.join("\n\n")}\n\nCurrent time: ${wallTime(now, zones.user ?? zones.host)}`;
 }
 
-/** Tasks whose gate does not pass are left out; what it says is in the prompt of those whose gate does. */
-async function passing({ gates }: TickPorts, tasks: readonly HeartbeatTask[]): Promise<readonly HeartbeatTask[]> {
+/** Leaves out tasks whose gate does not pass. The output of a gate that passes goes into the task's prompt. */
+async function withPassingGates(
+  { gates }: TickPorts,
+  tasks: readonly HeartbeatTask[],
+): Promise<readonly HeartbeatTask[]> {
   const checked = await Promise.all(
     tasks.map(async (task) => {
       if (!task.gate) return task;
@@ -114,24 +117,24 @@ async function passing({ gates }: TickPorts, tasks: readonly HeartbeatTask[]): P
   return checked.filter((task) => task !== undefined);
 }
 
-const mainKeyFor = ({ profile, mainKey }: TickAsked): SessionKey =>
+const mainKeyFor = ({ profile, mainKey }: TickRequest): SessionKey =>
   buildAgentMainSessionKey({ agentId: profile, mainKey }) as SessionKey;
 
-function sessionKeyFor(asked: TickAsked): SessionKey {
-  const { session } = asked.heartbeat;
-  if (session === undefined) return sessionKeyOf({ type: "heartbeat" }, asked.profile);
-  return session === "main" ? mainKeyFor(asked) : (session as SessionKey);
+function sessionKeyFor(request: TickRequest): SessionKey {
+  const { session } = request.heartbeat;
+  if (session === undefined) return sessionKeyOf({ type: "heartbeat" }, request.profile);
+  return session === "main" ? mainKeyFor(request) : (session as SessionKey);
 }
 
 function message(
-  asked: TickAsked,
+  request: TickRequest,
   text: string,
   sessionKey: SessionKey,
   delivery: DeliveryContext | undefined,
 ): JobMessage {
-  const { profile, heartbeat, slot, job, summary } = asked;
+  const { profile, heartbeat, slot, job, summary } = request;
   const trigger: Trigger = { type: "heartbeat", id: job?.id ?? heartbeatJobId(profile), slot };
-  const own = heartbeat.session === undefined && sessionKey !== mainKeyFor(asked);
+  const own = heartbeat.session === undefined && sessionKey !== mainKeyFor(request);
   const to: JobMessage["to"] = own
     ? { descriptor: { type: "heartbeat" }, profile }
     : mainAddress({ agentId: profile, sessionKey });
@@ -141,15 +144,13 @@ function message(
       kind: "trigger",
       text,
       trigger,
-      ...(summary.model === undefined ? {} : { wishes: { model: summary.model } }),
+      wishes: summary.model === undefined ? undefined : { model: summary.model },
     },
-    ...(delivery ? { delivery } : {}),
+    delivery,
   };
 }
 
-export const heartbeatJobId = (profile: string): string => `heartbeat:${profile}`;
-
-/** `last` is whoever wrote last, by the whole address; it is looked up once and stored with the tick's message. */
+/** `last` is the address of the last message from a person. It is read once and stored with the tick's message. */
 async function resolveTarget(store: StoreReader, target: string): Promise<DeliveryContext | undefined> {
   if (target === "none") return undefined;
   if (target === "last") return (await store.agentFor("most-recent-foreground"))?.state.deliveryContext;
