@@ -1,4 +1,7 @@
-/** `npm run bench -- NAME [--json] [--gate]`: measures one part of the system and holds it against its goals. */
+/**
+ * `npm run bench -- NAME [--json] [--gate]`: measures one part of the system and holds it against its goals.
+ * `npm run bench -- compare OLD NEW`: compares two commits.
+ */
 import { type Bench, missed, printReport } from "./report.ts";
 
 const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
@@ -18,9 +21,12 @@ const args = process.argv.slice(2);
 const name = args.find((arg) => !arg.startsWith("--"));
 const load = name === undefined ? undefined : BENCHES[name];
 
-if (!load) {
+if (name === "compare") {
+  const { compareCommand } = await import("./compare.ts");
+  process.exitCode = await compareCommand(args.slice(args.indexOf(name) + 1));
+} else if (!load) {
   if (name !== undefined) console.error(`There is no bench named ${name}.`);
-  console.log("Usage: npm run bench -- NAME [--json] [--gate]\n\nBenches:");
+  console.log("Usage: npm run bench -- NAME [--json] [--gate]\n       npm run bench -- compare OLD NEW\n\nBenches:");
   for (const [known, loadKnown] of Object.entries(BENCHES)) console.log(`  ${known}  ${(await loadKnown()).about}`);
   process.exitCode = name === undefined ? 0 : 2;
 } else {

@@ -1,8 +1,8 @@
-/** What a bench reports: goals with what was measured, and figures for information. */
+/** The result of a bench: goals with their measured values, and figures for information. */
 
 export interface Bench {
   readonly about: string;
-  /** `say` is told how far it is. */
+  /** `say` receives the progress. */
   run(say: (text: string) => void): Promise<Report>;
 }
 
@@ -49,7 +49,7 @@ export function printReport(report: Report): void {
   );
 }
 
-function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
+export function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const line = (cells: readonly string[]): string =>
     cells

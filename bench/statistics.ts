@@ -1,4 +1,4 @@
-/** Medians and percentiles: the machine a bench runs on is shared, so single measurements mean little. */
+/** Medians, percentiles and intervals: the machine a bench runs on is shared, so single measurements mean little. */
 
 export function percentile(values: readonly number[], part: number): number {
   const sorted = [...values].sort((a, b) => a - b);
@@ -6,3 +6,41 @@ export function percentile(values: readonly number[], part: number): number {
 }
 
 export const median = (values: readonly number[]): number => percentile(values, 0.5);
+
+export interface Interval {
+  readonly median: number;
+  readonly low: number;
+  readonly high: number;
+  /** How sure it is that the true median lies between `low` and `high`. */
+  readonly confidence: number;
+}
+
+/**
+ * The median with an interval from order statistics: the narrowest pair of k-th lowest and k-th highest value that holds the
+ * true median with at least the wanted confidence, whatever the distribution. With few values it is lowest to highest,
+ * and `confidence` says how little that is worth.
+ */
+export function medianInterval(values: readonly number[], wanted = 0.9): Interval {
+  const sorted = [...values].sort((a, b) => a - b);
+  const n = sorted.length;
+  const middle = ((sorted[Math.floor((n - 1) / 2)] ?? Number.NaN) + (sorted[Math.ceil((n - 1) / 2)] ?? Number.NaN)) / 2;
+  let k = 1;
+  while (k < n / 2 && confidenceOf(n, k + 1) >= wanted) k += 1;
+  return {
+    median: middle,
+    low: sorted[k - 1] ?? Number.NaN,
+    high: sorted[n - k] ?? Number.NaN,
+    confidence: confidenceOf(n, k),
+  };
+}
+
+/** That of n values fewer than k, or more than n - k, lie on one side of the median has twice a binomial tail. */
+function confidenceOf(n: number, k: number): number {
+  let tail = 0;
+  let ways = 1;
+  for (let i = 0; i < k; i++) {
+    tail += ways;
+    ways = (ways * (n - i)) / (i + 1);
+  }
+  return Math.max(0, 1 - (2 * tail) / 2 ** n);
+}
