@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { gate, virtualClock } from "../agents/engine.test-kit.ts";
+import { virtualClock } from "../../../test/kit/clock.ts";
+import { gate } from "../../../test/kit/gate.ts";
 import { type Target, TargetQueue, type Turn } from "./target-queue.ts";
 
 const nothing: Turn = { next: "nothing" };

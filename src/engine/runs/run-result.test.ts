@@ -1,16 +1,10 @@
 import { describe, expect, it, test } from "vitest";
+import { TestEngine, type TestEngineOptions } from "../../../test/kit/engine.ts";
+import { gate } from "../../../test/kit/gate.ts";
+import { failure, inTurn, type Reply, stall } from "../../../test/kit/model.ts";
 import { DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
 import type { RunOutcome, RunRecord, RunResult } from "../../core/run/run.ts";
 import { compactSession } from "../agents/compact-session.ts";
-import {
-  failure,
-  gate,
-  inTurn,
-  type Reply,
-  stall,
-  TestEngine,
-  type TestEngineOptions,
-} from "../agents/engine.test-kit.ts";
 import { readRunResult } from "./run-result.ts";
 
 const SUMMARY = "## Goal\nto test\n\n## Progress\n- done\n\n## Original Request\nx\n\n## Early Progress\ny";
@@ -43,7 +37,7 @@ const talkAndCompact = async (engine: TestEngine, script?: TestEngine["script"])
 const abortDuring = async (engine: TestEngine): Promise<void> => {
   await engine.tell("go");
   const [run] = await engine.runs();
-  await engine.system.abort(run?.id as never);
+  await engine.system.runs.abort(run?.id as never);
   await engine.settle();
   await engine.advance(5_000);
 };
