@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SCOPES, type Scope } from "./auth/scope.ts";
 import { openTestGateway, ROOT_TOKEN, type TestGateway } from "./gateway.test-kit.ts";
-import type { Route } from "./http/route.ts";
 import { ROUTES } from "./route-table.ts";
+import type { Route } from "./routing/route.ts";
 
 const PLACES: Readonly<Record<string, string>> = {
   agent: "a".repeat(24),

@@ -1,7 +1,8 @@
-/** Reads the configuration anew while we run: says what changed, what of it holds now, and what needs a restart. */
+/** Reloading the configuration: which keys changed, which take effect at once, and which need a restart. */
 import type { Config } from "../../config/config-schema.ts";
+import type { ReloadReport } from "./routing/gateway-context.ts";
 
-/** Keys that hold as soon as they are read; those under them too. All others are read once, at the start. */
+/** These keys, and the keys under them, take effect when they are reloaded. All others are read once, at the start. */
 export const LIVE_KEYS: readonly string[] = [
   "gateway.allowedHosts",
   "gateway.allowedOrigins",
@@ -24,17 +25,11 @@ export const LIVE_KEYS: readonly string[] = [
   "log.level",
 ];
 
-export interface Reloaded {
-  readonly changed: readonly string[];
-  readonly reloaded: readonly string[];
-  readonly needsRestart: readonly string[];
-}
-
-export function compareConfigs(before: Config, after: Config): Reloaded {
-  const old = new Map(leavesOf(before));
-  const fresh = new Map(leavesOf(after));
-  const changed = [...new Set([...old.keys(), ...fresh.keys()])]
-    .filter((key) => old.get(key) !== fresh.get(key))
+export function compareConfigs(before: Config, after: Config): ReloadReport {
+  const oldValues = new Map(leavesOf(before));
+  const newValues = new Map(leavesOf(after));
+  const changed = [...new Set([...oldValues.keys(), ...newValues.keys()])]
+    .filter((key) => oldValues.get(key) !== newValues.get(key))
     .sort();
   const reloaded = changed.filter(isLive);
   return { changed, reloaded, needsRestart: changed.filter((key) => !isLive(key)) };
@@ -42,22 +37,24 @@ export function compareConfigs(before: Config, after: Config): Reloaded {
 
 export const isLive = (key: string): boolean => LIVE_KEYS.some((live) => key === live || key.startsWith(`${live}.`));
 
-/** The new configuration as far as it may hold now; the rest stays as it was at the start. */
+/** The live keys of the new configuration; every other key keeps its old value. */
 export function liveConfig(before: Config, after: Config): Config {
-  const take = (old: unknown, fresh: unknown, path: string): unknown => {
-    if (isLive(path)) return fresh;
-    if (!isRecord(old) || !isRecord(fresh)) return old;
-    const keys = [...new Set([...Object.keys(old), ...Object.keys(fresh)])];
-    const entries = keys.map((key) => [key, take(old[key], fresh[key], path === "" ? key : `${path}.${key}`)] as const);
+  const merge = (oldValue: unknown, newValue: unknown, path: string): unknown => {
+    if (isLive(path)) return newValue;
+    if (!isRecord(oldValue) || !isRecord(newValue)) return oldValue;
+    const keys = [...new Set([...Object.keys(oldValue), ...Object.keys(newValue)])];
+    const entries = keys.map((key) => [key, merge(oldValue[key], newValue[key], childPath(path, key))] as const);
     return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
   };
-  return take(before, after, "") as Config;
+  return merge(before, after, "") as Config;
 }
 
-/** Secrets are references: compared by where they point to, never by what they hold. */
+const childPath = (path: string, key: string): string => (path === "" ? key : `${path}.${key}`);
+
+/** The path and value of every leaf. Secrets are references: compared by what they refer to, never by their value. */
 function leavesOf(value: unknown, path = ""): readonly (readonly [string, string])[] {
   if (isRecord(value)) {
-    return Object.entries(value).flatMap(([key, child]) => leavesOf(child, path === "" ? key : `${path}.${key}`));
+    return Object.entries(value).flatMap(([key, child]) => leavesOf(child, childPath(path, key)));
   }
   if (value === undefined) return [];
   const secret = value as { describe?: () => string };

@@ -1,124 +1,39 @@
-/** Every route of the gateway. What is not in this table does not exist. */
-
-import {
-  agentRoute,
-  agentRunsRoute,
-  agentsRoute,
-  branchRoute,
-  compactRoute,
-  historyRoute,
-  inboxRoute,
-  messageRoute,
-  messagesRoute,
-  patchRoute,
-  removeAgentRoute,
-  resetRoute,
-  sayRoute,
-  startAgainRoute,
-  stopRoute,
-  stopTreeRoute,
-} from "./api/agent-routes.ts";
-import { configRoute, reloadRoute } from "./api/config-routes.ts";
-import { healthRoute, metricsRoute, nodesRoute, openApiRoute } from "./api/health-routes.ts";
-import { deliveryRoute, dropRoute, outboxRoute, retryRoute } from "./api/outbox-routes.ts";
-import { abortRoute, agentEventsRoute, runEventsRoute, runRoute, steerRoute, waitRoute } from "./api/run-routes.ts";
-import { sessionRoute, sessionsRoute } from "./api/session-routes.ts";
-import { budgetsRoute, liftRoute, usageRoute } from "./api/spend-routes.ts";
-import {
-  releaseSubagentRoute,
-  stopSubagentRoute,
-  subagentRoute,
-  subagentsRoute,
-  tellSubagentRoute,
-  waitForSubagentRoute,
-} from "./api/subagent-routes.ts";
-import { removeSwarmRoute, swarmRoute, swarmsRoute } from "./api/swarm-routes.ts";
-import { mintRoute, revokeRoute, tokensRoute } from "./api/token-routes.ts";
-import { diagnosisRoute, treeEventsRoute, treeRoute } from "./api/tree-routes.ts";
-import {
-  addJobRoute,
-  changeJobRoute,
-  heartbeatRoute,
-  hookRoute,
-  jobRoute,
-  jobRunsRoute,
-  jobsRoute,
-  removeJobRoute,
-  runHeartbeatRoute,
-  runJobRoute,
-  wakeRoute,
-} from "./api/trigger-routes.ts";
-import { FRONT_ROUTES } from "./front-routes.ts";
-import type { Route } from "./http/route.ts";
-import { modelRoute, modelsRoute } from "./openai/models.ts";
+/** Every route of the gateway. A route that is not in this table does not exist. */
+import { agentCommandRoutes } from "./api/agent-command-routes.ts";
+import { agentRoutes } from "./api/agent-routes.ts";
+import { configRoutes } from "./api/config-routes.ts";
+import { healthRoutes } from "./api/health-routes.ts";
+import { inboxRoutes } from "./api/inbox-routes.ts";
+import { outboxRoutes } from "./api/outbox-routes.ts";
+import { runRoutes } from "./api/run-routes.ts";
+import { sessionRoutes } from "./api/session-routes.ts";
+import { spendRoutes } from "./api/spend-routes.ts";
+import { subagentRoutes } from "./api/subagent-routes.ts";
+import { swarmRoutes } from "./api/swarm-routes.ts";
+import { tokenRoutes } from "./api/token-routes.ts";
+import { treeRoutes } from "./api/tree-routes.ts";
+import { triggerRoutes } from "./api/trigger-routes.ts";
+import { EAGER_ROUTES } from "./eager-routes.ts";
+import { modelRoutes } from "./openai/models.ts";
 import { responsesRoute } from "./openai/responses.ts";
+import type { Route } from "./routing/route.ts";
 
 export const ROUTES: readonly Route[] = [
-  ...FRONT_ROUTES,
+  ...EAGER_ROUTES,
   responsesRoute,
-  modelsRoute,
-  modelRoute,
-  metricsRoute,
-  openApiRoute,
-  healthRoute,
-  nodesRoute,
-  diagnosisRoute,
-  agentsRoute,
-  agentRoute,
-  historyRoute,
-  inboxRoute,
-  messagesRoute,
-  messageRoute,
-  sayRoute,
-  resetRoute,
-  stopRoute,
-  stopTreeRoute,
-  startAgainRoute,
-  removeAgentRoute,
-  patchRoute,
-  compactRoute,
-  branchRoute,
-  subagentsRoute,
-  subagentRoute,
-  waitForSubagentRoute,
-  tellSubagentRoute,
-  stopSubagentRoute,
-  releaseSubagentRoute,
-  swarmsRoute,
-  swarmRoute,
-  removeSwarmRoute,
-  agentRunsRoute,
-  agentEventsRoute,
-  runRoute,
-  waitRoute,
-  abortRoute,
-  steerRoute,
-  runEventsRoute,
-  treeRoute,
-  treeEventsRoute,
-  outboxRoute,
-  deliveryRoute,
-  retryRoute,
-  dropRoute,
-  sessionsRoute,
-  sessionRoute,
-  usageRoute,
-  budgetsRoute,
-  liftRoute,
-  jobsRoute,
-  jobRoute,
-  addJobRoute,
-  changeJobRoute,
-  removeJobRoute,
-  runJobRoute,
-  jobRunsRoute,
-  heartbeatRoute,
-  runHeartbeatRoute,
-  wakeRoute,
-  hookRoute,
-  configRoute,
-  reloadRoute,
-  tokensRoute,
-  mintRoute,
-  revokeRoute,
+  ...modelRoutes,
+  ...healthRoutes,
+  ...agentRoutes,
+  ...inboxRoutes,
+  ...agentCommandRoutes,
+  ...subagentRoutes,
+  ...swarmRoutes,
+  ...runRoutes,
+  ...treeRoutes,
+  ...outboxRoutes,
+  ...sessionRoutes,
+  ...spendRoutes,
+  ...triggerRoutes,
+  ...configRoutes,
+  ...tokenRoutes,
 ];

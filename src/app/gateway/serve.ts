@@ -1,4 +1,4 @@
-/** Puts a serving process together: the node, the gateway over it, and the configuration that is followed while it runs. */
+/** Assembles a serving process: the node, the gateway, and the reload of the configuration file while it runs. */
 import { readFileSync, watch } from "node:fs";
 import { basename } from "node:path";
 import { readVersion } from "../../adapters/system/version.ts";
@@ -7,10 +7,12 @@ import { loadConfig } from "../../config/load-config.ts";
 import { type HomePaths, resolvePath } from "../../config/paths.ts";
 import { ConfigError, errorText } from "../../core/errors.ts";
 import { openNode, type RookeryNode } from "../node/open-node.ts";
-import { isLoopback } from "./auth/request-policy.ts";
+import { assertSecureBind, isLoopback } from "./auth/request-policy.ts";
 import { MIN_ROOT, type RootToken, rootToken } from "./auth/root-token.ts";
-import { assertSecureBind, type Gateway, openGateway } from "./gateway.ts";
-import { compareConfigs, liveConfig, type Reloaded } from "./reload.ts";
+import { type Gateway, openGateway } from "./gateway.ts";
+import type { Certificate } from "./http/server.ts";
+import { compareConfigs, liveConfig } from "./reload.ts";
+import type { ReloadReport } from "./routing/gateway-context.ts";
 
 export interface ServeOptions {
   readonly paths: HomePaths;
@@ -26,11 +28,12 @@ export interface Serving {
   readonly gateway: Gateway;
   readonly node: RookeryNode;
   readonly token: RootToken;
-  /** Reads the configuration anew. Throws `ConfigError` where it cannot be used; then nothing has changed. */
-  reload(): Promise<Reloaded>;
+  /** Reads the configuration file again. Rejects with `ConfigError` if the file is invalid; then nothing changes. */
+  reload(): Promise<ReloadReport>;
   close(): Promise<void>;
 }
 
+/** A changed file is read after this pause, because editors write it in several steps. */
 const SETTLE_MS = 200;
 
 export async function serve(options: ServeOptions): Promise<Serving> {
@@ -39,27 +42,27 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   let current = started;
   const host = options.host ?? started.gateway.host;
   const tls = readTls(started, paths);
-  // Before anything is opened: a door that must stay shut, a token that cannot be used.
+  // Checked before the node opens the store.
   assertSecureBind(host, tls !== undefined, started.gateway.trustedProxies);
   const node = await openNode({ paths, config: started, env, connectors: [], stays: true, errors, onFatal });
   let gateway: Gateway | undefined;
   try {
     const token = rootToken(paths.token, env);
-    if (token.text.length < MIN_ROOT) refuseWeak(host, node);
-    const reload = async (): Promise<Reloaded> => {
+    if (token.text.length < MIN_ROOT) warnOrRefuseShortToken(host, node);
+    const reload = async (): Promise<ReloadReport> => {
       const { config: next } = await loadConfig(paths, env);
-      const compared = compareConfigs(current, next);
+      const report = compareConfigs(current, next);
       const nextTls = readTls(next, paths);
-      const held = liveConfig(current, next);
-      node.reload(held, compared.changed);
-      current = held;
+      const merged = liveConfig(current, next);
+      node.reload(merged, report.changed);
+      current = merged;
       if (nextTls && tls) gateway?.renew(nextTls);
-      const { reloaded, needsRestart } = compared;
+      const { reloaded, needsRestart } = report;
       if (reloaded.length > 0) node.ports.log.info("the configuration was reloaded", { keys: reloaded.join(", ") });
       if (needsRestart.length > 0) {
         node.ports.log.warn("changed keys of the configuration need a restart", { keys: needsRestart.join(", ") });
       }
-      return compared;
+      return report;
     };
     gateway = await openGateway({
       node,
@@ -73,7 +76,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
       version: readVersion(),
     });
     const opened = gateway;
-    // The door is open already: what makes messages by itself need not be there first.
+    // After the gateway, so that it listens as early as possible.
     await node.startTriggers();
     const stopWatching = watchConfig(paths, node, reload);
     return {
@@ -94,34 +97,36 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   }
 }
 
-/** A file that cannot be used changes nothing: what held goes on to hold, and the log says why. */
-function watchConfig(paths: HomePaths, node: RookeryNode, reload: () => Promise<Reloaded>): () => void {
+/** Reloads when the file changes or SIGHUP arrives. An invalid file is logged and changes nothing. Returns a function that stops it. */
+function watchConfig(paths: HomePaths, node: RookeryNode, reload: () => Promise<ReloadReport>): () => void {
   const { clock, log } = node.ports;
   let cancel: (() => void) | undefined;
-  const again = (): void => {
+  const schedule = (): void => {
     cancel?.();
     cancel = clock.after(SETTLE_MS, () => {
       reload().catch((error) => log.error(`the configuration was not reloaded: ${errorText(error)}`));
     });
   };
-  process.on("SIGHUP", again);
+  process.on("SIGHUP", schedule);
   let watcher: ReturnType<typeof watch> | undefined;
   try {
     watcher = watch(paths.home, { persistent: false }, (_event, name) => {
-      if (name === basename(paths.config)) again();
+      if (name === basename(paths.config)) schedule();
     });
-    watcher.on("error", (error) => log.warn("the configuration is not watched any more", { error: errorText(error) }));
+    watcher.on("error", (error) =>
+      log.warn("the configuration file is no longer watched; send SIGHUP to reload it", { error: errorText(error) }),
+    );
   } catch (error) {
-    log.warn("the configuration is not watched; SIGHUP reloads it", { error: errorText(error) });
+    log.warn("the configuration file is not watched; send SIGHUP to reload it", { error: errorText(error) });
   }
   return () => {
     cancel?.();
-    process.off("SIGHUP", again);
+    process.off("SIGHUP", schedule);
     watcher?.close();
   };
 }
 
-function readTls({ gateway }: Config, paths: HomePaths): { cert: string; key: string } | undefined {
+function readTls({ gateway }: Config, paths: HomePaths): Certificate | undefined {
   if (!gateway.tls) return undefined;
   const read = (name: "cert" | "key", path: string): string => {
     try {
@@ -129,16 +134,17 @@ function readTls({ gateway }: Config, paths: HomePaths): { cert: string; key: st
     } catch (cause) {
       throw new ConfigError(`gateway.tls.${name}: ${path} cannot be read.`, {
         cause,
-        hint: "Name a file in PEM form that this user can read.",
+        hint: "Set it to a PEM file that this user can read.",
       });
     }
   };
   return { cert: read("cert", gateway.tls.cert), key: read("key", gateway.tls.key) };
 }
 
-function refuseWeak(host: string, node: RookeryNode): void {
-  const message = `ROOKERY_TOKEN has fewer than ${MIN_ROOT} characters and can be guessed.`;
-  if (!isLoopback(host))
-    throw new ConfigError(message, { hint: "Use a longer one, such as `openssl rand -hex 32` gives." });
+function warnOrRefuseShortToken(host: string, node: RookeryNode): void {
+  const message = `The root token has fewer than ${MIN_ROOT} characters and can be guessed.`;
+  if (!isLoopback(host)) {
+    throw new ConfigError(message, { hint: "Set ROOKERY_TOKEN to the output of `openssl rand -hex 32`." });
+  }
   node.ports.log.warn(message);
 }

@@ -48,9 +48,9 @@ async function copyTokens(from: string, to: string): Promise<number> {
   const { homePaths } = await import("../../../config/paths.ts");
   const at = (text: string) => (isPostgresUrl(text) ? { url: postgresUrl(text) } : { paths: homePaths(resolve(text)) });
   const { withTokenStorage } = await import("../with-token-storage.ts");
-  const tokens = (await withTokenStorage(at(from), (storage) => storage.look())) ?? [];
+  const tokens = (await withTokenStorage(at(from), (storage) => storage.readIfChanged())) ?? [];
   await withTokenStorage(at(to), async (storage) => {
-    const known = (await storage.look()) ?? [];
+    const known = (await storage.readIfChanged()) ?? [];
     if (tokens.length > 0 || known.length > 0) await storage.change(() => tokens);
   });
   return tokens.length;

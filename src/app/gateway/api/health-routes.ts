@@ -1,22 +1,22 @@
-/** Whether the process lives and is ready, what it counts, and what its parts say about themselves. */
-import { defineRoute } from "../http/route.ts";
+/** Health: probes without a token, metrics, the state of this node and of the others, the OpenAPI document. */
+import { defineRoute, type Route } from "../routing/route.ts";
 
-export const healthzRoute = defineRoute({
+const healthzRoute = defineRoute({
   method: "GET",
   path: "/healthz",
   access: "anonymous",
   tag: "health",
-  summary: "Whether the process answers",
+  summary: "Whether the process is alive",
   answers: { status: 200, holds: '`{"ok":true}`' },
   handle: () => ({ json: { ok: true } }),
 });
 
-export const readyzRoute = defineRoute({
+const readyzRoute = defineRoute({
   method: "GET",
   path: "/readyz",
   access: "anonymous",
   tag: "health",
-  summary: "Whether messages are accepted now",
+  summary: "Whether the node accepts messages",
   answers: { status: 200, holds: '`{"ready":true}`; 503 while starting or stopping' },
   async handle({ context }) {
     const ready =
@@ -29,25 +29,25 @@ export const readyzRoute = defineRoute({
   },
 });
 
-export const metricsRoute = defineRoute({
+const metricsRoute = defineRoute({
   method: "GET",
   path: "/metrics",
   access: "read",
   tag: "health",
   summary: "Counters and gauges, for Prometheus",
-  answers: { status: 200, holds: "the text form of Prometheus", type: "text/plain" },
+  answers: { status: 200, holds: "the text format of Prometheus", type: "text/plain" },
   async handle({ context }) {
     const { rss, heapUsed } = process.memoryUsage();
     const gauges = [
-      { name: "streams_open", help: "Streams that are open.", value: context.streams.count },
-      { name: "http_requests_in_flight", help: "Requests being answered.", value: context.metrics.inFlight },
+      { name: "streams_open", help: "Open streams.", value: context.streams.count },
+      { name: "http_requests_in_flight", help: "Requests in progress.", value: context.metrics.inFlight },
       { name: "agents_loaded", help: "Agents in memory.", value: context.agents.loaded },
       { name: "agents_degraded", help: "Agents that could not be restored.", value: context.agents.degraded.size },
-      { name: "resident_bytes", help: "Memory of the process.", value: rss },
+      { name: "resident_bytes", help: "Resident memory of the process.", value: rss },
       { name: "heap_used_bytes", help: "Heap in use.", value: heapUsed },
       {
         name: "uptime_seconds",
-        help: "Since the start.",
+        help: "Seconds since the start.",
         value: Math.round((context.ports.clock.now() - context.startedAt) / 1000),
       },
     ];
@@ -55,12 +55,12 @@ export const metricsRoute = defineRoute({
   },
 });
 
-export const healthRoute = defineRoute({
+const healthRoute = defineRoute({
   method: "GET",
   path: "/api/health",
   access: "read",
   tag: "health",
-  summary: "What the parts of this node say about themselves",
+  summary: "The state of this node",
   answers: { status: 200, holds: "version, uptime, memory, connectors, agents that could not be restored" },
   async handle({ context }) {
     const { agents, ports } = context;
@@ -81,22 +81,26 @@ export const healthRoute = defineRoute({
   },
 });
 
-export const nodesRoute = defineRoute({
+const nodesRoute = defineRoute({
   method: "GET",
   path: "/api/nodes",
   access: "read",
   tag: "health",
-  summary: "The nodes that work on this store",
+  summary: "The nodes that share this store",
   answers: { status: 200, holds: "`{ nodes: [...] }`" },
   handle: async ({ context }) => ({ json: { nodes: await context.ports.store.nodes() } }),
 });
 
-export const openApiRoute = defineRoute({
+const openApiRoute = defineRoute({
   method: "GET",
   path: "/openapi.json",
   access: "any",
   tag: "health",
-  summary: "This description",
+  summary: "This document",
   answers: { status: 200, holds: "an OpenAPI 3.1 document" },
   handle: async ({ context }) => ({ json: await context.openApi() }),
 });
+
+/** Loaded at the start, see eager-routes.ts. */
+export const probeRoutes: readonly Route[] = [healthzRoute, readyzRoute];
+export const healthRoutes: readonly Route[] = [metricsRoute, openApiRoute, healthRoute, nodesRoute];

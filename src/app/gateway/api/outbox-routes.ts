@@ -1,36 +1,36 @@
-/** The outbox: everything that is or was owed outside; what ended badly is owed again, what waits is given up. */
+/** The outbox: deliveries to channels, retrying one that ended, dropping one that waits. */
 import { z } from "zod";
 import { deliveryStateSchema } from "../../../core/delivery/delivery.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import type { DeliveryId } from "../../../core/ids.ts";
 import { listDeliveries } from "../../../engine/outbox/dead-letters.ts";
-import { defineRoute } from "../http/route.ts";
-import { agentOf, limitQuery, numberQuery } from "./inputs.ts";
+import { defineRoute, type Route } from "../routing/route.ts";
+import { limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
 
 const deliveryParams = z.object({ delivery: z.string().min(1).max(256) });
 
-export const outboxRoute = defineRoute({
+const outboxRoute = defineRoute({
   method: "GET",
   path: "/api/outbox",
   access: "read",
   tag: "outbox",
-  summary: "List deliveries: those under way, or those in a state",
+  summary: "List deliveries: the open ones, or those in a state",
   query: z.object({
     state: deliveryStateSchema.optional(),
     agent: z.string().min(1).max(512).optional(),
     after: numberQuery(),
     limit: limitQuery(500, 100),
   }),
-  answers: { status: 200, holds: "`{ deliveries: [...], next }`; `next` goes into `after`" },
+  answers: { status: 200, holds: "`{ deliveries: [...], next }`; send `next` as `after`" },
   async handle({ context, query: { state, agent, after, limit } }) {
-    const agentId = agent === undefined ? undefined : (await agentOf(context, agent)).id;
-    const filter = { limit, afterN: after, agentId, ...(state ? { states: [state] } : {}) };
+    const agentId = agent === undefined ? undefined : (await requireAgent(context, agent)).id;
+    const filter = { limit, afterN: after, agentId, states: state && [state] };
     const deliveries = await listDeliveries(context.ports, filter);
-    return { json: { deliveries, next: deliveries.length === limit ? deliveries.at(-1)?.n : null } };
+    return { json: { deliveries, next: nextOf(deliveries, limit, ({ n }) => n) } };
   },
 });
 
-export const deliveryRoute = defineRoute({
+const deliveryRoute = defineRoute({
   method: "GET",
   path: "/api/outbox/:delivery",
   access: "read",
@@ -45,12 +45,12 @@ export const deliveryRoute = defineRoute({
   },
 });
 
-export const retryRoute = defineRoute({
+const retryRoute = defineRoute({
   method: "POST",
   path: "/api/outbox/:delivery/retry",
   access: "operate",
   tag: "outbox",
-  summary: "Owe a delivery that has ended once more",
+  summary: "Retry a delivery that has ended",
   params: deliveryParams,
   answers: { status: 200, holds: "the delivery, pending again" },
   async handle({ context, params }) {
@@ -58,15 +58,17 @@ export const retryRoute = defineRoute({
   },
 });
 
-export const dropRoute = defineRoute({
+const dropRoute = defineRoute({
   method: "POST",
   path: "/api/outbox/:delivery/drop",
   access: "operate",
   tag: "outbox",
-  summary: "Give up a delivery that waits to be tried again",
+  summary: "Drop a delivery that waits for its next attempt",
   params: deliveryParams,
   answers: { status: 200, holds: "the delivery, failed" },
   handle: async ({ context, params }) => ({
     json: await context.agents.deliveries.drop(params.delivery as DeliveryId),
   }),
 });
+
+export const outboxRoutes: readonly Route[] = [outboxRoute, deliveryRoute, retryRoute, dropRoute];

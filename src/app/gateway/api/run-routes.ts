@@ -1,19 +1,34 @@
-/** Runs: where one stands, waiting for its end, ending it, saying something into it, and following it. */
+/** Runs: the latest of an agent, one run, waiting for its end, aborting it, steering it, and streams of events. */
 import { z } from "zod";
-import { NotFoundError } from "../../../core/errors.ts";
 import { readEntry } from "../../../core/history/entry.ts";
 import type { RunId } from "../../../core/ids.ts";
 import type { RunRecord } from "../../../core/run/run.ts";
 import { readRunResult } from "../../../engine/runs/run-result.ts";
 import { streamAgent } from "../events/agent-stream.ts";
 import { parseEventId } from "../events/event-id.ts";
-import { requireRoom } from "../events/open-event-stream.ts";
-import type { GatewayContext } from "../gateway-context.ts";
+import { assertStreamAllowed } from "../events/open-event-stream.ts";
 import { HttpError } from "../http/http-error.ts";
-import { ANSWERED, defineRoute } from "../http/route.ts";
-import { agentOf, agentParams, runOf, runParams, waitQuery } from "./inputs.ts";
+import { ANSWERED } from "../http/send-reply.ts";
+import type { GatewayContext } from "../routing/gateway-context.ts";
+import { defineRoute, type Route } from "../routing/route.ts";
+import { agentParams, limitQuery, requireAgent, requireRun, runNotFound, runParams, waitQuery } from "./params.ts";
 
-export const runRoute = defineRoute({
+const agentRunsRoute = defineRoute({
+  method: "GET",
+  path: "/api/agents/:agent/runs",
+  access: "read",
+  tag: "runs",
+  summary: "An agent's latest runs, newest first",
+  params: agentParams,
+  query: z.object({ limit: limitQuery(200, 20) }),
+  answers: { status: 200, holds: "`{ runs: [...] }`" },
+  async handle({ context, params, query: { limit } }) {
+    const { id } = await requireAgent(context, params.agent);
+    return { json: { runs: await context.ports.store.runs(id, { limit }) } };
+  },
+});
+
+const runRoute = defineRoute({
   method: "GET",
   path: "/api/runs/:run",
   access: "read",
@@ -24,19 +39,19 @@ export const runRoute = defineRoute({
   async handle({ context, params }) {
     const runId = params.run as RunId;
     const state = await context.agents.runs.state(runId);
-    if (state === "unknown") throw new NotFoundError(`There is no run ${runId}.`);
+    if (state === "unknown") throw runNotFound(runId);
     const run = await context.ports.store.run(runId);
     const result = await readRunResult(context.ports.store, runId);
     return { json: { state, run: run ?? null, result: result ?? null } };
   },
 });
 
-export const waitRoute = defineRoute({
+const waitRoute = defineRoute({
   method: "GET",
   path: "/api/runs/:run/wait",
   access: "read",
   tag: "runs",
-  summary: "Wait for a run's end, 15 seconds or as long as said; always answers",
+  summary: "Wait for a run's end, 15 seconds or `timeoutMs`; a timeout is a normal answer",
   params: runParams,
   query: waitQuery,
   answers: { status: 200, holds: '`{ status: "ended" | "timeout" | "unknown", … }`' },
@@ -45,50 +60,48 @@ export const waitRoute = defineRoute({
   },
 });
 
-export const abortRoute = defineRoute({
+const abortRoute = defineRoute({
   method: "POST",
   path: "/api/runs/:run/abort",
   access: "operate",
   tag: "runs",
-  summary: "End a run, wherever it runs; what it had said is kept and marked",
+  summary: "Abort a run on any node; its text so far stays in the history, marked as aborted",
   params: runParams,
-  answers: { status: 200, holds: "`{ aborted: true }`; false where it had ended already" },
+  answers: { status: 200, holds: "`{ aborted: true }`; false if it had already ended" },
   async handle({ context, params }) {
     const runId = params.run as RunId;
     const aborted = await context.agents.runs.abort(runId);
-    if (!aborted && (await context.agents.runs.state(runId)) === "unknown") {
-      throw new NotFoundError(`There is no run ${runId}.`);
-    }
+    if (!aborted && (await context.agents.runs.state(runId)) === "unknown") throw runNotFound(runId);
     return { json: { aborted } };
   },
 });
 
-export const steerRoute = defineRoute({
+const steerRoute = defineRoute({
   method: "POST",
   path: "/api/runs/:run/steer",
   access: "operate",
   tag: "runs",
-  summary: "Say something into a run; it is taken at its next step",
+  summary: "Add a message to a run; the run takes it at its next step",
   params: runParams,
   body: z.strictObject({ text: z.string().trim().min(1).max(1_000_000) }),
   answers: { status: 202, holds: "`{ steered: true }`" },
   async handle({ context, params, body, principal }) {
-    await context.allowances.admit(principal, undefined);
+    await context.limiter.admit(principal, undefined);
     const runId = params.run as RunId;
     if (await context.agents.runs.steer(runId, body.text)) return { status: 202, json: { steered: true } };
-    if ((await context.agents.runs.state(runId)) === "unknown") throw new NotFoundError(`There is no run ${runId}.`);
-    throw new HttpError(409, "not_streaming", "The run is not at a point where something can be said into it.", {
+    if ((await context.agents.runs.state(runId)) === "unknown") throw runNotFound(runId);
+    throw new HttpError(409, "not_streaming", "The run cannot take a message now.", {
       hint: "Send the text to the agent as a message.",
     });
   },
 });
 
-export const runEventsRoute = defineRoute({
+const runEventsRoute = defineRoute({
   method: "GET",
   path: "/api/runs/:run/events",
   access: "read",
   tag: "streams",
-  summary: "Follow a run until it ends; `Last-Event-ID` goes on where a reader left",
+  summary: "Stream the events of a run until it ends; `Last-Event-ID` continues an earlier stream",
   params: runParams,
   answers: {
     status: 200,
@@ -96,48 +109,46 @@ export const runEventsRoute = defineRoute({
     type: "text/event-stream",
   },
   async handle(call) {
-    requireRoom(call);
-    const run = await runOf(call.context, call.params.run);
-    const until = untilOf(run);
+    assertStreamAllowed(call);
+    const run = await requireRun(call.context, call.params.run);
     const seen = parseEventId(call.header("last-event-id"));
     const from = seen ? 0 : await firstPosition(call.context, run);
-    streamAgent(call, { agentId: run.agentId, runId: run.id, seen, from, until });
+    streamAgent(call, { agentId: run.agentId, runId: run.id, seen, from, until: endPosition(run) });
     return ANSWERED;
   },
 });
 
-/** The place behind a run's last entry, where it has ended. */
-function untilOf({ state, body }: RunRecord): number | undefined {
-  return state === "ended" && body.lastPos !== undefined ? body.lastPos + 1 : undefined;
-}
+/** The position behind the last entry of a run that has ended. */
+const endPosition = ({ state, body }: RunRecord): number | undefined =>
+  state === "ended" && body.lastPos !== undefined ? body.lastPos + 1 : undefined;
 
-const PORTION = 100;
-const FURTHEST = 2_000;
+const PAGE_SIZE = 100;
+const MAX_ENTRIES = 2_000;
 
-/** Entries of a run stand together: walked back to until another's begin. */
+/** The position of a run's first entry. The entries of a run are contiguous: reads backwards until another run's. */
 async function firstPosition(context: GatewayContext, run: RunRecord): Promise<number> {
-  let before = untilOf(run);
+  let before = endPosition(run);
   let first: number | undefined;
-  for (let seen = 0; seen < FURTHEST; seen += PORTION) {
-    const lines = await context.ports.store.linesBack(run.agentId, { limit: PORTION, before });
+  for (let count = 0; count < MAX_ENTRIES; count += PAGE_SIZE) {
+    const lines = await context.ports.store.linesBack(run.agentId, { limit: PAGE_SIZE, before });
     for (const { position, line } of lines) {
       const read = readEntry(line);
-      const isOurs = read.kind === "entry" && "runId" in read.entry && read.entry.runId === run.id;
-      if (isOurs) first = position;
+      const isOfRun = read.kind === "entry" && "runId" in read.entry && read.entry.runId === run.id;
+      if (isOfRun) first = position;
       else if (first !== undefined) return first;
     }
     before = lines.at(-1)?.position;
-    if (before === undefined || lines.length < PORTION) break;
+    if (before === undefined || lines.length < PAGE_SIZE) break;
   }
   return first ?? before ?? 0;
 }
 
-export const agentEventsRoute = defineRoute({
+const agentEventsRoute = defineRoute({
   method: "GET",
   path: "/api/agents/:agent/events",
   access: "read",
   tag: "streams",
-  summary: "Follow an agent: from now on, or from where `Last-Event-ID` says",
+  summary: "Stream the events of an agent, from now on or after `Last-Event-ID`",
   params: agentParams,
   answers: {
     status: 200,
@@ -145,9 +156,19 @@ export const agentEventsRoute = defineRoute({
     type: "text/event-stream",
   },
   async handle(call) {
-    requireRoom(call);
-    const { id, nextPos } = await agentOf(call.context, call.params.agent);
+    assertStreamAllowed(call);
+    const { id, nextPos } = await requireAgent(call.context, call.params.agent);
     streamAgent(call, { agentId: id, seen: parseEventId(call.header("last-event-id")), from: nextPos });
     return ANSWERED;
   },
 });
+
+export const runRoutes: readonly Route[] = [
+  agentRunsRoute,
+  agentEventsRoute,
+  runRoute,
+  waitRoute,
+  abortRoute,
+  steerRoute,
+  runEventsRoute,
+];

@@ -1,13 +1,12 @@
-/** Sessions, as the session lineage lists them: conversations by key, with what their current session has used. */
+/** Sessions: one per agent, by session key, with the usage of the current session. */
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { AGENT_KINDS } from "../../../core/agent/descriptor.ts";
 import { agentIdSchema } from "../../../core/id-schemas.ts";
-import { defineRoute } from "../http/route.ts";
-import { agentOf, limitQuery } from "./inputs.ts";
+import { defineRoute, type Route } from "../routing/route.ts";
+import { limitQuery, nextOf, requireAgent } from "./params.ts";
 
-/** The stretch of an agent's history since its last reset. */
-function shownSession({
+function sessionSummary({
   id,
   sessionKey,
   descriptor,
@@ -38,26 +37,26 @@ function shownSession({
   };
 }
 
-export const sessionsRoute = defineRoute({
+const sessionsRoute = defineRoute({
   method: "GET",
   path: "/api/sessions",
   access: "read",
   tag: "sessions",
-  summary: "List sessions, one per agent, in the order the agents were made; `kind` gives those of one kind",
+  summary: "List sessions, one per agent, in the order the agents were created; `kind` filters by kind of agent",
   query: z.object({
     kind: z.enum(AGENT_KINDS).optional(),
     after: agentIdSchema.optional(),
     limit: limitQuery(500, 100),
   }),
-  answers: { status: 200, holds: "`{ sessions: [...], next }`; `next` goes into `after`" },
+  answers: { status: 200, holds: "`{ sessions: [...], next }`; send `next` as `after`" },
   async handle({ context, query: { kind, after, limit } }) {
     const { store } = context.ports;
     const agents = kind ? await store.agentsOfKind(kind, { limit, after }) : await store.agents({ limit, after });
-    return { json: { sessions: agents.map(shownSession), next: agents.length === limit ? agents.at(-1)?.id : null } };
+    return { json: { sessions: agents.map(sessionSummary), next: nextOf(agents, limit, ({ id }) => id) } };
   },
 });
 
-export const sessionRoute = defineRoute({
+const sessionRoute = defineRoute({
   method: "GET",
   path: "/api/sessions/:key",
   access: "read",
@@ -65,5 +64,7 @@ export const sessionRoute = defineRoute({
   summary: "One session by its key",
   params: z.object({ key: z.string().min(1).max(512) }),
   answers: { status: 200, holds: "the session" },
-  handle: async ({ context, params }) => ({ json: shownSession(await agentOf(context, params.key)) }),
+  handle: async ({ context, params }) => ({ json: sessionSummary(await requireAgent(context, params.key)) }),
 });
+
+export const sessionRoutes: readonly Route[] = [sessionsRoute, sessionRoute];

@@ -1,18 +1,18 @@
-/** What was used and what may be: usage since a time, budgets, and allowing more. */
+/** Usage since a time, budgets, and raising a budget. */
 import { z } from "zod";
 import { limitsOf } from "../../../core/budget/budget.ts";
 import { liftBudget, listBudgets, spentSince } from "../../../engine/budgets/budget-book.ts";
-import { defineRoute } from "../http/route.ts";
-import { numberQuery } from "./inputs.ts";
+import { defineRoute, type Route } from "../routing/route.ts";
+import { numberQuery } from "./params.ts";
 
 const DAY_MS = 24 * 3600_000;
 
-export const usageRoute = defineRoute({
+const usageRoute = defineRoute({
   method: "GET",
   path: "/api/usage",
   access: "read",
   tag: "usage",
-  summary: "What runs have used since a time: in all, and by agent and person",
+  summary: "The usage of runs since a time: total, by agent and by person",
   query: z.object({ since: numberQuery() }),
   answers: { status: 200, holds: "`{ since, tokens, dollars, by }`; `since` in milliseconds, a day ago by default" },
   async handle({ context, query }) {
@@ -21,24 +21,24 @@ export const usageRoute = defineRoute({
   },
 });
 
-export const budgetsRoute = defineRoute({
+const budgetsRoute = defineRoute({
   method: "GET",
   path: "/api/budgets",
   access: "read",
   tag: "usage",
-  summary: "What was spent of what: agents, trees, people and the day",
+  summary: "Budgets and what is spent of them: agents, trees, people and the day",
   answers: { status: 200, holds: "`{ budgets: [...] }`" },
   handle: async ({ context }) => ({
     json: { budgets: await listBudgets(context.ports, limitsOf(context.config().budgets)) },
   }),
 });
 
-export const liftRoute = defineRoute({
+const liftRoute = defineRoute({
   method: "POST",
   path: "/api/budgets/:key/lift",
   access: "operate",
   tag: "usage",
-  summary: "Allow more on one budget: as much again, or what is said",
+  summary: "Raise a budget: by its own size, or by `tokens` and `dollars`",
   params: z.object({ key: z.string().min(1).max(512) }),
   body: z.strictObject({
     tokens: z.int().positive().optional(),
@@ -47,11 +47,10 @@ export const liftRoute = defineRoute({
   bodyOptional: true,
   answers: { status: 200, holds: "the budget" },
   async handle({ context, params, body: { tokens, dollars } }) {
-    const more = {
-      ...(tokens === undefined ? {} : { tokens }),
-      ...(dollars === undefined ? {} : { micros: Math.round(dollars * 1_000_000) }),
-    };
-    const said = Object.keys(more).length > 0 ? more : undefined;
-    return { json: await liftBudget(context.ports, limitsOf(context.config().budgets), params.key, said) };
+    const micros = dollars === undefined ? undefined : Math.round(dollars * 1_000_000);
+    const more = tokens === undefined && micros === undefined ? undefined : { tokens, micros };
+    return { json: await liftBudget(context.ports, limitsOf(context.config().budgets), params.key, more) };
   },
 });
+
+export const spendRoutes: readonly Route[] = [usageRoute, budgetsRoute, liftRoute];

@@ -1,13 +1,12 @@
-/** Subagent runs: the children agents have started. Looking into one, waiting for it, telling it something, ending it. */
+/** Subagent runs: list, inspect, wait, message the child, stop it, forget one that has ended. */
 import { z } from "zod";
 import { InvariantError } from "../../../core/errors.ts";
-import { messageId } from "../../../core/ids.ts";
-import { defineRoute } from "../http/route.ts";
-import { acceptOnce } from "./accept-once.ts";
-import { shownAgent } from "./agent-routes.ts";
-import { runParams, waitQuery } from "./inputs.ts";
+import { accepted, acceptOnce } from "../messages/accept-once.ts";
+import { defineRoute, type Route } from "../routing/route.ts";
+import { agentSummary } from "./agent-routes.ts";
+import { runParams, waitQuery } from "./params.ts";
 
-export const subagentsRoute = defineRoute({
+const subagentsRoute = defineRoute({
   method: "GET",
   path: "/api/subagents",
   access: "read",
@@ -21,43 +20,43 @@ export const subagentsRoute = defineRoute({
   },
 });
 
-export const subagentRoute = defineRoute({
+const subagentRoute = defineRoute({
   method: "GET",
   path: "/api/subagents/:run",
   access: "read",
   tag: "agents",
-  summary: "One subagent run: what was asked, its run where it has begun, the child",
+  summary: "One subagent run: its task, its run if it has started, the child agent",
   params: runParams,
   answers: { status: 200, holds: "`{ record, run, child }`" },
   async handle({ context, params }) {
     const { record, run, child } = await context.agents.subagents.info(params.run);
-    return { json: { record, run: run ?? null, child: child ? shownAgent(child) : null } };
+    return { json: { record, run: run ?? null, child: child ? agentSummary(child) : null } };
   },
 });
 
-export const waitForSubagentRoute = defineRoute({
+const waitForSubagentRoute = defineRoute({
   method: "GET",
   path: "/api/subagents/:run/wait",
   access: "read",
   tag: "agents",
-  summary: "Wait for a child's end, a minute or as long as said; always answers",
+  summary: "Wait for a child's end, one minute or `timeoutMs`; a timeout is a normal answer",
   params: runParams,
   query: waitQuery,
   answers: { status: 200, holds: '`{ status: "ended" | "timeout" | "unknown", … }`' },
   handle: async ({ context, params, query: { timeoutMs } }) => ({
     json: await context.agents.subagents.wait(params.run, {
       signal: context.stopping,
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      timeoutMs,
     }),
   }),
 });
 
-export const tellSubagentRoute = defineRoute({
+const messageSubagentRoute = defineRoute({
   method: "POST",
   path: "/api/subagents/:run/messages",
   access: "operate",
   tag: "agents",
-  summary: "Say something to a child: into its active run, or as its next message",
+  summary: "Send a message to a child: into its current run, or as its next message",
   params: runParams,
   body: z.strictObject({ text: z.string().trim().min(1).max(1_000_000) }),
   accepts: true,
@@ -65,19 +64,19 @@ export const tellSubagentRoute = defineRoute({
   async handle(call) {
     const { context, params, body } = call;
     const [op] = await context.agents.subagents.sendOps(params.run, body.text, undefined);
-    if (op?.op !== "message.post" || !("agentId" in op.to)) throw new InvariantError("A child is told by a message.");
+    if (op?.op !== "message.post" || !("agentId" in op.to))
+      throw new InvariantError("sendOps did not return a message to an agent id.");
     const to = { agentId: op.to.agentId };
-    const { agentId, seq, duplicate } = await acceptOnce(call, { to, body: op.message.body });
-    return { status: 202, json: { agentId, seq, messageId: messageId(agentId, seq), duplicate } };
+    return accepted(await acceptOnce(call, { to, body: op.message.body }));
   },
 });
 
-export const stopSubagentRoute = defineRoute({
+const stopSubagentRoute = defineRoute({
   method: "POST",
   path: "/api/subagents/:run/stop",
   access: "operate",
   tag: "agents",
-  summary: "Stop a child and all it has started; each of them still reports",
+  summary: "Stop a child and all its descendants; each of them still reports",
   params: runParams,
   answers: { status: 200, holds: "`{ stopped: run }`" },
   async handle({ context, params }) {
@@ -86,7 +85,7 @@ export const stopSubagentRoute = defineRoute({
   },
 });
 
-export const releaseSubagentRoute = defineRoute({
+const releaseSubagentRoute = defineRoute({
   method: "DELETE",
   path: "/api/subagents/:run",
   access: "operate",
@@ -99,3 +98,12 @@ export const releaseSubagentRoute = defineRoute({
     return { json: { released: params.run } };
   },
 });
+
+export const subagentRoutes: readonly Route[] = [
+  subagentsRoute,
+  subagentRoute,
+  waitForSubagentRoute,
+  messageSubagentRoute,
+  stopSubagentRoute,
+  releaseSubagentRoute,
+];

@@ -1,25 +1,25 @@
-/** Swarms: what is published under which name, who has contacted it, and taking a name back. */
+/** Swarms: published agents by name, their contacts, and removing one. */
 import { z } from "zod";
 import { NotFoundError } from "../../../core/errors.ts";
-import { defineRoute } from "../http/route.ts";
-import { limitQuery } from "./inputs.ts";
+import { defineRoute, type Route } from "../routing/route.ts";
+import { limitQuery } from "./params.ts";
 
 const nametag = z.object({ nametag: z.string().min(1).max(80) });
 
-export const swarmsRoute = defineRoute({
+const swarmsRoute = defineRoute({
   method: "GET",
   path: "/api/swarms",
   access: "read",
   tag: "agents",
-  summary: "Swarms, by their names",
+  summary: "List swarms by name",
   query: z.object({ limit: limitQuery(500, 100), after: z.string().max(80).optional() }),
   answers: { status: 200, holds: "`{ swarms: [...] }`" },
   async handle({ context, query: { limit, after } }) {
-    return { json: { swarms: await context.ports.store.swarms({ limit, ...(after ? { after } : {}) }) } };
+    return { json: { swarms: await context.ports.store.swarms({ limit, after: after || undefined }) } };
   },
 });
 
-export const swarmRoute = defineRoute({
+const swarmRoute = defineRoute({
   method: "GET",
   path: "/api/swarms/:nametag",
   access: "read",
@@ -36,12 +36,12 @@ export const swarmRoute = defineRoute({
   },
 });
 
-export const removeSwarmRoute = defineRoute({
+const removeSwarmRoute = defineRoute({
   method: "DELETE",
   path: "/api/swarms/:nametag",
   access: "admin",
   tag: "agents",
-  summary: "Take a swarm's name back, and remove its agents as they come to rest",
+  summary: "Free a swarm's name, and remove its agents when they are idle",
   params: nametag,
   answers: { status: 200, holds: "`{ removed: nametag }`" },
   async handle({ context, params }) {
@@ -49,3 +49,5 @@ export const removeSwarmRoute = defineRoute({
     return { json: { removed: params.nametag } };
   },
 });
+
+export const swarmRoutes: readonly Route[] = [swarmsRoute, swarmRoute, removeSwarmRoute];

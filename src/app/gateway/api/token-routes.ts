@@ -1,19 +1,19 @@
-/** Tokens: who has one, a new one for somebody, and none any more. Each mints at most what it has itself. */
+/** Tokens: list, mint, revoke. A token can grant at most its own scopes. */
 import { z } from "zod";
 import { SCOPES } from "../auth/scope.ts";
-import { defineRoute } from "../http/route.ts";
+import { defineRoute, type Route } from "../routing/route.ts";
 
-export const tokensRoute = defineRoute({
+const tokensRoute = defineRoute({
   method: "GET",
   path: "/api/tokens",
   access: "any",
   tag: "tokens",
-  summary: "The tokens this one may see: all for an admin, else itself and what came from it",
-  answers: { status: 200, holds: "`{ tokens: [...] }`, without anything that opens" },
+  summary: "List tokens: all for an admin, otherwise this one and those minted with it",
+  answers: { status: 200, holds: "`{ tokens: [...] }`, without the secrets" },
   handle: ({ context, principal }) => ({ json: { tokens: context.tokens.list(principal) } }),
 });
 
-export const mintSchema = z.strictObject({
+const mintSchema = z.strictObject({
   name: z.string().trim().min(1).max(128),
   scopes: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length),
   expiresInDays: z.number().positive().max(36_500).optional(),
@@ -27,12 +27,12 @@ export const mintSchema = z.strictObject({
     .optional(),
 });
 
-export const mintRoute = defineRoute({
+const mintRoute = defineRoute({
   method: "POST",
   path: "/api/tokens",
   access: "any",
   tag: "tokens",
-  summary: "Make a token with at most the scopes of the one that asks; it is shown this once",
+  summary: "Mint a token with at most the scopes of the calling one; the answer is the only place that shows it",
   body: mintSchema,
   answers: { status: 201, holds: "`{ token, record }`" },
   async handle({ context, principal, body }) {
@@ -42,12 +42,12 @@ export const mintRoute = defineRoute({
   },
 });
 
-export const revokeRoute = defineRoute({
+const revokeRoute = defineRoute({
   method: "DELETE",
   path: "/api/tokens/:token",
   access: "any",
   tag: "tokens",
-  summary: "Revoke a token and everything it minted; their open streams are closed",
+  summary: "Revoke a token and those minted with it, and close their streams",
   params: z.object({ token: z.string().regex(/^[a-z0-9]{12}$/, "the id of a token") }),
   answers: { status: 200, holds: "`{ revoked: [ids] }`" },
   async handle({ context, principal, params }) {
@@ -56,3 +56,5 @@ export const revokeRoute = defineRoute({
     return { json: { revoked } };
   },
 });
+
+export const tokenRoutes: readonly Route[] = [tokensRoute, mintRoute, revokeRoute];

@@ -1,19 +1,19 @@
-/** Schedules, the heartbeat and webhooks over HTTP. A hook proves itself by what its configuration says, not by a token of ours. */
+/** Cron jobs, heartbeats and webhooks. A webhook is authorised by the token or signature its configuration names. */
 import { z } from "zod";
 import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import { NotFoundError } from "../../../core/errors.ts";
-import { messageId } from "../../../core/ids.ts";
 import { mainAddress } from "../../../engine/triggers/cron/job-message.ts";
 import { HttpError } from "../http/http-error.ts";
-import { defineRoute } from "../http/route.ts";
-import { profilesOf } from "../openai/address.ts";
-import { acceptOnce } from "./accept-once.ts";
-import { limitQuery, numberQuery } from "./inputs.ts";
+import { decodeUtf8 } from "../http/read-request.ts";
+import { accepted, acceptOnce } from "../messages/accept-once.ts";
+import { profilesOf } from "../messages/address.ts";
+import { defineRoute, type Route } from "../routing/route.ts";
+import { limitQuery, nextOf, numberQuery } from "./params.ts";
 
 const jobParams = z.object({ job: z.string().min(1).max(256) });
 const jobBody = z.looseObject({});
 
-export const jobsRoute = defineRoute({
+const jobsRoute = defineRoute({
   method: "GET",
   path: "/api/cron",
   access: "read",
@@ -30,7 +30,7 @@ export const jobsRoute = defineRoute({
   },
 });
 
-export const jobRoute = defineRoute({
+const jobRoute = defineRoute({
   method: "GET",
   path: "/api/cron/:job",
   access: "read",
@@ -41,7 +41,7 @@ export const jobRoute = defineRoute({
   handle: async ({ context, params: { job } }) => ({ json: await context.triggers.cron.get(job) }),
 });
 
-export const addJobRoute = defineRoute({
+const addJobRoute = defineRoute({
   method: "POST",
   path: "/api/cron",
   access: "operate",
@@ -52,7 +52,7 @@ export const addJobRoute = defineRoute({
   handle: async ({ context, body }) => ({ status: 201, json: await context.triggers.cron.add(body) }),
 });
 
-export const changeJobRoute = defineRoute({
+const changeJobRoute = defineRoute({
   method: "PATCH",
   path: "/api/cron/:job",
   access: "operate",
@@ -64,7 +64,7 @@ export const changeJobRoute = defineRoute({
   handle: async ({ context, params: { job }, body }) => ({ json: await context.triggers.cron.update(job, body) }),
 });
 
-export const removeJobRoute = defineRoute({
+const removeJobRoute = defineRoute({
   method: "DELETE",
   path: "/api/cron/:job",
   access: "operate",
@@ -78,58 +78,60 @@ export const removeJobRoute = defineRoute({
   },
 });
 
-export const runJobRoute = defineRoute({
+const runJobRoute = defineRoute({
   method: "POST",
   path: "/api/cron/:job/run",
   access: "operate",
   tag: "triggers",
   summary: "Run a cron job now, outside of its schedule",
   params: jobParams,
-  answers: { status: 202, holds: "`{ slot }`, by which the run is found among the job's runs" },
+  answers: { status: 202, holds: "`{ slot }`, which identifies the run among the job's runs" },
   async handle({ context, params: { job } }) {
     return { status: 202, json: await context.triggers.cron.run(job) };
   },
 });
 
-export const jobRunsRoute = defineRoute({
+const jobRunsRoute = defineRoute({
   method: "GET",
   path: "/api/cron/:job/runs",
   access: "read",
   tag: "triggers",
-  summary: "What became of a job's due times, newest first",
+  summary: "The outcome of a job's due times, newest first",
   params: jobParams,
   query: z.object({ before: numberQuery(), limit: limitQuery(1_000, 100) }),
-  answers: { status: 200, holds: "`{ runs: [...], next }`; `next` goes into `before`" },
+  answers: { status: 200, holds: "`{ runs: [...], next }`; send `next` as `before`" },
   async handle({ context, params: { job }, query: { before, limit } }) {
     const runs = await context.triggers.cron.runs(job, { limit, beforeN: before });
-    return { json: { runs, next: runs.length === limit ? runs.at(-1)?.n : null } };
+    return { json: { runs, next: nextOf(runs, limit, ({ n }) => n) } };
   },
 });
 
-export const heartbeatRoute = defineRoute({
+const heartbeatRoute = defineRoute({
   method: "GET",
   path: "/api/heartbeat",
   access: "read",
   tag: "triggers",
-  summary: "How the heartbeat is set and what its last ticks did",
+  summary: "The heartbeat settings and the outcome of the last ticks",
   answers: { status: 200, holds: "`{ heartbeats: [...] }`" },
   handle: async ({ context }) => ({ json: { heartbeats: await context.triggers.heartbeat.status() } }),
 });
 
-export const runHeartbeatRoute = defineRoute({
+const runHeartbeatRoute = defineRoute({
   method: "POST",
   path: "/api/heartbeat/run",
   access: "operate",
   tag: "triggers",
-  summary: "Ask for a tick soon, of one profile or of all that have a heartbeat; several requests are one",
+  summary: "Request a tick soon, of one profile or of all that have a heartbeat; several requests become one tick",
   body: z.strictObject({ profile: z.string().min(1).max(100).optional() }),
   bodyOptional: true,
-  answers: { status: 202, holds: "`{ asked: [profile, …] }`; what became of it is in GET /api/heartbeat" },
+  answers: { status: 202, holds: "`{ asked: [profile, …] }`; GET /api/heartbeat shows the outcome" },
   async handle({ context, body: { profile } }) {
     if (!context.config().cron.enabled) {
-      throw new HttpError(409, "disabled", "Nothing is due by itself here.", { hint: "Set cron.enabled to true." });
+      throw new HttpError(409, "disabled", "Triggers are disabled on this node.", {
+        hint: "Set cron.enabled to true.",
+      });
     }
-    const profiles = (await context.triggers.heartbeat.status(1)).map((one) => one.profile);
+    const profiles = (await context.triggers.heartbeat.status(1)).map((status) => status.profile);
     const asked = profiles.filter((name) => profile === undefined || name === profile);
     if (asked.length === 0) throw new NotFoundError(`No profile ${profile} has a heartbeat.`);
     for (const name of asked) context.triggers.heartbeat.requestNow("manual", name);
@@ -137,12 +139,12 @@ export const runHeartbeatRoute = defineRoute({
   },
 });
 
-export const wakeRoute = defineRoute({
+const wakeRoute = defineRoute({
   method: "POST",
   path: "/api/wake",
   access: "operate",
   tag: "triggers",
-  summary: "Tell a profile's main conversation something: now, or with its next heartbeat",
+  summary: "Send a text to a profile's main conversation: now, or with its next heartbeat",
   body: z.strictObject({
     text: z.string().trim().min(1).max(100_000),
     mode: z.enum(["now", "next-heartbeat"]).default("next-heartbeat"),
@@ -155,20 +157,21 @@ export const wakeRoute = defineRoute({
     const { profile = DEFAULT_PROFILE } = body;
     const config = context.config();
     if (!profilesOf(config).includes(profile)) throw new NotFoundError(`There is no profile ${profile}.`);
-    const { agentId, seq, duplicate } = await acceptOnce(call, {
+    const silent = body.mode === "now" ? undefined : true;
+    const posted = await acceptOnce(call, {
       to: mainAddress({ agentId: profile }, config.session.mainKey),
-      body: { kind: "system", text: body.text, origin: "cron:wake", ...(body.mode === "now" ? {} : { silent: true }) },
+      body: { kind: "system", text: body.text, origin: "cron:wake", silent },
     });
-    return { status: 202, json: { agentId, seq, messageId: messageId(agentId, seq), duplicate } };
+    return accepted(posted);
   },
 });
 
-export const hookRoute = defineRoute({
+const hookRoute = defineRoute({
   method: "POST",
   path: "/hooks/:hook",
   access: "hook",
   tag: "triggers",
-  summary: "A webhook: accepted after the commit",
+  summary: "Call a webhook; the message is durable when the answer is 202",
   params: z.object({ hook: z.string().min(1).max(100) }),
   answers: { status: 202, holds: "`{ ok, messageId, duplicate }`" },
   accepts: true,
@@ -176,15 +179,24 @@ export const hookRoute = defineRoute({
     const headers = Object.fromEntries(
       Object.entries(incoming.headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]),
     );
-    let body: string;
-    try {
-      body = new TextDecoder("utf-8", { fatal: true }).decode(raw);
-    } catch (cause) {
-      throw new HttpError(400, "bad_body", "The body is not UTF-8.", { cause });
-    }
+    const body = decodeUtf8(raw);
     const { status, body: json } = await context.triggers.acceptHook(context.agents, hook, { headers, body });
-    // Errors have one shape, whoever found them.
+    // The trigger's own error becomes the error shape of every route.
     if (typeof json.error === "string") throw new HttpError(status, "hook_refused", json.error);
     return { status, json };
   },
 });
+
+export const triggerRoutes: readonly Route[] = [
+  jobsRoute,
+  jobRoute,
+  addJobRoute,
+  changeJobRoute,
+  removeJobRoute,
+  runJobRoute,
+  jobRunsRoute,
+  heartbeatRoute,
+  runHeartbeatRoute,
+  wakeRoute,
+  hookRoute,
+];

@@ -1,8 +1,8 @@
-/** Who a request comes from: the token it bore, and what was granted to it. Travels with everything the request causes. */
+/** The sender of a request: the token it presented and what that token was granted. */
 import type { Scope } from "./scope.ts";
 
-/** How much may be asked and spent; what is not said is not limited. */
-export interface Allowance {
+/** Rate limits and quotas. An absent one means no limit. */
+export interface UsageLimits {
   readonly requestsPerMinute?: number;
   readonly tokensPerDay?: number;
   readonly dollarsPerDay?: number;
@@ -13,9 +13,12 @@ export interface Principal {
   readonly id: string;
   readonly name: string;
   readonly scopes: readonly Scope[];
-  readonly limits?: Allowance;
-  /** A token for one person: it speaks as this `user` and as no other. */
+  readonly limits?: UsageLimits;
+  /** A token bound to one person can only send as this `user`. */
   readonly person?: string;
 }
 
 export const ROOT = "root";
+
+/** The principal of requests without a token, on routes that need none. */
+export const ANONYMOUS: Principal = { id: "anonymous", name: "anonymous", scopes: [] };

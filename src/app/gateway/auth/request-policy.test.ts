@@ -1,13 +1,13 @@
 import type { IncomingMessage } from "node:http";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkRequest, clientAddress, type RequestPolicy, tokenInUrl } from "./request-policy.ts";
+import { assertSecureBind, checkRequest, clientAddress, type RequestPolicy, tokenInUrl } from "./request-policy.ts";
 import { freshToken } from "./token.ts";
 
-const RULES: RequestPolicy = {
+const POLICY: RequestPolicy = {
   host: "127.0.0.1",
-  allowedHosts: ["desk.example.org"],
-  allowedOrigins: ["https://desk.example.org"],
+  allowedHosts: ["laptop.example.org"],
+  allowedOrigins: ["https://laptop.example.org"],
   trustedProxies: [],
   proxiesOnly: false,
   secure: false,
@@ -25,16 +25,16 @@ const incoming = (
     socket: { remoteAddress: more.peer ?? "127.0.0.1", localAddress: more.local ?? "127.0.0.1" },
   }) as unknown as IncomingMessage;
 
-const code = (headers: Record<string, string>, rules: Partial<RequestPolicy> = {}, more = {}): string | undefined =>
-  checkRequest(incoming({ host: "127.0.0.1:7717", ...headers }, more), { ...RULES, ...rules })?.code;
+const code = (headers: Record<string, string>, policy: Partial<RequestPolicy> = {}, more = {}): string | undefined =>
+  checkRequest(incoming({ host: "127.0.0.1:7717", ...headers }, more), { ...POLICY, ...policy })?.code;
 
-describe("the front door", () => {
+describe("the request policy", () => {
   it.each([
     ["127.0.0.1", undefined],
     ["localhost:7717", undefined],
     ["LOCALHOST", undefined],
     ["[::1]:7717", undefined],
-    ["desk.example.org", undefined],
+    ["laptop.example.org", undefined],
     ["evil.example", "foreign_host"],
     ["127.0.0.1.evil.example", "foreign_host"],
     ["localhost.evil.example", "foreign_host"],
@@ -42,11 +42,11 @@ describe("the front door", () => {
     ["", "bad_host"],
     ["a b", "bad_host"],
     ["user@127.0.0.1", "bad_host"],
-  ])("asked for the host %s says %s", (host, expected) => {
+  ])("for the Host %s returns %s", (host, expected) => {
     expect(code({ host })).toBe(expected);
   });
 
-  it("knows itself by the address that was reached, and localhost only from this machine", () => {
+  it("accepts the address the client connected to, and localhost only on a loopback connection", () => {
     const reached = { local: "10.1.2.3", peer: "10.9.9.9" };
     expect(code({ host: "10.1.2.3" }, { host: "0.0.0.0", secure: true }, reached)).toBeUndefined();
     expect(code({ host: "localhost" }, { host: "0.0.0.0", secure: true }, reached)).toBe("foreign_host");
@@ -54,50 +54,50 @@ describe("the front door", () => {
 
   it.each([
     ["http://127.0.0.1:7717", undefined],
-    ["https://desk.example.org", undefined],
+    ["https://laptop.example.org", undefined],
     ["https://127.0.0.1:7717", "foreign_origin"],
     ["http://127.0.0.1:1", "foreign_origin"],
-    ["https://desk.example.org.evil.example", "foreign_origin"],
+    ["https://laptop.example.org.evil.example", "foreign_origin"],
     ["null", "foreign_origin"],
     ["", "foreign_origin"],
-  ])("asked from the origin %s says %s", (origin, expected) => {
+  ])("for the Origin %s returns %s", (origin, expected) => {
     expect(code({ origin })).toBe(expected);
   });
 
-  it("believes a proxy that is named, and nobody else", () => {
+  it("trusts forwarded headers of a configured proxy only", () => {
     const proxy = {
       trustedProxies: ["10.0.0.2"],
       proxiesOnly: true,
       host: "0.0.0.0",
-      allowedHosts: ["desk.example.org"],
+      allowedHosts: ["laptop.example.org"],
     };
-    const headers = { host: "desk.example.org", "x-forwarded-for": "6.6.6.6, 8.8.8.8", "x-forwarded-proto": "https" };
+    const headers = { host: "laptop.example.org", "x-forwarded-for": "6.6.6.6, 8.8.8.8", "x-forwarded-proto": "https" };
     expect(code(headers, proxy, { peer: "10.0.0.2", local: "10.0.0.1" })).toBeUndefined();
     expect(
       code(
-        { ...headers, origin: "https://desk.example.org" },
+        { ...headers, origin: "https://laptop.example.org" },
         { ...proxy, allowedOrigins: [] },
         { peer: "::ffff:10.0.0.2" },
       ),
     ).toBeUndefined();
     expect(code(headers, proxy, { peer: "10.0.0.3", local: "10.0.0.1" })).toBe("not_a_proxy");
-    expect(clientAddress(incoming(headers, { peer: "10.0.0.2" }), { ...RULES, ...proxy })).toBe("8.8.8.8");
-    expect(clientAddress(incoming(headers, { peer: "10.0.0.3" }), { ...RULES, ...proxy })).toBe("10.0.0.3");
+    expect(clientAddress(incoming(headers, { peer: "10.0.0.2" }), { ...POLICY, ...proxy })).toBe("8.8.8.8");
+    expect(clientAddress(incoming(headers, { peer: "10.0.0.3" }), { ...POLICY, ...proxy })).toBe("10.0.0.3");
     expect(
-      clientAddress(incoming({ "x-forwarded-for": "nonsense" }, { peer: "10.0.0.2" }), { ...RULES, ...proxy }),
+      clientAddress(incoming({ "x-forwarded-for": "nonsense" }, { peer: "10.0.0.2" }), { ...POLICY, ...proxy }),
     ).toBe("10.0.0.2");
   });
 
-  it("refuses what is too large, and headers that are said twice", () => {
+  it("refuses long URLs, large bodies and repeated headers", () => {
     expect(code({ "content-length": "101" })).toBe("body_too_large");
     expect(code({}, {}, { url: `/${"x".repeat(9_000)}` })).toBe("url_too_long");
     expect(code({}, {}, { url: "http://other.example/" })).toBe("bad_url");
     const twice = incoming({ host: "127.0.0.1" });
     twice.rawHeaders.push("Host", "evil.example");
-    expect(checkRequest(twice, RULES)?.code).toBe("repeated_header");
+    expect(checkRequest(twice, POLICY)?.code).toBe("repeated_header");
   });
 
-  it("finds a token in any URL, also an escaped one, and never throws", () => {
+  it("finds a token in any URL, also percent-encoded, and never throws", () => {
     fc.assert(
       fc.property(fc.webPath(), fc.stringMatching(/^[a-z]{1,8}$/), (path, name) => {
         const { text } = freshToken();
@@ -109,5 +109,16 @@ describe("the front door", () => {
     );
     fc.assert(fc.property(fc.string(), (url) => typeof tokenInUrl(url) === "boolean"));
     expect(tokenInUrl("/api/agents?limit=3&after=x")).toBe(false);
+  });
+});
+
+describe("listening on other addresses than loopback", () => {
+  it("needs TLS or a configured proxy", () => {
+    for (const host of ["0.0.0.0", "::", "192.168.1.2", "laptop.example.org"]) {
+      expect(() => assertSecureBind(host, false, [])).toThrow(/without TLS/);
+      assertSecureBind(host, true, []);
+      assertSecureBind(host, false, ["10.0.0.2"]);
+    }
+    for (const host of ["127.0.0.1", "localhost", "::1", "127.0.0.2"]) assertSecureBind(host, false, []);
   });
 });

@@ -1,9 +1,11 @@
 /**
- * What is asked of every request before anybody looks at its token: who sends it, which host it believes to speak to,
- * which page it comes from, how much it brings. Guards against pages that a browser was lured to, and against floods.
+ * Checks every request before its token is read: the sender's address, the Host, the Origin, the URL and the size. Stops
+ * requests that a foreign web page makes a browser send (DNS rebinding, CSRF), and tokens in URLs.
  */
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
+import type { Config } from "../../../config/config-schema.ts";
+import { ConfigError } from "../../../core/errors.ts";
 import { TOKEN_SHAPED } from "./token.ts";
 
 export interface RequestPolicy {
@@ -11,9 +13,9 @@ export interface RequestPolicy {
   readonly host: string;
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
-  /** Addresses whose word about the client is believed. */
+  /** Peers whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted. */
   readonly trustedProxies: readonly string[];
-  /** Whether only the proxies and this machine may connect: another address without TLS. */
+  /** Only the proxies and this machine may connect: the gateway listens on another address and has no TLS. */
   readonly proxiesOnly: boolean;
   readonly secure: boolean;
   readonly bodyBytes: number;
@@ -29,36 +31,55 @@ export interface Refusal {
 const MAX_URL = 8_192;
 const LOCAL_NAMES: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
+/** Throws unless the gateway listens on loopback, or has TLS, or names the proxy that adds it. */
+export function assertSecureBind(host: string, secure: boolean, proxies: readonly string[]): void {
+  if (isLoopback(host) || secure || proxies.length > 0) return;
+  throw new ConfigError(`The gateway does not listen on ${host} without TLS.`, {
+    hint: "Set gateway.tls, or name the proxy that adds TLS in gateway.trustedProxies, or keep gateway.host at 127.0.0.1.",
+  });
+}
+
+export function requestPolicy({ gateway }: Config, host: string, secure: boolean): RequestPolicy {
+  const { allowedHosts, allowedOrigins, trustedProxies, limits } = gateway;
+  const proxiesOnly = !isLoopback(host) && !secure;
+  return { host, allowedHosts, allowedOrigins, trustedProxies, proxiesOnly, secure, bodyBytes: limits.bodyBytes };
+}
+
 const refusal = (status: number, code: string, message: string): Refusal => ({ status, code, message });
 
-/** Undefined where nothing speaks against the request. */
-export function checkRequest(incoming: IncomingMessage, rules: RequestPolicy): Refusal | undefined {
+/** Undefined if the request passes. */
+export function checkRequest(incoming: IncomingMessage, policy: RequestPolicy): Refusal | undefined {
   const peer = peerOf(incoming);
-  if (rules.proxiesOnly && !isLoopback(peer) && !rules.trustedProxies.includes(peer)) {
+  if (policy.proxiesOnly && !isLoopback(peer) && !policy.trustedProxies.includes(peer)) {
     return refusal(403, "not_a_proxy", "Only the proxies named in gateway.trustedProxies may connect.");
   }
   const url = incoming.url ?? "";
   if (url.length > MAX_URL) return refusal(414, "url_too_long", `The URL is longer than ${MAX_URL} characters.`);
-  if (!url.startsWith("/")) return refusal(400, "bad_url", "The request must name a path of this server.");
-  if (hasRepeated(incoming))
-    return refusal(400, "repeated_header", "Host, Origin and Authorization may be said once only.");
+  if (!url.startsWith("/")) return refusal(400, "bad_url", "The request URL must be a path that starts with /.");
+  if (hasRepeated(incoming)) {
+    return refusal(400, "repeated_header", "Host, Origin and Authorization must not be repeated.");
+  }
   return (
-    hostRefusal(incoming, rules) ??
-    originRefusal(incoming, rules) ??
+    hostRefusal(incoming, policy) ??
+    originRefusal(incoming, policy) ??
     (tokenInUrl(url)
-      ? refusal(400, "token_in_url", "A token never belongs into a URL: send it as Authorization: Bearer.")
+      ? refusal(
+          400,
+          "token_in_url",
+          "The URL contains a token. Send it as Authorization: Bearer instead, and replace the token: URLs are logged.",
+        )
       : undefined) ??
-    bodyRefusal(incoming, rules)
+    bodyRefusal(incoming, policy)
   );
 }
 
-/** Whose request it is, for limits: what a trusted proxy says, else who connected. */
+/** The client's address, for rate limits: the one a trusted proxy reports, otherwise the peer. */
 export function clientAddress(incoming: IncomingMessage, { trustedProxies }: RequestPolicy): string {
   const peer = peerOf(incoming);
   if (!trustedProxies.includes(peer)) return peer;
-  const said = incoming.headers["x-forwarded-for"];
-  // The last word is the nearest proxy's own; what stands before it was brought along.
-  const last = (Array.isArray(said) ? said.join(",") : (said ?? "")).split(",").at(-1)?.trim() ?? "";
+  const forwarded = incoming.headers["x-forwarded-for"];
+  // The nearest proxy appends the last address; the client can forge those before it.
+  const last = (Array.isArray(forwarded) ? forwarded.join(",") : (forwarded ?? "")).split(",").at(-1)?.trim() ?? "";
   return isIP(last) > 0 ? last : peer;
 }
 
@@ -68,21 +89,21 @@ export const isLoopback = (address: string): boolean =>
 const plain = (address: string | undefined): string => (address ?? "").replace(/^::ffff:(?=\d+\.)/, "");
 const peerOf = (incoming: IncomingMessage): string => plain(incoming.socket.remoteAddress);
 
-function hostRefusal(incoming: IncomingMessage, rules: RequestPolicy): Refusal | undefined {
+function hostRefusal(incoming: IncomingMessage, policy: RequestPolicy): Refusal | undefined {
   const name = hostName(incoming.headers.host ?? "");
-  if (name === undefined) return refusal(400, "bad_host", "The Host header is missing or cannot be read.");
+  if (name === undefined) return refusal(400, "bad_host", "The Host header is missing or malformed.");
   const bare = plain(incoming.socket.localAddress);
-  const own = [bare.includes(":") ? `[${bare}]` : bare, rules.host.toLowerCase(), `[${rules.host.toLowerCase()}]`];
+  const own = [bare.includes(":") ? `[${bare}]` : bare, policy.host.toLowerCase(), `[${policy.host.toLowerCase()}]`];
   const known = [
     ...(isLoopback(bare) ? LOCAL_NAMES : []),
     ...own,
-    ...rules.allowedHosts.map((host) => host.toLowerCase()),
+    ...policy.allowedHosts.map((host) => host.toLowerCase()),
   ];
   if (known.includes(name)) return undefined;
   return refusal(
     421,
     "foreign_host",
-    "This server is not known by that name. Add it to gateway.allowedHosts if it is yours.",
+    "The Host header does not name this server. Add the name to gateway.allowedHosts if it is yours.",
   );
 }
 
@@ -92,13 +113,13 @@ function hostName(header: string): string | undefined {
   return match?.[1]?.toLowerCase();
 }
 
-function originRefusal(incoming: IncomingMessage, rules: RequestPolicy): Refusal | undefined {
+function originRefusal(incoming: IncomingMessage, policy: RequestPolicy): Refusal | undefined {
   const { origin, host } = incoming.headers;
-  const { allowedOrigins, trustedProxies } = rules;
+  const { allowedOrigins, trustedProxies } = policy;
   const secure =
-    rules.secure || (trustedProxies.includes(peerOf(incoming)) && incoming.headers["x-forwarded-proto"] === "https");
+    policy.secure || (trustedProxies.includes(peerOf(incoming)) && incoming.headers["x-forwarded-proto"] === "https");
   if (origin === undefined) {
-    // A browser tells where a request without Origin comes from.
+    // Browsers send Sec-Fetch-Site also on requests without an Origin.
     const site = incoming.headers["sec-fetch-site"];
     return site === "cross-site" || site === "same-site" ? foreignOrigin() : undefined;
   }
@@ -111,17 +132,17 @@ const foreignOrigin = (): Refusal =>
   refusal(
     403,
     "foreign_origin",
-    "Pages of other origins may not speak to this server. Add the origin to gateway.allowedOrigins if it is yours.",
+    "Pages of this origin may not call this server. Add the origin to gateway.allowedOrigins if it is yours.",
   );
 
-const TOKEN_WORDS = /[?&;](?:access_?token|auth_?token|token|api_?key|apikey|authorization|auth|bearer|key)=/i;
+const TOKEN_PARAMETERS = /[?&;](?:access_?token|auth_?token|token|api_?key|apikey|authorization|auth|bearer|key)=/i;
 
-/** URLs end up in logs, histories and referrers. */
+/** Whether a URL contains a token. URLs end up in logs, histories and referrers. */
 export function tokenInUrl(url: string): boolean {
-  if (TOKEN_WORDS.test(url) || TOKEN_SHAPED.test(url)) return true;
+  if (TOKEN_PARAMETERS.test(url) || TOKEN_SHAPED.test(url)) return true;
   try {
     const read = decodeURIComponent(url);
-    return TOKEN_WORDS.test(read) || TOKEN_SHAPED.test(read);
+    return TOKEN_PARAMETERS.test(read) || TOKEN_SHAPED.test(read);
   } catch {
     return false;
   }
@@ -133,13 +154,13 @@ function bodyRefusal(incoming: IncomingMessage, { bodyBytes }: RequestPolicy): R
   return refusal(413, "body_too_large", `The body is larger than ${bodyBytes} bytes.`);
 }
 
-const ONCE = ["host", "origin", "authorization"];
+const SINGLE_HEADERS = ["host", "origin", "authorization"];
 
 function hasRepeated({ rawHeaders }: IncomingMessage): boolean {
   const seen = new Set<string>();
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = (rawHeaders[at] ?? "").toLowerCase();
-    if (!ONCE.includes(name)) continue;
+    if (!SINGLE_HEADERS.includes(name)) continue;
     if (seen.has(name)) return true;
     seen.add(name);
   }

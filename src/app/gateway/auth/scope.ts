@@ -1,9 +1,9 @@
-/** What a token may do. Scopes are granted on the server and never read from a request. */
+/** Scopes: what a token may do. They are stored on the server and never read from a request. */
 export const SCOPES = ["read", "chat", "operate", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /**
- * What each scope includes. To read is to see every conversation; to chat is to speak and hear one's own answers, so
+ * What each scope includes. `read` sees every conversation, `chat` sends messages and sees only their answers, so
  * neither includes the other.
  */
 const INCLUDES: Readonly<Record<Scope, readonly Scope[]>> = {
@@ -16,6 +16,6 @@ const INCLUDES: Readonly<Record<Scope, readonly Scope[]>> = {
 export const holds = (scopes: readonly Scope[], wanted: Scope): boolean =>
   scopes.some((scope) => INCLUDES[scope].includes(wanted));
 
-/** Whether everything that is granted is something the grantor has. */
+/** Whether the grantor holds every scope it grants. */
 export const within = (grantor: readonly Scope[], granted: readonly Scope[]): boolean =>
   granted.every((scope) => holds(grantor, scope));

@@ -1,6 +1,6 @@
 /**
- * Minted tokens in `tokens.json` of the home, for its owner only: hashes, never tokens. Written beside its place and
- * moved there, by one writer at a time; a file that cannot be read is never replaced.
+ * The records of minted tokens in `tokens.json` of the home: hashes, never tokens. Only the owner can read the file. One
+ * writer at a time writes a temporary file and renames it; an unreadable file is never replaced.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -20,7 +20,7 @@ import { DIRECTORY_MODE, FILE_MODE } from "../../../config/paths.ts";
 import { ConfigError } from "../../../core/errors.ts";
 import { SCOPES } from "./scope.ts";
 
-const allowanceSchema = z.object({
+const limitsSchema = z.object({
   requestsPerMinute: z.number().positive().optional(),
   tokensPerDay: z.number().positive().optional(),
   dollarsPerDay: z.number().positive().optional(),
@@ -32,17 +32,17 @@ const tokenRecordSchema = z.looseObject({
   scopes: z.array(z.enum(SCOPES)).min(1),
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   createdAt: z.number().int(),
-  /** The token that minted it. Whoever is revoked takes along what it minted. */
+  /** The token that minted it: revoking that one revokes this one too. */
   createdBy: z.string(),
   expiresAt: z.number().int().optional(),
   person: z.string().min(1).optional(),
-  limits: allowanceSchema.optional(),
+  limits: limitsSchema.optional(),
 });
 export type TokenRecord = z.infer<typeof tokenRecordSchema>;
 
 const tokenFileSchema = z.looseObject({ version: z.literal(1), tokens: z.array(tokenRecordSchema) });
 
-/** Throws a `ConfigError` where the file is there and cannot be used. */
+/** Throws a `ConfigError` if the file exists and is unreadable. */
 export function readTokenFile(file: string): readonly TokenRecord[] {
   let text: string;
   try {
@@ -58,7 +58,7 @@ export function readTokenFile(file: string): readonly TokenRecord[] {
   }
 }
 
-/** Throws where the text is not one that `tokensText` gave. */
+/** Throws if the text has not the format of `tokensText`. */
 export const parseTokens = (text: string): readonly TokenRecord[] => tokenFileSchema.parse(JSON.parse(text)).tokens;
 
 export const tokensText = (tokens: readonly TokenRecord[]): string =>
@@ -67,10 +67,10 @@ export const tokensText = (tokens: readonly TokenRecord[]): string =>
 const unusable = (file: string, cause: unknown): ConfigError =>
   new ConfigError(`The tokens in ${file} cannot be read.`, {
     cause,
-    hint: "Correct the file, or move it away; tokens that are not in it no longer open anything.",
+    hint: "Repair the file, or move it away; tokens that are not in it are no longer valid.",
   });
 
-/** Reads, changes and writes the file as one step. Durable when it returns. */
+/** Reads, changes and writes the file under a lock. Durable when it returns. */
 export function changeTokenFile(
   file: string,
   change: (tokens: readonly TokenRecord[]) => readonly TokenRecord[],
@@ -79,15 +79,15 @@ export function changeTokenFile(
   const unlock = lock(`${file}.lock`);
   try {
     const tokens = change(readTokenFile(file));
-    writePrivately(file, tokensText(tokens));
+    writePrivateFile(file, tokensText(tokens));
     return tokens;
   } finally {
     unlock();
   }
 }
 
-/** Writes a file whole, flushed, for its owner only. */
-export function writePrivately(file: string, text: string): void {
+/** Replaces the file atomically with one that only its owner can read, and flushes it to disk. */
+export function writePrivateFile(file: string, text: string): void {
   const temporary = `${file}.${process.pid}.${randomBytes(6).toString("hex")}.tmp`;
   const fd = openSync(temporary, "wx", FILE_MODE);
   try {
@@ -100,7 +100,7 @@ export function writePrivately(file: string, text: string): void {
 }
 
 const LOCK_WAIT_MS = 2_000;
-/** A lock this old was left by a process that died with it. */
+/** A lock of this age belongs to a process that died. */
 const LOCK_STALE_MS = 10_000;
 
 function lock(path: string): () => void {

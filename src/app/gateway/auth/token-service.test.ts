@@ -37,13 +37,13 @@ const inStore = (): Promise<TokenService> =>
 
 describe.each([
   ["a file", inFile],
-  ["a store that nodes share", inStore],
-])("the book of tokens in %s", (_, open) => {
-  it("knows the home's own token and those it minted, also after a restart, and no others", async () => {
-    const { token, record } = await (await open()).mint(ROOT, { name: "desk", scopes: ["chat", "read"] });
-    const book = await open();
-    expect(book.find("the root token")).toMatchObject({ id: "root", scopes: ["admin"] });
-    expect(book.find(token)).toMatchObject({ id: record.id, scopes: ["read", "chat"] });
+  ["a shared store", inStore],
+])("the token service with records in %s", (_, open) => {
+  it("finds the root token and minted tokens, also after a restart, and no others", async () => {
+    const { token, record } = await (await open()).mint(ROOT, { name: "laptop", scopes: ["chat", "read"] });
+    const service = await open();
+    expect(service.find("the root token")).toMatchObject({ id: "root", scopes: ["admin"] });
+    expect(service.find(token)).toMatchObject({ id: record.id, scopes: ["read", "chat"] });
     for (const wrong of [
       "",
       "the root toke",
@@ -52,37 +52,37 @@ describe.each([
       `${token}x`,
       token.replace(/_.{12}_/, "_000000000000_"),
     ]) {
-      expect(book.find(wrong)).toBeUndefined();
+      expect(service.find(wrong)).toBeUndefined();
     }
   });
 
-  it("sees at once what another process changed, and says what was revoked", async () => {
-    const book = await open();
-    const { token, record } = await book.mint(ROOT, { name: "desk", scopes: ["chat"] });
-    const child = await book.mint(book.find(token) as Principal, { name: "child", scopes: ["chat"] });
-    const gone: string[] = [];
-    book.onRevoked((ids) => gone.push(...ids));
+  it("notices when another process revokes a token, and reports the revoked ids", async () => {
+    const service = await open();
+    const { token, record } = await service.mint(ROOT, { name: "laptop", scopes: ["chat"] });
+    const child = await service.mint(service.find(token) as Principal, { name: "child", scopes: ["chat"] });
+    const revoked: string[] = [];
+    service.onRevoked((ids) => revoked.push(...ids));
     await (await open()).revoke(ROOT, record.id);
     now += 1_000;
-    await book.lookAgain();
-    expect(book.find(token)).toBeUndefined();
-    expect(book.find(child.token)).toBeUndefined();
-    expect(gone.sort()).toEqual([record.id, child.record.id].sort());
+    await service.reload();
+    expect(service.find(token)).toBeUndefined();
+    expect(service.find(child.token)).toBeUndefined();
+    expect(revoked.sort()).toEqual([record.id, child.record.id].sort());
   });
 
-  it("lets nothing that is minted outlive, outdo or outspend its minter", async () => {
-    const book = await open();
-    const parent = await book.mint(ROOT, {
+  it("never mints a token that outlives its minter, or has more scopes or higher limits", async () => {
+    const service = await open();
+    const parent = await service.mint(ROOT, {
       name: "p",
       scopes: ["chat"],
       expiresInDays: 1,
       person: "ann",
       limits: { dollarsPerDay: 2 },
     });
-    const by = book.find(parent.token) as Principal;
-    await expect(book.mint(by, { name: "c", scopes: ["read"], person: "ann" })).rejects.toThrow(/cannot give read/);
-    await expect(book.mint(by, { name: "c", scopes: ["chat"] })).rejects.toThrow(/that person/);
-    const child = await book.mint(by, {
+    const by = service.find(parent.token) as Principal;
+    await expect(service.mint(by, { name: "c", scopes: ["read"], person: "ann" })).rejects.toThrow(/cannot grant read/);
+    await expect(service.mint(by, { name: "c", scopes: ["chat"] })).rejects.toThrow(/that person/);
+    const child = await service.mint(by, {
       name: "c",
       scopes: ["chat"],
       person: "ann",
@@ -92,47 +92,49 @@ describe.each([
     expect(child.record.expiresAt).toBe(parent.record.expiresAt);
     expect(child.record.limits).toEqual({ dollarsPerDay: 2, requestsPerMinute: 5 });
     now += 24 * 3600_000;
-    expect(book.find(parent.token)).toBeUndefined();
-    expect(book.stillValid(by)).toBe(false);
+    expect(service.find(parent.token)).toBeUndefined();
+    expect(service.stillValid(by)).toBe(false);
   });
 
-  it("never replaces what it cannot read, and goes on with what it knew", async () => {
-    const book = await open();
-    const { token } = await book.mint(ROOT, { name: "desk", scopes: ["chat"] });
+  it("never replaces unreadable records, and keeps the known tokens valid", async () => {
+    const service = await open();
+    const { token } = await service.mint(ROOT, { name: "laptop", scopes: ["chat"] });
     writeFileSync(join(home, "tokens.json"), "broken");
     await put("broken");
     now += 1_000;
-    await book.lookAgain();
-    expect(book.find(token)).toBeDefined();
-    await expect(book.mint(ROOT, { name: "x", scopes: ["chat"] })).rejects.toThrow(/cannot be read/);
+    await service.reload();
+    expect(service.find(token)).toBeDefined();
+    await expect(service.mint(ROOT, { name: "x", scopes: ["chat"] })).rejects.toThrow(/cannot be read/);
     expect(readFileSync(join(home, "tokens.json"), "utf8")).toBe("broken");
     expect(await shared.fact("api.tokens")).toBe("broken");
     await expect(open()).rejects.toThrow(/cannot be read/);
   });
 
-  it("loses no token when two write at once", async () => {
-    const books = [await open(), await open()];
+  it("loses no token when two processes write at once", async () => {
+    const services = [await open(), await open()];
     const names = Array.from({ length: 5 }, (_, n) => `n${n}`);
-    await Promise.all(books.flatMap((book) => names.map((name) => book.mint(ROOT, { name, scopes: ["chat"] }))));
+    await Promise.all(
+      services.flatMap((service) => names.map((name) => service.mint(ROOT, { name, scopes: ["chat"] }))),
+    );
     expect((await open()).list(ROOT)).toHaveLength(10);
   });
 
-  it("lets a token that was revoked elsewhere mint nothing, and finds one that was minted elsewhere", async () => {
+  it("finds a token that another process minted, and rejects a mint by one that another process revoked", async () => {
     const [one, other] = [await open(), await open()];
-    const { token, record } = await one.mint(ROOT, { name: "desk", scopes: ["chat"] });
+    const { token, record } = await one.mint(ROOT, { name: "laptop", scopes: ["chat"] });
     now += 1_000;
-    await other.lookFor(token);
+    await other.loadUnknown(token);
     const by = other.find(token) as Principal;
     expect(by).toMatchObject({ id: record.id });
     await one.revoke(ROOT, record.id);
     await expect(other.mint(by, { name: "late", scopes: ["chat"] })).rejects.toThrow(/revoked/);
-    await other.lookAgain();
+    await other.reload();
     expect(other.find(token)).toBeUndefined();
   });
 });
 
-describe("the home's own token", () => {
-  it("is made once, for its owner only, and given by the environment where that has one", () => {
+describe("the root token", () => {
+  it("is created once, readable by its owner only, unless ROOKERY_TOKEN is set", () => {
     const file = join(home, "token");
     const first = rootToken(file, {});
     expect(first.text).toMatch(/^rk_/);
@@ -141,6 +143,6 @@ describe("the home's own token", () => {
     expect(rootToken(file, { ROOKERY_TOKEN: "from-outside" }).text).toBe("from-outside");
     expect(() => rootToken(file, { ROOKERY_TOKEN: "a b" })).toThrow(/cannot be used/);
     chmodSync(file, 0o644);
-    expect(() => rootToken(file, {})).toThrow(/Others than its owner/);
+    expect(() => rootToken(file, {})).toThrow(/Other users can read/);
   });
 });

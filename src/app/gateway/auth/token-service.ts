@@ -1,25 +1,25 @@
 /**
- * The tokens that open this gateway. Whoever mints gives at most what it has, and whoever is revoked loses its open
- * streams and everything it minted. They may be changed by `rookery tokens` or another node while we run: they are looked
- * at again.
+ * The tokens that are valid here. A token mints tokens with at most its own scopes, lifetime and limits; revoking it
+ * revokes those too and closes their streams. `rookery tokens` and other nodes may change the records while this process
+ * runs, so they are read again.
  */
 import { DeniedError, errorText, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import type { Log } from "../../../core/ports/log.ts";
-import { type Allowance, type Principal, ROOT } from "./principal.ts";
+import { type Principal, ROOT, type UsageLimits } from "./principal.ts";
 import { holds, SCOPES, type Scope, within } from "./scope.ts";
 import { freshToken, hashOf, MAX_TOKEN, sameHash, tokenId } from "./token.ts";
 import type { TokenRecord } from "./token-file.ts";
 import type { TokenStorage } from "./token-storage.ts";
 
-export interface Minting {
+export interface MintRequest {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly expiresInDays?: number;
   readonly person?: string;
-  readonly limits?: Allowance;
+  readonly limits?: UsageLimits;
 }
 
-/** A token as it may be shown. */
+/** A token without its hash. */
 export type ShownToken = Pick<
   TokenRecord,
   "id" | "name" | "scopes" | "createdAt" | "createdBy" | "expiresAt" | "person" | "limits"
@@ -27,14 +27,14 @@ export type ShownToken = Pick<
 
 export interface TokenServiceOptions {
   readonly storage: TokenStorage;
-  /** The home's own token; absent where only the shelf is worked on. */
+  /** The home's own token; absent for a process that only edits the records. */
   readonly root?: string;
   readonly now: () => number;
   readonly log: Log;
 }
 
-/** How long what lies on the shelf is believed before it is looked at again. */
-const LOOK_EVERY_MS = 500;
+/** How long the records in memory are used before the storage is read again. */
+const REFRESH_MS = 500;
 const DAY_MS = 24 * 3600_000;
 
 const ROOT_PRINCIPAL: Principal = { id: ROOT, name: "the home's own token", scopes: ["admin"] };
@@ -44,148 +44,156 @@ export class TokenService {
   readonly #root: Buffer | undefined;
   readonly #listeners = new Set<(ids: readonly string[]) => void>();
   #tokens = new Map<string, { readonly record: TokenRecord; readonly hash: Buffer; readonly principal: Principal }>();
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  #readAt = Number.NEGATIVE_INFINITY;
 
   private constructor(options: TokenServiceOptions) {
     this.#options = options;
     this.#root = options.root === undefined ? undefined : hashOf(options.root);
   }
 
-  /** Rejects with `ConfigError` where the tokens are there and cannot be read. */
+  /** Rejects with `ConfigError` if there are records and they are unreadable. */
   static async open(options: TokenServiceOptions): Promise<TokenService> {
-    const book = new TokenService(options);
-    book.#keep((await options.storage.look()) ?? []);
-    return book;
+    const service = new TokenService(options);
+    service.#replace((await options.storage.readIfChanged()) ?? []);
+    return service;
   }
 
-  /** Who a token belongs to; undefined where it opens nothing (any more). */
+  /** The principal of a token; undefined if the token is unknown, expired or revoked. */
   find(text: string): Principal | undefined {
-    this.refresh();
+    this.#refresh();
     const hash = hashOf(text.slice(0, MAX_TOKEN + 1));
     const isRoot = this.#root !== undefined && sameHash(hash, this.#root);
     const known = this.#tokens.get(tokenId(text) ?? "");
     const isKnown = sameHash(hash, known?.hash ?? Buffer.alloc(hash.length));
     if (isRoot) return ROOT_PRINCIPAL;
-    return known && isKnown && this.#lives(known.record) ? known.principal : undefined;
+    return known && isKnown && this.#isCurrent(known.record) ? known.principal : undefined;
   }
 
-  /** Whether a principal that was let in may still act. */
+  /** Whether the token of a principal is still valid. */
   stillValid({ id }: Principal): boolean {
     if (id === ROOT) return true;
-    this.refresh();
+    this.#refresh();
     const known = this.#tokens.get(id);
-    return known !== undefined && this.#lives(known.record);
+    return known !== undefined && this.#isCurrent(known.record);
   }
 
-  /** The token itself is given once, here, and is nowhere to be read again. */
-  async mint(by: Principal, minting: Minting): Promise<{ readonly token: string; readonly record: ShownToken }> {
-    if (minting.scopes.length === 0) throw new InvalidInputError("A token needs at least one scope.");
-    if (!within(by.scopes, minting.scopes)) {
-      throw new DeniedError(`A token with ${by.scopes.join(", ")} cannot give ${minting.scopes.join(", ")}.`, {
-        hint: "A token mints at most what it has itself.",
-      });
+  /** Durable when it resolves. The token is returned here once; only its hash is stored. */
+  async mint(by: Principal, request: MintRequest): Promise<{ readonly token: string; readonly record: ShownToken }> {
+    if (request.scopes.length === 0) throw new InvalidInputError("A token needs at least one scope.");
+    if (!within(by.scopes, request.scopes)) {
+      throw new DeniedError(
+        `A token with the scopes ${by.scopes.join(", ")} cannot grant ${request.scopes.join(", ")}.`,
+        {
+          hint: "A token can only grant scopes that it has.",
+        },
+      );
     }
-    if (by.person !== undefined && minting.person !== by.person) {
-      throw new DeniedError("A token for one person mints tokens for that person only.");
+    if (by.person !== undefined && request.person !== by.person) {
+      throw new DeniedError("A token for one person can mint tokens for that person only.");
     }
     const at = this.#options.now();
     const { id, text, hash } = freshToken();
     const own = by.id === ROOT ? undefined : this.#tokens.get(by.id)?.record;
-    const wanted = minting.expiresInDays === undefined ? undefined : Math.round(at + minting.expiresInDays * DAY_MS);
-    // What is minted ends with its minter at the latest, and may ask and spend no more.
-    const expiresAt = earliest(wanted, own?.expiresAt);
-    const limits = tighter(minting.limits, own?.limits);
+    const wanted = request.expiresInDays === undefined ? undefined : Math.round(at + request.expiresInDays * DAY_MS);
+    // A minted token never outlives its minter and never has higher limits.
+    const expiresAt = smaller(wanted, own?.expiresAt);
+    const limits = stricter(request.limits, own?.limits);
     const record: TokenRecord = {
       id,
-      name: minting.name,
-      scopes: SCOPES.filter((scope) => minting.scopes.includes(scope)),
+      name: request.name,
+      scopes: SCOPES.filter((scope) => request.scopes.includes(scope)),
       hash,
       createdAt: at,
       createdBy: by.id,
-      ...(expiresAt === undefined ? {} : { expiresAt }),
-      ...(minting.person === undefined ? {} : { person: minting.person }),
-      ...(limits === undefined ? {} : { limits }),
+      expiresAt,
+      person: request.person,
+      limits,
     };
     const tokens = await this.#options.storage.change((known) => {
-      // Revoked meanwhile, here or elsewhere: what it mints would outlive it.
-      if (by.id !== ROOT && !known.some((token) => token.id === by.id))
+      // Checked inside the change: another process may have revoked the minter since.
+      if (by.id !== ROOT && !known.some((token) => token.id === by.id)) {
         throw new DeniedError("This token was revoked.");
+      }
       return [...known, record];
     });
-    this.#keep(tokens);
+    this.#replace(tokens);
     return { token: text, record: shown(record) };
   }
 
-  /** Revokes a token and what it minted. Gives the ids of all of them. */
+  /** Revokes a token and every token minted with it. Returns the ids of all of them. Durable when it resolves. */
   async revoke(by: Principal, id: string): Promise<readonly string[]> {
-    await this.lookAgain();
+    await this.reload();
     const known = this.#tokens.get(id);
     if (!known || !this.#maySee(by, known.record)) {
-      throw new NotFoundError(`There is no token ${id}.`, { hint: "`rookery tokens list` shows them." });
+      throw new NotFoundError(`There is no token ${id}.`, { hint: "Run `rookery tokens list` to see the tokens." });
     }
-    let gone = new Set([id]);
-    this.#keep(
+    let revoked = new Set([id]);
+    this.#replace(
       await this.#options.storage.change((tokens) => {
-        gone = new Set([id]);
-        for (let size = 0; size !== gone.size; ) {
-          size = gone.size;
-          for (const token of tokens) if (gone.has(token.createdBy)) gone.add(token.id);
+        revoked = new Set([id]);
+        for (let size = 0; size !== revoked.size; ) {
+          size = revoked.size;
+          for (const token of tokens) if (revoked.has(token.createdBy)) revoked.add(token.id);
         }
-        return tokens.filter((token) => !gone.has(token.id));
+        return tokens.filter((token) => !revoked.has(token.id));
       }),
     );
-    return [...gone];
+    return [...revoked];
   }
 
-  /** An admin sees all tokens, others themselves and what came from them. */
+  /** An admin sees all tokens; another token sees itself and those minted with it. */
   list(by: Principal): readonly ShownToken[] {
-    this.refresh();
+    this.#refresh();
     return [...this.#tokens.values()].flatMap(({ record }) => (this.#maySee(by, record) ? [shown(record)] : []));
   }
 
-  /** Told of tokens that no longer open anything. Returns how to stop. */
+  /** Calls the listener with the ids of revoked tokens. Returns a function that unsubscribes. */
   onRevoked(listener: (ids: readonly string[]) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Looks whether somebody else changed the file, where that can be seen at once. What cannot be read changes nothing. */
-  refresh(): void {
-    const at = this.#options.now();
+  /** Reads the storage again if it can be read without waiting. Must not throw: on an error the known tokens stay valid. */
+  #refresh(): void {
     const { storage, log } = this.#options;
-    if (!storage.lookNow || (at - this.#lookedAt < LOOK_EVERY_MS && at >= this.#lookedAt)) return;
-    this.#lookedAt = at;
+    if (!storage.readIfChangedSync || this.#wasReadRecently()) return;
+    this.#readAt = this.#options.now();
     try {
-      const tokens = storage.lookNow();
-      if (tokens) this.#keep(tokens);
+      const tokens = storage.readIfChangedSync();
+      if (tokens) this.#replace(tokens);
     } catch (error) {
       log.error(errorText(error));
     }
   }
 
-  /** A token that nobody here knows may just have been minted on another node: then that is looked for, not too often. */
-  lookFor(text: string | undefined): Promise<void> | undefined {
-    if (this.#options.storage.lookNow || text === undefined) return undefined;
+  /**
+   * Call before `find`: another node may just have minted an unknown token, so the shared records are read again, at most
+   * every half second. Undefined if there is nothing to wait for.
+   */
+  loadUnknown(text: string | undefined): Promise<void> | undefined {
+    if (this.#options.storage.readIfChangedSync || text === undefined) return undefined;
     const id = tokenId(text);
-    const at = this.#options.now();
-    if (id === undefined || this.#tokens.has(id) || (at - this.#lookedAt < LOOK_EVERY_MS && at >= this.#lookedAt)) {
-      return undefined;
-    }
-    this.#lookedAt = at;
-    return this.lookAgain();
+    if (id === undefined || this.#tokens.has(id) || this.#wasReadRecently()) return undefined;
+    this.#readAt = this.#options.now();
+    return this.reload();
   }
 
-  /** Looks whether somebody else changed them, wherever they lie. What cannot be read changes nothing: what was known holds. */
-  async lookAgain(): Promise<void> {
+  #wasReadRecently(): boolean {
+    const age = this.#options.now() - this.#readAt;
+    return age >= 0 && age < REFRESH_MS;
+  }
+
+  /** Reads the storage if another process changed it. Must not reject: on an error the known tokens stay valid. */
+  async reload(): Promise<void> {
     try {
-      const tokens = await this.#options.storage.look();
-      if (tokens) this.#keep(tokens);
+      const tokens = await this.#options.storage.readIfChanged();
+      if (tokens) this.#replace(tokens);
     } catch (error) {
       this.#options.log.error(errorText(error));
     }
   }
 
-  #keep(tokens: readonly TokenRecord[]): void {
+  #replace(tokens: readonly TokenRecord[]): void {
     const before = this.#tokens;
     this.#tokens = new Map(
       tokens.map((record) => {
@@ -193,11 +201,11 @@ export class TokenService {
         return [id, { record, hash: Buffer.from(record.hash, "hex"), principal: { id, name, scopes, limits, person } }];
       }),
     );
-    const gone = [...before.keys()].filter((id) => !this.#tokens.has(id));
-    if (gone.length > 0) for (const listener of this.#listeners) listener(gone);
+    const revoked = [...before.keys()].filter((id) => !this.#tokens.has(id));
+    if (revoked.length > 0) for (const listener of this.#listeners) listener(revoked);
   }
 
-  #lives({ expiresAt }: TokenRecord): boolean {
+  #isCurrent({ expiresAt }: TokenRecord): boolean {
     return expiresAt === undefined || expiresAt > this.#options.now();
   }
 
@@ -213,14 +221,14 @@ export class TokenService {
 
 const shown = ({ hash: _, ...rest }: TokenRecord): ShownToken => rest as ShownToken;
 
-const earliest = (one: number | undefined, other: number | undefined): number | undefined =>
+const smaller = (one: number | undefined, other: number | undefined): number | undefined =>
   one === undefined ? other : other === undefined ? one : Math.min(one, other);
 
-function tighter(wanted: Allowance | undefined, own: Allowance | undefined): Allowance | undefined {
+function stricter(wanted: UsageLimits | undefined, own: UsageLimits | undefined): UsageLimits | undefined {
   if (!wanted || !own) return wanted ?? own;
   return {
-    requestsPerMinute: earliest(wanted.requestsPerMinute, own.requestsPerMinute),
-    tokensPerDay: earliest(wanted.tokensPerDay, own.tokensPerDay),
-    dollarsPerDay: earliest(wanted.dollarsPerDay, own.dollarsPerDay),
+    requestsPerMinute: smaller(wanted.requestsPerMinute, own.requestsPerMinute),
+    tokensPerDay: smaller(wanted.tokensPerDay, own.tokensPerDay),
+    dollarsPerDay: smaller(wanted.dollarsPerDay, own.dollarsPerDay),
   };
 }

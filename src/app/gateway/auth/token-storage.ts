@@ -1,6 +1,6 @@
 /**
- * Where the records of minted tokens lie: in a file of the home, or in the store that several nodes share. A change is one
- * step, whoever else changes them at the same moment; what cannot be read is never replaced.
+ * Stores the records of minted tokens: in a file of the home, or in the store that several nodes share. A change is
+ * atomic, also when two processes write at once; unreadable records are never replaced.
  */
 
 import { statSync } from "node:fs";
@@ -12,11 +12,11 @@ import { changeTokenFile, parseTokens, readTokenFile, type TokenRecord, tokensTe
 export type TokenChange = (tokens: readonly TokenRecord[]) => readonly TokenRecord[];
 
 export interface TokenStorage {
-  /** All of them, or undefined where they are as they were when they were last read or changed here. */
-  look(): Promise<readonly TokenRecord[] | undefined>;
-  /** As `look`, where that can be done at once. */
-  lookNow?(): readonly TokenRecord[] | undefined;
-  /** Durable when it resolves. Gives what is there now. */
+  /** All records, or undefined if nothing changed since they were last read or written here. */
+  readIfChanged(): Promise<readonly TokenRecord[] | undefined>;
+  /** The same without waiting. A storage behind a network has none. */
+  readIfChangedSync?(): readonly TokenRecord[] | undefined;
+  /** Durable when it resolves. Returns all records after the change. */
   change(change: TokenChange): Promise<readonly TokenRecord[]>;
 }
 
@@ -26,15 +26,15 @@ export function fileTokenStorage(file: string): TokenStorage {
     const stat = statSync(file, { throwIfNoEntry: false });
     return stat ? `${stat.mtimeMs} ${stat.size} ${stat.ino}` : "";
   };
-  const lookNow = (): readonly TokenRecord[] | undefined => {
+  const readIfChangedSync = (): readonly TokenRecord[] | undefined => {
     const now = stamp();
     if (now === seen) return undefined;
     seen = now;
     return readTokenFile(file);
   };
   return {
-    lookNow,
-    look: async () => lookNow(),
+    readIfChangedSync,
+    readIfChanged: async () => readIfChangedSync(),
     async change(change) {
       const tokens = changeTokenFile(file, change);
       seen = stamp();
@@ -44,7 +44,7 @@ export function fileTokenStorage(file: string): TokenStorage {
 }
 
 const FACT = "api.tokens";
-const TRIES = 20;
+const MAX_TRIES = 20;
 
 export function sharedTokenStorage({ store, ids, clock }: Pick<Ports, "store" | "ids" | "clock">): TokenStorage {
   let seen: string | null | undefined;
@@ -54,19 +54,19 @@ export function sharedTokenStorage({ store, ids, clock }: Pick<Ports, "store" | 
     } catch (cause) {
       throw new ConfigError("The tokens in the shared store cannot be read.", {
         cause,
-        hint: `Correct the fact ${FACT}, or remove it and mint anew; tokens that are not in it open nothing.`,
+        hint: `Repair the fact ${FACT}, or remove it and mint new tokens; tokens that are not in it are not valid.`,
       });
     }
   };
   return {
-    async look() {
+    async readIfChanged() {
       const text = (await store.fact(FACT)) ?? null;
       if (text === seen) return undefined;
       seen = text;
       return parse(text);
     },
     async change(change) {
-      for (let tries = 1; tries <= TRIES; tries++) {
+      for (let tries = 1; tries <= MAX_TRIES; tries++) {
         const before = (await store.fact(FACT)) ?? null;
         const tokens = change(parse(before));
         const value = tokensText(tokens);
@@ -76,7 +76,7 @@ export function sharedTokenStorage({ store, ids, clock }: Pick<Ports, "store" | 
         seen = value;
         return tokens;
       }
-      throw new ConflictError("The tokens are being changed by others all the while.", { hint: "Try again." });
+      throw new ConflictError("Other processes keep changing the tokens.", { hint: "Try again." });
     },
   };
 }

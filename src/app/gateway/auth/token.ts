@@ -1,11 +1,11 @@
 /**
- * A token: `rk_<id>_<secret>`. The id is no secret and finds the record; of the secret only a hash is kept. A hash
- * without salt and rounds is enough, because the secret is 256 random bits and not a person's word.
+ * A token: `rk_<id>_<secret>`. The id is public and finds the record; only a hash of the token is stored. A hash without
+ * salt and rounds is enough, because the secret is 256 random bits and not a password.
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 
 const SHAPE = /^rk_([a-z0-9]{12})_([A-Za-z0-9_-]{43})$/;
-/** Anything that looks like one of ours, wherever it stands in a text. */
+/** Matches a token anywhere in a text. */
 export const TOKEN_SHAPED = /rk_[a-z0-9]{12}_[A-Za-z0-9_-]{20,}/;
 export const MAX_TOKEN = 512;
 
@@ -28,6 +28,6 @@ export const tokenId = (text: string): string | undefined => SHAPE.exec(text)?.[
 
 export const hashOf = (text: string): Buffer => createHash("sha256").update(text).digest();
 
-/** In constant time: both are digests of the same length. */
+/** Compares digests in constant time. */
 export const sameHash = (one: Buffer, other: Buffer): boolean =>
   one.length === other.length && timingSafeEqual(one, other);

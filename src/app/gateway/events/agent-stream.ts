@@ -1,180 +1,197 @@
 /**
- * Streams what happens at one agent, or in one of its runs. What was committed comes from history, whoever was away for
- * however long; what is being said now comes from the run itself and is not durable: a `restart` voids it (M24).
+ * Streams the events of one agent, or of one of its runs. Committed entries come from the history, however long the reader
+ * was away. Deltas come from the run itself and are not durable: a `restart` voids them (M24).
  */
-
 import { errorText } from "../../../core/errors.ts";
 import { type Entry, readEntry } from "../../../core/history/entry.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
+import type { Ports } from "../../../core/ports/ports.ts";
+import type { AgentSystem } from "../../../engine/agents/agent-system.ts";
 import type { RunEvent } from "../../../engine/runtime/run-events.ts";
-import type { Call } from "../http/route.ts";
-import { type EventId, eventId, placeId } from "./event-id.ts";
-import type { EventStreamWriter, Frame } from "./event-stream-writer.ts";
-import { openEventStream } from "./open-event-stream.ts";
+import { type EventId, entryEventId, eventId } from "./event-id.ts";
+import { type EventStreamWriter, eventFrame, type Frame } from "./event-stream-writer.ts";
+import { openEventStream, type StreamContext, type StreamRequest } from "./open-event-stream.ts";
+import type { RunEventHub } from "./run-event-hub.ts";
 
-export interface Following {
+interface AgentStreamContext extends StreamContext {
+  readonly ports: Pick<Ports, "clock" | "store" | "log">;
+  readonly agents: Pick<AgentSystem, "runs">;
+  readonly runEvents: RunEventHub;
+}
+
+export interface AgentStreamOptions {
   readonly agentId: AgentId;
   /** Only this run; the stream ends with it. */
   readonly runId?: RunId;
-  /** What the reader has seen before; absent: it begins at `from`. */
+  /** The last event a returning reader has seen. */
   readonly seen?: EventId;
-  /** The position of the first entry to send to a reader that is new. */
+  /** The position of the first entry for a reader without `seen`. */
   readonly from: number;
-  /** Where the entries end that may be sent, of a run that has ended. */
+  /** The position behind the last entry of a run that has ended. */
   readonly until?: number;
 }
 
-const PORTION = 100;
-/** So far back a reader that comes back is told what it missed. */
+const PAGE_SIZE = 100;
+/** A returning reader gets at most this many missed entries. */
 const MAX_REPLAYED = 2_000;
+/** How often the store is asked whether a run on another node has ended. */
+const POLL_MS = 3_000;
+/** Events that start a step, so that a reader needs no `restart` before them. */
+const STEP_STARTS: ReadonlySet<RunEvent["type"]> = new Set(["start", "restart", "step", "end"]);
+/** Events that are emitted with a commit, so that new history entries precede them. */
+const COMMITS: ReadonlySet<RunEvent["type"]> = new Set(["start", "step", "end"]);
 
-export function streamAgent(call: Call, following: Following): void {
-  const { context } = call;
-  const { agentId, runId } = following;
-  const writer = openEventStream(call);
-  const state = { position: following.seen?.position ?? following.from - 1 };
-  // One after the other: entries are read from the store while events go on coming.
-  let work: Promise<void> = Promise.resolve();
-  const then = (what: () => Promise<void> | void): void => {
-    work = work.then(what).catch((error) => {
-      context.ports.log.warn("a stream stumbled and is closed", { agent: agentId, error: errorText(error) });
-      writer.close("slow");
-    });
-  };
-  // A reader that comes back to a run on another node: what it has seen is told again from there, and not to it.
-  let had: EventId | undefined;
-  let over = false;
-  const onEvent = (event: RunEvent): void => {
-    if (over || (runId !== undefined && event.runId !== runId)) return;
-    const place = had && placeOf(event, had);
-    if (place === "seen") return;
-    had = undefined;
-    // What was committed with the event goes before it.
-    const commits = event.type === "start" || event.type === "step" || event.type === "end";
-    then(async () => {
-      if (over) return;
-      if (commits) await sendEntries(call, writer, following, state);
-      if (place === "elsewhere" && !BEGINS.has(event.type)) writer.write(restartFrame(event, state.position));
-      writer.write(frameOf(event, state.position));
-      if (event.type === "end" && runId !== undefined) finish();
-    });
-  };
-  const finish = (): void => {
-    over = true;
-    writer.close("done");
-  };
-  /** Its end, where it has come and was not told. */
-  const lookForEnd = async (): Promise<void> => {
-    if (over || runId === undefined || !(await tellEnd(call, writer, runId, state.position))) return;
-    finish();
-  };
-  const stop = context.feed.follow(agentId, onEvent);
-  writer.onClose(stop);
-  // The tail is taken at the same moment as following begins: between them nothing is missed or told twice.
-  const now = context.feed.tailOf(agentId);
-  const tail = now && (runId === undefined || now.runId === runId) ? now : undefined;
-  const seen = following.seen;
-  if (!tail) had = seen;
-  const missed = tail && seen?.runId === tail.runId ? tail.tail.after(seen) : undefined;
-  const said = missed ?? tail?.tail.events() ?? [];
-  then(async () => {
-    await sendEntries(call, writer, following, state);
-    // What the reader has of the step under way may be void or incomplete: it gets all of it anew.
-    const [first] = said;
-    if (seen && !missed && first) writer.write(restartFrame(first, state.position));
-    for (const event of said) writer.write(frameOf(event, state.position));
-    if (!tail) await lookForEnd();
-  });
-  if (runId === undefined || !context.feed.isShared) return;
-  // A node that dies, or a way between nodes that is cut, must not leave a reader waiting for an end that has come.
-  let cancel = (): void => {};
-  const look = (): void => {
-    cancel = context.ports.clock.after(LOOK_MS, () => {
-      if (context.agents.runs.live(agentId)?.id !== runId) {
-        then(async () => {
-          if ((await context.ports.store.run(runId))?.state !== "ended" || over) return;
-          await sendEntries(call, writer, following, state);
-          await lookForEnd();
-        });
-      }
-      look();
-    });
-  };
-  look();
-  writer.onClose(() => cancel());
+export function streamAgent(request: StreamRequest<AgentStreamContext>, options: AgentStreamOptions): void {
+  new AgentStream(request, options).start();
 }
 
-/** How often the store is asked about a run of another node that somebody follows. */
-const LOOK_MS = 3_000;
-const BEGINS: ReadonlySet<RunEvent["type"]> = new Set(["start", "restart", "step", "end"]);
+class AgentStream {
+  readonly #context: AgentStreamContext;
+  readonly #options: AgentStreamOptions;
+  readonly #writer: EventStreamWriter;
+  /** The position of the last entry that was sent. */
+  #position: number;
+  /** Tasks run one after the other: events keep arriving while entries are read from the store. */
+  #tasks: Promise<void> = Promise.resolve();
+  /** Set for a reader that returns to a run on another node: that node repeats its tail, and these events are skipped. */
+  #seen: EventId | undefined;
+  #isOver = false;
 
-/** Where an event stands to what a reader has seen: it has it, it is the next, or it belongs to something else. */
-function placeOf({ runId, attempt, step, seq }: RunEvent, seen: EventId): "seen" | "next" | "elsewhere" {
-  if (runId !== seen.runId || attempt !== seen.attempt || step !== seen.step) return "elsewhere";
+  constructor(request: StreamRequest<AgentStreamContext>, options: AgentStreamOptions) {
+    this.#context = request.context;
+    this.#options = options;
+    this.#position = options.seen?.position ?? options.from - 1;
+    this.#writer = openEventStream(request);
+  }
+
+  start(): void {
+    const { runEvents } = this.#context;
+    const { agentId, runId, seen } = this.#options;
+    this.#writer.onClose(runEvents.subscribe(agentId, (event) => this.#onEvent(event)));
+    // Read in the same tick as the subscription starts, so that no event is missed or sent twice.
+    const current = runEvents.tailOf(agentId);
+    const tail = current && (runId === undefined || current.runId === runId) ? current : undefined;
+    if (!tail) this.#seen = seen;
+    const missed = tail && seen?.runId === tail.runId ? tail.tail.after(seen) : undefined;
+    const pending = missed ?? tail?.tail.events() ?? [];
+    this.#enqueue(async () => {
+      await this.#sendEntries();
+      const [first] = pending;
+      // What the reader has of the current step may be void or incomplete: it gets the whole step again.
+      if (seen && !missed && first) this.#writer.write(restartFrame(first, this.#position));
+      for (const event of pending) this.#writer.write(runEventFrame(event, this.#position));
+      if (!tail) await this.#endIfRunEnded();
+    });
+    if (runId !== undefined && runEvents.isShared) this.#pollForEnd(runId);
+  }
+
+  #enqueue(task: () => Promise<void>): void {
+    this.#tasks = this.#tasks.then(task).catch((error) => {
+      const { log } = this.#context.ports;
+      log.warn("a stream failed and was closed", { agent: this.#options.agentId, error: errorText(error) });
+      this.#writer.close("slow");
+    });
+  }
+
+  #onEvent(event: RunEvent): void {
+    const { runId } = this.#options;
+    if (this.#isOver || (runId !== undefined && event.runId !== runId)) return;
+    const order = this.#seen && compareWithSeen(event, this.#seen);
+    if (order === "seen") return;
+    this.#seen = undefined;
+    this.#enqueue(async () => {
+      if (this.#isOver) return;
+      if (COMMITS.has(event.type)) await this.#sendEntries();
+      if (order === "unrelated" && !STEP_STARTS.has(event.type)) {
+        this.#writer.write(restartFrame(event, this.#position));
+      }
+      this.#writer.write(runEventFrame(event, this.#position));
+      if (event.type === "end" && runId !== undefined) this.#finish();
+    });
+  }
+
+  #finish(): void {
+    this.#isOver = true;
+    this.#writer.close("done");
+  }
+
+  /** Sends the history entries behind the current position. */
+  async #sendEntries(): Promise<void> {
+    const { agentId, runId, until } = this.#options;
+    const lines: { position: number; line: string }[] = [];
+    let before = until;
+    for (;;) {
+      const page = await this.#context.ports.store.linesBack(agentId, { limit: PAGE_SIZE, before });
+      const unsent = page.filter(({ position }) => position > this.#position);
+      lines.push(...unsent);
+      before = page.at(-1)?.position;
+      if (unsent.length < PAGE_SIZE || before === undefined || lines.length >= MAX_REPLAYED) break;
+    }
+    for (const { position, line } of lines.reverse()) {
+      this.#position = position;
+      const read = readEntry(line);
+      if (read.kind !== "entry" || (runId !== undefined && !isOfRun(read.entry, runId))) continue;
+      this.#writer.write(entryFrame(read.entry, position));
+    }
+  }
+
+  /** Ends the stream of a run whose end is in the store and was not sent as an event. */
+  async #endIfRunEnded(): Promise<void> {
+    const { runId } = this.#options;
+    if (this.#isOver || runId === undefined) return;
+    const run = await this.#context.ports.store.run(runId);
+    if (run?.state !== "ended") return;
+    const { agentId, attempt, step, outcome, body } = run;
+    const id = eventId({ runId, attempt, step, seq: 0 }, this.#position);
+    this.#writer.write(
+      eventFrame("end", id, { type: "end", agentId, runId, attempt, step, outcome, error: body.error }),
+    );
+    this.#finish();
+  }
+
+  /** When the other node dies, or the connection to it is lost, its end event never arrives. */
+  #pollForEnd(runId: RunId): void {
+    const { agents, ports } = this.#context;
+    let cancel = (): void => {};
+    const poll = (): void => {
+      cancel = ports.clock.after(POLL_MS, () => {
+        if (agents.runs.live(this.#options.agentId)?.id !== runId) {
+          this.#enqueue(async () => {
+            if ((await ports.store.run(runId))?.state !== "ended" || this.#isOver) return;
+            await this.#sendEntries();
+            await this.#endIfRunEnded();
+          });
+        }
+        poll();
+      });
+    };
+    poll();
+    this.#writer.onClose(() => cancel());
+  }
+}
+
+/** `next` follows the seen event in the same step; `unrelated` belongs to another run, attempt or step. */
+function compareWithSeen({ runId, attempt, step, seq }: RunEvent, seen: EventId): "seen" | "next" | "unrelated" {
+  if (runId !== seen.runId || attempt !== seen.attempt || step !== seen.step) return "unrelated";
   return seq <= seen.seq ? "seen" : "next";
 }
 
-/** Sends what history has beyond what the reader has seen. */
-async function sendEntries(
-  { context }: Call,
-  writer: EventStreamWriter,
-  { agentId, runId, until }: Following,
-  state: { position: number },
-): Promise<void> {
-  const lines: { position: number; line: string }[] = [];
-  let before = until;
-  for (;;) {
-    const page = await context.ports.store.linesBack(agentId, { limit: PORTION, before });
-    const fresh = page.filter(({ position }) => position > state.position);
-    lines.push(...fresh);
-    before = page.at(-1)?.position;
-    if (fresh.length < PORTION || before === undefined || lines.length >= MAX_REPLAYED) break;
-  }
-  for (const { position, line } of lines.reverse()) {
-    state.position = position;
-    const read = readEntry(line);
-    if (read.kind !== "entry" || (runId !== undefined && !isOf(read.entry, runId))) continue;
-    writer.write(entryFrame(read.entry, position));
-  }
-}
+const isOfRun = (entry: Entry, runId: RunId): boolean => "runId" in entry && entry.runId === runId;
 
-const isOf = (entry: Entry, runId: RunId): boolean => "runId" in entry && entry.runId === runId;
-
-/** A run that is over or has not begun here: its end is read from the store. False where it has none yet. */
-async function tellEnd({ context }: Call, writer: EventStreamWriter, runId: RunId, position: number): Promise<boolean> {
-  const run = await context.ports.store.run(runId);
-  if (run?.state !== "ended") return false;
-  const { agentId, attempt, step, outcome, body } = run;
-  const data = { type: "end", agentId, runId, attempt, step, outcome, ...(body.error ? { error: body.error } : {}) };
-  writer.write(frame("end", `${runId}.${attempt}.${step}.0.${position}`, data));
-  return true;
-}
-
-function frameOf(event: RunEvent, position: number): Frame {
+function runEventFrame(event: RunEvent, position: number): Frame {
   const id = eventId(event, position);
-  if (event.type !== "delta") return frame(event.type, id, event);
+  if (event.type !== "delta") return eventFrame(event.type, id, event);
   return {
-    joins: `delta ${event.stream}`,
+    joinKey: `delta ${event.stream}`,
     text: event.text,
-    render: (text) => `id: ${id}\nevent: delta\ndata: ${JSON.stringify({ ...event, text })}\n\n`,
+    render: (text) => eventFrame("delta", id, { ...event, text }).render(""),
   };
 }
 
-const restartFrame = (event: RunEvent, position: number): Frame => {
-  const { agentId, runId, attempt, step } = event;
-  return frame("restart", `${runId}.${attempt}.${step}.0.${position}`, {
-    type: "restart",
-    agentId,
-    runId,
-    attempt,
-    step,
-  });
-};
+function restartFrame({ agentId, runId, attempt, step }: RunEvent, position: number): Frame {
+  const id = eventId({ runId, attempt, step, seq: 0 }, position);
+  return eventFrame("restart", id, { type: "restart", agentId, runId, attempt, step });
+}
 
 const entryFrame = (entry: Entry, position: number): Frame =>
-  frame("entry", placeId(position), { type: "entry", position, entry });
-
-const frame = (event: string, id: string, data: object): Frame => ({
-  text: "",
-  render: () => `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
-});
+  eventFrame("entry", entryEventId(position), { type: "entry", position, entry });

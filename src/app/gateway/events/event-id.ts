@@ -1,9 +1,8 @@
 /**
- * The id of an event in a stream: (run, attempt, step, n), as M24 numbers them, and how much of the history its reader has
- * seen. `Last-Event-ID` brings it back.
+ * The id of an event in a stream: (run, attempt, step, n), as M24 numbers them, and the position in the history up to
+ * which entries were sent. A reader sends it back as `Last-Event-ID`.
  */
 import type { RunId } from "../../../core/ids.ts";
-import type { RunEvent } from "../../../engine/runtime/run-events.ts";
 
 export interface EventId {
   readonly runId: RunId;
@@ -14,17 +13,17 @@ export interface EventId {
   readonly position: number;
 }
 
-const SHAPE = /^([\w-]{1,64})\.(\d{1,9})\.(\d{1,9})\.(\d{1,12})\.(\d{1,12})$/;
+const FORMAT = /^([\w-]{1,64})\.(\d{1,9})\.(\d{1,9})\.(\d{1,12})\.(\d{1,12})$/;
 
-export const eventId = ({ runId, attempt, step, seq }: RunEvent, position: number): string =>
+export const eventId = ({ runId, attempt, step, seq }: Omit<EventId, "position">, position: number): string =>
   `${runId}.${attempt}.${step}.${seq}.${position}`;
 
-/** Of an entry that no run under way is about: only the place in history counts. */
-export const placeId = (position: number): string => `-.0.0.0.${position}`;
+/** The id of a history entry: it has a position and no run. */
+export const entryEventId = (position: number): string => `-.0.0.0.${position}`;
 
-/** Undefined where the text is no such id: the reader then begins anew. */
+/** Undefined if the text is malformed: the reader then starts without an id. */
 export function parseEventId(text: string | undefined): EventId | undefined {
-  const match = SHAPE.exec(text ?? "");
+  const match = FORMAT.exec(text ?? "");
   if (!match) return undefined;
   const [, runId, attempt, step, seq, position] = match;
   return {

@@ -23,7 +23,7 @@ class SlowResponse extends EventEmitter {
   }
 }
 
-const say = (text: string): Frame => ({ joins: "text", text, render: (all) => `<${all}>` });
+const say = (text: string): Frame => ({ joinKey: "text", text, render: (all) => `<${all}>` });
 const note = (text: string): Frame => ({ text, render: (all) => `[${all}]` });
 
 function open(bufferBytes = 100) {
@@ -39,8 +39,8 @@ function open(bufferBytes = 100) {
   return { response, clock, writer, closed };
 }
 
-describe("an outlet", () => {
-  it("joins pieces that wait for a slow reader, and keeps the order", () => {
+describe("an event stream writer", () => {
+  it("joins pieces of text that wait for a slow reader, and keeps the order", () => {
     const { response, writer } = open(10_000);
     writer.write(say("a"));
     response.writableNeedDrain = true;
@@ -51,7 +51,7 @@ describe("an outlet", () => {
     expect(response.written).toEqual(["<a>", "<bc>", "[n]", "<de>"]);
   });
 
-  it("lets a reader go that falls too far behind", () => {
+  it("cuts a reader that falls too far behind", () => {
     const { response, writer, closed } = open(10);
     response.writableNeedDrain = true;
     writer.write(say("12345"));
@@ -59,11 +59,11 @@ describe("an outlet", () => {
     expect(closed).toEqual([]);
     writer.write(say("x"));
     expect([closed, response.destroyed]).toEqual([["slow"], true]);
-    writer.write(say("nobody hears this"));
+    writer.write(say("written after the cut"));
     expect(response.written).toEqual([]);
   });
 
-  it("lets a reader go that takes nothing for too long, and leaves no timer behind", async () => {
+  it("cuts a reader that stalls, and leaves no timer behind", async () => {
     const { response, writer, closed, clock } = open();
     response.writableNeedDrain = true;
     writer.write(say("a"));
@@ -79,15 +79,15 @@ describe("an outlet", () => {
     expect(other.clock.timers).toBe(0);
   });
 
-  it("writes what is left before it ends, and tells once how it ended", () => {
+  it("writes the buffered frames before it ends, and reports its end once", () => {
     const { response, writer, closed } = open();
     response.writableNeedDrain = true;
     writer.write(say("rest"));
     writer.close("done");
     writer.close("revoked");
     expect([response.written, closed]).toEqual([["<rest>"], ["done"]]);
-    const gone = open();
-    gone.response.emit("close");
-    expect(gone.closed).toEqual(["gone"]);
+    const lost = open();
+    lost.response.emit("close");
+    expect(lost.closed).toEqual(["gone"]);
   });
 });

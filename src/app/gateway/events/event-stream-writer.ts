@@ -1,14 +1,14 @@
 /**
- * One open stream to one reader. What a slow reader has not taken waits in a bounded buffer, pieces of text joined; who
- * takes nothing for too long, or falls too far behind, is let go and comes back with the last id it has seen.
+ * Writes one event stream to one reader. Frames that a slow reader has not read wait in a bounded buffer, pieces of text
+ * joined. The stream of a reader that stalls, or falls too far behind, is cut; the reader reconnects with its last id.
  */
 import type { ServerResponse } from "node:http";
 
 export interface Frame {
-  /** Frames that follow each other with the same word may be joined: their texts are put together. */
-  readonly joins?: string;
+  /** Consecutive frames with the same key may be joined: their texts are concatenated. */
+  readonly joinKey?: string;
   readonly text: string;
-  /** The bytes to write, from the (joined) text. */
+  /** The bytes to write for the (joined) text. */
   render(text: string): string;
 }
 
@@ -18,6 +18,12 @@ export interface EventStreamOptions {
   readonly after: (ms: number, callback: () => void) => () => void;
 }
 
+/** A server-sent event with an id and a JSON document. */
+export const eventFrame = (event: string, id: string, data: object): Frame => ({
+  text: "",
+  render: () => `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
+});
+
 export type CloseReason = "done" | "gone" | "slow" | "revoked" | "shutdown";
 
 export class EventStreamWriter {
@@ -25,7 +31,7 @@ export class EventStreamWriter {
   readonly #options: EventStreamOptions;
   #pending: { frame: Frame; text: string }[] = [];
   #pendingLength = 0;
-  #stalled: (() => void) | undefined;
+  #cancelStall: (() => void) | undefined;
   #closed: CloseReason | undefined;
   readonly #onClose = new Set<(reason: CloseReason) => void>();
 
@@ -33,8 +39,8 @@ export class EventStreamWriter {
     this.#response = response;
     this.#options = options;
     response.on("drain", () => this.#flush());
-    response.on("close", () => this.#ended(response.writableFinished ? "done" : "gone"));
-    response.on("error", () => this.#ended("gone"));
+    response.on("close", () => this.#finish(response.writableFinished ? "done" : "gone"));
+    response.on("error", () => this.#finish("gone"));
   }
 
   get closed(): CloseReason | undefined {
@@ -48,60 +54,60 @@ export class EventStreamWriter {
 
   write(frame: Frame): void {
     if (this.#closed) return;
-    if (this.#pending.length === 0 && !this.#congested()) {
+    if (this.#pending.length === 0 && !this.#needsDrain()) {
       this.#response.write(frame.render(frame.text));
       return;
     }
     const last = this.#pending.at(-1);
-    if (last && frame.joins !== undefined && last.frame.joins === frame.joins) {
+    if (last && frame.joinKey !== undefined && last.frame.joinKey === frame.joinKey) {
       last.frame = frame;
       last.text += frame.text;
     } else this.#pending.push({ frame, text: frame.text });
-    this.#pendingLength += frame.text.length + (frame.joins === undefined ? 200 : 0);
+    this.#pendingLength += frame.text.length + (frame.joinKey === undefined ? 200 : 0);
     if (this.#pendingLength > this.#options.bufferBytes) this.close("slow");
-    else this.#stalled ??= this.#options.after(this.#options.stalledMs, () => this.close("slow"));
+    else this.#cancelStall ??= this.#options.after(this.#options.stalledMs, () => this.close("slow"));
   }
 
-  /** Writes what is left and ends, or breaks the connection off where the reader must notice. */
+  /** `done` writes the buffered frames and ends. Any other reason cuts the connection, so that the reader notices. */
   close(reason: CloseReason): void {
     if (this.#closed) return;
     if (reason !== "done") {
-      this.#ended(reason);
+      this.#finish(reason);
       if (reason !== "gone") this.#response.destroy();
       return;
     }
     const rest = this.#pending;
     this.#pending = [];
-    this.#stalled?.();
-    // A reader that never takes the rest does not keep us. The end is told when the last byte has left.
+    this.#cancelStall?.();
+    // A reader that never reads the rest is cut. The listeners are called when the last byte has left.
     const cancel = this.#options.after(this.#options.stalledMs, () => this.close("slow"));
     this.onClose(cancel);
     for (const { frame, text } of rest) this.#response.write(frame.render(text));
     this.#response.end();
   }
 
-  #congested(): boolean {
+  #needsDrain(): boolean {
     return this.#response.writableNeedDrain;
   }
 
   #flush(): void {
-    this.#stalled?.();
-    this.#stalled = undefined;
-    while (this.#pending.length > 0 && !this.#congested()) {
+    this.#cancelStall?.();
+    this.#cancelStall = undefined;
+    while (this.#pending.length > 0 && !this.#needsDrain()) {
       const next = this.#pending.shift();
       if (next) this.#response.write(next.frame.render(next.text));
     }
     this.#pendingLength = this.#pending.reduce((sum, { text }) => sum + text.length, 0);
     if (this.#pending.length > 0) {
-      this.#stalled = this.#options.after(this.#options.stalledMs, () => this.close("slow"));
+      this.#cancelStall = this.#options.after(this.#options.stalledMs, () => this.close("slow"));
     }
   }
 
-  #ended(reason: CloseReason): void {
+  #finish(reason: CloseReason): void {
     if (this.#closed) return;
     this.#closed = reason;
     this.#pending = [];
-    this.#stalled?.();
+    this.#cancelStall?.();
     for (const listener of this.#onClose) listener(reason);
     this.#onClose.clear();
   }

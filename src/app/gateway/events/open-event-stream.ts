@@ -1,21 +1,44 @@
-/** Opens a server-sent stream as the answer to a request: headers, heartbeat, the limits of its token. */
+/** Answers a request with a stream of server-sent events: headers, heartbeats, and the stream limits of its token. */
+import type { ServerResponse } from "node:http";
+import type { Config } from "../../../config/config-schema.ts";
+import type { Clock } from "../../../core/ports/clock.ts";
+import type { Principal } from "../auth/principal.ts";
+import type { TokenService } from "../auth/token-service.ts";
 import { HttpError } from "../http/http-error.ts";
-import type { Call } from "../http/route.ts";
+import type { Metrics } from "../http/metrics.ts";
 import { EventStreamWriter } from "./event-stream-writer.ts";
+import type { OpenStreams } from "./open-streams.ts";
+
+/** The part of the gateway's context that a stream needs. */
+export interface StreamContext {
+  readonly ports: { readonly clock: Clock };
+  readonly config: () => Config;
+  readonly tokens: TokenService;
+  readonly streams: OpenStreams;
+  readonly metrics: Metrics;
+}
+
+export interface StreamRequest<Context extends StreamContext = StreamContext> {
+  readonly context: Context;
+  readonly principal: Principal;
+  readonly outgoing: ServerResponse;
+}
 
 const HEARTBEAT_MS = 15_000;
 const STALLED_MS = 30_000;
 const HEARTBEAT = { text: "", render: () => ": here\n\n" } as const;
 
-/** Refuses where no more streams may be opened. Asked before anything is accepted. */
-export function requireRoom({ context, principal }: Call): void {
+/** Throws a 429 if no more streams may be opened. Call it before a message is accepted. */
+export function assertStreamAllowed({ context, principal }: StreamRequest): void {
   if (context.streams.hasRoom(principal)) return;
-  throw new HttpError(429, "too_many_streams", "There are too many streams open.", { retryAfterMs: 1_000 });
+  throw new HttpError(429, "too_many_streams", "Too many streams are open. Close one, or try again later.", {
+    retryAfterMs: 1_000,
+  });
 }
 
-export function openEventStream(call: Call): EventStreamWriter {
-  const { context, principal, outgoing } = call;
-  requireRoom(call);
+export function openEventStream(request: StreamRequest): EventStreamWriter {
+  const { context, principal, outgoing } = request;
+  assertStreamAllowed(request);
   const { clock } = context.ports;
   const after = clock.after.bind(clock);
   outgoing.writeHead(200, {
@@ -28,20 +51,20 @@ export function openEventStream(call: Call): EventStreamWriter {
   outgoing.socket?.setNoDelay(true);
   const bufferBytes = context.config().gateway.limits.streamBufferBytes;
   const writer = new EventStreamWriter(outgoing, { bufferBytes, stalledMs: STALLED_MS, after });
-  const leave = context.streams.enter(principal, writer);
-  let beat: (() => void) | undefined;
-  const arm = (): void => {
-    beat = after(HEARTBEAT_MS, () => {
-      // A token that has expired meanwhile keeps nothing open.
+  const remove = context.streams.add(principal, writer);
+  let cancelHeartbeat: (() => void) | undefined;
+  const scheduleHeartbeat = (): void => {
+    cancelHeartbeat = after(HEARTBEAT_MS, () => {
+      // A token that has expired keeps no stream open.
       if (!context.tokens.stillValid(principal)) return writer.close("revoked");
       writer.write(HEARTBEAT);
-      arm();
+      scheduleHeartbeat();
     });
   };
-  arm();
+  scheduleHeartbeat();
   writer.onClose((reason) => {
-    beat?.();
-    leave();
+    cancelHeartbeat?.();
+    remove();
     context.metrics.count(`streams_closed_${reason}`);
   });
   return writer;

@@ -1,4 +1,4 @@
-/** An error as an HTTP answer: one shape for every route, which the OpenAI clients understand too. */
+/** Errors as HTTP answers. Every route uses one shape, which OpenAI clients understand too. */
 import {
   CommitUnknownError,
   ConflictError,
@@ -11,7 +11,7 @@ import {
   TimeoutError,
 } from "../../../core/errors.ts";
 
-/** What a handler throws where no error of the core says the status. */
+/** Thrown by a handler when no error class of the core maps to the status it needs. */
 export class HttpError extends RookeryError {
   readonly status: number;
   readonly code: string;
@@ -64,20 +64,21 @@ export function statusOf(error: unknown): number {
 export function errorBody(error: unknown): ErrorBody {
   const status = statusOf(error);
   const known = error instanceof RookeryError && status !== 500;
-  const message = known ? error.message : "Something went wrong inside; the log says what.";
+  const message = known ? error.message : "Internal error. See the log for the details.";
+  const hint = known ? error.hint : undefined;
   return {
     error: {
-      message: known && error.hint ? `${message} ${error.hint}` : message,
+      message: hint ? `${message} ${hint}` : message,
       type: typeOf(status),
       param: error instanceof HttpError ? (error.param ?? null) : null,
       code: known ? error.code : "internal",
-      ...(known && error.hint ? { hint: error.hint } : {}),
+      hint,
       retryable: error instanceof RookeryError && error.retryable,
     },
   };
 }
 
-/** As the OpenAI API names kinds of errors. */
+/** The error types of the OpenAI API. */
 function typeOf(status: number): string {
   if (status === 401) return "authentication_error";
   if (status === 403) return "permission_error";

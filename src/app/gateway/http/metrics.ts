@@ -1,7 +1,7 @@
-/** Counts what the gateway does, and tells it in the text form of Prometheus. */
+/** Counters and histograms of the gateway, in the text format of Prometheus. */
 
-/** How long answers took, in seconds, in this many steps. */
-const STEPS = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60, 600] as const;
+/** Upper bounds of the duration histogram, in seconds. */
+const BUCKETS = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60, 600] as const;
 
 interface Histogram {
   readonly counts: number[];
@@ -25,23 +25,23 @@ export class Metrics {
     return this.#inFlight;
   }
 
-  begun(): void {
+  requestStarted(): void {
     this.#inFlight += 1;
   }
 
-  /** `route` is the path of the table, never the one that was asked for: what callers make up must not grow this. */
-  ended(route: string, method: string, status: number, seconds: number): void {
+  /** `route` is a path of the route table, never the requested path, so that callers cannot add labels. */
+  requestEnded(route: string, method: string, status: number, seconds: number): void {
     this.#inFlight -= 1;
     const key = `route="${route}",method="${method}",status="${status}"`;
     this.#requests.set(key, (this.#requests.get(key) ?? 0) + 1);
     let known = this.#durations.get(route);
     if (!known) {
-      known = { counts: STEPS.map(() => 0), sum: 0, count: 0 };
+      known = { counts: BUCKETS.map(() => 0), sum: 0, count: 0 };
       this.#durations.set(route, known);
     }
     known.sum += seconds;
     known.count += 1;
-    for (const [at, step] of STEPS.entries()) if (seconds <= step) known.counts[at] = (known.counts[at] ?? 0) + 1;
+    for (const [at, bound] of BUCKETS.entries()) if (seconds <= bound) known.counts[at] = (known.counts[at] ?? 0) + 1;
   }
 
   count(name: string, by = 1): void {
@@ -57,8 +57,8 @@ export class Metrics {
     for (const [labels, value] of this.#requests) lines.push(`rookery_http_requests_total{${labels}} ${value}`);
     head("rookery_http_request_seconds", "histogram", "How long answers took, by route.");
     for (const [route, { counts, sum, count }] of this.#durations) {
-      for (const [at, step] of STEPS.entries()) {
-        lines.push(`rookery_http_request_seconds_bucket{route="${route}",le="${step}"} ${counts[at]}`);
+      for (const [at, bound] of BUCKETS.entries()) {
+        lines.push(`rookery_http_request_seconds_bucket{route="${route}",le="${bound}"} ${counts[at]}`);
       }
       lines.push(`rookery_http_request_seconds_bucket{route="${route}",le="+Inf"} ${count}`);
       lines.push(`rookery_http_request_seconds_sum{route="${route}"} ${sum}`);

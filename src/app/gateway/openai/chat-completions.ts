@@ -1,118 +1,77 @@
-/** `POST /v1/chat/completions`: the last user message goes to the agent, its answer comes back whole or in pieces. */
+/** `POST /v1/chat/completions`: posts the last user message to an agent and answers in the format of Chat Completions. */
 import { z } from "zod";
 import type { Frame } from "../events/event-stream-writer.ts";
-import { openEventStream, requireRoom } from "../events/open-event-stream.ts";
-import { errorBody, HttpError } from "../http/http-error.ts";
-import { ANSWERED, type Call, defineRoute, type Reply } from "../http/route.ts";
-import { addressOf } from "./address.ts";
-import type { Answer } from "./answer.ts";
-import { type Asked, ask } from "./ask.ts";
-import { errorOf } from "./outcome.ts";
-import { readSaid, spokenSchema } from "./spoken-text.ts";
-import { StreamedText } from "./streamed-text.ts";
-
-export const userSchema = z.string().trim().min(1).max(256).nullish();
+import type { Answer } from "../messages/answer.ts";
+import { defineRoute } from "../routing/route.ts";
+import { answerRequest, commonFields, type Protocol } from "./answer-request.ts";
+import type { PostedQuestion } from "./ask.ts";
+import { messageSchema } from "./read-prompt.ts";
+import type { AnswerFrames } from "./stream-answer.ts";
 
 const chatSchema = z.looseObject({
-  model: z.string().min(1).max(512),
-  messages: z.array(spokenSchema).min(1).max(10_000),
-  user: userSchema,
-  stream: z.boolean().nullish(),
+  ...commonFields,
+  messages: z.array(messageSchema).min(1).max(10_000),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
-  n: z.literal(1, { error: "only one answer is given" }).nullish(),
+  n: z.literal(1, { error: "only one answer is supported" }).nullish(),
 });
-type Chat = z.infer<typeof chatSchema>;
+type ChatRequest = z.infer<typeof chatSchema>;
 
 export const chatCompletionsRoute = defineRoute({
   method: "POST",
   path: "/v1/chat/completions",
   access: "chat",
   tag: "openai",
-  summary: "Say something to a profile or an agent, in the form of the OpenAI Chat Completions API",
+  summary: "Send a message to a profile or an agent, in the format of the OpenAI Chat Completions API",
   body: chatSchema,
   accepts: true,
-  answers: { status: 200, holds: "a chat completion, or its chunks as server-sent events where `stream` is true" },
-  async handle(call) {
-    const { context, body, principal } = call;
-    const asking = { model: body.model, user: body.user ?? undefined };
-    const spoken = await addressOf(context.config(), context.ports.store, principal, asking);
-    const { text, system } = readSaid(body.messages, spoken.fresh, "messages");
-    if (body.stream) requireRoom(call);
-    const asked = await ask(call, { spoken, text, system });
-    return body.stream ? await stream(call, body, asked) : await whole(call, body, asked);
-  },
+  answers: { status: 200, holds: "a chat completion, or its chunks as server-sent events if `stream` is true" },
+  handle: (call) => answerRequest(call, { messages: call.body.messages, param: "messages" }, chatProtocol(call.body)),
 });
 
-async function whole({ context }: Call, { model }: Chat, asked: Asked): Promise<Reply> {
-  const answer = await asked.answer();
-  const error = errorOf(answer);
-  if (error) throw error;
-  return {
-    json: {
-      id: completionId(answer),
-      object: "chat.completion",
-      created: Math.floor(context.ports.clock.now() / 1000),
-      model,
-      choices: [
-        {
-          index: 0,
-          message: { role: "assistant", content: answer.text, refusal: null },
-          logprobs: null,
-          finish_reason: finishReason(answer),
-        },
-      ],
-      usage: usageOf(answer),
-    },
-    headers: headersOf(asked, answer),
-  };
-}
+const chatProtocol = (request: ChatRequest): Protocol => ({
+  body: (question, answer, createdAt) => ({
+    ...commonPart(request, question, createdAt),
+    object: "chat.completion",
+    choices: [
+      {
+        index: 0,
+        message: { role: "assistant", content: answer.text, refusal: null },
+        logprobs: null,
+        finish_reason: finishReason(answer),
+      },
+    ],
+    usage: usageOf(answer),
+  }),
+  frames: (question, createdAt) => chunkFrames(request, question, createdAt),
+});
 
-async function stream(call: Call, { model, stream_options }: Chat, asked: Asked): Promise<Reply> {
-  const writer = openEventStream(call);
-  const common = {
-    id: `chatcmpl-${asked.agentId}-${asked.seq}`,
-    object: "chat.completion.chunk",
-    created: Math.floor(call.context.ports.clock.now() / 1000),
-    model,
-  };
+function chunkFrames(request: ChatRequest, question: PostedQuestion, createdAt: number): AnswerFrames {
+  const common = { ...commonPart(request, question, createdAt), object: "chat.completion.chunk" };
+  const data = (json: object): string => `data: ${JSON.stringify(json)}\n\n`;
   const chunk = (delta: object, finish: string | null = null): string =>
-    `data: ${JSON.stringify({ ...common, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
-  const say = (text: string): Frame => ({ joins: "text", text, render: (all) => chunk({ content: all }) });
-  const raw = (text: string): Frame => ({ text, render: (all) => all });
-  const streamed = new StreamedText();
-  let isVoid = false;
-  const send = (next: ReturnType<StreamedText["told"]>): void => {
-    if ("void" in next) isVoid = true;
-    else if (next.send !== "" && !isVoid) writer.write(say(next.send));
+    data({ ...common, choices: [{ index: 0, delta, finish_reason: finish }] });
+  const frame = (text: string): Frame => ({ text, render: (all) => all });
+  return {
+    start: () => [frame(chunk({ role: "assistant", content: "" }))],
+    text: (piece) => ({ joinKey: "text", text: piece, render: (all) => chunk({ content: all }) }),
+    end: (answer) => [
+      frame(chunk({}, finishReason(answer))),
+      ...(request.stream_options?.include_usage
+        ? [frame(data({ ...common, choices: [], usage: usageOf(answer) }))]
+        : []),
+      frame("data: [DONE]\n\n"),
+    ],
+    failure: (error) => [frame(data(error))],
   };
-  writer.write(raw(chunk({ role: "assistant", content: "" })));
-  try {
-    const answer = await asked.answer((event) => send(streamed.told(event)));
-    const error = errorOf(answer);
-    if (error) throw error;
-    send(streamed.ended(answer.text));
-    if (isVoid) throw voidError();
-    writer.write(raw(chunk({}, finishReason(answer))));
-    if (stream_options?.include_usage) {
-      writer.write(raw(`data: ${JSON.stringify({ ...common, choices: [], usage: usageOf(answer) })}\n\n`));
-    }
-    writer.write(raw("data: [DONE]\n\n"));
-  } catch (error) {
-    writer.write(raw(`data: ${JSON.stringify(errorBody(error))}\n\n`));
-  }
-  writer.close("done");
-  return ANSWERED;
 }
 
-export const completionId = ({ agentId, seq }: Pick<Answer, "agentId" | "seq">): string => `chatcmpl-${agentId}-${seq}`;
-
-/** Which agent and run answered, for whoever wants to look closer. */
-export const headersOf = ({ agentId }: Asked, { runId }: Answer): Readonly<Record<string, string>> => ({
-  "x-rookery-agent": agentId,
-  ...(runId ? { "x-rookery-run": runId } : {}),
+const commonPart = ({ model }: ChatRequest, { agentId, seq }: PostedQuestion, createdAt: number) => ({
+  id: `chatcmpl-${agentId}-${seq}`,
+  created: Math.floor(createdAt / 1000),
+  model,
 });
 
-export const finishReason = ({ stopReason }: Answer): string => (stopReason === "length" ? "length" : "stop");
+const finishReason = ({ stopReason }: Answer): string => (stopReason === "length" ? "length" : "stop");
 
 function usageOf({ usage }: Answer): object {
   const prompt = (usage?.input ?? 0) + (usage?.cacheRead ?? 0) + (usage?.cacheWrite ?? 0);
@@ -124,8 +83,3 @@ function usageOf({ usage }: Answer): object {
     prompt_tokens_details: { cached_tokens: usage?.cacheRead ?? 0 },
   };
 }
-
-export const voidError = (): HttpError =>
-  new HttpError(502, "restarted", "The model had to begin anew, and what was streamed is not its answer.", {
-    hint: "Ask again with the same Idempotency-Key, or as a retry, for the whole answer.",
-  });

@@ -1,57 +1,57 @@
 /**
- * The text of a run as one stream, for protocols that cannot take back what was sent. Text that is begun anew goes on where
- * it is the same; where it is not, whoever reads must be told that what it has is void.
+ * The text of a run as one stream, for protocols that cannot take text back. When the model starts a step again and
+ * repeats the same text, the stream continues; when it says something else, what was sent is void.
  */
 import type { RunEvent } from "../../../engine/runtime/run-events.ts";
 
-/** What to send next; `void`: what was sent so far is not what the run says. */
-export type Next = { readonly send: string } | { readonly void: true };
+/** What to send next; `void` means that the text sent so far is not the answer. */
+export type NextText = { readonly send: string } | { readonly void: true };
 
-const BETWEEN_STEPS = "\n\n";
+const STEP_SEPARATOR = "\n\n";
+const NOTHING: NextText = { send: "" };
 
 export class StreamedText {
-  /** What was sent of the step under way. */
+  /** What was sent of the current step. */
   #sent = "";
-  /** Since a restart: what the new try has said, until it has caught up with what was sent. */
-  #again: string | undefined;
-  #any = false;
+  /** After a restart: the text of the new attempt, until it is as long as what was sent. */
+  #repeated: string | undefined;
+  #sentAny = false;
 
-  told(event: RunEvent): Next {
+  onEvent(event: RunEvent): NextText {
     switch (event.type) {
       case "restart":
-        this.#again = "";
-        return { send: "" };
+        this.#repeated = "";
+        return NOTHING;
       case "step":
-        // The next step says something new.
         this.#sent = "";
-        this.#again = undefined;
-        return { send: "" };
+        this.#repeated = undefined;
+        return NOTHING;
       case "delta":
-        if (event.stream !== "text") return { send: "" };
-        return this.#again === undefined ? this.#more(event.text) : this.#catchUp(this.#again + event.text);
+        if (event.stream !== "text") return NOTHING;
+        return this.#repeated === undefined ? this.#append(event.text) : this.#repeat(this.#repeated + event.text);
       default:
-        return { send: "" };
+        return NOTHING;
     }
   }
 
-  /** The run has ended with this text; what is missing of it. */
-  ended(text: string): Next {
-    if (text.startsWith(this.#sent)) return this.#more(text.slice(this.#sent.length));
-    return text === "" || this.#sent.trim() === text.trim() ? { send: "" } : { void: true };
+  /** The run has ended with this text: returns the part that was not sent. */
+  onEnd(text: string): NextText {
+    if (text.startsWith(this.#sent)) return this.#append(text.slice(this.#sent.length));
+    return text === "" || this.#sent.trim() === text.trim() ? NOTHING : { void: true };
   }
 
-  #catchUp(said: string): Next {
-    this.#again = said;
-    if (said.length < this.#sent.length) return this.#sent.startsWith(said) ? { send: "" } : { void: true };
-    if (!said.startsWith(this.#sent)) return { void: true };
-    this.#again = undefined;
-    return this.#more(said.slice(this.#sent.length));
+  #repeat(text: string): NextText {
+    this.#repeated = text;
+    if (text.length < this.#sent.length) return this.#sent.startsWith(text) ? NOTHING : { void: true };
+    if (!text.startsWith(this.#sent)) return { void: true };
+    this.#repeated = undefined;
+    return this.#append(text.slice(this.#sent.length));
   }
 
-  #more(text: string): Next {
-    const begins = this.#sent === "" && this.#any && text !== "";
+  #append(text: string): NextText {
+    const startsStep = this.#sent === "" && this.#sentAny && text !== "";
     this.#sent += text;
-    this.#any ||= text !== "";
-    return { send: begins ? BETWEEN_STEPS + text : text };
+    this.#sentAny ||= text !== "";
+    return { send: startsStep ? STEP_SEPARATOR + text : text };
   }
 }

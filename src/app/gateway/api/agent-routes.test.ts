@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Model, ModelMessage } from "../../core/ports/model.ts";
-import { openTestGateway, type TestGateway } from "./gateway.test-kit.ts";
+import type { Model, ModelMessage } from "../../../core/ports/model.ts";
+import { openTestGateway, type TestGateway } from "../gateway.test-kit.ts";
 
 const textOf = (message: ModelMessage | undefined): string =>
   (message?.content ?? []).map((block) => (block.type === "text" ? block.text : "")).join("");

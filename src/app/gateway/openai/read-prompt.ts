@@ -1,25 +1,26 @@
-/** Reads what the OpenAI APIs call messages: the last thing a person said, what the system says, and what was said before. */
+/** Reads the messages of an OpenAI request: the last user message, the system messages, and the conversation before. */
 import { z } from "zod";
 import { HttpError } from "../http/http-error.ts";
 
 const partSchema = z.looseObject({ type: z.string().max(64), text: z.string().optional() });
 export const contentSchema = z.union([z.string(), z.array(partSchema).max(1_000)]).nullish();
 
-export const spokenSchema = z.looseObject({ role: z.string().max(32), content: contentSchema });
-export type SpokenMessage = z.infer<typeof spokenSchema>;
+export const messageSchema = z.looseObject({ role: z.string().max(32), content: contentSchema });
+export type PromptMessage = z.infer<typeof messageSchema>;
 
-export interface Said {
+export interface Prompt {
   readonly text: string;
+  /** Added to the system prompt of this run only. */
   readonly system: string | undefined;
 }
 
 const TEXT_PARTS: readonly string[] = ["text", "input_text", "output_text"];
 
 /**
- * The last message of role `user` is what is said now. With a conversation of its own the agent remembers the rest; a fresh
- * agent is told it, so that clients which send the whole conversation each time are understood.
+ * The prompt is the last message of role `user`. An existing agent remembers the earlier ones; a new agent gets them in its
+ * system prompt, so that clients can send the whole conversation each time. `param` names the field in errors.
  */
-export function readSaid(messages: readonly SpokenMessage[], fresh: boolean, param: string): Said {
+export function readPrompt(messages: readonly PromptMessage[], isNewAgent: boolean, param: string): Prompt {
   const last = messages.findLastIndex(({ role }) => role === "user");
   const message = messages[last];
   if (!message) {
@@ -27,21 +28,21 @@ export function readSaid(messages: readonly SpokenMessage[], fresh: boolean, par
   }
   const text = textOf(message, `${param}[${last}].content`);
   if (text.trim() === "") {
-    throw new HttpError(400, "invalid_input", "The last message of role user says nothing.", {
+    throw new HttpError(400, "invalid_input", "The last message of role user is empty.", {
       param: `${param}[${last}].content`,
     });
   }
   const system = messages.flatMap((one, at) =>
     one.role === "system" || one.role === "developer" ? [textOf(one, `${param}[${at}].content`)] : [],
   );
-  const before = fresh ? earlier(messages.slice(0, last), param) : [];
-  const all = [...system, ...before].filter((part) => part.trim() !== "");
+  const earlier = isNewAgent ? earlierText(messages.slice(0, last), param) : [];
+  const all = [...system, ...earlier].filter((part) => part.trim() !== "");
   return { text, system: all.length === 0 ? undefined : all.join("\n\n") };
 }
 
 export const EARLIER_TITLE = "# The conversation so far";
 
-function earlier(messages: readonly SpokenMessage[], param: string): readonly string[] {
+function earlierText(messages: readonly PromptMessage[], param: string): readonly string[] {
   const lines = messages.flatMap((one, at) => {
     if (one.role !== "user" && one.role !== "assistant") return [];
     const text = textOf(one, `${param}[${at}].content`);
@@ -50,13 +51,13 @@ function earlier(messages: readonly SpokenMessage[], param: string): readonly st
   return lines.length === 0 ? [] : [[EARLIER_TITLE, ...lines].join("\n")];
 }
 
-function textOf({ content }: SpokenMessage, param: string): string {
+function textOf({ content }: PromptMessage, param: string): string {
   if (content === null || content === undefined) return "";
   if (typeof content === "string") return content;
   return content
     .map((part) => {
       if (TEXT_PARTS.includes(part.type) && part.text !== undefined) return part.text;
-      throw new HttpError(400, "unsupported_content", `Parts of type "${part.type}" are not understood here.`, {
+      throw new HttpError(400, "unsupported_content", `Parts of type "${part.type}" are not supported.`, {
         param,
         hint: "Send parts of type text.",
       });

@@ -1,6 +1,7 @@
-/** The OpenAPI description, made from the table of routes and from the schemas they check with. */
+/** The OpenAPI document, built from the route table and the schemas of its routes. */
 import { z } from "zod";
-import type { Access, Route } from "./route.ts";
+import type { Access } from "../auth/authorise.ts";
+import type { Route } from "./route.ts";
 
 export function openApiOf(routes: readonly Route[], version: string): object {
   const paths: Record<string, Record<string, object>> = {};
@@ -14,7 +15,7 @@ export function openApiOf(routes: readonly Route[], version: string): object {
     info: {
       title: "Rookery",
       version,
-      description: "Durable agents over HTTP. Every route needs a bearer token except those that say otherwise.",
+      description: "Durable agents over HTTP. Every route needs a bearer token unless its `security` is empty.",
     },
     paths,
     components: {
@@ -51,7 +52,7 @@ function operationOf(route: Route): object {
     tags: [tag],
     summary,
     "x-access": access,
-    ...(access === "anonymous" ? { security: [] } : { security: [{ token: scopeOf(access) }] }),
+    security: access === "anonymous" ? [] : [{ token: scopesOf(access) }],
     parameters: [
       ...parametersOf(route.params, "path"),
       ...parametersOf(route.query, "query"),
@@ -62,25 +63,21 @@ function operationOf(route: Route): object {
         ? [{ name: "Last-Event-ID", in: "header", required: false, schema: { type: "string" } }]
         : []),
     ],
-    ...(route.body
-      ? {
-          requestBody: {
-            required: !route.bodyOptional,
-            content: { "application/json": { schema: schemaOf(route.body) } },
-          },
-        }
-      : {}),
+    requestBody: route.body && {
+      required: !route.bodyOptional,
+      content: { "application/json": { schema: schemaOf(route.body) } },
+    },
     responses: {
       [status]: { description: holds, content: { [type]: {} } },
       default: {
-        description: "What went wrong and what to do",
+        description: "What is wrong and what to do",
         content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
       },
     },
   };
 }
 
-const scopeOf = (access: Access): readonly string[] => (access === "any" || access === "hook" ? [] : [access]);
+const scopesOf = (access: Access): readonly string[] => (access === "any" || access === "hook" ? [] : [access]);
 
 function parametersOf(schema: z.ZodType | undefined, place: "path" | "query"): readonly object[] {
   if (!schema) return [];

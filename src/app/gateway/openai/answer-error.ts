@@ -1,10 +1,10 @@
-/** How an answer that is none becomes an HTTP error, the same each time it is asked for. */
+/** The HTTP error for an answer whose run failed. The same answer always gives the same error. */
 import { unreachable } from "../../../core/errors.ts";
 import { HttpError } from "../http/http-error.ts";
-import type { Answer } from "./answer.ts";
+import type { Answer } from "../messages/answer.ts";
 
-/** Undefined where the run ended well. */
-export function errorOf(answer: Answer): HttpError | undefined {
+/** Undefined if the run succeeded. */
+export function errorOfAnswer(answer: Answer): HttpError | undefined {
   const { outcome, error } = answer;
   const message = error?.message;
   switch (outcome) {
@@ -12,28 +12,28 @@ export function errorOf(answer: Answer): HttpError | undefined {
     case "recorded":
       return undefined;
     case "error":
-      return ofKind(answer);
+      return errorOfRun(answer);
     case "timeout":
-      return new HttpError(504, "run_timeout", message ?? "The run took too long and was ended.");
+      return new HttpError(504, "run_timeout", message ?? "The run exceeded its time limit.");
     case "aborted":
-      return new HttpError(410, "run_aborted", "The run was aborted.", {
-        hint: "Ask again if you still want to know.",
-      });
+      return new HttpError(410, "run_aborted", "The run was aborted.", { hint: "Ask again with a new request." });
     case "lost":
       return new HttpError(502, "run_lost", message ?? "The run was lost.", { hint: "Ask again with a new request." });
     case "dropped":
-      return new HttpError(429, "queue_full", `The message was dropped by the queue's policy: ${message}.`);
+      return new HttpError(429, "queue_full", `The queue dropped the message: ${message}.`);
     case "discarded":
     case "removed":
       return new HttpError(410, "discarded", `The message was ${outcome}.`);
     case "pruned":
-      return new HttpError(410, "no_longer_kept", "The answer is no longer kept.", { hint: "Ask with a new request." });
+      return new HttpError(410, "no_longer_kept", "The answer is no longer stored.", {
+        hint: "Ask again with a new request.",
+      });
     default:
       return unreachable(outcome, "outcome");
   }
 }
 
-function ofKind({ error }: Answer): HttpError {
+function errorOfRun({ error }: Answer): HttpError {
   const message = error?.message ?? "The run failed.";
   switch (error?.kind) {
     case "context_overflow":

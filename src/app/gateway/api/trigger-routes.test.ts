@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openTestGateway, type TestGateway } from "./gateway.test-kit.ts";
+import { openTestGateway, type TestGateway } from "../gateway.test-kit.ts";
 
 let kit: TestGateway;
 beforeAll(async () => {

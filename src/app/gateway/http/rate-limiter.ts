@@ -1,21 +1,24 @@
-/** Token buckets by name: each holds so many at most and fills up again with time. Bounded: who was not seen longest is forgotten. */
+/**
+ * Rate limits by name, one token bucket each: a bucket holds at most `burst` and refills over time. Memory is bounded:
+ * the name unused for longest is forgotten first.
+ */
 
 export interface Rate {
   readonly burst: number;
   readonly perSecond: number;
 }
 
-export class Buckets {
+export class RateLimiter {
   readonly #now: () => number;
-  readonly #most: number;
+  readonly #maxNames: number;
   readonly #buckets = new Map<string, { left: number; at: number }>();
 
-  constructor(now: () => number, most = 10_000) {
+  constructor(now: () => number, maxNames = 10_000) {
     this.#now = now;
-    this.#most = most;
+    this.#maxNames = maxNames;
   }
 
-  /** Takes one out. Gives 0 where there was one, else the milliseconds until there will be. */
+  /** Takes one permit. Returns 0 on success, otherwise the milliseconds until a permit is free. */
   take(name: string, rate: Rate): number {
     const wait = this.wait(name, rate);
     if (wait > 0) return wait;
@@ -24,15 +27,15 @@ export class Buckets {
     return 0;
   }
 
-  /** As `take`, but takes nothing. */
+  /** The milliseconds until a permit is free. Takes none. */
   wait(name: string, { burst, perSecond }: Rate): number {
     const at = this.#now();
     const known = this.#buckets.get(name);
     const left = known ? Math.min(burst, known.left + Math.max(0, at - known.at) * (perSecond / 1000)) : burst;
-    // The most recently seen stand last.
+    // Insertion order is order of use: the map's first name is the one unused for longest.
     this.#buckets.delete(name);
     this.#buckets.set(name, { left, at });
-    if (this.#buckets.size > this.#most) {
+    if (this.#buckets.size > this.#maxNames) {
       const [oldest] = this.#buckets.keys();
       if (oldest !== undefined) this.#buckets.delete(oldest);
     }

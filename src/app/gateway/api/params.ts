@@ -1,0 +1,45 @@
+/** Path parameters and query fields that several routes share, and the lookup of the agent or run they name. */
+import { z } from "zod";
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { NotFoundError } from "../../../core/errors.ts";
+import type { RunId } from "../../../core/ids.ts";
+import type { RunRecord } from "../../../core/run/run.ts";
+import { findAgent } from "../messages/address.ts";
+import type { GatewayContext } from "../routing/gateway-context.ts";
+
+export const agentParams = z.object({ agent: z.string().min(1).max(512) });
+export const runParams = z.object({ run: z.string().regex(/^[0-9a-f-]{36}$/, "a run's id is a uuid") });
+
+const wholeNumber = (max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, "a whole number")
+    .transform(Number)
+    .pipe(z.int().min(0).max(max));
+
+export const limitQuery = (max: number, byDefault: number) => wholeNumber(max).pipe(z.int().min(1)).default(byDefault);
+export const numberQuery = (max: number = Number.MAX_SAFE_INTEGER) => wholeNumber(max).optional();
+/** Of routes that wait. The longest wait is almost 17 minutes. */
+export const waitQuery = z.object({ timeoutMs: numberQuery(999_999) });
+
+/** The `next` of a page: a cursor if the page is full, else null. */
+export const nextOf = <T, C>(page: readonly T[], limit: number, cursorOf: (last: T) => C): C | null => {
+  const last = page.at(-1);
+  return last !== undefined && page.length === limit ? cursorOf(last) : null;
+};
+
+/** By id or session key. Throws a 404. */
+export async function requireAgent(context: GatewayContext, name: string): Promise<AgentRecord> {
+  const agent = await findAgent(context.ports.store, name);
+  if (agent) return agent;
+  throw new NotFoundError(`There is no agent ${name.slice(0, 100)}.`, { hint: "GET /api/agents lists them." });
+}
+
+/** Throws a 404. */
+export async function requireRun(context: GatewayContext, id: string): Promise<RunRecord> {
+  const run = await context.ports.store.run(id as RunId);
+  if (run) return run;
+  throw runNotFound(id);
+}
+
+export const runNotFound = (id: string): NotFoundError => new NotFoundError(`There is no run ${id}.`);

@@ -1,0 +1,59 @@
+/** Decides whether a request may call a route. The only place that does. */
+import type { IncomingMessage } from "node:http";
+import type { Config } from "../../../config/config-schema.ts";
+import { HttpError } from "../http/http-error.ts";
+import type { RateLimiter } from "../http/rate-limiter.ts";
+import { ANONYMOUS, type Principal } from "./principal.ts";
+import { holds, type Scope } from "./scope.ts";
+import type { TokenService } from "./token-service.ts";
+
+/**
+ * Who may call a route. `anonymous`: no token needed. `any`: every token; the handler limits what it sees by its scopes.
+ * `hook`: the trigger checks the token or signature that the hook's configuration names.
+ */
+export type Access = "anonymous" | "any" | "hook" | Scope;
+
+/** The part of the gateway's context that authorisation needs. */
+export interface AuthorisationContext {
+  readonly config: () => Config;
+  readonly tokens: TokenService;
+  /** Requests without a valid token, by client address. */
+  readonly failures: RateLimiter;
+}
+
+const BEARER = /^Bearer +([\x21-\x7e]{1,512})$/i;
+
+export const bearerToken = ({ headers }: IncomingMessage): string | undefined =>
+  BEARER.exec(headers.authorization ?? "")?.[1];
+
+/** Throws a 401 without a valid token, a 403 without the scope, and a 429 after too many failures from one address. */
+export function authorise(
+  { config, tokens, failures }: AuthorisationContext,
+  access: Access,
+  incoming: IncomingMessage,
+  address: string,
+): Principal {
+  if (access === "anonymous" || access === "hook") return ANONYMOUS;
+  const { failuresPerMinute } = config().gateway.limits;
+  const rate = { burst: failuresPerMinute, perSecond: failuresPerMinute / 60 };
+  const wait = failures.wait(address, rate);
+  if (wait > 0) {
+    throw new HttpError(429, "too_many_failures", "Too many requests with an invalid token.", { retryAfterMs: wait });
+  }
+  const presented = bearerToken(incoming);
+  const principal = presented === undefined ? undefined : tokens.find(presented);
+  if (!principal) {
+    failures.take(address, rate);
+    const message =
+      incoming.headers.authorization === undefined ? "The request has no token." : "The token is not valid.";
+    throw new HttpError(401, "unauthorized", message, { hint: "Send it as Authorization: Bearer …" });
+  }
+  if (access !== "any" && !holds(principal.scopes, access)) {
+    throw new HttpError(
+      403,
+      "insufficient_scope",
+      `This route needs the scope ${access}; the token has ${principal.scopes.join(", ")}.`,
+    );
+  }
+  return principal;
+}

@@ -1,0 +1,62 @@
+/** Reads a request: its body within a size limit, its JSON and its query. Everything malformed becomes a 4xx. */
+import type { IncomingMessage } from "node:http";
+import { HttpError } from "./http-error.ts";
+
+/** Reads at most `limit` bytes. A larger body is refused before all of it has arrived. */
+export function readBody(incoming: IncomingMessage, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    incoming.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= limit) chunks.push(chunk);
+      else reject(new HttpError(413, "body_too_large", `The body is larger than ${limit} bytes.`));
+    });
+    incoming.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+    incoming.on("error", (cause) => reject(brokenOff(cause)));
+    incoming.on("close", () => {
+      if (!incoming.complete) reject(brokenOff());
+    });
+  });
+}
+
+const brokenOff = (cause?: unknown): HttpError =>
+  new HttpError(400, "broken_off", "The connection closed before the whole request arrived.", { cause });
+
+const STRICT = new TextDecoder("utf-8", { fatal: true });
+
+export function decodeUtf8(raw: Buffer): string {
+  try {
+    return STRICT.decode(raw);
+  } catch (cause) {
+    throw new HttpError(400, "bad_body", "The body is not UTF-8.", { cause });
+  }
+}
+
+export function parseJsonBody({ headers }: IncomingMessage, raw: Buffer): unknown {
+  const type = headers["content-type"] ?? "";
+  if (!/^application\/(?:[\w.+-]+\+)?json\b/i.test(type)) {
+    throw new HttpError(415, "not_json", "The body must be JSON.", {
+      hint: "Send it with Content-Type: application/json.",
+    });
+  }
+  try {
+    return JSON.parse(STRICT.decode(raw)) as unknown;
+  } catch (cause) {
+    throw new HttpError(400, "bad_json", "The body is not valid JSON.", { cause });
+  }
+}
+
+export function parseQuery(url: string): Readonly<Record<string, string>> {
+  const at = url.indexOf("?");
+  if (at < 0) return {};
+  const values: Record<string, string> = {};
+  for (const [name, value] of new URLSearchParams(url.slice(at + 1))) {
+    if (Object.hasOwn(values, name)) {
+      throw new HttpError(400, "invalid_input", `The query repeats "${name.slice(0, 50)}". Send it once.`);
+    }
+    // Defined, not assigned: a parameter named __proto__ must stay a parameter.
+    Object.defineProperty(values, name, { value, enumerable: true, configurable: true });
+  }
+  return values;
+}

@@ -1,0 +1,54 @@
+/** Answers a request of the OpenAI APIs: posts the prompt to an agent and returns the answer, whole or as a stream. */
+import { z } from "zod";
+import { assertStreamAllowed } from "../events/open-event-stream.ts";
+import type { Reply } from "../http/send-reply.ts";
+import type { Answer } from "../messages/answer.ts";
+import type { Call } from "../routing/route.ts";
+import { errorOfAnswer } from "./answer-error.ts";
+import { ask, type PostedQuestion } from "./ask.ts";
+import { type PromptMessage, readPrompt } from "./read-prompt.ts";
+import { resolveConversation } from "./resolve-conversation.ts";
+import { type AnswerFrames, streamAnswer } from "./stream-answer.ts";
+
+/** The fields that both APIs have. */
+export const commonFields = {
+  model: z.string().min(1).max(512),
+  user: z.string().trim().min(1).max(256).nullish(),
+  stream: z.boolean().nullish(),
+};
+
+interface CommonRequest {
+  readonly model: string;
+  readonly user?: string | null;
+  readonly stream?: boolean | null;
+}
+
+/** How one API writes an answer. `createdAt` is in milliseconds. */
+export interface Protocol {
+  body(question: PostedQuestion, answer: Answer, createdAt: number): object;
+  frames(question: PostedQuestion, createdAt: number): AnswerFrames;
+}
+
+/** `param` is the field of the messages, for errors. */
+export async function answerRequest(
+  call: Call<unknown, unknown, CommonRequest>,
+  prompt: { readonly messages: readonly PromptMessage[]; readonly param: string },
+  protocol: Protocol,
+): Promise<Reply> {
+  const { context, principal, body } = call;
+  const { clock, store } = context.ports;
+  const request = { model: body.model, user: body.user ?? undefined };
+  const conversation = await resolveConversation(context.config(), store, principal, request);
+  const { text, system } = readPrompt(prompt.messages, conversation.isNew, prompt.param);
+  if (body.stream) assertStreamAllowed(call);
+  const question = await ask(call, { conversation, text, system });
+  if (body.stream) return await streamAnswer(call, question, protocol.frames(question, clock.now()));
+  const answer = await question.answer();
+  const error = errorOfAnswer(answer);
+  if (error) throw error;
+  return {
+    json: protocol.body(question, answer, clock.now()),
+    // For callers that continue with the engine's API.
+    headers: { "x-rookery-agent": question.agentId, "x-rookery-run": answer.runId },
+  };
+}

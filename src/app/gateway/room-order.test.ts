@@ -1,0 +1,30 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+
+/** Each folder may import itself and the folders before it; files directly in the gateway may import all of them. */
+const ORDER = ["http", "auth", "events", "messages", "routing", "openai", "api", ""];
+const ROOT = fileURLToPath(new URL(".", import.meta.url));
+const folderOf = (file: string): string => (file.includes("/") ? (file.split("/")[0] ?? "") : "");
+
+it("has folders that import in one direction, and openai and api do not import each other", () => {
+  const files = readdirSync(ROOT, { recursive: true, encoding: "utf8" }).filter(
+    (file) => file.endsWith(".ts") && !/\.test(-kit)?\.ts$/.test(file),
+  );
+  const wrong = files.flatMap((file) => {
+    const from = folderOf(file);
+    const source = readFileSync(join(ROOT, file), "utf8");
+    const targets = [...source.matchAll(/(?:from|import\() ?"(\.[^"]+)"/g)]
+      .map(([, specifier = ""]) => normalize(join(dirname(file), specifier)))
+      .filter((target) => !target.startsWith(".."));
+    return targets
+      .filter((target) => {
+        const to = folderOf(target);
+        return ORDER.indexOf(to) > ORDER.indexOf(from) || (from === "api" && to === "openai");
+      })
+      .map((target) => `${file} imports ${target}`);
+  });
+  expect(files.length).toBeGreaterThan(50);
+  expect(wrong).toEqual([]);
+});

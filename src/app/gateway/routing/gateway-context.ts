@@ -1,0 +1,47 @@
+/** What handlers work with: the engine, the tokens and limits, the events and the open streams. One per gateway. */
+import type { Config } from "../../../config/config-schema.ts";
+import type { Ports } from "../../../core/ports/ports.ts";
+import type { AgentSystem } from "../../../engine/agents/agent-system.ts";
+import type { Triggers } from "../../../engine/triggers/triggers.ts";
+import type { RemoteNodes } from "../../node/relay/relay-events.ts";
+import type { TokenService } from "../auth/token-service.ts";
+import type { UsageLimiter } from "../auth/usage-limiter.ts";
+import type { OpenStreams } from "../events/open-streams.ts";
+import type { RunEventHub } from "../events/run-event-hub.ts";
+import type { TreeEventLog } from "../events/tree-event-log.ts";
+import type { Metrics } from "../http/metrics.ts";
+import type { RateLimiter } from "../http/rate-limiter.ts";
+import type { RequestLedger } from "../messages/request-ledger.ts";
+
+export interface GatewayContext {
+  readonly agents: AgentSystem;
+  readonly ports: Ports;
+  /** Cron jobs, heartbeats, webhooks. */
+  readonly triggers: Triggers;
+  /** The current configuration. Call it at each use: a reload changes part of it. */
+  readonly config: () => Config;
+  readonly reload: () => Promise<ReloadReport>;
+  readonly tokens: TokenService;
+  /** The other nodes, if the store is shared. */
+  readonly remoteNodes: RemoteNodes | undefined;
+  readonly limiter: UsageLimiter;
+  /** Requests without a valid token, by client address. */
+  readonly failures: RateLimiter;
+  readonly runEvents: RunEventHub;
+  readonly treeEvents: TreeEventLog;
+  readonly streams: OpenStreams;
+  readonly ledger: RequestLedger;
+  readonly metrics: Metrics;
+  readonly version: string;
+  readonly startedAt: number;
+  /** Aborts when the gateway stops. A handler that waits then answers 503, and the caller asks again. */
+  readonly stopping: AbortSignal;
+  readonly openApi: () => Promise<unknown>;
+}
+
+/** The configuration keys that differ after a reload: those in effect now, and those that need a restart. */
+export interface ReloadReport {
+  readonly changed: readonly string[];
+  readonly reloaded: readonly string[];
+  readonly needsRestart: readonly string[];
+}

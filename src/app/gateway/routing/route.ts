@@ -1,0 +1,55 @@
+/**
+ * A route is data: method, path, access, schemas and a handler. The server, the OpenAPI document and the test of denied
+ * requests are all built from the same table.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { z } from "zod";
+import type { Access } from "../auth/authorise.ts";
+import type { Principal } from "../auth/principal.ts";
+import type { Reply } from "../http/send-reply.ts";
+import type { GatewayContext } from "./gateway-context.ts";
+
+export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+
+/** One request to one route, parsed and authorised. */
+export interface Call<Params = unknown, Query = unknown, Body = unknown> {
+  readonly context: GatewayContext;
+  /** The sender. `ANONYMOUS` on anonymous routes and hooks. */
+  readonly principal: Principal;
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  /** The body, unparsed. */
+  readonly raw: Buffer;
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  header(name: string): string | undefined;
+}
+
+export interface Route<
+  P extends z.ZodType = z.ZodType,
+  Q extends z.ZodType = z.ZodType,
+  B extends z.ZodType = z.ZodType,
+> {
+  readonly method: Method;
+  /** Parameters are written `:name`. */
+  readonly path: string;
+  readonly access: Access;
+  readonly tag: string;
+  readonly summary: string;
+  readonly params?: P;
+  readonly query?: Q;
+  readonly body?: B;
+  /** An empty body counts as `{}`. */
+  readonly bodyOptional?: boolean;
+  /** The status of a successful answer, its content in one line, and its media type if it is not JSON. */
+  readonly answers: { readonly status: number; readonly holds: string; readonly type?: string };
+  /** The route accepts a message and supports `Idempotency-Key`. */
+  readonly accepts?: boolean;
+  handle(call: Call<z.output<P>, z.output<Q>, z.output<B>>): Promise<Reply> | Reply;
+}
+
+/** Infers the types of a handler's parameters, query and body from the route's schemas. */
+export const defineRoute = <P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType>(
+  route: Route<P, Q, B>,
+): Route => route as unknown as Route;

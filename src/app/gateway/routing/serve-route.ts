@@ -1,0 +1,63 @@
+/** Serves one request with one route: authorise, read and check the input, call the handler, send its answer or error. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { z } from "zod";
+import { authorise, bearerToken } from "../auth/authorise.ts";
+import { HttpError } from "../http/http-error.ts";
+import { parseJsonBody, parseQuery, readBody } from "../http/read-request.ts";
+import { sendError, sendReply } from "../http/send-reply.ts";
+import type { GatewayContext } from "./gateway-context.ts";
+import type { Call, Route } from "./route.ts";
+
+export interface Exchange {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  /** The client's address, for rate limits. */
+  readonly address: string;
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** Must not reject: every error becomes the answer. */
+export async function serveRoute(
+  context: GatewayContext,
+  route: Route,
+  { incoming, outgoing, address }: Exchange,
+  params: Readonly<Record<string, string>>,
+): Promise<void> {
+  try {
+    const loading = context.tokens.loadUnknown(bearerToken(incoming));
+    if (loading) await loading;
+    const principal = authorise(context, route.access, incoming, address);
+    const hasBody = route.body || route.method !== "GET";
+    const raw = hasBody ? await readBody(incoming, context.config().gateway.limits.bodyBytes) : EMPTY;
+    const call: Call = {
+      context,
+      principal,
+      params: checked(route.params, params, "path"),
+      query: checked(route.query, parseQuery(incoming.url ?? ""), "query"),
+      body: route.body && checked(route.body, bodyOf(route, incoming, raw), "body"),
+      raw,
+      incoming,
+      outgoing,
+      header: (name) => {
+        const value = incoming.headers[name];
+        return Array.isArray(value) ? value[0] : value;
+      },
+    };
+    sendReply(outgoing, await route.handle(call));
+  } catch (error) {
+    sendError(context.ports.log, outgoing, error, route.path);
+  }
+}
+
+const bodyOf = (route: Route, incoming: IncomingMessage, raw: Buffer): unknown =>
+  raw.length === 0 && route.bodyOptional ? {} : parseJsonBody(incoming, raw);
+
+function checked(schema: z.ZodType | undefined, value: unknown, where: string): unknown {
+  if (!schema) return value;
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const param = issue?.path.map(String).join(".") || where;
+  throw new HttpError(400, "invalid_input", `${param}: ${(issue?.message ?? "is not valid").slice(0, 300)}`, { param });
+}
