@@ -158,7 +158,7 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
     expect(JSON.stringify(server.received[1]?.body)).toMatch(/c2lnbmVk|"reasoning_content":"Hm, let me think\."/);
   });
 
-  it("sends images, and says so where the model has no eyes", async () => {
+  it("sends images, or a note if the model cannot see them", async () => {
     const server = await wire(protocol, { text: "A cat." });
     const messages: ModelMessage[] = [
       {
@@ -199,7 +199,7 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
     expect(JSON.stringify(server.received[0]?.body)).toContain("aGk=");
   });
 
-  it("keeps what was said when it is aborted in mid-stream, and hangs up", async () => {
+  it("keeps the partial answer when it is aborted in mid-stream, and closes the connection", async () => {
     const server = await wire(protocol, { text: "Once upon a time", ending: "hold" });
     const stop = new AbortController();
     const heard: string[] = [];
@@ -216,14 +216,14 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
     await server.hungUp(1);
   });
 
-  it("does not ask at all when it was aborted before", async () => {
+  it("sends nothing if it was aborted before", async () => {
     const server = await wire(protocol, { text: "no" });
     const { result } = await ask(api, modelAt(server, protocol), requestOf(), { signal: AbortSignal.abort() });
     expect(result.error?.class).toBe("aborted");
     expect(server.received).toHaveLength(0);
   });
 
-  it("knows a prompt that is too long", async () => {
+  it("detects a prompt that is too long", async () => {
     const body = {
       type: "error",
       error: { type: "invalid_request_error", message: "prompt is too long: 213462 tokens > 200000 maximum" },
@@ -234,14 +234,14 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
     expect(result.error?.message).toContain("213462 tokens");
   });
 
-  it("knows a prompt that was cut without a word", async () => {
+  it("detects a prompt that was cut silently", async () => {
     const server = await wire(protocol, { text: "What?", usage: { input: 9_000, output: 3 } });
     const { result } = await ask(api, modelAt(server, protocol, { contextWindow: 8_192 }));
     expect(result.error?.class).toBe("overflow");
     expect(result.content).toHaveLength(1);
   });
 
-  it("asks once at a rate limit and passes on how long to wait", async () => {
+  it("sends one request at a rate limit and returns how long to wait", async () => {
     const server = await wire(protocol, {
       status: 429,
       headers: { "retry-after": "7" },
@@ -259,7 +259,7 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
     expect(result.error).toMatchObject({ class: "rate", retryAfterMs: 30_000 });
   });
 
-  it("asks once at an overloaded server", async () => {
+  it("sends one request to an overloaded server", async () => {
     const server = await wire(protocol, {
       status: 529,
       body: { type: "error", error: { type: "overloaded_error", message: "Overloaded" } },
@@ -273,14 +273,14 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
     [401, { error: { type: "authentication_error", message: `invalid key ${KEY}` } }],
     [403, { error: { message: "not yours" } }],
     [429, { error: { code: "insufficient_quota", message: "You exceeded your current quota" } }],
-  ])("calls %i with its words a matter of the key, and does not repeat the key", async (status, body) => {
+  ])("classifies %i as auth, and does not repeat the key", async (status, body) => {
     const server = await wire(protocol, { status, body });
     const { result } = await ask(api, modelAt(server, protocol));
     expect(result.error?.class).toBe("auth");
     expect(JSON.stringify(result)).not.toContain("planted");
   });
 
-  it("shows the provider's words for any other refusal", async () => {
+  it("shows the provider's text for any other refusal", async () => {
     const server = await wire(protocol, {
       status: 400,
       body: { error: { type: "invalid_request_error", message: "tools.0: no" } },
@@ -297,27 +297,27 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
     expect(elsewhere.received).toHaveLength(0);
   });
 
-  it("calls a dropped connection transient and keeps what was said", async () => {
+  it("classifies a dropped connection as transient and keeps the partial answer", async () => {
     const server = await wire(protocol, { text: "Half an ans", ending: "drop" });
     const { result } = await ask(api, modelAt(server, protocol));
     expect(result).toMatchObject({ stopReason: "error", error: { class: "transient" } });
     expect(JSON.stringify(result.content)).toContain("Half an ans");
   });
 
-  it("calls a stream that ends too early transient", async () => {
+  it("classifies a stream that ends too early as transient", async () => {
     const server = await wire(protocol, { text: "Half an ans", ending: "end-early" });
     const { result } = await ask(api, modelAt(server, protocol));
     expect(result.error?.class).toBe("transient");
   });
 
-  it("calls a malformed event transient, whatever words are in it, and prints nothing", async () => {
+  it("classifies a malformed event as transient for any content, and prints nothing", async () => {
     const server = await wire(protocol, { text: "prompt is too long ", ending: "malformed" });
     const { result } = await ask(api, modelAt(server, protocol));
     expect(result.error?.class).toBe("transient");
     expect(result.error?.message).not.toContain("prompt");
   });
 
-  it("classifies an error that comes in mid-stream by the provider's words", async () => {
+  it("classifies an error in mid-stream by the provider's text", async () => {
     const overloaded = await wire(protocol, {
       text: "Half",
       ending: { error: { type: "overloaded_error", code: "server_error", message: "Overloaded" } },
@@ -340,16 +340,16 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
     expect(result.error?.class).toBe("request");
   });
 
-  it("ends a stream that stalls, by the clock it was given", async () => {
+  it("ends a stalled stream, by its own clock", async () => {
     const clock = virtualClock();
     const server = await wire(protocol, { text: "Well, ", ending: "hold" });
-    const told = Promise.withResolvers<void>();
+    const firstEvent = Promise.withResolvers<void>();
     const asked = ask(api, modelAt(server, protocol), requestOf(), {
       stallMs: 30_000,
       world: { clock },
-      onEvent: () => told.resolve(),
+      onEvent: () => firstEvent.resolve(),
     });
-    await told.promise;
+    await firstEvent.promise;
     clock.advanceSync(29_999);
     clock.advanceSync(30_000);
     const { result } = await asked;
@@ -359,10 +359,10 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
     await server.hungUp(1);
   });
 
-  it("does not call it a stall while the server keeps the line warm", async () => {
+  it("does not end a stream that sends keep-alives", async () => {
     const clock = virtualClock();
     const server = await wire(protocol, { text: "Well, ", ending: "hold" });
-    const told = Promise.withResolvers<void>();
+    const firstEvent = Promise.withResolvers<void>();
     const stop = new AbortController();
     let beats = 0;
     const beat = Promise.withResolvers<void>();
@@ -383,9 +383,9 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
       stallMs: 30_000,
       signal: stop.signal,
       world: { clock, fetch: listening },
-      onEvent: () => told.resolve(),
+      onEvent: () => firstEvent.resolve(),
     });
-    await told.promise;
+    await firstEvent.promise;
     clock.advanceSync(20_000);
     server.more(1, ": beat\n\n");
     await beat.promise;
@@ -394,7 +394,7 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
     expect((await asked).result.error?.class).toBe("aborted");
   });
 
-  it("calls a server that is not there transient and names it", async () => {
+  it("classifies an unreachable server as transient and names it", async () => {
     const server = await wire(protocol, {});
     const model = modelAt(server, protocol);
     await server.close();
@@ -403,7 +403,7 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
     expect(result.error?.message).toContain(`house could not be reached at ${model.baseUrl}`);
   });
 
-  it("says who we are and nothing of the libraries in between", async () => {
+  it("sends our user agent and no header of a library", async () => {
     const server = await wire(protocol, { text: "ok" });
     await ask(api, modelAt(server, protocol), requestOf({ tools: [TOOL] }));
     const [received] = server.received;
@@ -413,7 +413,7 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
     expect(JSON.stringify(received?.body)).not.toMatch(/\bpi\b|__pi/);
   });
 
-  it("sends no key where there is none", async () => {
+  it("sends no key if there is none", async () => {
     const server = await wire(protocol, { text: "ok" });
     const { result } = await ask(api, modelAt(server, protocol), requestOf(), { key: undefined });
     expect(result.stopReason).toBe("stop");
@@ -476,7 +476,7 @@ describe("anthropic-messages", () => {
 });
 
 describe("a model of the catalogue", () => {
-  it("is called without the library's ways of changing tools and without another model to stand in", async () => {
+  it("is called without the library's tool changes and fallback models", async () => {
     const server = await wire("anthropic-messages", { text: "ok" });
     const known = await inCatalogue("anthropic", "claude-fable-5");
     if (!known) throw new TypeError("the catalogue has changed");
@@ -494,7 +494,7 @@ describe("a model of the catalogue", () => {
 });
 
 describe("openai-responses", () => {
-  it("names the session for the provider's cache", async () => {
+  it("sends the session id for the provider's cache", async () => {
     const server = await wire("openai-responses", { text: "ok" });
     await ask(callPiAi, modelAt(server, "openai-responses"));
     expect(server.received[0]?.body.prompt_cache_key).toBe("session-1");

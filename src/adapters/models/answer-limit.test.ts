@@ -11,7 +11,7 @@ import { PROTOCOLS, type Protocol, startWire, type WireServer } from "./wire.tes
 let server: WireServer | undefined;
 afterEach(() => server?.close());
 
-/** What a provider is told about the length of an answer. */
+/** The limit of an answer that each provider gets. */
 async function sentFor(protocol: Protocol, maxTokens: number | undefined, thinking?: string) {
   server = await startWire(protocol, () => ({ text: "fine" }));
   const provider = `{ api: "${protocol}", baseUrl: "${server.baseUrl}", apiKey: "sk-test-0123456789", models: [
@@ -48,8 +48,8 @@ async function sentFor(protocol: Protocol, maxTokens: number | undefined, thinki
   };
 }
 
-describe("the length of an answer", () => {
-  it.each(PROTOCOLS)("is told to %s: the model's own, or less where the call says so", async (protocol) => {
+describe("the limit of an answer", () => {
+  it.each(PROTOCOLS)("is sent to %s: the model's own, or less if the request says so", async (protocol) => {
     expect((await sentFor(protocol, undefined)).limit).toBe(30_000);
     await server?.close();
     expect((await sentFor(protocol, 777)).limit).toBe(777);
@@ -57,7 +57,7 @@ describe("the length of an answer", () => {
     expect((await sentFor(protocol, 500_000)).limit).toBe(30_000);
   });
 
-  it.each(PROTOCOLS)("holds for %s with thinking too, which takes its part of it", async (protocol) => {
+  it.each(PROTOCOLS)("includes thinking for %s", async (protocol) => {
     const sent = await sentFor(protocol, 5_000, "high");
     expect(sent.limit).toBe(5_000);
     if (sent.thinking !== undefined) expect(sent.thinking).toBeLessThan(5_000);

@@ -1,9 +1,9 @@
-/** Finds the adaptor that speaks a model's API and loads it, and only it, when it is first needed. */
+/** The adaptor for a model's API, loaded on first use. */
 import { isPiApi } from "./pi-ai/load-api.ts";
 import type { ProviderApi } from "./provider-call.ts";
 import type { ProviderModel } from "./provider-model.ts";
 
-// Kept: to look a module up again costs as much as ten of its events.
+// Kept, because each `import()` costs as much as ten stream events.
 let completions: typeof import("./openai-completions/completions-call.ts") | undefined;
 let piAi: typeof import("./pi-ai/pi-ai-call.ts") | undefined;
 

@@ -14,11 +14,11 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true }));
 
 describe("stored keys", () => {
-  it("are none where there is no file", () => {
+  it("are empty without a file", () => {
     expect(readAuthFile(file)).toEqual({});
   });
 
-  it("are kept by provider and profile, for their owner only", () => {
+  it("are stored by provider and profile, readable by the owner only", () => {
     writeKey(file, "a", "default", "one");
     chmodSync(file, 0o644);
     writeKey(file, "a", "work", "two");
@@ -36,7 +36,7 @@ describe("stored keys", () => {
     expect(readAuthFile(file)).toEqual({ b: { default: "three" } });
   });
 
-  it("that cannot be read are never overwritten, and not quoted", () => {
+  it("in an unreadable file are never overwritten or quoted", () => {
     writeFileSync(file, '{ "version": 1, "keys": { "a": "sk-secret-thing" ');
     const attempt = (): void => writeKey(file, "b", "default", "x");
     expect(attempt).toThrow(ConfigError);
@@ -44,7 +44,7 @@ describe("stored keys", () => {
     expect(readFileSync(file, "utf8")).toContain("sk-secret-thing");
   });
 
-  it("are seen when they change, and a broken file is reported once per change", () => {
+  it("are read again after a change, and a broken file is reported once per change", () => {
     const problems: unknown[] = [];
     const keys = storedKeysIn(file, (error) => problems.push(error));
     expect(keys()).toEqual({});

@@ -1,6 +1,6 @@
 /**
- * Keys set with `rookery auth`, in `auth.json` of the home, for its owner only. Written beside its place and moved
- * there; a file that cannot be read is never replaced.
+ * The keys set with `rookery auth`, in `auth.json` of the home, readable by its owner only. Written to a temporary file and
+ * renamed. An unreadable file is never replaced (L11).
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -27,7 +27,7 @@ const authFileSchema = z.looseObject({
 
 type Keys = ReturnType<StoredKeys>;
 
-/** Throws a `ConfigError` where the file is there and cannot be used. */
+/** Empty if there is no file. Throws a `ConfigError` if the file is unreadable. */
 export function readAuthFile(file: string): Keys {
   let text: string;
   try {
@@ -39,18 +39,18 @@ export function readAuthFile(file: string): Keys {
   try {
     return authFileSchema.parse(JSON.parse(text)).keys;
   } catch {
-    // What the parser says could quote the file.
+    // The parser's error is dropped: it may quote a key.
     throw unusable(file);
   }
 }
 
 const unusable = (file: string, cause?: unknown): ConfigError =>
   new ConfigError(`The keys in ${file} cannot be read.`, {
-    ...(cause === undefined ? {} : { cause }),
+    cause,
     hint: "Correct the file, or move it away and set the keys again with `rookery auth set`.",
   });
 
-/** Sets a key, or takes it away with undefined. Durable when it returns. */
+/** Sets a key; undefined removes it. Durable when it returns. */
 export function writeKey(file: string, provider: string, profile: string, key: string | undefined): void {
   const keys = readAuthFile(file);
   const { [profile]: _, ...others } = Object.hasOwn(keys, provider) ? (keys[provider] ?? {}) : {};
@@ -70,7 +70,7 @@ export function writeKey(file: string, provider: string, profile: string, key: s
   chmodSync(file, FILE_MODE);
 }
 
-/** Reads the file again only when it has changed, so that a key set while the program runs is used by its next call. */
+/** Reads the file again when it has changed, so a new key is used by the next call. */
 export function storedKeysIn(file: string, onProblem: (error: unknown) => void): StoredKeys {
   let seen = "";
   let keys: Keys = {};

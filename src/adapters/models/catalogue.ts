@@ -1,8 +1,8 @@
-/** What the library knows of the models of the big providers: windows, prices, levels of thinking. Loaded per provider. */
+/** The library's data on the models of large providers: context windows, prices, thinking levels. Loaded per provider. */
 import type { ProviderModel } from "./provider-model.ts";
 import { THINKING_LEVELS, type ThinkingLevel } from "./thinking.ts";
 
-/** The part of the library's description that we read; all of it is handed back as it is. */
+/** The part of the library's description that we read. The whole object goes back to the library unchanged. */
 interface Described {
   readonly id: string;
   readonly api: string;
@@ -25,7 +25,7 @@ const LOADERS: Readonly<Record<string, () => Promise<Models>>> = {
     (await import("@earendil-works/pi-ai/providers/openrouter.models")).OPENROUTER_MODELS as Models,
 };
 
-/** Every model of a provider the catalogue has, or none. */
+/** All models of a provider; empty if the catalogue does not have it. */
 export async function catalogueOf(provider: string): Promise<readonly ProviderModel[]> {
   const models = await load(provider);
   return Object.values(models).map((described) => providerModel(provider, described));
@@ -33,7 +33,7 @@ export async function catalogueOf(provider: string): Promise<readonly ProviderMo
 
 export async function inCatalogue(provider: string, id: string): Promise<ProviderModel | undefined> {
   const models = await load(provider);
-  // The router of models is called by a name the catalogue shortens.
+  // The catalogue shortens this one name.
   const key = provider === "openrouter" && id === "openrouter/auto" ? "auto" : id;
   const described = Object.hasOwn(models, key) ? models[key] : undefined;
   return described && providerModel(provider, { ...described, id });
@@ -59,7 +59,7 @@ function providerModel(provider: string, described: Described): ProviderModel {
   };
 }
 
-/** A level that maps to null is not possible; the highest must be named to be. */
+/** A level that maps to null is not supported; `xhigh` only if it is named. */
 function levelsOf({ reasoning, thinkingLevelMap = {} }: Described): readonly ThinkingLevel[] {
   if (!reasoning) return ["off"];
   return THINKING_LEVELS.filter((level) =>

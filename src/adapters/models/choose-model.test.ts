@@ -26,12 +26,12 @@ describe("the model of an agent", () => {
       {},
       { model: "house/n", fallbacks: ["house/m"], thinking: "high", authProfile: { name: "work", only: false } },
     ],
-    ["is the configuration's for a profile nobody wrote", "nobody", {}, { model: "house/m" }],
+    ["is the configuration's for an unknown profile", "unknown", {}, { model: "house/m" }],
     ["is its own", "main", { modelOverride: "n" }, { model: "house/n" }],
     ["is its own with its provider", "main", { modelOverride: "spare/x" }, { model: "spare/x" }],
     ["is its own of its own provider", "main", { providerOverride: "spare", modelOverride: "x" }, { model: "spare/x" }],
     [
-      "is its own where the provider is named twice",
+      "is its own if the provider is named twice",
       "main",
       { providerOverride: "spare", modelOverride: "spare/x" },
       { model: "spare/x" },
@@ -44,28 +44,28 @@ describe("the model of an agent", () => {
     ],
     ["is the first of its own provider", "main", { providerOverride: "house" }, { model: "house/m" }],
     [
-      "is the usual one of a known provider",
+      "is the default of a known provider",
       "main",
       { providerOverride: "anthropic" },
       { model: "anthropic/claude-sonnet-5" },
     ],
     ["may be the offline one", "main", { modelOverride: "offline" }, { model: "offline" }],
     ["is not its own fallback", "main", { modelOverride: "spare/s" }, { model: "spare/s" }],
-    ["thinks as it was told", "main", { thinkingLevel: "high" }, { thinking: "high" }],
+    ["thinks at the given level", "main", { thinkingLevel: "high" }, { thinking: "high" }],
     [
-      "has the key a person chose, and no other",
+      "uses only the key that a person chose",
       "main",
       { authProfileOverride: "home", authProfileOverrideSource: "user" },
       { authProfile: { name: "home", only: true } },
     ],
     [
-      "has a key without a source as a person's choice",
+      "treats a key without a source as a person's choice",
       "main",
       { authProfileOverride: "home" },
       { authProfile: { name: "home", only: true } },
     ],
     [
-      "has the key it came to by itself first",
+      "prefers the key that was chosen automatically",
       "main",
       {
         authProfileOverride: "home",
@@ -82,7 +82,7 @@ describe("the model of an agent", () => {
     expect(chosen.fallbacks ?? []).not.toContain(chosen.model);
   });
 
-  it("forgets the key it came to by itself after a compaction", () => {
+  it("drops the automatically chosen key after a compaction", () => {
     const state = {
       authProfileOverride: "home",
       authProfileOverrideSource: "auto",
@@ -95,13 +95,13 @@ describe("the model of an agent", () => {
     [{ modelOverride: "gone" }, "house/gone"],
     [{ providerOverride: "nowhere", modelOverride: "x" }, "nowhere/x"],
     [{ providerOverride: "nowhere" }, "nowhere"],
-  ])("%j that cannot be followed is passed over with a warning", (state, name) => {
+  ])("ignores %j with a warning", (state, name) => {
     const chosen = choose(state);
     expect(chosen.model).toBe("house/m");
     expect(chosen.warnings).toEqual([expect.stringContaining(`"${name}"`)]);
   });
 
-  it.each([{ thinkingLevel: "ultra" }, { thinkingLevel: "toString" }])("passes over %j with a warning", (state) => {
+  it.each([{ thinkingLevel: "ultra" }, { thinkingLevel: "toString" }])("ignores %j with a warning", (state) => {
     expect(choose(state)).toMatchObject({ thinking: "low", warnings: [expect.any(String)] });
   });
 
@@ -111,9 +111,9 @@ describe("the model of an agent", () => {
     { providerOverride: null },
     { thinkingLevel: {} },
     { authProfileOverride: [] },
-  ])("is not disturbed by %j", (state) => expect(choose(state)).toEqual(choose({})));
+  ])("ignores %j", (state) => expect(choose(state)).toEqual(choose({})));
 
-  it("is the first that is configured where no default is named, and is looked for where none is", () => {
+  it("is the first configured one without a default, and is detected if none is configured", () => {
     const listed = configOf(
       `{ models: { providers: { a: { api: "x", baseUrl: "http://a" }, b: { api: "x", baseUrl: "http://b", models: [{ id: "1" }] } } } }`,
     );

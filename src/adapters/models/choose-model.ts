@@ -1,6 +1,6 @@
 /**
- * Which model an agent is answered by: its own overrides, then its profile, then the configuration. Pure. An override
- * that cannot be followed is passed over with a warning, so that no agent falls silent for a name that went away.
+ * Chooses an agent's model: its own overrides, then its profile, then the configuration. Pure. An invalid override is
+ * ignored with a warning, so that a removed model does not silence an agent.
  */
 import type { Config } from "../../config/config-schema.ts";
 import { knownProvider } from "../../config/known-providers.ts";
@@ -9,7 +9,7 @@ import { splitModelName } from "./provider-model.ts";
 import { knowsModel } from "./providers.ts";
 import { isThinkingLevel } from "./thinking.ts";
 
-/** Asks the router to look for a model: nothing is configured. */
+/** The name of the model if none is configured: the router detects one. */
 export const AUTO = "auto";
 
 export interface Chosen extends ModelChoice {
@@ -27,7 +27,7 @@ export function chooseModel(
   const wanted = overrideIn(config.models, state, configured);
   const known = wanted !== undefined && knowsModel(config.models, wanted);
   if (wanted !== undefined && !known) {
-    warnings.push(`The model "${wanted}" this agent was given is not known; ${configured} answers instead.`);
+    warnings.push(`This agent's model "${wanted}" is unknown; using ${configured} instead.`);
   }
   const model = wanted !== undefined && known ? wanted : configured;
   const thinking = thinkingIn(state, warnings) ?? profile?.thinking ?? config.models.thinking;
@@ -36,14 +36,14 @@ export function chooseModel(
   const fallbacks = (profile?.fallbacks ?? config.models.fallbacks).filter((name) => name !== model);
   return {
     model,
-    ...(fallbacks.length > 0 ? { fallbacks } : {}),
-    ...(authProfile ? { authProfile } : {}),
-    ...(thinking === undefined ? {} : { thinking }),
+    fallbacks: fallbacks.length > 0 ? fallbacks : undefined,
+    authProfile,
+    thinking,
     warnings,
   };
 }
 
-/** `modelOverride` may name its provider itself; else `providerOverride` does, else the configured model's stays. */
+/** `modelOverride` may contain the provider. Otherwise `providerOverride` names it, or the configured provider stays. */
 function overrideIn(
   models: Config["models"],
   state: Readonly<Record<string, unknown>>,
@@ -61,13 +61,13 @@ function overrideIn(
 function thinkingIn(state: Readonly<Record<string, unknown>>, warnings: string[]): string | undefined {
   const level = text(state.thinkingLevel);
   if (level === undefined || isThinkingLevel(level)) return level;
-  warnings.push(`The thinking level "${level}" this agent was given is not known and is passed over.`);
+  warnings.push(`This agent's thinking level "${level}" is unknown and ignored.`);
   return undefined;
 }
 
 /**
- * A person's choice of a key is the only one used. One that was made by itself holds until the agent's next compaction:
- * then the provider's cache of the conversation is worth nothing, and the keys are tried in their order again.
+ * If a person chose a key, only that key is used. An automatic choice holds until the agent's next compaction: then the
+ * provider's cache is worthless, and the keys are tried in their order again.
  */
 function authProfileIn(state: Readonly<Record<string, unknown>>): ModelChoice["authProfile"] {
   const name = text(state.authProfileOverride);
@@ -77,7 +77,7 @@ function authProfileIn(state: Readonly<Record<string, unknown>>): ModelChoice["a
   return count(state.compactionCount) > madeAt ? undefined : { name, only: false };
 }
 
-/** A provider alone means the model it lists first, or the usual one. */
+/** The model for a provider without a model name: the first one it lists, or its default. */
 function firstOf({ providers }: Config["models"], name: string): string | undefined {
   const listed = Object.hasOwn(providers, name) ? providers[name]?.models[0]?.id : undefined;
   return listed ?? knownProvider(name)?.model;

@@ -1,20 +1,20 @@
 /**
- * From what went wrong in a call to one of the six classes, each of which has its rule in the loop. The order of the
- * rules matters: a rate limit that speaks of tokens is not a prompt that is too long.
+ * Assigns one of the six error classes to a failed call; the run loop has a rule for each. The order of the checks
+ * matters: a rate limit whose text mentions tokens is not a prompt that is too long.
  */
 import type { ModelErrorClass } from "../../core/ports/model.ts";
 import { saysTooLong } from "./overflow.ts";
 
 export interface Failure {
-  /** Of the HTTP answer, where there was one that was not a success. */
+  /** The HTTP status, if the response was not a success. */
   readonly status?: number;
-  /** The provider's own error, its code and its words. Both absent where the connection or the protocol broke. */
+  /** The provider's error: code and text. Both absent if the connection or the protocol broke. */
   readonly code?: string;
   readonly text?: string;
 }
 
 const THROTTLED = /ThrottlingException|^Throttling error|rate[ _]?limit|too many requests|RESOURCE_EXHAUSTED/i;
-/** Waiting does not help against an empty account: a person has to do something, or another key. */
+/** A wait does not help if the account is empty: a person must act, or another key is used. */
 const UNPAID =
   /insufficient_quota|insufficient credits|credit balance is too low|billing_(?:error|hard_limit)|payment required/i;
 const KEY_REFUSED =

@@ -9,9 +9,10 @@ const windows: Readonly<Record<string, number>> = { "acme/small": 8_000, "acme/l
 function limitsOf(text: string, chosen: string) {
   const { config } = parseConfig({ text, file: "rookery.json5", env: {} });
   let asked = 0;
+  let detected = { model: "found/one", why: "a server answers" };
   const limits = contextLimitsOf(config, {
     choose: (_agent, wishes) => ({ model: wishes?.model ?? chosen }),
-    detect: async () => ({ model: "found/one", why: "it was there" }),
+    detect: async () => detected,
     providers: {
       model: async (name) => {
         asked += 1;
@@ -20,11 +21,11 @@ function limitsOf(text: string, chosen: string) {
       },
     },
   });
-  return { limits, asked: () => asked };
+  return { limits, asked: () => asked, detectAgain: () => (detected = { ...detected }) };
 }
 
-describe("how large a context may be", () => {
-  it("is what the settings say, with the window of the model that answers", async () => {
+describe("contextLimitsOf", () => {
+  it("returns the settings with the context window of the model", async () => {
     const { limits } = limitsOf(
       "{ compaction: { keepRecentTokens: 500, memoryFlush: { enabled: false } } }",
       "acme/small",
@@ -38,7 +39,7 @@ describe("how large a context may be", () => {
     });
   });
 
-  it("is said per model too, also for the model a single message wants", async () => {
+  it("applies settings per model, and for the model of a single run", async () => {
     const text = '{ compaction: { byModel: { "acme/large": { emergencyContextLimit: 900000, enabled: false } } } }';
     const { limits } = limitsOf(text, "acme/small");
     expect(await limits(agent, { model: "acme/large" })).toMatchObject({
@@ -50,7 +51,7 @@ describe("how large a context may be", () => {
     expect(await limits(agent)).toMatchObject({ contextWindow: 8_000, emergencyContextLimit: 200_000, enabled: true });
   });
 
-  it("is looked up once per model, and anew where the model is found by itself", async () => {
+  it("resolves once per model, and again after each detection", async () => {
     const { limits, asked } = limitsOf("{}", "acme/small");
     await limits(agent);
     await limits(agent);
@@ -58,14 +59,17 @@ describe("how large a context may be", () => {
     const found = limitsOf("{}", "auto");
     expect((await found.limits(agent)).contextWindow).toBe(32_000);
     await found.limits(agent);
+    expect(found.asked()).toBe(1);
+    found.detectAgain();
+    await found.limits(agent);
     expect(found.asked()).toBe(2);
   });
 
-  it("is the usual size where nothing is known of the model", async () => {
+  it("uses the default size for an unknown model", async () => {
     expect((await limitsOf("{}", "offline").limits(agent)).contextWindow).toBe(200_000);
   });
 
-  it("is refused in the configuration where it is no number of tokens", () => {
+  it("the configuration rejects a value that is not a number of tokens", () => {
     expect(() => parseConfig({ text: "{ compaction: { keepRecentTokens: 0 } }", file: "x", env: {} })).toThrow(
       /compaction\.keepRecentTokens: expected a whole number/,
     );

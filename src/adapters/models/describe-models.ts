@@ -1,4 +1,4 @@
-/** Which models there are, which one is used and why: what `rookery models` shows. Calls no model. */
+/** The output of `rookery models`: the known models, the one in use, and why. Calls no model. */
 import type { Config } from "../../config/config-schema.ts";
 import { KNOWN_PROVIDERS } from "../../config/known-providers.ts";
 import { DEFAULT_PROFILE } from "../../core/agent/agent.ts";
@@ -23,7 +23,7 @@ export interface DescribedModels {
   readonly providers: readonly DescribedProvider[];
 }
 
-/** Of one provider all models are given; of all providers those that are configured or were found. */
+/** With `only`: all models of that provider. Without: the configured and detected models of all providers. */
 export async function describeModels(
   config: Pick<Config, "models" | "profiles">,
   models: Pick<OpenModels, "providers" | "detect">,
@@ -41,7 +41,7 @@ export async function describeModels(
       model: used,
       why: detected?.why ?? whyChosen(config, choice.model),
       fallbacks: choice.fallbacks ?? [],
-      ...(choice.thinking === undefined ? {} : { thinking: choice.thinking }),
+      thinking: choice.thinking,
     },
     providers: await Promise.all(names.map((name) => describeProvider(name))),
   };

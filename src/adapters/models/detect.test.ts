@@ -29,7 +29,7 @@ const listing = (owned_by: string, ...ids: readonly string[]) => ({
   "/v1/models": { object: "list", data: ids.map((id) => ({ id, owned_by })) },
 });
 
-describe("looking for a model", () => {
+describe("detecting a model", () => {
   it.each<[string, string]>([
     ["ANTHROPIC_API_KEY", "anthropic/"],
     ["OPENAI_API_KEY", "openai/"],
@@ -44,7 +44,7 @@ describe("looking for a model", () => {
     expect(world.asked).toEqual([]);
   });
 
-  it("finds a key that was stored", async () => {
+  it("finds a stored key", async () => {
     const found = await detectModel({ ...machine({}), hasKey: (provider) => provider === "openai" });
     expect(found.model).toMatch(/^openai\//);
   });
@@ -59,21 +59,21 @@ describe("looking for a model", () => {
     expect(found.why).toContain(`127.0.0.1:${port}`);
   });
 
-  it("asks llama.cpp what fits", async () => {
+  it("asks llama.cpp for its context window", async () => {
     const props = { "/props": { default_generation_settings: { n_ctx: 16_384 } } };
     const found = await detectModel(machine({ 8080: { ...listing("llamacpp", "q"), ...props } }));
     expect(found.server?.contextWindow).toBe(16_384);
   });
 
   it.each<[string, Readonly<Record<string, Readonly<Record<string, unknown>>>>]>([
-    ["nobody listens", {}],
-    ["somebody else listens at 8080", { 8080: listing("me", "app") }],
+    ["no port is open", {}],
+    ["another program uses port 8080", { 8080: listing("me", "app") }],
     ["a server has no models", { 11434: listing("library") }],
-    ["a server speaks otherwise", { 1234: { "/v1/models": { hello: "world" } } }],
-    ["a server answers nonsense", { 1234: { "/v1/models": { data: [null, 7, { id: 3 }, { id: "" }] } } }],
-  ])("comes to the offline model where %s", async (_, ports) => {
+    ["a server uses another protocol", { 1234: { "/v1/models": { hello: "world" } } }],
+    ["a server sends malformed data", { 1234: { "/v1/models": { data: [null, 7, { id: 3 }, { id: "" }] } } }],
+  ])("uses the offline model if %s", async (_, ports) => {
     const found = await detectModel(machine(ports));
-    expect(found).toEqual({ model: "offline", why: expect.stringContaining("nothing is configured") });
+    expect(found).toEqual({ model: "offline", why: expect.stringContaining("no model is configured") });
   });
 
   it("does not wait for a server that does not answer", async () => {
@@ -100,7 +100,7 @@ describe("listensOn", () => {
   let server: Server | undefined;
   afterEach(() => server?.close());
 
-  it("knows a port somebody listens on from one nobody does", async () => {
+  it("distinguishes an open port from a closed one", async () => {
     const made = createServer();
     server = made;
     await new Promise<void>((resolve) => made.listen(0, "127.0.0.1", resolve));

@@ -1,6 +1,6 @@
 /**
- * Looks for a model where none is configured: keys in the environment first, then the usual servers on this machine,
- * else the offline model. Says what it found and why. Talks to loopback only.
+ * Finds a model if none is configured: keys in the environment first, then the usual servers on this machine, otherwise
+ * the offline model. Connects to loopback only.
  */
 import { connect } from "node:net";
 import { KNOWN_PROVIDERS } from "../../config/known-providers.ts";
@@ -10,7 +10,7 @@ export interface Detected {
   /** `provider/id`, or `offline`. */
   readonly model: string;
   readonly why: string;
-  /** Of a server on this machine: where it is, all its models, and its window where it says so. */
+  /** Set if the model runs on a server of this machine. */
   readonly server?: DetectedServer;
 }
 
@@ -25,7 +25,7 @@ export interface DetectDeps {
   readonly clock: Clock;
   readonly fetch: typeof fetch;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether somebody listens; a refused connection answers at once and costs next to nothing. */
+  /** Whether a port is open. Cheap: a closed port refuses at once. */
   readonly listens: (host: string, port: number, signal: AbortSignal) => Promise<boolean>;
   /** Whether a key was stored for a provider. */
   readonly hasKey?: (provider: string) => boolean;
@@ -49,12 +49,12 @@ export async function detectModel(deps: DetectDeps): Promise<Detected> {
       server,
     };
   }
-  return { model: "offline", why: "nothing is configured, no key is set and no model server runs on this machine" };
+  return { model: "offline", why: "no model is configured, no key is set and no model server runs on this machine" };
 }
 
 const TITLES: Readonly<Record<string, string>> = { ollama: "Ollama", lmstudio: "LM Studio", llamacpp: "llama.cpp" };
 
-/** All servers that answer, in the order they are preferred. They are asked at the same time and must be quick. */
+/** All servers that answer in time, in order of preference. Probed in parallel. */
 export async function detectServers(deps: DetectDeps): Promise<readonly DetectedServer[]> {
   const found = await Promise.all(Object.keys(TITLES).map((provider) => probe(deps, provider)));
   return found.filter((server) => server !== undefined);
@@ -72,7 +72,7 @@ async function probe(deps: DetectDeps, provider: string): Promise<DetectedServer
     const models = modelIds(listed, provider);
     if (models.length === 0) return undefined;
     const contextWindow = await windowOf(deps, provider, baseUrl, late.signal);
-    return { provider, baseUrl, models, ...(contextWindow === undefined ? {} : { contextWindow }) };
+    return { provider, baseUrl, models, contextWindow };
   } catch {
     return undefined;
   } finally {
@@ -80,7 +80,7 @@ async function probe(deps: DetectDeps, provider: string): Promise<DetectedServer
   }
 }
 
-/** Many programs listen on 8080: only one that says it is llama.cpp is taken for it. */
+/** Many programs use port 8080, so llama.cpp must identify itself. */
 function modelIds(listed: unknown, provider: string): readonly string[] {
   const { data } = (listed ?? {}) as { data?: unknown };
   if (!Array.isArray(data)) return [];
@@ -90,7 +90,7 @@ function modelIds(listed: unknown, provider: string): readonly string[] {
   });
 }
 
-/** llama.cpp says what fits. */
+/** Only llama.cpp reports its context window. */
 async function windowOf(
   deps: DetectDeps,
   provider: string,
@@ -110,7 +110,7 @@ async function getJson({ fetch }: DetectDeps, url: string, signal: AbortSignal):
   return response.ok ? await response.json() : undefined;
 }
 
-/** Over a bare socket: loading a whole HTTP client to find nobody at home would be the larger part of a start. */
+/** Uses a plain socket: loading an HTTP client only to find a closed port would take most of the start-up time. */
 export function listensOn(host: string, port: number, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port });

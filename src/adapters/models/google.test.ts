@@ -78,7 +78,7 @@ async function ask(answer: Answer): Promise<{ result: ProviderResult; events: Mo
     },
   );
   server.close();
-  if (!got) throw new TypeError("nobody asked");
+  if (!got) throw new TypeError("no request arrived");
   return { result, events, got };
 }
 
@@ -87,7 +87,7 @@ const part = (parts: readonly object[], extra: object = {}): object => ({
 });
 
 describe("google-generative-ai", () => {
-  it("streams text and calls, counts, and says who we are", async () => {
+  it("streams text and calls, counts tokens, and sends our user agent", async () => {
     const { result, events, got } = await ask({
       chunks: [
         part([{ text: "Let me " }]),
@@ -147,11 +147,11 @@ describe("google-generative-ai", () => {
     expect(JSON.stringify(result)).not.toContain("Planted");
   });
 
-  it("calls a stream without an end transient", async () => {
+  it("classifies a stream without an end as transient", async () => {
     expect((await ask({ chunks: [part([{ text: "Half" }])] })).result.error?.class).toBe("transient");
   });
 
-  it("calls an answer that was stopped for its content a matter of the request", async () => {
+  it("classifies an answer that was stopped for its content as request", async () => {
     expect((await ask({ chunks: [part([{ text: "No" }], { finishReason: "SAFETY" })] })).result.error?.class).toBe(
       "request",
     );

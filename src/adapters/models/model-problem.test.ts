@@ -11,7 +11,7 @@ const open = (text: string) => {
   return openModels({ config, paths: homePaths("/nowhere"), clock: systemClock, log: silentLog, env: {} });
 };
 
-test("a key that was rejected is a problem until it is another one, and a fallback is a way around it", () => {
+test("a rejected key is a problem until it changes, unless there is a fallback", () => {
   const models = open(`{ models: { default: "openai/gpt-x", providers: { openai: { apiKey: "k1" } } } }`);
   expect(modelProblem(models, "main")).toBeUndefined();
   const keys = models.providers.provider("openai")?.keys;

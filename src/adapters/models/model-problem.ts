@@ -1,9 +1,9 @@
-/** Whether a model could be called for a profile, without calling it: a key that was rejected stays rejected until changed. */
+/** Checks whether a profile's model can be called, without a call: a rejected key stays rejected until it changes. */
 import { freshState } from "../../core/agent/state.ts";
 import type { OpenModels } from "./open-models.ts";
 import { splitModelName } from "./provider-model.ts";
 
-/** Why it would be no use; undefined where it may be. */
+/** The reason why a call would fail; undefined if it may succeed. */
 export function modelProblem(
   models: Pick<OpenModels, "choose" | "providers">,
   profile: string,

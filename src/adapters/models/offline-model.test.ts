@@ -25,7 +25,7 @@ const textOf = ({ content }: ModelResult): string =>
   content.map((block) => (block.type === "text" ? block.text : "")).join("");
 
 describe("the offline model", () => {
-  it("says what it is in every answer, streams it, and gives the same answer to the same words", async () => {
+  it("names itself in every answer, streams it, and gives the same answer to the same text", async () => {
     const events: ModelEvent[] = [];
     const first = await ask([say("tell me a story")], [], events);
     expect(textOf(first)).toBe(`${OFFLINE_LABEL} You said: tell me a story`);
@@ -34,7 +34,7 @@ describe("the offline model", () => {
     expect(first).toMatchObject({ provider: "offline", stopReason: "stop", usage: { cacheRead: 0 } });
   });
 
-  it("tells a newcomer what can be tried, of what there are tools for", async () => {
+  it("suggests requests that the agent has tools for", async () => {
     expect(textOf(await ask([say("hello")]))).toContain('"read notes.txt"');
     expect(textOf(await ask([say("hello")], []))).not.toContain("Try:");
     expect(textOf(await ask([say("help")], ["read"]))).toContain("rookery models");
@@ -108,13 +108,13 @@ describe("the offline model", () => {
     "files",
     "ask me anything",
     "ask",
-  ])("does not take %j for a request", (words) => expect(phraseIn(words, TOOLS)).toBeUndefined());
+  ])("does not treat %j as a request", (words) => expect(phraseIn(words, TOOLS)).toBeUndefined());
 
   it("understands its own examples", () => {
     for (const { example, tool } of OFFLINE_PHRASES) expect(phraseIn(example, TOOLS)?.phrase.tool).toBe(tool);
   });
 
-  it("answers from what a tool gave, and says when it failed", async () => {
+  it("answers from a tool's result, and says when the tool failed", async () => {
     const asked = await ask([say("read notes.txt")]);
     const call = asked.content[0];
     if (call?.type !== "toolCall") throw new TypeError("no call");
@@ -136,7 +136,7 @@ describe("the offline model", () => {
     expect(again.content[0]).not.toMatchObject({ id: call.id });
   });
 
-  it("tells what a child found when it is told", async () => {
+  it("repeats the findings of a subagent's report", async () => {
     const report = [
       'A background task "read notes.txt" just completed successfully.\n\nFindings:',
       `${OFFLINE_LABEL} notes.txt says:\nbuy milk\n\nStats: runtime 1s • tokens 3`,
@@ -146,11 +146,11 @@ describe("the offline model", () => {
     );
   });
 
-  it("says what a schedule says, that nothing needs attention, and when a job is due", async () => {
-    const told = (origin: string, text: string) =>
+  it("answers a cron message, a heartbeat and a new schedule", async () => {
+    const onTrigger = (origin: string, text: string) =>
       ask([say(`<system_message origin="${origin}">${text}</system_message>`)]);
-    expect(textOf(await told("cron:j", "Reminder: tea"))).toBe(`${OFFLINE_LABEL} Reminder: tea`);
-    expect(textOf(await told("heartbeat:main", "look"))).toBe(`${OFFLINE_LABEL} HEARTBEAT_OK`);
+    expect(textOf(await onTrigger("cron:j", "Reminder: tea"))).toBe(`${OFFLINE_LABEL} Reminder: tea`);
+    expect(textOf(await onTrigger("heartbeat:main", "look"))).toBe(`${OFFLINE_LABEL} HEARTBEAT_OK`);
     for (const [words, answer] of [
       ["every minute say hello", "I will do that again and again, first at soon"],
       ["remind me in 5 minutes of tea", "I will remind you at soon"],

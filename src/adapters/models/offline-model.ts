@@ -1,6 +1,6 @@
 /**
- * The model that is there when no other is: no network, no weights, the same answer to the same words. It says plainly
- * that it is not a language model, and shows that everything around it works.
+ * The model that answers if there is no other: no network, no weights, the same answer to the same text. It says that it is
+ * not a language model, and shows that everything else works.
  */
 import type { Block } from "../../core/history/entry.ts";
 import type { CallPrice, Model, ModelMessage, ModelRequest, ModelResult } from "../../core/ports/model.ts";
@@ -23,7 +23,7 @@ export const offlineModel: Model = {
   price: async () => OFFLINE_PRICE,
 };
 
-/** It costs nothing; its words are counted like any other model's. */
+/** Free of charge. Tokens are counted like those of any other model. */
 const OFFLINE_PRICE: CallPrice = {
   contextWindow: 1_000_000,
   maxTokens: 16_384,
@@ -33,7 +33,7 @@ const OFFLINE_PRICE: CallPrice = {
 
 type ToolCall = Extract<Block, { type: "toolCall" }>;
 
-/** A call for the newest request, unless one was made for it already. The id is new within its conversation. */
+/** The tool call for the latest message, unless it was made already. Its id is unique in the conversation. */
 function toolCallFor({ messages, tools }: ModelRequest): ToolCall | undefined {
   if (messages.at(-1)?.role !== "user") return undefined;
   const names = tools.map(({ name }) => name);
@@ -43,7 +43,7 @@ function toolCallFor({ messages, tools }: ModelRequest): ToolCall | undefined {
   );
 }
 
-/** The answer to a request whose tool has given its result. */
+/** The answer after a tool's result. */
 function fromResults(messages: readonly ModelMessage[]): string | undefined {
   const result = messages.at(-1);
   if (result?.role !== "tool") return undefined;
@@ -63,17 +63,17 @@ function replyTo(words: string, { tools, messages }: ModelRequest): string {
   if (findings !== undefined) return findings;
   const last = messages.findLast(({ role }) => role === "user");
   const trigger = /^<system_message origin="(cron|heartbeat|webhook):/u.exec(last ? textOf(last) : "")?.[1];
-  // Whatever is to be looked at, it cannot be looked at here.
+  // It cannot check anything.
   if (trigger === "heartbeat") return "HEARTBEAT_OK";
   if (trigger !== undefined) return words;
   if (/^(hi|hello|hey|good (morning|day|evening))\b/iu.test(words)) {
-    return `Hello. No model is configured yet, so I can only repeat what I am told; your messages are kept all the same.${able(tools)}`;
+    return `Hello. No model is configured yet, so I can only repeat your words; your messages are stored all the same.${able(tools)}`;
   }
   if (/^help\b/iu.test(words)) return `No model is configured; \`rookery models\` says how to get one.${able(tools)}`;
   return `You said: ${words}`;
 }
 
-/** The requests there are tools for, as a hint. */
+/** Examples of requests that the agent has tools for. */
 function able(tools: ModelRequest["tools"]): string {
   const examples = OFFLINE_PHRASES.filter(({ tool }) => tools.some(({ name }) => name === tool));
   return examples.length === 0 ? "" : ` Try: ${examples.map(({ example }) => `"${example}"`).join(", ")}.`;
@@ -85,10 +85,10 @@ const textOf = ({ content }: ModelMessage): string =>
     .join("\n")
     .trim();
 
-/** What the newest message says, as the model would read it. */
+/** The text of the latest message. */
 function lastWords(messages: readonly ModelMessage[]): string {
   const last = messages.findLast((message) => message.role === "user");
-  // What another agent says is meant as it is said.
+  // A message of another agent counts like a person's.
   return last ? textOf(last).replace(/^<system_message[^>]*>(.*)<\/system_message>$/su, "$1") : "";
 }
 
@@ -107,6 +107,6 @@ function answer(request: ModelRequest, content: ModelResult["content"], error?: 
     provider: "offline",
     model: "offline",
     usage: { input, output, cacheRead: 0, cacheWrite: 0, totalTokens: input + output },
-    ...(error ? { error } : {}),
+    error,
   };
 }

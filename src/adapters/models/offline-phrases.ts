@@ -1,6 +1,6 @@
 /**
- * What the offline model understands beyond repeating: plain requests that call a tool, if the agent has it. A tool that
- * comes later adds its rows here; the first row that fits counts.
+ * The requests that the offline model understands: each calls a tool, if the agent has it. The first match counts. A new
+ * tool adds its rows here.
  */
 
 export interface Phrase {
@@ -26,7 +26,7 @@ export const OFFLINE_PHRASES: readonly Phrase[] = [
     tool: "diagnose",
     pattern: /^what(?:'s| is) stuck\b.*$/isu,
     arguments: () => ({}),
-    answer: (result) => stuckWords(result),
+    answer: (result) => stuckText(result),
   },
   {
     example: "what time is it",
@@ -97,7 +97,7 @@ export const OFFLINE_PHRASES: readonly Phrase[] = [
   },
 ];
 
-/** What a report says was found, where a text is one: a child has ended, and its requester is to say so. */
+/** The findings in a subagent's report; undefined if the text is not a report. */
 export function findingsIn(text: string): string | undefined {
   const found = /A background task "(?<name>.*?)" just (?<how>[^\n]*?)\.\n\nFindings:\n(?<what>.*?)\n\nStats: /su.exec(
     text,
@@ -108,7 +108,7 @@ export function findingsIn(text: string): string | undefined {
 const UNIT_MS: Readonly<Record<string, number>> = { second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000 };
 const unitMs = (unit: string | undefined): number => UNIT_MS[(unit ?? "").toLowerCase()] ?? 0;
 
-/** Both requests are answered by one tool, so its result is told apart by what was asked of it. */
+/** Two requests use the same tool. Its arguments show which one it was. */
 function scheduled(result: string, given: Readonly<Record<string, unknown>>): string {
   const { job } = given as { job?: { schedule?: { kind?: string } } };
   return job?.schedule?.kind === "every"
@@ -116,7 +116,7 @@ function scheduled(result: string, given: Readonly<Record<string, unknown>>): st
     : `I will remind you at ${firstTime(result)}.`;
 }
 
-/** The first of a new job's times, from what the tool says of it. */
+/** The first due time, from the tool's result. */
 function firstTime(result: string): string {
   try {
     return (JSON.parse(result) as { next?: readonly string[] }).next?.[0] ?? "soon";
@@ -125,7 +125,7 @@ function firstTime(result: string): string {
   }
 }
 
-/** The first request a text makes for which there is a tool. */
+/** The first request in a text that the agent has a tool for. */
 export function phraseIn(
   text: string,
   tools: readonly string[],
@@ -138,8 +138,8 @@ export function phraseIn(
   return undefined;
 }
 
-/** A diagnosis in a sentence. */
-function stuckWords(result: string): string {
+/** A diagnosis as one sentence. */
+function stuckText(result: string): string {
   try {
     const { busy, waits, deadLetters, degraded, failedJobs } = JSON.parse(result) as Record<string, unknown[]>;
     const count = (list: unknown[] | undefined, what: string): string => `${list?.length ?? 0} ${what}`;
@@ -155,7 +155,7 @@ function stuckWords(result: string): string {
   }
 }
 
-/** What another agent answered, from the form in which the tool gives it. */
+/** Another agent's answer, from the tool's result. */
 function saidBy(name: string, result: string): string {
   try {
     const { status, reply, error } = JSON.parse(result) as Record<string, string | undefined>;

@@ -70,7 +70,7 @@ function everythingKept(): string {
 }
 
 describe("a node with a configured model", () => {
-  it("serves the smallest configuration as it reads", async () => {
+  it("works with the smallest configuration", async () => {
     const server = await wire("openai-completions", () => ({ text: "Hello from the model." }));
     const config = {
       models: {
@@ -91,7 +91,7 @@ describe("a node with a configured model", () => {
     expect(server.received[0]?.body).toMatchObject({ model: "fake", stream: true });
   });
 
-  it("goes on with another provider in mid-conversation, thinking in its history", async () => {
+  it("continues a conversation with another provider, with thinking in the history", async () => {
     const first = await wire("anthropic-messages", (_, n) =>
       n === 1
         ? { thinking: "A deep thought.", text: "From the first." }
@@ -117,7 +117,7 @@ describe("a node with a configured model", () => {
     expect(first.received).toHaveLength(2);
   });
 
-  it("keeps keys out of history, database, logs and answers, whatever a provider says", async () => {
+  it("keeps keys out of history, database, logs and answers, even if a provider repeats them", async () => {
     const planted = {
       config: "sk-planted-in-configuration",
       env: "planted-in-environment-0815",
@@ -159,7 +159,7 @@ describe("a node with a configured model", () => {
     expect(everything).not.toContain("planted");
   });
 
-  it("falls back to the offline model only where nothing is configured", async () => {
+  it("uses the offline model only if nothing is configured", async () => {
     expect((await run({ models: { detect: false } }, "hello\n")).out).toContain("not an LLM");
     const { out, err } = await run({ models: { default: "anthropic/claude-sonnet-5" } }, "hello\n");
     expect(out + err).toContain("There is no key for anthropic.");

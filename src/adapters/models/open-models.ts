@@ -1,8 +1,12 @@
-/** Puts the models of a node together: providers and keys from the configuration and the home, the router over them. */
+/**
+ * The models of a node: providers and keys from the configuration and the home, and the router over them. `renew` applies
+ * a changed configuration; calls under way end with the one they began with.
+ */
 import type { Config } from "../../config/config-schema.ts";
 import { secretDeps } from "../../config/load-config.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import { defined } from "../../core/defined.ts";
 import { errorText } from "../../core/errors.ts";
 import type { RunOverrides } from "../../core/message/run-overrides.ts";
 import type { Clock } from "../../core/ports/clock.ts";
@@ -24,62 +28,53 @@ export interface ModelsOptions {
   readonly paths: HomePaths;
   readonly clock: Clock;
   readonly log: Log;
-  /** Where keys are looked up. Without it nothing is looked for: only what is configured is used. */
+  /** The environment with the keys. Without it no model is detected: only configured ones are used. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly fetch?: typeof fetch;
 }
 
 export interface OpenModels {
   readonly model: Model;
+  /** Of the current configuration; another object after `renew`. */
   readonly providers: Providers;
-  /** Which model an agent is answered by. What cannot be followed is logged once. */
-  choose(agent: Pick<AgentRecord, "profile" | "state">, wishes?: RunOverrides): ModelChoice;
-  /** What is used where nothing is configured, and why. */
+  /** The model for an agent's run. An invalid override is ignored and logged once. */
+  choose(agent: Pick<AgentRecord, "profile" | "state">, overrides?: RunOverrides): ModelChoice;
+  /** The model if none is configured, and why. The same object until it is detected again. */
   detect(): Promise<Detected>;
+  /** Reads the configuration again. */
+  renew(): void;
 }
 
-/** Loaded where nothing else answers. */
+/** Loaded on first use. */
 const offline: Model = {
   call: async (request, signal, onEvent) =>
     (await import("./offline-model.ts")).offlineModel.call(request, signal, onEvent),
   price: async (choice) => (await import("./offline-model.ts")).offlineModel.price?.(choice),
 };
 
-/** While nothing was found, how long until it is worth looking again. */
-const LOOK_AGAIN_MS = 30_000;
+/** How long after a detection without a result the next one may start. */
+const DETECT_AGAIN_MS = 30_000;
 const MAX_WARNINGS = 1_000;
 
 export function openModels(options: ModelsOptions): OpenModels {
-  const { config, paths, clock, log, env } = options;
-  const storedKeys = storedKeysIn(paths.auth, (error) => log.warn(errorText(error)));
-  const secrets = secretDeps(paths.home, env ?? {});
-  const providers = new Providers(config.models, { clock, secrets, storedKeys });
-  // Looked up per call: a program that replaces the global one is heard.
-  const ask: typeof fetch = options.fetch ?? ((input, init) => fetch(input, init));
-  const detect = detection(options, ask, storedKeys, providers);
-  const warned = new Set<string>();
+  const { config, log } = options;
+  let current = routerOf(options);
+  let warned = new Set<string>();
   return {
-    providers,
-    detect,
-    model: new ModelRouter({
-      deps: {
-        clock,
-        fetch: ask,
-        post: options.fetch ? undefined : plainPost(ask),
-        userAgent: `rookery/${readVersion()}`,
-      },
-      log,
-      providers,
-      apiFor,
-      detect: async () => (await detect()).model,
-      offline,
-    }),
-    choose({ profile, state }, wishes = {}) {
-      const { model, thinking } = wishes;
+    model: {
+      call: (request, signal, onEvent) => current.router.call(request, signal, onEvent),
+      price: (choice) => current.router.price(choice),
+    },
+    get providers() {
+      return current.providers;
+    },
+    detect: () => current.detect(),
+    choose({ profile, state }, { model, thinking } = {}) {
       const { warnings, ...choice } = chooseModel(config, profile, {
         ...state,
-        ...(model === undefined ? {} : { modelOverride: model, providerOverride: undefined }),
-        ...(thinking === undefined ? {} : { thinkingLevel: thinking }),
+        ...defined({ modelOverride: model, thinkingLevel: thinking }),
+        // A run's own model names its provider itself.
+        providerOverride: model === undefined ? state.providerOverride : undefined,
       });
       for (const warning of warnings) {
         if (warned.has(warning) || warned.size >= MAX_WARNINGS) continue;
@@ -88,42 +83,66 @@ export function openModels(options: ModelsOptions): OpenModels {
       }
       return choice;
     },
+    renew() {
+      current = routerOf(options);
+      warned = new Set();
+    },
   };
+}
+
+function routerOf(options: ModelsOptions) {
+  const { config, paths, clock, log, env } = options;
+  const storedKeys = storedKeysIn(paths.auth, (error) => log.warn(errorText(error)));
+  const secrets = secretDeps(paths.home, env ?? {});
+  const providers = new Providers(config.models, { clock, secrets, storedKeys });
+  // The global fetch is read at each call, so that a program may replace it.
+  const fetchNow: typeof fetch = options.fetch ?? ((input, init) => fetch(input, init));
+  const detect = detection(options, fetchNow, storedKeys, providers);
+  const post = options.fetch ? undefined : directPost(fetchNow);
+  const router = new ModelRouter({
+    deps: { clock, fetch: fetchNow, post, userAgent: `rookery/${readVersion()}` },
+    log,
+    providers,
+    apiFor,
+    detect: async () => (await detect()).model,
+    offline,
+  });
+  return { router, providers, detect };
 }
 
 const NATIVE_FETCH = globalThis.fetch;
 
-/** Straight to the server, unless a program has put itself in between. */
-function plainPost(ask: typeof fetch): HttpPost {
-  const through = postThroughFetch(ask);
-  return (...request) => (globalThis.fetch === NATIVE_FETCH ? httpPost : through)(...request);
+/** Calls the server without `fetch`, unless a program has replaced the global `fetch`. */
+function directPost(fetchNow: typeof fetch): HttpPost {
+  const throughFetch = postThroughFetch(fetchNow);
+  return (...request) => (globalThis.fetch === NATIVE_FETCH ? httpPost : throughFetch)(...request);
 }
 
 function detection(
   { config, clock, log, env }: ModelsOptions,
-  ask: typeof fetch,
+  fetchNow: typeof fetch,
   storedKeys: ReturnType<typeof storedKeysIn>,
   providers: Providers,
 ): () => Promise<Detected> {
   if (env === undefined || config.models.detect === false) {
-    const off: Detected = { model: "offline", why: "nothing is configured, and looking for a model is switched off" };
+    const off: Detected = { model: "offline", why: "no model is configured, and detection is off" };
     return async () => off;
   }
   const hasKey = (provider: string): boolean => Object.hasOwn(storedKeys(), provider);
   let found: Promise<Detected> | undefined;
-  let lookedAt = 0;
-  const look = async (): Promise<Detected> => {
-    lookedAt = clock.monotonic();
+  let detectedAt = 0;
+  const run = async (): Promise<Detected> => {
+    detectedAt = clock.monotonic();
     const { detectModel, listensOn } = await import("./detect.ts");
-    const detected = await detectModel({ clock, fetch: ask, env, listens: listensOn, hasKey });
+    const detected = await detectModel({ clock, fetch: fetchNow, env, listens: listensOn, hasKey });
     if (detected.server) providers.learn(detected.server);
     log.info("no model is configured", { using: detected.model, because: detected.why });
     return detected;
   };
   return async () => {
-    found ??= look();
+    found ??= run();
     const detected = await found;
-    if (detected.model === "offline" && clock.monotonic() - lookedAt >= LOOK_AGAIN_MS) found = look();
+    if (detected.model === "offline" && clock.monotonic() - detectedAt >= DETECT_AGAIN_MS) found = run();
     return await found;
   };
 }

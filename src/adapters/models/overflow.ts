@@ -1,10 +1,10 @@
 /**
- * Whether a prompt was too long, by the words of a provider's error or by its silence. Looks at the error only, never at
- * what was said in a conversation; the caller has already sorted out rate limits and overload by their status.
+ * Detects a prompt that was too long: by the text of the provider's error, or by token counts if the provider cut it
+ * silently. Reads errors only, never a conversation. The caller has ruled out rate limits and overload by status.
  */
 import type { StopReason, Usage } from "../../core/history/entry.ts";
 
-/** Texts that name tokens and limits and mean something else. */
+/** Texts that mention tokens and limits but mean something else. */
 const OTHER_MEANING: readonly RegExp[] = [
   /^(?:Throttling error|Service unavailable):/i,
   /ThrottlingException/i,
@@ -56,7 +56,7 @@ export function saysTooLong(errorText: string, provider: string): boolean {
   return provider === "cerebras" && CEREBRAS_WITHOUT_WORDS.test(errorText);
 }
 
-/** Some providers cut the prompt and say nothing: more was read than fits, or nothing was left for the answer. */
+/** Some providers cut the prompt silently: more tokens were read than fit, or none were left for the answer. */
 export function cutSilently(stopReason: StopReason, usage: Usage | undefined, contextWindow: number): boolean {
   if (!usage || contextWindow <= 0) return false;
   const read = usage.input + usage.cacheRead;

@@ -1,4 +1,4 @@
-/** A plain request through a `fetch`: where a program or a test brings its own. */
+/** A plain POST request through `fetch`, for programs and tests that replace it. */
 import type { HttpAnswer, HttpPost } from "../../core/ports/http-post.ts";
 
 export const postThroughFetch =
@@ -21,7 +21,7 @@ async function readAll(body: ReadableStream<Uint8Array> | null, onChunk: (chunk:
       onChunk(value);
     }
   } finally {
-    // After a failure nothing more is read, so the connection must not wait for a reader.
+    // After a failure the rest is not read; the connection must not wait for a reader.
     reader?.cancel().catch(() => {});
   }
 }

@@ -1,6 +1,6 @@
 /**
- * One request to one provider with one key: the seam between the router, which decides who is asked, and the adaptors,
- * which know the protocols. An adaptor makes exactly one HTTP request, never waits to try again and never throws.
+ * One request to one provider with one key: the interface between the router, which picks the provider, and the adaptors,
+ * which know the protocols. An adaptor makes exactly one HTTP request, never retries and never throws.
  */
 import type { Clock } from "../../core/ports/clock.ts";
 import type { HttpPost } from "../../core/ports/http-post.ts";
@@ -11,27 +11,26 @@ import type { ThinkingLevel } from "./thinking.ts";
 export interface ProviderCall {
   readonly model: ProviderModel;
   readonly request: ModelRequest;
-  /** Absent: the provider's own way, without thinking where it lets one choose. */
+  /** Absent: the provider's default; no thinking if that can be chosen. */
   readonly thinking?: ThinkingLevel;
-  /** Absent where the provider wants none. */
+  /** Undefined if the provider needs none. */
   readonly key: string | undefined;
-  /** Silence of this length ends the call as `transient`. */
+  /** The call ends as `transient` if no data arrives for this long. */
   readonly stallMs: number;
   readonly signal: AbortSignal;
   readonly onEvent: (event: ModelEvent) => void;
 }
 
-/** What calls need of the world. */
 export interface CallDeps {
   readonly clock: Clock;
   readonly fetch: typeof fetch;
-  /** For protocols that are spoken without a library. Default: through `fetch`. */
+  /** For adaptors without a library. Default: through `fetch`. */
   readonly post?: HttpPost;
   readonly userAgent: string;
 }
 
 export interface ProviderResult extends ModelResult {
-  /** Of the HTTP answer, where there was one. */
+  /** The HTTP status, if there was a response. */
   readonly status?: number;
 }
 

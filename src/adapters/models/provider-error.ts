@@ -1,4 +1,4 @@
-/** Reads a provider's error out of a body or an event, in the shapes the APIs use. Knows nothing of conversations. */
+/** Reads a provider's error from a response body or a stream event, in the forms that the APIs use. Linear in the text. */
 
 export interface ProviderError {
   readonly code?: string;
@@ -6,8 +6,10 @@ export interface ProviderError {
 }
 
 const MAX_TEXT = 1_000;
+/** How much of an HTML page is read for its text. */
+const MAX_PAGE = 100_000;
 
-/** The error in the body of an answer that was not a success. */
+/** The error in the body of a failed response. */
 export function errorInBody(status: number, body: string): ProviderError {
   const trimmed = body.trim();
   if (trimmed === "") return { text: `${status} (no body)` };
@@ -15,7 +17,8 @@ export function errorInBody(status: number, body: string): ProviderError {
     errorInJson(parse(trimmed)) ?? {
       text: cut(
         trimmed
-          .replace(/<[^>]*>/g, " ")
+          .slice(0, MAX_PAGE)
+          .replace(/<[^<>]*>/g, " ")
           .replace(/\s+/g, " ")
           .trim(),
       ),
@@ -23,7 +26,7 @@ export function errorInBody(status: number, body: string): ProviderError {
   );
 }
 
-/** The error in the last whole event of a stream that broke off, or undefined where the provider said nothing. */
+/** The error in the last complete event of an interrupted stream; undefined if there is none. */
 export function errorInStream(tail: string): ProviderError | undefined {
   for (const line of tail.split(/\r?\n/).reverse()) {
     const [, data] = /^data:\s?(.*)$/.exec(line) ?? [];
@@ -42,8 +45,8 @@ export function errorInJson(value: unknown): ProviderError | undefined {
   if (inner) return fields(inner, "The provider gave no reason.");
   if (typeof root.error === "string") return fields({ ...root, message: root.error }, root.error);
   if (root.type === "error" || root.object === "error") return fields(root, "The provider gave no reason.");
-  const told = text(root.message) ?? text(root.detail);
-  return told === undefined ? undefined : fields(root, told);
+  const message = text(root.message) ?? text(root.detail);
+  return message === undefined ? undefined : fields(root, message);
 }
 
 function fields(error: Readonly<Record<string, unknown>>, otherwise: string): ProviderError {
@@ -51,7 +54,7 @@ function fields(error: Readonly<Record<string, unknown>>, otherwise: string): Pr
   const message = text(error.message) ?? otherwise;
   const code = [error.type, error.code, error.status].flatMap((part) => (typeof part === "string" ? [part] : []));
   return {
-    ...(code.length > 0 ? { code: code.join(" ") } : {}),
+    code: code.length > 0 ? code.join(" ") : undefined,
     text: cut(raw && !message.includes(raw) ? `${message} ${raw}` : message),
   };
 }

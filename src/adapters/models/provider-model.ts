@@ -1,4 +1,4 @@
-/** A model of a provider with all that is needed to call it: where it is, what it can take, what it costs. */
+/** A model of a provider with everything that a call needs: address, limits, prices. */
 import type { ThinkingLevel } from "./thinking.ts";
 
 /** Dollars for a million tokens. */
@@ -17,14 +17,14 @@ export interface ProviderModel {
   readonly contextWindow: number;
   readonly maxTokens: number;
   readonly cost: Cost;
-  /** The levels it can do, from least to most. */
+  /** The supported levels, lowest first. */
   readonly thinking: readonly ThinkingLevel[];
   readonly images: boolean;
-  /** What the library's catalogue says beyond this, handed back to the library as it is. */
+  /** The library's own description, passed back to it unchanged. */
   readonly catalogue?: object;
 }
 
-/** `provider/id`; an id may hold further slashes. Undefined where the name has another form. */
+/** `provider/id`; the id may contain slashes. Undefined for any other form. */
 export function splitModelName(name: string): { readonly provider: string; readonly id: string } | undefined {
   const at = name.indexOf("/");
   return at > 0 && at < name.length - 1 ? { provider: name.slice(0, at), id: name.slice(at + 1) } : undefined;

@@ -1,31 +1,32 @@
 /**
- * The providers there are, from the configuration and from what needs no configuration, each with its keys, its slots
- * and its models. Asks the world for nothing by itself: secrets and stored keys come through what it is given.
+ * The known providers, configured and built in, each with its keys, its concurrency limit and its models. Secrets and
+ * stored keys come in through `ProvidersDeps`.
  */
 import type { Config } from "../../config/config-schema.ts";
 import { KNOWN_PROVIDERS, knownProvider } from "../../config/known-providers.ts";
 import type { Secret, SecretDeps } from "../../config/secret.ts";
 import { modelDefaults, providerDefaults } from "../../config/sections/models.ts";
+import { defined } from "../../core/defined.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import { inCatalogue } from "./catalogue.ts";
+import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import type { DetectedServer } from "./detect.ts";
-import { KeyRing, type KeySource } from "./key-ring.ts";
+import { KeyRotation, type KeySource } from "./key-rotation.ts";
 import { type ProviderModel, splitModelName } from "./provider-model.ts";
-import { Slots } from "./slots.ts";
 
 type ProviderConfig = Config["models"]["providers"][string];
 type ModelConfig = ProviderConfig["models"][number];
 
 export interface Provider {
   readonly name: string;
-  readonly keys: KeyRing;
-  /** Whether it is called without a key where there is none. */
+  readonly keys: KeyRotation;
+  /** It may be called without a key. */
   readonly keyless: boolean;
-  readonly slots: Slots;
+  readonly concurrency: ConcurrencyLimit;
   readonly stallMs: number;
 }
 
-/** Keys set with `rookery auth`: by provider, then by profile. Read anew each time, so that a change is seen. */
+/** Keys set with `rookery auth`: by provider, then by profile. Called each time, so a change takes effect at once. */
 export type StoredKeys = () => Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 export interface ProvidersDeps {
@@ -47,12 +48,12 @@ export class Providers {
     this.#deps = deps;
   }
 
-  /** Remembers a server that was found, for what it said of itself. */
+  /** Remembers a detected server and what it reported about its model. */
   learn(server: DetectedServer): void {
     this.#learned.set(server.provider, server);
   }
 
-  /** Undefined for a name nobody described. The same object each time: keys and slots are remembered in it. */
+  /** Undefined for an unknown name. The same object each time: it holds the state of keys and concurrency. */
   provider(name: string): Provider | undefined {
     const made = this.#known.get(name);
     if (made) return made;
@@ -60,16 +61,16 @@ export class Providers {
     if (!config && !knownProvider(name)) return undefined;
     const provider: Provider = {
       name,
-      keys: new KeyRing(this.#deps.clock, () => this.keySources(name)),
+      keys: new KeyRotation(this.#deps.clock, () => this.keySources(name)),
       keyless: config?.baseUrl !== undefined || knownProvider(name)?.keyless === true,
-      slots: new Slots(config?.maxConcurrent ?? providerDefaults.maxConcurrent),
+      concurrency: new ConcurrencyLimit(config?.maxConcurrent ?? providerDefaults.maxConcurrent),
       stallMs: (config?.stallSeconds ?? providerDefaults.stallSeconds) * 1000,
     };
     this.#known.set(name, provider);
     return provider;
   }
 
-  /** The keys in the order they are used: the configuration's, then stored ones; the environment's only where both have none. */
+  /** The keys in the order of use: from the configuration, then stored ones. The environment's only if there is no other. */
   keySources(name: string): readonly KeySource[] {
     const config = this.#configOf(name);
     const secrets: readonly (readonly [string, Secret])[] = [
@@ -102,14 +103,14 @@ export class Providers {
         try {
           return secret.reveal(this.#deps.secrets);
         } catch {
-          // A key that is not there is one key less, and is named where none is left.
+          // A missing key is skipped. The error names it if no key is left.
           return undefined;
         }
       },
     };
   }
 
-  /** A model by its name, with all that is known of it. Undefined where the provider, or the model in its list, is unknown. */
+  /** A model by name with its properties. Undefined if the provider is unknown or does not list the model. */
   async model(name: string): Promise<ProviderModel | undefined> {
     const parts = splitModelName(name);
     if (!parts || !knowsModel(this.#config, name)) return undefined;
@@ -121,9 +122,7 @@ export class Providers {
     const baseUrl = config?.baseUrl ?? known?.baseUrl;
     if (api === undefined || baseUrl === undefined) return undefined;
     const catalogued = config?.api === undefined ? await inCatalogue(provider, id) : undefined;
-    if (catalogued) {
-      return { ...catalogued, ...(config?.baseUrl === undefined ? {} : { baseUrl }), ...stated(listed) };
-    }
+    if (catalogued) return { ...catalogued, ...defined({ baseUrl: config?.baseUrl, ...configured(listed) }) };
     return {
       provider,
       id,
@@ -146,30 +145,29 @@ export class Providers {
   }
 }
 
-/** Short names of APIs. */
-const SHORT: Readonly<Record<string, string>> = {
+const SHORT_API_NAMES: Readonly<Record<string, string>> = {
   anthropic: "anthropic-messages",
   openai: "openai-responses",
   google: "google-generative-ai",
 };
 
 const apiNamed = (name: string | undefined): string | undefined =>
-  name !== undefined && Object.hasOwn(SHORT, name) ? SHORT[name] : name;
+  name !== undefined && Object.hasOwn(SHORT_API_NAMES, name) ? SHORT_API_NAMES[name] : name;
 
-/** What the configuration says beyond its defaults: where the catalogue knows a model, a default gives way to it. */
-function stated(listed: ModelConfig | undefined): Partial<ProviderModel> {
+/** What the configuration says beyond its defaults. For a model in the catalogue, defaults do not count. */
+function configured(listed: ModelConfig | undefined): Partial<ProviderModel> {
   if (!listed) return {};
   const priced = Object.values(listed.cost).some((price) => price > 0);
   return {
-    ...(listed.contextWindow === modelDefaults.contextWindow ? {} : { contextWindow: listed.contextWindow }),
-    ...(listed.maxTokens === modelDefaults.maxTokens ? {} : { maxTokens: listed.maxTokens }),
-    ...(priced ? { cost: listed.cost } : {}),
-    ...(listed.thinking ? { thinking: listed.thinking } : {}),
-    ...(listed.images === undefined ? {} : { images: listed.images }),
+    contextWindow: listed.contextWindow === modelDefaults.contextWindow ? undefined : listed.contextWindow,
+    maxTokens: listed.maxTokens === modelDefaults.maxTokens ? undefined : listed.maxTokens,
+    cost: priced ? listed.cost : undefined,
+    thinking: listed.thinking,
+    images: listed.images,
   };
 }
 
-/** Whether a name can be meant: its provider is described or known, and lists it if it lists any. */
+/** Whether a name is valid: its provider is configured or built in, and lists the model if it lists any. */
 export function knowsModel(config: Config["models"], name: string): boolean {
   if (name === "offline") return true;
   const parts = splitModelName(name);

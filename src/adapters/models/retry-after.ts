@@ -1,7 +1,7 @@
-/** How long a provider asks us to wait, from the headers of its answer: milliseconds, seconds or a date. */
+/** The wait that a provider asks for, from its response headers: milliseconds, seconds or a date. */
 import type { Clock } from "../../core/ports/clock.ts";
 
-/** `header`: gives one by its name in small letters. */
+/** `header`: returns a header by its lower-case name. */
 export function retryAfterMs(
   header: (name: string) => string | null | undefined,
   clock: Pick<Clock, "now">,
@@ -16,7 +16,7 @@ export function retryAfterMs(
   return Number.isNaN(date) ? undefined : Math.max(0, date - clock.now());
 }
 
-/** Google says it in the body: `"retryDelay": "39s"`. */
+/** Google puts it in the body: `"retryDelay": "39s"`. */
 export function retryDelayIn(body: string): number | undefined {
   const [, seconds] = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/.exec(body) ?? [];
   return seconds === undefined ? undefined : Math.ceil(Number(seconds) * 1000);

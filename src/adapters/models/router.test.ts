@@ -8,13 +8,13 @@ const BOTH = `{ providers: { ${HOUSE}, ${SPARE} } }`;
 const WITH_SPARE = { fallbacks: ["spare/s"] };
 
 describe("keys", () => {
-  it("are used in their order", async () => {
+  it("are used in order", async () => {
     const router = testRouter(ONE, () => undefined);
     expect((await router.ask()).error).toBeUndefined();
     expect(router.asked).toEqual(["house/m key-one"]);
   });
 
-  it("rotate at a rate limit, and the first returns when it has cooled down", async () => {
+  it("rotate at a rate limit, and the first one returns after its cooldown", async () => {
     const router = testRouter(ONE, (_, n) => (n === 1 ? { class: "rate", retryAfterMs: 5_000 } : undefined));
     expect((await router.ask()).error).toBeUndefined();
     await router.ask();
@@ -23,7 +23,7 @@ describe("keys", () => {
     expect(router.asked).toEqual(["house/m key-one", "house/m key-two", "house/m key-two", "house/m key-one"]);
   });
 
-  it("all at their limit say how long until the first is free, and nobody is asked meanwhile", async () => {
+  it("all at their limit return the wait for the first one, and no request is sent before", async () => {
     const router = testRouter(ONE, (_, n) => ({ class: "rate", retryAfterMs: n === 1 ? 9_000 : 4_000 }));
     expect((await router.ask()).error).toMatchObject({ class: "rate", retryAfterMs: 4_000 });
     router.clock.advanceSync(1_000);
@@ -31,7 +31,7 @@ describe("keys", () => {
     expect(router.asked).toHaveLength(2);
   });
 
-  it("cool down longer each time they meet a limit that does not say how long", async () => {
+  it("cool down longer after each limit without a stated wait", async () => {
     const router = testRouter(`{ providers: { ${SPARE} } }`, () => ({ class: "rate" }));
     const waits: (number | undefined)[] = [];
     for (let round = 0; round < 3; round++) {
@@ -42,7 +42,7 @@ describe("keys", () => {
     expect(waits).toEqual([2_000, 4_000, 8_000]);
   });
 
-  it("that are refused are not used again until they are others", async () => {
+  it("that are refused are not used again until they change", async () => {
     const router = testRouter(
       `{ providers: { house: { api: "x", baseUrl: "http://h", apiKey: { env: "K" }, models: [{ id: "m" }] } } }`,
       ({ key }) =>
@@ -61,7 +61,7 @@ describe("keys", () => {
     expect((await router.ask()).error).toBeUndefined();
   });
 
-  it("that may not use one model may use another", async () => {
+  it("refused for one model are still used for another", async () => {
     const router = testRouter(
       `{ providers: { house: { api: "x", baseUrl: "http://h", apiKey: "k" } } }`,
       ({ model }) => (model.id === "m" ? { error: { class: "auth", message: "no" }, status: 403 } : undefined),
@@ -72,7 +72,7 @@ describe("keys", () => {
     expect(router.asked).toEqual(["house/m k", "house/n k"]);
   });
 
-  it("that are set while the program runs are used by the next call", async () => {
+  it("set while the program runs are used by the next call", async () => {
     const router = testRouter("{ }", () => undefined);
     const without = await router.ask({ model: "anthropic/claude-sonnet-5" });
     expect(without.error).toMatchObject({
@@ -84,7 +84,7 @@ describe("keys", () => {
     expect(router.asked).toEqual(["anthropic/claude-sonnet-5 stored-key"]);
   });
 
-  it("come from the environment only where none is configured or stored", async () => {
+  it("come from the environment only if none is configured or stored", async () => {
     const router = testRouter("{ }", () => undefined);
     router.env.GOOGLE_API_KEY = "env-key";
     await router.ask({ model: "google/gemini-3.5-flash" });
@@ -93,13 +93,13 @@ describe("keys", () => {
     expect(router.asked.map((one) => one.split(" ")[1])).toEqual(["env-key", "stored-key"]);
   });
 
-  it("are not needed by a server that has none configured", async () => {
+  it("are not needed for a server without configured keys", async () => {
     const router = testRouter(`{ providers: { local: { api: "x", baseUrl: "http://h" } } }`, () => undefined);
     expect((await router.ask({ model: "local/any" })).error).toBeUndefined();
     expect(router.asked).toEqual(["local/any -"]);
   });
 
-  it("of a profile a person chose are the only ones used", async () => {
+  it("of the profile that a person chose are the only ones used", async () => {
     const router = testRouter(ONE, () => ({ class: "rate", retryAfterMs: 1_000 }));
     await router.ask({ authProfile: { name: "house:work", only: true } });
     expect(router.asked).toEqual(["house/m key-two"]);
@@ -111,14 +111,14 @@ describe("keys", () => {
     expect(router.asked).toEqual(["house/m key-two", "house/m key-one"]);
   });
 
-  it("of a profile nobody knows are passed over with a warning", async () => {
+  it("of an unknown profile are ignored with a warning", async () => {
     const router = testRouter(ONE, () => undefined);
     await router.ask({ authProfile: { name: "gone", only: true } });
     expect(router.asked).toEqual(["house/m key-one"]);
-    expect(router.logged.join()).toContain("auth profile is not known");
+    expect(router.logged.join()).toContain("unknown auth profile");
   });
 
-  it("that are another program's subscription are refused without a call", async () => {
+  it("that are subscription tokens of another program are refused without a call", async () => {
     const router = testRouter(`{ providers: { anthropic: { apiKey: "sk-ant-oat01-borrowed" } } }`, () => undefined);
     const { error } = await router.ask({ model: "anthropic/claude-sonnet-5" });
     expect(error).toMatchObject({ class: "auth" });
@@ -128,7 +128,7 @@ describe("keys", () => {
 });
 
 describe("fallbacks", () => {
-  it("answer at once when every key is refused or limited", async () => {
+  it("answer at once if every key is refused or limited", async () => {
     for (const kind of ["auth", "rate"] as const) {
       const router = testRouter(BOTH, ({ model }) => (model.provider === "house" ? { class: kind } : undefined));
       expect(await router.ask(WITH_SPARE)).toMatchObject({ provider: "spare", stopReason: "stop" });
@@ -136,14 +136,14 @@ describe("fallbacks", () => {
     }
   });
 
-  it("wait until the loop has made all its tries, when the trouble passes by itself", async () => {
+  it("wait for all tries of the loop at a transient error", async () => {
     const router = testRouter(BOTH, ({ model }) => (model.provider === "house" ? { class: "transient" } : undefined));
     expect((await router.ask({ ...WITH_SPARE, tries: 1 })).error?.class).toBe("transient");
     expect((await router.ask({ ...WITH_SPARE, tries: 2 })).error?.class).toBe("transient");
     expect((await router.ask({ ...WITH_SPARE, tries: 3 })).provider).toBe("spare");
   });
 
-  it("stand in for a while for a model that failed to the end, and then it is asked again", async () => {
+  it("replace a model whose last try failed, until its cooldown ends", async () => {
     let down = true;
     const router = testRouter(BOTH, ({ model }) =>
       model.provider === "house" && down ? { class: "transient" } : undefined,
@@ -155,19 +155,19 @@ describe("fallbacks", () => {
     expect((await router.ask(WITH_SPARE)).provider).toBe("house");
   });
 
-  it("are not needed for a model that failed and has none: it is asked again", async () => {
+  it("are optional: a failed model without fallbacks is called again", async () => {
     const router = testRouter(ONE, (_, n) => (n === 1 ? { class: "transient" } : undefined));
     await router.ask({ tries: 3 });
     expect((await router.ask()).error).toBeUndefined();
   });
 
-  it.each(["request", "overflow", "aborted"] as const)("do not answer for %s", async (kind) => {
+  it.each(["request", "overflow", "aborted"] as const)("are not used for %s", async (kind) => {
     const router = testRouter(BOTH, () => ({ class: kind }));
     expect((await router.ask({ ...WITH_SPARE, tries: 3 })).error?.class).toBe(kind);
     expect(router.asked).toHaveLength(1);
   });
 
-  it("that cannot answer either leave the error that waiting may mend", async () => {
+  it("that fail too return the error that a wait may fix", async () => {
     const router = testRouter(BOTH, ({ model }) =>
       model.provider === "house"
         ? { class: "rate", retryAfterMs: 3_000, message: "slow down" }
@@ -179,7 +179,7 @@ describe("fallbacks", () => {
     expect(error?.message).toContain("bad key");
   });
 
-  it("do what they can of the thinking that was asked for", async () => {
+  it("use the nearest thinking level they support", async () => {
     const router = testRouter(BOTH, ({ model }) => (model.provider === "house" ? { class: "auth" } : undefined));
     expect((await router.ask({ ...WITH_SPARE, thinking: "high" })).error).toBeUndefined();
     expect(router.calls.map(({ thinking }) => thinking)).toEqual(["high", "high", "off"]);
@@ -187,7 +187,7 @@ describe("fallbacks", () => {
 });
 
 describe("thinking", () => {
-  it("that the model cannot do is an error that lists what it can", async () => {
+  it("that the model does not support is an error that lists the supported levels", async () => {
     const router = testRouter(ONE, () => undefined);
     const { error } = await router.ask({ thinking: "xhigh" });
     expect(error?.class).toBe("request");
@@ -195,7 +195,7 @@ describe("thinking", () => {
     expect(router.asked).toEqual([]);
   });
 
-  it("comes from the catalogue for models that are known there", async () => {
+  it("levels come from the catalogue for models in it", async () => {
     const router = testRouter(`{ providers: { openai: { apiKey: "k" } } }`, () => undefined);
     const { error } = await router.ask({ model: "openai/gpt-5", thinking: "off" });
     expect(error?.message).toContain("Possible are: minimal, low, medium, high.");
@@ -203,7 +203,7 @@ describe("thinking", () => {
 });
 
 describe("a model", () => {
-  it("nobody knows is an error that says where models are listed", async () => {
+  it("that is unknown is an error that says where models are listed", async () => {
     const router = testRouter(ONE, () => undefined);
     for (const model of ["house/other", "nowhere/m", "nonsense"]) {
       expect((await router.ask({ model })).error).toMatchObject({
@@ -213,19 +213,19 @@ describe("a model", () => {
     }
   });
 
-  it("with an API nobody speaks is an error that lists those that are spoken", async () => {
+  it("with an unknown API is an error that lists the known ones", async () => {
     const router = testRouter(`{ providers: { odd: { api: "unheard-of", baseUrl: "http://h" } } }`, () => undefined);
     expect((await router.ask({ model: "odd/m" })).error?.message).toContain("openai-responses");
   });
 
-  it("is looked for where none is configured", async () => {
+  it("is detected if none is configured", async () => {
     expect(await testRouter("{ }", () => undefined).ask({ model: "auto" })).toMatchObject({ provider: "offline" });
     const router = testRouter("{ }", () => undefined, "ollama/llama");
     expect(await router.ask({ model: "auto" })).toMatchObject({ provider: "ollama", model: "llama" });
     expect(router.calls[0]?.model.contextWindow).toBe(4_096);
   });
 
-  it("of a known provider has the catalogue's prices, and the configuration's where it has some", async () => {
+  it("of a known provider has the catalogue's prices, unless the configuration has its own", async () => {
     const text = `{ providers: { anthropic: { apiKey: "k", models: [{ id: "claude-sonnet-5", maxTokens: 1000 }] } } }`;
     const router = testRouter(text, () => undefined);
     await router.ask({ model: "anthropic/claude-sonnet-5" });
@@ -233,8 +233,8 @@ describe("a model", () => {
   });
 });
 
-describe("a try that follows another", () => {
-  it("voids what was heard before", async () => {
+describe("the events of a second try", () => {
+  it("begin with restart, which voids the first try's", async () => {
     const router = testRouter(ONE, ({ onEvent }, n) => {
       onEvent({ type: "text", delta: n === 1 ? "half" : "whole" });
       return n === 1 ? { class: "rate" } : undefined;
@@ -247,7 +247,7 @@ describe("a try that follows another", () => {
     ]);
   });
 
-  it("says nothing where nothing was heard, and says so where the loop asks again", async () => {
+  it("begin without restart if the first try sent none, and with it if the loop retries", async () => {
     const router = testRouter(ONE, () => undefined);
     await router.ask();
     expect(router.events).toEqual([]);
@@ -257,7 +257,7 @@ describe("a try that follows another", () => {
 });
 
 describe("calls of one provider", () => {
-  it("are limited in number, in order, and those that wait can be aborted", async () => {
+  it("are limited and ordered, and a waiting call can be aborted", async () => {
     const gates: (() => void)[] = [];
     const router = testRouter(
       `{ providers: { house: { api: "x", baseUrl: "http://h", maxConcurrent: 2, models: [{ id: "m" }] } } }`,
@@ -281,7 +281,7 @@ describe("calls of one provider", () => {
 });
 
 describe("secrets", () => {
-  it("are in nothing the router logs or answers", async () => {
+  it("never appear in logs or answers", async () => {
     const router = testRouter(BOTH, ({ key }) => ({ class: "auth", message: `refused`, ...(key ? {} : {}) }));
     const result = await router.ask(WITH_SPARE);
     const everything = JSON.stringify([result, router.logged, router.events]);
@@ -289,14 +289,14 @@ describe("secrets", () => {
   });
 });
 
-describe("what a call may cost", () => {
+describe("the price of a call", () => {
   const cost = (input: number, output: number) => `cost: { input: ${input}, output: ${output} }`;
   const models = `{ providers: { house: { api: "openai-completions", baseUrl: "http://127.0.0.1:1", models: [
     { id: "m", contextWindow: 8000, maxTokens: 1000, ${cost(1, 9)} },
     { id: "n", contextWindow: 9000, maxTokens: 500, ${cost(2, 4)} },
   ] } } }`;
 
-  it("is that of the dearest that may answer", async () => {
+  it("is the highest of all models that may answer", async () => {
     const router = testRouter(models, () => undefined);
     expect(await router.price({ model: "house/m" })).toMatchObject({
       maxTokens: 1_000,
@@ -309,11 +309,11 @@ describe("what a call may cost", () => {
       leastTokens: 4_096,
       cost: { input: 2, output: 9, cacheRead: 0, cacheWrite: 0 },
     });
-    expect(await router.price({ model: "house/nobody" })).toBeUndefined();
+    expect(await router.price({ model: "house/unknown" })).toBeUndefined();
     expect(await router.price({ model: "auto" })).toMatchObject({ cost: { input: 0, output: 0 } });
   });
 
-  it("is bounded by the length an answer may have", async () => {
+  it("is bounded by the limit of the answer", async () => {
     const router = testRouter(models, () => undefined);
     await router.ask({ maxTokens: 77 });
     await router.ask({ maxTokens: 5_000 });
@@ -321,7 +321,7 @@ describe("what a call may cost", () => {
     expect(router.calls.map(({ model }) => model.maxTokens)).toEqual([77, 1_000, 1_000]);
   });
 
-  it("is what every try within it has used", async () => {
+  it("includes the usage of every try", async () => {
     const usage = { input: 5, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 6 };
     const broke = { error: { class: "transient" as const, message: "broke" }, usage };
     const both = testRouter(models, (_, n) => (n === 1 ? broke : { usage }));

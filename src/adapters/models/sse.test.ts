@@ -25,7 +25,7 @@ describe("eventReader", () => {
     expect(await read([bytes(text)])).toEqual(events);
   });
 
-  it("gives the same events however the bytes are cut", async () => {
+  it("returns the same events for any split of the bytes", async () => {
     const data = fc.array(
       fc.string({ unit: "grapheme", minLength: 1 }).map((text) => text.replace(/[\r\n]/g, "·")),
       { maxLength: 8 },

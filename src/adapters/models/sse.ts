@@ -1,4 +1,4 @@
-/** Reads server-sent events from the pieces of a body. Calls back once per event with its data, without a copy more. */
+/** Reads server-sent events from the chunks of a body. Calls back once per event with its data. */
 
 export interface EventReader {
   /** Calls back for every event that is complete now. */

@@ -1,4 +1,4 @@
-/** How hard a model is to think. Which levels there are differs from model to model; asking for another is an error. */
+/** Thinking levels. Models support different ones; an unsupported level is an error. */
 import { InvalidInputError } from "../../core/errors.ts";
 
 export const THINKING_LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"] as const;
@@ -7,7 +7,7 @@ export type ThinkingLevel = (typeof THINKING_LEVELS)[number];
 export const isThinkingLevel = (word: unknown): word is ThinkingLevel =>
   THINKING_LEVELS.some((level) => level === word);
 
-/** The level as the model can do it. Throws an `InvalidInputError` that lists the possible ones. */
+/** Throws an `InvalidInputError` that lists the supported levels. */
 export function checkThinking(model: string, possible: readonly ThinkingLevel[], wanted: string): ThinkingLevel {
   const level = possible.find((known) => known === wanted.trim().toLowerCase());
   if (level) return level;
@@ -16,7 +16,7 @@ export function checkThinking(model: string, possible: readonly ThinkingLevel[],
   });
 }
 
-/** The nearest level a stand-in can do: not above what was wanted, unless it can do nothing less. */
+/** For a fallback model: the nearest supported level that is not higher, or the lowest one. */
 export function nearestThinking(possible: readonly ThinkingLevel[], wanted: string): ThinkingLevel | undefined {
   const rank = (level: string): number => (THINKING_LEVELS as readonly string[]).indexOf(level);
   const limit = rank(wanted.trim().toLowerCase());

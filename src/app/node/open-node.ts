@@ -1,8 +1,7 @@
 /** Puts one engine process together from a home and its configuration: store, plain files, model, agents, connectors. */
 import { join } from "node:path";
 import { contextLimitsOf } from "../../adapters/models/context-limits.ts";
-import { openLiveModels } from "../../adapters/models/live-models.ts";
-import type { OpenModels } from "../../adapters/models/open-models.ts";
+import { type OpenModels, openModels } from "../../adapters/models/open-models.ts";
 import { jsonLog } from "../../adapters/system/json-log.ts";
 import { systemClock } from "../../adapters/system/system-clock.ts";
 import { systemIds } from "../../adapters/system/system-ids.ts";
@@ -93,7 +92,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
   const log = options.log ?? jsonLog({ file: join(paths.logs, "rookery.log"), level: () => config.log.level, errors });
   const clock = systemClock;
   const ids = systemIds();
-  const models = openLiveModels({ config, paths, clock, log, env: options.env });
+  const models = openModels({ config, paths, clock, log, env: options.env });
   const opened = await openStore({ ...options, config, ids, log });
   // Loaded where somebody wants it only.
   const telemetry = config.telemetry.enabled

@@ -18,7 +18,7 @@ const call = (index: number | undefined, id: string | undefined, name: string | 
   delta({ tool_calls: [{ index, id, function: { name, arguments: given } }] });
 
 describe("an answer", () => {
-  it("has its calls by index, wherever the counting begins and however they are mixed", () => {
+  it("has its calls by index, for any first index and any order of parts", () => {
     const { collector, events } = collect(
       call(1, "a", "one", '{"x"'),
       call(2, "b", "two", '{"y"'),
@@ -27,7 +27,7 @@ describe("an answer", () => {
       delta({}, "tool_calls"),
     );
     collector.finish();
-    expect(collector.look()).toMatchObject({
+    expect(collector.answer()).toMatchObject({
       stopReason: "tool_calls",
       content: [
         { id: "a", name: "one", arguments: { x: 1 } },
@@ -37,14 +37,14 @@ describe("an answer", () => {
     expect(events).toHaveLength(2);
   });
 
-  it("has calls that come whole, without an index or an id, under ids of their own", () => {
+  it("gives new ids to complete calls without index and id", () => {
     const { collector } = collect(
       call(undefined, undefined, "one", { x: 1 }),
       call(undefined, undefined, "two", ""),
       delta({}, "stop"),
     );
     collector.finish();
-    const { content, stopReason } = collector.look();
+    const { content, stopReason } = collector.answer();
     expect(stopReason).toBe("tool_calls");
     expect(content).toMatchObject([
       { name: "one", arguments: { x: 1 } },
@@ -59,38 +59,38 @@ describe("an answer", () => {
       usage: { prompt_tokens: 5, completion_tokens: 3 },
     });
     collector.finish();
-    expect(collector.look()).toMatchObject({
+    expect(collector.answer()).toMatchObject({
       content: [{ text: "All of it." }],
       usage: { input: 5, output: 3, totalTokens: 8 },
     });
   });
 
-  it("is finished by [DONE] where the server gives no reason", () => {
+  it("ends with [DONE] if the server sends no reason", () => {
     const { collector } = collect(delta({ content: "hm" }), "[DONE]", delta({ content: "too late" }));
     collector.finish();
-    expect(collector.look()).toMatchObject({ stopReason: "stop", content: [{ text: "hm" }] });
+    expect(collector.answer()).toMatchObject({ stopReason: "stop", content: [{ text: "hm" }] });
   });
 
   it.each<[string, readonly (object | string)[]]>([
     ["the stream ends too early", [delta({ content: "hm" })]],
-    ["the arguments of a call are no JSON", [call(0, "a", "one", '{"x":'), delta({}, "tool_calls")]],
-    ["the arguments of a call are no object", [call(0, "a", "one", "[1]"), delta({}, "tool_calls")]],
-  ])("is broken where %s", (_, chunks) => {
+    ["the arguments of a call are not JSON", [call(0, "a", "one", '{"x":'), delta({}, "tool_calls")]],
+    ["the arguments of a call are not an object", [call(0, "a", "one", "[1]"), delta({}, "tool_calls")]],
+  ])("is broken if %s", (_, chunks) => {
     expect(() => collect(...chunks).collector.finish()).toThrow(BrokenAnswer);
   });
 
-  it("is broken at an event that is no JSON", () => {
+  it("is broken by an event that is not JSON", () => {
     expect(() => collect("{nonsense")).toThrow(BrokenAnswer);
     expect(() => collect("null")).toThrow(BrokenAnswer);
   });
 
-  it("that was cut off at its limit keeps its calls, which the loop does not execute", () => {
+  it("that reached its limit keeps its calls, which the loop does not execute", () => {
     const { collector } = collect(call(0, "a", "one", '{"x":'), delta({}, "length"));
     collector.finish();
-    expect(collector.look()).toMatchObject({ stopReason: "length", content: [{ arguments: {} }] });
+    expect(collector.answer()).toMatchObject({ stopReason: "length", content: [{ arguments: {} }] });
   });
 
-  it("that was stopped for its content says why", () => {
+  it("that was stopped for its content has an error with the reason", () => {
     expect(collect(delta({ content: "well" }, "content_filter")).collector.error?.code).toBe("content_filter");
   });
 });

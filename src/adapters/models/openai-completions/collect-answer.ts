@@ -1,13 +1,13 @@
-/** Puts an answer together from the chunks of a chat completions stream. Throws `BrokenAnswer` at what cannot be read. */
+/** Builds an answer from the chunks of a chat completions stream. Throws `BrokenAnswer` at a malformed chunk. */
 import { randomUUID } from "node:crypto";
 import { RookeryError } from "../../../core/errors.ts";
 import type { Block, StopReason, Usage } from "../../../core/history/entry.ts";
 import type { ModelEvent } from "../../../core/ports/model.ts";
-import type { Said } from "../call-frame.ts";
 import { errorInJson, type ProviderError, parse } from "../provider-error.ts";
 import type { Cost } from "../provider-model.ts";
+import type { Answer } from "../run-provider-call.ts";
 
-/** The stream is not what the protocol says; whatever was being read is not repeated in the message. */
+/** The stream breaks the protocol. The message never repeats the data. */
 export class BrokenAnswer extends RookeryError {
   readonly code = "broken_answer";
   readonly retryable = true;
@@ -54,7 +54,7 @@ interface Call {
   id: string;
   name: string;
   text: string;
-  told: boolean;
+  announced: boolean;
 }
 
 export class AnswerCollector {
@@ -74,7 +74,7 @@ export class AnswerCollector {
     this.#onEvent = onEvent;
   }
 
-  /** What the provider said in place of an answer, or why it stopped one. */
+  /** The error that the provider sent instead of an answer, or why it stopped the answer. */
   get error(): ProviderError | undefined {
     if (this.#error || this.#finish === undefined || Object.hasOwn(STOPS, this.#finish)) return this.#error;
     return { code: this.#finish, text: `The answer was stopped (${this.#finish}).` };
@@ -87,7 +87,7 @@ export class AnswerCollector {
       return;
     }
     const chunk = parse(data) as Chunk | undefined;
-    if (typeof chunk !== "object" || chunk === null) throw new BrokenAnswer("An event of the answer is no JSON.");
+    if (typeof chunk !== "object" || chunk === null) throw new BrokenAnswer("An event of the answer is not JSON.");
     if (chunk.error) {
       this.#error = errorInJson(chunk);
       return;
@@ -122,31 +122,32 @@ export class AnswerCollector {
     if (called?.name) call.name = called.name;
     const given = called?.arguments;
     if (given) call.text += typeof given === "string" ? given : JSON.stringify(given);
-    if (call.told || call.name === "") return;
-    call.told = true;
+    if (call.announced || call.name === "") return;
+    call.announced = true;
     this.#onEvent({ type: "toolCall", id: call.id, name: call.name });
   }
 
-  /** Servers name a call by its index, by its id, or send each in one piece. */
+  /** Servers identify a call by its index or its id, or send each call in one piece. */
   #callAt(index: number | undefined, id: string | null | undefined): Call {
     const known = this.#calls.find((call) => (index === undefined ? id && call.id === id : call.index === index));
     if (known) return known;
-    const call = { index, id: id || `call_${randomUUID()}`, name: "", text: "", told: false };
+    const call = { index, id: id || `call_${randomUUID()}`, name: "", text: "", announced: false };
     this.#calls.push(call);
     return call;
   }
 
-  /** Throws where the stream ended before the answer did, or a call's arguments cannot be read. */
+  /** Throws if the stream ended before the answer did, or if the arguments of a call are malformed. */
   finish(): void {
     if (this.error) return;
     if (this.#finish === undefined && !this.#ended) throw new BrokenAnswer("The stream ended before the answer did.");
     if (this.#stopReason() === "length") return;
     for (const { text } of this.#calls) {
-      if (argumentsIn(text) === undefined) throw new BrokenAnswer("The arguments of a tool call are no JSON object.");
+      if (argumentsIn(text) === undefined)
+        throw new BrokenAnswer("The arguments of a tool call are not a JSON object.");
     }
   }
 
-  look(): Said {
+  answer(): Answer {
     const content: Block[] = [];
     if (this.#thinking !== "") {
       content.push({ type: "thinking", thinking: this.#thinking, thinkingSignature: this.#thinkingField });
@@ -155,11 +156,11 @@ export class AnswerCollector {
     for (const { id, name, text } of this.#calls) {
       content.push({ type: "toolCall", id, name, arguments: argumentsIn(text) ?? {} });
     }
-    return { content, stopReason: this.#stopReason(), ...(this.#usage ? { usage: this.#usage } : {}) };
+    return { content, stopReason: this.#stopReason(), usage: this.#usage };
   }
 
   #stopReason(): StopReason {
-    // Some servers say `stop` where they ask for tools.
+    // Some servers say `stop` although they call tools.
     const said = STOPS[this.#finish ?? "stop"] ?? "error";
     return said === "stop" && this.#calls.length > 0 ? "tool_calls" : said;
   }

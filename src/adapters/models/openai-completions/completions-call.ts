@@ -1,10 +1,11 @@
 /**
- * Calls any server that speaks the chat completions protocol, without a library in between: the local servers, where
- * the cost of a call is ours alone. Servers with ways of their own go through the library.
+ * Calls a server that speaks the plain chat completions protocol, without a library: local servers, where the library's
+ * cost would matter. Servers with a dialect of their own go through the library.
  */
-import { type Frame, frameCall, type Told } from "../call-frame.ts";
-import { textOf } from "../exchange.ts";
+import { defined } from "../../../core/defined.ts";
+import { textOf } from "../http-exchange.ts";
 import type { ProviderApi, ProviderCall } from "../provider-call.ts";
+import { type CallContext, type ReportedFailure, runProviderCall } from "../run-provider-call.ts";
 import { eventReader } from "../sse.ts";
 import { AnswerCollector } from "./collect-answer.ts";
 import { payloadText } from "./payload.ts";
@@ -17,28 +18,32 @@ export function speaksPlainly(baseUrl: string): boolean {
   return !DIALECTS.test(URL.parse(baseUrl)?.hostname ?? "");
 }
 
-export const callCompletions: ProviderApi = (deps, call) => frameCall(deps, call, (frame) => converse(call, frame));
+export const callCompletions: ProviderApi = (deps, call) =>
+  runProviderCall(deps, call, (context) => converse(call, context));
 
-async function converse(call: ProviderCall, { exchange, signal, draft, say }: Frame): Promise<Told | undefined> {
+async function converse(
+  call: ProviderCall,
+  { exchange, signal, draft, forward }: CallContext,
+): Promise<ReportedFailure | undefined> {
   const answer = await exchange.post(
     `${call.model.baseUrl.replace(/\/+$/, "")}/chat/completions`,
-    {
+    defined({
       "content-type": "application/json",
       accept: "text/event-stream",
-      ...(call.key === undefined ? {} : { authorization: `Bearer ${call.key}` }),
-    },
+      authorization: call.key === undefined ? undefined : `Bearer ${call.key}`,
+    }),
     payloadText(call),
     signal,
   );
   if (!answer) return {};
-  const collector = new AnswerCollector(call.model.cost, say);
-  draft.look = () => collector.look();
+  const collector = new AnswerCollector(call.model.cost, forward);
+  draft.read = () => collector.answer();
   if (answer.header("content-type")?.startsWith("application/json")) {
-    collector.take(await textOf(answer, () => exchange.heard()));
+    collector.take(await textOf(answer, () => exchange.received()));
   } else {
     const events = eventReader((data) => collector.take(data));
     await answer.read((chunk) => {
-      exchange.heard();
+      exchange.received();
       events.take(chunk);
     });
     events.end();

@@ -1,6 +1,6 @@
 /**
- * A request in the words of the chat completions protocol. What another provider wrote is translated: its thinking
- * becomes text, ids it made that others refuse become legal ones, the same on the call and on its result.
+ * The request body of the chat completions protocol. Content of another provider is translated: its thinking becomes text,
+ * and ids that other providers refuse are replaced, in the call and in its result.
  */
 import { createHash } from "node:crypto";
 import type { Block, ToolCallBlock } from "../../../core/history/entry.ts";
@@ -10,14 +10,14 @@ import type { ProviderModel } from "../provider-model.ts";
 
 type Json = Record<string, unknown>;
 
-/** Left free when the answer's limit is fitted into the window: our count of the prompt is an estimate. */
+/** Kept free when the answer's limit is computed, because the prompt's size is an estimate. */
 const MARGIN_TOKENS = 1_024;
 const MIN_ANSWER_TOKENS = 256;
 const CHARS_PER_TOKEN = 4;
 
 /**
- * The text of a request. Messages and tools are written once and kept with the objects they were made from: a conversation
- * is sent again with every turn, and all of it but the end is as it was.
+ * Messages and tools are serialised once and cached by object: each turn sends the whole conversation again, and only its
+ * end is new.
  */
 export function payloadText({ model, request, thinking }: ProviderCall): string {
   const { system, messages, tools } = request;
@@ -29,7 +29,7 @@ export function payloadText({ model, request, thinking }: ProviderCall): string 
     stream: true,
     stream_options: { include_usage: true },
     max_tokens: answerLimit(model, chars),
-    ...(thinking !== undefined && thinking !== "off" ? { reasoning_effort: thinking } : {}),
+    reasoning_effort: thinking === "off" ? undefined : thinking,
   });
   const toolTexts = tools.length > 0 ? `,"tools":[${tools.map(toolText).join(",")}]` : "";
   return `${head.slice(0, -1)}${toolTexts},"messages":[${messageTexts(system, sent).join(",")}]}`;
@@ -40,13 +40,13 @@ function answerLimit(model: ProviderModel, chars: number): number {
   return Math.min(model.maxTokens, Math.max(MIN_ANSWER_TOKENS, free));
 }
 
-/** A message as it is sent. */
+/** A serialised message. */
 interface Written {
-  /** Whom it was written for: another model may be sent something else. */
+  /** The model it was serialised for: another model may get something else. */
   readonly to: string;
-  /** Empty where nothing is sent. */
+  /** Empty if nothing is sent. */
   readonly text: string;
-  /** What it counts when the room for the answer is estimated. */
+  /** Its size for the estimate of the answer's limit. */
   readonly chars: number;
   readonly isResult: boolean;
   readonly pictures: readonly Json[];
@@ -88,7 +88,7 @@ function charsOf({ content }: ModelMessage): number {
   return chars;
 }
 
-/** A result is text in this protocol; its images follow the last result in a message of their own. */
+/** A tool result is text in this protocol. Its images follow the last result in a separate message. */
 function messageTexts(system: string, sent: readonly Written[]): readonly string[] {
   const texts: string[] = system === "" ? [] : [JSON.stringify({ role: "system", content: system.toWellFormed() })];
   let pictures: Json[] = [];
@@ -138,7 +138,7 @@ function resultOf({ content, toolCallId }: ModelMessage): Json {
   const pictures = content.some((block) => block.type === "image");
   return {
     role: "tool",
-    tool_call_id: legalId(toolCallId ?? ""),
+    tool_call_id: validId(toolCallId ?? ""),
     content: text === "" ? (pictures ? "(images follow)" : "(nothing)") : text,
   };
 }
@@ -146,14 +146,14 @@ function resultOf({ content, toolCallId }: ModelMessage): Json {
 const THINKING_FIELDS: readonly unknown[] = ["reasoning_content", "reasoning", "reasoning_text"];
 
 function assistantOf(model: ProviderModel, message: ModelMessage): readonly Json[] {
-  const brokeOff = message.stopReason === "aborted" || message.stopReason === "error";
+  const interrupted = message.stopReason === "aborted" || message.stopReason === "error";
   const own = message.provider === model.provider && message.api === model.api && message.model === model.id;
   const sent: Json = { role: "assistant" };
   const texts: string[] = [];
   const calls: ToolCallBlock[] = [];
   for (const block of message.content) {
     if (block.type === "text") texts.push(block.text);
-    else if (brokeOff) continue;
+    else if (interrupted) continue;
     else if (block.type === "toolCall") calls.push(block);
     else if (block.type === "thinking" && block.redacted !== true && block.thinking.trim() !== "") {
       const field = block.thinkingSignature;
@@ -167,7 +167,7 @@ function assistantOf(model: ProviderModel, message: ModelMessage): readonly Json
   sent.content = content === "" ? null : content;
   if (calls.length > 0) {
     sent.tool_calls = calls.map(({ id, name, arguments: given }) => ({
-      id: legalId(id),
+      id: validId(id),
       type: "function",
       function: { name, arguments: JSON.stringify(given) },
     }));
@@ -182,5 +182,5 @@ const textOf = (content: readonly Block[]): string =>
     .toWellFormed();
 
 /** Some providers make ids of hundreds of characters that others refuse. */
-const legalId = (id: string): string =>
+const validId = (id: string): string =>
   /^[\w-]{1,64}$/.test(id) ? id : `call_${createHash("sha256").update(id).digest("hex").slice(0, 32)}`;

@@ -1,4 +1,4 @@
-/** An answer of the library in our words. The library's scratch fields stay behind; signatures come along. */
+/** Translates the library's answers into ours: keeps signatures, drops the library's scratch fields. */
 import type { AssistantMessage, StopReason as PiStopReason } from "@earendil-works/pi-ai";
 import type { Block, StopReason, Usage } from "../../../core/history/entry.ts";
 
@@ -7,13 +7,13 @@ export const blocksOf = (content: AssistantMessage["content"]): readonly Block[]
 function blockOf(block: AssistantMessage["content"][number]): Block {
   switch (block.type) {
     case "text":
-      return { type: "text", text: block.text, ...known("textSignature", block.textSignature) };
+      return { type: "text", text: block.text, textSignature: block.textSignature || undefined };
     case "thinking":
       return {
         type: "thinking",
         thinking: block.thinking,
-        ...known("thinkingSignature", block.thinkingSignature),
-        ...known("redacted", block.redacted),
+        thinkingSignature: block.thinkingSignature || undefined,
+        redacted: block.redacted,
       };
     case "toolCall":
       return {
@@ -21,12 +21,10 @@ function blockOf(block: AssistantMessage["content"][number]): Block {
         id: block.id,
         name: block.name,
         arguments: block.arguments,
-        ...known("thoughtSignature", block.thoughtSignature),
+        thoughtSignature: block.thoughtSignature || undefined,
       };
   }
 }
-
-const known = (name: string, value: unknown): object => (value === undefined || value === "" ? {} : { [name]: value });
 
 export function stopReasonOf(reason: PiStopReason): StopReason {
   switch (reason) {
@@ -43,7 +41,7 @@ export function stopReasonOf(reason: PiStopReason): StopReason {
   }
 }
 
-/** Undefined where the provider counted nothing: a guess is not a count. */
+/** Undefined if the provider reported no counts. */
 export function usageOf({
   input,
   output,

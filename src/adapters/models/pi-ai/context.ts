@@ -1,6 +1,6 @@
 /**
- * A conversation in the library's words. What another provider wrote is translated there (foreign thinking becomes text,
- * call ids are made legal); an answer that broke off is sent as the text it got to.
+ * Translates a conversation for the library. The library adapts what another provider wrote (thinking becomes text, call
+ * ids are made valid). An interrupted answer is sent as its text.
  */
 import type { AssistantMessage, Context, ImageContent, Message, TextContent, Tool, Usage } from "@earendil-works/pi-ai";
 import type { Block } from "../../../core/history/entry.ts";
@@ -8,7 +8,7 @@ import type { ModelMessage, ModelRequest } from "../../../core/ports/model.ts";
 
 export function piContext({ system, messages, tools }: ModelRequest): Context {
   return {
-    ...(system === "" ? {} : { systemPrompt: system }),
+    systemPrompt: system || undefined,
     messages: messages.flatMap(piMessage),
     tools: tools.map(({ name, description, parameters }) => ({ name, description, parameters }) as Tool),
   };
@@ -18,32 +18,32 @@ function piMessage(message: ModelMessage): readonly Message[] {
   const timestamp = message.timestamp ?? 0;
   switch (message.role) {
     case "user":
-      return [{ role: "user", content: shown(message.content), timestamp }];
+      return [{ role: "user", content: textAndImages(message.content), timestamp }];
     case "tool":
       return [
         {
           role: "toolResult",
           toolCallId: message.toolCallId ?? "",
           toolName: message.toolName ?? "",
-          content: shown(message.content),
+          content: textAndImages(message.content),
           isError: message.isError ?? false,
           timestamp,
         },
       ];
     case "assistant": {
-      const content = said(message);
+      const content = sentContent(message);
       return content.length === 0 ? [] : [assistant(message, content, timestamp)];
     }
   }
 }
 
-const shown = (content: readonly Block[]): (TextContent | ImageContent)[] =>
+const textAndImages = (content: readonly Block[]): (TextContent | ImageContent)[] =>
   content.filter((block) => block.type === "text" || block.type === "image");
 
-function said({ content, stopReason }: ModelMessage): AssistantMessage["content"] {
-  const brokeOff = stopReason === "aborted" || stopReason === "error";
+function sentContent({ content, stopReason }: ModelMessage): AssistantMessage["content"] {
+  const interrupted = stopReason === "aborted" || stopReason === "error";
   return content.filter(
-    (block) => block.type === "text" || (!brokeOff && block.type !== "image"),
+    (block) => block.type === "text" || (!interrupted && block.type !== "image"),
   ) as AssistantMessage["content"];
 }
 

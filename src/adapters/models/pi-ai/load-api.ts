@@ -1,4 +1,4 @@
-/** Loads the library's part for one API, on first use and no more of it than that API. */
+/** Loads the library's code for one API on first use. */
 import type {
   Api,
   AssistantMessageEventStream,
@@ -43,7 +43,7 @@ export function loadApi(name: PiApiName): Promise<PiApi> {
 }
 
 async function load(name: PiApiName): Promise<PiApi> {
-  // The vendor's client prints what it cannot parse, which may be a part of a conversation.
+  // The vendor's client logs data that it cannot parse, which may be part of a conversation.
   process.env.OPENAI_LOG ??= "off";
   const [{ streamSimple }, { normalizeContext }] = await Promise.all([
     LOADERS[name](),

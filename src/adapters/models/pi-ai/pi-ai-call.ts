@@ -1,47 +1,48 @@
-/** Calls a model through the library: one request, no retries of its own, nothing of its identity on the wire. */
+/** Calls a model through the library: one request, without the library's retries and without its identifying headers. */
 import type { AssistantMessage, SimpleStreamOptions } from "@earendil-works/pi-ai";
-import { type Draft, type Frame, frameCall, type Told } from "../call-frame.ts";
-import type { Exchange } from "../exchange.ts";
+import { defined } from "../../../core/defined.ts";
+import type { HttpExchange } from "../http-exchange.ts";
 import type { ProviderApi, ProviderCall } from "../provider-call.ts";
 import { errorInJson, parse } from "../provider-error.ts";
 import { retryDelayIn } from "../retry-after.ts";
+import { type AnswerDraft, type CallContext, type ReportedFailure, runProviderCall } from "../run-provider-call.ts";
 import { blocksOf, stopReasonOf, usageOf } from "./answer.ts";
 import { piContext } from "./context.ts";
 import { isPiApi, loadApi, type PiApi } from "./load-api.ts";
 import { piModel } from "./pi-model.ts";
 
 const A_DAY_MS = 86_400_000;
-/** The library asks for a key even where the server wants none; it is taken off again before the request leaves. */
+/** The library requires a key even if the server needs none. It is removed before the request is sent. */
 const NO_KEY = "none";
 
 export const callPiAi: ProviderApi = (deps, call) =>
-  frameCall(deps, call, async (frame) => {
+  runProviderCall(deps, call, async (context) => {
     if (!isPiApi(call.model.api)) return { status: 400, error: { text: `The API "${call.model.api}" is not known.` } };
     const api = await loadApi(call.model.api);
-    return await stream(api, call, optionsFor(call, frame, deps.userAgent), frame);
+    return await stream(api, call, optionsFor(call, context, deps.userAgent), context);
   });
 
 async function stream(
   api: PiApi,
   call: ProviderCall,
   options: SimpleStreamOptions,
-  { exchange, draft, say }: Frame,
-): Promise<Told | undefined> {
+  { exchange, draft, forward }: CallContext,
+): Promise<ReportedFailure | undefined> {
   for await (const event of api.stream(piModel(call.model), piContext(call.request), options)) {
-    exchange.heard();
+    exchange.received();
     switch (event.type) {
       case "start":
         watch(draft, event.partial);
         break;
       case "text_delta":
-        say({ type: "text", delta: event.delta });
+        forward({ type: "text", delta: event.delta });
         break;
       case "thinking_delta":
-        say({ type: "thinking", delta: event.delta });
+        forward({ type: "thinking", delta: event.delta });
         break;
       case "toolcall_start": {
         const block = event.partial.content[event.contentIndex];
-        if (block?.type === "toolCall") say({ type: "toolCall", id: block.id, name: block.name });
+        if (block?.type === "toolCall") forward({ type: "toolCall", id: block.id, name: block.name });
         break;
       }
       case "done":
@@ -49,7 +50,7 @@ async function stream(
         return undefined;
       case "error":
         watch(draft, event.error);
-        return toldBy(event.error, exchange);
+        return reportedBy(event.error, exchange);
       default:
         break;
     }
@@ -57,22 +58,22 @@ async function stream(
   return {};
 }
 
-/** The draft shows whatever the library's own message holds at the moment it is looked at. */
-function watch(draft: Draft, message: AssistantMessage): void {
-  draft.look = () => {
-    const usage = usageOf(message.usage);
-    const stopReason = stopReasonOf(message.stopReason);
-    return { content: blocksOf(message.content), stopReason, ...(usage ? { usage } : {}) };
-  };
+/** Makes the draft read the library's own message, which grows during the call. */
+function watch(draft: AnswerDraft, message: AssistantMessage): void {
+  draft.read = () => ({
+    content: blocksOf(message.content),
+    stopReason: stopReasonOf(message.stopReason),
+    usage: usageOf(message.usage),
+  });
 }
 
 /**
- * Only the provider's own words count: from the wire, or where the library reads the wire itself, from its message if
- * that is the provider's JSON. Anything else the library says may quote a conversation.
+ * Uses only the provider's own text: from the response, or from the library's message if that is the provider's JSON. Any
+ * other text of the library may quote a conversation.
  */
-function toldBy(message: AssistantMessage, exchange: Exchange): Told {
-  const heard = exchange.error();
-  if (heard) return { error: heard };
+function reportedBy(message: AssistantMessage, exchange: HttpExchange): ReportedFailure {
+  const received = exchange.error();
+  if (received) return { error: received };
   if (message.rawStopReason !== undefined && (exchange.status ?? 200) < 400) {
     return { error: { code: message.rawStopReason, text: `The answer was stopped (${message.rawStopReason}).` } };
   }
@@ -82,12 +83,7 @@ function toldBy(message: AssistantMessage, exchange: Exchange): Told {
   const error = errorInJson(value);
   if (!error) return {};
   const code = status ?? codeIn(value);
-  const wait = retryDelayIn(json ?? "");
-  return {
-    error,
-    ...(code === undefined ? {} : { status: Number(code) }),
-    ...(wait === undefined ? {} : { retryAfterMs: wait }),
-  };
+  return { error, status: code === undefined ? undefined : Number(code), retryAfterMs: retryDelayIn(json ?? "") };
 }
 
 const codeIn = (value: unknown): number | undefined => {
@@ -95,23 +91,26 @@ const codeIn = (value: unknown): number | undefined => {
   return typeof code === "number" && code >= 100 && code < 600 ? code : undefined;
 };
 
-function optionsFor(call: ProviderCall, { exchange, signal }: Frame, userAgent: string): SimpleStreamOptions {
+function optionsFor(call: ProviderCall, { exchange, signal }: CallContext, userAgent: string): SimpleStreamOptions {
   const { model, request, key, thinking } = call;
-  return {
+  const isGoogle = model.api === "google-generative-ai";
+  const isOpenAi = model.baseUrl.includes("openai.com");
+  return defined({
     apiKey: key ?? NO_KEY,
     signal,
     maxRetries: 0,
-    // Silence is noticed by our own clock; the client's must not be faster.
+    // Our own stall timer ends the call; the client's timeout must be longer.
     timeoutMs: A_DAY_MS,
     cacheRetention: "short",
     sessionId: request.sessionId,
-    headers: {
+    headers: defined({
       "User-Agent": userAgent,
-      ...(model.api === "google-generative-ai" ? { "x-goog-api-client": userAgent } : {}),
-      // The client would send these from the environment to whoever is asked.
-      ...(model.baseUrl.includes("openai.com") ? {} : { "OpenAI-Organization": null, "OpenAI-Project": null }),
-    },
-    ...(model.api === "google-generative-ai" ? {} : { fetch: exchange.fetch }),
-    ...(thinking === undefined || thinking === "off" ? {} : { reasoning: thinking }),
-  };
+      "x-goog-api-client": isGoogle ? userAgent : undefined,
+      // The client would send these from the environment to every server.
+      "OpenAI-Organization": isOpenAi ? undefined : null,
+      "OpenAI-Project": isOpenAi ? undefined : null,
+    }),
+    fetch: isGoogle ? undefined : exchange.fetch,
+    reasoning: thinking === "off" ? undefined : thinking,
+  });
 }

@@ -1,4 +1,4 @@
-/** A model as the library wants it described: from its own catalogue where it is known there, else from what we know. */
+/** Describes a model for the library: from its own catalogue if the model is in it, otherwise from our data. */
 import type { Api, Model, ThinkingLevelMap } from "@earendil-works/pi-ai";
 import type { ProviderModel } from "../provider-model.ts";
 import { THINKING_LEVELS } from "../thinking.ts";
@@ -21,11 +21,11 @@ export function piModel(model: ProviderModel): Model<Api> {
     maxTokens,
     cost: { ...model.cost },
     input: model.images ? ["text", "image"] : ["text"],
-    compat: withoutOwnWays(described.compat),
+    compat: withoutLibraryFeatures(described.compat),
   };
 }
 
-/** A level that is not possible is marked so; the highest must be named to be sent. */
+/** Marks unsupported levels. The library sends `xhigh` only if it is named. */
 function levelMap({ thinking }: ProviderModel): ThinkingLevelMap {
   const map: ThinkingLevelMap = { max: null };
   for (const level of THINKING_LEVELS) {
@@ -35,17 +35,17 @@ function levelMap({ thinking }: ProviderModel): ThinkingLevelMap {
   return map;
 }
 
-/** What a server that speaks the protocol and is not its inventor is spared. */
+/** Turns off what only the protocol's inventor supports. */
 function plainServer(baseUrl: string): Model<"openai-completions">["compat"] {
   if (/\b(?:openai\.com|openrouter\.ai)\b/.test(baseUrl)) return undefined;
   return { supportsStore: false, supportsDeveloperRole: false, maxTokensField: "max_tokens" };
 }
 
 /**
- * Takes off what would let the provider answer with another model (the router's decision), and ways of changing tools
- * within a conversation that put a placeholder with the library's name among the tools.
+ * Removes settings that let the provider answer with another model (the router decides that), and tool changes within a
+ * conversation, which add a placeholder tool with the library's name.
  */
-function withoutOwnWays(compat: object | undefined): Model<Api>["compat"] {
+function withoutLibraryFeatures(compat: object | undefined): Model<Api>["compat"] {
   if (!compat) return undefined;
   const { allowedFallbackModels: _, supportsMidConvoToolChanges: __, ...rest } = compat as Record<string, unknown>;
   return rest as Model<Api>["compat"];

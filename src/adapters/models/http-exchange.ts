@@ -1,6 +1,6 @@
 /**
- * One HTTP request as an adaptor makes it: our own name on it and no library's, the answer's status and the end of its
- * stream remembered for whoever has to say what went wrong, and silence noticed.
+ * One HTTP request of an adaptor: sent under our user agent, watched for stalls, with the status and the end of the stream
+ * kept for error messages.
  */
 import type { Clock } from "../../core/ports/clock.ts";
 import type { HttpAnswer } from "../../core/ports/http-post.ts";
@@ -9,27 +9,27 @@ import type { CallDeps } from "./provider-call.ts";
 import { errorInBody, errorInStream, type ProviderError } from "./provider-error.ts";
 import { retryAfterMs, retryDelayIn } from "./retry-after.ts";
 
-/** Headers by which client libraries tell the world about themselves and their host. */
-const CHATTY = /^(?:x-stainless-|anthropic-dangerous-direct-browser-access$|x-goog-api-client$)/;
+/** Headers with which client libraries describe themselves and their host. */
+const LIBRARY_HEADERS = /^(?:x-stainless-|anthropic-dangerous-direct-browser-access$|x-goog-api-client$)/;
 const TAIL_CHUNKS = 8;
 
-export class Exchange {
+export class HttpExchange {
   readonly #deps: CallDeps;
-  readonly #silence: Silence;
+  readonly #stall: StallTimer;
   readonly #anonymous: boolean;
   readonly #tail: Uint8Array[] = [];
   #status: number | undefined;
   #retryAfterMs: number | undefined;
   #refusal: ProviderError | undefined;
 
-  /** `anonymous`: whatever key a library insists on is taken off again. */
-  constructor(deps: CallDeps, silence: Silence, anonymous: boolean) {
+  /** `anonymous`: removes the key that a library requires. */
+  constructor(deps: CallDeps, stall: StallTimer, anonymous: boolean) {
     this.#deps = deps;
-    this.#silence = silence;
+    this.#stall = stall;
     this.#anonymous = anonymous;
   }
 
-  /** Of the last answer. */
+  /** Of the last response. */
   get status(): number | undefined {
     return this.#status;
   }
@@ -38,31 +38,31 @@ export class Exchange {
     return this.#retryAfterMs;
   }
 
-  /** What the provider said was wrong: in its answer, or in the stream. Decodes only when asked. */
+  /** The error the provider reported, in its response or in the stream. Decoded only here. */
   error(): ProviderError | undefined {
     return this.#refusal ?? errorInStream(Buffer.concat(this.#tail).toString("utf8"));
   }
 
-  /** Something came in another way than through `fetch`. */
-  heard(): void {
-    this.#silence.broken();
+  /** Resets the stall timer: data arrived in another way than through `fetch`. */
+  received(): void {
+    this.#stall.reset();
   }
 
-  /** For a library: as `open`, and the answer's stream is listened to on its way. */
+  /** For a library: like `open`, and watches the response's stream. */
   readonly fetch: typeof fetch = async (input, init) => {
     const response = await this.open(input, init);
     return response.ok && response.body ? this.#watched(response, response.body) : response;
   };
 
-  /** Sends. An answer that is no success is read and remembered; its body can be read again. */
+  /** Sends. Reads and keeps a response that is not a success; its body can be read again. */
   async open(input: string | URL | Request, init?: RequestInit): Promise<Response> {
     const headers = new Headers(init?.headers);
-    for (const name of [...headers.keys()]) if (CHATTY.test(name)) headers.delete(name);
+    for (const name of [...headers.keys()]) if (LIBRARY_HEADERS.test(name)) headers.delete(name);
     if (this.#anonymous) for (const name of ["authorization", "x-api-key"]) headers.delete(name);
     headers.set("user-agent", this.#deps.userAgent);
-    // A redirect is not followed: it would take the key and the conversation to an address nobody configured.
+    // No redirects: they would send the key and the conversation to an address that is not configured.
     const response = await this.#deps.fetch(input, { ...init, headers, redirect: "manual" });
-    this.#silence.broken();
+    this.#stall.reset();
     this.#status = response.status;
     if (response.ok) return response;
     const body = await response.text();
@@ -71,7 +71,7 @@ export class Exchange {
     return new Response(body, { status, statusText, headers: response.headers });
   }
 
-  /** As `open`, for who speaks a protocol without a library. Undefined where the answer is no success. */
+  /** Like `open`, for an adaptor without a library. Undefined if the response is not a success. */
   async post(
     url: string,
     headers: Readonly<Record<string, string>>,
@@ -81,7 +81,7 @@ export class Exchange {
     const { post = postThroughFetch(this.#deps.fetch), userAgent } = this.#deps;
     const answer = await post(url, { ...headers, "user-agent": userAgent }, body, signal);
     const { status } = answer;
-    this.#silence.broken();
+    this.#stall.reset();
     this.#status = status;
     if (status >= 200 && status < 300) return answer;
     this.#refused(status, await textOf(answer), answer.header);
@@ -98,7 +98,7 @@ export class Exchange {
     const watched = new ReadableStream<Uint8Array>({
       pull: async (controller) => {
         const { done, value } = await reader.read();
-        this.#silence.broken();
+        this.#stall.reset();
         if (done) return controller.close();
         this.#tail.push(value);
         if (this.#tail.length > TAIL_CHUNKS) this.#tail.shift();
@@ -111,43 +111,42 @@ export class Exchange {
   }
 }
 
-/** A whole body. */
-export async function textOf(answer: HttpAnswer, heard: () => void = () => {}): Promise<string> {
+export async function textOf(answer: HttpAnswer, onData: () => void = () => {}): Promise<string> {
   const chunks: Uint8Array[] = [];
   await answer.read((chunk) => {
-    heard();
+    onData();
     chunks.push(chunk);
   });
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Notices when nothing was heard for a time. One timer, moved on lazily: hearing something costs one assignment. */
-export class Silence {
+/** Fires when no data arrived for a time. One lazy timer: `reset` costs one assignment. */
+export class StallTimer {
   readonly #clock: Clock;
   readonly #ms: number;
-  readonly #onTooLong: () => void;
-  #heardAt: number;
+  readonly #onStall: () => void;
+  #lastDataAt: number;
   #cancel: () => void;
 
-  constructor(clock: Clock, ms: number, onTooLong: () => void) {
+  constructor(clock: Clock, ms: number, onStall: () => void) {
     this.#clock = clock;
     this.#ms = ms;
-    this.#onTooLong = onTooLong;
-    this.#heardAt = clock.monotonic();
-    this.#cancel = clock.after(ms, () => this.#look());
+    this.#onStall = onStall;
+    this.#lastDataAt = clock.monotonic();
+    this.#cancel = clock.after(ms, () => this.#check());
   }
 
-  broken(): void {
-    this.#heardAt = this.#clock.monotonic();
+  reset(): void {
+    this.#lastDataAt = this.#clock.monotonic();
   }
 
-  end(): void {
+  cancel(): void {
     this.#cancel();
   }
 
-  #look(): void {
-    const left = this.#heardAt + this.#ms - this.#clock.monotonic();
-    if (left > 0) this.#cancel = this.#clock.after(left, () => this.#look());
-    else this.#onTooLong();
+  #check(): void {
+    const left = this.#lastDataAt + this.#ms - this.#clock.monotonic();
+    if (left > 0) this.#cancel = this.#clock.after(left, () => this.#check());
+    else this.#onStall();
   }
 }

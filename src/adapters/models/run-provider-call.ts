@@ -1,81 +1,83 @@
 /**
- * What every adaptor's call has around it: abort and silence end it at once with what had arrived, and whatever went
- * wrong becomes one of the classes, in words that hold no key. Never throws.
+ * Runs an adaptor's call. An abort or a stall ends it at once with what has arrived so far; every failure gets one of the
+ * error classes and a text without keys. Never throws.
  */
 import type { Block, StopReason, Usage } from "../../core/history/entry.ts";
 import type { ModelError, ModelEvent } from "../../core/ports/model.ts";
 import { classifyFailure } from "./classify-error.ts";
-import { Exchange, Silence } from "./exchange.ts";
+import { HttpExchange, StallTimer } from "./http-exchange.ts";
 import { cutSilently } from "./overflow.ts";
 import type { CallDeps, ProviderCall, ProviderResult } from "./provider-call.ts";
 import type { ProviderError } from "./provider-error.ts";
-import { scrub } from "./scrub.ts";
+import { redactKeys } from "./redact-keys.ts";
 
-export interface Said {
+export interface Answer {
   readonly content: readonly Block[];
   readonly stopReason: StopReason;
   readonly usage?: Usage;
 }
 
-/** An answer while it grows: looked at when the call ends, however it ends, so that an abort keeps what was said. */
-export interface Draft {
-  look: () => Said;
+/** An answer while it grows. Read when the call ends in any way, so that an abort keeps what has arrived. */
+export interface AnswerDraft {
+  read: () => Answer;
 }
 
-/** The provider, or its library, says that the call failed. */
-export interface Told {
+/** A failure that the provider or its library reported. */
+export interface ReportedFailure {
   readonly status?: number;
   readonly error?: ProviderError;
   readonly retryAfterMs?: number;
 }
 
-export interface Frame {
-  readonly exchange: Exchange;
-  /** Aborts when the call is to end, for whatever reason. */
+export interface CallContext {
+  readonly exchange: HttpExchange;
+  /** Aborts when the call ends early. */
   readonly signal: AbortSignal;
-  readonly draft: Draft;
-  /** Passes events on as long as the call is open, and no longer. */
-  readonly say: (event: ModelEvent) => void;
+  readonly draft: AnswerDraft;
+  /** Forwards events until the call ends. */
+  readonly forward: (event: ModelEvent) => void;
 }
 
-/** The inside of a call. Fills the draft; gives what the provider was heard to say where it failed, throws where it broke. */
-export type CallBody = (frame: Frame) => Promise<Told | undefined>;
+/** The adaptor's part of a call. Fills the draft. Returns a failure that the provider reported; throws if the connection broke. */
+export type CallBody = (frame: CallContext) => Promise<ReportedFailure | undefined>;
 
-export async function frameCall(deps: CallDeps, call: ProviderCall, body: CallBody): Promise<ProviderResult> {
-  const draft: Draft = { look: () => ({ content: [], stopReason: "stop" }) };
+export async function runProviderCall(deps: CallDeps, call: ProviderCall, body: CallBody): Promise<ProviderResult> {
+  const draft: AnswerDraft = { read: () => ({ content: [], stopReason: "stop" }) };
   if (call.signal.aborted) return resultOf(call, draft, ABORTED);
   const ending = new AbortController();
-  let cause: "aborted" | "silence" | undefined;
+  let cause: "aborted" | "stalled" | undefined;
   const ended = Promise.withResolvers<"ended">();
-  const end = (why: "aborted" | "silence"): void => {
+  const end = (why: "aborted" | "stalled"): void => {
     cause ??= why;
     ended.resolve("ended");
     ending.abort();
   };
   const onAbort = (): void => end("aborted");
   call.signal.addEventListener("abort", onAbort, { once: true });
-  const silence = new Silence(deps.clock, call.stallMs, () => end("silence"));
-  const exchange = new Exchange(deps, silence, call.key === undefined);
+  const stall = new StallTimer(deps.clock, call.stallMs, () => end("stalled"));
+  const exchange = new HttpExchange(deps, stall, call.key === undefined);
   let open = true;
-  const say = (event: ModelEvent): void => {
+  const forward = (event: ModelEvent): void => {
     if (open) call.onEvent(event);
   };
   try {
-    const work = settle(body({ exchange, signal: ending.signal, draft, say }));
+    const work = settle(body({ exchange, signal: ending.signal, draft, forward }));
     const outcome = await Promise.race([work, ended.promise]);
     if (cause === "aborted") return resultOf(call, draft, ABORTED);
-    if (cause === "silence") return resultOf(call, draft, silent(call));
-    if (outcome === "ended" || outcome === undefined) return judged(call, draft, exchange);
+    if (cause === "stalled") return resultOf(call, draft, stalled(call));
+    if (outcome === "ended" || outcome === undefined) return succeeded(call, draft, exchange);
     return failed(call, draft, exchange, outcome);
   } finally {
     open = false;
-    silence.end();
+    stall.cancel();
     call.signal.removeEventListener("abort", onAbort);
   }
 }
 
-/** An exception is a told failure without words: the connection or the protocol broke. */
-async function settle(work: Promise<Told | undefined>): Promise<Told | { readonly broke: unknown } | undefined> {
+/** An exception means that the connection or the protocol broke. */
+async function settle(
+  work: Promise<ReportedFailure | undefined>,
+): Promise<ReportedFailure | { readonly broke: unknown } | undefined> {
   try {
     return await work;
   } catch (broke) {
@@ -85,16 +87,16 @@ async function settle(work: Promise<Told | undefined>): Promise<Told | { readonl
 
 const ABORTED: ModelError = { class: "aborted", message: "aborted" };
 
-const silent = ({ model, stallMs }: ProviderCall): ModelError => ({
+const stalled = ({ model, stallMs }: ProviderCall): ModelError => ({
   class: "transient",
   message: `${model.provider} said nothing for ${Math.round(stallMs / 1000)} seconds.`,
 });
 
 /** A success, unless the provider silently cut the prompt. */
-function judged(call: ProviderCall, draft: Draft, exchange: Exchange): ProviderResult {
+function succeeded(call: ProviderCall, draft: AnswerDraft, exchange: HttpExchange): ProviderResult {
   const { contextWindow } = call.model;
   const { status } = exchange;
-  const { stopReason, usage } = draft.look();
+  const { stopReason, usage } = draft.read();
   if (!cutSilently(stopReason, usage, contextWindow)) return resultOf(call, draft, undefined, status);
   const message = `The prompt is longer than the ${contextWindow} tokens of ${call.model.provider}/${call.model.id}.`;
   return resultOf(call, draft, { class: "overflow", message }, status);
@@ -102,30 +104,30 @@ function judged(call: ProviderCall, draft: Draft, exchange: Exchange): ProviderR
 
 function failed(
   call: ProviderCall,
-  draft: Draft,
-  exchange: Exchange,
-  told: Told | { readonly broke: unknown },
+  draft: AnswerDraft,
+  exchange: HttpExchange,
+  outcome: ReportedFailure | { readonly broke: unknown },
 ): ProviderResult {
-  const heard = "broke" in told ? undefined : told;
-  const answered = heard?.status ?? exchange.status;
+  const reported = "broke" in outcome ? undefined : outcome;
+  const answered = reported?.status ?? exchange.status;
   const status = answered !== undefined && answered >= 300 ? answered : undefined;
-  const error = heard?.error ?? exchange.error();
+  const error = reported?.error ?? exchange.error();
   const { provider } = call.model;
-  const retryAfterMs = heard?.retryAfterMs ?? exchange.retryAfterMs;
+  const retryAfterMs = reported?.retryAfterMs ?? exchange.retryAfterMs;
   const modelError: ModelError = {
     class: classifyFailure({ status, ...error }, provider),
-    message: scrub(error ? saidText(provider, status, error) : brokeText(call, exchange, told), call.key),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    message: redactKeys(error ? reportedText(provider, status, error) : brokeText(call, exchange, outcome), call.key),
+    retryAfterMs,
   };
   return resultOf(call, draft, modelError, status);
 }
 
-const saidText = (provider: string, status: number | undefined, { text }: ProviderError): string =>
+const reportedText = (provider: string, status: number | undefined, { text }: ProviderError): string =>
   status === undefined ? `${provider} said: ${text}` : `${provider} answered ${status}: ${text}`;
 
-/** Names what the system says, never what was being read: that may be a part of a conversation. */
-function brokeText({ model }: ProviderCall, { status }: Exchange, told: object): string {
-  const broke = "broke" in told ? told.broke : undefined;
+/** Names the system's error code, never the data: that may be part of a conversation. */
+function brokeText({ model }: ProviderCall, { status }: HttpExchange, outcome: object): string {
+  const broke = "broke" in outcome ? outcome.broke : undefined;
   const code = systemCode(broke);
   if (status === undefined)
     return `${model.provider} could not be reached at ${placeOf(model.baseUrl)}${code ? ` (${code})` : ""}.`;
@@ -134,13 +136,13 @@ function brokeText({ model }: ProviderCall, { status }: Exchange, told: object):
     : `The answer of ${model.provider} broke off or could not be read.`;
 }
 
-/** An address without what may be a secret in it: some servers take their key there. */
+/** The address without its query: some servers take the key there. */
 function placeOf(address: string): string {
   const url = URL.parse(address);
   return url ? `${url.origin}${url.pathname}` : "its address";
 }
 
-/** `ECONNREFUSED` and the like, wherever in the chain of causes it is. */
+/** `ECONNREFUSED` and the like, from anywhere in the chain of causes. */
 function systemCode(error: unknown): string | undefined {
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
     const { code } = at as { code?: unknown };
@@ -149,17 +151,17 @@ function systemCode(error: unknown): string | undefined {
   return undefined;
 }
 
-function resultOf(call: ProviderCall, draft: Draft, error?: ModelError, status?: number): ProviderResult {
+function resultOf(call: ProviderCall, draft: AnswerDraft, error?: ModelError, status?: number): ProviderResult {
   const { api, provider, id: model } = call.model;
-  const { content, stopReason, usage } = draft.look();
+  const { content, stopReason, usage } = draft.read();
   return {
     content,
     stopReason: error === undefined ? stopReason : error.class === "aborted" ? "aborted" : "error",
     api,
     provider,
     model,
-    ...(usage ? { usage } : {}),
-    ...(error ? { error } : {}),
-    ...(status === undefined ? {} : { status }),
+    usage,
+    error,
+    status,
   };
 }
