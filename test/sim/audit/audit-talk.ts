@@ -165,7 +165,7 @@ function answerIn(result = ""): { readonly status?: string; readonly reply?: str
 
 /** In the inbox of the one it was meant for, and from the one that said it. */
 function* arrivedWhereMeant(
-  { workload, clerks }: View,
+  { workload, permanentAgents }: View,
   from: ListedAgent,
   kind: Talk,
   token: string,
@@ -176,8 +176,12 @@ function* arrivedWhereMeant(
   const speakers = new Map(
     workload.items.flatMap((item) => (item.kind === "message" ? [[item.token, item.conversation]] : [])),
   );
-  const crowd = { people: workload.conversations, clerks, speakerOf: (one: string) => speakers.get(one) };
-  const meant = spokenTo(kind, token, crowd);
+  const participants = {
+    people: workload.conversations,
+    permanentAgents,
+    speakerOf: (one: string) => speakers.get(one),
+  };
+  const meant = spokenTo(kind, token, participants);
   const { descriptor } = of.agent;
   if (kind === "contact") {
     if (descriptor.type === "swarm" && descriptor.contact === from.agent.id) return;

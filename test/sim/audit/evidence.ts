@@ -47,7 +47,7 @@ export interface Evidence {
   /** How long agents waited for each other, as their tools saw it. */
   readonly waited: readonly Waited[];
   readonly jobs: readonly JobEvidence[];
-  readonly clerks: readonly string[];
+  readonly permanentAgents: readonly string[];
   /** What each permanent agent was told about itself, in order. */
   readonly described: ReadonlyMap<string, readonly string[]>;
   /** Permanent agents that were removed for good, by their ids. */

@@ -4,7 +4,7 @@ import { costOf, decideBudget } from "../../../src/core/budget/budget-decision.t
 import type { Ports } from "../../../src/core/ports/ports.ts";
 import type { Change, Op, OpResult } from "../../../src/core/store/change.ts";
 import type { Store } from "../../../src/core/store/store.ts";
-import type { RoutedModel } from "../world/routed-model.ts";
+import type { ForgetfulModel } from "../world/routed-model.ts";
 import type { Mutation } from "./mutations.ts";
 
 type Reserve = Extract<Op, { op: "budget.reserve" }>;
@@ -92,7 +92,7 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
     law: "keys",
     scenario: "keys",
     seeds: 5,
-    ports: (ports) => ({ ...ports, model: (ports.model as RoutedModel).forgetful() }),
+    ports: (ports) => ({ ...ports, model: (ports.model as ForgetfulModel).forgetful() }),
   },
 ];
 

@@ -69,7 +69,7 @@ export interface Scenario {
   /** Schedules that are due meanwhile. */
   readonly jobs?: JobsShape;
   /** Permanent agents there are, and how often each may be described anew and removed for good. */
-  readonly clerks?: { readonly count: number; readonly describes: Range; readonly removals: Range };
+  readonly permanentAgents?: { readonly count: number; readonly describes: Range; readonly removals: Range };
 }
 
 export interface WorkloadShape {

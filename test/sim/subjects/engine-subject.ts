@@ -49,10 +49,11 @@ export const engine: SubjectUnderTest = {
     "sessions",
   ],
   async start(ports, node) {
-    const { name, leaseMs, alone, restore, queue, lanes, subagents, crowd, budgets, model, context, reset } = node;
+    const { name, leaseMs, alone, restore, queue, lanes, subagents, participants, budgets, model, context, reset } =
+      node;
     const world = agentToolDepsOf({ ...ports, config: CONFIG, system: () => system });
     const tools = withChildren(
-      withTalk(ports.tools, world, crowd),
+      withTalk(ports.tools, world, participants),
       subagentTools(() => system, ports),
     );
     const triggers = node.triggers ? new Triggers(ports, { zone: "UTC", pollMs: 2_000 }) : undefined;

@@ -32,10 +32,10 @@ export interface Person {
 }
 
 /** Who writes in this world, for agents that are told to speak to each other. */
-export interface ActorRegistry {
+export interface Participants {
   readonly people: readonly Person[];
   /** Permanent agents, by their names. */
-  readonly clerks: readonly string[];
+  readonly permanentAgents: readonly string[];
   /** Who wrote a token. */
   speakerOf(token: string): Person | undefined;
   /** Told that an agent begins to wait for another; the returned function, that it no longer does. */
@@ -54,7 +54,7 @@ export interface SubjectNode {
   readonly queue?: Partial<Config["queue"]>;
   readonly lanes?: LaneSizes;
   readonly subagents?: Partial<Pick<Config["subagents"], "maxDepth" | "maxChildren">>;
-  readonly crowd: ActorRegistry;
+  readonly participants: Participants;
   /** What may be spent, in tokens and millionths of a dollar. */
   readonly budgets?: Limits;
   /** Which model is asked. Absent: the only one there is. */

@@ -10,7 +10,7 @@ import type { SessionKey } from "../../../src/core/ids.ts";
 import type { Tool, ToolContext, ToolHost } from "../../../src/core/ports/tool.ts";
 import { SWARM, saidToken, spokenTo, TALK, type Talk } from "../world/talk.ts";
 import { tokenText } from "../world/tokens.ts";
-import type { ActorRegistry, Person } from "./subject.ts";
+import type { Participants, Person } from "./subject.ts";
 
 const input = z.object({ token: z.string() });
 type Input = z.infer<typeof input>;
@@ -19,10 +19,10 @@ type Input = z.infer<typeof input>;
 const ASK_SECONDS = 8;
 
 /** The tools of a host, and those by which agents talk. */
-export function withTalk(host: ToolHost, world: AgentToolDeps, crowd: ActorRegistry): ToolHost {
+export function withTalk(host: ToolHost, world: AgentToolDeps, participants: Participants): ToolHost {
   const real = new Map(agentTools(world).map((tool) => [tool.name, tool]));
   const keyOf = (talk: Talk, token: string): SessionKey => {
-    const whom = spokenTo(talk, token, crowd);
+    const whom = spokenTo(talk, token, participants);
     // A name is as good as a key.
     if (whom && "clerk" in whom) return whom.clerk as SessionKey;
     const { channel, user } = whom as Person;
@@ -58,7 +58,7 @@ export function withTalk(host: ToolHost, world: AgentToolDeps, crowd: ActorRegis
     );
   const ask = async (token: string, talk: Talk, more: string, context: ToolContext) => {
     const sessionKey = keyOf(talk, token);
-    const over = crowd.waits(context.agent.sessionKey, sessionKey);
+    const over = participants.waits(context.agent.sessionKey, sessionKey);
     const message = `${tokenText(saidToken(talk, token))}${more}`;
     const output = await call("sessions_send", { sessionKey, message, timeoutSeconds: ASK_SECONDS }, context);
     const said = output.content.map((block) => (block.type === "text" ? block.text : "")).join("");

@@ -1,17 +1,14 @@
 /**
- * Schedules in the simulated world: jobs of fixed intervals, edited through whichever node lives, and turned off when the
- * faults have ended. What was agreed with the program is remembered, so that the auditor can count the due times itself.
+ * Cron jobs of fixed intervals: people edit them through any live node and turn them off when the faults have ended. Every
+ * revision that the store accepted is recorded, so that the auditor can count the due times itself.
  */
-
 import type { ChangeId } from "../../../src/core/ids.ts";
 import type { CronJob } from "../../../src/core/schedule/job.ts";
 import type { JobSlot } from "../../../src/core/schedule/job-slot.ts";
 import type { Change } from "../../../src/core/store/change.ts";
 import type { Random } from "../../kit/random.ts";
 import type { Range } from "../scenarios/scenarios.ts";
-import type { Subject } from "../subjects/subject.ts";
-import type { EventLog } from "./event-log.ts";
-import type { SimProcess } from "./process.ts";
+import { type AskDeps, askNode } from "./ask-node.ts";
 import { type Applied, afterwards, type ServerBackend } from "./sim-store.ts";
 
 export interface JobsShape {
@@ -20,7 +17,7 @@ export interface JobsShape {
   readonly edits: Range;
 }
 
-/** A job as it stood at one revision: what it promised from then on. */
+/** A job at one revision: what it promised from then on. */
 export interface AgreedSchedule {
   readonly revision: number;
   readonly everyMs: number;
@@ -41,84 +38,30 @@ export interface Jobs {
   readonly ids: readonly string[];
   /** Changes the schedule of some job, or turns it off or on. */
   edit(): void;
-  /** Turns every job off; resolves in its own time. True once all are. */
+  /** Asks for every job to be turned off. Resolves to true once all are. */
   end(): Promise<boolean>;
   evidence(): Promise<readonly JobEvidence[]>;
 }
 
-export interface JobsWorld {
-  readonly random: Random;
-  readonly log: EventLog;
-  readonly backend: ServerBackend;
+export interface JobsDeps extends AskDeps {
   readonly now: number;
-  living(): readonly { readonly process: SimProcess; readonly subject: Subject | undefined }[];
 }
 
-export function makeJobs({ random, log, backend, now, living }: JobsWorld, shape: JobsShape | undefined): Jobs {
-  const ids: string[] = [];
+export function makeJobs(deps: JobsDeps, shape: JobsShape | undefined): Jobs {
+  const { random, backend, now } = deps;
   const history = new Map<string, CronJob[]>();
-
-  /** What the store holds after a change is what was agreed, whoever heard the answer. */
-  async function note(id: string): Promise<void> {
-    const job = await backend.reader.job(id);
-    const known = history.get(id) ?? [];
-    if (job && known.at(-1)?.revision !== job.revision) history.set(id, [...known, job]);
-  }
-
   for (let n = shape ? random.int(...shape.count) : 0; n > 0; n--) {
-    const id = `job-${n}`;
-    const everyMs = random.int(...(shape as JobsShape).everyMs);
-    const isolated = random.chance(0.7);
-    const job: CronJob = {
-      id,
-      name: id,
-      enabled: true,
-      createdAtMs: now,
-      updatedAtMs: now,
-      schedule: { kind: "every", everyMs, anchorMs: now },
-      sessionTarget: isolated ? "isolated" : "main",
-      wakeMode: random.chance(0.5) ? "now" : "next-heartbeat",
-      payload: isolated ? { kind: "agentTurn", message: "do your job" } : { kind: "systemEvent", text: "it is time" },
-      missed: random.pick(["skip", "once", "all"]),
-      overlap: random.pick(["skip", "queue"]),
-      ...(random.chance(0.3) ? { staggerMs: 400 } : {}),
-      revision: 1,
-      state: { nextRunAtMs: now + everyMs },
-    };
-    backend.apply([{ id: `world-${id}` as ChangeId, site: "world.job", at: now, ops: [{ op: "job.put", job }] }]);
-    ids.push(id);
-    history.set(id, [job]);
+    const job = newJob(random, `job-${n}`, random.int(...(shape as JobsShape).everyMs), now);
+    backend.apply([{ id: `world-${job.id}` as ChangeId, site: "world.job", at: now, ops: [{ op: "job.put", job }] }]);
+    history.set(job.id, [job]);
   }
+  const ids = [...history.keys()];
+  watchRevisions(backend, history);
 
-  /** Every revision passes through the store one after the other, so watching each commit misses none. */
-  const watched = backend.apply;
-  Object.assign(backend, {
-    apply(changes: Parameters<ServerBackend["apply"]>[0]) {
-      const results = watched(changes);
-      afterwards(results, (applied) => watch(changes, applied));
-      return results;
-    },
-  });
-
-  function watch(changes: readonly Change[], results: Applied): void {
-    for (const [index, change] of changes.entries()) {
-      const result = results[index];
-      if (!result || result instanceof Error || !result.ok) continue;
-      for (const op of change.ops) {
-        if (op.op !== "job.put" || !history.has(op.job.id)) continue;
-        const known = history.get(op.job.id) as CronJob[];
-        if ((known.at(-1)?.revision ?? 0) < (op.job.revision ?? 0)) known.push(op.job);
-      }
-    }
-  }
-
-  function ask(id: string, patch: unknown): void {
-    const able = living().filter(({ process, subject }) => process.state === "up" && subject?.updateJob);
-    if (able.length === 0) return;
-    const { process, subject } = random.pick(able);
-    log.write(process.name, `is asked to change ${id}: ${JSON.stringify(patch)}`);
-    process.enter(() => void subject?.updateJob?.(id, patch).catch(() => undefined));
-  }
+  const ask = (id: string, patch: unknown): void => {
+    const about = `change ${id}: ${JSON.stringify(patch)}`;
+    askNode(deps, "updateJob", { about, ask: (subject) => subject.updateJob(id, patch) });
+  };
 
   return {
     ids,
@@ -140,21 +83,64 @@ export function makeJobs({ random, log, backend, now, living }: JobsWorld, shape
       }
       return all;
     },
-    evidence: () =>
-      Promise.all(
-        ids.map(async (id) => {
-          await note(id);
-          const agreed = (history.get(id) ?? []).map(
-            ({ revision = 1, schedule, state, updatedAtMs }): AgreedSchedule => ({
-              revision,
-              everyMs: schedule.kind === "every" ? schedule.everyMs : 0,
-              firstDue: state.nextRunAtMs,
-              from: updatedAtMs,
-            }),
-          );
-          const slots = (await backend.reader.jobSlots(id, { limit: 100_000 })).toReversed();
-          return { id, agreed, slots, job: await backend.reader.job(id) };
-        }),
-      ),
+    evidence: () => Promise.all(ids.map((id) => evidenceOf(backend, id, history.get(id) ?? []))),
   };
+}
+
+function newJob(random: Random, id: string, everyMs: number, now: number): CronJob {
+  const isolated = random.chance(0.7);
+  return {
+    id,
+    name: id,
+    enabled: true,
+    createdAtMs: now,
+    updatedAtMs: now,
+    schedule: { kind: "every", everyMs, anchorMs: now },
+    sessionTarget: isolated ? "isolated" : "main",
+    wakeMode: random.chance(0.5) ? "now" : "next-heartbeat",
+    payload: isolated ? { kind: "agentTurn", message: "do your job" } : { kind: "systemEvent", text: "it is time" },
+    missed: random.pick(["skip", "once", "all"]),
+    overlap: random.pick(["skip", "queue"]),
+    staggerMs: random.chance(0.3) ? 400 : undefined,
+    revision: 1,
+    state: { nextRunAtMs: now + everyMs },
+  };
+}
+
+/** Adds each revision that the backend applies. Revisions pass one after the other, so that none is missed. */
+function watchRevisions(backend: ServerBackend, history: ReadonlyMap<string, CronJob[]>): void {
+  const watch = (changes: readonly Change[], results: Applied): void => {
+    for (const [index, change] of changes.entries()) {
+      const result = results[index];
+      if (!result || result instanceof Error || !result.ok) continue;
+      for (const op of change.ops) {
+        const known = op.op === "job.put" ? history.get(op.job.id) : undefined;
+        if (op.op !== "job.put" || !known) continue;
+        if ((known.at(-1)?.revision ?? 0) < (op.job.revision ?? 0)) known.push(op.job);
+      }
+    }
+  };
+  const { apply } = backend;
+  Object.assign(backend, {
+    apply(changes: readonly Change[]) {
+      const results = apply(changes);
+      afterwards(results, (applied) => watch(changes, applied));
+      return results;
+    },
+  });
+}
+
+async function evidenceOf({ reader }: ServerBackend, id: string, history: readonly CronJob[]): Promise<JobEvidence> {
+  const job = await reader.job(id);
+  const revisions = job && history.at(-1)?.revision !== job.revision ? [...history, job] : history;
+  const agreed = revisions.map(
+    ({ revision = 1, schedule, state, updatedAtMs }): AgreedSchedule => ({
+      revision,
+      everyMs: schedule.kind === "every" ? schedule.everyMs : 0,
+      firstDue: state.nextRunAtMs,
+      from: updatedAtMs,
+    }),
+  );
+  const slots = (await reader.jobSlots(id, { limit: 100_000 })).toReversed();
+  return { id, agreed, slots, job };
 }

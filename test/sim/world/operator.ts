@@ -17,10 +17,20 @@ export interface OperatorDeps {
   readonly log: EventLog;
   readonly random: Random;
   wall(): number;
-  readonly clerks: readonly string[];
+  readonly permanentAgents: readonly string[];
 }
 
-export function makeOperator({ backend, log, random, wall, clerks }: OperatorDeps) {
+export interface Operator {
+  /** What each permanent agent was told about itself, in order, by its id. */
+  readonly described: ReadonlyMap<string, readonly string[]>;
+  readonly removed: readonly AgentId[];
+  /** Gives some permanent agent another system prompt. */
+  describe(): void;
+  /** Removes some permanent agent for ever. */
+  remove(): void;
+}
+
+export function makeOperator({ backend, log, random, wall, permanentAgents }: OperatorDeps): Operator {
   const ids = seededIds("house", random.fork("ids"));
   const described = new Map<string, string[]>();
   const removed: AgentId[] = [];
@@ -44,7 +54,7 @@ export function makeOperator({ backend, log, random, wall, clerks }: OperatorDep
     createdAt: wall(),
   };
   apply("house.swarm", [{ op: "swarm.put", swarm }]);
-  for (const name of clerks) {
+  for (const name of permanentAgents) {
     const descriptor = { type: "permanent", id: name, name, description: name, systemPrompt: "as made" } as const;
     const seed = seedAgent(ids, descriptor, wall());
     apply("house.clerk", [{ op: "agent.create", seed }]);
@@ -52,9 +62,9 @@ export function makeOperator({ backend, log, random, wall, clerks }: OperatorDep
   }
 
   return {
-    described: described as ReadonlyMap<string, readonly string[]>,
-    removed: removed as readonly AgentId[],
-    describe(): void {
+    described,
+    removed,
+    describe() {
       const { id, name } = random.pick(agents);
       if (removed.includes(id)) return;
       const systemPrompt = `description ${changes}`;
@@ -65,7 +75,7 @@ export function makeOperator({ backend, log, random, wall, clerks }: OperatorDep
         log.write("house", `describes ${name} as ${systemPrompt}`);
       });
     },
-    remove(): void {
+    remove() {
       const { id, name } = random.pick(agents);
       if (removed.includes(id)) return;
       const at = wall();

@@ -3,13 +3,13 @@ import { makeEventLog } from "./event-log.ts";
 import { type CrashPoint, startProcess } from "./process.ts";
 import { makeScheduler } from "./scheduler.ts";
 
-function world(onCommitAt: (point: CrashPoint) => "die" | "pause" | "go" = () => "go") {
+function world(fateAt: (point: CrashPoint) => "die" | "pause" | "go" = () => "go") {
   const scheduler = makeScheduler((error) => {
     throw error;
   });
   const log = makeEventLog(() => scheduler.time);
   const process = startProcess(
-    { scheduler, log, wall: () => scheduler.time, onCommitAt, onPause: () => {}, onDeath: () => {} },
+    { scheduler, log, wall: () => scheduler.time, fateAt, onPause: () => {}, onDeath: () => {} },
     "a",
     1,
   );

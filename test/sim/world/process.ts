@@ -40,7 +40,7 @@ export interface ProcessDeps {
   /** Wall time as this node sees it. */
   wall(node: string): number;
   /** What becomes of a process here. Asked once at every point. */
-  onCommitAt(point: CrashPoint): "die" | "pause" | "go";
+  fateAt(point: CrashPoint): "die" | "pause" | "go";
   onPause(process: SimProcess): void;
   onDeath(process: SimProcess, why: string): void;
 }
@@ -76,16 +76,16 @@ export function startProcess(world: ProcessDeps, node: string, life: number): Si
     call<T>(kind: CallKind, site: string, outside: (answer: (outcome: Outcome<T>) => void) => void): Promise<T> {
       return new Promise((resolve, reject) => {
         if (state !== "up") return;
-        if (world.onCommitAt({ kind, site, moment: "before" }) === "die") return process.kill(`before ${kind} ${site}`);
+        if (world.fateAt({ kind, site, moment: "before" }) === "die") return process.kill(`before ${kind} ${site}`);
         const settle = (outcome: Outcome<T>): void => {
           if ("error" in outcome) reject(outcome.error);
           else resolve(outcome.value);
         };
         outside((outcome) =>
           process.enter(() => {
-            const onCommit = world.onCommitAt({ kind, site, moment: "after" });
-            if (onCommit === "die") return process.kill(`after ${kind} ${site}`);
-            if (onCommit === "go") return settle(outcome);
+            const fate = world.fateAt({ kind, site, moment: "after" });
+            if (fate === "die") return process.kill(`after ${kind} ${site}`);
+            if (fate === "go") return settle(outcome);
             process.pause(`after ${kind} ${site}`);
             process.enter(() => settle(outcome));
           }),

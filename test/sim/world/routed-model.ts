@@ -32,7 +32,7 @@ export interface KeyUse {
 }
 
 /** A model whose memory of keys can be taken away, for a mutation. */
-export interface RoutedModel extends Model {
+export interface ForgetfulModel extends Model {
   forgetful(): Model;
 }
 
@@ -50,10 +50,12 @@ const MAX_LIMIT_MS = 1_500;
 const PROVIDER = (id: string) =>
   `{ api: "openai-completions", baseUrl: "http://127.0.0.1:9", models: [{ id: "${id}" }] }`;
 
-export function makeRoutedModel(world: RoutedWorld): {
+export interface RoutedModel {
   readonly uses: readonly KeyUse[];
-  port(process: SimProcess): RoutedModel;
-} {
+  port(process: SimProcess): ForgetfulModel;
+}
+
+export function makeRoutedModel(world: RoutedWorld): RoutedModel {
   const { scheduler, log, faults, random, model } = world;
   const uses: KeyUse[] = [];
   const text = `{ models: { providers: { first: ${PROVIDER("m")}, second: ${PROVIDER("n")} } } }`;

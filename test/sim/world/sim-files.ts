@@ -3,7 +3,11 @@ import type { FileStore } from "../../../src/core/ports/ports.ts";
 import type { SimProcess } from "./process.ts";
 import type { Scheduler } from "./scheduler.ts";
 
-export function makeSimFiles(scheduler: Scheduler): { port(process: SimProcess): FileStore } {
+export interface SimFiles {
+  port(process: SimProcess): FileStore;
+}
+
+export function makeSimFiles(scheduler: Scheduler): SimFiles {
   const files = new Map<string, Uint8Array>();
   return {
     port: (process) => ({

@@ -1,5 +1,5 @@
 /** The ways in which a message makes its agent talk to others. Whom a call speaks to follows from the token alone. */
-import type { ActorRegistry, Person } from "../subjects/subject.ts";
+import type { Participants, Person } from "../subjects/subject.ts";
 
 export const TALK = ["tell", "whisper", "report", "nobody", "ask", "askround", "askback", "contact", "reply"] as const;
 export type Talk = (typeof TALK)[number];
@@ -14,10 +14,10 @@ export const firstToken = (token: string): string => `t${/^t(?:[1-9]0000)*([1-9]
 export function spokenTo(
   talk: Talk,
   token: string,
-  { people, clerks, speakerOf }: Pick<ActorRegistry, "people" | "clerks" | "speakerOf">,
+  { people, permanentAgents, speakerOf }: Pick<Participants, "people" | "permanentAgents" | "speakerOf">,
 ): Person | { readonly clerk: string } | undefined {
   if (talk === "askback" || talk === "reply") return speakerOf(firstToken(token));
-  const clerk = clerks[Number(firstToken(token).slice(1)) % (2 * clerks.length)];
+  const clerk = permanentAgents[Number(firstToken(token).slice(1)) % (2 * permanentAgents.length)];
   if (clerk !== undefined) return { clerk };
   return people[(Number(firstToken(token).slice(1)) * 3 + 1) % people.length];
 }

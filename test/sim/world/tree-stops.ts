@@ -1,51 +1,44 @@
-/** People who stop agents with all they have started, or remove them, through the program's own interface, at any moment. */
+/** People who stop or remove agents together with everything these agents started. */
+import type { AgentRecord } from "../../../src/core/agent/agent.ts";
 import type { AgentId } from "../../../src/core/ids.ts";
-import type { AbortsWorld } from "./aborts.ts";
+import { type AskDeps, askNode } from "./ask-node.ts";
 
 export interface TreeStops {
-  /** Stops some agent, mostly one that has children at work. */
+  /** Stops some agent, mostly one with running children. */
   stop(): Promise<void>;
-  /** Removes some child for ever. */
+  /** Removes some child for ever, mostly one with running children of its own. */
   remove(): Promise<void>;
 }
 
-export function makeTreeStops({ random, log, backend, living }: AbortsWorld): TreeStops {
-  async function someAgent(): Promise<AgentId | undefined> {
-    const agents = await backend.reader.agents({ limit: 1_000 });
+export function makeTreeStops(deps: AskDeps): TreeStops {
+  const { random, backend } = deps;
+
+  /** One of these agents, mostly one with running children. */
+  function pick(agents: readonly AgentRecord[], chanceOfParent: number): AgentId | undefined {
     const parents = new Set(
       agents.flatMap(({ descriptor, runId }) =>
         descriptor.type === "subagent" && runId ? [descriptor.parentAgentId] : [],
       ),
     );
     const busy = agents.filter(({ id }) => parents.has(id));
-    const pool = busy.length > 0 && random.chance(0.8) ? busy : agents;
+    const pool = busy.length > 0 && random.chance(chanceOfParent) ? busy : agents;
     return pool.length === 0 ? undefined : random.pick(pool).id;
   }
 
-  /** A child, mostly one that has children of its own at work. */
-  async function someChild(): Promise<AgentId | undefined> {
-    const agents = await backend.reader.agents({ limit: 1_000 });
-    const children = agents.filter(({ descriptor }) => descriptor.type === "subagent");
-    const parents = new Set(
-      children.flatMap(({ descriptor, runId }) =>
-        descriptor.type === "subagent" && runId ? [descriptor.parentAgentId] : [],
-      ),
-    );
-    const busy = children.filter(({ id }) => parents.has(id));
-    const pool = busy.length > 0 && random.chance(0.9) ? busy : children;
-    return pool.length === 0 ? undefined : random.pick(pool).id;
+  // The auditor sees by what was applied whether a request took effect; an error answers nothing.
+  function ask(what: "stop" | "remove", agentId: AgentId | undefined): void {
+    if (agentId === undefined) return;
+    askNode(deps, what, { about: `${what} ${agentId}`, ask: (subject) => subject[what](agentId) });
   }
 
-  async function ask(what: "stop" | "remove", agentId: AgentId | undefined): Promise<void> {
-    const able = living().filter(({ process, subject }) => process.state === "up" && subject?.[what]);
-    if (agentId === undefined || able.length === 0) return;
-    const { process, subject } = random.pick(able);
-    log.write(process.name, `is asked to ${what} ${agentId}`);
-    process.enter(() => {
-      // Whether it was heard is seen by what was applied; a store that does not answer is no answer.
-      subject?.[what]?.(agentId).catch(() => undefined);
-    });
-  }
-
-  return { stop: async () => ask("stop", await someAgent()), remove: async () => ask("remove", await someChild()) };
+  return {
+    async stop() {
+      ask("stop", pick(await backend.reader.agents({ limit: 1_000 }), 0.8));
+    },
+    async remove() {
+      const agents = await backend.reader.agents({ limit: 1_000 });
+      const children = agents.filter(({ descriptor }) => descriptor.type === "subagent");
+      ask("remove", pick(children, 0.9));
+    },
+  };
 }

@@ -1,0 +1,89 @@
+/** What goes wrong and what people ask for, laid out over time. Everything follows from the seed. */
+import type { Random } from "../../kit/random.ts";
+import type { Range } from "../scenarios/scenarios.ts";
+import { type Aborts, makeAborts } from "./aborts.ts";
+import { type Branches, makeBranches } from "./branches.ts";
+import type { World } from "./build-world.ts";
+import { type Jobs, makeJobs } from "./jobs.ts";
+import { MAX_SKEW_MS, type Nodes, WALL_START } from "./nodes.ts";
+import { makeOperator, type Operator } from "./operator.ts";
+import { makeTreeStops } from "./tree-stops.ts";
+
+/** Who acts on the world while the faults last, with the records of what they did. */
+export interface Actors {
+  /** When the faults end. */
+  readonly faultsEnd: number;
+  readonly aborts: Aborts;
+  readonly branches: Branches;
+  readonly jobs: Jobs;
+  readonly operator: Operator;
+}
+
+/** `random`: the stream of everything that happens to nodes. */
+export function injectFaults(world: World, nodes: Nodes, random: Random): Actors {
+  const { scheduler, faults, plan, log, workload, options } = world;
+  const { scenario } = options;
+  const faultsEnd = workload.endsAt + random.int(0, 3_000);
+  /** Lets `what` happen so many times, each at its own moment before the faults end. */
+  const times = (range: Range = [0, 0], what: () => void): void => {
+    for (let n = random.int(...range); n > 0; n--) {
+      scheduler.after(random.int(500, faultsEnd), () => faults.active && what());
+    }
+  };
+  times(scenario.pauses, plan.armPause);
+  times(scenario.outages, () => strikeStore(world, random, "outage"));
+  times(scenario.fullDisks, () => strikeStore(world, random, "diskFull"));
+  times(scenario.clockJumps, () => jumpClocks(world, nodes, random));
+  times(scenario.drains, () => nodes.drain(random.pick(world.names)));
+
+  const ask = (name: string) => ({
+    random: world.random.fork(name),
+    log,
+    backend: world.backend,
+    living: () => nodes.living,
+  });
+  const aborts = makeAborts(ask("aborts"));
+  times(scenario.aborts, () => void aborts.ask());
+  const jobs = makeJobs({ ...ask("jobs"), now: WALL_START }, scenario.jobs);
+  if (scenario.jobs) times(scenario.jobs.edits, () => jobs.edit());
+  const branches = makeBranches(ask("branches"));
+  if (scenario.branches) times(scenario.branches, () => void branches.ask());
+  const trees = makeTreeStops(ask("trees"));
+  if (scenario.treeStops) times(scenario.treeStops, () => void trees.stop());
+  if (scenario.removals) times(scenario.removals, () => void trees.remove());
+  scheduler.after(faultsEnd, () => {
+    log.write("world", "the faults end");
+    faults.active = false;
+    plan.stop();
+  });
+  const operator = makeOperator({
+    backend: world.backend,
+    log,
+    random: world.random.fork("house"),
+    wall: () => nodes.wall("a"),
+    permanentAgents: world.participants.permanentAgents,
+  });
+  times(scenario.permanentAgents?.describes, operator.describe);
+  times(scenario.permanentAgents?.removals, operator.remove);
+  return { faultsEnd, aborts, branches, jobs, operator };
+}
+
+const STRIKES = {
+  outage: { text: "is away", longestMs: 8_000 },
+  diskFull: { text: "is full", longestMs: 5_000 },
+} as const;
+
+function strikeStore({ faults, log, scheduler }: World, random: Random, kind: keyof typeof STRIKES): void {
+  faults[kind] = true;
+  log.write("store", STRIKES[kind].text);
+  scheduler.after(random.int(300, STRIKES[kind].longestMs), () => {
+    faults[kind] = false;
+  });
+}
+
+function jumpClocks({ names, log }: World, nodes: Nodes, random: Random): void {
+  const ms = random.int(1_000, 2 * MAX_SKEW_MS) * (random.chance(0.5) ? 1 : -1);
+  const jumping = random.chance(0.5) ? names : [random.pick(names)];
+  for (const node of jumping) nodes.jumpClock(node, ms);
+  log.write("clock", `of ${jumping.join(" ")} jumps by ${ms}`);
+}
