@@ -1,0 +1,169 @@
+/** Whatever the documentation says that a program can check: links, commands, configurations, programs, paths. */
+import { execFileSync } from "node:child_process";
+import { existsSync, globSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, normalize, posix } from "node:path";
+import { describe, expect, it } from "vitest";
+import { checkConfig } from "../../src/config/parse-config.ts";
+import { commandsIn, problemsOf, rookeryProblems, routeProblems } from "./commands.ts";
+import type { CodeBlock } from "./markdown.ts";
+import { ROOT, readPages } from "./pages.ts";
+
+const pages = readPages();
+
+/** Blocks that nothing checks say so by their name. Every other name has a check below. */
+const UNCHECKED = ["text", "markdown", "sql"];
+const CHECKED = ["sh", "console", "json", "json5", "ts", "mermaid"];
+
+const blocksIn = (...languages: readonly string[]): readonly { readonly at: string; readonly block: CodeBlock }[] =>
+  [...pages].flatMap(([path, { blocks }]) =>
+    blocks
+      .filter(({ language }) => languages.includes(language))
+      .map((block) => ({ at: `${path}:${block.line}`, block })),
+  );
+
+const spans = [...pages].flatMap(([path, page]) =>
+  page.spans.map(({ line, text }) => ({ at: `${path}:${line}`, text: text.trim() })),
+);
+
+describe("links", () => {
+  it("lead to pages and headings that exist", () => {
+    const broken = [...pages].flatMap(([path, { links }]) =>
+      links.flatMap(({ line, target }) => {
+        if (/^[a-z]+:/.test(target)) return [];
+        const [file = "", anchor] = target.split("#");
+        const to = file === "" ? path : posix.normalize(posix.join(dirname(path), file));
+        if (!existsSync(join(ROOT, to))) return [`${path}:${line}: ${target}: there is no ${to}`];
+        const page = pages.get(to);
+        return anchor === undefined || page?.anchors.has(anchor)
+          ? []
+          : [`${path}:${line}: ${target}: ${to} has no heading #${anchor}`];
+      }),
+    );
+    expect(broken).toEqual([]);
+  });
+});
+
+describe("code blocks", () => {
+  it("say what they are", () => {
+    const known = [...CHECKED, ...UNCHECKED];
+    const nameless = [...pages].flatMap(([path, { blocks }]) =>
+      blocks
+        .filter(({ language }) => !known.includes(language))
+        .map(({ line, language }) => `${path}:${line}: "${language}" is none of ${known.join(", ")}`),
+    );
+    expect(nameless).toEqual([]);
+  });
+
+  it("of shell use commands, flags, scripts and routes that exist", async () => {
+    const problems = await Promise.all(
+      blocksIn("sh", "console").flatMap(({ at, block }) =>
+        commandsIn(block.language, block.text).map(async (line) =>
+          (await problemsOf(line)).map((problem) => `${at}: ${problem}`),
+        ),
+      ),
+    );
+    expect(problems.flat()).toEqual([]);
+  });
+
+  it("of json5 are configurations without errors and warnings", () => {
+    const problems = blocksIn("json5").flatMap(({ at, block }) => {
+      const env = new Proxy({}, { get: () => "a-secret-of-some-length" });
+      const { errors, warnings } = checkConfig({ text: block.text, file: at, env });
+      return [...errors, ...warnings].map(({ line, key, message }) => `${at}+${line}: ${key}: ${message}`);
+    });
+    expect(problems).toEqual([]);
+  });
+
+  it("of json can be parsed", () => {
+    for (const { at, block } of blocksIn("json")) expect(() => JSON.parse(block.text), at).not.toThrow();
+  });
+
+  it("of mermaid begin with a kind of diagram", () => {
+    for (const { at, block } of blocksIn("mermaid")) {
+      expect(block.text, at).toMatch(/^(?:flowchart (?:LR|TB|TD|RL|BT)|sequenceDiagram|stateDiagram-v2)\n/);
+    }
+  });
+
+  it("of ts are programs that type-check", () => {
+    const dir = mkdtempSync(join(ROOT, "scripts/docs/.blocks-"));
+    try {
+      const blocks = blocksIn("ts");
+      for (const [n, { block }] of blocks.entries()) writeFileSync(join(dir, `${n}.ts`), placed(block.text, dir));
+      const options = {
+        extends: "../../../tsconfig.json",
+        include: ["./*.ts"],
+        compilerOptions: { noUnusedLocals: false },
+      };
+      writeFileSync(join(dir, "tsconfig.json"), JSON.stringify(options));
+      const tsc = join(ROOT, "node_modules/.bin/tsc");
+      expect(blocks.length).toBeGreaterThan(0);
+      expect(outputOf(tsc, ["--noEmit", "-p", dir]), blocks.map(({ at }, n) => `${n}.ts is ${at}`).join(", ")).toBe("");
+    } finally {
+      rmSync(dir, { recursive: true, force: true });
+    }
+  });
+});
+
+/** A block whose first line is `// src/…/x.ts` is read as if it stood in that file. */
+function placed(text: string, dir: string): string {
+  const file = /^\/\/ (src\/\S+\.ts)/.exec(text)?.[1];
+  if (file === undefined) return text;
+  return text.replace(/(from |import\()"(\.[^"]+)"/g, (_, how: string, specifier: string) => {
+    const target = posix.relative(dir, join(ROOT, posix.join(dirname(file), specifier)));
+    return `${how}"${target}"`;
+  });
+}
+
+function outputOf(program: string, args: readonly string[]): string {
+  try {
+    return execFileSync(program, args, { encoding: "utf8", cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
+  } catch (error) {
+    return String((error as { stdout?: string }).stdout);
+  }
+}
+
+describe("code in the text", () => {
+  it("names rookery commands and flags that exist", async () => {
+    const problems = await Promise.all(
+      spans
+        .filter(({ text }) => /^rookery [a-z]/.test(text))
+        .map(async ({ at, text }) => {
+          const words = text
+            .split(/\s+/)
+            .slice(1)
+            .filter((word) => !/[<>[\]…]/.test(word));
+          return (await rookeryProblems(words)).map((problem) => `${at}: ${problem}`);
+        }),
+    );
+    expect(problems.flat()).toEqual([]);
+  });
+
+  it("names npm scripts that exist", async () => {
+    const lines = spans.filter(({ text }) => /^npm (?:run|start|test)\b/.test(text));
+    const problems = await Promise.all(
+      lines.map(async ({ at, text }) => (await problemsOf(text)).map((problem) => `${at}: ${problem}`)),
+    );
+    expect(problems.flat()).toEqual([]);
+  });
+
+  it("names routes that exist", () => {
+    const problems = spans.flatMap(({ at, text }) => {
+      const [, method, path] =
+        /^(?:(GET|POST|PATCH|DELETE) )?(\/(?:api|v1|hooks)\/\S*|\/metrics|\/healthz|\/readyz|\/openapi\.json)$/.exec(
+          text,
+        ) ?? [];
+      return path === undefined ? [] : routeProblems(method, path).map((problem) => `${at}: ${problem}`);
+    });
+    expect(problems).toEqual([]);
+  });
+
+  it("names files and folders of this repository that exist", () => {
+    const missing = spans.flatMap(({ at, text }) => {
+      if (!/^(?:src|test|bench|scripts|docs|docker)\/[\w./*-]+$/.test(text)) return [];
+      const path = normalize(text);
+      const found = path.includes("*") ? globSync(path, { cwd: ROOT }).length > 0 : existsSync(join(ROOT, path));
+      return found ? [] : [`${at}: there is no ${text}`];
+    });
+    expect(missing).toEqual([]);
+  });
+});
