@@ -1,0 +1,159 @@
+/**
+ * What an actor does next. A run without an end goes first, then a stop, a finished summary, and the choice that the
+ * inbox makes; `act` is the table of what is done for each choice.
+ */
+import type { Message } from "../../core/message/message.ts";
+import type { AgentLease } from "../runtime/agent-lease.ts";
+import type { ActorHost } from "./actor-host.ts";
+import { drainStoppedInbox, removeForGood } from "./drain-stopped-inbox.ts";
+import { answerAboutChildren, beginFresh, recordSilent, resetSession, settle, settleStop } from "./inbox-steps.ts";
+import type { InboxView, Look } from "./inbox-view.ts";
+import type { RunRecovery } from "./recover-run.ts";
+import type { Next, RunDriver } from "./run-driver.ts";
+import { changeSettings } from "./sessions/change-settings.ts";
+import { describeAgent } from "./sessions/describe-agent.ts";
+import { goBack } from "./sessions/go-back.ts";
+
+export interface ActorParts {
+  readonly host: ActorHost;
+  readonly inbox: InboxView;
+  readonly driver: RunDriver;
+  readonly recovery: RunRecovery;
+  /** Waits for a time, or until the actor is woken. */
+  pause(ms: number): Promise<void>;
+  /** Whether a commit was refused because the agent or an ancestor was stopped. */
+  stopped: boolean;
+}
+
+export async function nextAction(parts: ActorParts, lease: AgentLease): Promise<Next> {
+  const { host, inbox, driver, recovery } = parts;
+  const stopped = parts.stopped || lease.record.stopped !== undefined;
+  // A recovered run or a drained inbox may take the message that was known to wait.
+  if (lease.runId || stopped) inbox.known(undefined);
+  if (lease.runId) {
+    await recovery.recover(lease, lease.runId, inbox);
+    return afterRun(lease);
+  }
+  recovery.noRunIsOpen();
+  const next = stopped && (await drainStopped(parts, lease));
+  if (next) return next;
+  if (await driver.background.append(host.ports, lease)) return "again";
+  const look = await inbox.choose(lease, driver.busyUntil);
+  const discarded = await recovery.discardWaiting(lease, look.messages);
+  return discarded.length > 0 ? settled(parts, discarded) : act(parts, lease, look);
+}
+
+async function act(parts: ActorParts, lease: AgentLease, { choice, seen, now }: Look): Promise<Next> {
+  const { host, driver } = parts;
+  const { ports } = host;
+  switch (choice.act) {
+    case "rest":
+      // Only if the context is in memory: a history is not read to find that nothing is to be done.
+      return lease.size && (await driver.flush(lease)) ? afterRun(lease) : release(lease);
+    case "wait":
+      await debounce(parts, choice.until);
+      return "again";
+    case "reset":
+      driver.background.stop();
+      await resetSession(ports, lease, choice.message);
+      return settled(parts, [choice.message]);
+    case "record":
+      await recordSilent(ports, lease, choice.messages);
+      return settled(parts, choice.messages);
+    case "stop":
+      return stop(parts, lease, choice.message);
+    case "settle":
+      return handleCommand(parts, lease, choice.message, choice.reason);
+    case "run":
+      if (isStale(host, lease, choice.messages, now)) {
+        driver.background.stop();
+        await beginFresh(ports, lease);
+        return "again";
+      }
+      if (choice.messages[0]?.body.kind !== "compact" && (await driver.flush(lease))) return afterRun(lease);
+      return driver.take(lease, choice, seen);
+  }
+}
+
+/** The end of a run may have released the agent. */
+const afterRun = (lease: AgentLease): Next => (lease.released ? "rest" : "again");
+
+function settled({ host }: ActorParts, messages: readonly Message[]): Next {
+  host.emit({ type: "settled", messages });
+  return "again";
+}
+
+/** Undefined: the agent goes on with its inbox. */
+async function drainStopped(parts: ActorParts, lease: AgentLease): Promise<Next | undefined> {
+  const result = await drainStoppedInbox(parts.host.ports, lease);
+  if (result.is === "settled") return settled(parts, result.messages);
+  if (result.is === "removing") {
+    await removeForGood(lease, result.stops, result.reason);
+    settled(parts, result.stops);
+    return "rest";
+  }
+  parts.stopped = false;
+  // The mark in memory is older than the store.
+  return result.is === "free" && lease.record.stopped ? "reload" : undefined;
+}
+
+async function stop(parts: ActorParts, lease: AgentLease, message: Message): Promise<Next> {
+  const { ports } = parts.host;
+  // A stop may come before a removal: then everything else that waits is settled first.
+  if ((await ports.store.agent(lease.agentId))?.stopped?.removing) {
+    parts.stopped = true;
+    return "again";
+  }
+  await settleStop(ports, lease, message);
+  return settled(parts, [message]);
+}
+
+/** A command that needs no run. */
+async function handleCommand(parts: ActorParts, lease: AgentLease, message: Message, reason: string): Promise<Next> {
+  const { ports } = parts.host;
+  switch (message.body.kind) {
+    case "setting":
+      await changeSettings(ports, lease, message);
+      break;
+    case "describe":
+      await describeAgent(ports, lease, message);
+      break;
+    case "subagents":
+      await answerAboutChildren(ports, lease, message);
+      break;
+    case "branch":
+      // The summary in progress may be about entries that the branch leaves.
+      parts.driver.background.stop();
+      await goBack(ports, lease, message);
+      settled(parts, [message]);
+      // The context in memory belongs to the old tip.
+      return "reload";
+    default:
+      await settle(ports, lease, "settle", [message], "recorded", reason);
+  }
+  return settled(parts, [message]);
+}
+
+/** Whether the session ended by itself before this message of a person. */
+function isStale(host: ActorHost, { record, state }: AgentLease, messages: readonly Message[], now: number): boolean {
+  const last = state.lastInteractionAt;
+  if (last === undefined || !messages.some(({ body }) => body.kind === "user")) return false;
+  return host.isStale({ ...record, state }, last, now);
+}
+
+/** Releases the agent. The store refuses if a message came in between: then the agent is read again (M2, M3). */
+async function release(lease: AgentLease): Promise<Next> {
+  const { results } = await lease.commit({ site: "release", ops: [{ op: "agent.release" }] });
+  const [release] = results;
+  lease.released = release?.op === "agent.release" && release.released;
+  return lease.released ? "rest" : "reload";
+}
+
+/** Later messages do not make the wait longer. Only an urgent one ends it early. */
+async function debounce({ host, inbox, pause }: ActorParts, until: number): Promise<void> {
+  const { clock } = host.ports;
+  for (let left = until - clock.now(); left > 0; left = until - clock.now()) {
+    await pause(left);
+    if (host.draining() || until <= clock.now() || (await inbox.overtaken())) return;
+  }
+}

@@ -1,0 +1,212 @@
+/**
+ * Drives an actor's runs: enters a lane, opens the run, passes it through the loop, and begins what its context needs
+ * afterwards. A run that waits for another agent gives its place in the lane back meanwhile (M11).
+ */
+import { errorText } from "../../core/errors.ts";
+import type { AgentId, RunId } from "../../core/ids.ts";
+import type { Message } from "../../core/message/message.ts";
+import type { Lane, RunResult } from "../../core/run/run.ts";
+import type { Owner } from "../../core/store/change.ts";
+import { CommitRefused } from "../commit/commit-refused.ts";
+import { measureContext } from "../runs/fit-context.ts";
+import { Place } from "../runs/lanes.ts";
+import { runLoop } from "../runs/loop.ts";
+import type { AgentLease } from "../runtime/agent-lease.ts";
+import type { LiveRun } from "../runtime/live-run.ts";
+import type { ActorHost } from "./actor-host.ts";
+import { BackgroundCompaction } from "./background-compaction.ts";
+import { answerAboutChildren, settle } from "./inbox-steps.ts";
+import type { InboxView } from "./inbox-view.ts";
+import { isFlushDue, openFlush } from "./memory-flush.ts";
+import { laneOf, type RunChoice, steerInto, takeRun } from "./take.ts";
+
+/** What follows an action. `again`: there may be more to do. `reload`: the same, with the agent read from the store. `rest`: nothing is left. */
+export type Next = "again" | "reload" | "rest";
+
+/** What the driver asks of its actor. */
+export interface DriverActor {
+  /** Whether something came since the actor last looked. */
+  woken(): boolean;
+  /** A summary is ready to be appended, or a flush is due. */
+  contextWorkDue(): void;
+}
+
+export class RunDriver {
+  readonly #host: ActorHost;
+  readonly #agentId: AgentId;
+  readonly #inbox: InboxView;
+  readonly #actor: DriverActor;
+  readonly background = new BackgroundCompaction();
+  /** A run that waits for a lane. */
+  queued: { readonly runId: RunId; abort(): void } | undefined;
+  /** When the last run ended here; a message that came before had to wait for it. */
+  busyUntil: number | undefined;
+  #driven: { readonly run: LiveRun; readonly lease: AgentLease; readonly onProgress?: () => void } | undefined;
+  #place: Place | undefined;
+  #flushIsDue = false;
+
+  constructor(host: ActorHost, agentId: AgentId, inbox: InboxView, actor: DriverActor) {
+    this.#host = host;
+    this.#agentId = agentId;
+    this.#inbox = inbox;
+    this.#actor = actor;
+  }
+
+  get run(): LiveRun | undefined {
+    return this.#driven?.run;
+  }
+
+  get asOwner(): Owner | undefined {
+    if (!this.#driven) return undefined;
+    const { agentId, node, epoch, sessionId } = this.#driven.lease;
+    return { agentId, node, epoch, sessionId, run: this.#driven.run.guard() };
+  }
+
+  /** A place in a lane, held until it is left. Undefined if the signal aborted the wait. */
+  async enter(lane: Lane, signal?: AbortSignal): Promise<Place | undefined> {
+    const { lanes } = this.#host;
+    const slot = await lanes.enter(lane, signal);
+    this.#place = slot && new Place(lanes, lane, slot);
+    return this.#place;
+  }
+
+  /** Opens a run for the chosen messages and drives it to its end. */
+  async take(lease: AgentLease, choice: RunChoice, seen: number): Promise<Next> {
+    const { ports } = this.#host;
+    // A message may name the id of its run, for a caller that was promised it.
+    const runId = choice.messages.find(({ asRun }) => asRun !== undefined)?.asRun ?? (ports.ids.uuid() as RunId);
+    const queued = new AbortController();
+    this.queued = { runId, abort: () => queued.abort() };
+    const place = await this.enter(laneOf(lease), queued.signal);
+    this.queued = undefined;
+    try {
+      if (this.#host.draining()) return "rest";
+      if (!place) {
+        const reason = `run ${runId} was aborted before it began`;
+        await settle(ports, lease, "abort.queued", choice.messages, "aborted", reason);
+        this.#settled(choice.messages);
+        return "again";
+      }
+      // More came while it waited for a lane: choose again, because a reset goes first.
+      const look = this.#actor.woken() ? await this.#inbox.choose(lease, this.busyUntil) : { choice, seen };
+      const now = look.choice;
+      // The run id may belong to a message that is no longer next.
+      if (now.act !== "run" || now.messages[0]?.asRun !== choice.messages[0]?.asRun) return "again";
+      const run = await takeRun(ports, lease, runId, now, look.seen).catch((error) => {
+        // A reset, or a commit that was given up, came between the look and the commit (M2, M10).
+        if (error instanceof CommitRefused && error.refused === "conflict") return undefined;
+        throw error;
+      });
+      if (!run) return "reload";
+      this.#inbox.taken();
+      if (now.dropped.length > 0) this.#settled(now.dropped.map(({ message }) => message));
+      await this.drive(lease, run);
+      return lease.released ? "rest" : "again";
+    } finally {
+      place?.leave();
+    }
+  }
+
+  /** Passes a run through the loop until it ends or is suspended. `onProgress`: called once it has come further. */
+  async drive(lease: AgentLease, run: LiveRun, onProgress?: () => void): Promise<void> {
+    const { ports, draining } = this.#host;
+    this.#driven = { run, lease, onProgress };
+    this.#inbox.runBegins();
+    const stop =
+      onProgress &&
+      ports.events.listen((event) => {
+        if (event.runId === run.id && (event.type === "step" || event.type === "end")) onProgress();
+      });
+    // A message that came while the run was being opened may end it.
+    if (this.#actor.woken()) void this.#inbox.lookAtArrivals(run, lease.state);
+    if (draining()) run.end("drain");
+    try {
+      const exit = await runLoop(ports, lease, run, () => this.#between(lease, run));
+      this.busyUntil = ports.clock.now();
+      if (exit.kind !== "ended") return;
+      this.#settled(
+        run.body.seqs.map((seq) => ({ agentId: this.#agentId, seq })),
+        exit.result,
+      );
+      await this.#afterRest(lease);
+    } finally {
+      stop?.();
+      this.#driven = undefined;
+      this.#inbox.runEnded();
+    }
+  }
+
+  /** Between two steps: a finished summary is appended, questions are answered, steering messages enter the run. */
+  async #between(lease: AgentLease, run: LiveRun): Promise<void> {
+    const { ports } = this.#host;
+    await this.background.append(ports, lease, run);
+    for (const question of await this.#inbox.questions()) {
+      await answerAboutChildren(ports, lease, question);
+      this.#settled([question]);
+    }
+    const messages = await this.#inbox.steerable(run);
+    if (messages.length > 0) await steerInto(ports, lease, run, messages);
+  }
+
+  /** Waits for another agent without holding a place that agent may need (M11). */
+  async outsideLane<T>(wait: Promise<T>): Promise<T> {
+    // The await below reports a rejection.
+    wait.catch(() => undefined);
+    await this.#recordProgress();
+    return this.#place ? this.#place.without(wait) : wait;
+  }
+
+  /** A recovered run that comes as far as waiting is not what killed its node: that counts as progress (M13). */
+  async #recordProgress(): Promise<void> {
+    if (!this.#driven) return;
+    const { run, lease, onProgress } = this.#driven;
+    if (run.attempt > 1) {
+      const { id: runId, body } = run;
+      await lease.commit({ site: "waits", ops: [{ op: "run.step", runId, body }], run: run.guard() });
+      run.stepped(body);
+    }
+    onProgress?.();
+  }
+
+  /** A silent turn in which the agent writes down what matters, before its context is compacted. */
+  async flush(lease: AgentLease): Promise<boolean> {
+    const { ports } = this.#host;
+    const measured = await measureContext(ports, lease);
+    if (!isFlushDue(ports, lease, measured)) return false;
+    const place = await this.enter(laneOf(lease));
+    try {
+      if (this.#host.draining()) return false;
+      const run = await openFlush(ports, lease, ports.ids.uuid() as RunId, measured.limits.memoryFlush);
+      await this.drive(lease, run);
+      return true;
+    } finally {
+      place?.leave();
+    }
+  }
+
+  /** A run has ended: what its context needs begins now, while no message waits for it. */
+  async #afterRest(lease: AgentLease): Promise<void> {
+    const { ports } = this.#host;
+    if (this.#host.draining()) return;
+    try {
+      const measured = await measureContext(ports, lease);
+      this.#flushIsDue = isFlushDue(ports, lease, measured);
+      if (!this.#flushIsDue) {
+        await this.background.start(ports, lease, measured, () => this.#actor.contextWorkDue());
+      }
+    } catch (error) {
+      ports.log.warn("could not look after a context", { agent: this.#agentId, error: errorText(error) });
+    }
+  }
+
+  /** Whether a flush or a finished summary needs a turn of the agent. The caller gives it one. */
+  takeContextWork(): boolean {
+    const due = this.#flushIsDue || this.background.isReady;
+    this.#flushIsDue = false;
+    return due;
+  }
+
+  #settled(messages: readonly Pick<Message, "agentId" | "seq">[], result?: RunResult): void {
+    this.#host.emit({ type: "settled", messages, result });
+  }
+}
