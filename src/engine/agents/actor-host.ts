@@ -1,9 +1,21 @@
-/** What an actor gets from its node. */
+/**
+ * What an actor gets from its node: the ports its runs act through, the settings, and one `emit`. A host belongs to one
+ * membership; a node that joins again makes a new one.
+ */
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { Ports } from "../../core/ports/ports.ts";
 import type { Emit } from "../engine-event.ts";
 import type { QueuePolicy } from "../inbox/queue-settings.ts";
+import type { Outbox } from "../outbox/outbox.ts";
 import type { Lanes } from "../runs/lanes.ts";
-import type { RunPorts } from "../runtime/run-ports.ts";
+import type { RunEvents } from "../runtime/run-events.ts";
+import { DEFAULT_RUN_SETTINGS, type RunPorts } from "../runtime/run-ports.ts";
+import { answerSubagentsCommand } from "../subagents/chat-command.ts";
+import type { Subagents } from "../subagents/subagents.ts";
+import type { AgentSystemOptions } from "./agent-system-options.ts";
+
+/** A node that fell silent has this many leases of time to come back before a run fails because of it (M13). */
+const SILENT_LEASES = 4;
 
 export interface ActorHost {
   readonly ports: RunPorts;
@@ -22,3 +34,53 @@ export interface ActorHost {
   draining(): boolean;
   readonly emit: Emit;
 }
+
+type Given = Pick<ActorHost, "lanes" | "node" | "queue" | "recoveryQueue" | "restoring" | "draining" | "emit">;
+
+export interface HostParts extends Given {
+  readonly events: RunEvents;
+  readonly subagents: Subagents;
+  readonly outbox: Pick<Outbox, "offer">;
+}
+
+export function actorHostOf(ports: Ports, options: AgentSystemOptions, parts: HostParts): ActorHost {
+  const { restore = "resume", isStale = () => false } = options;
+  const { events: _events, subagents: _subagents, outbox: _outbox, ...given } = parts;
+  return { ...given, restore, isStale, startedAt: ports.clock.now(), ports: runPortsOf(ports, options, parts) };
+}
+
+function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts): RunPorts {
+  const { hooks, leaseMs = 0 } = options;
+  const { events, subagents, outbox, emit } = parts;
+  return {
+    ...ports,
+    settings: { ...DEFAULT_RUN_SETTINGS, silenceMs: SILENT_LEASES * leaseMs, ...options.runs },
+    events,
+    ...hooks,
+    resolveModel: options.resolveModel,
+    sendPolicy: options.sendPolicy,
+    limits: options.limits,
+    contextLimits: options.contextLimits,
+    // Read for each call: budgets change while the program runs.
+    get budgets() {
+      return options.budgets;
+    },
+    opsOnRunEnd: async (agent, run, result, deliveries) => [
+      ...(isChild(agent) ? await subagents.opsOnRunEnd(agent, run, result) : []),
+      ...((await hooks?.opsOnRunEnd?.(agent, run, result, deliveries)) ?? []),
+    ],
+    opsOnSettle: async (agent, messages, reason) => [
+      ...(isChild(agent) ? await subagents.opsOnSettle(agent, messages, reason) : []),
+      ...((await hooks?.opsOnSettle?.(agent, messages, reason)) ?? []),
+    ],
+    stopChildren: (agent) => subagents.stopChildren(agent),
+    aboutChildren: (agent, command) => answerSubagentsCommand(ports, subagents, agent, command),
+    onDeliveries: (deliveries, results) => outbox.offer(deliveries, results),
+    posted: (messages) => {
+      for (const posted of messages) emit({ type: "posted", posted });
+    },
+  };
+}
+
+/** Only children report to a requester. */
+const isChild = ({ descriptor }: AgentRecord): boolean => descriptor.type === "subagent";

@@ -11,12 +11,12 @@ import type { Message } from "../../core/message/message.ts";
 import { sleep } from "../../core/ports/clock.ts";
 import type { Owner } from "../../core/store/change.ts";
 import { afterRefusal, CommitRefused } from "../commit/commit-refused.ts";
+import { Attempts } from "../runs/recovery/attempts.ts";
 import { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { ActorHost } from "./actor-host.ts";
 import { InboxView } from "./inbox-view.ts";
 import { type ActorParts, nextAction } from "./next-action.ts";
-import { RunRecovery } from "./recover-run.ts";
 import { RunDriver } from "./run-driver.ts";
 
 const MAX_BACKOFF_MS = 30_000;
@@ -26,7 +26,6 @@ export class Actor {
   readonly #host: ActorHost;
   readonly #inbox: InboxView;
   readonly #driver: RunDriver;
-  readonly #recovery: RunRecovery;
   readonly #parts: ActorParts;
   #epoch: number;
   #lease: AgentLease | undefined;
@@ -45,10 +44,16 @@ export class Actor {
       woken: () => this.#again,
       contextWorkDue: () => this.#claimForContext(),
     });
-    const pause = (ms: number): Promise<void> => this.#pause(ms);
-    const [inbox, driver] = [this.#inbox, this.#driver];
-    this.#recovery = new RunRecovery(host, driver, pause);
-    this.#parts = { host, inbox, driver, recovery: this.#recovery, pause, stopped: false };
+    this.#parts = {
+      host,
+      inbox: this.#inbox,
+      driver: this.#driver,
+      attempts: new Attempts(host.ports),
+      stopped: false,
+      faulted: false,
+      discards: host.restore === "discard" && host.restoring(),
+      pause: (ms) => this.#pause(ms),
+    };
   }
 
   get run(): LiveRun | undefined {
@@ -158,7 +163,7 @@ export class Actor {
     emit({ type: "deliveries-unknown" });
     if (next === "rethrow") {
       // A fault that comes back for ever counts as a crash (M13); a fault that passes does not.
-      if (!(error instanceof RookeryError && error.retryable)) this.#recovery.countFault();
+      if (!(error instanceof RookeryError && error.retryable)) this.#parts.faulted = true;
       ports.log.error("an agent failed and is read again", { agent: agentId, error: errorText(error) });
     }
     this.#failures += 1;

@@ -21,7 +21,7 @@ import { Mutex } from "../runtime/mutex.ts";
 import { RunEvents } from "../runtime/run-events.ts";
 import { LiveTree } from "../subagents/live-tree.ts";
 import { Subagents } from "../subagents/subagents.ts";
-import type { ActorHost } from "./actor-host.ts";
+import { type ActorHost, actorHostOf } from "./actor-host.ts";
 import { ActorRegistry } from "./actor-registry.ts";
 import type { AgentSystemOptions } from "./agent-system-options.ts";
 import { type Answer, Answers, type Waiting } from "./answers.ts";
@@ -31,10 +31,8 @@ import { diagnose } from "./diagnose.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { MessageIngress, type PostRequest } from "./message-ingress.ts";
 import { RunControl } from "./run-control.ts";
-import { runPortsOf } from "./run-ports-of.ts";
-import type { WhatWaits } from "./run-tracking.ts";
 import { SessionControl } from "./sessions/session-control.ts";
-import { whatWaits } from "./what-waits.ts";
+import { type WhatWaits, whatWaits } from "./what-waits.ts";
 
 export class AgentSystem {
   readonly #ports: Ports;
@@ -264,32 +262,29 @@ export class AgentSystem {
   /** Sets up what acts under the node's number. */
   #joined(node: number): void {
     const [ports, options, emit] = [this.#ports, this.#options, this.#emit];
-    const { restore = "resume", isStale = () => false, hooks, leaseMs } = options;
     const outbox = new Outbox(
       {
         ...ports,
-        opsOnDelivered: hooks?.opsOnDelivered,
+        opsOnDelivered: options.hooks?.opsOnDelivered,
         posted: (messages) => {
           for (const posted of messages) emit({ type: "posted", posted });
         },
       },
-      { ...DEFAULT_OUTBOX, ...options.outbox, node, alone: leaseMs === undefined },
+      { ...DEFAULT_OUTBOX, ...options.outbox, node, alone: !this.#membership.shared },
     );
-    const { events, subagents } = this;
-    const host: ActorHost = {
-      ports: runPortsOf(ports, options, { events, subagents, outbox, emit }),
+    const host: ActorHost = actorHostOf(ports, options, {
+      events: this.events,
+      subagents: this.subagents,
+      outbox,
       lanes: this.lanes,
-      node,
-      restore,
-      restoring: () => this.#restoring,
-      startedAt: ports.clock.now(),
       queue: this.#queue,
-      isStale,
       recoveryQueue: this.#recoveryQueue,
+      node,
+      restoring: () => this.#restoring,
       // Actors of a lost membership have nothing left to do.
       draining: () => this.#host !== host || this.#phase === "draining" || this.#phase === "stopped",
       emit,
-    };
+    });
     this.#host = host;
     this.#outbox = outbox;
     if (this.#phase !== "new") void this.#scanOutbox();

@@ -7,40 +7,39 @@ import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { ActorHost } from "./actor-host.ts";
 import { drainStoppedInbox, removeForGood } from "./drain-stopped-inbox.ts";
 import { answerAboutChildren, beginFresh, recordSilent, resetSession, settle, settleStop } from "./inbox-steps.ts";
-import type { InboxView, Look } from "./inbox-view.ts";
-import type { RunRecovery } from "./recover-run.ts";
-import type { Next, RunDriver } from "./run-driver.ts";
+import type { Look } from "./inbox-view.ts";
+import { discardWaiting, type RecoveryParts, recoverRun } from "./recover-run.ts";
+import type { Next } from "./run-driver.ts";
 import { changeSettings } from "./sessions/change-settings.ts";
 import { describeAgent } from "./sessions/describe-agent.ts";
 import { goBack } from "./sessions/go-back.ts";
 
-export interface ActorParts {
-  readonly host: ActorHost;
-  readonly inbox: InboxView;
-  readonly driver: RunDriver;
-  readonly recovery: RunRecovery;
-  /** Waits for a time, or until the actor is woken. */
-  pause(ms: number): Promise<void>;
+export interface ActorParts extends RecoveryParts {
+  discards: boolean;
   /** Whether a commit was refused because the agent or an ancestor was stopped. */
   stopped: boolean;
 }
 
 export async function nextAction(parts: ActorParts, lease: AgentLease): Promise<Next> {
-  const { host, inbox, driver, recovery } = parts;
+  const { host, inbox, driver } = parts;
   const stopped = parts.stopped || lease.record.stopped !== undefined;
   // A recovered run or a drained inbox may take the message that was known to wait.
   if (lease.runId || stopped) inbox.known(undefined);
   if (lease.runId) {
-    await recovery.recover(lease, lease.runId, inbox);
+    await recoverRun(parts, lease, lease.runId);
     return afterRun(lease);
   }
-  recovery.noRunIsOpen();
+  parts.faulted = false;
   const next = stopped && (await drainStopped(parts, lease));
   if (next) return next;
   if (await driver.background.append(host.ports, lease)) return "again";
   const look = await inbox.choose(lease, driver.busyUntil);
-  const discarded = await recovery.discardWaiting(lease, look.messages);
-  return discarded.length > 0 ? settled(parts, discarded) : act(parts, lease, look);
+  if (parts.discards) {
+    const discarded = await discardWaiting(host, lease, look.messages);
+    if (discarded.length > 0) return settled(parts, discarded);
+    parts.discards = false;
+  }
+  return act(parts, lease, look);
 }
 
 async function act(parts: ActorParts, lease: AgentLease, { choice, seen, now }: Look): Promise<Next> {

@@ -1,16 +1,26 @@
 /** What people and tools may do with runs on any node: read the state of one, wait for it, steer it, abort it. */
 
 import type { AgentId, RunId } from "../../core/ids.ts";
+import { sleep } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
-import type { RunRecord } from "../../core/run/run.ts";
+import type { RunOutcome, RunRecord, RunResult } from "../../core/run/run.ts";
 import type { Membership } from "../cluster/membership.ts";
 import { submit } from "../commit/submit.ts";
+import { readRunResult } from "../runs/run-result.ts";
 import type { LiveRun, RunState } from "../runtime/live-run.ts";
 import type { RunEvents } from "../runtime/run-events.ts";
 import type { Actor } from "./actor.ts";
 import type { ActorRegistry } from "./actor-registry.ts";
 import type { MessageIngress } from "./message-ingress.ts";
-import { type LiveRuns, type RunEnd, runState, waitForRun } from "./run-tracking.ts";
+
+const DEFAULT_RUN_WAIT_MS = 15_000;
+/** How often the store is asked about a run that another node works on. */
+const POLL_MS = 500;
+
+export type RunEnd =
+  | { readonly status: "ended"; readonly outcome: RunOutcome; readonly result?: RunResult }
+  | { readonly status: "timeout"; readonly state: RunState }
+  | { readonly status: "unknown" };
 
 export interface RunControlHost {
   readonly events: RunEvents;
@@ -22,17 +32,19 @@ export interface RunControlHost {
 export class RunControl {
   readonly #ports: Ports;
   readonly #host: RunControlHost;
-  readonly #live: LiveRuns;
 
   constructor(ports: Ports, host: RunControlHost) {
     this.#ports = ports;
     this.#host = host;
-    this.#live = { stateOf: (runId) => this.#at(runId)?.run?.state ?? (this.#queuedAt(runId) ? "queued" : undefined) };
   }
 
-  /** The state of a run, on any node. */
-  state(runId: RunId): Promise<RunState | "unknown"> {
-    return runState(this.#ports, this.#live, runId);
+  /** The state of a run, on any node; `unknown` if there is no such run. */
+  async state(runId: RunId): Promise<RunState | "unknown"> {
+    const here = this.#stateHere(runId);
+    if (here) return here;
+    const record = await this.#ports.store.run(runId);
+    if (!record) return "unknown";
+    return record.state === "ended" ? "ended" : "active";
   }
 
   /** The live run of an agent on this node. */
@@ -45,9 +57,43 @@ export class RunControl {
     return this.#host.actors.get(agentId)?.queued?.runId;
   }
 
-  /** Waits for a run's end; always settles. */
-  wait(runId: RunId, timeoutMs?: number): Promise<RunEnd> {
-    return waitForRun(this.#ports, this.#host.events, this.#live, runId, timeoutMs);
+  /** Waits for a run's end. Always settles: with the end, after the timeout, or at once for an unknown id. */
+  async wait(runId: RunId, timeoutMs = DEFAULT_RUN_WAIT_MS): Promise<RunEnd> {
+    const { clock } = this.#ports;
+    const { promise, resolve } = Promise.withResolvers<RunEnd>();
+    const done = new AbortController();
+    const stop = this.#host.events.listenToEnds((event) => {
+      if (event.runId !== runId || event.type !== "end") return;
+      resolve({ status: "ended", outcome: event.result.outcome, result: event.result });
+    });
+    const cancel = clock.after(timeoutMs, () =>
+      resolve({ status: "timeout", state: this.#stateHere(runId) ?? "active" }),
+    );
+    // A store that fails now may answer later; the timeout still ends the wait.
+    void this.#pollEnd(runId, done.signal, resolve).catch(() => undefined);
+    try {
+      return await promise;
+    } finally {
+      done.abort();
+      stop();
+      cancel();
+    }
+  }
+
+  async #pollEnd(runId: RunId, done: AbortSignal, resolve: (end: RunEnd) => void): Promise<void> {
+    const { store, clock } = this.#ports;
+    while (!done.aborted) {
+      const state = this.#stateHere(runId);
+      if (state === undefined || state === "ended") {
+        const record = await store.run(runId);
+        if (!record && this.#stateHere(runId) === undefined) return resolve({ status: "unknown" });
+        if (record?.outcome) {
+          const result = await readRunResult(store, runId);
+          return resolve({ status: "ended", outcome: record.outcome, result });
+        }
+      }
+      await sleep(clock, POLL_MS, done);
+    }
   }
 
   /** Marks a run to end, on any node. False if it has ended already or does not exist. */
@@ -79,6 +125,10 @@ export class RunControl {
     const body = { kind: "user", text, queue: { mode: "steer" } } as const;
     await this.#host.ingress.post({ to: { agentId: run.agentId }, body, delivery: run.body.delivery });
     return true;
+  }
+
+  #stateHere(runId: RunId): RunState | undefined {
+    return this.#at(runId)?.run?.state ?? (this.#queuedAt(runId) ? "queued" : undefined);
   }
 
   #at(runId: RunId): Actor | undefined {

@@ -1,15 +1,31 @@
 /** Lists for an agent its run, its waiting messages with what each will do, and what was dropped. Reads, changes nothing. */
 import { NotFoundError } from "../../core/errors.ts";
-import type { AgentId } from "../../core/ids.ts";
+import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Message } from "../../core/message/message.ts";
 import { messageText } from "../../core/message/message-text.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { summaryLine } from "../inbox/collect-prompt.ts";
 import { type Choice, choose, onArrival, routeKey, type Waiting } from "../inbox/decide.ts";
 import type { QueuePolicy } from "../inbox/queue-settings.ts";
-import type { LiveRun } from "../runtime/live-run.ts";
+import type { LiveRun, RunState } from "../runtime/live-run.ts";
 import type { Actor } from "./actor.ts";
-import type { WhatWaits } from "./run-tracking.ts";
+
+/** The run of an agent, the messages that wait, and what the queue dropped. */
+export interface WhatWaits {
+  readonly agentId: AgentId;
+  readonly run: { readonly id: RunId; readonly state: RunState } | undefined;
+  readonly waiting: readonly {
+    readonly seq: number;
+    readonly kind: string;
+    readonly text: string;
+    readonly acceptedAt: number;
+    readonly mode: string;
+    /** What happens with it as things are now. */
+    readonly will: string;
+  }[];
+  /** The newest messages that the queue dropped, each with its policy. */
+  readonly dropped: readonly { readonly seq: number; readonly policy: string; readonly text: string }[];
+}
 
 const LISTED = 200;
 const DROPPED = 20;
