@@ -15,7 +15,7 @@ import { submit } from "../commit/submit.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import { readRunResult } from "../runs/run-result.ts";
 import { Waits } from "../runs/waits.ts";
-import type { ActorRegistry } from "./actor-registry.ts";
+import type { ActorRegistry } from "./actor/actor-registry.ts";
 import type { Asking, MessageIngress, PostRequest } from "./message-ingress.ts";
 
 export interface Waiting {

@@ -14,7 +14,7 @@ import type { Measured } from "../runs/fit-context.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import { LiveRun } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
-import { laneOf } from "./take.ts";
+import { laneOf } from "./actor/take.ts";
 
 /** People wait for it at most this long. */
 export const FLUSH_SECONDS = 120;

@@ -9,8 +9,8 @@ import { submit } from "../commit/submit.ts";
 import { readRunResult } from "../runs/run-result.ts";
 import type { LiveRun, RunState } from "../runtime/live-run.ts";
 import type { RunEvents } from "../runtime/run-events.ts";
-import type { Actor } from "./actor.ts";
-import type { ActorRegistry } from "./actor-registry.ts";
+import type { Actor } from "./actor/actor.ts";
+import type { ActorRegistry } from "./actor/actor-registry.ts";
 import type { MessageIngress } from "./message-ingress.ts";
 
 const DEFAULT_RUN_WAIT_MS = 15_000;

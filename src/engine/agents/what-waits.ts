@@ -8,7 +8,7 @@ import { summaryLine } from "../inbox/collect-prompt.ts";
 import { type Choice, choose, onArrival, routeKey, type Waiting } from "../inbox/decide.ts";
 import type { QueuePolicy } from "../inbox/queue-settings.ts";
 import type { LiveRun, RunState } from "../runtime/live-run.ts";
-import type { Actor } from "./actor.ts";
+import type { Actor } from "./actor/actor.ts";
 
 /** The run of an agent, the messages that wait, and what the queue dropped. */
 export interface WhatWaits {

@@ -167,7 +167,7 @@ describe("create_permanent_agent", () => {
     });
     await kit.engine.settle();
     const [last] = await kit.engine.store.messages(ann, { limit: 1 });
-    expect(last).toMatchObject({ state: "dropped", reason: "a user agent cannot be described anew" });
+    expect(last).toMatchObject({ state: "dropped", reason: "a user agent has no description to change" });
     expect((await kit.engine.store.agent(ann))?.descriptor.type).toBe("user");
   });
 });

@@ -6,7 +6,7 @@ import type { Message } from "../../../core/message/message.ts";
 import type { QueueSettings } from "../../../core/message/queue.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
-import { settleCommand } from "../inbox-steps.ts";
+import { settleCommand } from "../actor/inbox-steps.ts";
 
 export async function changeSettings(ports: RunPorts, lease: AgentLease, message: Message): Promise<void> {
   if (message.body.kind !== "setting") return;

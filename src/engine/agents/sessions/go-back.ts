@@ -9,7 +9,7 @@ import { readSession } from "../../context/session-entries.ts";
 import { type Branched, branchFrom } from "../../context/transcript/branch.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
-import { settleCommand } from "../inbox-steps.ts";
+import { settleCommand } from "../actor/inbox-steps.ts";
 
 export const WENT_BACK_TEXT = "Went back.";
 

@@ -2,17 +2,17 @@
  * What an actor gets from its node: the ports its runs act through, the settings, and one `emit`. A host belongs to one
  * membership; a node that joins again makes a new one.
  */
-import type { AgentRecord } from "../../core/agent/agent.ts";
-import type { Ports } from "../../core/ports/ports.ts";
-import type { Emit } from "../engine-event.ts";
-import type { QueuePolicy } from "../inbox/queue-settings.ts";
-import type { Outbox } from "../outbox/outbox.ts";
-import type { Lanes } from "../runs/lanes.ts";
-import type { RunEvents } from "../runtime/run-events.ts";
-import { DEFAULT_RUN_SETTINGS, type RunPorts } from "../runtime/run-ports.ts";
-import { answerSubagentsCommand } from "../subagents/chat-command.ts";
-import type { Subagents } from "../subagents/subagents.ts";
-import type { AgentSystemOptions } from "./agent-system-options.ts";
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import type { Ports } from "../../../core/ports/ports.ts";
+import type { Emit } from "../../engine-event.ts";
+import type { QueuePolicy } from "../../inbox/queue-settings.ts";
+import type { Outbox } from "../../outbox/outbox.ts";
+import type { Lanes } from "../../runs/lanes.ts";
+import type { RunEvents } from "../../runtime/run-events.ts";
+import { DEFAULT_RUN_SETTINGS, type RunPorts } from "../../runtime/run-ports.ts";
+import { answerSubagentsCommand } from "../../subagents/chat-command.ts";
+import type { Subagents } from "../../subagents/subagents.ts";
+import type { AgentSystemOptions } from "../agent-system-options.ts";
 
 /** A node that fell silent has this many leases of time to come back before a run fails because of it (M13). */
 const SILENT_LEASES = 4;

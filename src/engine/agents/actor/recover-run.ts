@@ -2,15 +2,15 @@
  * What a restart does with the work it finds. A run without an end goes on from its last step, fails visibly after too
  * many crashes (M13), or is given up with the messages that waited, if the setting is `restore: "discard"`.
  */
-import { CorruptDataError } from "../../core/errors.ts";
-import type { RunId } from "../../core/ids.ts";
-import type { Message } from "../../core/message/message.ts";
-import type { RunRecord } from "../../core/run/run.ts";
-import { failRun } from "../runs/loop.ts";
-import type { Attempts, Count, Undecided } from "../runs/recovery/attempts.ts";
-import { resumeRun } from "../runs/recovery/resume.ts";
-import type { AgentLease } from "../runtime/agent-lease.ts";
-import { stopOf } from "../subagents/tree.ts";
+import { CorruptDataError } from "../../../core/errors.ts";
+import type { RunId } from "../../../core/ids.ts";
+import type { Message } from "../../../core/message/message.ts";
+import type { RunRecord } from "../../../core/run/run.ts";
+import { failRun } from "../../runs/loop.ts";
+import type { Attempts, Count, Undecided } from "../../runs/recovery/attempts.ts";
+import { resumeRun } from "../../runs/recovery/resume.ts";
+import type { AgentLease } from "../../runtime/agent-lease.ts";
+import { stopOf } from "../../subagents/tree.ts";
 import type { ActorHost } from "./actor-host.ts";
 import { settle } from "./inbox-steps.ts";
 import type { InboxView } from "./inbox-view.ts";

@@ -2,22 +2,22 @@
  * Drives an actor's runs: enters a lane, opens the run, passes it through the loop, and begins what its context needs
  * afterwards. A run that waits for another agent gives its place in the lane back meanwhile (M11).
  */
-import { errorText } from "../../core/errors.ts";
-import type { AgentId, RunId } from "../../core/ids.ts";
-import type { Message } from "../../core/message/message.ts";
-import type { Lane, RunResult } from "../../core/run/run.ts";
-import type { Owner } from "../../core/store/change.ts";
-import { CommitRefused } from "../commit/commit-refused.ts";
-import { measureContext } from "../runs/fit-context.ts";
-import { Place } from "../runs/lanes.ts";
-import { runLoop } from "../runs/loop.ts";
-import type { AgentLease } from "../runtime/agent-lease.ts";
-import type { LiveRun } from "../runtime/live-run.ts";
+import { errorText } from "../../../core/errors.ts";
+import type { AgentId, RunId } from "../../../core/ids.ts";
+import type { Message } from "../../../core/message/message.ts";
+import type { Lane, RunResult } from "../../../core/run/run.ts";
+import type { Owner } from "../../../core/store/change.ts";
+import { CommitRefused } from "../../commit/commit-refused.ts";
+import { measureContext } from "../../runs/fit-context.ts";
+import { Place } from "../../runs/lanes.ts";
+import { runLoop } from "../../runs/loop.ts";
+import type { AgentLease } from "../../runtime/agent-lease.ts";
+import type { LiveRun } from "../../runtime/live-run.ts";
+import { BackgroundCompaction } from "../background-compaction.ts";
+import { isFlushDue, openFlush } from "../memory-flush.ts";
 import type { ActorHost } from "./actor-host.ts";
-import { BackgroundCompaction } from "./background-compaction.ts";
 import { answerAboutChildren, settle } from "./inbox-steps.ts";
 import type { InboxView } from "./inbox-view.ts";
-import { isFlushDue, openFlush } from "./memory-flush.ts";
 import { laneOf, type RunChoice, steerInto, takeRun } from "./take.ts";
 
 /** What follows an action. `again`: there may be more to do. `reload`: the same, with the agent read from the store. `rest`: nothing is left. */

@@ -1,10 +1,10 @@
 /** The agents in memory on this node: made when they are woken, kept warm while there is room, and let go when they rest. */
-import { errorText } from "../../core/errors.ts";
-import type { AgentId, RunId } from "../../core/ids.ts";
-import type { Message } from "../../core/message/message.ts";
-import type { Ports } from "../../core/ports/ports.ts";
-import type { LiveRun } from "../runtime/live-run.ts";
-import type { LiveAgents } from "../subagents/subagents.ts";
+import { errorText } from "../../../core/errors.ts";
+import type { AgentId, RunId } from "../../../core/ids.ts";
+import type { Message } from "../../../core/message/message.ts";
+import type { Ports } from "../../../core/ports/ports.ts";
+import type { LiveRun } from "../../runtime/live-run.ts";
+import type { LiveAgents } from "../../subagents/subagents.ts";
 import { Actor } from "./actor.ts";
 import type { ActorHost } from "./actor-host.ts";
 

@@ -3,11 +3,11 @@
  * reports are kept in history, and nobody waits for a run that may not begin. A person's next message starts the agent
  * again; a subagent never starts again.
  */
-import type { AgentRecord, StopMark } from "../../core/agent/agent.ts";
-import type { Message } from "../../core/message/message.ts";
-import type { AgentLease } from "../runtime/agent-lease.ts";
-import type { RunPorts } from "../runtime/run-ports.ts";
-import { type Stop, stopOf } from "../subagents/tree.ts";
+import type { AgentRecord, StopMark } from "../../../core/agent/agent.ts";
+import type { Message } from "../../../core/message/message.ts";
+import type { AgentLease } from "../../runtime/agent-lease.ts";
+import type { RunPorts } from "../../runtime/run-ports.ts";
+import { type Stop, stopOf } from "../../subagents/tree.ts";
 import { recordSilent, settle, settlement } from "./inbox-steps.ts";
 
 const PORTION = 256;

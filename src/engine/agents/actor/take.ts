@@ -3,22 +3,22 @@
  * (M1, M8). A dropped message's line stands in the very prompt that this commit writes.
  */
 
-import type { RunId, SessionId } from "../../core/ids.ts";
-import { type Message, overridesOf } from "../../core/message/message.ts";
-import type { Lane, RunBody } from "../../core/run/run.ts";
-import type { Op } from "../../core/store/change.ts";
-import { personWhoWrote } from "../budgets/spender.ts";
-import { chain, type EntryDraft, messageEntries, promptEntry, resetMarker } from "../context/entries.ts";
+import type { RunId, SessionId } from "../../../core/ids.ts";
+import { type Message, overridesOf } from "../../../core/message/message.ts";
+import type { Lane, RunBody } from "../../../core/run/run.ts";
+import type { Op } from "../../../core/store/change.ts";
+import { personWhoWrote } from "../../budgets/spender.ts";
+import { chain, type EntryDraft, messageEntries, promptEntry, resetMarker } from "../../context/entries.ts";
 import {
   buildCollectPrompt,
   buildQueueSummaryPrompt,
   COLLECT_REPORTS_TITLE,
   COLLECT_TITLE,
-} from "../inbox/collect-prompt.ts";
-import type { Choice } from "../inbox/decide.ts";
-import type { AgentLease } from "../runtime/agent-lease.ts";
-import { LiveRun } from "../runtime/live-run.ts";
-import type { RunPorts } from "../runtime/run-ports.ts";
+} from "../../inbox/collect-prompt.ts";
+import type { Choice } from "../../inbox/decide.ts";
+import type { AgentLease } from "../../runtime/agent-lease.ts";
+import { LiveRun } from "../../runtime/live-run.ts";
+import type { RunPorts } from "../../runtime/run-ports.ts";
 import { settlement } from "./inbox-steps.ts";
 
 export type RunChoice = Extract<Choice, { act: "run" }>;

@@ -3,17 +3,17 @@
  * store lets only the owner commit, so an agent has one live run on any number of nodes (L2, L3).
  */
 
-import { parseDescriptor } from "../../core/agent/descriptor.ts";
-import { parseState } from "../../core/agent/state.ts";
-import { CorruptDataError, errorText, RookeryError } from "../../core/errors.ts";
-import type { AgentId, RunId } from "../../core/ids.ts";
-import type { Message } from "../../core/message/message.ts";
-import { sleep } from "../../core/ports/clock.ts";
-import type { Owner } from "../../core/store/change.ts";
-import { afterRefusal, CommitRefused } from "../commit/commit-refused.ts";
-import { Attempts } from "../runs/recovery/attempts.ts";
-import { AgentLease } from "../runtime/agent-lease.ts";
-import type { LiveRun } from "../runtime/live-run.ts";
+import { parseDescriptor } from "../../../core/agent/descriptor.ts";
+import { parseState } from "../../../core/agent/state.ts";
+import { CorruptDataError, errorText, RookeryError } from "../../../core/errors.ts";
+import type { AgentId, RunId } from "../../../core/ids.ts";
+import type { Message } from "../../../core/message/message.ts";
+import { sleep } from "../../../core/ports/clock.ts";
+import type { Owner } from "../../../core/store/change.ts";
+import { afterRefusal, CommitRefused } from "../../commit/commit-refused.ts";
+import { Attempts } from "../../runs/recovery/attempts.ts";
+import { AgentLease } from "../../runtime/agent-lease.ts";
+import type { LiveRun } from "../../runtime/live-run.ts";
 import type { ActorHost } from "./actor-host.ts";
 import { InboxView } from "./inbox-view.ts";
 import { type ActorParts, nextAction } from "./next-action.ts";

@@ -3,18 +3,16 @@
  * waiting state in it, with the reason as their trace (L1, M4).
  */
 
-import { stateAfterReset } from "../../core/agent/state-after-reset.ts";
-import type { NewDelivery } from "../../core/delivery/delivery.ts";
-import type { RunId, SessionId } from "../../core/ids.ts";
-import type { Message } from "../../core/message/message.ts";
-import type { Op, Settlement } from "../../core/store/change.ts";
-import { claimedFor } from "../commit/submit.ts";
-import { chain, messageEntries, resetMarker } from "../context/entries.ts";
-import { createDeliveries } from "../outbox/create-deliveries.ts";
-import type { AgentLease } from "../runtime/agent-lease.ts";
-import type { RunPorts } from "../runtime/run-ports.ts";
+import type { NewDelivery } from "../../../core/delivery/delivery.ts";
+import type { RunId } from "../../../core/ids.ts";
+import type { Message } from "../../../core/message/message.ts";
+import type { Op, Settlement } from "../../../core/store/change.ts";
+import { claimedFor } from "../../commit/submit.ts";
+import { chain, messageEntries } from "../../context/entries.ts";
+import { createDeliveries } from "../../outbox/create-deliveries.ts";
+import type { AgentLease } from "../../runtime/agent-lease.ts";
+import type { RunPorts } from "../../runtime/run-ports.ts";
 
-export const RESET_TEXT = "Session reset.";
 export const STOPPED_TEXT = "⚙️ Agent was aborted.";
 export const NOTHING_TO_STOP_TEXT = "No active inference to stop.";
 /** What a person reads who stopped children too. */
@@ -54,30 +52,6 @@ export async function recordSilent(
   const settlements = messages.map((message) => settlement(message, "recorded", reason));
   const append = chain(ports.ids, lease, messageEntries(messages));
   await lease.commit({ site: "record", ops: [{ op: "message.settle", settlements }], append });
-}
-
-/** A new session: the marker, the state that belongs to the old one cleared, the person told. */
-export async function resetSession(ports: RunPorts, lease: AgentLease, message: Message): Promise<void> {
-  if (message.body.kind !== "reset") return;
-  const at = ports.clock.now();
-  const begins = ports.ids.uuid() as SessionId;
-  const append = chain(ports.ids, lease, [resetMarker(begins, at, message.body.text)]);
-  const state = stateAfterReset(lease.state, at);
-  await settleCommand(
-    ports,
-    lease,
-    message,
-    { site: "reset", reason: "reset", text: RESET_TEXT },
-    { append, state, begins },
-  );
-}
-
-/** A new session because the old one has gone stale: at rest, before a person's next message is taken (M10). */
-export async function beginFresh(ports: RunPorts, lease: AgentLease): Promise<void> {
-  const at = ports.clock.now();
-  const begins = ports.ids.uuid() as SessionId;
-  const append = chain(ports.ids, lease, [resetMarker(begins, at)]);
-  await lease.commit({ site: "reset.stale", ops: [], append, state: stateAfterReset(lease.state, at), begins });
 }
 
 /** A stop: the run it ended is there, or there was none. What the agent has started is stopped in the same commit. */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { TestEngine } from "../../../test/kit/engine.ts";
-import { gate } from "../../../test/kit/gate.ts";
-import { lastText, type Script, stall } from "../../../test/kit/model.ts";
-import { configDefaults } from "../../config/config-schema.ts";
-import type { RunId } from "../../core/ids.ts";
-import type { QueueMode } from "../../core/message/queue.ts";
+import { TestEngine } from "../../../../test/kit/engine.ts";
+import { gate } from "../../../../test/kit/gate.ts";
+import { lastText, type Script, stall } from "../../../../test/kit/model.ts";
+import { configDefaults } from "../../../config/config-schema.ts";
+import type { RunId } from "../../../core/ids.ts";
+import type { QueueMode } from "../../../core/message/queue.ts";
 
 const queue = (mode: QueueMode, more: object = {}) => ({
   queue: { ...configDefaults.queue, byChannel: {}, mode, ...more },

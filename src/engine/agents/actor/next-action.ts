@@ -2,17 +2,17 @@
  * What an actor does next. A run without an end goes first, then a stop, a finished summary, and the choice that the
  * inbox makes; `act` is the table of what is done for each choice.
  */
-import type { Message } from "../../core/message/message.ts";
-import type { AgentLease } from "../runtime/agent-lease.ts";
-import type { ActorHost } from "./actor-host.ts";
+import type { Message } from "../../../core/message/message.ts";
+import type { AgentLease } from "../../runtime/agent-lease.ts";
+import { changeSettings } from "../sessions/change-settings.ts";
+import { goBack } from "../sessions/go-back.ts";
+import { isSessionStale, replaceStaleSession, resetSession } from "../sessions/reset-session.ts";
+import { updatePermanentAgent } from "../sessions/update-permanent-agent.ts";
 import { drainStoppedInbox, removeForGood } from "./drain-stopped-inbox.ts";
-import { answerAboutChildren, beginFresh, recordSilent, resetSession, settle, settleStop } from "./inbox-steps.ts";
+import { answerAboutChildren, recordSilent, settle, settleStop } from "./inbox-steps.ts";
 import type { Look } from "./inbox-view.ts";
 import { discardWaiting, type RecoveryParts, recoverRun } from "./recover-run.ts";
 import type { Next } from "./run-driver.ts";
-import { changeSettings } from "./sessions/change-settings.ts";
-import { describeAgent } from "./sessions/describe-agent.ts";
-import { goBack } from "./sessions/go-back.ts";
 
 export interface ActorParts extends RecoveryParts {
   discards: boolean;
@@ -64,9 +64,9 @@ async function act(parts: ActorParts, lease: AgentLease, { choice, seen, now }: 
     case "settle":
       return handleCommand(parts, lease, choice.message, choice.reason);
     case "run":
-      if (isStale(host, lease, choice.messages, now)) {
+      if (isSessionStale(host, lease, choice.messages, now)) {
         driver.background.stop();
-        await beginFresh(ports, lease);
+        await replaceStaleSession(ports, lease);
         return "again";
       }
       if (choice.messages[0]?.body.kind !== "compact" && (await driver.flush(lease))) return afterRun(lease);
@@ -115,7 +115,7 @@ async function handleCommand(parts: ActorParts, lease: AgentLease, message: Mess
       await changeSettings(ports, lease, message);
       break;
     case "describe":
-      await describeAgent(ports, lease, message);
+      await updatePermanentAgent(ports, lease, message);
       break;
     case "subagents":
       await answerAboutChildren(ports, lease, message);
@@ -131,13 +131,6 @@ async function handleCommand(parts: ActorParts, lease: AgentLease, message: Mess
       await settle(ports, lease, "settle", [message], "recorded", reason);
   }
   return settled(parts, [message]);
-}
-
-/** Whether the session ended by itself before this message of a person. */
-function isStale(host: ActorHost, { record, state }: AgentLease, messages: readonly Message[], now: number): boolean {
-  const last = state.lastInteractionAt;
-  if (last === undefined || !messages.some(({ body }) => body.kind === "user")) return false;
-  return host.isStale({ ...record, state }, last, now);
 }
 
 /** Releases the agent. The store refuses if a message came in between: then the agent is read again (M2, M3). */

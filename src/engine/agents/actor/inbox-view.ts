@@ -3,13 +3,13 @@
  * as the queue's mode allows, and remembers what it has looked at.
  */
 
-import type { AgentState } from "../../core/agent/state.ts";
-import { errorText } from "../../core/errors.ts";
-import type { AgentId } from "../../core/ids.ts";
-import { isUrgent, type Message } from "../../core/message/message.ts";
-import { type Choice, choose, onArrival, routeKey, steerableNow, type Waiting } from "../inbox/decide.ts";
-import type { AgentLease } from "../runtime/agent-lease.ts";
-import type { LiveRun } from "../runtime/live-run.ts";
+import type { AgentState } from "../../../core/agent/state.ts";
+import { errorText } from "../../../core/errors.ts";
+import type { AgentId } from "../../../core/ids.ts";
+import { isUrgent, type Message } from "../../../core/message/message.ts";
+import { type Choice, choose, onArrival, routeKey, steerableNow, type Waiting } from "../../inbox/decide.ts";
+import type { AgentLease } from "../../runtime/agent-lease.ts";
+import type { LiveRun } from "../../runtime/live-run.ts";
 import type { ActorHost } from "./actor-host.ts";
 
 /** How many waiting messages are looked at first, and in each portion where all must be. */

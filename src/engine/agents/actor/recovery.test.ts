@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { channel } from "../../../test/kit/channel.ts";
-import { TestEngine } from "../../../test/kit/engine.ts";
-import { gate } from "../../../test/kit/gate.ts";
-import { lastText, type Script, stall } from "../../../test/kit/model.ts";
-import { dieAt } from "../../../test/kit/store.ts";
-import { TimeoutError } from "../../core/errors.ts";
-import type { AgentId, ChangeId, RunId } from "../../core/ids.ts";
-import type { ReplayPolicy } from "../../core/run/run.ts";
-import type { Change } from "../../core/store/change.ts";
-import { NOT_STARTED, UNKNOWN_OUTCOME } from "../runs/call-tool.ts";
+import { channel } from "../../../../test/kit/channel.ts";
+import { TestEngine } from "../../../../test/kit/engine.ts";
+import { gate } from "../../../../test/kit/gate.ts";
+import { lastText, type Script, stall } from "../../../../test/kit/model.ts";
+import { dieAt } from "../../../../test/kit/store.ts";
+import { TimeoutError } from "../../../core/errors.ts";
+import type { AgentId, ChangeId, RunId } from "../../../core/ids.ts";
+import type { ReplayPolicy } from "../../../core/run/run.ts";
+import type { Change } from "../../../core/store/change.ts";
+import { NOT_STARTED, UNKNOWN_OUTCOME } from "../../runs/call-tool.ts";
 
 /** Calls the tool once, then says what the tool said. Looks at the context only, as a model does. */
 const useTool =

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import type { AgentId } from "../../core/ids.ts";
-import { silentLog } from "../../core/ports/log.ts";
-import type { Store } from "../../core/store/store.ts";
+import type { AgentId } from "../../../core/ids.ts";
+import { silentLog } from "../../../core/ports/log.ts";
+import type { Store } from "../../../core/store/store.ts";
 import type { ActorHost } from "./actor-host.ts";
 import { ActorRegistry } from "./actor-registry.ts";
 

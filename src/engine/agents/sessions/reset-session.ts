@@ -1,0 +1,49 @@
+/**
+ * Begins a new session: because a person asked for it, or because the old one is stale (M10). One commit writes the marker,
+ * clears the state that belongs to the old session, and changes the session id. The agent and its history stay.
+ */
+import { stateAfterReset } from "../../../core/agent/state-after-reset.ts";
+import type { SessionId } from "../../../core/ids.ts";
+import type { Message } from "../../../core/message/message.ts";
+import { chain, resetMarker } from "../../context/entries.ts";
+import type { AgentLease, Committing } from "../../runtime/agent-lease.ts";
+import type { RunPorts } from "../../runtime/run-ports.ts";
+import type { ActorHost } from "../actor/actor-host.ts";
+import { settleCommand } from "../actor/inbox-steps.ts";
+
+export const RESET_TEXT = "Session reset.";
+
+/** A person's reset. Settles its message. */
+export async function resetSession(ports: RunPorts, lease: AgentLease, message: Message): Promise<void> {
+  if (message.body.kind !== "reset") return;
+  const answer = { site: "reset", reason: "reset", text: RESET_TEXT };
+  await settleCommand(ports, lease, message, answer, newSession(ports, lease, message.body.text));
+}
+
+/** Replaces a stale session, before the next message of a person is taken. */
+export async function replaceStaleSession(ports: RunPorts, lease: AgentLease): Promise<void> {
+  await lease.commit({ site: "reset.stale", ops: [], ...newSession(ports, lease) });
+}
+
+function newSession(
+  { clock, ids }: RunPorts,
+  lease: AgentLease,
+  text?: string,
+): Pick<Committing, "append" | "state" | "begins"> {
+  const at = clock.now();
+  const begins = ids.uuid() as SessionId;
+  const append = chain(ids, lease, [resetMarker(begins, at, text)]);
+  return { append, state: stateAfterReset(lease.state, at), begins };
+}
+
+/** Whether the session ended by itself before these messages. Only a message of a person counts. */
+export function isSessionStale(
+  host: Pick<ActorHost, "isStale">,
+  { record, state }: AgentLease,
+  messages: readonly Message[],
+  now: number,
+): boolean {
+  const last = state.lastInteractionAt;
+  if (last === undefined || !messages.some(({ body }) => body.kind === "user")) return false;
+  return host.isStale({ ...record, state }, last, now);
+}

@@ -1,0 +1,36 @@
+/**
+ * Changes the description and the prompt of a permanent agent. Its owner does it in the order of the inbox: messages that
+ * came before get an answer under the old prompt, messages that come after under the new one. Its name and its id stay.
+ */
+import { defined } from "../../../core/defined.ts";
+import type { Message } from "../../../core/message/message.ts";
+import type { AgentLease } from "../../runtime/agent-lease.ts";
+import type { RunPorts } from "../../runtime/run-ports.ts";
+import { settlement } from "../actor/inbox-steps.ts";
+
+export async function updatePermanentAgent(ports: RunPorts, lease: AgentLease, message: Message): Promise<void> {
+  const { descriptor, state } = lease.record;
+  const { body } = message;
+  if (body.kind !== "describe") return;
+  if (descriptor.type !== "permanent") {
+    const refused = settlement(message, "dropped", `a ${descriptor.type} agent has no description to change`);
+    await lease.commit({ site: "describe", ops: [{ op: "message.settle", settlements: [refused] }] });
+    return;
+  }
+  const { description, systemPrompt, workspaceDir, username, permissions, by } = body;
+  const updated = {
+    ...descriptor,
+    description,
+    systemPrompt,
+    ...defined({ workspaceDir: workspaceDir || undefined, username: username || undefined }),
+  };
+  await lease.commit({
+    site: "describe",
+    ops: [
+      { op: "agent.describe", descriptor: updated },
+      { op: "message.settle", settlements: [settlement(message, "recorded", `updated by ${by}`)] },
+    ],
+    state: { ...state, ...defined({ permissions }), updatedAt: ports.clock.now() },
+    descriptor: updated,
+  });
+}
