@@ -7,16 +7,19 @@ export { type LoadedConfig, loadConfig, secretDeps } from "./config/load-config.
 export { type ConfigNote, parseConfig } from "./config/parse-config.ts";
 export { type HomePaths, homePaths, resolveHome } from "./config/paths.ts";
 export { Secret, type SecretDeps, type SecretSource } from "./config/secret.ts";
-export { type AddressConfig, type Addressed, addressFor, type Conversation } from "./core/agent/address.ts";
-export { type AgentRecord, type AgentSeed, DEFAULT_PROFILE, type StopMark } from "./core/agent/agent.ts";
-export type { AgentTree, TreeNode, TreeOptions } from "./core/agent/agent-tree.ts";
 export {
+  type AddressConfig,
+  type Addressed,
+  addressFor,
   type Binding,
   type BindingOrigin,
+  type Conversation,
   type MatchedBy,
   type ResolvedBinding,
   resolveBinding,
-} from "./core/agent/binding.ts";
+} from "./core/agent/address.ts";
+export { type AgentRecord, type AgentSeed, DEFAULT_PROFILE, type StopMark } from "./core/agent/agent.ts";
+export type { AgentTree, TreeNode, TreeOptions } from "./core/agent/agent-tree.ts";
 export {
   AGENT_KINDS,
   type AgentDescriptor,
@@ -227,9 +230,8 @@ export {
   type TranscriptEntry,
 } from "./engine/context/transcript/read-transcript.ts";
 export { transcriptFileName, writeTranscript } from "./engine/context/transcript/write-transcript.ts";
-export { parseQueueDirective } from "./engine/inbox/queue-directive.ts";
 export { normalizeQueueDropPolicy, normalizeQueueMode, resolveQueueSettings } from "./engine/inbox/queue-settings.ts";
-export { submitText } from "./engine/inbox/submit-text.ts";
+export { parseQueueDirective, submitText } from "./engine/inbox/user-input.ts";
 export {
   initSubagentRegistry,
   listSubagentRunsForRequester,

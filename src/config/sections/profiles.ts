@@ -1,5 +1,5 @@
 /** Who an agent speaks as. The profile `main` is there even if nobody writes it down. */
-import { normalizeAgentId } from "../../core/agent/key-part.ts";
+import { normalizeAgentId } from "../../core/agent/session-key.ts";
 import { list, named, section, text, wholeNumber } from "../values.ts";
 import { profileHeartbeatSchema } from "./heartbeat.ts";
 import { modelNameSchema, thinkingSchema } from "./models.ts";

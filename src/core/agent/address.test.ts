@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { InvalidInputError } from "../errors.ts";
-import { type AddressConfig, addressFor, type Conversation } from "./address.ts";
-import { type Binding, type BindingOrigin, resolveBinding } from "./binding.ts";
+import {
+  type AddressConfig,
+  addressFor,
+  type Binding,
+  type BindingOrigin,
+  type Conversation,
+  resolveBinding,
+} from "./address.ts";
 
 const bind = (profile: string, match: Partial<Binding["match"]>): Binding => ({
   profile,

@@ -1,6 +1,5 @@
 /** What a session key says, read back: for listings, policies and people. Messages are never routed by it. */
-import { readPart } from "./key-part.ts";
-import { parseAgentSessionKey } from "./session-key.ts";
+import { parseAgentSessionKey, readPart } from "./session-key.ts";
 
 export interface KeyShape {
   readonly kind:

@@ -162,6 +162,9 @@ export interface Message extends NewMessage {
   readonly settledAt?: number;
 }
 
+/** The text of a message of any kind; empty if the kind has none. */
+export const messageText = (body: MessageBody): string => ("text" in body ? (body.text ?? "") : "");
+
 /** Whether a message has come to one of its ends. */
 export const isSettled = ({ state }: Pick<Message, "state">): boolean => state !== "waiting" && state !== "taken";
 
@@ -193,3 +196,14 @@ export const isSilent = (body: MessageBody): boolean =>
  */
 export const countsTowardsCap = ({ body, asRun }: Pick<NewMessage, "body" | "asRun">): boolean =>
   asRun === undefined && (body.kind === "user" || (body.kind === "system" && !body.silent));
+
+/**
+ * What makes two incoming messages the same (M5): the caller's key, or the channel's ids with the revision. Undefined if
+ * the message has neither: then it is always new.
+ */
+export function dedupeKey({ source, key }: Pick<NewMessage, "source" | "key">): string | undefined {
+  if (key !== undefined) return key;
+  if (source?.messageId === undefined) return undefined;
+  const { connector, accountId, channelId, messageId, revision } = source;
+  return JSON.stringify([connector, accountId ?? "", channelId ?? "", messageId, revision ?? 0]);
+}

@@ -1,8 +1,7 @@
 /** Lists for an agent its run, its waiting messages with what each will do, and what was dropped. Reads, changes nothing. */
 import { NotFoundError } from "../../core/errors.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
-import type { Message } from "../../core/message/message.ts";
-import { messageText } from "../../core/message/message-text.ts";
+import { type Message, messageText } from "../../core/message/message.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { summaryLine } from "../inbox/collect-prompt.ts";
 import { type Choice, choose, onArrival, routeKey, type Waiting } from "../inbox/decide.ts";

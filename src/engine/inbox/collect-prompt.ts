@@ -1,6 +1,5 @@
 /** The texts by which messages that waited together become one prompt, and by which dropped ones leave their line. */
-import type { Message } from "../../core/message/message.ts";
-import { messageText } from "../../core/message/message-text.ts";
+import { type Message, messageText } from "../../core/message/message.ts";
 
 export const COLLECT_TITLE = "[Queued messages while agent was busy]";
 export const COLLECT_REPORTS_TITLE = "[Queued announce messages while agent was busy]";

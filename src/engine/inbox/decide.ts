@@ -3,8 +3,14 @@
  * decides, at take and between steps, never at accept (M1); a dropped message leaves its trace (L1).
  */
 import { type DeliveryContext, targetKey } from "../../core/delivery/delivery.ts";
-import { countsTowardsCap, isSilent, type Message, overridesOf, saysNothing } from "../../core/message/message.ts";
-import { messageText } from "../../core/message/message-text.ts";
+import {
+  countsTowardsCap,
+  isSilent,
+  type Message,
+  messageText,
+  overridesOf,
+  saysNothing,
+} from "../../core/message/message.ts";
 import type { QueueDedupeMode, QueueSettings } from "../../core/message/queue.ts";
 
 /** A message with the settings that hold for it now. */

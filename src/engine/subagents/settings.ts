@@ -1,8 +1,8 @@
 /** What the configuration says about children: how deep, how many, who may be asked for, and what they are given. */
 import type { Config } from "../../config/config-schema.ts";
 import { DEFAULT_PROFILE } from "../../core/agent/agent.ts";
-import { normalizeAgentId } from "../../core/agent/key-part.ts";
 import { THINKING_LEVELS } from "../../core/agent/patch-state.ts";
+import { normalizeAgentId } from "../../core/agent/session-key.ts";
 import type { ReportSettings } from "./report.ts";
 
 export interface SubagentSettings extends ReportSettings {

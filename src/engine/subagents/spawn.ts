@@ -3,8 +3,7 @@
  * ops. They are a tool's effect and are committed with its result: a child exists exactly if its parent was told so (M12).
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
-import { normalizeAgentId } from "../../core/agent/key-part.ts";
-import { isSubagentSessionKey } from "../../core/agent/session-key.ts";
+import { isSubagentSessionKey, normalizeAgentId } from "../../core/agent/session-key.ts";
 import type { AgentState } from "../../core/agent/state.ts";
 import type { DeliveryContext } from "../../core/delivery/delivery.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Connector, ConnectorHost, OutgoingDelivery, SendResult } from "../../../core/ports/connector.ts";
-import { submitText } from "../../../engine/inbox/submit-text.ts";
+import { submitText } from "../../../engine/inbox/user-input.ts";
 
 export const STDIN_CHANNEL = "terminal";
 const LINE_BY_LINE = { mode: "queue" } as const;

@@ -1,6 +1,6 @@
 /** Everything of one agent that its plain files are written from, read from a shared database and then held still. */
-import { dedupeKey } from "../../../core/message/dedupe-key.ts";
-import type { NewMessage } from "../../../core/message/message.ts";
+
+import { dedupeKey, type NewMessage } from "../../../core/message/message.ts";
 import type { Connections, Row } from "../postgres/connections.ts";
 import type { AgentRow, DedupeRow, DeliveryRow, MessageRow, MirrorSource, RunRow } from "./mirror-source.ts";
 import { DEDUPE_KEYS } from "./pending-file.ts";

@@ -1,8 +1,7 @@
 /** The mirror's reads on SQLite. The connection is read-only: whatever goes wrong here, the database is not harmed. */
 import { readFileSync } from "node:fs";
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import { dedupeKey } from "../../../core/message/dedupe-key.ts";
-import type { Source } from "../../../core/message/message.ts";
+import { dedupeKey, type Source } from "../../../core/message/message.ts";
 import { databaseOf } from "../sqlite/database.ts";
 import { budgetsIn } from "./budgets-file.ts";
 import type {

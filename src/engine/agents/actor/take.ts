@@ -85,7 +85,7 @@ function entriesOf(
   at: number,
   runId: RunId,
 ): readonly EntryDraft[] {
-  const summary = buildQueueSummaryPrompt(summarize, cap);
+  const summary = summarize.length > 0 ? buildQueueSummaryPrompt(summarize, cap) : undefined;
   if (collected) {
     const texts = messageEntries(messages).map(textOf);
     const title = messages.every(({ body }) => body.kind === "report") ? COLLECT_REPORTS_TITLE : COLLECT_TITLE;

@@ -3,8 +3,7 @@
  * yet. Told by their place in the inbox, not by a clock: whatever stands behind the newest message a run took is new.
  */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
-import { isSilent, type Message } from "../../../core/message/message.ts";
-import { messageText } from "../../../core/message/message-text.ts";
+import { isSilent, type Message, messageText } from "../../../core/message/message.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { wallTime } from "../cron/describe-schedule.ts";
 

@@ -9,7 +9,7 @@ import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
 import { errorText, RookeryError } from "../../../core/errors.ts";
 import { messageId } from "../../../core/ids.ts";
-import { messageText } from "../../../core/message/message-text.ts";
+import { messageText } from "../../../core/message/message.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import type { PostRequest } from "../../agents/message-ingress.ts";
 import type { AcceptResult } from "../../inbox/accept.ts";

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { dedupeKey } from "./dedupe-key.ts";
-import type { Source } from "./message.ts";
+import { dedupeKey, type Source } from "./message.ts";
 
 test("the same message of a channel has the same key, and its edit another", () => {
   const source = { connector: "telegram", messageId: "7" };
