@@ -1,4 +1,4 @@
-/** Makes bad input out of good: documents with a part replaced, left out, added or repeated, and bytes that are no document at all. */
+/** Makes malformed input from valid input: JSON with parts replaced, removed, added or repeated, and garbled bytes. */
 import type { Random } from "./random.ts";
 
 const ODD_TEXTS = [
@@ -53,7 +53,7 @@ export function anyValue(random: Random, depth = 0): unknown {
   }
 }
 
-/** The document with one to three parts spoilt. */
+/** The document with one to three random changes. */
 export function spoilt(random: Random, document: unknown): unknown {
   let value = structuredClone(document);
   for (let n = 0; n <= random.below(3); n++) value = spoilOnce(random, value);
@@ -95,7 +95,7 @@ function placesOf(value: unknown, path: readonly string[] = []): readonly (reado
   return [path, ...Object.entries(value).flatMap(([key, child]) => placesOf(child, [...path, key]))];
 }
 
-/** Text that should have been a document: cut, doubled, bytes changed. */
+/** The text as bytes: cut, doubled, or with bytes changed or inserted. */
 export function garbled(random: Random, text: string): Buffer {
   const bytes = Buffer.from(text);
   switch (random.below(5)) {

@@ -1,26 +1,22 @@
-/** Numbers that look random and are the same for the same seed, so that what was found is found again. */
+/** The fuzzer's random choices: the same seed gives the same inputs, so that a problem can be found again. */
+import { randomOf } from "../kit/random.ts";
+
 export interface Random {
+  /** An integer from 0 to `limit - 1`. */
   below(limit: number): number;
   of<T>(items: readonly T[]): T;
-  text(longest: number): string;
+  text(maxLength: number): string;
 }
 
 export function randomFrom(seed: number): Random {
-  let state = seed >>> 0 || 1;
-  const below = (limit: number): number => {
-    state ^= state << 13;
-    state >>>= 0;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    state >>>= 0;
-    return limit <= 0 ? 0 : state % limit;
-  };
+  const { int, pick } = randomOf(seed);
+  const below = (limit: number): number => (limit <= 0 ? 0 : int(0, limit - 1));
   return {
     below,
-    of: (items) => items[below(items.length)] as (typeof items)[number],
-    text: (longest) =>
+    of: pick,
+    text: (maxLength) =>
       String.fromCharCode(
-        ...Array.from({ length: below(longest + 1) }, () => (below(10) === 0 ? below(0x3000) : 32 + below(95))),
+        ...Array.from({ length: below(maxLength + 1) }, () => (below(10) === 0 ? below(0x3000) : 32 + below(95))),
       ),
   };
 }

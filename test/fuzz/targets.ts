@@ -1,81 +1,13 @@
-/** What is fuzzed: every body, the headers and addresses of requests, and the configuration file. Each try says what was wrong, if anything was. */
+/** The targets of the fuzzer: the bodies of every route, headers, paths and queries, and the configuration file. */
 import { connect } from "node:net";
 import { openTestGateway, ROOT_TOKEN, type TestGateway } from "../../src/app/gateway/gateway.test-kit.ts";
-import { compareConfigs, liveConfig } from "../../src/app/gateway/reload.ts";
 import { ROUTES } from "../../src/app/gateway/route-table.ts";
-import { checkConfig, formatNote } from "../../src/config/parse-config.ts";
-import { STARTER_CONFIG } from "../../src/config/starter-config.ts";
-import type { Random } from "./random.ts";
+import { configTarget } from "./config-target.ts";
+import { GOOD_BODIES, GOOD_JOB, RUN } from "./good-inputs.ts";
 import { anyValue, garbled, spoilt } from "./random-json.ts";
-
-export interface Target {
-  readonly name: string;
-  /** What came back, by kind: to see that what was tried was really tried. */
-  readonly seen: Map<string, number>;
-  /** Resolves with what was wrong, or with nothing. */
-  tryOnce(random: Random): Promise<string | undefined>;
-}
+import { count, type Target } from "./target.ts";
 
 const AGENT = "agent:main:api:dm:fuzz";
-const RUN = "00000000-0000-7000-8000-000000000000";
-
-/** What routes take that are not named below: the shape of a job. */
-const GOOD_JOB = {
-  name: "j",
-  enabled: false,
-  schedule: { kind: "cron", expr: "0 4 * * *", tz: "UTC" },
-  sessionTarget: "isolated",
-  wakeMode: "now",
-  payload: { kind: "agentTurn", message: "hi", timeoutSeconds: 5 },
-};
-
-/** A body that is right, by route. */
-export const GOOD_BODIES: Readonly<Record<string, object>> = {
-  "POST /v1/chat/completions": {
-    model: "main",
-    user: "fuzz",
-    stream: false,
-    stream_options: { include_usage: true },
-    messages: [
-      { role: "system", content: "be brief" },
-      { role: "user", content: [{ type: "text", text: "hi" }] },
-    ],
-  },
-  "POST /v1/responses": {
-    model: "main",
-    user: "fuzz",
-    stream: true,
-    instructions: "be brief",
-    input: [{ type: "message", role: "user", content: [{ type: "input_text", text: "hi" }] }],
-  },
-  "POST /api/agents/:agent/messages": {
-    text: "hi",
-    sender: { id: "x", name: "X" },
-    queue: { mode: "queue", debounceMs: 0 },
-    waitSeconds: 0,
-  },
-  "POST /api/runs/:run/steer": { text: "left" },
-  "POST /api/agents/:agent/compact": { instructions: "keep names" },
-  "POST /api/agents/:agent/branch": { entryId: RUN, summary: "what was left" },
-  "POST /api/subagents/:run/messages": { text: "deeper" },
-  "POST /api/heartbeat/run": { profile: "main" },
-  "POST /api/wake": { text: "the build is red", mode: "now", profile: "main" },
-  "PATCH /api/agents/:agent/state": {
-    thinkingLevel: "low",
-    queueMode: "collect",
-    label: "x",
-    queueCap: 5,
-    modelOverride: null,
-  },
-  "POST /api/budgets/:key/lift": { tokens: 10, dollars: 1 },
-  "POST /api/tokens": {
-    name: "t",
-    scopes: ["chat"],
-    expiresInDays: 1,
-    person: "p",
-    limits: { requestsPerMinute: 5, tokensPerDay: 10, dollarsPerDay: 1 },
-  },
-};
 
 const pathOf = (path: string): string =>
   path.replace(
@@ -85,11 +17,11 @@ const pathOf = (path: string): string =>
       "main",
   );
 
-/** Opens what is fuzzed, and closes it. */
+/** Opens a gateway for the targets, and closes it. */
 export async function withTargets<T>(work: (targets: readonly Target[]) => Promise<T>): Promise<T> {
-  const most = 1_000_000;
+  const unlimited = 1_000_000;
   const kit = await openTestGateway({
-    config: { gateway: { limits: { requestsPerSecond: most, failuresPerMinute: most } } },
+    config: { gateway: { limits: { requestsPerSecond: unlimited, failuresPerMinute: unlimited } } },
   });
   try {
     await kit.ask({
@@ -241,87 +173,13 @@ function addressTarget(kit: TestGateway): Target {
   };
 }
 
-const BASE = checkConfig({ text: STARTER_CONFIG, file: "rookery.json5", env: {} }).config;
-const GOOD_CONFIG = {
-  gateway: {
-    port: 7717,
-    host: "127.0.0.1",
-    tls: { cert: "c", key: "k" },
-    trustedProxies: ["10.0.0.1"],
-    allowedOrigins: ["https://x.example"],
-    limits: { bodyBytes: 2048, perToken: { requestsPerMinute: 3 } },
-  },
-  models: {
-    default: "local/fake",
-    fallbacks: ["offline"],
-    providers: {
-      local: {
-        api: "openai-completions",
-        baseUrl: "http://127.0.0.1:9/v1",
-        apiKey: { env: "K" },
-        models: [{ id: "fake", contextWindow: 200000, maxTokens: 8192, cost: { input: 1 } }],
-      },
-    },
-  },
-  profiles: {
-    main: {
-      model: "local/fake",
-      prompt: "p",
-      tools: { allow: ["read"], deny: ["write"] },
-      limits: { timeoutSeconds: 5 },
-    },
-  },
-  bindings: [{ profile: "main", match: { channel: "telegram", peer: { kind: "dm", id: "1" } } }],
-  session: {
-    dmScope: "per-peer",
-    identityLinks: { ann: ["telegram:1"] },
-    reset: { mode: "daily", byType: { dm: { mode: "idle" } } },
-  },
-  queue: { mode: "collect", byChannel: { telegram: "steer" } },
-  store: { url: { env: "DB" } },
-};
-
-const configSeen = new Map<string, number>();
-
-const configTarget: Target = {
-  name: "the configuration file",
-  seen: configSeen,
-  async tryOnce(random) {
-    const kind = random.below(4);
-    const text =
-      kind === 0
-        ? garbled(random, STARTER_CONFIG).toString("utf8")
-        : kind === 1
-          ? garbled(random, JSON.stringify(GOOD_CONFIG)).toString("utf8")
-          : JSON.stringify(kind === 2 ? spoilt(random, GOOD_CONFIG) : anyValue(random));
-    try {
-      const { config, errors, warnings } = checkConfig({ text: text ?? "", file: "rookery.json5", env: {} });
-      count(configSeen, config ? "used" : "refused");
-      if (!config && errors.length === 0) return `neither used nor refused: ${text}`;
-      for (const note of [...errors, ...warnings]) {
-        if (!/^rookery\.json5:\d+:\d+: ./.test(formatNote(note))) return `said no place: ${formatNote(note)}`;
-      }
-      if (config && BASE) {
-        compareConfigs(BASE, config);
-        liveConfig(BASE, config);
-        JSON.stringify(config);
-      }
-      return undefined;
-    } catch (error) {
-      return `threw ${(error as Error).stack} for ${text}`;
-    }
-  },
-};
-
-const count = (seen: Map<string, number>, what: string): void => void seen.set(what, (seen.get(what) ?? 0) + 1);
-
 interface Answer {
   readonly status: number;
   readonly body: string;
 }
 
-/** Writes bytes and reads what comes until the other side closes. */
-function raw(port: number, head: readonly string[], body: Buffer, promisesMore = false): Promise<Answer> {
+/** Writes bytes and reads until the server closes. `mayPromiseMore`: the headers may announce more than is sent. */
+function raw(port: number, head: readonly string[], body: Buffer, mayPromiseMore = false): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1");
     const chunks: Buffer[] = [];
@@ -340,17 +198,16 @@ function raw(port: number, head: readonly string[], body: Buffer, promisesMore =
         body: text.slice(at + 4),
       });
     });
-    // Bytes, not characters: what is no character must reach the other side as it is.
+    // As latin1: bytes that are not UTF-8 must reach the server unchanged.
     socket.write(Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n\r\n`, "latin1"), body]));
-    // A request that may promise more than it brings is not waited for.
-    if (promisesMore) socket.end();
+    if (mayPromiseMore) socket.end();
   });
 }
 
 function judge(seen: Map<string, number>, { status, body }: Answer, sent: string): string | undefined {
   count(seen, status === 0 ? "no answer" : `${Math.floor(status / 100)}xx`);
   const about = `${status} to ${JSON.stringify(sent.slice(0, 600))}: ${body.slice(0, 300)}`;
-  // Nothing at all: the sender went away in the middle of its own request.
+  // No answer: the request ended before its announced length.
   if (status === 0) return undefined;
   if (status >= 500) return `not a 4xx: ${about}`;
   if (status >= 400 && body.includes('"error"') && !/"code":"[a-z_]+"/.test(body)) return `no clear error: ${about}`;
