@@ -10,12 +10,12 @@ export async function withTokenStorage<T>(
   const { openPostgresStore } = await import("../../adapters/store/postgres/open-store.ts");
   const { systemClock: clock } = await import("../../adapters/system/system-clock.ts");
   const { systemIds } = await import("../../adapters/system/system-ids.ts");
-  const { tellChanged } = await import("../node/relay/relay-events.ts");
+  const { notifyChanged } = await import("../../engine/cluster/relay-events.ts");
   const store = await openPostgresStore({ url: at.url });
   try {
     const done = await use(sharedTokenStorage({ store, clock, ids: systemIds() }));
     // Gateways that run look again.
-    tellChanged(store.relay, "tokens");
+    notifyChanged(store.relay, "tokens");
     return done;
   } finally {
     await store.close();

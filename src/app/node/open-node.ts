@@ -23,6 +23,7 @@ import { AgentSystem } from "../../engine/agents/agent-system.ts";
 import { permanentAgentsOf } from "../../engine/agents/permanent-agents.ts";
 import { startRetention } from "../../engine/agents/retention.ts";
 import { systemAgentsOf } from "../../engine/agents/system-agents.ts";
+import type { RemoteNodes } from "../../engine/cluster/relay-events.ts";
 import type { RunLimits } from "../../engine/runtime/run-ports.ts";
 import type { Triggers } from "../../engine/triggers/triggers.ts";
 import { watchJobs } from "../../engine/triggers/watch-jobs.ts";
@@ -61,7 +62,7 @@ export interface RookeryNode {
   startTriggers(): Promise<void>;
   readonly rebuilt: NodeStore["rebuilt"];
   /** Agents that other nodes work on; absent where there are no others. */
-  readonly remoteNodes: NodeStore["remoteNodes"];
+  readonly remoteNodes: RemoteNodes | undefined;
   /** Sets everything aside where it stands and closes the store; what is unfinished goes on at the next start. */
   close(): Promise<void>;
   /** Goes on with another configuration, as far as it is read at the moment of use. `changed`: the keys that differ. */
@@ -116,7 +117,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
     const deps = agentToolDepsOf({ ...parts, system: () => started(agents) });
     const timers = openTriggers({
       ports: { clock, ids, log, store },
-      ...{ config, paths, models, env: options.env ?? {}, shared: opened.leaseMs !== undefined },
+      ...{ config, paths, models, env: options.env ?? {}, shared: opened.shared !== undefined },
     });
     triggers = timers;
     const { tools: givenTools } = options;
@@ -135,13 +136,15 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       model: telemetry ? telemetry.model(options.model ?? models.model) : (options.model ?? models.model),
       tools: telemetry ? telemetry.tools(toolkit.tools) : toolkit.tools,
       files,
-      connectors: new Map(connectors.map((connector) => [connector.name, opened.once(connector)])),
+      connectors: new Map(
+        connectors.map((connector) => [connector.name, opened.shared?.cluster.singleton(connector) ?? connector]),
+      ),
     };
     const budgets = liveBudgets(config, () => zoneOf(config));
     const system = new AgentSystem(ports, {
       nodeName: opened.nodeName,
-      leaseMs: opened.leaseMs,
-      remoteNodes: opened.remoteNodes,
+      leaseMs: opened.shared?.leaseMs,
+      remoteNodes: opened.shared?.cluster.remoteNodes,
       restore: config.runs.restore,
       lanes: config.lanes,
       runs: { timeoutMs: config.runs.timeoutSeconds * 1000, maxIterations: config.runs.maxIterations },
@@ -181,18 +184,18 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       changesMs: retention.changesHours * 3600_000,
     });
     agents = system;
-    opened.serves(system);
+    opened.shared?.cluster.connect(system);
     telemetry?.follow(system.events, (agentId) => system.runs.live(agentId)?.sessionId);
     await system.load();
     // What was left unfinished here or elsewhere goes on in the middle of a run.
-    if (opened.leaseMs !== undefined || (await store.busyAgents({ limit: 1 })).length > 0) await toolkit.ready();
+    if (opened.shared || (await store.busyAgents({ limit: 1 })).length > 0) await toolkit.ready();
     await system.start();
     return {
       agents: system,
       triggers: timers.triggers,
       ports,
       rebuilt: opened.rebuilt,
-      remoteNodes: opened.remoteNodes,
+      remoteNodes: opened.shared?.cluster.remoteNodes,
       async startTriggers() {
         if (config.cron.enabled) await timers.start(system);
       },

@@ -1,32 +1,24 @@
-/** Opens whichever store a node is to work on: the home's own, alone, or one that several nodes share. */
+/** Opens the store of a node: the embedded one of its home, or one that it shares with other nodes. */
 import { hostname } from "node:os";
 import { diskFileStore } from "../../adapters/system/disk-file-store.ts";
 import { systemClock } from "../../adapters/system/system-clock.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import type { Ids } from "../../core/ids.ts";
-import type { Connector } from "../../core/ports/connector.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { FileStore } from "../../core/ports/ports.ts";
 import type { Store } from "../../core/store/store.ts";
-import type { Serving } from "./cluster.ts";
+import type { Cluster } from "../../engine/cluster/cluster.ts";
 import { type EmbeddedStore, openEmbeddedStore } from "./open-embedded-store.ts";
-import type { RemoteNodes } from "./relay/relay-events.ts";
 import { type Environment, sharedStoreUrl } from "./shared-store-url.ts";
 
 export interface NodeStore {
   readonly store: Store;
   readonly files: FileStore;
   readonly nodeName: string;
-  /** Absent: alone on this store. */
-  readonly leaseMs?: number;
   readonly rebuilt?: EmbeddedStore["rebuilt"];
-  /** The connector, or one that runs on one node at a time where it must. */
-  once(connector: Connector): Connector;
-  /** Agents that other nodes work on; absent: alone on this store. */
-  readonly remoteNodes?: RemoteNodes;
-  /** Whom this store is opened for: its events reach the other nodes, and theirs reach it. */
-  serves(node: Serving): void;
+  /** Absent on an embedded store: no other node uses it. */
+  readonly shared?: { readonly leaseMs: number; readonly cluster: Cluster };
   close(): Promise<void>;
 }
 
@@ -41,31 +33,31 @@ export interface NodeStoreOptions {
 }
 
 export async function openStore(options: NodeStoreOptions): Promise<NodeStore> {
-  const { paths, config, env, ids, log, onFatal, stays } = options;
-  const url = sharedStoreUrl(paths, config, env ?? process.env);
+  const { paths, config, env = process.env } = options;
   const nodeName = `${hostname()} pid ${process.pid}`;
-  if (url === undefined) {
-    const { synchronous } = config.store;
-    const { store, rebuilt, close } = await openEmbeddedStore({
-      ...{ paths, synchronous, ids, log, onFatal, stays },
-      now: systemClock.now(),
-    });
-    const files = diskFileStore(paths.files);
-    return { store, rebuilt, files, nodeName, once: (connector) => connector, serves: () => {}, close };
-  }
+  const url = sharedStoreUrl(paths, config, env);
+  if (url !== undefined) return { nodeName, ...(await openSharedWithCluster(url, options)) };
+  const { synchronous } = config.store;
+  const { store, rebuilt, close } = await openEmbeddedStore({ ...options, synchronous, now: systemClock.now() });
+  return { nodeName, store, rebuilt, files: diskFileStore(paths.files), close };
+}
+
+/** Loads its modules only here: a node alone on its store does not need them. */
+async function openSharedWithCluster(url: string, options: NodeStoreOptions) {
+  const { paths, config, env, log } = options;
   const [{ openSharedStore }, { openCluster }] = await Promise.all([
     import("./open-shared-store.ts"),
-    import("./cluster.ts"),
+    import("../../engine/cluster/cluster.ts"),
   ]);
-  const shared = await openSharedStore({ url, paths, config, env, log });
-  const { once, serves, remoteNodes, stop } = openCluster(shared.store, { clock: systemClock, log });
+  const { store, files, leaseMs, close } = await openSharedStore({ url, paths, config, env, log });
+  const cluster = openCluster({ store, relay: store.relay, leases: store.leases, clock: systemClock, log });
   return {
-    ...{ store: shared.store, once, serves, remoteNodes, nodeName },
-    files: shared.files,
-    leaseMs: shared.leaseMs,
+    store,
+    files,
+    shared: { leaseMs, cluster },
     async close() {
-      stop();
-      await shared.close();
+      cluster.stop();
+      await close();
     },
   };
 }

@@ -6,6 +6,7 @@
  */
 import type pg from "pg";
 import type { AgentId } from "../../../core/ids.ts";
+import type { Leases, Relay } from "../../../core/ports/cluster.ts";
 import type { Change, CommitResult } from "../../../core/store/change.ts";
 import type { Connections } from "./connections.ts";
 
@@ -18,27 +19,14 @@ export interface ControlConnection {
   /** Sends text to all other nodes, and hears theirs. Lost where nobody listens. */
   readonly relay: Relay;
   /** Names of which each is held by one process at most. */
-  readonly leases: KeptLeases;
+  readonly leases: Leases;
   close(): Promise<void>;
-}
-
-export interface Relay {
-  /** `to`: the one process that is told, by what `listen` calls it; else all others are. Bounded: what does not fit is lost. */
-  send(text: string, to?: string): void;
-  /** `gap`: the connection was made anew, and whatever was told in between is lost. */
-  listen(listener: (text: string, from: string) => void, gap?: () => void): () => void;
-}
-
-export interface KeptLeases {
-  /** True where the name is ours from now on; `lost` is called where the connection that holds it breaks. */
-  tryHold(name: string, lost: () => void): Promise<boolean>;
-  release(name: string): Promise<void>;
 }
 
 /** The server's limit is 8,000 bytes. */
 const MAX_PAYLOAD = 7_800;
 /** What a text for other processes may weigh, in bytes. */
-export const MAX_RELAYED = MAX_PAYLOAD - 64;
+const MAX_RELAYED = MAX_PAYLOAD - 64;
 /** So much may wait to be told while the database is away or slow. */
 const MAX_WAITING = 1_000;
 const FIRST_PAUSE_MS = 100;
@@ -200,6 +188,7 @@ export async function openControlConnection(connections: Connections, self: stri
       return () => void listeners.delete(listener);
     },
     relay: {
+      maxBytes: MAX_RELAYED,
       send(text, to) {
         if (texts.length >= MAX_WAITING || Buffer.byteLength(text) > MAX_RELAYED) return;
         texts.push([to === undefined ? relayed : channelOf(to), text]);

@@ -1,9 +1,10 @@
 /** Opens the shared store: the database looked at and migrated, connections, group commit, and the keeper of this process. */
 import { randomUUID } from "node:crypto";
+import type { Leases, Relay } from "../../../core/ports/cluster.ts";
 import type { Store } from "../../../core/store/store.ts";
 import { applyGroup, outcomeOf } from "./apply-group.ts";
 import { Connections } from "./connections.ts";
-import { type KeptLeases, openControlConnection, type Relay } from "./control-connection.ts";
+import { openControlConnection } from "./control-connection.ts";
 import { explain } from "./database-error.ts";
 import { groupCommit } from "./group-commit.ts";
 import { migrate } from "./migrate.ts";
@@ -29,7 +30,7 @@ export interface PostgresStoreOptions {
 export interface PostgresStore extends Store {
   readonly connections: Connections;
   readonly relay: Relay;
-  readonly leases: KeptLeases;
+  readonly leases: Leases;
 }
 
 export const DEFAULT_SCHEMA = "rookery";

@@ -37,7 +37,7 @@ const mintRoute = defineRoute({
   answers: { status: 201, holds: "`{ token, record }`" },
   async handle({ context, principal, body }) {
     const json = await context.tokens.mint(principal, body);
-    context.remoteNodes?.tellChanged("tokens");
+    context.remoteNodes?.notifyChanged("tokens");
     return { status: 201, json };
   },
 });
@@ -52,7 +52,7 @@ const revokeRoute = defineRoute({
   answers: { status: 200, holds: "`{ revoked: [ids] }`" },
   async handle({ context, principal, params }) {
     const revoked = await context.tokens.revoke(principal, params.token);
-    context.remoteNodes?.tellChanged("tokens");
+    context.remoteNodes?.notifyChanged("tokens");
     return { json: { revoked } };
   },
 });

@@ -3,9 +3,9 @@
  * of all runs on this node, and of runs on other nodes while a subscriber here follows them.
  */
 import type { AgentId } from "../../../core/ids.ts";
+import type { RemoteNodes } from "../../../engine/cluster/relay-events.ts";
 import { type RunTail, RunTails } from "../../../engine/runs/run-tails.ts";
 import type { RunEvent, RunEvents, RunListener } from "../../../engine/runtime/run-events.ts";
-import type { RemoteNodes } from "../../node/relay/relay-events.ts";
 
 interface Subscribers {
   readonly listeners: Set<RunListener>;

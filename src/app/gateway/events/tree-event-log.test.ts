@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { virtualClock } from "../../../../test/kit/clock.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
 import { silentLog } from "../../../core/ports/log.ts";
+import type { RemoteNodes } from "../../../engine/cluster/relay-events.ts";
+import type { RemoteTreeListener } from "../../../engine/cluster/relay-subscriber.ts";
 import { RunEvents } from "../../../engine/runtime/run-events.ts";
-import type { RemoteNodes } from "../../node/relay/relay-events.ts";
-import type { TreeListener } from "../../node/relay/relay-subscriber.ts";
 import { RunEventHub } from "./run-event-hub.ts";
 import { TreeEventLog } from "./tree-event-log.ts";
 
@@ -12,10 +12,10 @@ const about = { agentId: "a" as AgentId, runId: "r" as RunId, attempt: 1, step: 
 
 function open() {
   const clock = virtualClock();
-  const remoteListeners = new Set<TreeListener>();
+  const remoteListeners = new Set<RemoteTreeListener>();
   const remoteNodes = {
     follow: () => () => {},
-    followTree(listener: TreeListener) {
+    followTree(listener: RemoteTreeListener) {
       remoteListeners.add(listener);
       return () => remoteListeners.delete(listener);
     },

@@ -4,9 +4,9 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../../core/ports/clock.ts";
+import type { RemoteNodes } from "../../../engine/cluster/relay-events.ts";
 import type { RunEvent } from "../../../engine/runtime/run-events.ts";
 import type { LiveTree } from "../../../engine/subagents/live-tree.ts";
-import type { RemoteNodes } from "../../node/relay/relay-events.ts";
 import type { RunEventHub } from "./run-event-hub.ts";
 
 export interface TreeEvent {

@@ -2,8 +2,8 @@
 import type { Config } from "../../../config/config-schema.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import type { AgentSystem } from "../../../engine/agents/agent-system.ts";
+import type { RemoteNodes } from "../../../engine/cluster/relay-events.ts";
 import type { Triggers } from "../../../engine/triggers/triggers.ts";
-import type { RemoteNodes } from "../../node/relay/relay-events.ts";
 import type { TokenService } from "../auth/token-service.ts";
 import type { UsageLimiter } from "../auth/usage-limiter.ts";
 import type { OpenStreams } from "../events/open-streams.ts";

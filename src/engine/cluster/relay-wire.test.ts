@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AgentId, RunId } from "../../../core/ids.ts";
-import type { RunEvent } from "../../../engine/runtime/run-events.ts";
-import { Parts, pack, partsOf, type Said, unpack } from "./wire.ts";
+import type { AgentId, RunId } from "../../core/ids.ts";
+import type { RunEvent } from "../runtime/run-events.ts";
+import { PartAssembler, pack, type RelayMessage, splitMessage, unpack } from "./relay-wire.ts";
 
 const eventOf = fc.record({
   type: fc.constantFrom("delta", "step", "tool_start"),
@@ -23,8 +23,8 @@ const eventsOf = (shapes: readonly (typeof eventOf extends fc.Arbitrary<infer T>
   });
 };
 
-describe("what nodes say about runs", () => {
-  it("comes out as it went in, whatever was joined", () => {
+describe("the messages between nodes", () => {
+  it("unpacks exactly the events that were packed", () => {
     fc.assert(
       fc.property(fc.array(eventOf, { maxLength: 40 }), (shapes) => {
         const events = eventsOf(shapes);
@@ -33,28 +33,28 @@ describe("what nodes say about runs", () => {
     );
   });
 
-  it("travels in parts that fit, of one byte a character, and is whole again at the other end", () => {
+  it("splits a message into parts that fit and assembles them again", () => {
     fc.assert(
       fc.property(fc.array(eventOf, { maxLength: 20 }), fc.integer({ min: 50, max: 400 }), (shapes, most) => {
-        const said: Said = { tell: pack(eventsOf(shapes)) };
-        const parts = new Parts();
-        const texts = partsOf(said, 7, most);
+        const message: RelayMessage = { tell: pack(eventsOf(shapes)) };
+        const parts = new PartAssembler();
+        const texts = splitMessage(message, 7, most);
         for (const text of texts) expect(Buffer.byteLength(text)).toBeLessThanOrEqual(most);
-        const heard = texts.map((text) => parts.add(text, "other"));
-        expect(heard.slice(0, -1)).toEqual(texts.slice(1).map(() => undefined));
-        expect(heard.at(-1)).toEqual(JSON.parse(JSON.stringify(said)));
+        const received = texts.map((text) => parts.add(text, "other"));
+        expect(received.slice(0, -1)).toEqual(texts.slice(1).map(() => undefined));
+        expect(received.at(-1)).toEqual(JSON.parse(JSON.stringify(message)));
       }),
     );
   });
 
-  it("is lost whole where a part is lost, and harms nothing that comes after", () => {
-    const parts = new Parts();
-    const long = partsOf(
+  it("drops a message that lost a part, and still reads the next one", () => {
+    const parts = new PartAssembler();
+    const long = splitMessage(
       { want: Array.from({ length: 30 }, (_, n) => `agent${n}` as AgentId), interest: "all", tail: true },
       1,
       100,
     );
-    const next = partsOf({ hello: true }, 2, 100);
+    const next = splitMessage({ hello: true }, 2, 100);
     for (const text of long.toSpliced(1, 1)) expect(parts.add(text, "x")).toBeUndefined();
     expect(next.map((text) => parts.add(text, "x"))).toEqual([{ hello: true }]);
     expect(parts.add("nonsense", "x")).toBeUndefined();

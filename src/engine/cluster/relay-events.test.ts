@@ -1,23 +1,24 @@
 import { describe, expect, it } from "vitest";
-import { virtualClock } from "../../../../test/kit/clock.ts";
-import type { Relay } from "../../../adapters/store/postgres/control-connection.ts";
-import type { AgentId, RunId } from "../../../core/ids.ts";
-import { silentLog } from "../../../core/ports/log.ts";
-import { Tail } from "../../../engine/runs/tail.ts";
-import { RunEvents } from "../../../engine/runtime/run-events.ts";
+import { virtualClock } from "../../../test/kit/clock.ts";
+import type { AgentId, RunId } from "../../core/ids.ts";
+import type { Relay } from "../../core/ports/cluster.ts";
+import { silentLog } from "../../core/ports/log.ts";
+import { Tail } from "../runs/tail.ts";
+import { RunEvents } from "../runtime/run-events.ts";
 import { type EventRelay, relayEvents } from "./relay-events.ts";
 
 const agentId = "a" as AgentId;
 const runId = "r" as RunId;
 
-/** The way between nodes, in memory: in order, and losing what it is told to lose. */
-class Wire {
+/** A relay in memory. It delivers in order and drops the texts for which `lose` is true. */
+class MemoryRelay {
   readonly #ends = new Map<string, { hear: (text: string, from: string) => void; gap?: () => void }>();
   lose = (_text: string): boolean => false;
   sent = 0;
 
   end(name: string): Relay {
     return {
+      maxBytes: 7_000,
       send: (text, to) => {
         this.sent += 1;
         if (this.lose(text)) return;
@@ -38,16 +39,16 @@ class Wire {
 interface End {
   readonly events: RunEvents;
   readonly relay: EventRelay;
-  /** What a reader here has now, as one text; what a restart voided is not in it. */
+  /** The text a client has now, without what a restart voided. */
   readonly text: () => string;
-  readonly heard: string[];
+  readonly types: string[];
 }
 
 function world() {
   const time = virtualClock();
   const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   const clock = { ...time, advance: (ms: number) => time.advance(ms, settle) };
-  const wire = new Wire();
+  const wire = new MemoryRelay();
   const ended = new Set<RunId>();
   const end = (name: string): End => {
     const events = new RunEvents(silentLog);
@@ -64,14 +65,14 @@ function world() {
       clock,
       log: silentLog,
     });
-    const heard: string[] = [];
+    const types: string[] = [];
     let text = "";
     events.listenToPassed((event) => {
-      heard.push(event.type);
+      types.push(event.type);
       if (event.type === "restart") text = "";
       if (event.type === "delta") text += event.text;
     });
-    return { events, relay, text: () => text, heard };
+    return { events, relay, text: () => text, types };
   };
   return { clock, wire, ended, end };
 }
@@ -79,8 +80,8 @@ function world() {
 const about = { agentId, runId, attempt: 1, step: 1 };
 const say = ({ events }: End, text: string): void => events.emit(about, { type: "delta", stream: "text", text });
 
-describe("events of runs on other nodes", () => {
-  it("come as they were said, also what was said before somebody listened", async () => {
+describe("the relay of run events", () => {
+  it("delivers events in order, with those of the step that came before the subscription", async () => {
     const { clock, end } = world();
     const [a, b] = [end("a"), end("b")];
     b.events.emit(about, { type: "start" });
@@ -92,10 +93,10 @@ describe("events of runs on other nodes", () => {
     say(b, "three");
     await clock.advance(50);
     expect(a.text()).toBe("one two three");
-    expect(a.heard).toEqual(["start", "delta", "delta", "delta"]);
+    expect(a.types).toEqual(["start", "delta", "delta", "delta"]);
   });
 
-  it("are sent to nobody who does not listen, nor any longer", async () => {
+  it("sends nothing without a subscriber, and nothing after one has left", async () => {
     const { clock, wire, end } = world();
     const [a, b] = [end("a"), end("b")];
     const before = wire.sent;
@@ -111,7 +112,7 @@ describe("events of runs on other nodes", () => {
     expect(wire.sent).toBe(after);
   });
 
-  it("have no holes: what is lost on the way is found missing, and the step is told anew", async () => {
+  it("notices a lost event and delivers the step again behind a restart", async () => {
     const { clock, wire, end } = world();
     const [a, b] = [end("a"), end("b")];
     a.relay.follow(agentId);
@@ -126,13 +127,13 @@ describe("events of runs on other nodes", () => {
     say(b, "three ");
     await clock.advance(50);
     expect(a.text()).toBe("one two three ");
-    expect(a.heard).toContain("restart");
+    expect(a.types).toContain("restart");
     say(b, "four");
     await clock.advance(50);
     expect(a.text()).toBe("one two three four");
   });
 
-  it("go on with whoever takes over, and the end is found in the store where it was lost", async () => {
+  it("continues with the node that takes over, and reads a lost end from the store", async () => {
     const { clock, wire, ended, end } = world();
     const [a, b, c] = [end("a"), end("b"), end("c")];
     a.relay.follow(agentId);
@@ -144,16 +145,16 @@ describe("events of runs on other nodes", () => {
     c.events.emit(taken, { type: "restart", attempt: 2 });
     c.events.emit(taken, { type: "delta", stream: "text", text: "from c" });
     await clock.advance(50);
-    say(b, " that nobody should hear");
+    say(b, " that must not arrive");
     await clock.advance(50);
     expect(a.text()).toBe("from c");
     ended.add(runId);
     wire.cut("a");
     await clock.advance(50);
-    expect(a.heard.at(-1)).toBe("end");
+    expect(a.types.at(-1)).toBe("end");
   });
 
-  it("are told in outline to who follows all agents, and ends to who waits for one", async () => {
+  it("sends outlines to a tree listener, and only ends to a listener of ends", async () => {
     const { clock, end } = world();
     const [a, b] = [end("a"), end("b")];
     const outline: string[] = [];
@@ -165,10 +166,10 @@ describe("events of runs on other nodes", () => {
     say(b, "x");
     b.events.emit(about, { type: "end", result: { outcome: "ok" } as never });
     await clock.advance(300);
-    expect([outline, ends, a.heard]).toEqual([["start", "end"], 1, []]);
+    expect([outline, ends, a.types]).toEqual([["start", "end"], 1, []]);
   });
 
-  it("keep the numbers they had, so that whoever comes back on another node is answered exactly", async () => {
+  it("keeps the sequence numbers, so that a client can resume on another node", async () => {
     const { clock, end } = world();
     const [a, b] = [end("a"), end("b")];
     const tail = new Tail();
