@@ -3,7 +3,8 @@
  * nothing that was charged is missing from the book, nothing stays reserved, people are told once (M21).
  */
 import type { Limit, Spend } from "../../../src/core/budget/budget.ts";
-import { type ModelCall, SIM_PRICE } from "../world/scripted-model.ts";
+import type { ModelCall } from "../world/model-call.ts";
+import { SIM_PRICE } from "../world/scripted-model.ts";
 import { broken, isBudgetNotice, parsed, textOf, type View, type Violation } from "./audit-view.ts";
 import type { ListedAgent } from "./evidence.ts";
 

@@ -3,7 +3,8 @@
  * time it is read, whoever reads it and whatever died before.
  */
 
-import { type ModelCall, SUMMARY_OPENS } from "../world/scripted-model.ts";
+import type { ModelCall } from "../world/model-call.ts";
+import { SUMMARY_OPENS } from "../world/scripted-model.ts";
 import { broken, parsed, push, type View, type Violation } from "./audit-view.ts";
 
 export function* context(view: View): Iterable<Violation> {

@@ -1,6 +1,6 @@
 /** The laws of runs: one live run per agent (L3), tools (L4), ends that were asked for (M9), attempts (M13). */
 
-import type { ModelCall } from "../world/scripted-model.ts";
+import type { ModelCall } from "../world/model-call.ts";
 import { tokensIn } from "../world/tokens.ts";
 import {
   broken,

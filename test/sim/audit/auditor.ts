@@ -133,7 +133,7 @@ function* takenInOrder({ calls, rows, channels, scenario }: View): Iterable<Viol
   const inbound = channels.flatMap((channel) => channel.inbound);
   for (const a of inbound) {
     for (const b of inbound) {
-      if (a.acknowledgedAt === undefined || b.handedAt === undefined || a.acknowledgedAt >= b.handedAt) continue;
+      if (a.acknowledgedAt === undefined || b.submittedAt === undefined || a.acknowledgedAt >= b.submittedAt) continue;
       const first = rows.get(a.token ?? "")?.[0];
       const second = rows.get(b.token ?? "")?.[0];
       if (!first || !second || first.of !== second.of || first.message.seq < second.message.seq) continue;

@@ -11,7 +11,7 @@ import { sleep } from "../../../src/core/ports/clock.ts";
 import type { Accepted } from "../../../src/core/ports/connector.ts";
 import type { Ports } from "../../../src/core/ports/ports.ts";
 import type { Change, CommitResult, Op, OpResult, Owner } from "../../../src/core/store/change.ts";
-import { makeOutbox } from "./minimal-outbox.ts";
+import { Outbox } from "./minimal-outbox.ts";
 import { work } from "./minimal-run.ts";
 import type { StartSubject, SubjectNode, SubjectUnderTest } from "./subject.ts";
 
@@ -76,139 +76,166 @@ export const minimalActor = (quirks: Quirks = {}): SubjectUnderTest => ({
 const startWith =
   (quirks: Quirks): StartSubject =>
   async (ports, self) => {
-    const { clock, store, ids } = ports;
-    const working = new Map<AgentId, { readonly epoch: number; next: number | undefined }>();
-    let membership: Membership | undefined;
-    let draining = false;
+    const node = new MinimalNode(ports, self, quirks);
+    await node.start();
+    return node;
+  };
 
-    const actor: Actor = {
-      ports,
-      self,
-      quirks,
-      holds: (one) => !one.left && (quirks.ignoreLease || clock.monotonic() < one.renewedAt + self.leaseMs),
-      commit: (site, ops, owner) =>
-        commitDurably(ports, quirks, { id: ids.change(), site, at: clock.now(), ops, owner }),
-      remembered: new Set(),
-      nudgeOutbox: () => membership && outbox.pump(membership),
-      draining: () => draining,
-    };
-    const outbox = makeOutbox(actor);
+/** One life of a node. */
+class MinimalNode implements Actor {
+  readonly ports: Ports;
+  readonly self: SubjectNode;
+  readonly quirks: Quirks;
+  readonly remembered = new Set<string>();
+  readonly #outbox = new Outbox(this);
+  readonly #working = new Map<AgentId, { readonly epoch: number; next: number | undefined }>();
+  #membership: Membership | undefined;
+  #draining = false;
 
-    async function join(): Promise<void> {
-      const renewedAt = clock.monotonic();
-      const op: Op = { op: "node.join", name: self.name, leaseUntil: clock.now() + self.leaseMs };
-      const joined = said(await actor.commit("node.join", [op]), "node.join");
-      if (!joined) throw new Error("The store does not let this node join.");
-      const { node } = joined;
-      // Earlier lives of this very node are over.
-      const older = (await patiently(actor, () => store.nodes())).filter(
-        (other) => other.name === self.name && !other.left && other.node < node,
-      );
-      if (older.length > 0)
-        await actor.commit(
-          "node.retire",
-          older.map((other) => ({ op: "node.leave", node: other.node })),
-        );
-      membership = { node, renewedAt, left: false, ended: new AbortController() };
-      void renew(membership);
-    }
+  constructor(ports: Ports, self: SubjectNode, quirks: Quirks) {
+    this.ports = ports;
+    this.self = self;
+    this.quirks = quirks;
+  }
 
-    async function renew(mine: Membership): Promise<void> {
-      while (!mine.left) {
-        await sleep(clock, self.leaseMs / 3);
-        const renewedAt = clock.monotonic();
-        const op: Op = { op: "node.renew", node: mine.node, leaseUntil: clock.now() + self.leaseMs };
-        const change: Change = { id: ids.change(), site: "node.renew", at: clock.now(), ops: [op] };
-        const result = await store.commit(change).catch(() => undefined);
-        if (mine.left) return;
-        // An answer that comes after the lease's end comes too late: work in its name may have stopped already.
-        if (!actor.holds(mine) || (result && !result.ok)) break;
-        if (result) mine.renewedAt = renewedAt;
-      }
-      if (mine.left) return;
-      // The lease is lost: stop everything that acts in its name, and begin anew under another number.
-      mine.left = true;
-      mine.ended.abort();
-      await join();
-    }
+  readonly holds = (one: Membership): boolean =>
+    !one.left && (this.quirks.ignoreLease || this.ports.clock.monotonic() < one.renewedAt + this.self.leaseMs);
 
-    function wake(agentId: AgentId, epoch: number): void {
-      const mine = membership;
-      if (!mine) return;
-      const busy = working.get(agentId);
-      if (busy) {
-        // Given away and got back while the old loop is still on its way out.
-        if (busy.epoch !== epoch) busy.next = epoch;
-        return;
-      }
-      const entry: { readonly epoch: number; next: number | undefined } = { epoch, next: undefined };
-      working.set(agentId, entry);
-      void work(actor, mine, agentId, epoch).then(() => {
-        working.delete(agentId);
-        if (entry.next !== undefined) wake(agentId, entry.next);
-      });
-    }
+  readonly commit = (site: string, ops: readonly Op[], owner?: Owner): Promise<CommitResult> => {
+    const { ids, clock } = this.ports;
+    return commitDurably(this.ports, this.quirks, { id: ids.change(), site, at: clock.now(), ops, owner });
+  };
 
-    async function poll(): Promise<void> {
-      for (;;) {
-        const mine = membership;
-        if (mine && actor.holds(mine) && !draining) {
-          outbox.pump(mine);
-          const result = await actor.commit("claim.poll", [{ op: "agents.claim", node: mine.node, limit: 20 }]);
-          for (const { agentId, epoch } of said(result, "agents.claim")?.claims ?? []) wake(agentId, epoch);
-        }
-        await sleep(clock, POLL_MS);
-      }
-    }
+  nudgeOutbox(): void {
+    if (this.#membership) this.#outbox.pump(this.#membership);
+  }
 
-    async function claimHinted(agentId: AgentId): Promise<void> {
-      const mine = membership;
-      if (!mine || !actor.holds(mine) || draining || working.has(agentId)) return;
-      const result = await actor.commit("claim.hint", [{ op: "agent.claim", agentId, node: mine.node }]);
-      const epoch = said(result, "agent.claim")?.epoch;
-      if (epoch !== undefined) wake(agentId, epoch);
-    }
+  draining(): boolean {
+    return this.#draining;
+  }
 
-    async function accept(message: IncomingMessage): Promise<Accepted> {
-      const mine = membership;
-      const change = changeAccepting(ports, message, mine && actor.holds(mine) && !draining ? mine.node : undefined);
-      const committed = commitDurably(ports, quirks, change, true);
-      if (quirks.acknowledgeFirst) {
-        committed.then(wakeHolder, () => undefined);
-        return { status: "accepted", agentId: "" as AgentId, messageId: messageId("" as AgentId, 1) };
-      }
-      return wakeHolder(await committed);
-    }
-
-    function wakeHolder(result: CommitResult): Accepted {
-      const posted = said(result, "message.post");
-      if (!posted) throw new Error("The message was refused.");
-      const { agentId, seq, duplicate, holder } = posted;
-      actor.remembered.add(messageId(agentId, seq));
-      if (holder && holder.node === membership?.node) wake(agentId, holder.epoch);
-      return { status: duplicate ? "duplicate" : "accepted", agentId, messageId: messageId(agentId, seq) };
-    }
-
-    await join();
-    store.onHint((agentId) => void claimHinted(agentId));
-    const refuse = async (): Promise<Accepted> => {
+  async start(): Promise<void> {
+    const { store, connectors } = this.ports;
+    await this.#join();
+    store.onHint((agentId) => void this.#claimHinted(agentId));
+    const accept = (message: IncomingMessage): Promise<Accepted> => this.#accept(message);
+    const command = async (): Promise<Accepted> => {
       throw new Error("The minimal actor knows no commands.");
     };
-    for (const connector of ports.connectors.values()) await connector.start({ accept, command: refuse });
-    void poll();
+    for (const connector of connectors.values()) await connector.start({ accept, command });
+    void this.#poll();
+  }
 
-    return {
-      async drain() {
-        draining = true;
-        for (const connector of ports.connectors.values()) await connector.stop();
-        while (working.size > 0 || outbox.sending() > 0) await sleep(clock, 50);
-        if (membership) {
-          await actor.commit("node.leave", [{ op: "node.leave", node: membership.node }]);
-          membership.left = true;
-        }
-      },
-    };
-  };
+  async drain(): Promise<void> {
+    this.#draining = true;
+    for (const connector of this.ports.connectors.values()) await connector.stop();
+    while (this.#working.size > 0 || this.#outbox.sending > 0) await sleep(this.ports.clock, 50);
+    const mine = this.#membership;
+    if (!mine) return;
+    await this.commit("node.leave", [{ op: "node.leave", node: mine.node }]);
+    mine.left = true;
+  }
+
+  async #join(): Promise<void> {
+    const { clock, store } = this.ports;
+    const { name, leaseMs } = this.self;
+    const renewedAt = clock.monotonic();
+    const op: Op = { op: "node.join", name, leaseUntil: clock.now() + leaseMs };
+    const joined = said(await this.commit("node.join", [op]), "node.join");
+    if (!joined) throw new Error("The store does not let this node join.");
+    const { node } = joined;
+    // Earlier lives of this node are over.
+    const older = (await patiently(this, () => store.nodes())).filter(
+      (other) => other.name === name && !other.left && other.node < node,
+    );
+    const leave = older.map((other): Op => ({ op: "node.leave", node: other.node }));
+    if (leave.length > 0) await this.commit("node.retire", leave);
+    this.#membership = { node, renewedAt, left: false, ended: new AbortController() };
+    void this.#renew(this.#membership);
+  }
+
+  async #renew(mine: Membership): Promise<void> {
+    const { clock, store, ids } = this.ports;
+    const { leaseMs } = this.self;
+    while (!mine.left) {
+      await sleep(clock, leaseMs / 3);
+      const renewedAt = clock.monotonic();
+      const op: Op = { op: "node.renew", node: mine.node, leaseUntil: clock.now() + leaseMs };
+      const change: Change = { id: ids.change(), site: "node.renew", at: clock.now(), ops: [op] };
+      const result = await store.commit(change).catch(() => undefined);
+      if (mine.left) return;
+      // An answer after the lease's end comes too late: work in its name may have stopped already.
+      if (!this.holds(mine) || (result && !result.ok)) break;
+      if (result) mine.renewedAt = renewedAt;
+    }
+    if (mine.left) return;
+    // The lease is lost: stop everything that acts in its name and join again under another number.
+    mine.left = true;
+    mine.ended.abort();
+    await this.#join();
+  }
+
+  #wake(agentId: AgentId, epoch: number): void {
+    const mine = this.#membership;
+    if (!mine) return;
+    const busy = this.#working.get(agentId);
+    if (busy) {
+      // Released and claimed again while the old loop is still ending.
+      if (busy.epoch !== epoch) busy.next = epoch;
+      return;
+    }
+    const entry: { readonly epoch: number; next: number | undefined } = { epoch, next: undefined };
+    this.#working.set(agentId, entry);
+    void work(this, mine, agentId, epoch).then(() => {
+      this.#working.delete(agentId);
+      if (entry.next !== undefined) this.#wake(agentId, entry.next);
+    });
+  }
+
+  async #poll(): Promise<void> {
+    for (;;) {
+      const mine = this.#membership;
+      if (mine && this.holds(mine) && !this.#draining) {
+        this.#outbox.pump(mine);
+        const result = await this.commit("claim.poll", [{ op: "agents.claim", node: mine.node, limit: 20 }]);
+        for (const { agentId, epoch } of said(result, "agents.claim")?.claims ?? []) this.#wake(agentId, epoch);
+      }
+      await sleep(this.ports.clock, POLL_MS);
+    }
+  }
+
+  async #claimHinted(agentId: AgentId): Promise<void> {
+    const mine = this.#membership;
+    if (!mine || !this.holds(mine) || this.#draining || this.#working.has(agentId)) return;
+    const result = await this.commit("claim.hint", [{ op: "agent.claim", agentId, node: mine.node }]);
+    const epoch = said(result, "agent.claim")?.epoch;
+    if (epoch !== undefined) this.#wake(agentId, epoch);
+  }
+
+  async #accept(message: IncomingMessage): Promise<Accepted> {
+    const mine = this.#membership;
+    const node = mine && this.holds(mine) && !this.#draining ? mine.node : undefined;
+    const change = changeAccepting(this.ports, message, node);
+    const committed = commitDurably(this.ports, this.quirks, change, true);
+    if (this.quirks.acknowledgeFirst) {
+      committed.then(
+        (result) => this.#wakeHolder(result),
+        () => undefined,
+      );
+      return { status: "accepted", agentId: "" as AgentId, messageId: messageId("" as AgentId, 1) };
+    }
+    return this.#wakeHolder(await committed);
+  }
+
+  #wakeHolder(result: CommitResult): Accepted {
+    const posted = said(result, "message.post");
+    if (!posted) throw new Error("The message was refused.");
+    const { agentId, seq, duplicate, holder } = posted;
+    this.remembered.add(messageId(agentId, seq));
+    if (holder && holder.node === this.#membership?.node) this.#wake(agentId, holder.epoch);
+    return { status: duplicate ? "duplicate" : "accepted", agentId, messageId: messageId(agentId, seq) };
+  }
+}
 
 /** What one op of an applied change said. */
 export function said<K extends OpResult["op"]>(result: CommitResult, op: K): Extract<OpResult, { op: K }> | undefined {

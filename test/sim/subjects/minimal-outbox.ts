@@ -6,14 +6,9 @@
 import { type Delivery, targetKey } from "../../../src/core/delivery/delivery.ts";
 import { sleep } from "../../../src/core/ports/clock.ts";
 import type { Connector } from "../../../src/core/ports/connector.ts";
+import type { Op } from "../../../src/core/store/change.ts";
 import type { NodeRecord } from "../../../src/core/store/store.ts";
 import type { Actor, Membership } from "./minimal-actor.ts";
-
-export interface Outbox {
-  pump(mine: Membership): void;
-  /** How many sends are under way. */
-  sending(): number;
-}
 
 type End = {
   readonly to: "sent" | "failed" | "unconfirmed" | "pending";
@@ -21,139 +16,137 @@ type End = {
   readonly receipt?: string;
 };
 
-export function makeOutbox(actor: Actor): Outbox {
-  const { store, clock, connectors } = actor.ports;
-  const busy = new Set<string>();
-  const seen = new Map<number, { readonly leaseUntil: number; readonly since: number }>();
-  let pumping = false;
-  let again = false;
+export class Outbox {
+  readonly #actor: Actor;
+  /** The targets with a send under way. */
+  readonly #busy = new Set<string>();
+  readonly #seen = new Map<number, { readonly leaseUntil: number; readonly since: number }>();
+  #pumping = false;
+  #again = false;
 
-  /** A silent node is dead once its lease has stood still for longer than a lease, by our own steady clock (M23). */
-  function isDead(record: NodeRecord | undefined): boolean {
-    if (!record || record.left) return true;
-    const last = seen.get(record.node);
-    if (last?.leaseUntil !== record.leaseUntil) {
-      seen.set(record.node, { leaseUntil: record.leaseUntil, since: clock.monotonic() });
-      return false;
-    }
-    return clock.monotonic() - last.since > actor.self.leaseMs * 1.5;
+  constructor(actor: Actor) {
+    this.#actor = actor;
   }
 
-  async function look(mine: Membership): Promise<void> {
-    const open = await store.deliveries({ limit: 500 });
+  /** How many sends are under way. */
+  get sending(): number {
+    return this.#busy.size;
+  }
+
+  pump(mine: Membership): void {
+    if (mine.left || this.#actor.draining()) return;
+    if (this.#pumping) {
+      this.#again = true;
+      return;
+    }
+    this.#pumping = true;
+    this.#again = false;
+    void this.#sendHeads(mine)
+      .catch(() => undefined)
+      .finally(() => {
+        this.#pumping = false;
+        if (this.#again) this.pump(mine);
+      });
+  }
+
+  /** A silent node is dead once its lease has stood still for longer than a lease, by our own steady clock (M23). */
+  #isDead(record: NodeRecord | undefined): boolean {
+    const { ports, self } = this.#actor;
+    if (!record || record.left) return true;
+    const last = this.#seen.get(record.node);
+    if (last?.leaseUntil !== record.leaseUntil) {
+      this.#seen.set(record.node, { leaseUntil: record.leaseUntil, since: ports.clock.monotonic() });
+      return false;
+    }
+    return ports.clock.monotonic() - last.since > self.leaseMs * 1.5;
+  }
+
+  /** Sends the oldest delivery of each target that is due. */
+  async #sendHeads(mine: Membership): Promise<void> {
+    const { ports, quirks, holds } = this.#actor;
+    const { store, clock } = ports;
     const heads = new Map<string, Delivery>();
-    for (const delivery of open) {
-      const key = actor.quirks.sendAllAtOnce ? delivery.id : targetKey(delivery.target);
+    for (const delivery of await store.deliveries({ limit: 500 })) {
+      const key = quirks.sendAllAtOnce ? delivery.id : targetKey(delivery.target);
       if (!heads.has(key)) heads.set(key, delivery);
     }
     const nodes = [...heads.values()].some(({ state }) => state === "sending") ? await store.nodes() : [];
     for (const [key, delivery] of heads) {
-      const { state, nextAt } = delivery;
-      if (busy.has(key) || !actor.holds(mine)) continue;
+      const { state, nextAt, node: sender } = delivery;
+      if (this.#busy.has(key) || !holds(mine)) continue;
       if (state === "pending" && nextAt > clock.now()) continue;
       if (state === "sending") {
-        const sender = delivery.node;
-        const orphan = sender === mine.node || isDead(nodes.find(({ node }) => node === sender));
-        if (!orphan || actor.quirks.forgetSending) continue;
+        const orphan = sender === mine.node || this.#isDead(nodes.find(({ node }) => node === sender));
+        if (!orphan || quirks.forgetSending) continue;
       }
-      busy.add(key);
-      void send(mine, delivery).finally(() => {
-        busy.delete(key);
-        pump(mine);
+      this.#busy.add(key);
+      void this.#send(mine, delivery).finally(() => {
+        this.#busy.delete(key);
+        this.pump(mine);
       });
     }
   }
 
-  async function send(mine: Membership, delivery: Delivery): Promise<void> {
-    const connector = connectors.get(delivery.target.channel ?? "");
+  async #send(mine: Membership, delivery: Delivery): Promise<void> {
+    const { ports, quirks, commit } = this.#actor;
+    const { id, state, attempts } = delivery;
+    const connector = ports.connectors.get(delivery.target.channel ?? "");
     if (!connector) return;
-    const marked = !actor.quirks.noSendingMark;
+    const marked = !quirks.noSendingMark;
     if (marked) {
-      const op = {
-        op: "delivery.move",
-        id: delivery.id,
-        from: delivery.state,
-        attempts: delivery.attempts,
-        to: "sending",
-      } as const;
-      const result = await actor.commit(delivery.state === "sending" ? "send.takeover" : "send.mark", [
-        { ...op, node: mine.node },
-      ]);
-      if (!result.ok) return;
+      const site = state === "sending" ? "send.takeover" : "send.mark";
+      const op: Op = { op: "delivery.move", id, from: state, attempts, to: "sending", node: mine.node };
+      if (!(await commit(site, [op])).ok) return;
     }
-    const end = await outcome(mine, connector, delivery);
+    const end = await this.#outcome(mine, connector, delivery);
     if (!end) return;
-    const backoff = Math.min(200 * 2 ** delivery.attempts, 5_000);
-    await actor.commit("send.end", [
+    const backoff = Math.min(200 * 2 ** attempts, 5_000);
+    await commit("send.end", [
       {
         op: "delivery.move",
-        id: delivery.id,
-        from: marked ? "sending" : delivery.state,
-        attempts: delivery.attempts + (marked ? 1 : 0),
-        nextAt: clock.now() + backoff,
+        id,
+        from: marked ? "sending" : state,
+        attempts: attempts + (marked ? 1 : 0),
+        nextAt: ports.clock.now() + backoff,
         ...end,
       },
     ]);
   }
 
-  /** Sends or finds out, as the channel's class allows. Undefined: the lease ended, somebody else will find it `sending`. */
-  async function outcome(mine: Membership, connector: Connector, delivery: Delivery): Promise<End | undefined> {
+  /** Sends or looks up, as the channel's class allows. Undefined: the lease ended, another node will find it `sending`. */
+  async #outcome(mine: Membership, connector: Connector, delivery: Delivery): Promise<End | undefined> {
+    const { holds, quirks } = this.#actor;
     const { sendingClass, lookup } = connector;
     if (delivery.state === "sending") {
       if (sendingClass === "ambiguous") return { to: "unconfirmed", reason: "the process stopped while sending" };
-      if (lookup) {
-        const answer = await lookedUp(mine, connector, delivery);
-        if (answer === "arrived") return { to: "sent" };
-      }
+      if (lookup && (await this.#lookup(mine, connector, delivery)) === "arrived") return { to: "sent" };
     }
-    if (!actor.holds(mine)) return undefined;
+    if (!holds(mine)) return undefined;
     const result = await connector.send(delivery, mine.ended.signal);
     switch (result.status) {
       case "sent":
         return { to: "sent", receipt: result.receipt };
       case "refused":
-        return actor.quirks.hideRefusal ? { to: "sent" } : { to: "failed", reason: result.reason };
+        return quirks.hideRefusal ? { to: "sent" } : { to: "failed", reason: result.reason };
       case "retry":
         return { to: "pending", reason: result.reason };
       case "unknown":
         if (sendingClass === "ambiguous") return { to: "unconfirmed", reason: result.reason };
         if (lookup) {
-          const answer = await lookedUp(mine, connector, delivery);
+          const answer = await this.#lookup(mine, connector, delivery);
           if (answer !== "absent") return answer && { to: "sent" };
         }
         return { to: "pending", reason: result.reason };
     }
   }
 
-  /** Asks until the channel can tell. Undefined: the lease ended first. */
-  async function lookedUp(
-    mine: Membership,
-    connector: Connector,
-    delivery: Delivery,
-  ): Promise<"arrived" | "absent" | undefined> {
-    while (actor.holds(mine)) {
+  /** Asks until the channel knows. Undefined: the lease ended first. */
+  async #lookup(mine: Membership, connector: Connector, delivery: Delivery): Promise<"arrived" | "absent" | undefined> {
+    while (this.#actor.holds(mine)) {
       const answer = (await connector.lookup?.(delivery)) ?? "absent";
       if (answer !== "unknown") return answer;
-      await sleep(clock, 300);
+      await sleep(this.#actor.ports.clock, 300);
     }
     return undefined;
   }
-
-  function pump(mine: Membership): void {
-    if (mine.left || actor.draining()) return;
-    if (pumping) {
-      again = true;
-      return;
-    }
-    pumping = true;
-    again = false;
-    void look(mine)
-      .catch(() => undefined)
-      .finally(() => {
-        pumping = false;
-        if (again) pump(mine);
-      });
-  }
-
-  return { pump, sending: () => busy.size };
 }

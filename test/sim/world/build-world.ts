@@ -8,7 +8,7 @@ import { type Applied, recording } from "../audit/audit-subagents.ts";
 import type { Violation } from "../audit/audit-view.ts";
 import type { Scenario } from "../scenarios/scenarios.ts";
 import type { Participants, SubjectUnderTest } from "../subjects/subject.ts";
-import { type Channel, makeChannel } from "./channel.ts";
+import { Channel } from "./channel.ts";
 import { type CrashAim, type CrashPlan, makeCrashPlan } from "./crash-plan.ts";
 import { fileDatabase, memoryDatabase, type WorldDatabase } from "./database.ts";
 import { type EventLog, makeEventLog } from "./event-log.ts";
@@ -16,10 +16,10 @@ import type { Faults } from "./faults.ts";
 import { postgresDatabase } from "./postgres-database.ts";
 import { makeRoutedModel, type RoutedModel } from "./routed-model.ts";
 import { makeScheduler, type Scheduler } from "./scheduler.ts";
-import { makeScriptedModel, type ScriptedModel } from "./scripted-model.ts";
+import { ScriptedModel } from "./scripted-model.ts";
 import { makeSimFiles, type SimFiles } from "./sim-files.ts";
-import { afterwards, type Backend, makeSimStore, type ServerBackend, type SimStore } from "./sim-store.ts";
-import { makeSimTools, type SimTools } from "./sim-tools.ts";
+import { afterwards, type Backend, type ServerBackend, SimStore } from "./sim-store.ts";
+import { SimTools } from "./sim-tools.ts";
 import { makeWaitLog, type Waited } from "./wait-log.ts";
 import { type Conversation, makeWorkload, type Workload } from "./workload.ts";
 
@@ -95,8 +95,8 @@ export async function buildWorld(options: WorldOptions): Promise<World> {
     applied,
   );
   const parts = { scheduler, log, faults };
-  const channels = scenario.classes.map((kind) =>
-    makeChannel({ ...parts, random: random.fork(kind) }, kind.slice(0, 5), kind),
+  const channels = scenario.classes.map(
+    (kind) => new Channel({ ...parts, random: random.fork(kind) }, kind.slice(0, 5), kind),
   );
   const channelNames = channels.map(({ name }) => name);
   const workload = makeWorkload(random.fork("workload"), scenario.workload, channelNames);
@@ -108,14 +108,14 @@ export async function buildWorld(options: WorldOptions): Promise<World> {
     speakerOf: (token) => speakers.get(token),
     waits: waitLog.begin,
   };
-  const model = makeScriptedModel({ ...parts, random: random.fork("model"), context: scenario.context });
+  const model = new ScriptedModel({ ...parts, random: random.fork("model"), context: scenario.context });
   const routed = scenario.keys ? makeRoutedModel({ ...parts, random: random.fork("keys"), model }) : undefined;
   const routeOf = (token: string) => speakers.get(token)?.route;
-  const tools = makeSimTools({ ...parts, random: random.fork("tools"), routeOf });
+  const tools = new SimTools({ ...parts, random: random.fork("tools"), routeOf });
   const plan = makeCrashPlan(random.fork("crashes"), random.int(...scenario.crashes), options.aims);
   const names = ["a", "b", "c"].slice(0, random.int(...scenario.nodes));
   const embedded = names.length === 1;
-  const store = makeSimStore({
+  const store = new SimStore({
     ...parts,
     random: random.fork("store"),
     backend,

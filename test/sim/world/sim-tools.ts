@@ -1,7 +1,7 @@
-/** Tools that record every execution outside, so that a repeated one is seen whatever the program's own tables say (L4). */
+/** Tools that record every execution outside the program, so that a repeated one is seen without its tables (L4). */
 import { z } from "zod";
 import type { DeliveryContext } from "../../../src/core/delivery/delivery.ts";
-import type { Tool, ToolHost, ToolOutput } from "../../../src/core/ports/tool.ts";
+import type { Tool, ToolContext, ToolHost, ToolOutput } from "../../../src/core/ports/tool.ts";
 import type { ReplayPolicy } from "../../../src/core/run/run.ts";
 import type { Random } from "../../kit/random.ts";
 import type { EventLog } from "./event-log.ts";
@@ -19,16 +19,11 @@ export interface Execution {
   readonly startedAt: number;
 }
 
-export interface SimTools {
-  readonly executions: readonly Execution[];
-  port(process: SimProcess): ToolHost;
-}
-
-export interface ToolsWorld {
+export interface ToolsDeps {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly log: EventLog;
-  /** Where the conversation of a token is answered. */
+  /** Where answers to a token's conversation go. */
   routeOf(token: string): DeliveryContext | undefined;
 }
 
@@ -45,109 +40,105 @@ interface Kind {
   readonly kills?: number;
 }
 
-const said = (text: string): ToolOutput => ({ content: [{ type: "text", text }] });
+const textOutput = (text: string): ToolOutput => ({ content: [{ type: "text", text }] });
 
-export function makeSimTools({ scheduler, random, log, routeOf }: ToolsWorld): SimTools {
-  const executions: Execution[] = [];
-  const killed = new Map<string, number>();
-  const kinds: readonly Kind[] = [
-    { name: "sim_safe", replay: "safe", parallel: true, ms: [5, 60], output: () => said("done") },
-    { name: "sim_never", replay: "never", parallel: false, ms: [5, 60], output: () => said("done once") },
-    { name: "sim_slow", replay: "never", parallel: true, ms: [1_000, 6_000], output: () => said("done at last") },
-    {
-      name: "sim_throw",
-      replay: "safe",
-      parallel: true,
-      ms: [5, 30],
-      output: () => {
-        throw new Error("the tool failed");
-      },
+const quick = { replay: "safe", parallel: true, ms: [5, 60] } as const;
+const KINDS: readonly Kind[] = [
+  { ...quick, name: "sim_safe", output: () => textOutput("done") },
+  { ...quick, name: "sim_never", replay: "never", parallel: false, output: () => textOutput("done once") },
+  { ...quick, name: "sim_slow", replay: "never", ms: [1_000, 6_000], output: () => textOutput("done at last") },
+  {
+    ...quick,
+    name: "sim_throw",
+    ms: [5, 30],
+    output: () => {
+      throw new Error("the tool failed");
     },
-    { name: "sim_big", replay: "safe", parallel: true, ms: [5, 30], output: () => said("word ".repeat(3_000)) },
-    {
-      name: "sim_trip",
-      replay: "safe",
-      parallel: true,
-      ms: [5, 60],
-      output: () => said("done, the second time"),
-      kills: 1,
-    },
-    {
-      name: "sim_poison",
-      replay: "safe",
-      parallel: true,
-      ms: [5, 60],
-      output: () => said("survived"),
-      kills: Number.POSITIVE_INFINITY,
-    },
-    {
-      name: "sim_send",
-      replay: "never",
-      parallel: false,
-      ms: [5, 30],
-      output: ({ token }) => {
-        const target = routeOf(token);
-        return {
-          ...said("owed"),
-          deliveries: target ? [{ target, payload: { text: `sends ${tokenText(token)}` } }] : [],
-        };
-      },
-    },
-  ];
+  },
+  { ...quick, name: "sim_big", ms: [5, 30], output: () => textOutput("word ".repeat(3_000)) },
+  { ...quick, name: "sim_trip", output: () => textOutput("done, the second time"), kills: 1 },
+  { ...quick, name: "sim_poison", output: () => textOutput("survived"), kills: Number.POSITIVE_INFINITY },
+];
 
-  const toolOf = (process: SimProcess, kind: Kind): Tool<Input> => ({
-    name: kind.name,
-    description: "A simulated tool.",
-    input,
-    rights: kind.name === "sim_safe" ? ["write"] : [],
-    replay: kind.replay,
-    parallel: kind.parallel,
-    maxOutput: 4_000,
-    execute: (given, context) =>
-      process.call<ToolOutput>("exec", kind.name, (answer) => {
-        const { runId, callId } = context;
-        executions.push({
-          tool: kind.name,
-          replay: kind.replay,
-          runId,
-          callId,
-          token: given.token,
-          process: process.name,
-          startedAt: scheduler.time,
+/** Sends a delivery with its result. */
+const sendKind = (routeOf: ToolsDeps["routeOf"]): Kind => ({
+  name: "sim_send",
+  replay: "never",
+  parallel: false,
+  ms: [5, 30],
+  output: ({ token }) => {
+    const target = routeOf(token);
+    const deliveries = target ? [{ target, payload: { text: `sends ${tokenText(token)}` } }] : [];
+    return { ...textOutput("owed"), deliveries };
+  },
+});
+
+export class SimTools {
+  readonly executions: Execution[] = [];
+  readonly #deps: ToolsDeps;
+  readonly #kinds: readonly Kind[];
+  /** How often the execution for a token killed its node. */
+  readonly #killed = new Map<string, number>();
+
+  constructor(deps: ToolsDeps) {
+    this.#deps = deps;
+    this.#kinds = [...KINDS, sendKind(deps.routeOf)];
+  }
+
+  port(process: SimProcess): ToolHost {
+    const tools = new Map(this.#kinds.map((kind) => [kind.name, this.#tool(process, kind) as Tool]));
+    return { list: () => [...tools.values()], find: (_agent, name) => tools.get(name) };
+  }
+
+  #tool(process: SimProcess, kind: Kind): Tool<Input> {
+    const { name, replay, parallel } = kind;
+    return {
+      name,
+      description: "A simulated tool.",
+      input,
+      rights: name === "sim_safe" ? ["write"] : [],
+      replay,
+      parallel,
+      maxOutput: 4_000,
+      execute: (given, context) => this.#execute(process, kind, given, context),
+    };
+  }
+
+  #execute(process: SimProcess, kind: Kind, given: Input, context: ToolContext): Promise<ToolOutput> {
+    const { scheduler, random } = this.#deps;
+    return process.call<ToolOutput>("exec", kind.name, (answer) => {
+      this.#record(process, kind, given, context);
+      const ms = random.int(...kind.ms);
+      let open = true;
+      const deaths = this.#killed.get(given.token) ?? 0;
+      if (deaths < (kind.kills ?? 0)) {
+        scheduler.after(ms / 2, () => {
+          if (!open || process.state === "dead") return;
+          this.#killed.set(given.token, deaths + 1);
+          process.kill(`by ${kind.name}`);
         });
-        log.write(process.name, `executes ${kind.name} ${callId} for ${given.token}`);
-        const ms = random.int(...kind.ms);
-        let open = true;
-        const deaths = killed.get(given.token) ?? 0;
-        if (deaths < (kind.kills ?? 0)) {
-          scheduler.after(ms / 2, () => {
-            if (!open || process.state === "dead") return;
-            killed.set(given.token, deaths + 1);
-            process.kill(`by ${kind.name}`);
-          });
+      }
+      const end = (outcome: () => ToolOutput): void => {
+        if (!open) return;
+        open = false;
+        try {
+          answer({ value: outcome() });
+        } catch (error) {
+          answer({ error: error as Error });
         }
-        const end = (outcome: () => ToolOutput): void => {
-          if (!open) return;
-          open = false;
-          try {
-            answer({ value: outcome() });
-          } catch (error) {
-            answer({ error: error as Error });
-          }
-        };
-        scheduler.after(ms / 2, () => process.enter(() => open && context.progress("half way")));
-        scheduler.after(ms, () => end(() => kind.output(given)));
-        context.signal.addEventListener("abort", () => {
-          scheduler.after(1, () => end(() => ({ ...said("aborted"), isError: true })));
-        });
-      }),
-  });
+      };
+      scheduler.after(ms / 2, () => process.enter(() => open && context.progress("half way")));
+      scheduler.after(ms, () => end(() => kind.output(given)));
+      context.signal.addEventListener("abort", () => {
+        scheduler.after(1, () => end(() => ({ ...textOutput("aborted"), isError: true })));
+      });
+    });
+  }
 
-  return {
-    executions,
-    port(process) {
-      const tools = new Map(kinds.map((kind) => [kind.name, toolOf(process, kind) as Tool]));
-      return { list: () => [...tools.values()], find: (_agent, name) => tools.get(name) };
-    },
-  };
+  #record(process: SimProcess, { name, replay }: Kind, { token }: Input, { runId, callId }: ToolContext): void {
+    const { scheduler, log } = this.#deps;
+    const startedAt = scheduler.time;
+    this.executions.push({ tool: name, replay, runId, callId, token, process: process.name, startedAt });
+    log.write(process.name, `executes ${name} ${callId} for ${token}`);
+  }
 }

@@ -61,90 +61,129 @@ export function makeWorkload(random: Random, shape: WorkloadShape, channels: rea
     const user = `u${index + 1}`;
     return { name: `${channel}/${user}`, channel, user, route: { channel, to: shape.sharedTarget ? "room" : user } };
   });
-  const items: WorkItem[] = [];
-  const chosen = chosenTokens(random, shape);
-  const total = random.int(...shape.messages);
-  let tokens = 0;
-  let greeted = 0;
-  let ids = 0;
-  let at = 200;
+  const writing = new Writing(random, shape, conversations);
+  writing.addMessages();
+  writing.addOthers();
+  return { conversations, items: writing.items.sort((a, b) => a.at - b.at), endsAt: writing.at };
+}
 
-  const incoming = ({ channel, user, route, thread: threadId }: Conversation): Omit<IncomingMessage, "text"> => ({
-    connector: channel,
-    userId: user,
-    channelId: user,
-    peerKind: "dm",
-    ...(threadId === undefined ? {} : { threadId }),
-    messageId: `m${++ids}`,
-    delivery: shape.threads ? { ...route, threadId: thread(random.int(1, shape.threads)) } : route,
-  });
-  // Threads are named by numbers and by words: both must be routes.
-  const thread = (n: number): number | string => (n % 2 === 0 ? n : `thread ${n}`);
+/** Threads have numbers and words as names: both must be routes. */
+const threadName = (n: number): number | string => (n % 2 === 0 ? n : `thread ${n}`);
 
-  const inThread = ({ name, channel, user, route }: Conversation, n: number): Conversation => ({
-    ...{ name: `${name}#${n}`, channel, user, thread: n, parent: name },
-    route: { ...route, threadId: n },
-  });
+const inThread = ({ name, channel, user, route }: Conversation, n: number): Conversation => ({
+  ...{ name: `${name}#${n}`, channel, user, thread: n, parent: name },
+  route: { ...route, threadId: n },
+});
 
-  while (tokens < total) {
-    // Everybody greets first, then by chance.
-    const newcomer = conversations[greeted++];
-    const person = newcomer ?? random.pick(conversations);
-    const speaker =
-      !newcomer && shape.forks && random.chance(0.5) ? inThread(person, random.int(1, shape.forks)) : person;
-    const size = Math.min(random.int(...(newcomer ? shape.greeting : shape.burst)), total - tokens);
-    for (let n = 0; n < size; n++) {
-      const token = `t${++tokens}`;
-      const directives = (Object.entries(shape.directives) as [Directive, number][])
-        .filter(([, chance]) => random.chance(chance))
-        .map(([directive]) => directive)
-        .concat(chosen.get(tokens) ?? []);
-      const padding = shape.padding ? ["word ".repeat(random.int(...shape.padding)).trim()] : [];
-      const text = [tokenText(token), ...directives, ...padding].join(" ");
-      const message = { ...incoming(speaker), text };
-      items.push({ kind: "message", at, conversation: speaker, token, directives, message });
-      at += random.int(0, newcomer ? 3 : 40);
+/** A workload while it is made: the tokens and message ids used so far, and the time of the last message. */
+class Writing {
+  readonly items: WorkItem[] = [];
+  at = 200;
+  readonly #random: Random;
+  readonly #shape: WorkloadShape;
+  readonly #conversations: readonly Conversation[];
+  #tokens = 0;
+  #messageIds = 0;
+
+  constructor(random: Random, shape: WorkloadShape, conversations: readonly Conversation[]) {
+    this.#random = random;
+    this.#shape = shape;
+    this.#conversations = conversations;
+  }
+
+  /** The messages of people: every conversation begins with a greeting, then follow bursts by chance. */
+  addMessages(): void {
+    const random = this.#random;
+    const shape = this.#shape;
+    const chosen = chosenTokens(random, shape);
+    const total = random.int(...shape.messages);
+    for (let greeted = 0; this.#tokens < total; greeted++) {
+      const newcomer = this.#conversations[greeted];
+      const person = newcomer ?? random.pick(this.#conversations);
+      const speaker =
+        !newcomer && shape.forks && random.chance(0.5) ? inThread(person, random.int(1, shape.forks)) : person;
+      const size = Math.min(random.int(...(newcomer ? shape.greeting : shape.burst)), total - this.#tokens);
+      for (let n = 0; n < size; n++) {
+        this.#addMessage(speaker, chosen);
+        this.at += random.int(0, newcomer ? 3 : 40);
+      }
+      this.at += random.int(...shape.pause);
     }
-    at += random.int(...shape.pause);
   }
-  const someTime = (): number => random.int(1_000, at);
-  for (let n = random.int(...shape.systemMessages); n > 0; n--) {
-    const conversation = random.pick(conversations);
-    items.push({ kind: "system", at: someTime(), conversation, token: `t${++tokens}`, silent: random.chance(0.7) });
+
+  #addMessage(conversation: Conversation, chosen: ReadonlyMap<number, readonly Directive[]>): void {
+    const random = this.#random;
+    const { directives: chances, padding } = this.#shape;
+    const token = this.#token();
+    const directives = (Object.entries(chances) as [Directive, number][])
+      .filter(([, chance]) => random.chance(chance))
+      .map(([directive]) => directive)
+      .concat(chosen.get(this.#tokens) ?? []);
+    const filler = padding ? ["word ".repeat(random.int(...padding)).trim()] : [];
+    const text = [tokenText(token), ...directives, ...filler].join(" ");
+    const message = { ...this.#incoming(conversation), text };
+    this.items.push({ kind: "message", at: this.at, conversation, token, directives, message });
   }
-  for (const [name, range] of [
-    ["reset", shape.resets],
-    ["stop", shape.stops],
-    ...(shape.compacts ? [["compact", shape.compacts] as const] : []),
-  ] as const) {
-    for (let n = random.int(...range); n > 0; n--) {
-      const conversation = random.pick(conversations);
-      items.push({
-        kind: "command",
-        at: someTime(),
-        conversation,
-        message: { ...incoming(conversation), command: { name } },
+
+  /** Messages of other programs, commands, changes of the queue mode and children, at any time. */
+  addOthers(): void {
+    const random = this.#random;
+    const shape = this.#shape;
+    this.#times(shape.systemMessages, (conversation) => {
+      const at = this.#someTime();
+      this.items.push({ kind: "system", at, conversation, token: this.#token(), silent: random.chance(0.7) });
+    });
+    this.#times(shape.resets, (conversation) => this.#addCommand(conversation, { name: "reset" }));
+    this.#times(shape.stops, (conversation) => this.#addCommand(conversation, { name: "stop" }));
+    if (shape.compacts) this.#times(shape.compacts, (one) => this.#addCommand(one, { name: "compact" }));
+    if (shape.modeChanges) {
+      this.#times(shape.modeChanges, (conversation) => {
+        this.#addCommand(conversation, { name: "queue", settings: { mode: random.pick(QUEUE_MODES) } });
+      });
+    }
+    if (shape.children) {
+      this.#times(shape.children, (conversation) => {
+        const at = this.#someTime();
+        for (const directives of [["slow"], []] as const) {
+          this.items.push({ kind: "child", at, conversation, token: this.#token(), directives });
+        }
       });
     }
   }
-  for (let n = shape.modeChanges ? random.int(...shape.modeChanges) : 0; n > 0; n--) {
-    const conversation = random.pick(conversations);
-    const settings = {
-      mode: random.pick(["steer", "followup", "collect", "steer-backlog", "queue", "interrupt"] as const),
+
+  #addCommand(conversation: Conversation, command: IncomingCommand["command"]): void {
+    const at = this.#someTime();
+    this.items.push({ kind: "command", at, conversation, message: { ...this.#incoming(conversation), command } });
+  }
+
+  #times(range: Range, add: (conversation: Conversation) => void): void {
+    for (let n = this.#random.int(...range); n > 0; n--) add(this.#random.pick(this.#conversations));
+  }
+
+  #token(): string {
+    this.#tokens += 1;
+    return `t${this.#tokens}`;
+  }
+
+  #someTime(): number {
+    return this.#random.int(1_000, this.at);
+  }
+
+  #incoming({ channel, user, route, thread: threadId }: Conversation): Omit<IncomingMessage, "text"> {
+    const { threads } = this.#shape;
+    return {
+      connector: channel,
+      userId: user,
+      channelId: user,
+      peerKind: "dm",
+      threadId,
+      messageId: `m${++this.#messageIds}`,
+      delivery: threads ? { ...route, threadId: threadName(this.#random.int(1, threads)) } : route,
     };
-    const message: IncomingCommand = { ...incoming(conversation), command: { name: "queue", settings } };
-    items.push({ kind: "command", at: someTime(), conversation, message });
   }
-  for (let n = shape.children ? random.int(...shape.children) : 0; n > 0; n--) {
-    const conversation = random.pick(conversations);
-    const started = someTime();
-    for (const directives of [["slow"], []] as const) {
-      items.push({ kind: "child", at: started, conversation, token: `t${++tokens}`, directives });
-    }
-  }
-  items.sort((a, b) => a.at - b.at);
-  return { conversations, items, endsAt: at };
 }
+
+const QUEUE_MODES = ["steer", "followup", "collect", "steer-backlog", "queue", "interrupt"] as const;
 
 /** Which of the first fifty messages bear the directives that come in numbers: by their place, one each. */
 function chosenTokens(

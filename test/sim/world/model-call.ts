@@ -1,0 +1,99 @@
+/** One call of the simulated model: the request as the auditor needs it, and what became of it. */
+import type { Spend } from "../../../src/core/budget/budget.ts";
+import type { ToolCallBlock } from "../../../src/core/history/entry.ts";
+import type { ModelMessage, ModelRequest } from "../../../src/core/ports/model.ts";
+import { childMarksIn, tokensIn } from "./tokens.ts";
+
+const BYTES_PER_TOKEN = 4;
+
+export interface ModelCall {
+  readonly n: number;
+  readonly process: string;
+  readonly startedAt: number;
+  endedAt: number | undefined;
+  /** Every token in the user messages of the request, in order. */
+  readonly tokens: readonly string[];
+  /** The marks of earlier answers and calls in the request. */
+  readonly context: ReadonlySet<string>;
+  /** Those tokens not yet answered. */
+  readonly fresh: readonly string[];
+  /** The mark of the answer, where the call gave one. */
+  answer: string | undefined;
+  silent: boolean;
+  readonly asked: string[];
+  error: string | undefined;
+  readonly sessionId: string;
+  /** Everything the model is told, as bytes: the instructions, then each message (L11). */
+  readonly bytes: readonly string[];
+  /** Why a provider would refuse this request, or undefined. */
+  readonly unlawful: string | undefined;
+  /** What the prompt counts, in tokens. */
+  readonly prompt: number;
+  /** How many results of tools the model had seen since its last answer. */
+  readonly results: number;
+  /** What this call costs whoever made it, also where nobody heard its end. */
+  charged: Spend;
+}
+
+export function newCall(n: number, process: string, startedAt: number, request: ModelRequest): ModelCall {
+  const { messages, system, tools, sessionId } = request;
+  const open = messages.slice(sinceLastAnswer(messages));
+  const ofRole = (from: readonly ModelMessage[], wanted: ModelMessage["role"]) =>
+    from.filter(({ role }) => role === wanted);
+  return {
+    n,
+    process,
+    startedAt,
+    endedAt: undefined,
+    tokens: ofRole(messages, "user").flatMap((message) => tokensIn(textOf(message), "t")),
+    context: new Set(ofRole(messages, "assistant").flatMap(marksOf)),
+    fresh: ofRole(open, "user")
+      .map(textOf)
+      .flatMap((text) => [...tokensIn(text, "t"), ...childMarksIn(text)]),
+    answer: undefined,
+    silent: false,
+    asked: [],
+    error: undefined,
+    sessionId,
+    bytes: [system, ...messages.map((message) => JSON.stringify(message))],
+    unlawful: unlawful(messages),
+    results: ofRole(open, "tool").length,
+    prompt: tokensOf(JSON.stringify([system, messages, tools])),
+    charged: { tokens: 0, micros: 0 },
+  };
+}
+
+export const textOf = (message: ModelMessage): string =>
+  message.content.map((block) => (block.type === "text" ? block.text : "")).join("");
+export const callsOf = (message: ModelMessage): readonly ToolCallBlock[] =>
+  message.content.filter((block): block is ToolCallBlock => block.type === "toolCall");
+
+/** The marks by which an assistant message is known again: its answer's, and the ids of its calls. */
+export const marksOf = (message: ModelMessage): readonly string[] => [
+  ...tokensIn(textOf(message), "r"),
+  ...callsOf(message).map(({ id }) => id),
+];
+
+export const tokensOf = (text: string): number => Math.ceil(new TextEncoder().encode(text).length / BYTES_PER_TOKEN);
+
+/** Where the messages begin that no finished answer stands behind. */
+export function sinceLastAnswer(messages: readonly ModelMessage[]): number {
+  const last = messages.findLastIndex((message) => message.role === "assistant" && callsOf(message).length === 0);
+  return last + 1;
+}
+
+/** What a strict provider would say: every call has its one result at once, and a turn ends with somebody else's word. */
+function unlawful(messages: readonly ModelMessage[]): string | undefined {
+  let open = new Set<string>();
+  for (const message of messages) {
+    if (message.role === "tool") {
+      if (!open.delete(message.toolCallId ?? "")) return `a result for ${message.toolCallId} that nobody waits for`;
+      continue;
+    }
+    if (open.size > 0) return `no result for ${[...open].join(", ")}`;
+    if (message.role === "assistant") open = new Set(callsOf(message).map(({ id }) => id));
+  }
+  if (open.size > 0) return `no result for ${[...open].join(", ")}`;
+  const last = messages.at(-1);
+  return last === undefined || last.role === "assistant" ? "the last word is the assistant's own" : undefined;
+}
