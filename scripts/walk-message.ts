@@ -1,0 +1,98 @@
+/**
+ * `npm run walk`: prints the files that one message passes, in order, from the terminal and over HTTP. With `--write` it updates
+ * the lists in docs/message-path.md; a test fails where the page shows other files.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Walk, walkHttp, walkTerminal } from "./walk/walk.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+export const PAGE = "docs/message-path.md";
+
+/** Files that run by time, not for a message: they may or may not run while the message is on its way. */
+export const BY_TIME: readonly string[] = ["src/adapters/system/trim-when-quiet.ts", "src/core/ports/clock.ts"];
+
+export interface Walks {
+  readonly terminal: Walk;
+  readonly http: Walk;
+}
+
+/** The lists of the page, by name. */
+export interface Lists {
+  /** Every file of the way from the terminal. */
+  readonly terminal: Walk;
+  /** Files only a message over HTTP passes. */
+  readonly http: Walk;
+  /** Files of the first list that a message over HTTP does not pass. */
+  readonly "not-over-http": Walk;
+}
+
+export const walkMessages = async (): Promise<Walks> => ({ terminal: await walkTerminal(), http: await walkHttp() });
+
+export function listsOf(walks: Walks): Lists {
+  const [terminal, http] = [walks.terminal, walks.http].map((walk) => walk.filter((file) => !BY_TIME.includes(file)));
+  return {
+    terminal: terminal ?? [],
+    http: (http ?? []).filter((file) => !terminal?.includes(file)),
+    "not-over-http": (terminal ?? []).filter((file) => !http?.includes(file)),
+  };
+}
+
+/** The lists as the page shows them. */
+export function readLists(page: string): Lists {
+  const list = (name: keyof Lists): Walk =>
+    [...(blockOf(page, name).text.matchAll(/`(src\/[^`]+)`/g) ?? [])].map(([, file = ""]) => file);
+  return { terminal: list("terminal"), http: list("http"), "not-over-http": list("not-over-http") };
+}
+
+/** The page with these lists. `aboutOf` gives what a file is for. */
+export function writeLists(page: string, lists: Lists, aboutOf: (file: string) => string): string {
+  const table = (files: Walk): string =>
+    [
+      "|  | file | what it is for |",
+      "| --- | --- | --- |",
+      ...files.map((file, at) => `| ${at + 1} | \`${file}\` | ${aboutOf(file)} |`),
+    ].join("\n");
+  const texts: Readonly<Record<keyof Lists, string>> = {
+    terminal: table(lists.terminal),
+    http: table(lists.http),
+    "not-over-http": lists["not-over-http"].map((file) => `- \`${file}\``).join("\n"),
+  };
+  return (Object.keys(texts) as (keyof Lists)[]).reduce((text, name) => {
+    const { start, end } = blockOf(text, name);
+    return `${text.slice(0, start)}\n${texts[name]}\n${text.slice(end)}`;
+  }, page);
+}
+
+function blockOf(page: string, name: string): { readonly start: number; readonly end: number; readonly text: string } {
+  const [open, close] = [`<!-- ${name}: written by npm run walk -->`, `<!-- end of ${name} -->`];
+  const [at, end] = [page.indexOf(open), page.indexOf(close)];
+  if (at < 0 || end < at) throw new Error(`${PAGE} has no block "${open}" … "${close}".`);
+  return { start: at + open.length, end, text: page.slice(at + open.length, end) };
+}
+
+/** The first sentence of the comment that opens a source. */
+export function openingSentence(source: string): string {
+  const comment = /^(?:#!.*\n)?\/\*\*?([\s\S]*?)\*\/|^\/\/(.*)/.exec(source);
+  const text = (comment?.[1] ?? comment?.[2] ?? "")
+    .replace(/^\s*\*/gm, "")
+    .replace(/\s+/g, " ")
+    .trim();
+  const sentence = /^.*?[.!?](?=\s|$)/.exec(text)?.[0] ?? text;
+  return sentence.replaceAll("|", "\\|");
+}
+
+if (import.meta.main) {
+  const lists = listsOf(await walkMessages());
+  const path = join(ROOT, PAGE);
+  if (process.argv.includes("--write")) {
+    const aboutOf = (file: string): string => openingSentence(readFileSync(join(ROOT, file), "utf8"));
+    writeFileSync(path, writeLists(readFileSync(path, "utf8"), lists, aboutOf));
+  } else {
+    for (const [name, files] of Object.entries<Walk>({ ...lists }))
+      console.log(`${name}\n${files.map((file) => `  ${file}`).join("\n")}`);
+  }
+  console.log(
+    `A message from the terminal passes ${lists.terminal.length} files. Over HTTP it passes ${lists.http.length} others and not ${lists["not-over-http"].length} of these.`,
+  );
+}
