@@ -1,9 +1,11 @@
 /**
  * The rules that no compiler knows, as part of `npm run check`: imports point downwards, there is one barrel, core and
- * engine have no ambient world, every file says what it is for, errors are typed. Prints each breach with file and line.
+ * engine have no ambient world, every file says what it is for, errors are typed, and the maps of the documentation show the
+ * tree as it is. Prints each breach with file and line.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
+import { MAPS, mapProblems } from "./check-maps.ts";
 import { maskSource } from "./mask-source.ts";
 
 /**
@@ -179,9 +181,34 @@ function readSources(root: string): ReadonlyMap<string, string> {
   return new Map(sources.map((name) => [`src/${name}`, readFileSync(join(root, "src", name), "utf8")]));
 }
 
+/** Layers and rooms of the table that have no folder, and maps that do not show the table. */
+function treeBreaches(root: string, sources: ReadonlyMap<string, string>): readonly Breach[] {
+  const places = Object.entries(LAYERS).flatMap(([layer, rooms]) =>
+    rooms.length === 0 ? [`src/${layer}`] : rooms.map((room) => `src/${layer}/${room}`),
+  );
+  const files = [...sources.keys()];
+  return [
+    ...places
+      .filter((place) => !files.some((file) => file.startsWith(place)))
+      .map((place) => ({
+        file: "scripts/check-rules.ts",
+        line: 1,
+        message: `the table of layers has ${place}, which is empty`,
+      })),
+    ...Object.keys(MAPS).flatMap((page) =>
+      mapProblems(page, readFileSync(join(root, page), "utf8"), LAYERS).map(({ line, message }) => ({
+        file: page,
+        line,
+        message,
+      })),
+    ),
+  ];
+}
+
 if (import.meta.main) {
-  const sources = readSources(join(import.meta.dirname, ".."));
-  const breaches = checkRules(sources);
+  const root = join(import.meta.dirname, "..");
+  const sources = readSources(root);
+  const breaches = [...checkRules(sources), ...treeBreaches(root, sources)];
   for (const { file, line, message } of breaches) console.error(`${file}:${line}: ${message}`);
   console.log(`rules: ${sources.size} files, ${breaches.length} breaches`);
   process.exitCode = breaches.length === 0 ? 0 : 1;

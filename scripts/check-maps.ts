@@ -1,0 +1,57 @@
+/**
+ * Checks that AGENTS.md and docs/architecture.md show the source tree as it is: every layer and room of the table of
+ * layers has its row, no row shows a folder that does not exist.
+ */
+
+export interface MapProblem {
+  readonly page: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+/** Pages with a map, and how it is written: a row per layer that lists its rooms in order, or a row per room. */
+export const MAPS: Readonly<Record<string, "layers" | "rooms">> = {
+  "AGENTS.md": "layers",
+  "docs/architecture.md": "rooms",
+};
+
+/** `text`: the page. `layers`: rooms by layer, as in the table of layers; the root is not part of a map. */
+export function mapProblems(
+  page: string,
+  text: string,
+  layers: Readonly<Record<string, readonly string[]>>,
+): readonly MapProblem[] {
+  const rows = text
+    .split("\n")
+    .map((row, at) => ({ line: at + 1, cells: row.split("|").map((cell) => cell.trim()) }))
+    .flatMap(({ line, cells }) => {
+      const folder = /^`(src\/[\w/-]+)`$/.exec(cells[1] ?? "")?.[1];
+      return folder === undefined ? [] : [{ line, folder, cells }];
+    });
+  const known = Object.entries(layers).filter(([layer]) => layer !== "");
+  const folders =
+    MAPS[page] === "layers"
+      ? known.map(([layer]) => `src/${layer}`)
+      : known.flatMap(([layer, rooms]) =>
+          rooms.length === 0 ? [`src/${layer}`] : rooms.map((room) => `src/${layer}/${room}`),
+        );
+  return [
+    ...folders
+      .filter((folder) => rows.every((row) => row.folder !== folder))
+      .map((folder) => ({ page, line: 1, message: `the map has no row for ${folder}` })),
+    ...rows
+      .filter(({ folder }) => !folders.includes(folder))
+      .map(({ line, folder }) => ({
+        page,
+        line,
+        message: `the map shows ${folder}, which is not in the table of layers`,
+      })),
+    ...(MAPS[page] === "layers" ? rows : []).flatMap(({ line, folder, cells }) => {
+      const rooms = layers[folder.slice("src/".length)] ?? [];
+      const shown = [...(cells[2] ?? "").matchAll(/`([^`]+)`/g)].map(([, room]) => room);
+      return shown.join(" ") === rooms.join(" ")
+        ? []
+        : [{ page, line, message: `the rooms of ${folder} are, in this order: ${rooms.join(", ")}` }];
+    }),
+  ];
+}

@@ -1,0 +1,35 @@
+/** The laws as docs/architecture.md lists them, against what the simulation's auditor really judges and what breaks it. */
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ROOT } from "./pages.ts";
+
+const architecture = readFileSync(join(ROOT, "docs/architecture.md"), "utf8");
+const rows = [...architecture.matchAll(/^\| (L\d+) +\| .* \| (.*) \|$/gm)].map(([, law = "", by = ""]) => ({
+  law,
+  by,
+}));
+const inSimulation = rows.filter(({ by }) => by.startsWith("simulation")).map(({ law }) => law);
+
+/** The laws that files of the simulation name as strings. */
+function lawsIn(isWanted: (path: string) => boolean): readonly string[] {
+  const files = globSync("test/sim/**/*.ts", { cwd: ROOT }).filter(
+    (path) => !path.endsWith(".test.ts") && isWanted(path),
+  );
+  const laws = files.flatMap((path) => readFileSync(join(ROOT, path), "utf8").match(/(?<=")L\d+(?=")/g) ?? []);
+  return [...new Set(laws)].sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)));
+}
+
+describe("the laws", () => {
+  it("are fourteen, in order", () => {
+    expect(rows.map(({ law }) => law)).toEqual(Array.from({ length: 14 }, (_, n) => `L${n + 1}`));
+  });
+
+  it("that the page calls simulated are those the auditor judges", () => {
+    expect(inSimulation).toEqual(lawsIn((path) => /audit/.test(path) && !/mutation/.test(path)));
+  });
+
+  it("that the page calls simulated each have a mutation that breaks them", () => {
+    expect(inSimulation).toEqual(lawsIn((path) => /mutation/.test(path)));
+  });
+});
