@@ -10,6 +10,10 @@ import { dedupeKeyOf, KEEP_UNTIL, keyOf, leafOf, lineOf, messageOf, seedOf, stat
 
 const GROUP = 100;
 
+const INSERT_AGENT = `INSERT INTO agents (id, session_key, profile, kind, parent, descriptor, created_at, session_id, next_seq,
+  cursor, waiting, next_pos, leaf, run_id, node, epoch, last_human_at, stopped, state)
+VALUES (?, ?, 'main', 'user', NULL, ?, ?, ?, 1, 0, 0, ?, ?, NULL, NULL, 0, NULL, NULL, ?)`;
+
 export interface BareWriters {
   /** Writes that many messages; gives the milliseconds it took. */
   run(messages: number): number;
@@ -20,19 +24,36 @@ export function bareWriters(path: string): BareWriters {
   const db = openDatabase(path, { synchronous: "full" });
   const { sql } = db;
   const ids = systemIds();
+  const dedupe = sql.prepare(
+    "INSERT INTO dedupe (key, agent, seq, keep_until) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+  );
+  const message = sql.prepare(
+    "INSERT INTO messages (agent, seq, state, urgent, accepted_at, message) VALUES (?, ?, 'waiting', ?, ?, ?)",
+  );
+  const inbox = sql.prepare(
+    "UPDATE agents SET next_seq = ?, cursor = ?, waiting = ?, node = ?, epoch = ?, last_human_at = ? WHERE no = ?",
+  );
+  const change = sql.prepare("INSERT INTO changes (id, at, touched, result) VALUES (?, ?, ?, ?)");
+  const entry = sql.prepare("INSERT INTO entries (agent, pos, line) VALUES (?, ?, ?)");
+  const settle = sql.prepare(
+    `UPDATE messages SET state = ?, run_id = coalesce(?, run_id), reason = ?, settled_at = ?
+     WHERE agent = ? AND seq = ? AND state = ?`,
+  );
+  const state = sql.prepare(
+    `UPDATE agents SET next_seq = ?, cursor = ?, waiting = ?, node = ?, epoch = ?, last_human_at = ?,
+       session_id = ?, next_pos = ?, leaf = ?, run_id = ?, stopped = ?, state = ?
+     WHERE no = ?`,
+  );
   const agents = Array.from({ length: WRITERS }, (_, n) => makeAgent(n));
   let n = 0;
 
   function makeAgent(number: number): { no: number; seq: number; position: number; id: string; session: string } {
     const seed = seedOf(number);
-    const { lastInsertRowid } = db
-      .statement("insert-agent")
+    const { lastInsertRowid } = sql
+      .prepare(INSERT_AGENT)
       .run(
         seed.id,
         seed.sessionKey,
-        "main",
-        "user",
-        null,
         JSON.stringify(seed.descriptor),
         seed.createdAt,
         seed.sessionId,
@@ -41,21 +62,10 @@ export function bareWriters(path: string): BareWriters {
         JSON.stringify(seed.state),
       );
     const no = Number(lastInsertRowid);
-    db.statement("insert-session-key").run(keyOf(number), no);
-    for (const [position, line] of seed.lines.entries()) db.statement("insert-entry").run(no, position, line);
+    sql.prepare("INSERT INTO session_keys (key, agent) VALUES (?, ?)").run(keyOf(number), no);
+    for (const [position, line] of seed.lines.entries()) entry.run(no, position, line);
     return { no, seq: 1, position: seed.lines.length, id: seed.id, session: seed.sessionId };
   }
-
-  const [dedupe, message, inbox, change, entry, settle, state] = [
-    "insert-dedupe",
-    "insert-message",
-    "update-agent-inbox",
-    "insert-change",
-    "insert-entry",
-    "settle-message",
-    "update-agent-with-state",
-  ].map((name) => db.statement(name));
-  if (!dedupe || !message || !inbox || !change || !entry || !settle || !state) throw new Error("No statement.");
 
   function writeOne(number: number, at: number): void {
     const agent = agents[number];
@@ -63,19 +73,19 @@ export function bareWriters(path: string): BareWriters {
     const seq = agent.seq++;
     const value = messageOf(number, at);
     // The accept: dedupe key, message, the agent's counters, the change with its result.
-    dedupe?.run(dedupeKeyOf(number, at), agent.no, seq, KEEP_UNTIL);
-    message?.run(agent.no, seq, 0, value.acceptedAt, JSON.stringify(value));
-    inbox?.run(seq + 1, seq - 1, 1, 1, 1, value.acceptedAt, agent.no);
+    dedupe.run(dedupeKeyOf(number, at), agent.no, seq, KEEP_UNTIL);
+    message.run(agent.no, seq, 0, value.acceptedAt, JSON.stringify(value));
+    inbox.run(seq + 1, seq - 1, 1, 1, 1, value.acceptedAt, agent.no);
     const result = [
       { op: "message.post", agentId: agent.id, seq, duplicate: false, created: false, holder: { node: 1, epoch: 1 } },
     ];
-    change?.run(ids.change(), at, String(agent.no), JSON.stringify(result));
+    change.run(ids.change(), at, String(agent.no), JSON.stringify(result));
     // The step: entry, settlement, the agent with its state, the change.
     const position = agent.position++;
     const leaf = leafOf(position);
-    entry?.run(agent.no, position, lineOf(at, leaf));
-    settle?.run("answered", null, null, at, agent.no, seq, "waiting");
-    state?.run(
+    entry.run(agent.no, position, lineOf(at, leaf));
+    settle.run("answered", null, null, at, agent.no, seq, "waiting");
+    state.run(
       seq + 1,
       seq,
       0,
@@ -90,7 +100,7 @@ export function bareWriters(path: string): BareWriters {
       JSON.stringify(stateOf(at)),
       agent.no,
     );
-    change?.run(ids.change(), at, String(agent.no), null);
+    change.run(ids.change(), at, String(agent.no), null);
   }
 
   return {

@@ -4,10 +4,10 @@
  */
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { isBatchable, plainWire } from "../../src/adapters/store/postgres/batchable.ts";
+import { applyFunctions } from "../../src/adapters/store/postgres/apply-functions.ts";
+import { batchWire, isBatchable } from "../../src/adapters/store/postgres/batchable.ts";
 import { locksOfGroup } from "../../src/adapters/store/postgres/locks.ts";
 import { openPostgresStore, type PostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
-import { applyFunctions } from "../../src/adapters/store/postgres/sql-text.ts";
 import { toWire } from "../../src/adapters/store/postgres/wire.ts";
 import type { ChangeId, RunId } from "../../src/core/ids.ts";
 import type { Change, Op, Owner } from "../../src/core/store/change.ts";
@@ -54,7 +54,7 @@ async function apply(
   const { applyChanges, applyBatch } = applyFunctions();
   if (plain) {
     const { names, agents, keys } = locksOfGroup(changes);
-    const values = [plainWire(changes), names, agents, keys, false];
+    const values = [batchWire(changes), names, agents, keys, false];
     return (await client.query(`SELECT ${applyBatch}($1::jsonb, $2, $3, $4, $5) AS said`, values)).rows[0]?.said;
   }
   const wire = toWire(changes);

@@ -220,7 +220,7 @@ function withYoungKey(db: Database, change: Change): Change {
 function believed(db: Database, change: Change): Change {
   if (change.ops.some(({ op }) => op === "agents.claim")) {
     db.sql.exec("UPDATE agents SET node = NULL WHERE run_id IS NOT NULL");
-    db.drafts.forget();
+    db.agentCache.clear();
   }
   if (!change.owner) return change;
   const row = db.sql.prepare("SELECT node, epoch, next_pos FROM agents WHERE id = ?").get(change.owner.agentId);
@@ -247,7 +247,7 @@ function releasingBlindly(sound: Backend, db: Database): Backend {
         const agentId = changes[index]?.owner?.agentId;
         if (!refused || !agentId) return result;
         release.run(agentId);
-        db.drafts.forget();
+        db.agentCache.clear();
         return { ok: true, results: [{ op: "agent.release", released: true }] };
       }),
   };
@@ -267,7 +267,7 @@ function drawingEarly(sound: Backend, db: Database): Backend {
     renumber.run(to, from, agentId);
     redupe.run(to, from, agentId);
     next.run(Math.max(from, to) + (to < from ? 0 : 1), agentId);
-    db.drafts.forget();
+    db.agentCache.clear();
   };
   const draw = (said: OpResult | undefined): OpResult | undefined => {
     if (said?.op !== "message.post" || said.duplicate) return said;

@@ -37,7 +37,7 @@ export const SUBAGENT_MUTATIONS: readonly Mutation[] = [
       apply(changes) {
         const results = sound.apply(changes);
         db.sql.exec("UPDATE agents SET parent = NULL WHERE parent IS NOT NULL");
-        db.drafts.forget();
+        db.agentCache.clear();
         return results;
       },
     }),

@@ -6,9 +6,10 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { applyGroup } from "../../../src/adapters/store/sqlite/apply-change.ts";
+import { applyGroup, outcomeOf } from "../../../src/adapters/store/sqlite/apply-change.ts";
 import { type Database, openDatabase } from "../../../src/adapters/store/sqlite/database.ts";
-import { outcomeOf, readerOf } from "../../../src/adapters/store/sqlite/reader.ts";
+import { retireNodes } from "../../../src/adapters/store/sqlite/nodes.ts";
+import { readerOf } from "../../../src/adapters/store/sqlite/reader.ts";
 import type { Backend, ServerBackend } from "./sim-store.ts";
 
 export interface WorldDatabase {
@@ -32,14 +33,14 @@ export function memoryDatabase(): WorldDatabase {
   }
   const { db, clear } = inMemory;
   db.sql.exec(`BEGIN; ${clear} COMMIT`);
-  db.drafts.forget();
+  db.agentCache.clear();
   return {
     db,
     backend: backendOf(() => db),
     reopen(alone) {
       if (!alone) return;
-      db.drafts.forget();
-      db.statement("retire-nodes").run();
+      db.agentCache.clear();
+      retireNodes(db);
     },
     close() {},
   };
@@ -67,7 +68,7 @@ export function fileDatabase(): WorldDatabase {
         if (existsSync(`${from}${suffix}`)) copyFileSync(`${from}${suffix}`, `${path()}${suffix}`);
       }
       db = opened(path());
-      if (alone) db.statement("retire-nodes").run();
+      if (alone) retireNodes(db);
       before.close();
       for (const suffix of ["", "-wal", "-shm"]) rmSync(`${from}${suffix}`, { force: true });
     },

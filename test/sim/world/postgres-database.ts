@@ -2,8 +2,9 @@
  * A world's database on a real PostgreSQL: the store's own statements behind the simulated wire. Virtual time stands still
  * while the server works, so that the world goes its way as on SQLite. One database per process, emptied between worlds.
  */
-import { applyGroup, outcomeOf } from "../../../src/adapters/store/postgres/apply-group.ts";
-import { isBatchable, PlainGroup } from "../../../src/adapters/store/postgres/batchable.ts";
+import { applyGroup } from "../../../src/adapters/store/postgres/apply-group.ts";
+import { BatchGroup, isBatchable } from "../../../src/adapters/store/postgres/batchable.ts";
+import { outcomeOf } from "../../../src/adapters/store/postgres/changes.ts";
 import { openPostgresStore, type PostgresStore } from "../../../src/adapters/store/postgres/open-store.ts";
 import { readerOf } from "../../../src/adapters/store/postgres/reader.ts";
 import { emptied } from "../../postgres/emptied.ts";
@@ -75,7 +76,7 @@ export async function postgresDatabase(server: string): Promise<WorldDatabase> {
     backend: {
       reader: tracked,
       apply(changes) {
-        const group = new PlainGroup();
+        const group = new BatchGroup();
         const plain = changes.every((change) => isBatchable(change) && group.takes(change));
         return under.track(applyGroup(applier, changes, plain));
       },

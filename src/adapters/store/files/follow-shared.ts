@@ -5,13 +5,23 @@
  */
 import { errorText } from "../../../core/errors.ts";
 import type { Log } from "../../../core/ports/log.ts";
+import { allTold } from "../postgres/budgets.ts";
+import { endedBefore, touchedBetween } from "../postgres/changes.ts";
 import type { PostgresStore } from "../postgres/open-store.ts";
 import { budgetsFile } from "./budgets-file.ts";
 import { diskFiles } from "./disk-files.ts";
-import { AGENTS_DIR, agentPaths, BUDGETS_FILE, JOBS_FILE, jsonText, SUBAGENTS_FILE, SWARMS_FILE } from "./layout.ts";
+import {
+  AGENTS_DIR,
+  agentPaths,
+  BUDGETS_FILE,
+  dedupeKeysIn,
+  JOBS_FILE,
+  jsonText,
+  SUBAGENTS_FILE,
+  SWARMS_FILE,
+} from "./file-format.ts";
 import { type KnownAgent, mirrorAgent } from "./mirror-agent.ts";
 import { noticeText } from "./mirror-notice.ts";
-import { dedupeKeysIn } from "./pending-file.ts";
 import { readSharedAgent } from "./shared-agent.ts";
 
 export interface SharedMirror {
@@ -44,12 +54,10 @@ export async function followShared(options: SharedMirrorOptions): Promise<Shared
   await connections.use("read", (client) => client.query("CREATE INDEX IF NOT EXISTS changes_xid ON changes (xid)"));
 
   async function step(): Promise<void> {
-    const [row] = await connections.rows("changes-xmin", []);
-    const before = row?.before as string;
+    const before = await endedBefore(connections);
     if (mark === undefined) await all();
     else {
-      const words = await connections.rows("touched-between", [mark, before]);
-      for (const { word } of words) await follow(word as string);
+      for (const word of await touchedBetween(connections, mark, before)) await follow(word);
     }
     mark = before;
   }
@@ -85,8 +93,7 @@ export async function followShared(options: SharedMirrorOptions): Promise<Shared
     const budgets = await store.budgets({ limit: MAX_COUNT });
     if (budgets.length === 0 && files.size(BUDGETS_FILE) === undefined) return;
     const reservations = await store.reservations({ limit: MAX_COUNT });
-    const told = (await connections.rows("select-all-budget-told", [])) as unknown as Parameters<typeof budgetsFile>[2];
-    replace(BUDGETS_FILE, ".", budgetsFile(budgets, reservations, told));
+    replace(BUDGETS_FILE, ".", budgetsFile(budgets, reservations, await allTold(connections)));
   }
 
   function replace(path: string, dir: string, value: unknown): void {

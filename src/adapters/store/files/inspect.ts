@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { StoreNewerError, StoreUnreadableError } from "../../../core/errors.ts";
 import { migrations, versionOf } from "../sqlite/migrate.ts";
-import { AGENTS_DIR } from "./layout.ts";
+import { AGENTS_DIR } from "./file-format.ts";
 import { openSnapshot } from "./snapshot.ts";
 
 export type Inspection =

@@ -2,7 +2,7 @@
  * `mirror.json`: up to which change the plain files are on the disk. It is written only after the files themselves were
  * brought to the disk, so that it never promises too much (M6).
  */
-import { jsonText, MARK_FILE } from "./layout.ts";
+import { jsonText, MARK_FILE } from "./file-format.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
 import type { MirrorSource } from "./mirror-source.ts";
 

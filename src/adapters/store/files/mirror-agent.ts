@@ -3,13 +3,11 @@
  * changed, the descriptor too. Running it again after a crash at any call ends in the same files.
  */
 import { hash } from "node:crypto";
+import { AGENTS_DIR, agentPaths, DEDUPE_KEYS, dedupeKeysIn, jsonText, pendingText, stateText } from "./file-format.ts";
 import { appendHistory, type HistoryEnd, settleHistory } from "./history-file.ts";
-import { AGENTS_DIR, agentPaths, jsonText } from "./layout.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
 import type { MirrorNotice } from "./mirror-notice.ts";
 import type { AgentRow, DedupeRow, MirrorSource } from "./mirror-source.ts";
-import { DEDUPE_KEYS, dedupeKeysIn, pendingText } from "./pending-file.ts";
-import { stateText } from "./state-file.ts";
 
 /** What is remembered of an agent's files, so that nothing is read or written without need. */
 export interface KnownAgent {

@@ -3,7 +3,7 @@
  * being what it is. Folded from the database when it grows; then the newest are kept.
  */
 import type { JobSlot } from "../../../core/schedule/job-slot.ts";
-import { JOB_RUNS_FILE } from "./layout.ts";
+import { JOB_RUNS_FILE } from "./file-format.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
 import type { MirrorSource } from "./mirror-source.ts";
 

@@ -3,7 +3,7 @@
  * so that one job that fires does not rewrite a hundred thousand. `jobs.json` names its log; a new one of both is written
  * before the old log is let go, so a crash anywhere leaves a pair that belongs together.
  */
-import { JOBS_FILE, jsonText } from "./layout.ts";
+import { JOBS_FILE, jsonText } from "./file-format.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
 import type { MirrorSource } from "./mirror-source.ts";
 

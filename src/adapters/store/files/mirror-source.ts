@@ -1,31 +1,30 @@
 /** What the mirror reads: the database, through a connection of its own that cannot write. */
-import type { DeliveryState } from "../../../core/delivery/delivery.ts";
-import type { AgentId } from "../../../core/ids.ts";
+import type * as rows from "../rows.ts";
 
 export interface MirrorSource {
-  /** The oldest and the newest change there is; zero where there is none. */
+  /** The numbers of the oldest and the newest change; zero if there is none. */
   bounds(): { readonly first: number; readonly last: number };
   changeId(n: number): string | undefined;
   changesAfter(n: number, limit: number): readonly LoggedChange[];
   /** Agent numbers above `no`, rising: for a pass over all of them. */
   agentsAfter(no: number, limit: number): readonly number[];
   knowsAgent(id: string): boolean;
-  /** Everything `read` asks for is of one moment. */
+  /** All reads inside `read` see the same moment. */
   consistently<T>(read: () => T): T;
   agent(no: number): AgentRow | undefined;
   /** History lines from a position on. */
-  lines(no: number, from: number, limit: number): readonly { readonly pos: number; readonly line: string }[];
+  lines(no: number, from: number, limit: number): readonly rows.LineRow[];
   openRun(runId: string): RunRow | undefined;
   /** Messages that wait or are taken, from a sequence on. */
   unsettled(no: number, fromSeq: number): readonly MessageRow[];
   /** Dedupe keys of the newest messages above a sequence, oldest first, at most `limit`. */
   dedupeKeys(no: number, afterSeq: number, limit: number): readonly DedupeRow[];
-  /** The row of one key, if it is still kept and this agent's. */
+  /** The row of one key, if it is still stored and belongs to this agent. */
   dedupeKey(no: number, key: string): DedupeRow | undefined;
   openDeliveries(no: number): readonly DeliveryRow[];
   subagentRuns(): readonly unknown[];
   jobs(): readonly unknown[];
-  /** The whole of `budgets.json`; undefined where there is nothing to tell. */
+  /** The content of `budgets.json`; undefined if there is no budget. */
   budgets(): object | undefined;
   job(id: string): unknown;
   swarms(): readonly unknown[];
@@ -41,53 +40,10 @@ export interface LoggedChange {
   readonly touched: string;
 }
 
-/** Columns as they are stored; JSON is still text. */
-export interface AgentRow {
-  readonly no: number;
-  readonly id: AgentId;
-  readonly session_key: string;
-  readonly profile: string;
-  readonly descriptor: string;
-  readonly created_at: number;
-  readonly session_id: string;
-  readonly next_seq: number;
-  readonly cursor: number;
-  readonly next_pos: number;
-  readonly leaf: string;
-  readonly run_id: string | null;
-  readonly last_human_at: number | null;
-  readonly stopped: string | null;
-  readonly state: string;
-}
+// Columns as they are stored; JSON is still text.
+export type AgentRow = Omit<rows.AgentRow, "waiting" | "node" | "epoch">;
+export type RunRow = Pick<rows.RunRow, "id" | "session_id" | "attempt" | "step" | "started_at" | "abort" | "body">;
+export type MessageRow = Pick<rows.MessageRow, "seq" | "state" | "run_id" | "message">;
+export type DeliveryRow = Omit<rows.DeliveryRow, "n" | "agent_id" | "node" | "ended_at" | "receipt">;
 
-export interface RunRow {
-  readonly id: string;
-  readonly session_id: string;
-  readonly attempt: number;
-  readonly step: number;
-  readonly started_at: number;
-  readonly abort: string | null;
-  readonly body: string;
-}
-
-export interface MessageRow {
-  readonly seq: number;
-  readonly state: "waiting" | "taken";
-  readonly run_id: string | null;
-  readonly message: string;
-}
-
-export interface DeliveryRow {
-  readonly id: string;
-  readonly run_id: string | null;
-  readonly state: DeliveryState;
-  readonly attempts: number;
-  readonly next_at: number;
-  readonly created_at: number;
-  readonly reason: string | null;
-  readonly target: string;
-  readonly payload: string;
-}
-
-/** Key, sequence, kept until. */
 export type DedupeRow = readonly [key: string, seq: number, keepUntil: number];

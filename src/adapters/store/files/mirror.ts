@@ -3,7 +3,7 @@
  * only moves its mark after the files are written, so that a crash anywhere is repaired by going on.
  */
 import { NO_BUDGETS } from "./budgets-file.ts";
-import { AGENTS_DIR, ASIDE_DIR, BUDGETS_FILE, jsonText, SUBAGENTS_FILE, SWARMS_FILE } from "./layout.ts";
+import { AGENTS_DIR, ASIDE_DIR, BUDGETS_FILE, jsonText, SUBAGENTS_FILE, SWARMS_FILE } from "./file-format.ts";
 import { compareMark, type Mark, readMark, writeMark } from "./mark-file.ts";
 import { type KnownAgent, type MirroringAgent, mirrorAgent } from "./mirror-agent.ts";
 import type { MirrorFiles } from "./mirror-files.ts";

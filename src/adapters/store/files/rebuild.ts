@@ -1,21 +1,29 @@
 /**
- * Makes the database again from the plain files (M6). By itself this happens only where neither the database nor its log
- * exists. It is built under another name and renamed at the end, so that a crash on the way leaves nothing half-made.
+ * Rebuilds the database from the plain files (M6). A start does this by itself only if neither the database nor its log
+ * exists. The new database is built under another name and renamed at the end, so that a crash leaves nothing half-built.
  */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { type AgentId, type Ids, isAgentId } from "../../../core/ids.ts";
 import { type Database, openDatabase } from "../sqlite/database.ts";
 import { diskFiles } from "./disk-files.ts";
-import { AGENTS_DIR, agentPaths } from "./layout.ts";
-import { type LostWork, loseOpenWork } from "./lose-open-work.ts";
+import { endUnfinishedWork, type LostWork } from "./end-unfinished-work.ts";
+import { AGENTS_DIR, agentPaths } from "./file-format.ts";
 import { type Mark, readMark } from "./mark-file.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
 import { type AgentFiles, readAgentFiles } from "./read-agent-files.ts";
 import { restoreAgent } from "./restore-agent.ts";
-import { restoreBudgets } from "./restore-budgets.ts";
-import { restoreJobRuns, restoreJobs, restoreSubagentRuns, restoreSwarms } from "./restore-registries.ts";
-import type { RestoreProblem, Restoring } from "./restoring.ts";
-import { statementsOf } from "./sqlite-source.ts";
+import type { RestoreContext, RestoreProblem } from "./restore-context.ts";
+import {
+  restoreBudgets,
+  restoreJobRuns,
+  restoreJobs,
+  restoreSubagentRuns,
+  restoreSwarms,
+} from "./restore-registries.ts";
+
+const INSERT_CHANGE = "INSERT INTO changes (n, id, at, touched, result) VALUES (?, ?, ?, '', NULL)";
+const CLEAR_OWNERSHIP = "UPDATE agents SET node = NULL, epoch = 0 WHERE node IS NOT NULL OR epoch > 0";
+const CLEAR_NODES = "DELETE FROM nodes";
 
 export interface RebuildOptions {
   readonly home: string;
@@ -27,17 +35,17 @@ export interface RebuildOptions {
 export interface RebuildReport {
   readonly agents: number;
   readonly entries: number;
-  /** Messages that wait as they did before. */
+  /** Messages that still wait. */
   readonly waiting: number;
   readonly dedupeKeys: number;
   readonly jobs: number;
   readonly swarms: number;
   readonly subagentRuns: number;
   readonly budgets: number;
-  /** What was unfinished: ended runs, failed messages, unconfirmed deliveries. */
+  /** The unfinished work: ended runs, failed messages, unconfirmed deliveries. */
   readonly lost: LostWork;
   readonly problems: readonly RestoreProblem[];
-  /** What may be missing, in a sentence; undefined where the files were complete. */
+  /** What may be missing, in a sentence; undefined if the files were complete. */
   readonly gap: string | undefined;
 }
 
@@ -48,7 +56,7 @@ export function rebuild(options: RebuildOptions): RebuildReport {
   return built.report;
 }
 
-/** Builds the database beside its place. Nothing but torn ends of lines is changed until `install`. */
+/** Builds the database under a temporary name. Until `install` it changes nothing but torn ends of lines. */
 export function buildDatabase(options: RebuildOptions): { readonly report: RebuildReport; install(): void } {
   const { home, databasePath } = options;
   const temporary = `${databasePath}.rebuilding`;
@@ -87,20 +95,19 @@ export function restoreHome(
   { ids, now }: Pick<RebuildOptions, "ids" | "now">,
 ): RebuildReport {
   const problems: RestoreProblem[] = [];
-  const restoring: Restoring = {
+  const context: RestoreContext = {
     db,
     files,
     report: (problem) => problems.push(problem),
     keep: (path) => files.replace(`${path}.unread-${now}`, files.read(path) ?? ""),
   };
-  const statement = statementsOf(db.sql);
   const mark = readMark(files);
   const counts = { agents: 0, entries: 0, waiting: 0, dedupeKeys: 0 };
   db.sql.exec("BEGIN");
-  for (const agent of agentsOf(restoring)) {
+  for (const agent of agentsOf(context)) {
     db.sql.exec("SAVEPOINT agent");
     try {
-      const restored = restoreAgent(restoring, agent);
+      const restored = restoreAgent(context, agent);
       counts.agents += 1;
       counts.entries += restored.entries;
       counts.waiting += restored.waiting;
@@ -108,29 +115,29 @@ export function restoreHome(
     } catch (error) {
       if ((error as { code?: unknown }).code !== "ERR_SQLITE_ERROR") throw error;
       db.sql.exec("ROLLBACK TO agent");
-      const reason = `It cannot stand beside another agent: ${(error as Error).message}.`;
+      const reason = `It conflicts with another agent: ${(error as Error).message}.`;
       problems.push({ file: agent.paths.dir, reason, consequence: "agent-skipped", code: "corrupt_data" });
     }
     db.sql.exec("RELEASE agent");
   }
-  const jobs = restoreJobs(restoring);
-  restoreJobRuns(restoring);
-  const subagentRuns = restoreSubagentRuns(restoring);
-  const budgets = restoreBudgets(restoring);
-  const swarms = restoreSwarms(restoring);
-  // The log of changes goes on where the files' mark ends, so that the mirror looks at every agent once more.
-  statement("restore-change").run((mark?.synced ?? 0) + 1, ids.change(), now);
+  const jobs = restoreJobs(context);
+  restoreJobRuns(context);
+  const subagentRuns = restoreSubagentRuns(context);
+  const budgets = restoreBudgets(context);
+  const swarms = restoreSwarms(context);
+  // The log of changes continues after the files' mark, so that the mirror checks every agent once more.
+  db.run(INSERT_CHANGE, (mark?.synced ?? 0) + 1, ids.change(), now);
   db.sql.exec("COMMIT");
-  const lost = loseOpenWork(db, { ids, now, why: "the database was rebuilt from the plain files" });
-  // Ownership begins anew: whoever held an agent does not live any more.
-  statement("forget-ownership").run();
-  statement("forget-nodes").run();
+  const lost = endUnfinishedWork(db, { ids, now, why: "the database was rebuilt from the plain files" });
+  // The nodes that owned agents no longer run, so ownership starts from zero.
+  db.run(CLEAR_OWNERSHIP);
+  db.run(CLEAR_NODES);
   return { ...counts, jobs, subagentRuns, swarms, budgets, lost, problems, gap: gapAfter(mark) };
 }
 
-/** Every agent whose files can be used, in the order they were made. One at a time, because they may be many. */
-function* agentsOf(restoring: Restoring): Generator<AgentFiles> {
-  const { files, report } = restoring;
+/** Every agent whose files can be used, in the order of creation. One at a time, because there may be many. */
+function* agentsOf(context: RestoreContext): Generator<AgentFiles> {
+  const { files, report } = context;
   const found: { readonly id: AgentId; readonly createdAt: number }[] = [];
   for (const name of files.list(AGENTS_DIR)) {
     if (isAgentId(name)) found.push({ id: name, createdAt: createdAtOf(files, name) });
@@ -138,7 +145,7 @@ function* agentsOf(restoring: Restoring): Generator<AgentFiles> {
       report({ file: `${AGENTS_DIR}/${name}`, reason: "This is not the id of an agent.", consequence: "file-skipped" });
   }
   for (const { id } of found.sort((a, b) => a.createdAt - b.createdAt)) {
-    const agent = readAgentFiles(restoring, id);
+    const agent = readAgentFiles(context, id);
     if (agent) yield agent;
   }
 }
@@ -159,5 +166,5 @@ function gapAfter(mark: Mark | undefined): string | undefined {
   const usually = "normally all but the last second before the end, after a power failure possibly less";
   return mark
     ? `Everything committed up to ${new Date(mark.at).toISOString()} is there. What came later is there as far as it was written: ${usually}.`
-    : `There is no mirror.json, so nobody can say how complete the files are: ${usually}.`;
+    : `There is no mirror.json, so it is unknown how complete the files are: ${usually}.`;
 }

@@ -1,9 +1,23 @@
-/** Makes one agent in the database from its files: its row, its history, and everything that was pending as it was. */
+/** Makes one agent in the database from its files: its row, its history, and all pending work in its stored state. */
 import { isUrgent } from "../../../core/message/message.ts";
-import type { AgentFiles } from "./read-agent-files.ts";
+import { insertSessionKey } from "../sqlite/agents.ts";
+import type { Database } from "../sqlite/database.ts";
+import type { AgentFiles, PendingFile } from "./read-agent-files.ts";
+import type { RestoreContext } from "./restore-context.ts";
 import { restoreHistory } from "./restore-history.ts";
-import type { Restoring } from "./restoring.ts";
-import { statementsOf } from "./sqlite-source.ts";
+
+const INSERT_AGENT = `INSERT INTO agents (id, session_key, profile, kind, parent, descriptor, created_at, session_id, next_seq, cursor, waiting, next_pos, leaf,
+  run_id, node, epoch, last_human_at, stopped, state)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, ?, ?, ?)`;
+const UPDATE_COUNTERS =
+  "UPDATE agents SET session_id = ?, next_seq = ?, cursor = ?, waiting = ?, next_pos = ?, leaf = ?, run_id = ? WHERE no = ?";
+const INSERT_MESSAGE =
+  "INSERT INTO messages (agent, seq, state, urgent, accepted_at, run_id, message) VALUES (?, ?, ?, ?, ?, ?, ?)";
+const INSERT_DEDUPE = "INSERT OR IGNORE INTO dedupe (key, agent, seq, keep_until) VALUES (?, ?, ?, ?)";
+const INSERT_RUN =
+  "INSERT INTO runs (id, agent, session_id, state, attempt, step, started_at, abort, body) VALUES (?, ?, ?, 'open', ?, ?, ?, ?, ?)";
+const INSERT_DELIVERY = `INSERT INTO deliveries (id, agent, run_id, state, attempts, next_at, created_at, reason, target, payload)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 export interface RestoredCounts {
   readonly entries: number;
@@ -11,95 +25,113 @@ export interface RestoredCounts {
   readonly dedupeKeys: number;
 }
 
-/** Writes the agent's rows inside the caller's transaction. Throws what SQLite throws, for instance on a key taken twice. */
-export function restoreAgent(restoring: Restoring, agent: AgentFiles): RestoredCounts {
-  const { db } = restoring;
-  const statement = statementsOf(db.sql);
-  const { descriptor, pending } = agent;
-  const { state, engine } = agent.state;
-  const parent = descriptor.type === "subagent" ? descriptor.parentAgentId : null;
+/** Writes the agent's rows inside the caller's transaction. Throws SQLite's errors, for instance if a key is taken twice. */
+export function restoreAgent(context: RestoreContext, agent: AgentFiles): RestoredCounts {
+  const { db } = context;
+  const { pending } = agent;
+  const { engine } = agent.state;
   // The row comes first, because lines refer to it; its counters follow when the lines are known.
-  const no = Number(
-    statement("restore-agent").run(
-      agent.id,
-      engine.sessionKey,
-      engine.profile,
-      descriptor.type,
-      parent,
-      JSON.stringify(descriptor),
-      engine.createdAt,
-      engine.sessionId,
-      1,
-      0,
-      0,
-      0,
-      "",
-      null,
-      pending?.lastHumanAt ?? null,
-      engine.stopped ? JSON.stringify(engine.stopped) : null,
-      JSON.stringify(state),
-    ).lastInsertRowid,
-  );
-  db.statement("insert-session-key").run(engine.sessionKey, no);
-  const history = restoreHistory(restoring, agent.paths.history, no);
+  const no = insertAgent(db, agent);
+  insertSessionKey(db, engine.sessionKey, no);
+  const history = restoreHistory(context, agent.paths.history, no);
   const nextSeq = Math.max(pending?.nextSeq ?? 1, history.lastSeq + 1);
+  const inbox = restoreMessages(db, no, pending?.messages ?? [], history.seqs);
+  if (pending?.run) insertRun(db, no, pending.run);
+  for (const delivery of pending?.deliveries ?? []) insertDelivery(db, no, delivery);
+  for (const [key, seq, keepUntil] of pending?.dedupe ?? []) db.run(INSERT_DEDUPE, key, no, seq, keepUntil);
+  const leaf = pending && pending.nextPos === history.lines ? pending.leaf : history.lastId;
+  db.run(
+    UPDATE_COUNTERS,
+    history.sessionId ?? engine.sessionId,
+    nextSeq,
+    Math.min(inbox.firstWaiting ?? nextSeq, nextSeq) - 1,
+    inbox.waiting,
+    history.lines,
+    leaf,
+    pending?.run?.id ?? null,
+    no,
+  );
+  return { entries: history.lines, waiting: inbox.waiting, dedupeKeys: pending?.dedupe.length ?? 0 };
+}
+
+function insertAgent(db: Database, { id, descriptor, pending, state: { state, engine } }: AgentFiles): number {
+  const { lastInsertRowid } = db.run(
+    INSERT_AGENT,
+    id,
+    engine.sessionKey,
+    engine.profile,
+    descriptor.type,
+    descriptor.type === "subagent" ? descriptor.parentAgentId : null,
+    JSON.stringify(descriptor),
+    engine.createdAt,
+    engine.sessionId,
+    1,
+    0,
+    0,
+    0,
+    "",
+    null,
+    pending?.lastHumanAt ?? null,
+    engine.stopped ? JSON.stringify(engine.stopped) : null,
+    JSON.stringify(state),
+  );
+  return Number(lastInsertRowid);
+}
+
+/** `inHistory`: the history is written before `pending.json`, so a message that stands in both was taken. */
+function restoreMessages(
+  db: Database,
+  no: number,
+  messages: PendingFile["messages"],
+  inHistory: ReadonlySet<number>,
+): { readonly waiting: number; readonly firstWaiting: number | undefined } {
   let waiting = 0;
-  let firstWaiting = nextSeq;
-  for (const { seq, state: was, runId, message } of pending?.messages ?? []) {
-    // The history was written before the pending file: a message in both was taken.
-    const taken = was === "taken" || history.seqs.has(seq);
-    const urgent = isUrgent(message.body) ? 1 : 0;
-    statement("restore-message").run(
+  let firstWaiting: number | undefined;
+  for (const { seq, state, runId, message } of messages) {
+    const taken = state === "taken" || inHistory.has(seq);
+    db.run(
+      INSERT_MESSAGE,
       no,
       seq,
       taken ? "taken" : "waiting",
-      urgent,
+      isUrgent(message.body) ? 1 : 0,
       message.acceptedAt,
       runId ?? null,
       JSON.stringify(message),
     );
     if (taken) continue;
     waiting += 1;
-    firstWaiting = Math.min(firstWaiting, seq);
+    firstWaiting = Math.min(firstWaiting ?? seq, seq);
   }
-  const { run } = pending ?? {};
-  if (run) {
-    statement("restore-run").run(
-      run.id,
-      no,
-      run.sessionId,
-      run.attempt,
-      run.step,
-      run.startedAt,
-      run.abort === undefined ? null : JSON.stringify(run.abort),
-      JSON.stringify(run.body),
-    );
-  }
-  for (const delivery of pending?.deliveries ?? []) {
-    statement("restore-delivery").run(
-      delivery.id,
-      no,
-      delivery.runId ?? null,
-      delivery.state,
-      delivery.attempts,
-      delivery.nextAt,
-      delivery.createdAt,
-      delivery.reason ?? null,
-      JSON.stringify(delivery.target),
-      JSON.stringify(delivery.payload),
-    );
-  }
-  for (const [key, seq, keepUntil] of pending?.dedupe ?? []) statement("restore-dedupe").run(key, no, seq, keepUntil);
-  const leaf = pending && pending.nextPos === history.lines ? pending.leaf : history.lastId;
-  statement("restore-counters").run(
-    history.sessionId ?? engine.sessionId,
-    nextSeq,
-    firstWaiting - 1,
-    waiting,
-    history.lines,
-    leaf,
-    run?.id ?? null,
+  return { waiting, firstWaiting };
+}
+
+function insertRun(db: Database, no: number, run: NonNullable<PendingFile["run"]>): void {
+  db.run(
+    INSERT_RUN,
+    run.id,
     no,
+    run.sessionId,
+    run.attempt,
+    run.step,
+    run.startedAt,
+    run.abort === undefined ? null : JSON.stringify(run.abort),
+    JSON.stringify(run.body),
   );
-  return { entries: history.lines, waiting, dedupeKeys: pending?.dedupe.length ?? 0 };
+}
+
+function insertDelivery(db: Database, no: number, delivery: PendingFile["deliveries"][number]): void {
+  db.run(
+    INSERT_DELIVERY,
+    delivery.id,
+    no,
+    delivery.runId ?? null,
+    delivery.state,
+    delivery.attempts,
+    delivery.nextAt,
+    delivery.createdAt,
+    delivery.reason ?? null,
+    JSON.stringify(delivery.target),
+    JSON.stringify(delivery.payload),
+  );
 }

@@ -1,11 +1,12 @@
 /**
- * Brings a history back line by line, each at its own position. A line that is no entry keeps its place, is reported, and
- * is skipped by whoever reads it; a torn last line is cut off and kept beside the file.
+ * Restores a history line by line, each at its own position. A line that is not an entry keeps its position, is reported,
+ * and readers skip it. A torn last line is cut off and stored beside the file.
  */
 import { readEntry } from "../../../core/history/entry.ts";
+import { insertEntry } from "../sqlite/entries.ts";
 import { fileLines } from "./file-lines.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
-import type { Restoring } from "./restoring.ts";
+import type { RestoreContext } from "./restore-context.ts";
 
 export interface RestoredHistory {
   readonly lines: number;
@@ -17,7 +18,7 @@ export interface RestoredHistory {
   readonly lastSeq: number;
 }
 
-export function restoreHistory({ db, files, report }: Restoring, path: string, no: number): RestoredHistory {
+export function restoreHistory({ db, files, report }: RestoreContext, path: string, no: number): RestoredHistory {
   let lines = 0;
   let lastId = "";
   let sessionId: string | undefined;
@@ -34,7 +35,7 @@ export function restoreHistory({ db, files, report }: Restoring, path: string, n
     } else if (read.kind === "broken") {
       report({ file: path, line: lines + 1, reason: read.reason, consequence: "line-skipped", code: "corrupt_data" });
     }
-    db.statement("insert-entry").run(no, lines, text);
+    insertEntry(db, no, lines, text);
     lines += 1;
     if (read.kind === "unknown") lastId = read.id ?? lastId;
     if (read.kind !== "entry") continue;

@@ -1,52 +1,91 @@
-/** Brings cron jobs, subagent runs and swarms back from their files. An item that is not valid is reported and kept in a copy. */
-import type { z } from "zod";
+/**
+ * Restores cron jobs, subagent runs, swarms and budgets from their files. An item that is not valid is reported, and its
+ * file is copied before the mirror overwrites it.
+ */
+import { z } from "zod";
 import { subagentRunRecordSchema } from "../../../core/agent/subagent-run.ts";
 import { swarmRecordSchema } from "../../../core/agent/swarm.ts";
 import { RookeryError } from "../../../core/errors.ts";
-import { cronJobSchema, wakeTimeOf } from "../../../core/schedule/job.ts";
-import { writeSubagentRun } from "../sqlite/apply-subagent.ts";
-import { JOB_RUNS_FILE, JOBS_FILE, SUBAGENTS_FILE, SWARMS_FILE } from "./layout.ts";
+import { cronJobSchema } from "../../../core/schedule/job.ts";
+import { insertReservation, insertTold, writeBudget } from "../sqlite/budgets.ts";
+import { insertSlot, writeJob } from "../sqlite/jobs.ts";
+import { writeSubagentRun } from "../sqlite/subagent-runs.ts";
+import { writeSwarm } from "../sqlite/swarms.ts";
+import { BUDGETS_FILE, JOB_RUNS_FILE, JOBS_FILE, SUBAGENTS_FILE, SWARMS_FILE } from "./file-format.ts";
 import { slotsIn } from "./mirror-job-runs.ts";
 import { jobsIn } from "./mirror-jobs.ts";
-import { parseJson } from "./parse-json.ts";
-import type { Restoring } from "./restoring.ts";
-import { statementsOf } from "./sqlite-source.ts";
+import { parseJson } from "./read-agent-files.ts";
+import type { RestoreContext } from "./restore-context.ts";
 
-export function restoreJobs(restoring: Restoring): number {
-  const jobs = itemsOf(restoring, JOBS_FILE, cronJobSchema, (file) => jobsIn(restoring.files, file));
-  for (const job of jobs) {
-    restoring.db.statement("put-job").run(job.id, wakeTimeOf(job) ?? null, JSON.stringify(job));
-  }
+const INSERT_SWARM_CONTACTS = `INSERT INTO swarm_contacts (swarm, contact, agent, sent, received, first_at, last_at)
+SELECT descriptor ->> 'id', descriptor ->> 'contact', id, 0, 0, created_at, coalesce(state ->> 'updatedAt', created_at)
+FROM agents WHERE kind = 'swarm' AND descriptor ->> 'id' IN (SELECT nametag FROM swarms)`;
+
+const amount = z.number().int();
+const spend = z.object({ tokens: amount, micros: amount });
+const budgetSchema = z.object({
+  key: z.string().min(1),
+  spent: spend,
+  reserved: spend,
+  lifted: spend,
+  estimated: spend,
+  at: amount,
+});
+const reservationSchema = z.object({
+  id: z.string().min(1),
+  runId: z.string().min(1),
+  keys: z.array(z.string().min(1)),
+  cost: spend,
+  at: amount,
+});
+const toldSchema = z.object({ key: z.string().min(1), agent: z.string().min(1) });
+
+// Each of the following returns how many items it restored.
+
+export function restoreJobs(context: RestoreContext): number {
+  const jobs = itemsOf(context, JOBS_FILE, cronJobSchema, (file) => jobsIn(context.files, file));
+  for (const job of jobs) writeJob(context.db, job);
   return jobs.length;
 }
 
-/** What became of due times, as far as it was kept. */
-export function restoreJobRuns({ db, files }: Restoring): number {
+/** Results of due times, as far as the file has them. */
+export function restoreJobRuns({ db, files }: RestoreContext): number {
   const slots = slotsIn(files.read(JOB_RUNS_FILE)?.toString() ?? "");
-  for (const slot of slots) db.statement("insert-job-slot").run(slot.jobId, slot.slot, slot.at, JSON.stringify(slot));
+  for (const slot of slots) insertSlot(db, slot);
   return slots.length;
 }
 
-export function restoreSubagentRuns(restoring: Restoring): number {
-  const runs = itemsOf(restoring, SUBAGENTS_FILE, subagentRunRecordSchema, (file) =>
+export function restoreSubagentRuns(context: RestoreContext): number {
+  const runs = itemsOf(context, SUBAGENTS_FILE, subagentRunRecordSchema, (file) =>
     Object.values((file as { runs?: object }).runs ?? {}),
   );
-  for (const run of runs) writeSubagentRun(restoring.db, run);
+  for (const run of runs) writeSubagentRun(context.db, run);
   return runs.length;
 }
 
-/** Swarms, and as their contacts those whom one of the restored agents serves; the counts begin anew. */
-export function restoreSwarms(restoring: Restoring): number {
-  const { db } = restoring;
-  const swarms = itemsOf(restoring, SWARMS_FILE, swarmRecordSchema, (file) => (file as { swarms?: unknown }).swarms);
-  for (const swarm of swarms) db.statement("put-swarm").run(swarm.nametag, JSON.stringify(swarm));
-  statementsOf(db.sql)("restore-swarm-contacts").run();
+/** Swarms, with a contact for each restored agent that serves one. The counters start at zero. */
+export function restoreSwarms(context: RestoreContext): number {
+  const { db } = context;
+  const swarms = itemsOf(context, SWARMS_FILE, swarmRecordSchema, (file) => (file as { swarms?: unknown }).swarms);
+  for (const swarm of swarms) writeSwarm(db, swarm);
+  db.run(INSERT_SWARM_CONTACTS);
   return swarms.length;
 }
 
-/** The items of a list in a file that are valid. */
-export function itemsOf<Schema extends z.ZodType>(
-  { files, report, keep }: Restoring,
+export function restoreBudgets(context: RestoreContext): number {
+  const { db } = context;
+  const items = <Schema extends z.ZodType>(name: string, schema: Schema) =>
+    itemsOf(context, BUDGETS_FILE, schema, (file) => (file as Record<string, unknown>)[name]);
+  const budgets = items("budgets", budgetSchema);
+  for (const budget of budgets) writeBudget(db, budget.key, budget, budget.at);
+  for (const reservation of items("reservations", reservationSchema)) insertReservation(db, reservation);
+  for (const told of items("told", toldSchema)) insertTold(db, told);
+  return budgets.length;
+}
+
+/** The valid items of a list in a file. */
+function itemsOf<Schema extends z.ZodType>(
+  { files, report, keep }: RestoreContext,
   path: string,
   schema: Schema,
   pick: (file: object) => unknown,
@@ -62,12 +101,8 @@ export function itemsOf<Schema extends z.ZodType>(
       if (parsed.success) items.push(parsed.data);
       else {
         whole = false;
-        report({
-          file: path,
-          reason: `Item ${index + 1} is not valid.`,
-          consequence: "item-skipped",
-          code: "corrupt_data",
-        });
+        const reason = `Item ${index + 1} is not valid.`;
+        report({ file: path, reason, consequence: "item-skipped", code: "corrupt_data" });
       }
     }
   } catch (error) {

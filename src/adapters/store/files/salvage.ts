@@ -7,15 +7,13 @@ import { parseDescriptor } from "../../../core/agent/descriptor.ts";
 import { CorruptDataError, errorText } from "../../../core/errors.ts";
 import { readEntry } from "../../../core/history/entry.ts";
 import { isAgentId } from "../../../core/ids.ts";
+import { agentPaths } from "./file-format.ts";
 import { fileLines } from "./file-lines.ts";
-import { agentPaths } from "./layout.ts";
 import { compareMark, readMark } from "./mark-file.ts";
 import { textsOf } from "./mirror-agent.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
 import type { AgentRow, MirrorSource } from "./mirror-source.ts";
-import { parseJson } from "./parse-json.ts";
-import { parsePendingFile } from "./parse-pending.ts";
-import { parseStateFile } from "./parse-state.ts";
+import { parseJson, parsePendingFile, parseStateFile } from "./read-agent-files.ts";
 import { sqliteSource } from "./sqlite-source.ts";
 
 export interface SalvageReport {

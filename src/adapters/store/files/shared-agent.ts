@@ -1,42 +1,69 @@
-/** Everything of one agent that its plain files are written from, read from a shared database and then held still. */
-
+/** One agent's rows for its plain files, read from a shared database and offered as a `MirrorSource`. */
 import { dedupeKey, type NewMessage } from "../../../core/message/message.ts";
-import type { Connections, Row } from "../postgres/connections.ts";
+import type { Statement } from "../postgres/batched-reads.ts";
+import type { Connections } from "../postgres/connections.ts";
+import type { LineRow } from "../rows.ts";
+import { DEDUPE_KEYS } from "./file-format.ts";
 import type { AgentRow, DedupeRow, DeliveryRow, MessageRow, MirrorSource, RunRow } from "./mirror-source.ts";
-import { DEDUPE_KEYS } from "./pending-file.ts";
+
+const SELECT_AGENT: Statement = {
+  name: "mirror-agent",
+  text: `SELECT no, id, session_key, profile, descriptor, created_at, session_id, next_seq, cursor, next_pos, leaf, run_id, last_human_at, stopped,
+  states.state
+FROM agents JOIN states ON states.agent = agents.id WHERE agents.id = $1`,
+};
+const SELECT_RUN: Statement = {
+  name: "mirror-run",
+  text: "SELECT id, session_id, attempt, step, started_at, abort, body FROM runs WHERE id = $1 AND agent = $2 AND state = 'open'",
+};
+const SELECT_MESSAGES: Statement = {
+  name: "mirror-messages",
+  text: "SELECT seq, state, run_id, message FROM messages WHERE agent = $1 AND seq >= $2 ORDER BY seq",
+};
+const SELECT_LINES: Statement = {
+  name: "mirror-lines",
+  text: "SELECT pos, line FROM entries WHERE agent = $1 AND pos >= $2 ORDER BY pos",
+};
+const SELECT_DELIVERIES: Statement = {
+  name: "mirror-deliveries",
+  text: `SELECT id, run_id, state, attempts, next_at, created_at, reason, target, payload FROM deliveries
+WHERE agent = $1 AND state IN ('pending', 'sending') ORDER BY n`,
+};
+const SELECT_DEDUPE: Statement = {
+  name: "mirror-dedupe",
+  text: "SELECT key, seq, keep_until FROM dedupe WHERE key = ANY ($1::text[]) AND agent = $2 ORDER BY seq",
+};
 
 export interface SharedAgent {
   readonly no: number;
   readonly source: MirrorSource;
 }
 
-/** `fromPos`: lines before it are in the file already. `keysInFile`: those the pending file names. */
+/** `fromPos`: earlier lines are in the file already. `keysInFile`: the dedupe keys in `pending.json`. */
 export async function readSharedAgent(
   connections: Connections,
   id: string,
   fromPos: number,
   keysInFile: readonly string[],
 ): Promise<SharedAgent | undefined> {
-  const rows = async <T>(name: string, ...values: readonly unknown[]): Promise<T[]> =>
-    (await connections.rows(name, values)) as readonly Row[] as unknown as T[];
-  const [agent] = await rows<AgentRow>("mirror-agent", id);
+  const agent = await connections.one<AgentRow>(SELECT_AGENT, id);
   if (!agent) return undefined;
-  const [run] = agent.run_id === null ? [] : await rows<RunRow>("mirror-run", agent.run_id, id);
+  const run = agent.run_id === null ? undefined : await connections.one<RunRow>(SELECT_RUN, agent.run_id, id);
   const seqs = run ? ((JSON.parse(run.body) as { seqs?: readonly number[] }).seqs ?? []) : [];
   const firstSeq = Math.min(agent.cursor + 1, ...seqs, Math.max(1, agent.next_seq - DEDUPE_KEYS));
-  const messages = await rows<MessageRow>("mirror-messages", id, firstSeq);
-  const lines = await rows<{ pos: number; line: string }>("mirror-lines", id, fromPos);
-  const deliveries = await rows<DeliveryRow>("mirror-deliveries", id);
+  const messages = await connections.all<MessageRow>(SELECT_MESSAGES, id, firstSeq);
+  const lines = await connections.all<LineRow>(SELECT_LINES, id, fromPos);
+  const deliveries = await connections.all<DeliveryRow>(SELECT_DELIVERIES, id);
   const keyOf = new Map(messages.map(({ seq, message }) => [seq, dedupeKey(JSON.parse(message) as NewMessage)]));
   const keys = [...new Set([...keysInFile, ...[...keyOf.values()].flatMap((key) => key ?? [])])];
   const known = new Map(
-    (await rows<{ key: string; seq: number; keep_until: number }>("mirror-dedupe", keys, id)).map(
+    (await connections.all<{ key: string; seq: number; keep_until: number }>(SELECT_DEDUPE, keys, id)).map(
       ({ key, seq, keep_until }) => [key, [key, seq, keep_until] as DedupeRow],
     ),
   );
   const unsettled = messages.filter(({ state }) => state === "waiting" || state === "taken");
   const nothing = (): never => {
-    throw new RangeError("Only one agent is held here.");
+    throw new RangeError("This source has one agent only.");
   };
   return {
     no: agent.no,

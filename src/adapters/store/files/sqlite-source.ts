@@ -1,8 +1,11 @@
-/** The mirror's reads on SQLite. The connection is read-only: whatever goes wrong here, the database is not harmed. */
-import { readFileSync } from "node:fs";
-import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+/** The mirror's reads on SQLite. The connection is read-only, so that no fault here can damage the database. */
+import type { DatabaseSync } from "node:sqlite";
 import { dedupeKey, type Source } from "../../../core/message/message.ts";
+import type { LineRow } from "../rows.ts";
 import { databaseOf } from "../sqlite/database.ts";
+import { allJobs, readJob, slotText } from "../sqlite/jobs.ts";
+import { allSubagentRuns } from "../sqlite/subagent-runs.ts";
+import { firstSwarms } from "../sqlite/swarms.ts";
 import { budgetsIn } from "./budgets-file.ts";
 import type {
   AgentRow,
@@ -14,41 +17,47 @@ import type {
   RunRow,
 } from "./mirror-source.ts";
 
-/** The prepared statements of this folder's `sql/`. */
-export function statementsOf(sql: DatabaseSync): (name: string) => StatementSync {
-  const prepared = new Map<string, StatementSync>();
-  return (name) => {
-    let statement = prepared.get(name);
-    if (!statement) {
-      statement = sql.prepare(readFileSync(new URL(`./sql/${name}.sql`, import.meta.url), "utf8"));
-      prepared.set(name, statement);
-    }
-    return statement;
-  };
-}
+const SELECT_CHANGE_BOUNDS = "SELECT (SELECT min(n) FROM changes) AS first, (SELECT max(n) FROM changes) AS last";
+const SELECT_CHANGE_ID = "SELECT id FROM changes WHERE n = ?";
+const SELECT_CHANGES_AFTER = "SELECT n, at, touched FROM changes WHERE n > ? ORDER BY n LIMIT ?";
+const SELECT_AGENTS_AFTER = "SELECT no FROM agents WHERE no > ? ORDER BY no LIMIT ?";
+const SELECT_AGENT_NUMBER = "SELECT no FROM agents WHERE id = ?";
+const SELECT_AGENT = `SELECT no, id, session_key, profile, descriptor, created_at, session_id, next_seq, cursor, next_pos, leaf, run_id, last_human_at, stopped,
+  state
+FROM agents WHERE no = ?`;
+const SELECT_LINES = "SELECT pos, line FROM entries WHERE agent = ? AND pos >= ? ORDER BY pos LIMIT ?";
+const SELECT_OPEN_RUN =
+  "SELECT id, session_id, attempt, step, started_at, abort, body FROM runs WHERE id = ? AND state = 'open'";
+const SELECT_UNSETTLED =
+  "SELECT seq, state, run_id, message FROM messages WHERE agent = ? AND seq >= ? AND state IN ('waiting', 'taken') ORDER BY seq";
+const SELECT_SOURCES =
+  "SELECT seq, json_extract(message, '$.source') AS source, json_extract(message, '$.key') AS own FROM messages WHERE agent = ? AND seq > ? ORDER BY seq DESC LIMIT ?";
+const SELECT_DEDUPE = "SELECT seq, keep_until FROM dedupe WHERE key = ? AND agent = ?";
+const SELECT_FIRST_OPEN_DELIVERY =
+  "SELECT n FROM deliveries INDEXED BY deliveries_open WHERE state IN ('pending', 'sending') ORDER BY n LIMIT 1";
+const SELECT_OPEN_DELIVERIES = `SELECT id, run_id, state, attempts, next_at, created_at, reason, target, payload
+FROM deliveries INDEXED BY deliveries_agent
+WHERE agent = ? AND n >= ? AND state IN ('pending', 'sending') ORDER BY n`;
+const SELECT_NEWEST_SLOTS = "SELECT row FROM (SELECT n, row FROM job_slots ORDER BY n DESC LIMIT ?) ORDER BY n";
 
 const MAX_SWARMS = 100_000;
 
 export function sqliteSource(sql: DatabaseSync): MirrorSource {
-  const statement = statementsOf(sql);
-  const store = databaseOf(sql);
-  const all = <T>(name: string, ...values: SQLInputValue[]): T[] => statement(name).all(...values) as unknown as T[];
-  const one = <T>(name: string, ...values: SQLInputValue[]): T | undefined =>
-    statement(name).get(...values) as unknown as T | undefined;
+  const db = databaseOf(sql);
   const dedupeRow = (no: number, key: string): DedupeRow | undefined => {
-    const row = one<{ seq: number; keep_until: number }>("dedupe-row", key, no);
+    const row = db.get<{ seq: number; keep_until: number }>(SELECT_DEDUPE, key, no);
     return row && [key, row.seq, row.keep_until];
   };
 
   return {
     bounds() {
-      const row = one<{ first: number | null; last: number | null }>("change-bounds");
+      const row = db.get<{ first: number | null; last: number | null }>(SELECT_CHANGE_BOUNDS);
       return { first: row?.first ?? 0, last: row?.last ?? 0 };
     },
-    changeId: (n) => one<{ id: string }>("change-id", n)?.id,
-    changesAfter: (n, limit) => all<LoggedChange>("changes-after", n, limit),
-    agentsAfter: (no, limit) => all<{ no: number }>("agents-after", no, limit).map((row) => row.no),
-    knowsAgent: (id) => one("agent-number", id) !== undefined,
+    changeId: (n) => db.get<{ id: string }>(SELECT_CHANGE_ID, n)?.id,
+    changesAfter: (n, limit) => db.all<LoggedChange>(SELECT_CHANGES_AFTER, n, limit),
+    agentsAfter: (no, limit) => db.all<{ no: number }>(SELECT_AGENTS_AFTER, no, limit).map((row) => row.no),
+    knowsAgent: (id) => db.get(SELECT_AGENT_NUMBER, id) !== undefined,
     consistently(read) {
       sql.exec("BEGIN");
       try {
@@ -57,12 +66,12 @@ export function sqliteSource(sql: DatabaseSync): MirrorSource {
         sql.exec("COMMIT");
       }
     },
-    agent: (no) => one<AgentRow>("agent-row", no),
-    lines: (no, from, limit) => all("lines-from", no, from, limit),
-    openRun: (runId) => one<RunRow>("open-run", runId),
-    unsettled: (no, fromSeq) => all<MessageRow>("unsettled-messages", no, fromSeq),
+    agent: (no) => db.get<AgentRow>(SELECT_AGENT, no),
+    lines: (no, from, limit) => db.all<LineRow>(SELECT_LINES, no, from, limit),
+    openRun: (runId) => db.get<RunRow>(SELECT_OPEN_RUN, runId),
+    unsettled: (no, fromSeq) => db.all<MessageRow>(SELECT_UNSETTLED, no, fromSeq),
     dedupeKeys(no, afterSeq, limit) {
-      const rows = all<{ source: string | null; own: string | null }>("recent-sources", no, afterSeq, limit).reverse();
+      const rows = db.all<{ source: string | null; own: string | null }>(SELECT_SOURCES, no, afterSeq, limit).reverse();
       return rows.flatMap(({ source, own }) => {
         const from = source === null ? undefined : (JSON.parse(source) as Source);
         const key = dedupeKey({ source: from, key: own ?? undefined });
@@ -72,30 +81,15 @@ export function sqliteSource(sql: DatabaseSync): MirrorSource {
     },
     dedupeKey: dedupeRow,
     openDeliveries(no) {
-      const first = one<{ n: number }>("first-open-delivery");
-      return first ? all<DeliveryRow>("open-deliveries", no, first.n) : [];
+      const first = db.get<{ n: number }>(SELECT_FIRST_OPEN_DELIVERY);
+      return first ? db.all<DeliveryRow>(SELECT_OPEN_DELIVERIES, no, first.n) : [];
     },
-    subagentRuns: () =>
-      store
-        .statement("select-subagent-runs")
-        .all()
-        .map((row) => JSON.parse(row.record as string)),
-    budgets: () => budgetsIn(store),
-    swarms: () =>
-      store
-        .statement("select-swarms")
-        .all("", MAX_SWARMS)
-        .map((row) => JSON.parse(row.record as string)),
-    jobs: () =>
-      store
-        .statement("select-jobs")
-        .all()
-        .map((row) => JSON.parse(row.job as string)),
-    slot: (jobId, slot) => store.statement("select-job-slot").get(jobId, slot)?.row as string | undefined,
-    newestSlots: (limit) => all<{ row: string }>("newest-slots", limit).map(({ row }) => row),
-    job: (id) => {
-      const row = store.statement("select-job").get(id);
-      return row && JSON.parse(row.job as string);
-    },
+    subagentRuns: () => allSubagentRuns(db),
+    budgets: () => budgetsIn(db),
+    swarms: () => firstSwarms(db, MAX_SWARMS),
+    jobs: () => allJobs(db),
+    slot: (jobId, slot) => slotText(db, jobId, slot),
+    newestSlots: (limit) => db.all<{ row: string }>(SELECT_NEWEST_SLOTS, limit).map(({ row }) => row),
+    job: (id) => readJob(db, id),
   };
 }

@@ -28,7 +28,7 @@ it.each([
 
 /** A plan is made once per connection, mostly while tables are young, and kept. */
 it("looks rows up by what was told: no state of a row is a constant that could be read all of", () => {
-  const text = readFileSync(new URL("./functions/8-apply-plain.sql", import.meta.url), "utf8");
+  const text = readFileSync(new URL("./functions/8-apply-batch.sql", import.meta.url), "utf8");
   const joined = text.split("\n").filter((line) => /^ {4}WHERE [a-z]\.(agent|id) = w\./.test(line));
   expect(joined.length).toBeGreaterThan(4);
   for (const line of joined) expect(line).not.toMatch(/\.state = '/);

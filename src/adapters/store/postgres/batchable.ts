@@ -1,16 +1,15 @@
 /**
- * Plain changes: those whose ops are the everyday ones, so that a whole group of them is applied by one statement per
- * table. Which changes may stand in one plain group is decided here, and how they travel. Whatever is not plain, or turns
- * out not to be, is applied one change after the other.
+ * Batchable changes have only everyday ops, so that `apply_batch` applies a whole group of them with one statement per
+ * table. Here stands which changes may share a batch, and how they are sent. A change that is not batchable, or turns out
+ * not to be, is applied by `apply_changes`, one after the other.
  */
-
-import { targetKey } from "../../../core/delivery/delivery.ts";
-import { isUrgent } from "../../../core/message/message.ts";
 import type { Change, Op } from "../../../core/store/change.ts";
-import { clean, cleanIfAny } from "./clean-text.ts";
+import { clean } from "./clean-text.ts";
 import { locksOf } from "./locks.ts";
-import { wireBody } from "./wire-op.ts";
+import type { BatchedChange, Wire } from "./op-form.ts";
+import { formOf } from "./ops.ts";
 
+/** Ops that may occur once in a change, which then needs an owner. */
 const ONCE: ReadonlySet<Op["op"]> = new Set([
   "entries.append",
   "state.put",
@@ -22,53 +21,56 @@ const ONCE: ReadonlySet<Op["op"]> = new Set([
   "leaf.move",
   "agent.release",
 ]);
-const OFTEN: ReadonlySet<Op["op"]> = new Set([
-  "message.post",
-  "message.settle",
+
+/** Ops that do not influence whether an agent may be released. */
+const NO_EFFECT_ON_RELEASE: ReadonlySet<Op["op"]> = new Set([
+  "entries.append",
+  "state.put",
+  "leaf.move",
   "delivery.add",
-  "delivery.move",
   "fact.put",
 ]);
 
-/** Ops that have no say in whether an agent may be given back. */
-const ASIDE: ReadonlySet<Op["op"]> = new Set(["entries.append", "state.put", "leaf.move", "delivery.add", "fact.put"]);
-
-/** Whether a change can be part of a plain group at all. */
+/** Whether a change can be part of a batch at all. */
 export function isBatchable({ owner, ops }: Change): boolean {
   const seen = new Set<Op["op"]>();
   const named = new Set<string>();
   for (const [index, op] of ops.entries()) {
+    if (!formOf(op).batch) return false;
     if (ONCE.has(op.op)) {
       if (!owner || seen.has(op.op)) return false;
       seen.add(op.op);
-    } else if (!OFTEN.has(op.op)) return false;
+    }
     if (!owner && (op.op === "message.settle" || op.op === "delivery.add")) return false;
-    // An agent that may have to be made, or that may be the owner itself, is not.
+    // A recipient that may have to be created, or that may be the owner itself, needs the slower way.
     if (op.op === "message.post") {
       if ("agentId" in op.to ? op.to.agentId === owner?.agentId : owner || op.to.create) return false;
     }
-    // Twice the same is one after the other.
+    // Two writes of the same row depend on their order.
     const name = op.op === "fact.put" ? `fact ${op.key}` : op.op === "message.post" ? op.dedupe?.key : undefined;
     if (name !== undefined && named.size === named.add(name).size) return false;
     if (op.op === "delivery.move" && (op.toTail || ops.length > 1)) return false;
-    // What such a run waited for is forgotten with it.
+    // The waits of a run that did not end well are deleted with it, which a batch cannot do.
     if (op.op === "run.end" && op.outcome !== "ok") return false;
-    // What is given back is judged by what the ops before it have left.
-    if (op.op === "agent.release" && !ops.slice(index + 1).every((later) => ASIDE.has(later.op))) return false;
+    // A release depends on what the ops before it have left.
+    if (op.op === "agent.release" && !ops.slice(index + 1).every((later) => NO_EFFECT_ON_RELEASE.has(later.op)))
+      return false;
   }
   if (seen.has("entries.append") && seen.has("leaf.move")) return false;
   if (seen.has("run.open") && (seen.has("run.step") || seen.has("run.end"))) return false;
   return !(seen.has("run.step") && seen.has("run.end"));
 }
 
-/** What a plain group holds already, so that no two of its changes get in each other's way. */
-export class PlainGroup {
+/** The changes of a batch so far, so that no two of them conflict. */
+export class BatchGroup {
   readonly #owners = new Set<string>();
   readonly #released = new Set<string>();
   readonly #recipients = new Set<string>();
   readonly #names = new Set<string>();
+  /** Whether a message is addressed by a session key, which may belong to any agent. */
+  #byKey = false;
 
-  /** Takes a change into the group, or says that it must wait for the next. */
+  /** Adds a change; false if it must wait for the next batch. */
   takes(change: Change): boolean {
     const { owner, ops } = change;
     const locks = locksOf(change);
@@ -78,7 +80,7 @@ export class PlainGroup {
     const releases = ops.some(({ op }) => op === "agent.release");
     if (owner) {
       if (this.#owners.has(owner.agentId)) return false;
-      // Whether an agent may be given back depends on what is posted to it, in the order it was.
+      // Whether an agent may be released depends on the messages posted to it before.
       if (releases && this.#recipients.size > 0 && (this.#recipients.has(owner.agentId) || this.#byKey)) return false;
     }
     if (this.#released.size > 0 && recipients.some((to) => this.#released.has(to) || to.includes(":"))) return false;
@@ -93,162 +95,47 @@ export class PlainGroup {
     for (const name of names) this.#names.add(name);
     return true;
   }
-  /** Whether anything is addressed by a session key, which may be anybody's. */
-  #byKey = false;
 }
 
 const recipientOf = (op: Extract<Op, { op: "message.post" }>): string =>
   "agentId" in op.to ? op.to.agentId : `:${op.to.sessionKey}`;
 
-type Rows = Record<string, Readonly<Record<string, unknown>>[]>;
-
-/** A plain group as the database's function takes it: rows per table. */
-export function plainWire(changes: readonly Change[]): string {
-  const rows: Rows = {};
-  const add = (table: string, row: Readonly<Record<string, unknown>>): void => {
+/** A batch as `apply_batch` reads it: rows per table. */
+export function batchWire(changes: readonly Change[]): string {
+  const rows: Record<string, Wire[]> = {};
+  const add = (table: string, row: Wire): void => {
     rows[table] ??= [];
     rows[table].push(row);
   };
-  changes.forEach((change, i) => {
-    wireChange(change, i, add);
-  });
+  for (const [i, change] of changes.entries()) addChange(change, i, add);
   const now = Math.max(...changes.map(({ at }) => Math.trunc(at)));
   return JSON.stringify({ ...rows, now });
 }
 
-function wireChange(
-  { id, at: time, owner, ops }: Change,
-  i: number,
-  add: (table: string, row: Readonly<Record<string, unknown>>) => void,
-): void {
-  const at = Math.trunc(time);
+function addChange({ id, at: time, owner, ops }: Change, i: number, add: BatchedChange["add"]): void {
   const agent = owner?.agentId;
-  const claims: Record<string, unknown> = {
+  const batched: BatchedChange = {
     i,
+    at: Math.trunc(time),
     agent,
-    node: owner?.node,
-    epoch: owner?.epoch,
-    session: owner?.sessionId,
-    run: owner?.run && clean(owner.run.id),
-    step: owner?.run?.step,
-    even: owner?.run?.evenAborted ?? false,
-    lines: 0,
-    gone: 0,
+    claims: {
+      i,
+      agent,
+      node: owner?.node,
+      epoch: owner?.epoch,
+      session: owner?.sessionId,
+      run: owner?.run && clean(owner.run.id),
+      step: owner?.run?.step,
+      even: owner?.run?.evenAborted ?? false,
+      lines: 0,
+      gone: 0,
+    },
+    touched: new Set(agent ? [agent] : []),
+    also: undefined,
+    add,
   };
-  const touched = new Set<string>(agent ? [agent] : []);
-  /** Whose agents only the database knows. */
-  let also: "moved" | "posted" | undefined;
-  ops.forEach((op, o) => {
-    switch (op.op) {
-      case "entries.append":
-        Object.assign(claims, { pos: op.position, lines: op.lines.length, leaf: clean(op.leaf) });
-        op.lines.forEach((line, n) => {
-          add("entries", { agent, pos: op.position + n, line: clean(line) });
-        });
-        break;
-      case "leaf.move":
-        claims.leaf = clean(op.leaf);
-        break;
-      case "session.begin":
-        claims.begins = op.sessionId;
-        break;
-      case "state.put":
-        add("states", { agent, state: JSON.stringify(op.state) });
-        break;
-      case "message.take":
-        claims.gone = Number(claims.gone) + op.seqs.length;
-        claims.unless = op.unlessResetAfter;
-        for (const seq of op.seqs) add("taken", { agent, seq, run: clean(op.runId), came: "waiting" });
-        break;
-      case "message.settle":
-        for (const { seq, from, state, runId, reason } of op.settlements) {
-          if (from === "waiting") claims.gone = Number(claims.gone) + 1;
-          add("settled", {
-            agent,
-            seq,
-            came: from,
-            state,
-            run: runId && clean(runId),
-            reason: reason === undefined ? undefined : clean(reason),
-            at,
-          });
-        }
-        break;
-      case "run.open":
-        claims.opens = clean(op.runId);
-        add("opened", { run: clean(op.runId), agent, at, ...wireBody(op.body) });
-        break;
-      case "run.step":
-        claims.steps = clean(op.runId);
-        add("stepped", { run: clean(op.runId), agent, attempt: op.attempt ?? 1, came: "open", ...wireBody(op.body) });
-        break;
-      case "run.end":
-        claims.ends = clean(op.runId);
-        add("ended", { run: clean(op.runId), agent, outcome: op.outcome, at, came: "open", ...wireBody(op.body) });
-        break;
-      case "agent.release":
-        claims.rel = o;
-        break;
-      case "delivery.add": {
-        const { delivery } = op;
-        add("owed", {
-          id: clean(delivery.id),
-          agent,
-          run: delivery.runId && clean(delivery.runId),
-          state: delivery.ended?.state,
-          at: Math.trunc(delivery.createdAt),
-          ended: at,
-          reason: delivery.ended && clean(delivery.ended.reason),
-          target: clean(targetKey(delivery.target)),
-          payload: JSON.stringify(delivery.payload),
-        });
-        break;
-      }
-      case "delivery.move":
-        also = "moved";
-        add("moved", {
-          i,
-          id: clean(op.id),
-          came: op.from,
-          attempts: op.attempts,
-          state: op.to,
-          next: op.nextAt === undefined ? undefined : Math.trunc(op.nextAt),
-          reason: op.reason === undefined ? undefined : clean(op.reason),
-          receipt: op.receipt === undefined ? undefined : clean(op.receipt),
-          node: op.node,
-          at,
-        });
-        break;
-      case "fact.put":
-        add("facts", {
-          key: clean(op.key),
-          value: cleanIfAny(op.value ?? undefined),
-          expect: op.expect === undefined ? undefined : [op.expect === null ? null : clean(op.expect)],
-        });
-        break;
-      case "message.post": {
-        const { body, acceptedAt } = op.message;
-        if ("agentId" in op.to) touched.add(op.to.agentId);
-        else also = "posted";
-        add("posts", {
-          i,
-          o,
-          ...("agentId" in op.to ? { agent: clean(op.to.agentId) } : { key: clean(op.to.sessionKey) }),
-          urgent: isUrgent(body),
-          reset: body.kind === "reset",
-          human: body.kind === "user",
-          at: Math.trunc(acceptedAt),
-          message: JSON.stringify(op.message),
-          dedupe: op.dedupe && clean(op.dedupe.key),
-          keep: op.dedupe && Math.trunc(op.dedupe.keepUntil),
-          claim: op.claimFor,
-        });
-        break;
-      }
-      default:
-        break;
-    }
-  });
+  for (const [o, op] of ops.entries()) formOf(op).batch?.(op, batched, o);
+  const { at, claims, touched, also } = batched;
   if (owner) add("owners", claims);
   add("changes", { i, id, at, touched: [...touched], ops: ops.length, also });
 }

@@ -1,80 +1,82 @@
 /**
- * Reads of the same kind that are asked for at the same moment, for whichever agents, go to the database as one: the
- * statement is put beside a list of values and answers for each. A read that is alone goes as it is.
+ * Reads with the same statement that are requested at the same moment, for any agents, go to the database as one query: the
+ * statement is joined with a list of values and answers for each. A read that is alone goes as it is.
  */
 import type pg from "pg";
-import type { Row } from "./connections.ts";
-import { sqlText } from "./sql-text.ts";
 
-/** Statements that many agents ask at once, with the types of their values. */
-const TYPES: Readonly<Record<string, readonly string[]>> = {
-  "select-agent": ["text"],
-  "select-agent-by-key": ["text"],
-  "select-waiting": ["text", "bigint", "bigint"],
-  "select-waiting-urgent": ["text", "bigint", "bigint"],
-  "select-message": ["text", "bigint"],
-  "select-run": ["text"],
-  "select-lines-back": ["text", "bigint", "bigint"],
-  "select-delivery-head": ["text"],
-  "select-delivery": ["text"],
-  "select-fact": ["text"],
-};
+export type Row = Record<string, unknown>;
+
+/** A statement that is prepared once per connection, under its name. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+  /** The types of its values, if many agents read with it at once: then reads of the same moment are combined. */
+  readonly types?: readonly ("text" | "bigint")[];
+}
+
+type CombinableStatement = Required<Statement>;
+
+const isCombinable = (statement: Statement): statement is CombinableStatement => statement.types !== undefined;
 
 const MAX_COUNT = 64;
-/** Batches of one kind under way at once; what is asked meanwhile gathers. */
+/** Queries with one statement in progress at once; reads requested while they run are combined into the next. */
 const LANES = 2;
 
-interface Asked {
+interface Request {
   readonly values: readonly unknown[];
   readonly resolve: (rows: readonly Row[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
-interface Kind {
-  readonly queue: Asked[];
-  underWay: number;
+interface Lane {
+  readonly statement: CombinableStatement;
+  readonly queue: Request[];
+  running: number;
   scheduled: boolean;
 }
 
 export class BatchedReads {
   readonly #read: (query: pg.QueryConfig) => Promise<readonly Row[]>;
-  readonly #kinds = new Map<string, Kind>();
+  readonly #lanes = new Map<string, Lane>();
 
   constructor(read: (query: pg.QueryConfig) => Promise<readonly Row[]>) {
     this.#read = read;
   }
 
-  ask(name: string, values: readonly unknown[]): Promise<readonly Row[]> {
-    if (!TYPES[name]) return this.#read(single(name, values));
+  ask(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
+    if (!isCombinable(statement)) return this.#read(single(statement, values));
     return new Promise((resolve, reject) => {
-      const kind = this.#kinds.get(name) ?? { queue: [], underWay: 0, scheduled: false };
-      this.#kinds.set(name, kind);
-      kind.queue.push({ values, resolve, reject });
-      if (kind.scheduled) return;
-      kind.scheduled = true;
-      setImmediate(() => this.#pump(name, kind));
+      let lane = this.#lanes.get(statement.name);
+      if (!lane) {
+        lane = { statement, queue: [], running: 0, scheduled: false };
+        this.#lanes.set(statement.name, lane);
+      }
+      lane.queue.push({ values, resolve, reject });
+      if (lane.scheduled) return;
+      lane.scheduled = true;
+      setImmediate(() => this.#pump(lane));
     });
   }
 
-  #pump(name: string, kind: Kind): void {
-    kind.scheduled = false;
-    while (kind.queue.length > 0 && kind.underWay < LANES) {
-      kind.underWay += 1;
-      void this.#send(name, kind.queue.splice(0, MAX_COUNT)).finally(() => {
-        kind.underWay -= 1;
-        this.#pump(name, kind);
+  #pump(lane: Lane): void {
+    lane.scheduled = false;
+    while (lane.queue.length > 0 && lane.running < LANES) {
+      lane.running += 1;
+      void this.#send(lane.statement, lane.queue.splice(0, MAX_COUNT)).finally(() => {
+        lane.running -= 1;
+        this.#pump(lane);
       });
     }
   }
 
-  async #send(name: string, batch: readonly Asked[]): Promise<void> {
+  async #send(statement: CombinableStatement, batch: readonly Request[]): Promise<void> {
     const [only] = batch;
     try {
       if (batch.length === 1 && only) {
-        only.resolve(await this.#read(single(name, only.values)));
+        only.resolve(await this.#read(single(statement, only.values)));
         return;
       }
-      const rows = await this.#read(together(name, batch));
+      const rows = await this.#read(combined(statement, batch));
       const answers = batch.map((): Row[] => []);
       for (const { asked, ...row } of rows) answers[Number(asked) - 1]?.push(row);
       batch.forEach(({ resolve }, index) => {
@@ -86,23 +88,22 @@ export class BatchedReads {
   }
 }
 
-const single = (name: string, values: readonly unknown[]): pg.QueryConfig => ({
+const single = ({ name, text }: Statement, values: readonly unknown[]): pg.QueryConfig => ({
   name,
-  text: sqlText(name),
+  text,
   values: [...values],
 });
 
-const texts = new Map<string, string>();
+const combinedTexts = new Map<string, string>();
 
-function together(name: string, batch: readonly Asked[]): pg.QueryConfig {
-  const types = TYPES[name] as readonly string[];
-  let text = texts.get(name);
-  if (text === undefined) {
+function combined({ name, text, types }: CombinableStatement, batch: readonly Request[]): pg.QueryConfig {
+  let many = combinedTexts.get(name);
+  if (many === undefined) {
     const lists = types.map((type, at) => `$${at + 1}::${type}[]`).join(", ");
     const columns = types.map((_, at) => `p${at + 1}`).join(", ");
-    const each = sqlText(name).replaceAll(/\$(\d+)/g, "w.p$1");
-    text = `SELECT w.asked, r.* FROM unnest(${lists}) WITH ORDINALITY AS w (${columns}, asked), LATERAL (${each}) AS r`;
-    texts.set(name, text);
+    const each = text.replaceAll(/\$(\d+)/g, "w.p$1");
+    many = `SELECT w.asked, r.* FROM unnest(${lists}) WITH ORDINALITY AS w (${columns}, asked), LATERAL (${each}) AS r`;
+    combinedTexts.set(name, many);
   }
-  return { name: `${name}-many`, text, values: types.map((_, at) => batch.map(({ values }) => values[at])) };
+  return { name: `${name}-many`, text: many, values: types.map((_, at) => batch.map(({ values }) => values[at])) };
 }

@@ -1,17 +1,18 @@
 /**
- * The connections of one store: a pool for reads and commits, every connection set up the same way, and errors told in our
- * words. A connection that is lost is replaced when the next one is needed.
+ * The connections of one store: a pool for reads and one for commits, every connection set up the same way, and typed
+ * errors. A connection that breaks is replaced when the next one is needed.
  */
 import type pg from "pg";
 import { RookeryError, StoreClosedError } from "../../../core/errors.ts";
-import { BatchedReads } from "./batched-reads.ts";
+import { BatchedReads, type Row, type Statement } from "./batched-reads.ts";
+import { clean } from "./clean-text.ts";
 import { explain, isBroken } from "./database-error.ts";
-import { Places } from "./places.ts";
+import { Semaphore } from "./semaphore.ts";
 
 export interface ConnectionOptions {
   readonly url: string;
   readonly schema: string;
-  /** Told to the server, so that an administrator sees whose connection it is. */
+  /** Sent to the server, so that an administrator sees which process a connection belongs to. */
   readonly applicationName: string;
   readonly maxConnections: number;
   /** How many of them commit; the rest read. */
@@ -23,12 +24,10 @@ export type Use = "read" | "commit";
 
 interface Pool {
   readonly pool: pg.Pool;
-  readonly places: Places;
+  readonly slots: Semaphore;
 }
 
-export type Row = Record<string, unknown>;
-
-/** Integers of 64 bits are counters and times here: all fit a number. */
+/** 64-bit integers are counters and times here: all fit a number. */
 const BIGINT = 20;
 
 export class Connections {
@@ -42,13 +41,13 @@ export class Connections {
   constructor(driver: typeof pg, options: ConnectionOptions) {
     this.#pg = driver;
     this.options = options;
-    // Apart from each other, so that however many read, a commit never waits behind them.
+    // Two pools, so that a commit never waits behind reads.
     const commits = Math.max(1, Math.min(options.lanes ?? 1, options.maxConnections - 1));
     const pool = (max: number): Pool => {
       const made = new driver.Pool({ ...this.#config(), max, idleTimeoutMillis: 60_000 });
-      // A connection that breaks while nobody uses it concerns nobody: the pool drops it.
+      // The pool drops a connection that breaks while it is idle.
       made.on("error", () => undefined);
-      return { pool: made, places: new Places(max) };
+      return { pool: made, slots: new Semaphore(max) };
     };
     this.#pools = { commit: pool(commits), read: pool(options.maxConnections - commits) };
     this.#reads = new BatchedReads((query) => this.#read(query));
@@ -70,12 +69,12 @@ export class Connections {
   }
 
   /**
-   * Uses a connection of the pool, set up; `broken` in the answer throws it away. Waits for its turn without a limit: only
-   * a connection that cannot be made is an error, told as `StoreUnavailableError`.
+   * Runs `work` with a connection of a pool, and drops the connection if `work` finds it broken. Waits for a free one
+   * without a limit; rejects with `StoreUnavailableError` only if no connection can be made.
    */
   async use<T>(use: Use, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    const { pool, places } = this.#pools[use];
-    const leave = await places.enter();
+    const { pool, slots } = this.#pools[use];
+    const release = await slots.acquire();
     try {
       const client = await this.#take(pool);
       try {
@@ -87,7 +86,7 @@ export class Connections {
         throw error;
       }
     } finally {
-      leave();
+      release();
     }
   }
 
@@ -100,7 +99,7 @@ export class Connections {
       throw explain(error);
     }
     if (this.#pids.has(client)) return client;
-    // Whoever uses it learns of a break from the answer; this is for the moments between.
+    // A query in progress rejects if the connection breaks; this listener is for the time between queries.
     client.on("error", () => undefined);
     try {
       await this.#setUp(client);
@@ -131,8 +130,8 @@ export class Connections {
   }
 
   async #setUp(client: pg.ClientBase): Promise<void> {
-    // Every statement here is meant for an index and for one plan; what the planner guesses of young tables would mislead.
-    // A plan kept from then that hashes a whole table would cost more with every message there is.
+    // Every statement here is written for an index and for one plan. The planner's guesses about young tables mislead: a
+    // plan cached then that hashes a whole table would cost more with every message.
     const results = (await client.query(
       `SET search_path TO ${this.#pg.escapeIdentifier(this.options.schema)};
        SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
@@ -143,10 +142,15 @@ export class Connections {
     this.#pids.set(client, Number(results.at(-1)?.rows[0]?.pid));
   }
 
-  /** Reads with the statement of `sql/<name>.sql`, together with others that ask the same at the same moment. */
-  rows(name: string, values: readonly unknown[]): Promise<readonly Row[]> {
-    if (this.#closed) return Promise.reject(new StoreClosedError("The store is closed."));
-    return this.#reads.ask(name, values);
+  /** The rows of a statement; `Row` names the columns it selects. Text PostgreSQL cannot store is cleaned first. */
+  async all<Result>(statement: Statement, ...values: readonly unknown[]): Promise<readonly Result[]> {
+    if (this.#closed) throw new StoreClosedError("The store is closed.");
+    const cleaned = values.map((value) => (typeof value === "string" ? clean(value) : value));
+    return (await this.#reads.ask(statement, cleaned)) as readonly Result[];
+  }
+
+  async one<Result>(statement: Statement, ...values: readonly unknown[]): Promise<Result | undefined> {
+    return (await this.all<Result>(statement, ...values))[0];
   }
 
   /** A broken connection is tried once more. */

@@ -13,8 +13,8 @@ import type { Connections } from "./connections.ts";
 export interface ControlConnection {
   /** Holds the lock of a node that this process has just become. */
   hold(node: number): Promise<void>;
-  /** Tells the other nodes what these changes mean for them. */
-  tell(changes: readonly Change[], results: readonly (CommitResult | Error)[]): void;
+  /** Notifies the nodes that own agents which these changes concern. */
+  publishHints(changes: readonly Change[], results: readonly (CommitResult | Error)[]): void;
   onHint(listener: (agentId: AgentId) => void): () => void;
   /** Sends text to all other nodes, and hears theirs. Lost where nobody listens. */
   readonly relay: Relay;
@@ -167,7 +167,7 @@ export async function openControlConnection(connections: Connections, self: stri
       nodes.add(node);
       await lock(node).catch(() => undefined);
     },
-    tell(changes, results) {
+    publishHints(changes, results) {
       results.forEach((result, index) => {
         if (result instanceof Error || !result.ok) return;
         for (const said of result.results) {

@@ -1,9 +1,11 @@
-/** Files in the shared database, so that every node finds them. The path to refer to begins with `store:`. */
+/** The table `files`: files in the shared database, so that every node finds them. A path to one begins with `store:`. */
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { FileStore } from "../../../core/ports/ports.ts";
+import type { Statement } from "./batched-reads.ts";
 import type { Connections } from "./connections.ts";
 
 const PREFIX = "store:";
+const SELECT: Statement = { name: "select-file", text: "SELECT content FROM files WHERE path = $1" };
 const PUT =
   "INSERT INTO files (path, content) VALUES ($1, $2) ON CONFLICT (path) DO UPDATE SET content = excluded.content, written_at = now()";
 
@@ -16,8 +18,8 @@ export function databaseFileStore(connections: Connections): FileStore {
     },
     async read(path) {
       if (!path.startsWith(PREFIX)) throw new InvalidInputError(`"${path}" is not in the file store.`);
-      const [row] = await connections.rows("select-file", [path.slice(PREFIX.length)]);
-      return row && new Uint8Array(row.content as Buffer);
+      const row = await connections.one<{ content: Buffer }>(SELECT, path.slice(PREFIX.length));
+      return row && new Uint8Array(row.content);
     },
   };
 }

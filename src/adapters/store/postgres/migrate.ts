@@ -1,11 +1,11 @@
 /**
  * Numbered, append-only migrations, applied by one node at a time under an advisory lock and in one transaction: a failed
- * one leaves the database as it was, and a schema of a newer program is refused.
+ * one leaves the database unchanged, and a schema of a newer program is refused.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import type pg from "pg";
 import { MigrationError, StoreNewerError } from "../../../core/errors.ts";
-import { applyFunctions } from "./sql-text.ts";
+import { applyFunctions } from "./apply-functions.ts";
 
 export interface Migration {
   readonly version: number;

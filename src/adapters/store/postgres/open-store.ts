@@ -1,8 +1,10 @@
-/** Opens the shared store: the database looked at and migrated, connections, group commit, and the keeper of this process. */
+/** Opens the shared store: checks and migrates the database, opens connections, group commit and the control connection. */
 import { randomUUID } from "node:crypto";
 import type { Leases, Relay } from "../../../core/ports/cluster.ts";
 import type { Store } from "../../../core/store/store.ts";
-import { applyGroup, outcomeOf } from "./apply-group.ts";
+import { applyFunctions } from "./apply-functions.ts";
+import { applyGroup } from "./apply-group.ts";
+import { outcomeOf } from "./changes.ts";
 import { Connections } from "./connections.ts";
 import { openControlConnection } from "./control-connection.ts";
 import { explain } from "./database-error.ts";
@@ -10,20 +12,19 @@ import { groupCommit } from "./group-commit.ts";
 import { migrate } from "./migrate.ts";
 import { readerOf } from "./reader.ts";
 import { refuseUnsuitable } from "./refuse-unsuitable.ts";
-import { applyFunctions } from "./sql-text.ts";
 
 export interface PostgresStoreOptions {
   readonly url: string;
-  /** The schema all tables lie in. */
+  /** The schema that holds all tables. */
   readonly schema?: string;
   readonly maxConnections?: number;
   readonly maxBatch?: number;
-  /** Groups under way at once. */
+  /** Groups in progress at once. */
   readonly lanes?: number;
-  /** Whose clock measures leases. The database's is the same for all nodes; tests bring their own time. */
+  /** Which clock measures leases. The database's is the same for all nodes; tests use their own time. */
   readonly leaseClock?: "database" | "changes";
   readonly connectTimeoutMs?: number;
-  /** How long to try to find out what a broken connection left before a commit counts as unknown. */
+  /** How long to try to find out what was applied after a connection broke, before a commit counts as unknown. */
   readonly settleMs?: number;
 }
 
@@ -54,7 +55,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     const client = await connections.own();
     try {
       await migrate(client, schema);
-      // Whoever died without a word is gone for good.
+      // Nodes whose process ended without leaving are marked as gone.
       await client.query(`SELECT ${applyFunctions().retireDead}(0)`);
     } finally {
       await client.end();
@@ -68,14 +69,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     const group = groupCommit({
       maxBatch: options.maxBatch ?? 128,
       lanes,
-      async apply(changes, plain) {
-        const results = await applyGroup(applier, changes, plain);
-        // A node that has joined is not told so before its lock is held.
+      async apply(changes, batchable) {
+        const results = await applyGroup(applier, changes, batchable);
+        // A join is answered only after its lock is held.
         for (const result of results) {
           if (result instanceof Error || !result.ok) continue;
-          for (const said of result.results) if (said?.op === "node.join") await control.hold(said.node);
+          for (const joined of result.results) if (joined?.op === "node.join") await control.hold(joined.node);
         }
-        control.tell(changes, results);
+        control.publishHints(changes, results);
         return results;
       },
     });

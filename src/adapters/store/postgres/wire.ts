@@ -1,13 +1,9 @@
-/**
- * A group of changes as the database's function takes it: one JSON value, and beside it the names of everything the group
- * will lock. What the database need not look into (messages, states, bodies) travels as text inside that JSON, so that it
- * is kept byte for byte.
- */
-import type { Change } from "../../../core/store/change.ts";
-import { type GroupLocks, locksOfGroup } from "./locks.ts";
-import { type ReadBefore, type Wire, whole, wireOp } from "./wire-op.ts";
+/** A group of changes as `apply_changes` reads it: one JSON value, and beside it the names of everything the group locks. */
+import type { Change, Op } from "../../../core/store/change.ts";
+import { locksOfGroup } from "./locks.ts";
+import { type GroupLocks, type ReadBefore, type Wire, whole } from "./op-form.ts";
+import { formOf } from "./ops.ts";
 
-/** What a group locks, and what it says. */
 export interface WireGroup extends GroupLocks {
   readonly changes: string;
 }
@@ -18,4 +14,9 @@ export function toWire(changes: readonly Change[], read: ReadBefore = new Map())
 
 function wireChange({ id, site, at, owner, ops }: Change, read: ReadBefore): Wire {
   return { id, site, at: whole(at), owner, ops: ops.map((op) => wireOp(op, at, read)) };
+}
+
+function wireOp(op: Op, at: number, read: ReadBefore): Wire {
+  const { byOwner, wire } = formOf(op);
+  return { op: op.op, byOwner, ...wire(op, at, read) };
 }

@@ -1,19 +1,24 @@
 /**
- * A SQLite database with the store's schema: opened, migrated, and with each statement prepared once from its own file.
- * The same code serves the file on disk, the database in memory and the simulation.
+ * A SQLite connection with the store's schema: opened, migrated, each SQL text prepared once. The same code serves the
+ * file on disk, the database in memory and the simulation. The SQL itself stands in the modules of the tables.
  */
-import { chmodSync, readFileSync } from "node:fs";
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { chmodSync } from "node:fs";
+import { DatabaseSync, type SQLInputValue, type StatementResultingChanges, type StatementSync } from "node:sqlite";
 import { StoreClosedError } from "../../../core/errors.ts";
-import { AgentDrafts } from "./agent-draft.ts";
+import { AgentCache } from "./agent-cache.ts";
 import { migrate } from "./migrate.ts";
 
+/**
+ * `text` is a constant of a table's module, never built per call: statements are cached by it. `Row` names the columns the
+ * statement selects. All three throw `StoreClosedError` after `close`.
+ */
 export interface Database {
   readonly sql: DatabaseSync;
-  /** The prepared statement of `sql/<name>.sql`. */
-  statement(name: string): StatementSync;
-  /** The agents' rows, remembered between changes. */
-  readonly drafts: AgentDrafts;
+  get<Row>(text: string, ...values: readonly SQLInputValue[]): Row | undefined;
+  all<Row>(text: string, ...values: readonly SQLInputValue[]): Row[];
+  run(text: string, ...values: readonly SQLInputValue[]): StatementResultingChanges;
+  /** The agents' rows, kept between changes. */
+  readonly agentCache: AgentCache;
   close(): void;
 }
 
@@ -23,16 +28,16 @@ export interface DatabaseOptions {
   readonly readOnly?: boolean;
 }
 
-/** Opens and migrates. Throws `StoreNewerError` or `MigrationError`; the file is then as it was. */
+/** Opens and migrates. Throws `StoreNewerError` or `MigrationError` and leaves the file unchanged then. */
 export function openDatabase(path: string, options: DatabaseOptions = {}): Database {
   const sql = new DatabaseSync(path, { readOnly: options.readOnly ?? false, timeout: 5_000 });
   try {
-    // Log and index are made with the rights of the database.
+    // SQLite creates the log and its index with the permissions of the database.
     if (!options.readOnly && path !== ":memory:") chmodSync(path, 0o600);
     if (!options.readOnly) {
       sql.exec("PRAGMA journal_mode = WAL");
       sql.exec(`PRAGMA synchronous = ${options.synchronous ?? "full"}`);
-      // Larger than the default, so that the pages every message touches are copied back less often.
+      // Larger than the default, so that pages which every message changes are checkpointed less often.
       sql.exec("PRAGMA wal_autocheckpoint = 10000");
       sql.exec("PRAGMA journal_size_limit = 67108864");
     }
@@ -49,22 +54,25 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
 /** Wraps an open, migrated connection. */
 export function databaseOf(sql: DatabaseSync): Database {
   const prepared = new Map<string, StatementSync>();
-  let drafts: AgentDrafts | undefined;
+  let agentCache: AgentCache | undefined;
   let closed = false;
+  const statement = (text: string): StatementSync => {
+    if (closed) throw new StoreClosedError("The store is closed.");
+    let found = prepared.get(text);
+    if (!found) {
+      found = sql.prepare(text);
+      prepared.set(text, found);
+    }
+    return found;
+  };
   const db: Database = {
     sql,
-    get drafts() {
-      drafts ??= new AgentDrafts(db);
-      return drafts;
-    },
-    statement(name) {
-      if (closed) throw new StoreClosedError("The store is closed.");
-      let statement = prepared.get(name);
-      if (!statement) {
-        statement = sql.prepare(sqlText(name));
-        prepared.set(name, statement);
-      }
-      return statement;
+    get: <Row>(text: string, ...values: SQLInputValue[]) => statement(text).get(...values) as Row | undefined,
+    all: <Row>(text: string, ...values: SQLInputValue[]) => statement(text).all(...values) as Row[],
+    run: (text, ...values) => statement(text).run(...values),
+    get agentCache() {
+      agentCache ??= new AgentCache(db);
+      return agentCache;
     },
     close() {
       closed = true;
@@ -72,15 +80,4 @@ export function databaseOf(sql: DatabaseSync): Database {
     },
   };
   return db;
-}
-
-const texts = new Map<string, string>();
-
-function sqlText(name: string): string {
-  let text = texts.get(name);
-  if (text === undefined) {
-    text = readFileSync(new URL(`./sql/${name}.sql`, import.meta.url), "utf8");
-    texts.set(name, text);
-  }
-  return text;
 }

@@ -1,33 +1,33 @@
-/** What SQLite says of a sick disk, in our words: whether it concerns all changes, and whether the process can go on (M2). */
+/** Errors of SQLite that come from the disk: whether they concern all changes, and whether the process can go on (M2). */
 import { type RookeryError, StoreFullError, StoreUnreadableError } from "../../../core/errors.ts";
 
 const DISK_CODES = new Set([
   8 /* READONLY */, 10 /* IOERR */, 11 /* CORRUPT */, 13 /* FULL */, 14 /* CANTOPEN */, 26 /* NOTADB */,
 ]);
 
-/** Whether an error speaks of the disk and not of one change. */
+/** Whether an error comes from the disk and not from one change. */
 export function isDiskError(error: unknown): boolean {
   const code = (error as { errcode?: unknown } | undefined)?.errcode;
   return typeof code === "number" && DISK_CODES.has(code & 0xff);
 }
 
-/** Turns SQLite's word for a sick disk into ours, and says whether the process can go on. */
-export function explainDiskError(error: unknown): { told: RookeryError; fatal: boolean } {
+/** The typed error for a disk error, and whether the process must end. */
+export function explainDiskError(error: unknown): { explained: RookeryError; fatal: boolean } {
   const code = Number((error as { errcode?: unknown }).errcode ?? 0);
   const text = (error as Error).message;
   const primary = code & 0xff;
   if (primary === 13 || primary === 8 || primary === 14) {
     const what = primary === 13 ? "The disk is full" : "The disk cannot be written";
     return {
-      told: new StoreFullError(`${what}: ${text}. Nothing of this change was kept.`, {
+      explained: new StoreFullError(`${what}: ${text}. Nothing of this change was stored.`, {
         cause: error,
-        hint: "Make room or restore the rights to the home; work goes on by itself.",
+        hint: "Make room or restore the permissions of the home. Work continues by itself then.",
       }),
       fatal: false,
     };
   }
   return {
-    told: new StoreUnreadableError(`The database failed: ${text}.`, {
+    explained: new StoreUnreadableError(`The database failed: ${text}.`, {
       cause: error,
       hint: "Stop the program and run `rookery repair`; it keeps the broken file.",
     }),

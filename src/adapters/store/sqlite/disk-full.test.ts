@@ -10,6 +10,7 @@ import type { Change, Op } from "../../../core/store/change.ts";
 import type { Store } from "../../../core/store/store.ts";
 import { applyGroup } from "./apply-change.ts";
 import { openDatabase } from "./database.ts";
+import { readFact } from "./facts.ts";
 import { groupCommit } from "./group-commit.ts";
 import { openSqliteStore } from "./open-store.ts";
 
@@ -56,8 +57,8 @@ describe("a full disk", () => {
     expect((error as StoreFullError).hint).toMatch(/room/);
     await expect(group.commit(change(put("other", 9_000)))).rejects.toThrow(StoreFullError);
     expect(kept.length).toBeGreaterThan(10);
-    for (const key of kept) expect(db.statement("select-fact").get(key)).toBeDefined();
-    expect(db.statement("select-fact").get(`k${kept.length}`)).toBeUndefined();
+    for (const key of kept) expect(readFact(db, key)).toBeDefined();
+    expect(readFact(db, `k${kept.length}`)).toBeUndefined();
     db.sql.exec(`PRAGMA max_page_count = ${pages + 500}`);
     expect(await group.commit(change(put("after", 3_000)))).toMatchObject({ ok: true });
     db.close();

@@ -3,8 +3,7 @@ import { StoreClosedError, StoreUnreadableError } from "../../../core/errors.ts"
 import type { ChangeId } from "../../../core/ids.ts";
 import type { Change, CommitResult, Op } from "../../../core/store/change.ts";
 import { type Database, openDatabase } from "./database.ts";
-import { groupCommit, MAX_BATCH } from "./group-commit.ts";
-import type { LogFlush } from "./log-flush.ts";
+import { groupCommit, type LogFlush, MAX_BATCH } from "./group-commit.ts";
 
 const put = (n: number): Op => ({ op: "fact.put", key: `f${n}`, value: "1" });
 const change = (n: number, ...ops: Op[]): Change => ({ id: `c${n}` as ChangeId, site: "test", at: n, ops });

@@ -1,14 +1,14 @@
 /**
- * Group commit: changes that are ready at the same moment share one transaction and one disk flush, so that durability
- * does not cost a flush per message. Batches are bounded, because a synchronous commit holds the event loop meanwhile.
+ * Group commit: changes that are ready at the same moment share one transaction and one disk flush, so that durability does
+ * not cost a flush per message. Batches are bounded, because a synchronous commit blocks the event loop while it runs.
+ * SQLite writes its log (WAL) without flushing it; the flush happens here, off the main thread, before a commit is answered.
  */
-
+import { closeSync, fdatasync, openSync } from "node:fs";
 import { StoreClosedError } from "../../../core/errors.ts";
 import type { Change, CommitResult } from "../../../core/store/change.ts";
 import { applyGroup } from "./apply-change.ts";
 import type { Database } from "./database.ts";
 import { explainDiskError, isDiskError } from "./disk-error.ts";
-import type { LogFlush } from "./log-flush.ts";
 
 /** Small enough that one batch is applied while the one before it is being flushed. */
 export const MAX_BATCH = 64;
@@ -21,7 +21,7 @@ interface Queued {
 
 export interface GroupCommit {
   commit(change: Change): Promise<CommitResult>;
-  /** Commits and flushes what is queued and takes no more. */
+  /** Commits and flushes what is queued, and rejects later commits. */
   close(): Promise<void>;
 }
 
@@ -29,9 +29,9 @@ export interface GroupCommitOptions {
   readonly maxBatch?: number;
   /** Makes the log durable. Absent: a commit is answered as soon as it is written. */
   readonly log?: LogFlush;
-  /** Told after each group that changed something: the plain files follow it. */
+  /** Called after each group that changed something: the plain files follow it. */
   readonly onCommitted?: () => void;
-  /** A disk that failed at a commit: nobody knows what is on it, the process must end (M2). */
+  /** Called when the disk fails at a commit. What it holds is unknown, so the process must end (M2). */
   readonly onFatal: (error: unknown) => void;
 }
 
@@ -44,23 +44,23 @@ export function groupCommit(db: Database, options: GroupCommitOptions): GroupCom
   let whenFlushed: (() => void) | undefined;
 
   const answer = (batch: readonly Queued[], results: readonly (CommitResult | Error)[]): void => {
-    const sick: Queued[] = [];
+    const failed: Queued[] = [];
     let diskError: Error | undefined;
     batch.forEach((queued, index) => {
       const result = results[index];
       if (result !== undefined && !(result instanceof Error)) queued.resolve(result);
       else if (isDiskError(result)) {
-        sick.push(queued);
+        failed.push(queued);
         diskError = result;
       } else queued.reject(result);
     });
     options.onCommitted?.();
-    if (diskError) fail(sick, diskError);
+    if (diskError) fail(failed, diskError);
   };
   const fail = (batch: readonly Queued[], error: unknown): void => {
-    const { told, fatal } = explainDiskError(error);
-    for (const queued of batch) queued.reject(told);
-    if (fatal) options.onFatal(told);
+    const { explained, fatal } = explainDiskError(error);
+    for (const queued of batch) queued.reject(explained);
+    if (fatal) options.onFatal(explained);
   };
   const commitBatch = (): void => {
     scheduled = false;
@@ -109,5 +109,40 @@ export function groupCommit(db: Database, options: GroupCommitOptions): GroupCom
       while (queue.length > 0) commitBatch();
       if (unflushed > 0) await new Promise<void>((resolve) => (whenFlushed = resolve));
     },
+  };
+}
+
+export interface LogFlush {
+  /** Calls back when everything written to the log so far is on the disk, or with the disk's error. */
+  flush(done: (error: Error | null) => void): void;
+  close(): void;
+}
+
+/**
+ * One flush covers every commit written before it began. SQLite still flushes around checkpoints, so the database file
+ * stays consistent.
+ */
+export function openLogFlush(databasePath: string): LogFlush {
+  const fd = openSync(`${databasePath}-wal`, "r+");
+  let waiting: ((error: Error | null) => void)[] = [];
+  let flushing = false;
+
+  const start = (): void => {
+    flushing = true;
+    const covered = waiting;
+    waiting = [];
+    fdatasync(fd, (error) => {
+      flushing = false;
+      if (waiting.length > 0) start();
+      for (const done of covered) done(error);
+    });
+  };
+
+  return {
+    flush(done) {
+      waiting.push(done);
+      if (!flushing) start();
+    },
+    close: () => closeSync(fd),
   };
 }

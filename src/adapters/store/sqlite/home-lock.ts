@@ -1,6 +1,6 @@
 /**
- * One writer per home (M7): a lock of the operating system that dies with the process. Node offers none of its own, so
- * an empty SQLite file is held in an exclusive transaction. The pid beside it is information for people only.
+ * One writer per home (M7): a lock of the operating system that ends with the process. Node has no API for one, so an
+ * empty SQLite file is held in an exclusive transaction. The pid file beside it is information for people only.
  */
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ export interface HomeLock {
   release(): void;
 }
 
-/** Locks this process holds: kept here, because one that is collected as garbage would be released. */
+/** Locks this process holds. They are referenced here, because garbage collection would release them. */
 const held = new Set<DatabaseSync>();
 
 export function lockHome(home: string): HomeLock {
@@ -27,7 +27,7 @@ export function lockHome(home: string): HomeLock {
     if (!isBusy(cause)) {
       throw new StoreFullError(`The home ${home} cannot be written: ${(cause as Error).message}.`, {
         cause,
-        hint: "Make room, or give this user the right to write there.",
+        hint: "Make room, or give this user permission to write there.",
       });
     }
     throw new HomeLockedError(`Another process${holderOf(pidFile)} uses ${home}.`, {
@@ -46,7 +46,7 @@ export function lockHome(home: string): HomeLock {
   };
 }
 
-/** SQLITE_BUSY: the lock itself works, and somebody has it. */
+/** SQLITE_BUSY: the lock works, and another process holds it. */
 const isBusy = (error: unknown): boolean => (Number((error as { errcode?: unknown }).errcode ?? 0) & 0xff) === 5;
 
 function holderOf(pidFile: string): string {

@@ -6,6 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { MigrationError, StoreNewerError } from "../../../core/errors.ts";
 import { openDatabase } from "./database.ts";
+import { readFact, writeFact } from "./facts.ts";
 import { type Migration, migrate, migrations, versionOf } from "./migrate.ts";
 
 let home: string;
@@ -31,7 +32,7 @@ function contentOf(sql: DatabaseSync): unknown {
 /** A closed database of the present schema with a row in it. */
 function makeDatabase(): void {
   const db = openDatabase(path);
-  db.statement("put-fact").run("answer", "42");
+  writeFact(db, "answer", "42");
   db.close();
 }
 
@@ -73,7 +74,7 @@ describe("migrations", () => {
     sql.close();
     expect(hash(path)).toBe(before);
     const good = openDatabase(path);
-    expect(good.statement("select-fact").get("answer")).toMatchObject({ value: "42" });
+    expect(readFact(good, "answer")).toBe("42");
     good.close();
   });
 

@@ -1,6 +1,6 @@
 /**
- * Numbered, append-only migrations. All that are missing are applied in one transaction, so that a failed one leaves the
- * database as it was; a database from a newer program is refused.
+ * Numbered, append-only migrations. All missing ones are applied in one transaction, so that a failed one leaves the
+ * database unchanged; a database of a newer program is refused.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";

@@ -1,21 +1,22 @@
 /** Opens the embedded store on a file: lock, database, group commit. */
 import { join } from "node:path";
 import type { Store } from "../../../core/store/store.ts";
+import { outcomeOf } from "./apply-change.ts";
 import { type Database, openDatabase } from "./database.ts";
-import { type GroupCommit, groupCommit } from "./group-commit.ts";
+import { type GroupCommit, groupCommit, openLogFlush } from "./group-commit.ts";
 import { lockHome } from "./home-lock.ts";
-import { openLogFlush } from "./log-flush.ts";
-import { outcomeOf, readerOf } from "./reader.ts";
+import { retireNodes } from "./nodes.ts";
+import { readerOf } from "./reader.ts";
 
 export interface SqliteStoreOptions {
   readonly home: string;
   /**
-   * `full`: a commit is on the disk when it is answered. `normal`: a power loss may take the last moments (a kill never
-   * does). `off` is for tests that must fail.
+   * `full`: a commit is on the disk when it is answered. `normal`: a power loss may lose the last moments (a kill does
+   * not). `off` is for tests that must fail.
    */
   readonly synchronous?: "full" | "normal" | "off";
   readonly maxBatch?: number;
-  /** Called with the home locked, before the database is opened: to look at it, or to rebuild it. */
+  /** Called with the home locked, before the database is opened: to inspect or rebuild it. */
   readonly beforeOpen?: (path: string) => void;
   /** Called with the database open, before anything is committed. */
   readonly afterOpen?: (db: Database) => void;
@@ -33,8 +34,8 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     const mode = options.synchronous ?? "full";
     const db = openDatabase(path, { synchronous: mode === "off" ? "off" : "normal" });
     options.afterOpen?.(db);
-    // The lock says that no other node of this home lives, whatever their leases say.
-    db.statement("retire-nodes").run();
+    // This process holds the lock, so no other node of this home runs, even if its lease has not ended.
+    retireNodes(db);
     const log = mode === "full" ? openLogFlush(path) : undefined;
     const group = groupCommit(db, {
       log,
@@ -54,7 +55,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   }
 }
 
-/** The same store in memory: for tests, and for trying things out without a home. */
+/** The same store in memory: for tests, and for use without a home. */
 export function openMemoryStore(): Store {
   const db = openDatabase(":memory:");
   const group = groupCommit(db, { onFatal: raise });
@@ -70,7 +71,7 @@ function storeOn(db: Database, group: GroupCommit, close: () => Promise<void>): 
     ...readerOf(db),
     commit: group.commit,
     outcome: async (id) => outcomeOf(db, id),
-    // The only node there is wakes its agents by what its own commits say.
+    // There is no other node: this one wakes its agents by the results of its own commits.
     onHint: () => () => {},
     close() {
       closing ??= close();

@@ -1,4 +1,4 @@
-/** How an op says that its change must not be applied: thrown inside `applyChange`, returned by `applyGroup`. */
+/** Thrown by an op inside `applyChange` if its change must not be applied; `applyGroup` returns it as a refusal. */
 import type { Refusal } from "../../../core/store/change.ts";
 
 export class RefusedChange extends Error {

@@ -1,1 +1,0 @@
-SELECT no FROM agents WHERE id = ?

@@ -1,1 +1,0 @@
-SELECT (SELECT min(n) FROM changes) AS first, (SELECT max(n) FROM changes) AS last

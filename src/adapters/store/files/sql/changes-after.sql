@@ -1,1 +1,0 @@
-SELECT n, at, touched FROM changes WHERE n > ? ORDER BY n LIMIT ?

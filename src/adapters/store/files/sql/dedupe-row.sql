@@ -1,1 +1,0 @@
-SELECT seq, keep_until FROM dedupe WHERE key = ? AND agent = ?

@@ -1,1 +1,0 @@
-SELECT pos, line FROM entries WHERE agent = ? AND pos >= ? ORDER BY pos LIMIT ?

@@ -1,1 +1,0 @@
-SELECT row FROM (SELECT n, row FROM job_slots ORDER BY n DESC LIMIT ?) ORDER BY n

@@ -1,1 +1,0 @@
-INSERT INTO changes (n, id, at, touched, result) VALUES (?, ?, ?, '', NULL)

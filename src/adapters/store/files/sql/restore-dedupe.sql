@@ -1,1 +1,0 @@
-INSERT OR IGNORE INTO dedupe (key, agent, seq, keep_until) VALUES (?, ?, ?, ?)

@@ -1,1 +1,0 @@
-INSERT INTO runs (id, agent, session_id, state, attempt, step, started_at, abort, body) VALUES (?, ?, ?, 'open', ?, ?, ?, ?, ?)

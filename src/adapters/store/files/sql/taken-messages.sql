@@ -1,1 +1,0 @@
-SELECT seq, message FROM messages WHERE agent = ? AND state = 'taken' ORDER BY seq

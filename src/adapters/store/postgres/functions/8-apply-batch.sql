@@ -1,0 +1,185 @@
+-- Applies a group of plain changes at once: one statement per table, whatever the number of changes. Plain are changes whose
+-- ops are the everyday ones and of which no two get in each other's way (the caller sees to that). Everything a change
+-- claims is checked by the statements themselves: the number of rows each one writes must be the number of rows told. Where
+-- it is not, nothing is applied and the caller has the group applied one change after the other, which says why.
+-- States are compared with what the rows told say (`came`), never with a word in the statement: of few rows that are in a
+-- state the planner would read all, and look among them for those that are meant.
+CREATE OR REPLACE FUNCTION {{apply_batch}}(
+  p jsonb, p_names text[], p_agents text[], p_keys text[], p_clock boolean
+) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  v_now bigint := CASE WHEN p_clock THEN (extract(epoch FROM clock_timestamp()) * 1000)::bigint ELSE (p->>'now')::bigint END;
+  v_count bigint;
+  v_living bigint[];
+  v_said jsonb := '[]';
+  v_released jsonb;
+  v_results jsonb;
+  v_moved jsonb;
+BEGIN
+  PERFORM {{lock_group}}(p_names, p_agents, p_keys, '{}', '{}', '{}', '{}', '{}');
+
+  IF p ? 'taken' THEN
+    UPDATE messages m SET state = 'taken', run_id = w.run
+    FROM jsonb_to_recordset(p->'taken') AS w (agent text, seq bigint, run text, came text)
+    WHERE m.agent = w.agent AND m.seq = w.seq AND m.state = w.came;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    IF v_count <> jsonb_array_length(p->'taken') THEN RAISE EXCEPTION 'not batchable: messages to take' USING ERRCODE = 'RKSLW'; END IF;
+  END IF;
+  IF p ? 'settled' THEN
+    UPDATE messages m SET state = w.state, run_id = coalesce(w.run, m.run_id), reason = w.reason, settled_at = w.at
+    FROM jsonb_to_recordset(p->'settled') AS w (agent text, seq bigint, came text, state text, run text, reason text, at bigint)
+    WHERE m.agent = w.agent AND m.seq = w.seq AND m.state = w.came;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    IF v_count <> jsonb_array_length(p->'settled') THEN RAISE EXCEPTION 'not batchable: messages to settle' USING ERRCODE = 'RKSLW'; END IF;
+  END IF;
+
+  IF p ? 'owners' THEN
+    -- Who claims to own an agent does, and whatever else it claims is true: session, run and its step, no marks, position.
+    WITH given AS (
+      UPDATE agents a SET
+        next_pos = a.next_pos + w.lines,
+        leaf = coalesce(w.leaf, a.leaf),
+        session_id = coalesce(w.begins, a.session_id),
+        waiting = a.waiting - w.gone,
+        cursor = CASE
+          WHEN w.gone = 0 THEN a.cursor
+          WHEN a.waiting = w.gone THEN a.next_seq - 1
+          ELSE coalesce((SELECT m.seq FROM messages m WHERE m.agent = a.id AND m.seq > a.cursor AND m.state = 'waiting' ORDER BY m.seq LIMIT 1), a.next_seq) - 1
+        END,
+        run_id = CASE WHEN w.opens IS NOT NULL THEN w.opens WHEN w.ends IS NOT NULL THEN NULL ELSE a.run_id END,
+        busy = a.waiting > w.gone OR w.opens IS NOT NULL OR (a.run_id IS NOT NULL AND w.ends IS NULL),
+        node = CASE WHEN w.rel IS NOT NULL AND a.waiting = w.gone AND (a.run_id IS NULL OR w.ends IS NOT NULL) AND w.opens IS NULL THEN NULL ELSE a.node END
+      FROM jsonb_to_recordset(p->'owners') AS w (i int, agent text, node bigint, epoch bigint, session text, run text, step bigint,
+        even boolean, pos bigint, lines bigint, leaf text, begins text, gone bigint, opens text, steps text, ends text, rel int, unless bigint)
+      WHERE a.id = w.agent AND a.node = w.node AND a.epoch = w.epoch
+        AND (w.session IS NULL OR a.session_id = w.session)
+        AND (w.pos IS NULL OR a.next_pos = w.pos)
+        AND (w.opens IS NULL OR a.run_id IS NULL)
+        AND (w.unless IS NULL OR a.next_seq <= w.unless + 1 OR NOT EXISTS (
+          SELECT FROM messages m WHERE m.agent = a.id AND m.seq > w.unless AND m.urgent AND m.is_reset AND m.state = 'waiting'))
+        AND (w.steps IS NULL OR a.run_id = w.steps)
+        AND (w.ends IS NULL OR a.run_id = w.ends)
+        AND (w.run IS NULL OR EXISTS (
+          SELECT FROM runs r WHERE r.id = w.run AND r.agent = a.id AND r.state = 'open' AND r.step = w.step AND (w.even OR r.abort IS NULL)))
+        AND ((w.opens IS NULL AND (w.run IS NULL OR w.even))
+          OR (a.stopped IS NULL AND (a.parent IS NULL OR {{stopped_by}}(a.parent) IS NULL)))
+      RETURNING w.i, w.rel, a.node IS NULL AS released
+    )
+    SELECT count(*), jsonb_agg(jsonb_build_object('i', i, 'o', rel, 'said', jsonb_build_object('op', 'agent.release', 'released', released)))
+      FILTER (WHERE rel IS NOT NULL)
+    INTO v_count, v_released FROM given;
+    IF v_count <> jsonb_array_length(p->'owners') THEN RAISE EXCEPTION 'not batchable: owners' USING ERRCODE = 'RKSLW'; END IF;
+    v_said := coalesce(v_released, '[]');
+  END IF;
+  IF p ? 'entries' THEN
+    INSERT INTO entries (agent, pos, line)
+      SELECT agent, pos, line FROM jsonb_to_recordset(p->'entries') AS w (agent text, pos bigint, line text);
+  END IF;
+  IF p ? 'states' THEN
+    UPDATE states s SET state = w.state FROM jsonb_to_recordset(p->'states') AS w (agent text, state text) WHERE s.agent = w.agent;
+  END IF;
+  IF p ? 'opened' THEN
+    INSERT INTO runs (id, agent, session_id, started_at, body, person)
+      SELECT w.run, a.id, a.session_id, w.at, w.body, w.person
+      FROM jsonb_to_recordset(p->'opened') AS w (run text, agent text, at bigint, body text, person text) JOIN agents a ON a.id = w.agent;
+  END IF;
+  IF p ? 'stepped' THEN
+    UPDATE runs r SET step = r.step + 1, attempt = w.attempt, body = w.body, person = w.person, tokens = coalesce(w.tokens, 0), cost = coalesce(w.cost, 0)
+    FROM jsonb_to_recordset(p->'stepped') AS w (run text, agent text, attempt bigint, body text, person text, tokens bigint, cost float8, came text)
+    WHERE r.id = w.run AND r.agent = w.agent AND r.state = w.came;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    IF v_count <> jsonb_array_length(p->'stepped') THEN RAISE EXCEPTION 'not batchable: steps' USING ERRCODE = 'RKSLW'; END IF;
+  END IF;
+  IF p ? 'ended' THEN
+    UPDATE runs r SET state = 'ended', step = r.step + 1, outcome = w.outcome, ended_at = w.at, body = w.body,
+      person = w.person, tokens = coalesce(w.tokens, 0), cost = coalesce(w.cost, 0)
+    FROM jsonb_to_recordset(p->'ended')
+      AS w (run text, agent text, outcome text, at bigint, body text, person text, tokens bigint, cost float8, came text)
+    WHERE r.id = w.run AND r.agent = w.agent AND r.state = w.came;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    IF v_count <> jsonb_array_length(p->'ended') THEN RAISE EXCEPTION 'not batchable: ends' USING ERRCODE = 'RKSLW'; END IF;
+  END IF;
+  IF p ? 'owed' THEN
+    INSERT INTO deliveries (id, agent, run_id, state, next_at, created_at, ended_at, reason, target, payload)
+      SELECT id, agent, run, coalesce(state, 'pending'), at, at, CASE WHEN state IS NOT NULL THEN ended END, reason, target, payload
+      FROM jsonb_to_recordset(p->'owed') AS w (id text, agent text, run text, state text, at bigint, ended bigint, reason text, target text, payload text);
+  END IF;
+  IF p ? 'moved' THEN
+    WITH moved AS (UPDATE deliveries d SET
+      state = w.state,
+      attempts = CASE WHEN w.state = 'sending' THEN d.attempts + 1 ELSE d.attempts END,
+      node = coalesce(w.node, d.node),
+      next_at = coalesce(w.next, w.at),
+      ended_at = CASE WHEN w.state IN ('sent', 'suppressed', 'failed', 'unconfirmed') THEN w.at END,
+      reason = w.reason,
+      receipt = coalesce(w.receipt, d.receipt)
+    FROM jsonb_to_recordset(p->'moved')
+      AS w (i int, id text, came text, attempts bigint, state text, next bigint, reason text, receipt text, node bigint, at bigint)
+    WHERE d.id = w.id AND d.state = w.came AND d.attempts = w.attempts RETURNING w.i, d.agent)
+    SELECT count(*), jsonb_object_agg(i, agent) INTO v_count, v_moved FROM moved;
+    IF v_count <> jsonb_array_length(p->'moved') THEN RAISE EXCEPTION 'not batchable: deliveries to move' USING ERRCODE = 'RKSLW'; END IF;
+  END IF;
+
+  IF p ? 'facts' THEN
+    SELECT count(*) INTO v_count FROM jsonb_to_recordset(p->'facts') AS w (key text, expect jsonb) LEFT JOIN facts f ON f.key = w.key
+    WHERE w.expect IS NOT NULL AND f.value IS DISTINCT FROM (w.expect->>0);
+    IF v_count <> 0 THEN RAISE EXCEPTION 'not batchable: facts' USING ERRCODE = 'RKSLW'; END IF;
+    DELETE FROM facts f USING jsonb_to_recordset(p->'facts') AS w (key text, value text) WHERE f.key = w.key AND w.value IS NULL;
+    INSERT INTO facts (key, value) SELECT key, value FROM jsonb_to_recordset(p->'facts') AS w (key text, value text) WHERE value IS NOT NULL
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value;
+  END IF;
+
+  IF p ? 'posts' THEN
+    v_living := ARRAY(SELECT node FROM nodes WHERE gone <> 1 AND lease_until > v_now);
+    -- The sequence of each is the agent's next, counted up in the order they were told (M3).
+    WITH told AS (
+      SELECT w.*, coalesce(w.agent, k.agent) AS recipient
+      FROM jsonb_to_recordset(p->'posts') AS w (i int, o int, agent text, key text, urgent boolean, reset boolean, human boolean, at bigint, message text,
+        dedupe text, keep bigint, claim bigint)
+      LEFT JOIN session_keys k ON k.key = w.key
+    ), numbered AS MATERIALIZED (
+      SELECT told.*, a.next_seq + row_number() OVER (PARTITION BY recipient ORDER BY i, o) - 1 AS seq
+      FROM told JOIN agents a ON a.id = told.recipient AND NOT a.removed
+    ), put AS (
+      INSERT INTO messages (agent, seq, state, urgent, is_reset, accepted_at, message)
+        SELECT recipient, seq, 'waiting', coalesce(urgent, false), coalesce(reset, false), at, message FROM numbered
+    ), remembered AS (
+      INSERT INTO dedupe (key, agent, seq, keep_until)
+        SELECT dedupe, recipient, seq, keep FROM numbered WHERE dedupe IS NOT NULL ON CONFLICT DO NOTHING RETURNING 1
+    ), counted AS (
+      UPDATE agents a SET next_seq = a.next_seq + g.posted, waiting = a.waiting + g.posted, busy = true,
+        last_human_at = CASE WHEN a.kind = 'user' AND g.human IS NOT NULL THEN greatest(coalesce(a.last_human_at, 0), g.human) ELSE a.last_human_at END,
+        node = CASE WHEN g.claim IS NOT NULL AND (a.node IS NULL OR a.node <> ALL (v_living)) THEN g.claim ELSE a.node END,
+        epoch = CASE WHEN g.claim IS NOT NULL AND a.node IS DISTINCT FROM g.claim AND (a.node IS NULL OR a.node <> ALL (v_living)) THEN a.epoch + 1 ELSE a.epoch END
+      FROM (
+        SELECT recipient, count(*) AS posted, max(at) FILTER (WHERE human) AS human, min(claim) AS claim FROM numbered GROUP BY recipient
+      ) AS g
+      WHERE a.id = g.recipient
+      RETURNING a.id, a.node, a.epoch, a.waiting
+    )
+    SELECT count(*) - jsonb_array_length(p->'posts') + (SELECT count(*) FROM remembered) - count(n.dedupe),
+      jsonb_agg(jsonb_build_object('i', n.i, 'o', n.o, 'said',
+        jsonb_build_object('op', 'message.post', 'agentId', n.recipient, 'seq', n.seq, 'duplicate', false, 'created', false)
+        || CASE WHEN c.node IS NOT NULL AND (c.node = n.claim OR c.node = ANY (v_living))
+          THEN jsonb_build_object('holder', jsonb_build_object('node', c.node, 'epoch', c.epoch)) ELSE '{}' END
+        || CASE WHEN c.waiting = 1 THEN '{"alone": true}'::jsonb ELSE '{}' END))
+    INTO v_count, v_released FROM numbered n JOIN counted c ON c.id = n.recipient;
+    -- Somebody who is not there, or a message that was there before.
+    IF v_count <> 0 THEN RAISE EXCEPTION 'not batchable: posts' USING ERRCODE = 'RKSLW'; END IF;
+    v_said := v_said || v_released;
+  END IF;
+
+  IF v_said <> '[]' THEN
+    v_results := (SELECT jsonb_object_agg(r.i, r.result) FROM (
+      SELECT s.i, jsonb_object_agg(s.o, s.said) AS result FROM jsonb_to_recordset(v_said) AS s (i int, o int, said jsonb) GROUP BY s.i) AS r);
+  END IF;
+  INSERT INTO changes (id, at, touched, result)
+    SELECT c.id, c.at,
+      c.touched || CASE c.also
+        WHEN 'moved' THEN ARRAY[v_moved->>c.i::text]
+        WHEN 'posted' THEN ARRAY(SELECT said->>'agentId' FROM jsonb_each(v_results->c.i::text) AS r (o, said) WHERE said ? 'agentId')
+        ELSE '{}' END,
+      (v_results->c.i::text || jsonb_build_object('ops', c.ops))::text
+    FROM jsonb_to_recordset(p->'changes') AS c (i int, id text, at bigint, touched text[], ops int, also text);
+  RETURN v_said;
+END $$

@@ -1,0 +1,75 @@
+/** The table `runs`: reads, and how ops on it are sent. */
+import type { RunBody } from "../../../core/run/run.ts";
+import type { StoreReader } from "../../../core/store/store.ts";
+import { type RunRow, runOf, type UsageRow, usageOf } from "../rows.ts";
+import type { Statement } from "./batched-reads.ts";
+import { clean } from "./clean-text.ts";
+import type { Connections } from "./connections.ts";
+import type { OpForms, Wire } from "./op-form.ts";
+
+const COLUMNS = "id, agent AS agent_id, session_id, state, attempt, step, started_at, ended_at, outcome, abort, body";
+const SELECT: Statement = {
+  name: "select-run",
+  types: ["text"],
+  text: `SELECT ${COLUMNS} FROM runs WHERE id = $1`,
+};
+const SELECT_OF_AGENT: Statement = {
+  name: "select-runs",
+  text: `SELECT ${COLUMNS} FROM runs WHERE agent = $1 ORDER BY n DESC LIMIT $2`,
+};
+const SELECT_USAGE: Statement = {
+  name: "select-usage-since",
+  text: `SELECT agent AS agent_id, person, count(*) AS runs, sum(tokens)::bigint AS tokens, sum(cost) AS cost
+FROM runs WHERE started_at >= $1 GROUP BY agent, person ORDER BY agent, person`,
+};
+
+export const runReads = (connections: Connections): Pick<StoreReader, "run" | "runs" | "usageSince"> => ({
+  run: async (id) => {
+    const row = await connections.one<RunRow>(SELECT, id);
+    return row && runOf(row);
+  },
+  runs: async (agentId, { limit }) => (await connections.all<RunRow>(SELECT_OF_AGENT, agentId, limit)).map(runOf),
+  usageSince: async (at) => (await connections.all<UsageRow>(SELECT_USAGE, at)).map(usageOf),
+});
+
+/** A run's body, and the values of it that have columns of their own for sums. */
+function wireBody(body: RunBody): Wire {
+  const { person, usage } = body;
+  return {
+    body: JSON.stringify(body),
+    person: typeof person === "string" ? clean(person) : undefined,
+    tokens: usage?.totalTokens === undefined ? undefined : Math.trunc(usage.totalTokens),
+    cost: usage?.cost?.total,
+  };
+}
+
+export const runOps: OpForms<"run.open" | "run.step" | "run.end" | "run.abort"> = {
+  "run.open": {
+    byOwner: true,
+    wire: ({ runId, body }) => ({ runId: clean(runId), ...wireBody(body) }),
+    batch: ({ runId, body }, { agent, at, claims, add }) => {
+      claims.opens = clean(runId);
+      add("opened", { run: clean(runId), agent, at, ...wireBody(body) });
+    },
+  },
+  "run.step": {
+    byOwner: true,
+    wire: ({ runId, body, attempt }) => ({ runId: clean(runId), ...wireBody(body), attempt }),
+    batch: ({ runId, body, attempt = 1 }, { agent, claims, add }) => {
+      claims.steps = clean(runId);
+      add("stepped", { run: clean(runId), agent, attempt, came: "open", ...wireBody(body) });
+    },
+  },
+  "run.end": {
+    byOwner: true,
+    wire: ({ runId, body, outcome }) => ({ runId: clean(runId), ...wireBody(body), outcome }),
+    batch: ({ runId, body, outcome }, { agent, at, claims, add }) => {
+      claims.ends = clean(runId);
+      add("ended", { run: clean(runId), agent, outcome, at, came: "open", ...wireBody(body) });
+    },
+  },
+  "run.abort": {
+    wire: ({ runId, mark }) => ({ runId: clean(runId), mark: JSON.stringify(mark) }),
+    locks: ({ runId }) => [["runs", clean(runId)]],
+  },
+};

@@ -1,1 +1,0 @@
-SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS before

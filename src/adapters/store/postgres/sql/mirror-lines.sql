@@ -1,1 +1,0 @@
-SELECT pos, line FROM entries WHERE agent = $1 AND pos >= $2 ORDER BY pos

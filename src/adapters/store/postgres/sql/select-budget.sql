@@ -1,1 +1,0 @@
-SELECT * FROM budgets WHERE key = $1

@@ -1,1 +1,0 @@
-SELECT result FROM changes WHERE id = $1

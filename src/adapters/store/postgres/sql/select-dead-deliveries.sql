@@ -1,1 +1,0 @@
-SELECT n, id, agent AS agent_id, run_id, state, attempts, node, next_at, created_at, ended_at, reason, receipt, target, payload FROM deliveries WHERE state IN ('failed', 'unconfirmed') AND state = ANY ($2::text[]) AND n > $1 ORDER BY n LIMIT $3

@@ -1,1 +1,0 @@
-SELECT n, id, agent AS agent_id, run_id, state, attempts, node, next_at, created_at, ended_at, reason, receipt, target, payload FROM deliveries WHERE agent = $1 AND n > $2 AND state = ANY ($3::text[]) ORDER BY n LIMIT $4

@@ -1,1 +1,0 @@
-SELECT n, id, agent AS agent_id, run_id, state, attempts, node, next_at, created_at, ended_at, reason, receipt, target, payload FROM deliveries WHERE target = $1 AND state IN ('pending', 'sending') ORDER BY n LIMIT 1

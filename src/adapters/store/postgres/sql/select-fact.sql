@@ -1,1 +1,0 @@
-SELECT value FROM facts WHERE key = $1

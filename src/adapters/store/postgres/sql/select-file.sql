@@ -1,1 +1,0 @@
-SELECT content FROM files WHERE path = $1

@@ -1,1 +1,0 @@
-SELECT job FROM jobs WHERE id = $1

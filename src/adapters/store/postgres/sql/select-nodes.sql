@@ -1,1 +1,0 @@
-SELECT node, name, lease_until, gone FROM nodes ORDER BY node

@@ -1,1 +1,0 @@
-SELECT record FROM subagent_runs WHERE NOT ended ORDER BY run_id

@@ -1,1 +1,0 @@
-SELECT id, agent AS agent_id, session_id, state, attempt, step, started_at, ended_at, outcome, abort, body FROM runs WHERE agent = $1 ORDER BY n DESC LIMIT $2

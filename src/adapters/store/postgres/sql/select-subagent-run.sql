@@ -1,1 +1,0 @@
-SELECT record FROM subagent_runs WHERE run_id = $1

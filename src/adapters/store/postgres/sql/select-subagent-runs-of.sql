@@ -1,1 +1,0 @@
-SELECT record FROM subagent_runs WHERE requester = $1 ORDER BY run_id

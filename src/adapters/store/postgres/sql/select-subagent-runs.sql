@@ -1,1 +1,0 @@
-SELECT record FROM subagent_runs ORDER BY run_id

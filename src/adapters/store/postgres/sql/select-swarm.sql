@@ -1,1 +1,0 @@
-SELECT record FROM swarms WHERE nametag = $1

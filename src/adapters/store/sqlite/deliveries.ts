@@ -1,0 +1,98 @@
+/** The table `deliveries`: the outbox. Every move names the state it starts from, so that of two senders one wins (L12). */
+import { type DeliveryState, targetKey } from "../../../core/delivery/delivery.ts";
+import type { Op, OpResult } from "../../../core/store/change.ts";
+import type { StoreReader } from "../../../core/store/store.ts";
+import { type DeliveryRow, deliveryOf, readablePage } from "../rows.ts";
+import { type Applying, ownerOf } from "./agent-cache.ts";
+import type { Database } from "./database.ts";
+import { RefusedChange } from "./refused.ts";
+
+const SELECT_FROM = `SELECT deliveries.n, deliveries.id, agents.id AS agent_id, deliveries.run_id, deliveries.state, deliveries.attempts, deliveries.node, deliveries.next_at,
+  deliveries.created_at, deliveries.ended_at, deliveries.reason, deliveries.receipt, deliveries.target, deliveries.payload
+FROM deliveries JOIN agents ON agents.no = deliveries.agent`;
+const SELECT = `${SELECT_FROM} WHERE deliveries.id = ?`;
+const SELECT_HEAD = `${SELECT_FROM}
+WHERE deliveries.target = ? AND deliveries.state IN ('pending', 'sending') ORDER BY deliveries.n LIMIT 1`;
+const SELECT_OPEN = `${SELECT_FROM}
+WHERE deliveries.state IN ('pending', 'sending') AND deliveries.n > ? ORDER BY deliveries.n LIMIT ?`;
+const SELECT_IN = `${SELECT_FROM}
+WHERE deliveries.n > ? AND deliveries.state IN (SELECT value FROM json_each(?)) ORDER BY deliveries.n LIMIT ?`;
+const SELECT_OF_AGENT = `${SELECT_FROM}
+WHERE deliveries.agent = (SELECT no FROM agents WHERE id = ?) AND deliveries.n > ?
+  AND deliveries.state IN (SELECT value FROM json_each(?)) ORDER BY deliveries.n LIMIT ?`;
+const SELECT_OPEN_TO = "SELECT 1 FROM deliveries WHERE target = ? AND state IN ('pending', 'sending') LIMIT 1";
+const SELECT_GUARD = "SELECT n, agent, state, attempts FROM deliveries WHERE id = ?";
+const INSERT = `INSERT INTO deliveries (id, agent, run_id, state, attempts, next_at, created_at, ended_at, reason, target, payload)
+VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)`;
+const MOVE = `UPDATE deliveries
+SET state = ?, attempts = ?, node = coalesce(?, node), next_at = ?, ended_at = ?, reason = ?, receipt = coalesce(?, receipt)
+WHERE n = ?`;
+const REQUEUE = "UPDATE deliveries SET n = (SELECT max(n) + 1 FROM deliveries), created_at = ? WHERE n = ?";
+
+type OpOf<Name extends Op["op"]> = Extract<Op, { op: Name }>;
+
+const ENDED: readonly DeliveryState[] = ["sent", "suppressed", "failed", "unconfirmed"];
+
+export function deliveryReads(db: Database): Pick<StoreReader, "deliveries" | "delivery" | "deliveryHead"> {
+  const one = (text: string, value: string) => {
+    const row = db.get<DeliveryRow>(text, value);
+    return row && deliveryOf(row);
+  };
+  const page = (text: string, limit: number, ...values: (string | number)[]) =>
+    readablePage(limit, deliveryOf, (asked) => db.all<DeliveryRow>(text, ...values, asked));
+  return {
+    delivery: async (id) => one(SELECT, id),
+    deliveryHead: async (target) => one(SELECT_HEAD, target),
+    deliveries: async ({ afterN = 0, limit, states, agentId }) => {
+      const filter = JSON.stringify(states ?? ["pending", "sending"]);
+      if (agentId) return page(SELECT_OF_AGENT, limit, agentId, afterN, filter);
+      if (states) return page(SELECT_IN, limit, afterN, filter);
+      return page(SELECT_OPEN, limit, afterN);
+    },
+  };
+}
+
+export function addDelivery(applying: Applying, { delivery }: OpOf<"delivery.add">): OpResult | undefined {
+  const { db } = applying;
+  const owner = ownerOf(applying);
+  const target = targetKey(delivery.target);
+  const isNext = !delivery.ended && db.get(SELECT_OPEN_TO, target) === undefined;
+  db.run(
+    INSERT,
+    delivery.id,
+    owner.no,
+    delivery.runId ?? null,
+    delivery.ended?.state ?? "pending",
+    delivery.createdAt,
+    delivery.createdAt,
+    delivery.ended ? applying.change.at : null,
+    delivery.ended?.reason ?? null,
+    target,
+    JSON.stringify(delivery.payload),
+  );
+  applying.touched.add(owner.no);
+  return isNext ? { op: "delivery.add", next: delivery.id } : undefined;
+}
+
+export function moveDelivery({ db, change, touched }: Applying, op: OpOf<"delivery.move">): undefined {
+  const row = db.get<Pick<DeliveryRow, "n" | "state" | "attempts"> & { agent: number }>(SELECT_GUARD, op.id);
+  if (!row) throw new RefusedChange("missing", `There is no delivery ${op.id}.`);
+  if (row.state !== op.from || row.attempts !== op.attempts) {
+    throw new RefusedChange("conflict", `Delivery ${op.id} is ${row.state} after ${row.attempts} attempts.`);
+  }
+  const attempts = op.to === "sending" ? op.attempts + 1 : op.attempts;
+  db.run(
+    MOVE,
+    op.to,
+    attempts,
+    op.node ?? null,
+    op.nextAt ?? change.at,
+    ENDED.includes(op.to) ? change.at : null,
+    op.reason ?? null,
+    op.receipt ?? null,
+    row.n,
+  );
+  // A statement of its own, because a new row number rewrites the row in every index.
+  if (op.toTail) db.run(REQUEUE, change.at, row.n);
+  touched.add(row.agent);
+}

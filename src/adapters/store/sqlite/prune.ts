@@ -1,0 +1,57 @@
+/**
+ * Retention: removes one bounded portion of rows older than their limit, starting where the last portion ended. Rows that
+ * have not ended stay at any age; history is never pruned. The newest change and the newest delivery stay, so that their
+ * numbers keep rising.
+ */
+import type { Op, OpResult, Prunable } from "../../../core/store/change.ts";
+import type { Applying } from "./agent-cache.ts";
+
+interface WalkedRow {
+  readonly n: number | string;
+  readonly ended_at: number | null;
+}
+
+const STATEMENTS: Readonly<Record<Prunable, { readonly walk: string; readonly remove: string }>> = {
+  messages: {
+    walk: "SELECT n, settled_at AS ended_at FROM messages WHERE n > ? ORDER BY n LIMIT ?",
+    remove: "DELETE FROM messages WHERE n = ?",
+  },
+  deliveries: {
+    walk: "SELECT n, ended_at FROM deliveries WHERE n > ? AND n < (SELECT max(n) FROM deliveries) ORDER BY n LIMIT ?",
+    remove: "DELETE FROM deliveries WHERE n = ?",
+  },
+  dedupe: {
+    walk: `SELECT dedupe.key AS n,
+  CASE WHEN messages.state IN ('waiting', 'taken') THEN NULL ELSE dedupe.keep_until END AS ended_at
+FROM dedupe LEFT JOIN messages ON messages.agent = dedupe.agent AND messages.seq = dedupe.seq
+WHERE dedupe.key > ? ORDER BY dedupe.key LIMIT ?`,
+    remove: "DELETE FROM dedupe WHERE key = ?",
+  },
+  runs: {
+    walk: "SELECT n, ended_at FROM runs WHERE n > ? ORDER BY n LIMIT ?",
+    remove: "DELETE FROM runs WHERE n = ?",
+  },
+  changes: {
+    walk: "SELECT n, at AS ended_at FROM changes WHERE n > ? AND n < (SELECT max(n) FROM changes) ORDER BY n LIMIT ?",
+    remove: "DELETE FROM changes WHERE n = ?",
+  },
+  slots: {
+    walk: "SELECT n, at AS ended_at FROM job_slots WHERE n > ? ORDER BY n LIMIT ?",
+    remove: "DELETE FROM job_slots WHERE n = ?",
+  },
+};
+
+export function prune({ db }: Applying, op: Extract<Op, { op: "prune" }>): OpResult {
+  const { walk, remove } = STATEMENTS[op.what];
+  const start = op.what === "dedupe" ? (op.after ?? "") : Number(op.after ?? 0);
+  const rows = db.all<WalkedRow>(walk, start, op.limit);
+  let removed = 0;
+  for (const { n, ended_at } of rows) {
+    if (ended_at === null || ended_at >= op.before) continue;
+    db.run(remove, n);
+    removed += 1;
+  }
+  const last = rows.at(-1);
+  const next = rows.length === op.limit && last ? String(last.n) : undefined;
+  return { op: "prune", removed, next };
+}

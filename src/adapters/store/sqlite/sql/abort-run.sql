@@ -1,1 +1,0 @@
-UPDATE runs SET abort = ? WHERE id = ? AND state = 'open' AND abort IS NULL

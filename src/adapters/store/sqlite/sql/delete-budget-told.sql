@@ -1,1 +1,0 @@
-DELETE FROM budget_told WHERE key = ?

@@ -1,1 +1,0 @@
-DELETE FROM budgets WHERE key = ?

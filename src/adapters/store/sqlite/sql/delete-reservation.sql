@@ -1,1 +1,0 @@
-DELETE FROM reservations WHERE id = ?

@@ -1,1 +1,0 @@
-INSERT INTO changes (id, at, touched, result) VALUES (?, ?, ?, ?)

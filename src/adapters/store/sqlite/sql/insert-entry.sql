@@ -1,1 +1,0 @@
-INSERT INTO entries (agent, pos, line) VALUES (?, ?, ?)

@@ -1,1 +1,0 @@
-INSERT INTO job_slots (job, slot, at, row) VALUES (?, ?, ?, ?) ON CONFLICT (job, slot) DO NOTHING

@@ -1,1 +1,0 @@
-INSERT INTO nodes (name, lease_until, gone) VALUES (?, ?, 0)

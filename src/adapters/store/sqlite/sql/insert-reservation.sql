@@ -1,1 +1,0 @@
-INSERT INTO reservations (id, run_id, keys, tokens, micros, at) VALUES (?, ?, ?, ?, ?, ?)

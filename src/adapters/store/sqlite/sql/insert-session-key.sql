@@ -1,1 +1,0 @@
-INSERT INTO session_keys (key, agent) VALUES (?, ?)

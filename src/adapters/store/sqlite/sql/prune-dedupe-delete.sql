@@ -1,1 +1,0 @@
-DELETE FROM dedupe WHERE key = ?

@@ -1,1 +1,0 @@
-SELECT n, ended_at FROM runs WHERE n > ? ORDER BY n LIMIT ?

@@ -1,1 +1,0 @@
-DELETE FROM job_slots WHERE n = ?

@@ -1,1 +1,0 @@
-DELETE FROM runs WHERE agent = ?

@@ -1,1 +1,0 @@
-DELETE FROM session_keys WHERE agent = ?

@@ -1,1 +1,0 @@
-DELETE FROM subagent_runs WHERE run_id = ?

@@ -1,1 +1,0 @@
-DELETE FROM swarm_contacts WHERE swarm = ?

@@ -1,1 +1,0 @@
-DELETE FROM waits WHERE id = ?

@@ -1,1 +1,0 @@
-UPDATE nodes SET lease_until = ? WHERE node = ? AND gone = 0

@@ -1,1 +1,0 @@
-UPDATE nodes SET gone = 1 WHERE gone = 0

@@ -1,1 +1,0 @@
-UPDATE nodes SET gone = 2 WHERE node = ?

@@ -1,1 +1,0 @@
-SELECT key, agent FROM budget_told ORDER BY key, agent

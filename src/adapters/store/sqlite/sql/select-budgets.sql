@@ -1,1 +1,0 @@
-SELECT * FROM budgets WHERE key > ? ORDER BY key LIMIT ?

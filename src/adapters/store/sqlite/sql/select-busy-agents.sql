@@ -1,3 +1,0 @@
-SELECT no, id, session_key, profile, descriptor, created_at, session_id, next_seq, cursor, waiting, next_pos, leaf, run_id, node, epoch,
-  last_human_at, stopped, state
-FROM agents WHERE (waiting > 0 OR run_id IS NOT NULL) AND no > coalesce((SELECT no FROM agents WHERE id = ?), 0) ORDER BY no LIMIT ?

@@ -1,1 +1,0 @@
-SELECT result FROM (SELECT id, result FROM changes ORDER BY n DESC LIMIT 100000) WHERE id = ?

@@ -1,4 +1,0 @@
-SELECT deliveries.n, deliveries.id, agents.id AS agent_id, deliveries.run_id, deliveries.state, deliveries.attempts, deliveries.node, deliveries.next_at,
-  deliveries.created_at, deliveries.ended_at, deliveries.reason, deliveries.receipt, deliveries.target, deliveries.payload
-FROM deliveries JOIN agents ON agents.no = deliveries.agent
-WHERE deliveries.n > ? AND deliveries.state IN (SELECT value FROM json_each(?)) ORDER BY deliveries.n LIMIT ?

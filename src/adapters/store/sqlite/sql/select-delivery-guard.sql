@@ -1,1 +1,0 @@
-SELECT n, agent, state, attempts FROM deliveries WHERE id = ?

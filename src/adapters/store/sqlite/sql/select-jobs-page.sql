@@ -1,1 +1,0 @@
-SELECT job FROM jobs WHERE id > ? ORDER BY id LIMIT ?

@@ -1,4 +1,0 @@
-SELECT messages.seq, messages.state, messages.accepted_at, messages.settled_at, messages.run_id, messages.reason, messages.message
-FROM messages JOIN agents ON agents.no = messages.agent
-WHERE agents.id = ? AND messages.seq < ? AND (? IS NULL OR messages.state IN (SELECT value FROM json_each(?)))
-ORDER BY messages.seq DESC LIMIT ?

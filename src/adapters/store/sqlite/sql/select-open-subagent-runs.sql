@@ -1,1 +1,0 @@
-SELECT record FROM subagent_runs WHERE ended = 0 ORDER BY run_id

@@ -1,1 +1,0 @@
-SELECT * FROM reservations WHERE run_id = ? ORDER BY id

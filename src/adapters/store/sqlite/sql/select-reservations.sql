@@ -1,1 +1,0 @@
-SELECT * FROM reservations ORDER BY at, id LIMIT ?

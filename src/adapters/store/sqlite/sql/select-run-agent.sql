@@ -1,1 +1,0 @@
-SELECT agent FROM runs WHERE id = ?

@@ -1,1 +1,0 @@
-SELECT state, step, abort FROM runs WHERE id = ?

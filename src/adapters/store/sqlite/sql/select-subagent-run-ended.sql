@@ -1,1 +1,0 @@
-SELECT ended FROM subagent_runs WHERE run_id = ?

@@ -1,3 +1,0 @@
-SELECT waits.id, waits.waiter, waits.awaited, waits.run_id, waits.since
-FROM waits JOIN runs ON runs.id = waits.run_id AND runs.state = 'open'
-WHERE waits.id > ? ORDER BY waits.id LIMIT ?

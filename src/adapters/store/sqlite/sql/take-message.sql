@@ -1,1 +1,0 @@
-UPDATE messages SET state = 'taken', run_id = ? WHERE agent = ? AND seq = ? AND state = 'waiting'

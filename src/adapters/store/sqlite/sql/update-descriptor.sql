@@ -1,1 +1,0 @@
-UPDATE agents SET descriptor = ? WHERE no = ?

@@ -1,1 +1,0 @@
-UPDATE job_slots SET row = ? WHERE job = ? AND slot = ?
