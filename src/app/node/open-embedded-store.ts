@@ -4,8 +4,8 @@
  */
 
 import { diskFiles } from "../../adapters/store/files/disk-files.ts";
-import { rebuildNeeded, refuseUnreadable } from "../../adapters/store/files/inspect.ts";
 import type { LostWork } from "../../adapters/store/files/end-unfinished-work.ts";
+import { rebuildNeeded, refuseUnreadable } from "../../adapters/store/files/inspect.ts";
 import type { RebuildReport } from "../../adapters/store/files/rebuild.ts";
 import { afterRestoredBackup } from "../../adapters/store/files/restored-backup.ts";
 import { type MirrorHandle, startMirror } from "../../adapters/store/files/start-mirror.ts";
