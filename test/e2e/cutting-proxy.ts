@@ -1,12 +1,12 @@
-/** Stands between a client and a server and cuts connections when told: after the server has taken the request, before it answers. */
+/** A TCP proxy that cuts connections on demand: after the server has received the request, and before its answer arrives. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface CuttingProxy {
   readonly port: number;
-  /** How many of the next connections are cut: when the server begins to answer (`answer`), or when asked (`now`). */
+  /** How many of the next connections are cut when the server starts to answer. */
   cut: number;
-  /** Cuts what is open now. */
+  /** Cuts all open connections. */
   cutNow(): void;
   readonly cuts: () => number;
   close(): Promise<void>;
@@ -18,19 +18,19 @@ export async function cuttingProxy(target: number): Promise<CuttingProxy> {
   const server = createServer((client) => {
     const upstream = connect(target, "127.0.0.1");
     open.add(client);
-    const gone = (): void => {
+    const close = (): void => {
       open.delete(client);
       client.destroy();
       upstream.destroy();
     };
-    client.on("error", gone).on("close", gone);
-    upstream.on("error", gone).on("close", gone);
+    client.on("error", close).on("close", close);
+    upstream.on("error", close).on("close", close);
     client.pipe(upstream);
     upstream.on("data", (chunk) => {
       if (proxy.cut > 0) {
         proxy.cut -= 1;
         cuts += 1;
-        gone();
+        close();
       } else client.write(chunk);
     });
   });

@@ -4,7 +4,7 @@ import { parseConfig } from "../../src/config/parse-config.ts";
 
 const text = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
 
-it("the image is built from files that are there", () => {
+it("the image is built from files that exist", () => {
   const copied = [...text("Dockerfile").matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, files = ""]) =>
     files.split(" "),
   );
@@ -12,13 +12,13 @@ it("the image is built from files that are there", () => {
   for (const file of copied) expect(existsSync(new URL(`../../${file}`, import.meta.url)), file).toBe(true);
 });
 
-it("the nodes of the compose file believe the door it starts, and nobody else", () => {
+it("the nodes of the compose file trust its proxy only", () => {
   const file = "docker/rookery.json5";
   const { config, warnings } = parseConfig({ text: text(file), file, env: {} });
   expect(warnings).toEqual([]);
   const compose = text("docker-compose.yml");
-  const [, door = ""] = /inside: \{ ipv4_address: (\S+) \}/.exec(compose) ?? [];
-  expect(config.gateway.trustedProxies).toEqual([door]);
+  const [, proxy = ""] = /inside: \{ ipv4_address: (\S+) \}/.exec(compose) ?? [];
+  expect(config.gateway.trustedProxies).toEqual([proxy]);
   expect(config.gateway.host).toBe("0.0.0.0");
   for (const [, mounted = ""] of compose.matchAll(/\.\/(docker\/[A-Za-z0-9.]+):/g)) {
     expect(existsSync(new URL(`../../${mounted}`, import.meta.url)), mounted).toBe(true);

@@ -1,25 +1,26 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { request } from "node:https";
+import { request } from "node:http";
+import { request as requestSecure } from "node:https";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type FakeModel, fakeModel, type Served, serve, TOKEN } from "./serving.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type FakeModel, fakeModel, type Served, serve, TOKEN, userMessage } from "./serving.ts";
 
 let model: FakeModel;
-let served: Served | undefined;
+let served: Served;
 beforeAll(async () => {
   model = await fakeModel();
+  served = await serve(model);
 });
-afterEach(async () => {
-  await served?.stop();
-  served = undefined;
+afterAll(async () => {
+  await served.stop();
+  await model.close();
 });
-afterAll(() => model.close());
 
 describe("a serving process", () => {
-  it("sets its own limits, stays the same process, and hands its settings to nobody", async () => {
-    served = await serve(model);
+  it("sets its own memory limit and stays the same process", () => {
     expect(served.pid).toBe(served.process.pid);
     if (!existsSync("/proc")) return;
     const flags = readFileSync(`/proc/${served.pid}/cmdline`, "utf8").split("\0");
@@ -27,7 +28,7 @@ describe("a serving process", () => {
     expect(served.errors()).toBe("");
   });
 
-  it("does not start on another address without TLS, on a port that is taken, or with a bad flag", () => {
+  it("does not start on another address without TLS, with an invalid port, or without its certificate", () => {
     const home = mkdtempSync(join(tmpdir(), "rookery-process-"));
     const start = (...argv: string[]) =>
       spawnSync(process.execPath, ["src/main.ts", "serve", "--home", home, ...argv], {
@@ -48,7 +49,7 @@ describe("a serving process", () => {
     }
   });
 
-  it.skipIf(spawnSync("openssl", ["version"]).status !== 0)("speaks TLS with the certificate it is given", async () => {
+  it.skipIf(spawnSync("openssl", ["version"]).status !== 0)("speaks TLS with the configured certificate", async () => {
     const made = mkdtempSync(join(tmpdir(), "rookery-tls-"));
     const [key, cert] = [join(made, "key.pem"), join(made, "cert.pem")];
     execFileSync(
@@ -72,12 +73,12 @@ describe("a serving process", () => {
       ],
       { stdio: "ignore" },
     );
-    served = await serve(model, { gateway: { tls: { cert, key } } });
-    expect(served.url).toMatch(/^https:/);
-    const { port } = served;
+    const secure = await serve(model, { gateway: { tls: { cert, key } } });
+    expect(secure.url).toMatch(/^https:/);
+    const { port } = secure;
     const status = await new Promise((resolve, reject) => {
       const headers = { authorization: `Bearer ${TOKEN}` };
-      request(
+      requestSecure(
         { host: "127.0.0.1", port, path: "/v1/models", headers, ca: readFileSync(cert), servername: "localhost" },
         (response) => {
           response.resume();
@@ -88,6 +89,69 @@ describe("a serving process", () => {
         .end();
     });
     expect(status).toBe(200);
+    await secure.stop();
     rmSync(made, { recursive: true, force: true });
+  });
+
+  it("answers malformed requests with a 4xx", async () => {
+    const raw = (text: string) =>
+      new Promise<string>((resolve) => {
+        const socket = connect(served.port, "127.0.0.1", () => socket.end(text));
+        let read = "";
+        socket.on("data", (chunk) => {
+          read += chunk.toString();
+        });
+        socket.on("close", () => resolve(read.split("\r\n")[0] ?? ""));
+        socket.on("error", () => undefined);
+      });
+    expect(await raw("NONSENSE\r\n\r\n")).toMatch(/400/);
+    expect(await raw("GET / HTTP/1.1\r\n\r\n")).toMatch(/400/);
+    expect(await raw(`GET /healthz HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n`)).toMatch(/4\d\d/);
+    const { status } = await new Promise<{ status: number }>((resolve, reject) => {
+      const asked = request(
+        {
+          port: served.port,
+          host: "127.0.0.1",
+          path: "/v1/chat/completions",
+          method: "POST",
+          headers: {
+            authorization: `Bearer ${TOKEN}`,
+            "content-type": "application/json",
+            "transfer-encoding": "chunked",
+          },
+        },
+        (response) => {
+          response.resume();
+          resolve({ status: response.statusCode ?? 0 });
+        },
+      );
+      asked.on("error", reject);
+      for (let n = 0; n < 40; n++) asked.write("x".repeat(64 * 1024));
+      asked.end();
+    });
+    expect(status).toBe(413);
+  });
+
+  it("answers others while one person posts a word of 300,000 letters, three times (L14)", async () => {
+    const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
+    model.script = (call) => {
+      call.say("ok");
+      call.end();
+    };
+    const answers: Promise<unknown>[] = [];
+    for (let n = 0; n < 3; n++) {
+      const body = { model: "main", user: "ann", messages: userMessage("a".repeat(300_000)) };
+      const post = fetch(`${served.url}/v1/chat/completions`, { method: "POST", headers, body: JSON.stringify(body) });
+      answers.push(post.then((response) => response.json()));
+    }
+    let done = false;
+    const all = Promise.all(answers).finally(() => {
+      done = true;
+    });
+    while (!done) {
+      const health = await fetch(`${served.url}/healthz`, { signal: AbortSignal.timeout(1_000) });
+      expect(health.status).toBe(200);
+    }
+    await all;
   });
 });

@@ -1,4 +1,4 @@
-/** A real `rookery serve` in a process of its own, with a model server in this one that says what the test wants, when it wants. */
+/** Starts a real `rookery serve` as a child process, and a model server in this process whose answers the test controls. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -8,15 +8,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import OpenAI from "openai";
 
 export const TOKEN = "e2e-token-0123456789abcdef";
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
 export interface ModelCall {
   readonly body: { messages: { role: string; content: unknown }[] };
-  /** The last thing a person said. */
-  readonly said: string;
-  /** Says a piece. */
+  /** The text of the last user message. */
+  readonly prompt: string;
+  /** Streams a piece of the answer. */
   say(text: string): void;
   /** Ends the answer. */
   end(): void;
@@ -26,13 +27,14 @@ export interface ModelCall {
 export interface FakeModel {
   readonly port: number;
   readonly calls: ModelCall[];
-  /** What is done with each call. Default: the words are repeated, in pieces. */
+  /** Called for each request to the model. Default: `echo`. */
   script: (call: ModelCall) => void;
   close(): Promise<void>;
 }
 
+/** Repeats the prompt, word by word. */
 export const echo = (call: ModelCall): void => {
-  for (const piece of `echo: ${call.said}`.split(/(?<= )/)) call.say(piece);
+  for (const piece of `echo: ${call.prompt}`.split(/(?<= )/)) call.say(piece);
   call.end();
 };
 
@@ -42,7 +44,7 @@ export async function fakeModel(): Promise<FakeModel> {
     let text = "";
     for await (const chunk of request) text += chunk;
     const body = JSON.parse(text) as ModelCall["body"];
-    const said = textOf(body.messages.findLast(({ role }) => role === "user")?.content);
+    const prompt = textOf(body.messages.findLast(({ role }) => role === "user")?.content);
     response.writeHead(200, { "content-type": "text/event-stream" });
     const chunk = (delta: object, finish_reason: string | null = null, more: object = {}): void => {
       const choices = [{ index: 0, delta, finish_reason }];
@@ -52,7 +54,7 @@ export async function fakeModel(): Promise<FakeModel> {
     };
     const call: ModelCall = {
       body,
-      said,
+      prompt,
       response,
       say: (piece) => chunk({ content: piece }),
       end() {
@@ -90,10 +92,12 @@ export interface Served {
   readonly port: number;
   readonly pid: number;
   readonly process: ChildProcess;
-  /** What it said on standard error. */
+  /** Its standard error so far. */
   errors(): string;
-  /** Kills it as a crash does, and starts it again in the same home on the same port. */
+  /** Kills the process, and starts it again in the same home on the same port. */
   crash(): Promise<Served>;
+  /** Stops the process with SIGTERM, and starts it again in the same home on the same port. */
+  restart(): Promise<Served>;
   stop(): Promise<void>;
 }
 
@@ -121,7 +125,7 @@ export async function serve(
     [MAIN, "serve", "--home", home, "--port", String(options.port ?? 0), "--json"],
     {
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, ROOKERY_TOKEN: TOKEN, K: "k", ...(options.store ? { ROOKERY_STORE: options.store } : {}) },
+      env: { ...process.env, ROOKERY_TOKEN: TOKEN, K: "k", ROOKERY_STORE: options.store ?? process.env.ROOKERY_STORE },
     },
   );
   let errors = "";
@@ -131,7 +135,7 @@ export async function serve(
   const exit = once(child, "exit");
   const lines = createInterface({ input: child.stdout });
   const first = await Promise.race([once(lines, "line"), exit.then(() => undefined)]);
-  if (!first) throw new Error(`It did not start: ${errors}`);
+  if (!first) throw new Error(`The process did not start: ${errors}`);
   const { url, port, pid } = JSON.parse(first[0] as string) as { url: string; port: number; pid: number };
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     child.kill(signal);
@@ -148,9 +152,38 @@ export async function serve(
       await end("SIGKILL");
       return serve(model, { home, port, store: options.store });
     },
+    async restart() {
+      await end("SIGTERM");
+      return serve(model, { home, port, store: options.store });
+    },
     async stop() {
       await end("SIGTERM");
       rmSync(home, { recursive: true, force: true });
     },
   };
 }
+
+/** An OpenAI client of a port, with the root token unless `options` say otherwise. */
+export const openaiClient = (port: number, options: object = {}): OpenAI =>
+  new OpenAI({ apiKey: TOKEN, baseURL: `http://127.0.0.1:${port}/v1`, ...options });
+
+export const userMessage = (text: string) => [{ role: "user" as const, content: text }];
+
+/** One request to the engine's API, with the root token. Returns the JSON of the answer. */
+export async function api(
+  { url }: Pick<Served, "url">,
+  path: string,
+  init: { method?: string; body?: object } = {},
+): Promise<unknown> {
+  const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
+  const body = init.body && JSON.stringify(init.body);
+  const response = await fetch(`${url}${path}`, { method: init.method ?? "GET", headers, body });
+  return response.json();
+}
+
+/** The agent of an API user. */
+export const agentOfUser = async (served: Pick<Served, "url">, user: string) =>
+  (await api(served, `/api/agents/${encodeURIComponent(`agent:main:api:dm:${user}`)}`)) as {
+    id: string;
+    runId: string | null;
+  };

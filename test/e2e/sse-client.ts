@@ -1,5 +1,6 @@
-/** Reads server-sent events until something is seen or the stream ends, and then goes away as a dropped connection does. */
+/** Reads server-sent events until `until` is true or the stream ends, and then drops the connection. */
 import { request } from "node:http";
+import { defined } from "../../src/core/defined.ts";
 import { TOKEN } from "./serving.ts";
 
 export interface SseEvent {
@@ -13,10 +14,10 @@ export function readEvents(
   path: string,
   options: { lastEventId?: string; until?: (event: SseEvent) => boolean; token?: string } = {},
 ): Promise<SseEvent[]> {
-  const headers = {
+  const headers = defined({
     authorization: `Bearer ${options.token ?? TOKEN}`,
-    ...(options.lastEventId ? { "last-event-id": options.lastEventId } : {}),
-  };
+    "last-event-id": options.lastEventId,
+  });
   return new Promise((resolve, reject) => {
     const events: SseEvent[] = [];
     const asked = request({ host: "127.0.0.1", port, path, headers }, (response) => {

@@ -101,7 +101,7 @@ describe("two nodes behind one address", () => {
   it("stream a chat of A whose agent B holds, and abort and steer it from A", async () => {
     const { answer, call, agentId, runId } = await runOnB("person-bob", "one");
     model.script = (next) => {
-      for (const piece of `echo: ${next.said}`.split(/(?<= )/)) next.say(piece);
+      for (const piece of `echo: ${next.prompt}`.split(/(?<= )/)) next.say(piece);
       next.end();
     };
     const second = chat(a, "person-bob", "two words", { stream: true });
@@ -137,7 +137,7 @@ describe("two nodes behind one address", () => {
     const inbox = async () => (await ask(a, "GET", `/api/agents/${agentId}/inbox`)).json;
     await expect.poll(inbox, SOON).not.toHaveProperty("run");
     await expect.poll(async () => (await inbox()).waiting, SOON).toEqual([]);
-    await expect.poll(() => model.calls.at(-1)?.said, SOON).toContain("turn left");
+    await expect.poll(() => model.calls.at(-1)?.prompt, SOON).toContain("turn left");
   });
 
   it("go on with the node that takes over when B is killed in the middle", async () => {
@@ -185,7 +185,7 @@ describe("two nodes behind one address", () => {
     expect(retry.headers["x-rookery-run"]).toBe(plain.headers["x-rookery-run"]);
     const anew = await chat(b, "person-dan", "without a key");
     expect(anew.headers["x-rookery-run"]).not.toBe(plain.headers["x-rookery-run"]);
-    expect(model.calls.filter(({ said }) => said.includes("key")).length).toBe(3);
+    expect(model.calls.filter(({ prompt }) => prompt.includes("key")).length).toBe(3);
   });
 });
 

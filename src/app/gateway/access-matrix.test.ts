@@ -4,40 +4,42 @@ import { openTestGateway, ROOT_TOKEN, type TestGateway } from "./gateway.test-ki
 import { ROUTES } from "./route-table.ts";
 import type { Route } from "./routing/route.ts";
 
-const PLACES: Readonly<Record<string, string>> = {
+const PARAMS: Readonly<Record<string, string>> = {
   agent: "a".repeat(24),
   run: "00000000-0000-7000-8000-000000000000",
   delivery: "x.0",
   seq: "1",
   token: "0".repeat(12),
 };
-const pathOf = ({ path }: Route): string => path.replace(/:(\w+)/g, (_, name: string) => PLACES[name] ?? "main");
-const asking = (route: Route) => ({
+const pathOf = ({ path }: Route): string => path.replace(/:(\w+)/g, (_, name: string) => PARAMS[name] ?? "main");
+const requestTo = (route: Route) => ({
   method: route.method,
   path: pathOf(route),
-  ...(route.method === "GET" ? {} : { body: {} }),
+  body: route.method === "GET" ? undefined : {},
 });
 
 let kit: TestGateway;
 let revoked: string;
 let expired: string;
-const only = new Map<Scope, string>();
+const tokenWith = new Map<Scope, string>();
 
 beforeAll(async () => {
   kit = await openTestGateway({ config: { gateway: { limits: { failuresPerMinute: 100_000 } } } });
-  for (const scope of SCOPES) only.set(scope, (await kit.mint(scope)).token);
-  const gone = await kit.mint("admin");
-  revoked = gone.token;
+  for (const scope of SCOPES) tokenWith.set(scope, (await kit.mint(scope)).token);
+  const toRevoke = await kit.mint("admin");
+  revoked = toRevoke.token;
   expect((await kit.ask({ path: "/api/health", token: revoked })).status).toBe(200);
-  expect((await kit.ask({ method: "DELETE", path: `/api/tokens/${gone.id}` })).json).toEqual({ revoked: [gone.id] });
+  expect((await kit.ask({ method: "DELETE", path: `/api/tokens/${toRevoke.id}` })).json).toEqual({
+    revoked: [toRevoke.id],
+  });
   const root = { id: "root", name: "root", scopes: ["admin"] } as const;
   expired = (await kit.gateway.context.tokens.mint(root, { name: "old", scopes: ["admin"], expiresInDays: 1e-12 }))
     .token;
 });
 afterAll(() => kit.close());
 
-/** Which single scopes are too small for a route. */
-const tooSmall: Readonly<Record<Scope, readonly Scope[]>> = {
+/** The single scopes that do not include a route's scope. */
+const insufficient: Readonly<Record<Scope, readonly Scope[]>> = {
   read: ["chat"],
   chat: ["read"],
   operate: ["read", "chat"],
@@ -46,11 +48,11 @@ const tooSmall: Readonly<Record<Scope, readonly Scope[]>> = {
 
 describe.each(ROUTES.map((route) => [`${route.method} ${route.path}`, route] as const))("%s", (_, route) => {
   const denied = async (more: object): Promise<{ status: number; code: string | undefined }> => {
-    const { status, json } = await kit.ask({ ...asking(route), ...more });
+    const { status, json } = await kit.ask({ ...requestTo(route), ...more });
     return { status, code: json.error?.code };
   };
 
-  it("denies foreign origins, foreign hosts and tokens in the URL, also to whoever may do everything", async () => {
+  it("denies foreign origins, foreign hosts and tokens in the URL, also with the root token", async () => {
     const foreign = { status: 403, code: "foreign_origin" };
     for (const origin of [
       "https://evil.example",
@@ -69,18 +71,18 @@ describe.each(ROUTES.map((route) => [`${route.method} ${route.path}`, route] as 
     for (const token of [null, ROOT_TOKEN]) {
       expect(await denied({ token, path: `${path}?token=${ROOT_TOKEN}` })).toEqual(inUrl);
       expect(await denied({ token, path: `${path}?access_token=${ROOT_TOKEN}` })).toEqual(inUrl);
-      expect(await denied({ token, path: `${path}?x=${only.get("admin")}` })).toEqual(inUrl);
+      expect(await denied({ token, path: `${path}?x=${tokenWith.get("admin")}` })).toEqual(inUrl);
     }
   });
 
   if (route.access === "anonymous" || route.access === "hook") return;
 
-  it("denies no token, wrong ones, revoked ones and expired ones", async () => {
+  it("denies missing, wrong, revoked and expired tokens", async () => {
     const unauthorized = { status: 401, code: "unauthorized" };
     expect(await denied({ token: null })).toEqual(unauthorized);
     expect(await denied({ token: "wrong" })).toEqual(unauthorized);
     expect(await denied({ token: `${ROOT_TOKEN}x` })).toEqual(unauthorized);
-    expect(await denied({ token: (only.get("admin") ?? "").replace(/.$/, "!") })).toEqual(unauthorized);
+    expect(await denied({ token: (tokenWith.get("admin") ?? "").replace(/.$/, "!") })).toEqual(unauthorized);
     expect(await denied({ token: null, headers: { authorization: `Basic ${btoa(`x:${ROOT_TOKEN}`)}` } })).toEqual(
       unauthorized,
     );
@@ -90,24 +92,24 @@ describe.each(ROUTES.map((route) => [`${route.method} ${route.path}`, route] as 
 
   if (route.access === "any") return;
 
-  it("denies scopes that are too small, and lets those in that are not", async () => {
+  it("denies insufficient scopes, and allows the route's own", async () => {
     const { access } = route;
-    for (const scope of tooSmall[access as Scope]) {
-      expect(await denied({ token: only.get(scope) }), scope).toEqual({ status: 403, code: "insufficient_scope" });
+    for (const scope of insufficient[access as Scope]) {
+      expect(await denied({ token: tokenWith.get(scope) }), scope).toEqual({ status: 403, code: "insufficient_scope" });
     }
     if (route.answers.type === "text/event-stream" || route.path === "/api/config/reload") return;
-    const { status, text } = await kit.ask({ ...asking(route), token: only.get(access as Scope) });
+    const { status, text } = await kit.ask({ ...requestTo(route), token: tokenWith.get(access as Scope) });
     expect([401, 403], text).not.toContain(status);
   });
 });
 
 describe("tokens", () => {
-  it("mint at most what they have, and are revoked with everything they minted", async () => {
+  it("grant at most their own scopes, and are revoked with the tokens they minted", async () => {
     const mint = (token: string, scopes: readonly Scope[]) =>
       kit.ask({ method: "POST", path: "/api/tokens", token, body: { name: "child", scopes } });
     for (const scope of SCOPES) {
-      for (const wanted of tooSmall[scope].length ? SCOPES : []) {
-        const { status } = await mint(only.get(scope) ?? "", [wanted]);
+      for (const wanted of insufficient[scope].length ? SCOPES : []) {
+        const { status } = await mint(tokenWith.get(scope) ?? "", [wanted]);
         const may = scope === "admin" || scope === wanted || (scope === "operate" && wanted !== "admin");
         expect([scope, wanted, status]).toEqual([scope, wanted, may ? 201 : 403]);
       }
@@ -116,16 +118,16 @@ describe("tokens", () => {
     const child = (await mint(parent.token, ["chat"])).json as { token: string; record: { id: string } };
     const grandchild = (await mint(child.token, ["chat"])).json as { token: string; record: { id: string } };
     expect((await kit.ask({ path: "/v1/models", token: grandchild.token })).status).toBe(200);
-    const stranger = await kit.mint("operate");
-    const byStranger = await kit.ask({ method: "DELETE", path: `/api/tokens/${parent.id}`, token: stranger.token });
-    expect(byStranger.status).toBe(404);
+    const unrelated = await kit.mint("operate");
+    const byUnrelated = await kit.ask({ method: "DELETE", path: `/api/tokens/${parent.id}`, token: unrelated.token });
+    expect(byUnrelated.status).toBe(404);
     await kit.ask({ method: "DELETE", path: `/api/tokens/${parent.id}` });
     for (const { token } of [parent, child, grandchild]) {
       expect((await kit.ask({ path: "/v1/models", token })).status).toBe(401);
     }
   });
 
-  it("are never shown again, and are kept as hashes", async () => {
+  it("are shown once, and stored as hashes", async () => {
     const { token, id } = await kit.mint("read");
     const { text } = await kit.ask({ path: "/api/tokens" });
     expect(text).toContain(id);
@@ -136,14 +138,14 @@ describe("tokens", () => {
   });
 });
 
-describe("who is nobody here", () => {
-  it("does not learn which routes there are", async () => {
+describe("a caller without a valid token", () => {
+  it("does not learn which routes exist", async () => {
     expect((await kit.ask({ path: "/nothing", token: null })).status).toBe(401);
     expect((await kit.ask({ path: "/nothing" })).status).toBe(404);
     expect((await kit.ask({ method: "DELETE", path: "/api/agents" })).json.error?.code).toBe("method_not_allowed");
   });
 
-  it("is sent away after too many bad tokens, before they are looked at", async () => {
+  it("gets a 429 after too many wrong tokens, before the next one is checked", async () => {
     const strict = await openTestGateway({ config: { gateway: { limits: { failuresPerMinute: 3 } } } });
     try {
       const statuses = [];

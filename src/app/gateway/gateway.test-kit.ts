@@ -1,10 +1,11 @@
-/** A gateway over a real node in a home of its own, in this process: for tests of routes and of who may call them. */
+/** A gateway over a real node with its own home, in the test's process: for tests of routes and access. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { type IncomingHttpHeaders, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Config, configSchema } from "../../config/config-schema.ts";
 import { homePaths } from "../../config/paths.ts";
+import { defined } from "../../core/defined.ts";
 import { silentLog } from "../../core/ports/log.ts";
 import type { Model } from "../../core/ports/model.ts";
 import { openNode, type RookeryNode } from "../node/open-node.ts";
@@ -13,18 +14,18 @@ import { type Gateway, openGateway } from "./gateway.ts";
 
 export const ROOT_TOKEN = "root-token-of-the-tests";
 
-export interface Answered {
+export interface TestResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The body, read as JSON. */
+  /** The body, parsed as JSON. */
   readonly json: Record<string, unknown> & { error?: { code: string; message: string; param: string | null } };
 }
 
-export interface Asking {
+export interface TestRequest {
   readonly method?: string;
   readonly path: string;
-  /** `null`: none. Default: the home's own. */
+  /** `null`: no token. Default: the root token. */
   readonly token?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
@@ -35,7 +36,7 @@ export interface TestGateway {
   readonly node: RookeryNode;
   readonly home: string;
   config: Config;
-  ask(asking: Asking): Promise<Answered>;
+  ask(request: TestRequest): Promise<TestResponse>;
   mint(...scopes: Scope[]): Promise<{ token: string; id: string }>;
   close(): Promise<void>;
 }
@@ -63,7 +64,7 @@ export async function openTestGateway(options: { config?: object; model?: Model 
     gateway,
     node,
     home,
-    ask: (asking: Asking) => askHttp(gateway.port, asking),
+    ask: (request: TestRequest) => askHttp(gateway.port, request),
     async mint(...scopes: Scope[]) {
       const { token, record } = await gateway.context.tokens.mint(root, { name: "test", scopes });
       return { token, id: record.id };
@@ -76,47 +77,46 @@ export async function openTestGateway(options: { config?: object; model?: Model 
   });
 }
 
-/** One request, with every header as the test wants it. */
+/** Sends one request. `headers` override the default ones. */
 export function askHttp(
   port: number,
-  { method = "GET", path, token = ROOT_TOKEN, headers = {}, body }: Asking,
-): Promise<Answered> {
+  { method = "GET", path, token = ROOT_TOKEN, headers = {}, body }: TestRequest,
+): Promise<TestResponse> {
   const text = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
   return new Promise((resolve, reject) => {
-    const asked = request(
+    const sent = request(
       {
         host: "127.0.0.1",
         port,
         method,
         path,
-        headers: {
-          ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-          ...(text === undefined
-            ? {}
-            : { "content-type": "application/json", "content-length": Buffer.byteLength(text) }),
+        headers: defined({
+          authorization: token === null ? undefined : `Bearer ${token}`,
+          "content-type": text === undefined ? undefined : "application/json",
+          "content-length": text === undefined ? undefined : Buffer.byteLength(text),
           ...headers,
-        },
+        }),
       },
       (response) => {
-        let read = "";
+        let received = "";
         response.setEncoding("utf8");
         response.on("data", (piece: string) => {
-          read += piece;
+          received += piece;
         });
         response.on("error", reject);
         response.on("end", () =>
           resolve({
             status: response.statusCode ?? 0,
             headers: response.headers,
-            text: read,
+            text: received,
             get json() {
-              return JSON.parse(read) as Answered["json"];
+              return JSON.parse(received) as TestResponse["json"];
             },
           }),
         );
       },
     );
-    asked.on("error", reject);
-    asked.end(text);
+    sent.on("error", reject);
+    sent.end(text);
   });
 }

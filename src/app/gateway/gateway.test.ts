@@ -23,7 +23,7 @@ async function answerTo(head: readonly string[]): Promise<string> {
 it.each([
   [["GET /api/events HTTP/1.1", "Host: 127.0.0.1", "Connection: Upgrade", "Upgrade: websocket"]],
   [["CONNECT example.org:443 HTTP/1.1", "Host: example.org:443"]],
-])("refuses another protocol in plain words: %j", async (head) => {
+])("refuses another protocol with a clear error: %j", async (head) => {
   const answer = await answerTo(head);
   expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
   expect(answer).toContain('"code":"only_http"');

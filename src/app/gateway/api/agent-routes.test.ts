@@ -5,13 +5,13 @@ import { openTestGateway, type TestGateway } from "../gateway.test-kit.ts";
 const textOf = (message: ModelMessage | undefined): string =>
   (message?.content ?? []).map((block) => (block.type === "text" ? block.text : "")).join("");
 
-/** Starts a child where it is told to; a child answers when the gate opens; others repeat what they hear. */
+/** "start" starts a child; a child answers when the gate opens; other messages are repeated. */
 const gate = Promise.withResolvers<void>();
 const model: Model = {
   async call({ messages }, signal) {
     const about = { api: "a", provider: "p", model: "m" } as const;
-    const said = textOf(messages.at(-1));
-    if (said === "start") {
+    const prompt = textOf(messages.at(-1));
+    if (prompt === "start") {
       const call = {
         type: "toolCall",
         id: "c1",
@@ -24,7 +24,7 @@ const model: Model = {
       const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
       await Promise.race([gate.promise, stopped]);
     }
-    return { ...about, content: [{ type: "text", text: `heard ${said}` }], stopReason: "stop" };
+    return { ...about, content: [{ type: "text", text: `heard ${prompt}` }], stopReason: "stop" };
   },
 };
 
@@ -34,16 +34,16 @@ beforeAll(async () => {
 });
 afterAll(() => kit.close());
 
-const say = (user: string, content: string) =>
+const send = (user: string, content: string) =>
   kit.ask({
     method: "POST",
     path: "/v1/chat/completions",
     body: { model: "main", user, messages: [{ role: "user", content }] },
   });
 
-describe("a child over HTTP", () => {
-  it("is looked into, told, waited for, stopped and forgotten", async () => {
-    await say("ann", "start");
+describe("a child agent over HTTP", () => {
+  it("is inspected, messaged, waited for, stopped and released", async () => {
+    await send("ann", "start");
     const { runs } = (await kit.ask({ path: "/api/subagents" })).json as { runs: { runId: string }[] };
     expect(runs).toHaveLength(1);
     const path = `/api/subagents/${runs[0]?.runId}`;
@@ -51,16 +51,16 @@ describe("a child over HTTP", () => {
     expect(shown).toMatchObject({ record: { task: "dig" }, child: { kind: "subagent" } });
     expect((await kit.ask({ path: `${path}/wait?timeoutMs=1` })).json).toEqual({ status: "timeout" });
     expect((await kit.ask({ method: "DELETE", path })).status).toBe(403);
-    const telling = {
+    const message = {
       method: "POST",
       path: `${path}/messages`,
       body: { text: "deeper" },
       headers: { "idempotency-key": "t" },
     };
-    const told = await kit.ask(telling);
-    expect([told.status, (await kit.ask(telling)).json.duplicate]).toEqual([202, true]);
-    const heard = await kit.ask({ path: `/api/agents/${String(told.json.agentId)}/messages` });
-    expect(JSON.stringify(heard.json)).toContain("deeper");
+    const sent = await kit.ask(message);
+    expect([sent.status, (await kit.ask(message)).json.duplicate]).toEqual([202, true]);
+    const messages = await kit.ask({ path: `/api/agents/${String(sent.json.agentId)}/messages` });
+    expect(JSON.stringify(messages.json)).toContain("deeper");
     expect((await kit.ask({ method: "POST", path: `${path}/stop` })).json).toEqual({ stopped: runs[0]?.runId });
     expect((await kit.ask({ path: `${path}/wait?timeoutMs=10000` })).json).toMatchObject({ status: "ended" });
     gate.resolve();
@@ -71,17 +71,17 @@ describe("a child over HTTP", () => {
 });
 
 describe("a conversation over HTTP", () => {
-  it("goes back to an entry and continues from there", async () => {
-    await say("bob", "one");
+  it("branches at an entry", async () => {
+    await send("bob", "one");
     const path = "/api/agents/agent:main:api:dm:bob";
     const before = (await kit.ask({ path })).json;
-    await say("bob", "two");
+    await send("bob", "two");
     const branched = await kit.ask({ method: "POST", path: `${path}/branch`, body: { entryId: before.leaf } });
     expect([branched.status, branched.json.leaf]).toEqual([200, before.leaf]);
-    expect((await kit.ask({ method: "POST", path: `${path}/branch`, body: { entryId: "nobody" } })).status).toBe(404);
+    expect((await kit.ask({ method: "POST", path: `${path}/branch`, body: { entryId: "unknown" } })).status).toBe(404);
   });
 
-  it("is compacted in its turn, as durable as any message", async () => {
+  it("is compacted by a message that waits its turn", async () => {
     const asked = await kit.ask({
       method: "POST",
       path: "/api/agents/agent:main:api:dm:bob/compact",

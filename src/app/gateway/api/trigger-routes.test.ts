@@ -18,8 +18,8 @@ afterAll(() => kit.close());
 
 const JOB = { name: "mail", schedule: { kind: "cron", expr: "0 9 * * 1-5", tz: "UTC" }, payload: { message: "look" } };
 
-describe("schedules over HTTP", () => {
-  it("are added, listed, changed, run, looked into and removed", async () => {
+describe("cron jobs over HTTP", () => {
+  it("are added, listed, changed, run and removed, with the outcome of their runs", async () => {
     const added = await kit.ask({ method: "POST", path: "/api/cron", body: JOB });
     expect([added.status, added.json.when]).toEqual([201, "At 09:00 on Monday to Friday (UTC)"]);
     expect(added.json.nextTimes).toHaveLength(3);
@@ -38,14 +38,14 @@ describe("schedules over HTTP", () => {
     expect((await kit.ask({ path })).status).toBe(404);
   });
 
-  it("are refused with what is wrong", async () => {
+  it("are refused with the reason if they are invalid", async () => {
     const bad = { ...JOB, schedule: { kind: "cron", expr: "nonsense" } };
     const { status, json } = await kit.ask({ method: "POST", path: "/api/cron", body: bad });
     expect([status, json.error?.message]).toEqual([400, expect.stringContaining("Invalid cron schedule: nonsense")]);
     expect((await kit.ask({ path: "/api/cron/..%2F..%2Fetc" })).status).toBe(400);
   });
 
-  it("have a heartbeat beside them", async () => {
+  it("come with the state of the heartbeat", async () => {
     expect((await kit.ask({ path: "/api/heartbeat" })).json.heartbeats).toMatchObject([
       { profile: "main", every: "30m" },
     ]);
@@ -56,7 +56,7 @@ describe("the main conversation", () => {
   const wake = (body: object, key = "w") =>
     kit.ask({ method: "POST", path: "/api/wake", body, headers: { "idempotency-key": key } });
 
-  it("is told something now or with its next heartbeat, once for each key", async () => {
+  it("gets a text now or with its next heartbeat, once per idempotency key", async () => {
     const first = await wake({ text: "the build is red" });
     expect([first.status, (await wake({ text: "the build is red" })).json.duplicate]).toEqual([202, true]);
     expect((await wake({ text: "x", mode: "now" }, "w2")).json.agentId).toBe(first.json.agentId);
@@ -68,13 +68,13 @@ describe("the main conversation", () => {
       { body: { text: "x" }, state: "answered" },
       { body: { text: "the build is red", silent: true } },
     ]);
-    expect((await wake({ text: "x", profile: "nobody" }, "w3")).status).toBe(404);
+    expect((await wake({ text: "x", profile: "unknown" }, "w3")).status).toBe(404);
   });
 
-  it("is given a heartbeat soon where somebody asks for it", async () => {
+  it("gets a heartbeat soon on request", async () => {
     const ask = (body: object) => kit.ask({ method: "POST", path: "/api/heartbeat/run", body });
     expect((await ask({})).json).toEqual({ asked: ["main"] });
-    expect((await ask({ profile: "nobody" })).status).toBe(404);
+    expect((await ask({ profile: "unknown" })).status).toBe(404);
     const ticks = async () =>
       ((await kit.ask({ path: "/api/heartbeat" })).json.heartbeats as { ticks: unknown[] }[])[0]?.ticks;
     await expect.poll(ticks).toHaveLength(1);
@@ -86,7 +86,7 @@ describe("a webhook", () => {
   const hook = (name: string, body: unknown, headers: Record<string, string>) =>
     kit.ask({ method: "POST", path: `/hooks/${name}`, token: null, body, headers });
 
-  it("is let in by its own token, and the same key is the same call", async () => {
+  it("is accepted with its own token, once per idempotency key", async () => {
     const headers = { ...bearer, "idempotency-key": "k" };
     const first = await hook("deploy", { who: "ann" }, headers);
     const again = await hook("deploy", { who: "ann" }, headers);
@@ -95,16 +95,16 @@ describe("a webhook", () => {
     expect((await hook("deploy", { who: "bob" }, headers)).status).toBe(422);
   });
 
-  it("is let in by the signature over the very bytes", async () => {
+  it("is accepted with a signature over the exact bytes", async () => {
     const body = `{"n": 1 }`;
     const signature = `sha256=${createHmac("sha256", "s").update(body).digest("hex")}`;
     expect((await hook("signed", body, { "x-signature": signature })).status).toBe(202);
     expect((await hook("signed", `{"n":1}`, { "x-signature": signature })).status).toBe(401);
   });
 
-  it("is not let in otherwise", async () => {
+  it("is refused otherwise", async () => {
     expect((await hook("deploy", {}, {})).status).toBe(401);
     expect((await hook("deploy", {}, { authorization: "Bearer wrong" })).status).toBe(401);
-    expect((await hook("nobody", {}, bearer)).status).toBe(404);
+    expect((await hook("unknown", {}, bearer)).status).toBe(404);
   });
 });

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => kit.close());
 
-describe("the description the gateway serves", () => {
+describe("the OpenAPI document", () => {
   it("has every route, and no other", () => {
     const described = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ":$1")}`),
@@ -30,7 +30,7 @@ describe("the description the gateway serves", () => {
     expect(described.sort()).toEqual(ROUTES.map(({ method, path }) => `${method} ${path}`).sort());
   });
 
-  it("says of each who may call it, what stands in its path and what it takes", () => {
+  it("has the access, path parameters and body of each route", () => {
     const ids = new Set<string>();
     for (const route of ROUTES) {
       const operation = paths[route.path.replace(/:(\w+)/g, "{$1}")]?.[route.method.toLowerCase()];
@@ -46,7 +46,7 @@ describe("the description the gateway serves", () => {
     expect(ids.size).toBe(ROUTES.length);
   });
 
-  it("finds every route by its path, also where names must be decoded", async () => {
+  it("is served by a router that decodes path parameters", async () => {
     const key = encodeURIComponent("agent:main:api:dm:ann b");
     await kit.ask({
       method: "POST",
