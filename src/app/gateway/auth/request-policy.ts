@@ -139,13 +139,9 @@ const TOKEN_PARAMETERS = /[?&;](?:access_?token|auth_?token|token|api_?key|apike
 
 /** Whether a URL contains a token. URLs end up in logs, histories and referrers. */
 export function tokenInUrl(url: string): boolean {
-  if (TOKEN_PARAMETERS.test(url) || TOKEN_SHAPED.test(url)) return true;
-  try {
-    const read = decodeURIComponent(url);
-    return TOKEN_PARAMETERS.test(read) || TOKEN_SHAPED.test(read);
-  } catch {
-    return false;
-  }
+  // Tokens are ASCII. Decoding only ASCII escapes works for malformed URLs too.
+  const decoded = url.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return [url, decoded].some((text) => TOKEN_PARAMETERS.test(text) || TOKEN_SHAPED.test(text));
 }
 
 function bodyRefusal(incoming: IncomingMessage, { bodyBytes }: RequestPolicy): Refusal | undefined {
