@@ -32,17 +32,17 @@ afterAll(async () => {
 
 describe("a stream of events", () => {
   it("continues after Last-Event-ID, with the entries committed in between", async () => {
-    const held = Promise.withResolvers<ModelCall>();
+    const pendingCall = Promise.withResolvers<ModelCall>();
     model.script = (call) => {
       call.say("one ");
-      held.resolve(call);
+      pendingCall.resolve(call);
     };
     const answer = openaiClient(served.port).chat.completions.create({
       model: "main",
       user: "mia",
       messages: userMessage("count"),
     });
-    const call = await held.promise;
+    const call = await pendingCall.promise;
     const { id, runId } = await agentOfUser(served, "mia");
     const path = `/api/runs/${runId}/events`;
     const first = await readEvents(served.port, path, { until: (event) => event.event === "delta" });
@@ -95,10 +95,10 @@ describe("a stream of events", () => {
       method: "POST",
       body: { name: "app", scopes: ["chat"] },
     })) as { token: string; record: { id: string } };
-    const held = Promise.withResolvers<ModelCall>();
+    const pendingCall = Promise.withResolvers<ModelCall>();
     model.script = (call) => {
       call.say("so far ");
-      held.resolve(call);
+      pendingCall.resolve(call);
     };
     const stream = await openaiClient(served.port, { apiKey: minted.token, maxRetries: 0 }).chat.completions.create({
       model: "main",
@@ -106,7 +106,7 @@ describe("a stream of events", () => {
       stream: true,
       messages: userMessage("tell"),
     });
-    const call = await held.promise;
+    const call = await pendingCall.promise;
     const reading = (async () => {
       let text = "";
       for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? "";

@@ -129,15 +129,15 @@ describe("a connection that breaks after the message was accepted", () => {
   });
 
   it("is repaired by the same request while the run is in progress: it streams all of the answer", async () => {
-    const held = Promise.withResolvers<ModelCall>();
+    const pendingCall = Promise.withResolvers<ModelCall>();
     model.script = (call) => {
       call.say("echo: ");
-      held.resolve(call);
+      pendingCall.resolve(call);
     };
     const through = openaiClient(proxy.port, { maxRetries: 0 });
     const asked = { model: "main", user: "gus", messages: userMessage("long") };
     const first = await through.chat.completions.create({ ...asked, stream: true });
-    const call = await held.promise;
+    const call = await pendingCall.promise;
     const iterator = first[Symbol.asyncIterator]();
     await iterator.next();
     proxy.cutNow();
@@ -259,12 +259,12 @@ describe("two hundred conversations at once", () => {
 
   it("stream at the same time", async () => {
     const openai = openaiClient(served.port);
-    const held: ModelCall[] = [];
+    const pendingCalls: ModelCall[] = [];
     const { promise, resolve } = Promise.withResolvers<void>();
     model.script = (call) => {
       call.say("echo: ");
-      held.push(call);
-      if (held.length === 32) resolve();
+      pendingCalls.push(call);
+      if (pendingCalls.length === 32) resolve();
     };
     const streams = Array.from({ length: 200 }, async (_, n) => {
       const stream = await openai.chat.completions.create({
@@ -279,7 +279,7 @@ describe("two hundred conversations at once", () => {
     });
     await promise;
     model.script = echo;
-    for (const call of held) {
+    for (const call of pendingCalls) {
       call.say(call.prompt);
       call.end();
     }

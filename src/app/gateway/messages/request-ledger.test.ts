@@ -102,8 +102,8 @@ describe("a request without an idempotency key, with two nodes", () => {
     const join = async (name: string): Promise<number> => {
       const ops: Op[] = [{ op: "node.join", name, leaseUntil: engine.clock.now() + 10_000 }];
       const done = await engine.store.commit({ id: engine.ids.change(), site: "t", at: engine.clock.now(), ops });
-      const [said] = done.ok ? done.results : [];
-      return said?.op === "node.join" ? said.node : 0;
+      const [joined] = done.ok ? done.results : [];
+      return joined?.op === "node.join" ? joined.node : 0;
     };
     const [one, other] = [await join("one"), await join("other")];
     const ports = { ...engine, log: silentLog };
