@@ -257,4 +257,7 @@ export {
   type HeartbeatStatus,
   startHeartbeatRunner,
 } from "./engine/triggers/heartbeat/heartbeat-runner.ts";
-export { DEFAULT_HEARTBEAT_ACK_MAX_CHARS, stripHeartbeatToken } from "./engine/triggers/heartbeat/strip-token.ts";
+export {
+  DEFAULT_HEARTBEAT_ACK_MAX_CHARS,
+  stripHeartbeatToken,
+} from "./engine/triggers/heartbeat/strip-heartbeat-token.ts";

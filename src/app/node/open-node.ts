@@ -26,7 +26,6 @@ import { systemAgentsOf } from "../../engine/agents/system-agents.ts";
 import type { RemoteNodes } from "../../engine/cluster/relay-events.ts";
 import type { RunLimits } from "../../engine/runtime/run-ports.ts";
 import type { Triggers } from "../../engine/triggers/triggers.ts";
-import { watchJobs } from "../../engine/triggers/watch-jobs.ts";
 import { agentToolDepsOf } from "./agent-tool-deps.ts";
 import { lazyToolkit } from "./lazy-toolkit.ts";
 import { liveConfigOf } from "./live-config.ts";
@@ -104,8 +103,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
   let triggers: OpenTriggers | undefined;
   try {
     const { list: permanentAgents } = permanentAgentsOf(opened.store, clock);
-    const { files } = opened;
-    const store = watchJobs(opened.store, () => triggers?.triggers.wake());
+    const { files, store } = opened;
     const systemAgents = systemAgentsOf(config);
     const swarmNamed = store.swarm;
     const workspaceFor = workspaceMaker(config, paths);

@@ -109,6 +109,7 @@ export function openTriggers({ ports, config, paths, env, models, shared = false
 
   function sync(): Promise<void> {
     syncing ??= syncAll()
+      .then(() => triggers.wake())
       .catch((error) => log.warn("the task files will be read again", { error: errorText(error) }))
       .finally(() => {
         syncing = undefined;

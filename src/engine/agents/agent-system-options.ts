@@ -46,6 +46,6 @@ export interface AgentSystemOptions {
   readonly subagents?: Partial<SubagentSettings>;
   readonly remoteNodes?: AwaitEnds;
   /** What others have to say at certain points of a run, beside children's reports; see `RunPorts`. */
-  readonly hooks?: Pick<RunPorts, "opsOnRunEnd" | "opsOnSettle" | "replyOf" | "sessionFor"> &
+  readonly hooks?: Pick<RunPorts, "opsOnRunEnd" | "opsOnSettle" | "onToolOps" | "replyOf" | "sessionFor"> &
     Pick<OutboxPorts, "opsOnDelivered">;
 }

@@ -136,6 +136,7 @@ async function commitResults(
   run.stepped(body);
   ports.onDeliveries(deliveries, results);
   ports.posted(results.flatMap((result) => (result?.op === "message.post" ? [result] : [])));
+  if (asked.length > 0) ports.onToolOps?.(asked);
   ports.events.emit(run.position, { type: "step" });
 }
 

@@ -90,6 +90,8 @@ export interface RunPorts extends Ports {
   readonly sendPolicy?: SendPolicy;
   /** Called with the deliveries a commit has just added, and the store's results for that commit. */
   onDeliveries(deliveries: readonly NewDelivery[], results: readonly (OpResult | undefined)[]): void;
+  /** Called after the commit of a tool's step with the ops that the tools added to it. */
+  onToolOps?(ops: readonly Op[]): void;
   /** Told of messages to agents that a tool's step has just committed. */
   posted(posted: readonly Posted[]): void;
 }

@@ -10,7 +10,7 @@ const DAY = 24 * HOUR;
 const turn = (message = "work") => ({ kind: "agentTurn", message }) as const;
 const every = (everyMs: number) => ({ kind: "every", everyMs }) as const;
 
-test("a due time becomes a run of the job's own agent, and the slot says how it ended", async () => {
+test("a due time becomes a run of the job's own agent, and the slot records how it ended", async () => {
   const world = await TriggerTestEngine.open();
   const { id } = await world.cron.add({ name: "hourly", schedule: every(HOUR), payload: turn() });
   await world.advance(HOUR);
@@ -29,7 +29,7 @@ test("a due time becomes a run of the job's own agent, and the slot says how it 
   expect(agent?.descriptor).toMatchObject({ type: "cron", id, name: "hourly" });
 });
 
-test("each run of an isolated job begins a session of its own", async () => {
+test("each run of an isolated job begins a new session", async () => {
   const world = await TriggerTestEngine.open();
   await world.cron.add({ name: "hourly", schedule: every(HOUR), payload: turn() });
   await world.advance(3 * HOUR);
@@ -43,13 +43,13 @@ test.each([
   ["a day", DAY],
   ["thirty days", 30 * DAY],
 ])(
-  "under each policy every due time is accounted for after %s without anybody there",
+  "under each policy every due time has an outcome after %s of downtime",
   async (_, gap) => {
     for (const missed of ["skip", "once", "all"] as const) {
       const world = await TriggerTestEngine.open();
       const everyMs = gap > DAY ? DAY : gap === DAY ? MINUTE : 20_000;
       const create = { name: missed, schedule: every(everyMs), payload: turn(missed), missed };
-      const { id } = await world.cron.add({ ...create, ...(gap > DAY ? {} : { maxLatenessMs: 2 * HOUR }) });
+      const { id } = await world.cron.add({ ...create, maxLatenessMs: gap > DAY ? undefined : 2 * HOUR });
       await world.leap(everyMs);
       await world.down(gap);
       await world.leap(everyMs);
@@ -68,7 +68,7 @@ test.each([
   60_000,
 );
 
-test("an edit while a due time waits closes the old revision's times in its own commit", async () => {
+test("an edit closes the old revision's passed due times in the same commit", async () => {
   const world = await TriggerTestEngine.open();
   const { id } = await world.cron.add({ name: "x", schedule: every(HOUR), payload: turn() });
   await world.triggers.stop();
@@ -96,7 +96,7 @@ test("two brokers on one store fire a slot once", async () => {
   expect(world.engine.requests).toHaveLength(10);
 });
 
-test("a job that is due once ends after any outcome, and goes where it is to be deleted", async () => {
+test("a one-time job ends after any outcome, and is deleted if it says so", async () => {
   const world = await TriggerTestEngine.open();
   const at = (deleteAfterRun: boolean) => ({
     name: "once",
@@ -105,10 +105,10 @@ test("a job that is due once ends after any outcome, and goes where it is to be 
     deleteAfterRun,
   });
   const kept = await world.cron.add(at(false));
-  const gone = await world.cron.add(at(true));
+  const deleted = await world.cron.add(at(true));
   await world.advance(2 * MINUTE);
   expect(await world.job(kept.id)).toMatchObject({ enabled: false, state: { lastStatus: "ok" } });
-  expect(await world.store.job(gone.id)).toBeUndefined();
+  expect(await world.store.job(deleted.id)).toBeUndefined();
   world.engine.script = () => ({ stopReason: "error", error: { class: "request", message: "no" } });
   const failing = await world.cron.add(at(true));
   await world.advance(2 * HOUR);
@@ -134,7 +134,7 @@ test("a reminder wakes the main conversation and its answer goes to the person",
   expect(world.engine.shown().at(-1)).toContain("Tea is ready.");
 });
 
-test("failures back off, tell the person after two and turn the job off after ten", async () => {
+test("failures back off, alert the person after two and turn the job off after ten", async () => {
   const world = await TriggerTestEngine.open();
   await world.engine.tell("hello");
   const main = await world.store.agent(await world.engine.agentId());

@@ -1,11 +1,12 @@
 /**
- * The broker: turns due times into messages, through the same accept as everything else. The message, the slot's row and
- * the job's next time are one commit over the version of the job that was read, so of any number of brokers on one store
- * one fires a slot, and none is lost (L9, M22). One timer for all jobs; nothing is held while a run works.
+ * Turns due times into messages. The message, the slot's record and the job's next time are one commit over the version of
+ * the job that was read. So of several brokers on one store exactly one fires a slot, and none is lost (L9, M22). One timer
+ * serves all jobs; the broker does not wait for runs.
  */
 
 import { sessionKeyOf } from "../../core/agent/session-key.ts";
 import { ConflictError, errorText, NotFoundError, RookeryError } from "../../core/errors.ts";
+import { sleep } from "../../core/ports/clock.ts";
 import type { GateRunner } from "../../core/ports/gate-runner.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { type CronJob, type MissedPolicy, versionOf, wakeTimeOf } from "../../core/schedule/job.ts";
@@ -20,7 +21,7 @@ import { type Firing, type JobMessage, jobMessage, profileOf } from "./cron/job-
 import { type DueStep, ON_TIME_MS, planDue } from "./cron/plan-due.ts";
 
 export interface BrokerPorts extends Pick<Ports, "clock" | "ids" | "store" | "log"> {
-  post(posting: PostRequest): Promise<AcceptResult>;
+  post(request: PostRequest): Promise<AcceptResult>;
   /** Absent: no gate passes. */
   readonly gates?: GateRunner;
 }
@@ -28,12 +29,12 @@ export interface BrokerPorts extends Pick<Ports, "clock" | "ids" | "store" | "lo
 export interface BrokerOptions {
   readonly missed?: MissedPolicy;
   readonly maxLatenessMs?: number;
-  /** The zone of schedules that name none. */
+  /** The zone of schedules without one. */
   readonly zone?: string;
   readonly mainKey?: string;
-  /** How often the store is asked although nothing was said: for jobs of other nodes, and for clocks that jump. */
+  /** How often the jobs are read without a wake-up: for jobs of other nodes, and for clocks that jump. */
   readonly pollMs?: number;
-  /** What a tick of the heartbeat says, or why it says nothing. */
+  /** Decides a tick of the heartbeat: its message, or why it is skipped. */
   readonly tick?: (job: CronJob, firing: Firing) => Promise<Tick>;
 }
 
@@ -44,19 +45,19 @@ export type Tick =
 type FireStep = Extract<DueStep, { kind: "fire" }>;
 
 const POLL_MS = 30_000;
-/** After trouble with the store. */
-const AGAIN_MS = 1_000;
-const PORTION = 64;
+/** The wait after an error of the store. */
+const RETRY_MS = 1_000;
+const BATCH_SIZE = 64;
 
 export class TriggerBroker {
   readonly #ports: BrokerPorts;
   readonly #options: BrokerOptions;
-  /** Jobs whose gate is being checked: they stay due until it has answered. */
+  /** Jobs whose gate or tick is being checked. They stay due until then. */
   readonly #checking = new Map<string, Promise<void>>();
   readonly #stop = new AbortController();
   #cancel: (() => void) | undefined;
-  #looking: Promise<void> | undefined;
-  #again = false;
+  #polling: Promise<void> | undefined;
+  #pollAgain = false;
   #started = false;
 
   constructor(ports: BrokerPorts, options: BrokerOptions = {}) {
@@ -73,30 +74,30 @@ export class TriggerBroker {
     this.wake();
   }
 
-  /** A job has changed: look again. A hint; what nobody says is found by the poll. */
+  /** A job has changed: reads the jobs again. Only a hint: the poll finds every change. */
   wake(): void {
     if (!this.#started || this.#stop.signal.aborted) return;
-    this.#again = true;
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined;
-      if (this.#again) this.wake();
+    this.#pollAgain = true;
+    this.#polling ??= this.#poll().finally(() => {
+      this.#polling = undefined;
+      if (this.#pollAgain) this.wake();
     });
   }
 
-  /** Fires nothing any more. Resolves when nothing is under way. */
+  /** Begins nothing more, and resolves when nothing is under way. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#cancel?.();
-    await this.#looking;
+    await this.#polling;
     await Promise.all(this.#checking.values());
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     let wait = this.#options.pollMs ?? POLL_MS;
     this.#cancel?.();
     try {
-      while (this.#again && !this.#stop.signal.aborted) {
-        this.#again = false;
+      while (this.#pollAgain && !this.#stop.signal.aborted) {
+        this.#pollAgain = false;
         await this.#fireDue();
       }
       const { clock, store } = this.#ports;
@@ -106,8 +107,8 @@ export class TriggerBroker {
       const at = next && wakeTimeOf(next);
       if (at !== undefined) wait = Math.min(wait, Math.max(0, at - clock.now()));
     } catch (error) {
-      wait = Math.min(wait, AGAIN_MS);
-      this.#ports.log.warn("due jobs will be looked at again", { error: errorText(error) });
+      wait = Math.min(wait, RETRY_MS);
+      this.#ports.log.warn("cannot handle the due jobs now, trying again", { error: errorText(error) });
     }
     if (!this.#stop.signal.aborted) this.#cancel = this.#ports.clock.after(wait, () => this.wake());
   }
@@ -115,7 +116,7 @@ export class TriggerBroker {
   async #fireDue(): Promise<void> {
     const { clock, store } = this.#ports;
     for (;;) {
-      const limit = PORTION + this.#checking.size;
+      const limit = BATCH_SIZE + this.#checking.size;
       const due = await store.nextJobs({ before: clock.now(), limit });
       const free = due.filter(({ id }) => !this.#checking.has(id));
       if (free.length === 0) return;
@@ -126,7 +127,7 @@ export class TriggerBroker {
     }
   }
 
-  /** One step of one job. Throws what is the store's trouble; what is the job's own turns it off, visibly. */
+  /** One step of one job. Throws errors of the store. An error of the job itself turns the job off. */
   async #handle(job: CronJob): Promise<void> {
     try {
       await this.#step(job);
@@ -144,21 +145,21 @@ export class TriggerBroker {
     if (!step) return;
     if (step.kind === "skip") return this.#skip(job, step);
     if (await this.#overlaps(job, step)) return this.#skipOne(job, step, "overlap");
-    // What may take its time to decide holds up nobody else: gates, and ticks, which have gates of their own.
+    // Gates and ticks (which have gates) may take long. They run beside the loop and do not delay other jobs.
     if (!job.gate && !job.system) return this.#fire(job, step);
-    const checking = this.#apart(job, step).finally(() => {
+    const checking = this.#check(job, step).finally(() => {
       this.#checking.delete(job.id);
       this.wake();
     });
     this.#checking.set(job.id, checking);
   }
 
-  /** Whether the last run is still at work; asked of the agent itself, so that no mark can be left behind. */
+  /** Whether the last run is still active. Read from the agent, so that no stale mark can remain. */
   async #overlaps(job: CronJob, { lateMs }: FireStep): Promise<boolean> {
     const all = (job.missed ?? this.#options.missed) === "all";
-    // Who wants every due time wants those behind each other that come while a run works.
+    // A job that wants every due time queues those that come during a run.
     const overlap = job.overlap ?? (all ? "queue" : "skip");
-    // An agent that is somebody else's as well may be busy with other things.
+    // An agent that the job does not own may be busy with other things.
     if (job.system || job.targetAgentId || job.sessionTarget !== "isolated" || overlap === "queue") return false;
     if (all && lateMs > ON_TIME_MS) return false;
     const { store } = this.#ports;
@@ -166,7 +167,7 @@ export class TriggerBroker {
     return agent !== undefined && (agent.waiting > 0 || agent.runId !== undefined);
   }
 
-  async #apart(job: CronJob, step: FireStep): Promise<void> {
+  async #check(job: CronJob, step: FireStep): Promise<void> {
     const { gates, log } = this.#ports;
     try {
       if (!job.gate) return await this.#fire(job, step);
@@ -176,14 +177,15 @@ export class TriggerBroker {
       else await this.#skipOne(job, step, `gate: ${verdict?.reason ?? "gates are not allowed here"}`);
     } catch (error) {
       if (error instanceof ConflictError) return this.#afterConflict(job);
-      log.warn("a job will be looked at again", { job: job.id, error: errorText(error) });
-      await new Promise<void>((resolve) => this.#ports.clock.after(AGAIN_MS, resolve));
+      log.warn("cannot handle a job now, trying again", { job: job.id, error: errorText(error) });
+      await sleep(this.#ports.clock, RETRY_MS);
     }
   }
 
   /**
-   * Another broker was first, or somebody edited the job: what is there now is read again. If the job is as it was, then its
-   * slot has its row already (a job that was set back by hand): it is passed over, or it would be tried for ever.
+   * Another broker was first, or the job was edited: the next read finds the new version. If the job has not changed, its
+   * slot already has a record (a job that was reset by hand). Then the due time is passed over; otherwise it would be tried
+   * for ever.
    */
   async #afterConflict(job: CronJob): Promise<void> {
     const { store, clock, log } = this.#ports;
@@ -192,7 +194,7 @@ export class TriggerBroker {
     const step = now && planDue(now, clock.now(), { missed, maxLatenessMs, zone: this.#zone });
     if (!now || !step || versionOf(now) !== versionOf(job)) return;
     if (!(await store.jobSlot(job.id, slotName(now, step.dueAt)))) return;
-    log.warn("a due time that had its outcome before is passed over", { job: job.id, dueAt: step.dueAt });
+    log.warn("passing over a due time that already has an outcome", { job: job.id, dueAt: step.dueAt });
     const put = { ...now, state: { ...now.state, nextRunAtMs: step.nextAt } };
     await this.#commit("trigger.pass", [{ op: "job.put", job: put, expect: versionOf(now) }]);
   }
@@ -228,13 +230,13 @@ export class TriggerBroker {
     ]);
   }
 
-  /** A job that cannot even be asked when it is due would be looked at for ever. */
+  /** A job whose due times cannot be computed would otherwise be tried for ever. */
   async #turnOff(job: CronJob, reason: string): Promise<void> {
     const now = this.#ports.clock.now();
     const dueAt = job.state.nextRunAtMs ?? now;
     const { nextRunAtMs: _, ...state } = job.state;
     const off = { ...job, enabled: false, state: { ...state, lastError: reason, disabledReason: reason } };
-    this.#ports.log.error("a job cannot be fired and was turned off", { job: job.id, reason });
+    this.#ports.log.error("turning off a job that cannot be fired", { job: job.id, reason });
     await this.#commit("trigger.off", [
       { op: "job.slot", slot: skippedSlot(job, { dueAt, untilAt: dueAt, count: 1, reason }, now) },
       { op: "job.put", job: off, expect: versionOf(job) },
@@ -247,17 +249,17 @@ export class TriggerBroker {
   }
 }
 
-/** By this the slot's message is known again, whoever posts it. */
+/** The dedupe key of a slot's message. */
 export const slotKey = (job: Pick<CronJob, "id">, slot: string): string => `slot:${job.id}:${slot}`;
 
-/** What is due once and has no due time any more. */
+/** A one-time job without another due time. */
 const isOver = (job: CronJob, nextAt: number | undefined): boolean =>
   job.schedule.kind === "at" && nextAt === undefined;
 
-/** What is committed with a job's message: the slot's row, and the job with its next time. */
+/** The ops committed with a job's message: the slot's record, and the job with its next time. */
 export function firedOps(job: CronJob, firing: Firing, next: number | undefined, { body }: JobMessage): readonly Op[] {
   const { slot, dueAt, now } = firing;
-  // What is to be gone after its run has no other due time.
+  // A job that is deleted after its run has no other due time.
   const nextAt = job.deleteAfterRun ? undefined : next;
   const row = firedSlot(job, dueAt, now, slot);
   const { runningAtMs: _, ...state } = job.state;
@@ -269,7 +271,7 @@ export function firedOps(job: CronJob, firing: Firing, next: number | undefined,
       { op: "job.put", job: fired, expect },
     ];
   }
-  // A silent message has no run of its own: the slot ends with it.
+  // A silent message has no run: its slot ends at once.
   const ended = { ...row, end: { at: now, status: "recorded", delivery: { status: "none" } } } as const;
   const over = isOver(job, nextAt) || job.deleteAfterRun === true;
   const recorded: CronJob = {

@@ -60,7 +60,7 @@ const reminder = {
   payload: { text: "Tea." },
 };
 
-test("cron adds, lists, updates, runs, tells what became of it, and removes", async () => {
+test("cron adds, lists, updates, runs and removes a job, and lists its runs", async () => {
   const { world, call, ann } = await open();
   const { id, when, next } = (await call(ann, "cron", {
     action: "add",
@@ -79,7 +79,7 @@ test("cron adds, lists, updates, runs, tells what became of it, and removes", as
   expect(await call(ann, "cron", { action: "list" })).toMatchObject([{ id, name: "mail" }]);
   await call(ann, "cron", { action: "update", jobId: id, patch: { name: "post" } });
   await call(ann, "cron", { action: "run", jobId: id });
-  // Nobody was told of this commit: the poll finds what waits.
+  // No wake-up was sent for this commit: the poll finds the message.
   await world.advance(31_000);
   const runs = (await call(ann, "cron", { action: "runs", id })) as { slot: string; end: { status: string } }[];
   expect(runs).toMatchObject([{ status: "fired", end: { status: "ok" } }]);
@@ -89,7 +89,7 @@ test("cron adds, lists, updates, runs, tells what became of it, and removes", as
   expect(await call(ann, "cron", { action: "list" })).toEqual([]);
 });
 
-test("a reminder speaks in the conversation it was made in, and nowhere else", async () => {
+test("a reminder goes only to the conversation it was created in", async () => {
   const { world, call, bob } = await open();
   await call(bob, "cron", { action: "add", job: reminder });
   await world.leap(10 * MINUTE);
@@ -97,7 +97,7 @@ test("a reminder speaks in the conversation it was made in, and nowhere else", a
   expect([sent?.target.to, sent?.payload.text?.includes("Tea.")]).toEqual(["bob", true]);
 });
 
-test("nobody sees or touches the jobs of another conversation", async () => {
+test("an agent cannot see or change the jobs of another conversation", async () => {
   const { call, ann, bob } = await open();
   const { id } = (await call(ann, "cron", { action: "add", job: reminder })) as { id: string };
   expect(await call(bob, "cron", { action: "list" })).toEqual([]);
@@ -116,12 +116,12 @@ test.each([
   [{ action: "remove", jobId: "../../etc" }, "Cron task id contains invalid characters."],
   [{ action: "remove", jobId: ".." }, "Cron task id contains invalid characters."],
   [{ action: "remove" }, "Cron task id is required."],
-  [{ action: "run", jobId: "nobody" }, "unknown cron job id: nobody"],
+  [{ action: "run", jobId: "unknown" }, "unknown cron job id: unknown"],
   [{ action: "add" }, "job required"],
   [{ action: "add", job: { ...reminder, name: " " } }, "cron job name is required"],
   [{ action: "add", job: { ...reminder, schedule: { expr: "5abc * * * *" } } }, "Invalid cron schedule: 5abc * * * *"],
-  [{ action: "add", job: { ...reminder, schedule: { at: "2020-01-01T00:00:00Z" } } }, "That time is over"],
-  [{ action: "add", job: { ...reminder, schedule: { at: "soon" } } }, '"soon" is no time.'],
+  [{ action: "add", job: { ...reminder, schedule: { at: "2020-01-01T00:00:00Z" } } }, "That time is in the past"],
+  [{ action: "add", job: { ...reminder, schedule: { at: "soon" } } }, '"soon" is not a time.'],
   [
     { action: "add", job: { ...reminder, sessionTarget: "isolated" } },
     'isolated cron jobs require payload.kind="agentTurn"',
@@ -136,7 +136,7 @@ test.each([
   ],
   [{ action: "add", job: { job: { ...reminder, gate: { command: "x" } } } }, "only be written into a TASK.md"],
   [{ action: "wake", text: " " }, "text required"],
-])("%j is refused with what is wrong", async (given, message) => {
+])("%j is refused with the reason", async (given, message) => {
   const { call, ann } = await open();
   await expect(call(ann, "cron", given)).rejects.toThrow(message);
 });
@@ -165,7 +165,7 @@ test("wrappers, plain expressions and old names are understood", async () => {
   );
 });
 
-test("daycare's names are thin forms of the same; a task's memory is its own", async () => {
+test("daycare's tools work on the same jobs; a task's memory is its own", async () => {
   const { world, call, ann } = await open();
   const { taskId } = (await call(ann, "cron_add", { name: "dig", schedule: "*/5 * * * *", prompt: "dig deeper" })) as {
     taskId: string;
@@ -204,7 +204,7 @@ test("heartbeat tasks are added, replaced, listed and removed, and are part of t
   await expect(call(ann, "heartbeat_remove", { id: "disk" })).rejects.toThrow("There is no heartbeat task disk.");
 });
 
-test("what a tool changes is committed with its result, once, whatever dies in between", async () => {
+test("a tool's change is committed once with its result, also after a crash in between", async () => {
   const world = await TriggerTestEngine.open({ tools: {} });
   const tool = cronTool(world.cron) as Tool;
   const ask: ToolAsk = {
@@ -225,4 +225,22 @@ test("what a tool changes is committed with its result, once, whatever dies in b
   await world.engine.settle();
   expect((await world.cron.list()).map(({ name }) => name)).toEqual(["tea"]);
   expect((await world.cron.list())[0]?.state.nextRunAtMs).toBe(START + MINUTE);
+});
+
+test("a job that a tool adds fires at its due time, not at the broker's next poll", async () => {
+  const world = await TriggerTestEngine.open({ tools: {} });
+  const tool = cronTool(world.cron) as Tool;
+  const job = { ...reminder, schedule: { inMs: 5_000 } };
+  world.engine.options = {
+    ...world.engine.options,
+    tools: { cron: { replay: "safe", input: tool.input, execute: (input, context) => tool.execute(input, context) } },
+  };
+  await world.restart();
+  let asked = 0;
+  world.engine.script = () =>
+    asked++ === 0 ? { call: [{ id: "c1", name: "cron", with: { action: "add", job } }] } : "done";
+  await world.engine.tell("remind me");
+  const [added] = await world.cron.list();
+  await world.advance(6_000);
+  expect(await world.slots(added?.id ?? "")).toMatchObject([{ status: "fired", dueAt: START + 5_000 }]);
 });

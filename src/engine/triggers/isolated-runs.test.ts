@@ -21,7 +21,7 @@ async function open(options: Parameters<typeof TriggerTestEngine.open>[0] = {}) 
   return { world, main: main as NonNullable<typeof main>, add };
 }
 
-describe("where an isolated run's answer goes", () => {
+describe("the recipient of an isolated run's answer", () => {
   test.each([
     [{}, [], "none"],
     [{ deliver: true }, ["ann"], "sent"],
@@ -44,7 +44,7 @@ describe("where an isolated run's answer goes", () => {
     ).toEqual(to);
     const [slot] = await world.cron.runs(id);
     expect(slot?.end).toMatchObject({ status: "ok", delivery: { status: delivery } });
-    // The run went well either way; that nobody could be told is another thing.
+    // The run succeeds in both cases. A missing recipient counts separately.
     const failed = delivery === "failed";
     expect((await world.job(id)).state).toMatchObject({
       lastStatus: failed ? "error" : "ok",
@@ -53,7 +53,7 @@ describe("where an isolated run's answer goes", () => {
     expect(slot?.deliveries.map(({ state }) => state)).toEqual(to.length > 0 ? ["sent"] : []);
   });
 
-  test("a run that says only that nothing is the matter is not sent, and says so", async () => {
+  test("an answer with only HEARTBEAT_OK is suppressed with its reason", async () => {
     const { world, add } = await open();
     world.engine.script = () => "HEARTBEAT_OK";
     const { id } = await add({ deliver: true });
@@ -63,7 +63,7 @@ describe("where an isolated run's answer goes", () => {
   });
 });
 
-describe("what becomes of a delivery", () => {
+describe("the end of a job's delivery", () => {
   const refusing = async (payload: object, schedule: object = every) => {
     const { world, add } = await open();
     const { id } = await add({ channel: "test", to: "carol", ...payload }, { schedule });
@@ -75,7 +75,7 @@ describe("what becomes of a delivery", () => {
   /** One due time after the other, past every back-off. */
   const later = (world: TriggerTestEngine) => world.leap(2 * 3600_000);
 
-  test("is told to the slot and the job; the person hears of two failures in a row, and a tenth turns the job off", async () => {
+  test("is recorded in slot and job; two failures in a row alert the person, ten turn the job off", async () => {
     const { world, id } = await refusing({});
     world.engine.script = ({ request }) => (lastText(request).includes("⚠️") ? lastText(request) : "the news");
     await world.leap(MINUTE);
@@ -95,7 +95,7 @@ describe("what becomes of a delivery", () => {
     );
   });
 
-  test("makes up for earlier failures where it arrives", async () => {
+  test("resets earlier failures if it was sent", async () => {
     const { world, id, sending } = await refusing({});
     await world.leap(MINUTE);
     world.engine.channel().sending = sending;
@@ -104,14 +104,14 @@ describe("what becomes of a delivery", () => {
     expect([state.consecutiveErrors, state.lastDeliveryStatus, state.lastStatus]).toEqual([0, "sent", "ok"]);
   });
 
-  test("does not count where it was best effort", async () => {
+  test("does not count for best effort", async () => {
     const { world, id } = await refusing({ bestEffortDeliver: true });
     await world.leap(MINUTE);
     expect((await world.job(id)).state).toMatchObject({ consecutiveErrors: 0, lastDeliveryStatus: "failed" });
     expect((await world.cron.runs(id))[0]?.end?.delivery.status).toBe("failed");
   });
 
-  test("is no word of the channel's", async () => {
+  test("adds nothing to what the channel gets", async () => {
     const { world, add } = await open();
     await add({ channel: "test", to: "carol" });
     await world.leap(MINUTE);
@@ -119,10 +119,10 @@ describe("what becomes of a delivery", () => {
   });
 });
 
-describe("the word to main", () => {
+describe("the summary for the main conversation", () => {
   const words = async (world: TriggerTestEngine) =>
     (await world.engine.transcript()).filter((line) => line.includes('origin="cron:'));
-  test("is a silent line with the run's words, wakes nobody, and can be longer or called otherwise", async () => {
+  test("is silent by default, and its length and prefix can be set", async () => {
     const { world, add } = await open();
     const long = "x".repeat(9_000);
     world.engine.script = () => long;
@@ -134,7 +134,7 @@ describe("the word to main", () => {
     expect(line.length).toBeLessThan(2_200);
     expect(world.engine.requests).toHaveLength(2);
   });
-  test("in full has at most so many characters", async () => {
+  test("in full mode has a limit", async () => {
     const { world, add } = await open();
     world.engine.script = () => "y".repeat(9_000);
     await add({}, { isolation: { postToMainMode: "full", postToMainPrefix: "Report", postToMainMaxChars: 5_000 } });
@@ -144,7 +144,7 @@ describe("the word to main", () => {
     expect(line).toContain(">Report: yyy");
     expect(line).toContain(`${"y".repeat(5_000)}…`);
   });
-  test("says how the run ended where it did not end well", async () => {
+  test("contains the outcome of a failed run", async () => {
     const { world, add } = await open();
     world.engine.script = () => failure("request");
     await add({});
@@ -152,7 +152,7 @@ describe("the word to main", () => {
     await world.advance(31_000);
     expect((await words(world))[0]).toContain("Cron (error): Inference failed. request error");
   });
-  test("wakes main at once where the job says now", async () => {
+  test("wakes the main agent at once with wakeMode now", async () => {
     const { world, add } = await open();
     await add({}, { wakeMode: "now" });
     await world.leap(MINUTE);
@@ -161,7 +161,7 @@ describe("the word to main", () => {
   });
 });
 
-test("its prompt says which job it is and what time it is; a late one says so", async () => {
+test("the prompt contains the job, the time, and how late the run is", async () => {
   const { world, add } = await open();
   const { id } = await add({});
   await world.leap(MINUTE);
@@ -175,7 +175,7 @@ test("its prompt says which job it is and what time it is; a late one says so", 
   expect(lastText(world.engine.requests.at(-1) as never)).toContain("This run is late: it was due at");
 });
 
-test("model, thinking and time limit are its run's own", async () => {
+test("model, thinking and time limit apply to the job's runs", async () => {
   const { world, add } = await open();
   const { id } = await add({ model: "a/b", thinking: "high", timeoutSeconds: 5 });
   await world.leap(MINUTE);
@@ -187,7 +187,7 @@ test("model, thinking and time limit are its run's own", async () => {
   });
 });
 
-test("a fresh session has main's thinking and skills, and nothing of what it was itself", () => {
+test("a new session inherits the main conversation's settings and nothing of its own past", () => {
   const state = {
     version: 1,
     createdAt: 1,
@@ -221,7 +221,7 @@ test("a fresh session has main's thinking and skills, and nothing of what it was
 describe("gates", () => {
   const gate = { kind: "http", url: "http://127.0.0.1/" } as const;
   const open2 = (check: () => Promise<GateVerdict>) => open({ gates: { check } });
-  test("what does not pass calls no model and says why", async () => {
+  test("a gate that does not pass skips the run with its reason", async () => {
     const { world, add } = await open2(async () => ({ pass: false, reason: "no mail" }));
     const { id } = await add({}, { gate });
     const calls = world.engine.requests.length;
@@ -229,19 +229,19 @@ describe("gates", () => {
     expect((await world.slots(id)).map(({ reason }) => reason)).toEqual(["gate: no mail"]);
     expect(world.engine.requests).toHaveLength(calls);
   });
-  test("what passes puts its words into the prompt", async () => {
+  test("the output of a gate that passes is in the prompt", async () => {
     const { world, add } = await open2(async () => ({ pass: true, output: "2 mails" }));
     await add({}, { gate });
     await world.leap(MINUTE);
     expect(lastText(world.engine.requests.at(-1) as never)).toContain("\n\n[Gate output]\n2 mails");
   });
-  test("without anybody to ask none passes", async () => {
+  test("without a gate runner no gate passes", async () => {
     const { world, add } = await open();
     const { id } = await add({}, { gate });
     await world.leap(MINUTE);
     expect((await world.slots(id))[0]?.reason).toBe("gate: gates are not allowed here");
   });
-  test("one that takes long holds up no other job", async () => {
+  test("a slow gate does not delay other jobs", async () => {
     const { promise, resolve } = Promise.withResolvers<GateVerdict>();
     const { world, add } = await open2(() => promise);
     const slow = await add({}, { gate });
@@ -256,7 +256,7 @@ describe("gates", () => {
   });
 });
 
-test("a run that is still at work skips the next due time, or lets it wait", async () => {
+test("an active run skips the next due time, or queues it", async () => {
   for (const overlap of ["skip", "queue"] as const) {
     const { world, add } = await open();
     const { promise, resolve } = Promise.withResolvers<string>();
@@ -273,7 +273,7 @@ test("a run that is still at work skips the next due time, or lets it wait", asy
   }
 });
 
-test("a clock that jumps an hour either way fires nothing twice and loses nothing", async () => {
+test("a clock that jumps by an hour fires nothing twice and loses nothing", async () => {
   const { world, add } = await open();
   const { id } = await add({}, { missed: "all" });
   for (const jump of [MINUTE, 60 * MINUTE, -60 * MINUTE, MINUTE, MINUTE, 58 * MINUTE, MINUTE]) await world.leap(jump);
@@ -282,7 +282,7 @@ test("a clock that jumps an hour either way fires nothing twice and loses nothin
   expect(slots).toHaveLength(62);
 });
 
-test("a job that was written by hand and cannot be asked when it is due is turned off, visibly", async () => {
+test("a stored job with an invalid schedule is turned off with its reason", async () => {
   const { world, add } = await open();
   const { id } = await add({});
   const job = await world.job(id);
@@ -293,7 +293,7 @@ test("a job that was written by hand and cannot be asked when it is due is turne
   expect((await world.job(id)).state.disabledReason).toContain("Invalid cron schedule: nonsense");
 });
 
-test("what was given up with its queue closes its slot so", async () => {
+test("a message that was dropped with its queue closes its slot", async () => {
   const { world, add } = await open();
   world.engine.script = () => new Promise<string>(() => {});
   const { id } = await add({}, { overlap: "queue" });

@@ -31,7 +31,7 @@ export class TriggerTestEngine {
   ): Promise<TriggerTestEngine> {
     const engine = TestEngine.unloaded(options);
     const reveal = (secret: Secret): string => secret.reveal({ env: {}, readFile: () => "" });
-    const more = { reveal, ...(options.gates ? { gates: options.gates } : {}), ...options.ports };
+    const more = { reveal, gates: options.gates, ...options.ports };
     const world = new TriggerTestEngine(engine, { zone: "UTC", ...options.triggers }, more);
     await world.boot();
     return world;
@@ -65,7 +65,7 @@ export class TriggerTestEngine {
   }
   #life = { alive: true, name: "" };
 
-  /** The process is gone; the clock goes on. */
+  /** Kills the process; the clock goes on. */
   crash(): void {
     this.#life.alive = false;
     this.engine.crash();
@@ -82,14 +82,14 @@ export class TriggerTestEngine {
     await this.engine.advance(ms);
   }
 
-  /** A long time passes at once, with everybody there. */
+  /** A long time passes at once while the engine runs. */
   async leap(ms: number): Promise<void> {
     this.clock.jump(ms);
     this.triggers.wake();
     await this.engine.settle();
   }
 
-  /** Time passes while nobody is there. */
+  /** Time passes while the engine is down. */
   async down(ms: number): Promise<void> {
     this.crash();
     this.clock.jump(ms);

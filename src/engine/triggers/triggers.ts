@@ -1,6 +1,6 @@
 /**
- * Everything that makes messages by itself, put together for one node: the broker with its jobs, the heartbeat, the
- * webhooks, and what they have to say at certain points of a run. Made before the agent system, started after it.
+ * The triggers of a node: the broker with its jobs, the heartbeat, the webhooks, and their hooks into runs. Created before
+ * the agent system, started after it. The hooks return at once for a run without a trigger.
  */
 
 import type { Config } from "../../config/config-schema.ts";
@@ -10,11 +10,12 @@ import type { AgentSystemOptions } from "../agents/agent-system-options.ts";
 import { type BrokerOptions, TriggerBroker } from "./broker.ts";
 import { CronService } from "./cron/cron-service.ts";
 import { cronSessionFor } from "./cron/cron-session.ts";
-import { opsAtDelivered, opsAtRunEnd, opsAtSettle } from "./cron/run-end.ts";
+import { opsOnDelivered, opsOnRunEnd, opsOnSettle } from "./cron/run-end.ts";
+import type { TickPorts } from "./heartbeat/decide-tick.ts";
 import type { HeartbeatSections } from "./heartbeat/heartbeat-config.ts";
+import { shapeReply } from "./heartbeat/heartbeat-reply.ts";
 import { HeartbeatRunner } from "./heartbeat/heartbeat-runner.ts";
-import { shapeReply } from "./heartbeat/reply.ts";
-import type { TickPorts } from "./heartbeat/tick.ts";
+import { HEARTBEAT_TOKEN } from "./heartbeat/strip-heartbeat-token.ts";
 import { acceptHook, type HookAnswer, type HookPorts, type HookRequest } from "./webhooks/accept-hook.ts";
 
 export type TriggerPorts = Pick<Ports, "clock" | "ids" | "store" | "log"> &
@@ -22,7 +23,7 @@ export type TriggerPorts = Pick<Ports, "clock" | "ids" | "store" | "log"> &
   Pick<HookPorts, "reveal">;
 
 export interface TriggerOptions extends Omit<BrokerOptions, "tick"> {
-  /** Absent: there is no heartbeat. */
+  /** Absent: no heartbeat. */
   readonly heartbeat?: HeartbeatSections;
   readonly webhooks?: Config["hooks"];
 }
@@ -48,47 +49,59 @@ export class Triggers {
     this.#options = options;
     this.#webhooks = options.webhooks ?? {};
     this.cron = new CronService(
-      { ...ports, changed: () => this.wake(), post: (posting) => this.#agents?.post(posting) },
+      { ...ports, changed: () => this.wake(), post: (request) => this.#agents?.post(request) },
       options,
     );
     const sections = options.heartbeat ?? NO_HEARTBEAT;
     this.heartbeat = new HeartbeatRunner(ports, sections, options);
     this.hooks = {
-      opsOnRunEnd: (agent, run, result, owed) => opsAtRunEnd(store, agent, run, result, clock.now(), mainKey, owed),
-      opsOnDelivered: (delivery, ended) => opsAtDelivered(store, delivery, ended, clock.now(), mainKey),
-      opsOnSettle: async (_, messages, reason) => opsAtSettle(messages, reason, clock.now()),
+      opsOnRunEnd: async (agent, run, result, deliveries) =>
+        run.body.trigger ? opsOnRunEnd(store, agent, run, result, { at: clock.now(), mainKey, deliveries }) : [],
+      opsOnDelivered: (delivery, ended) => opsOnDelivered(store, delivery, ended, clock.now(), mainKey),
+      opsOnSettle: async (_, messages, reason) => opsOnSettle(messages, reason, clock.now()),
       replyOf: (agent, run, said) =>
-        shapeReply(agent, run.body.trigger, said, clock.now(), this.heartbeat.configOf(agent.profile)),
-      sessionFor: (agent, messages) => cronSessionFor(store, agent, messages, clock.now(), mainKey),
+        run.body.trigger || said.payload.text?.includes(HEARTBEAT_TOKEN)
+          ? shapeReply(agent, run.body.trigger, said, clock.now(), this.heartbeat.configOf(agent.profile))
+          : undefined,
+      sessionFor: async (agent, messages) =>
+        messages.at(-1)?.body.kind === "trigger"
+          ? cronSessionFor(store, agent, messages, clock.now(), mainKey)
+          : undefined,
+      onToolOps: (ops) => {
+        if (ops.some(({ op }) => op === "job.put")) this.wake();
+      },
     };
   }
 
-  /** From now on due times become messages. The agents must have been started. */
+  /** From now on due times become messages. The agents must be started. */
   async start(agents: Agents): Promise<void> {
     this.#agents = agents;
     await this.heartbeat.start(agents);
     this.#broker = new TriggerBroker(
-      { ...this.#ports, post: (posting) => agents.post(posting) },
+      { ...this.#ports, post: (request) => agents.post(request) },
       { ...this.#options, tick: (job, firing) => this.heartbeat.tick(job, firing) },
     );
     this.#broker.start();
   }
 
-  /** A job may have changed. */
+  /**
+   * A job may have changed: the broker reads the jobs again. Every place that commits a job calls this, because the
+   * broker's own poll may be too late for a job that is due soon.
+   */
   wake(): void {
     this.#broker?.wake();
   }
 
-  /** Follows a changed configuration without a restart. */
+  /** Applies a changed configuration without a restart. */
   async updateConfig(config: Pick<Config, "heartbeat" | "profiles" | "hooks">): Promise<void> {
     this.#webhooks = config.hooks;
     if (this.#options.heartbeat) await this.heartbeat.updateConfig(config);
     this.wake();
   }
 
-  /** `POST /hooks/<name>`: what came in, as it came; what to answer. The answer is given after the commit. */
+  /** `POST /hooks/<name>`. Resolves with the response after the commit. */
   acceptHook(agents: Agents, name: string, request: HookRequest): Promise<HookAnswer> {
-    const ports = { ...this.#ports, post: (posting: Parameters<Agents["post"]>[0]) => agents.post(posting) };
+    const ports = { ...this.#ports, post: (message: Parameters<Agents["post"]>[0]) => agents.post(message) };
     return acceptHook(ports, this.#webhooks, name, request, this.#options);
   }
 

@@ -1,6 +1,6 @@
 /**
- * Jobs for whoever manages them: tools, the command line, the gateway. Every change comes as ops, so that a tool commits
- * them with its result (M12); the functions without `Ops` commit them at once and try again where somebody else was first.
+ * Manages jobs, for tools, the command line and the gateway. Functions named `…Ops` return ops that a tool commits with its
+ * result (M12). The others commit at once, and retry if the job changed in between.
  */
 
 import type { AgentRecord } from "../../../core/agent/agent.ts";
@@ -23,10 +23,10 @@ import { normalizeCronJobCreate, normalizeCronJobPatch } from "./normalize-job.t
 import { nextRunTimes } from "./schedule.ts";
 
 export interface CronServicePorts extends Pick<Ports, "clock" | "ids" | "store"> {
-  /** Told when jobs were changed here. */
+  /** Called after jobs were changed here. */
   changed?(): void;
-  /** Posts so that whoever is posted to is woken at once; without it the next poll finds the message. */
-  post?(posting: PostRequest): Promise<unknown> | undefined;
+  /** Posts and wakes the recipient at once. Without it the next poll finds the message. */
+  post?(request: PostRequest): Promise<unknown> | undefined;
 }
 
 export interface CronServiceOptions {
@@ -34,14 +34,14 @@ export interface CronServiceOptions {
   readonly mainKey?: string;
 }
 
-/** A job as people see it. */
+/** A job with its times in readable form. */
 export interface JobView extends CronJob {
-  /** When it is due, as a sentence. */
+  /** Its schedule as a sentence. */
   readonly when: string;
   readonly nextTimes: readonly { readonly atMs: number; readonly text: string }[];
 }
 
-/** One slot with what became of its deliveries until now. */
+/** A slot with the current state of its deliveries. */
 export interface SlotView extends JobSlot {
   readonly deliveries: readonly { readonly id: string; readonly state: DeliveryState; readonly reason?: string }[];
 }
@@ -55,7 +55,7 @@ const DEFAULT_RUNS = 200;
 const MAX_RUNS = 5_000;
 const TRIES = 5;
 
-/** What an id may look like: it is looked up and never joined into a path, and still no path is one. */
+/** Ids are never used in paths, and still must not look like one. */
 export function checkedJobId(id: unknown): string {
   if (typeof id !== "string" || id.trim() === "") throw new InvalidInputError("Cron task id is required.");
   if (!/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$/u.test(id) || id.includes("..")) {
@@ -79,14 +79,12 @@ export class CronService {
     return this.#options.zone ?? hostZone();
   }
 
-  // -- reading
-
-  /** A person's jobs by id, without the heartbeat's ticks; those that are turned off only where asked for. */
+  /** All jobs by id, without the heartbeat's. Disabled ones only with `includeDisabled`. */
   async list(
     options: { readonly includeDisabled?: boolean; readonly limit?: number; readonly after?: string } = {},
   ): Promise<readonly JobView[]> {
     const { limit = 1_000, after, includeDisabled } = options;
-    const jobs = await this.#ports.store.jobs({ limit, ...(after === undefined ? {} : { after }) });
+    const jobs = await this.#ports.store.jobs({ limit, after });
     return jobs.filter((job) => !job.system && (job.enabled || includeDisabled)).map((job) => this.view(job));
   }
 
@@ -94,14 +92,11 @@ export class CronService {
     return this.view(await this.#job(id));
   }
 
-  /** What became of a job's due times, newest first; with it how each delivery stands now. */
+  /** The slots of a job, newest first, with the current state of their deliveries. */
   async runs(id: string, page: RunsPage = {}): Promise<readonly (SlotView & { readonly n: number })[]> {
     const { store } = this.#ports;
     const limit = Math.min(MAX_RUNS, Math.max(1, Math.floor(page.limit ?? DEFAULT_RUNS)));
-    const slots = await store.jobSlots(checkedJobId(id), {
-      limit,
-      ...(page.beforeN === undefined ? {} : { beforeN: page.beforeN }),
-    });
+    const slots = await store.jobSlots(checkedJobId(id), { limit, beforeN: page.beforeN });
     return Promise.all(
       slots.map(async (slot) => {
         const found = await Promise.all((slot.end?.deliveryIds ?? []).map((delivery) => store.delivery(delivery)));
@@ -120,7 +115,7 @@ export class CronService {
     return { ...job, when: describeSchedule(job.schedule, this.#zone), nextTimes };
   }
 
-  /** Whether an agent may see and change a job: the owner's main conversation all, others what was made in them. */
+  /** Whether an agent may see and change a job: the main conversation all jobs, others the jobs created in them. */
   mayTouch(job: CronJob, agent: Pick<AgentRecord, "sessionKey" | "profile" | "descriptor">): boolean {
     if (job.system) return false;
     const main = buildAgentMainSessionKey({ agentId: agent.profile, mainKey: this.#mainKey });
@@ -128,8 +123,6 @@ export class CronService {
     if (agent.descriptor.type === "cron") return agent.descriptor.id === job.id;
     return job.sessionKey === agent.sessionKey;
   }
-
-  // -- changes as ops
 
   addOps(raw: unknown, by: JobMaker = {}, more: Partial<CronJob> = {}): ChangedJob {
     const { ids } = this.#ports;
@@ -152,7 +145,7 @@ export class CronService {
     return removedJob(await this.#job(id), this.#moment);
   }
 
-  /** A run outside of the schedule, which goes on as it was. */
+  /** A run outside of the schedule. The schedule does not change. */
   async runOps(id: string): Promise<{ readonly job: CronJob; readonly slot: string; readonly ops: readonly Op[] }> {
     const { job, slot, message, row } = await this.#manual(id);
     return { job, slot, ops: [this.#postOp(message, row.slot.at), row] };
@@ -164,31 +157,29 @@ export class CronService {
     const now = clock.now();
     const slot = `${MANUAL_SLOT}${ids.uuid()}`;
     const firing = { slot, dueAt: now, lateMs: 0, now, zone: this.#zone, mainKey: this.#mainKey };
-    // Asked for now, it runs now, whatever wakes it otherwise.
+    // A manual run starts now, in every wake mode.
     const message = await jobMessage(store, { ...job, wakeMode: "now" }, firing);
     return { job, slot, message, row: { op: "job.slot", slot: firedSlot(job, now, now, slot) } as const };
   }
 
-  /** Tells the main conversation something: now, or with the next heartbeat. */
+  /** Posts a text to the main conversation: now, or with the next heartbeat. */
   wakeOps(text: string, mode: CronJob["wakeMode"] = "next-heartbeat", by: JobMaker = {}): readonly Op[] {
-    const said = text.trim();
-    if (said === "") throw new InvalidInputError("text required");
+    const trimmed = text.trim();
+    if (trimmed === "") throw new InvalidInputError("text required");
     const now = this.#ports.clock.now();
     const job = { agentId: by.profile, sessionKey: by.sessionKey };
     const silent = mode !== "now";
-    const body = { kind: "system", text: said, origin: "cron:wake", ...(silent ? { silent } : {}) } as const;
+    const body = { kind: "system", text: trimmed, origin: "cron:wake", silent: silent || undefined } as const;
     return [
       this.#postOp({ to: mainAddress(job, this.#mainKey), body, delivery: silent ? undefined : by.delivery }, now),
     ];
   }
 
-  /** What a job's own agent writes down for its next runs. */
+  /** Notes of a job's own agent for its next runs. */
   async memoryOps(id: string, memory: string): Promise<readonly Op[]> {
     const job = await this.#job(id);
     return [{ op: "job.put", job: { ...job, memory, updatedAtMs: this.#ports.clock.now() }, expect: versionOf(job) }];
   }
-
-  // -- changes, committed
 
   async add(raw: unknown, by: JobMaker = {}): Promise<JobView> {
     const { job, ops } = this.addOps(raw, by);
@@ -197,15 +188,15 @@ export class CronService {
   }
 
   async update(id: string, raw: unknown): Promise<JobView> {
-    await this.#trying("cron.update", async () => (await this.updateOps(id, raw)).ops);
+    await this.#commitWithRetry("cron.update", async () => (await this.updateOps(id, raw)).ops);
     return this.get(id);
   }
 
   async remove(id: string): Promise<void> {
-    await this.#trying("cron.remove", () => this.removeOps(id));
+    await this.#commitWithRetry("cron.remove", () => this.removeOps(id));
   }
 
-  /** Gives the slot, by which the run can be found. */
+  /** Returns the slot, which identifies the run. */
   async run(id: string): Promise<{ readonly slot: string }> {
     const { slot, message, row } = await this.#manual(id);
     const posted = this.#ports.post?.({ ...message, also: [row] });
@@ -218,31 +209,29 @@ export class CronService {
     await this.#commit("cron.wake", this.wakeOps(text, mode, by));
   }
 
-  // -- inside
-
   get #moment() {
     return { now: this.#ports.clock.now(), zone: this.#zone };
   }
 
   async #job(id: string): Promise<CronJob> {
     const job = await this.#ports.store.job(checkedJobId(id));
-    if (!job) throw new NotFoundError(`unknown cron job id: ${id}`, { hint: "`rookery cron list` names them all." });
+    if (!job) throw new NotFoundError(`unknown cron job id: ${id}`, { hint: "`rookery cron list` lists the jobs." });
     return job;
   }
 
   #postOp({ to, body, delivery }: JobMessage, now: number): Op {
-    const message = { body, ...(delivery ? { delivery } : {}), acceptedAt: now };
+    const message = { body, delivery, acceptedAt: now };
     return { op: "message.post", to: this.#recipient(to, now), message };
   }
 
   #recipient(to: JobMessage["to"], now: number): Recipient {
     if ("agentId" in to) return to;
-    if ("strategy" in to) throw new InvalidInputError("A job's message has a stated recipient.");
+    if ("strategy" in to) throw new InvalidInputError("A job's message needs a recipient.");
     const { descriptor, profile, sessionKey } = to;
     return recipientOf(seedAgent(this.#ports.ids, descriptor, now, profile ?? profileOf({}), sessionKey));
   }
 
-  async #trying(site: string, ops: () => Promise<readonly Op[]>): Promise<void> {
+  async #commitWithRetry(site: string, ops: () => Promise<readonly Op[]>): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
         return await this.#commit(site, await ops());
@@ -254,7 +243,7 @@ export class CronService {
 
   async #commit(site: string, ops: readonly Op[]): Promise<void> {
     const result = await submit(this.#ports, site, ops);
-    if (!result.ok) throw new ConflictError(result.detail, { hint: "Somebody else changed it at the same time." });
+    if (!result.ok) throw new ConflictError(result.detail, { hint: "It was changed at the same time. Try again." });
     this.#ports.changed?.();
   }
 }

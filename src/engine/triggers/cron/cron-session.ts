@@ -1,4 +1,4 @@
-/** The session of an isolated job: a fresh one for each run, with what the main conversation has chosen for itself. */
+/** The session of an isolated job: a new one for each run, with the settings of the main conversation. */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { AgentState } from "../../../core/agent/state.ts";
 import { stateAfterReset } from "../../../core/agent/state-after-reset.ts";
@@ -6,7 +6,7 @@ import type { Message } from "../../../core/message/message.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { mainKeyOf } from "./job-message.ts";
 
-/** How main thinks, speaks and what it can do; nothing of what was said there. */
+/** The inherited settings. Nothing of the conversation itself is inherited. */
 const INHERITED = [
   "thinkingLevel",
   "verboseLevel",
@@ -18,7 +18,7 @@ const INHERITED = [
   "sendPolicy",
 ] as const satisfies readonly (keyof AgentState)[];
 
-/** The state a cron run begins with. `isNewSession` is always so: nothing of an earlier run is in its context. */
+/** The state a cron run begins with. `isNewSession` is always true: no earlier run is in its context. */
 export function resolveCronSession(params: {
   readonly state: AgentState;
   readonly main: AgentState | undefined;
@@ -34,8 +34,8 @@ export function resolveCronSession(params: {
 }
 
 /**
- * For a run's take: the fresh session of a job's own agent or of the heartbeat's, so that what one run said is not paid for
- * by the next; undefined for every other agent.
+ * The state of the new session for a run of a job's own agent or the heartbeat's agent, so that no run pays for an earlier
+ * one; undefined for every other run.
  */
 export async function cronSessionFor(
   store: StoreReader,

@@ -1,4 +1,4 @@
-/** A schedule as a plain sentence, for people: "Every 30 minutes", "At 09:00 on Monday to Friday (Europe/Berlin)". */
+/** A schedule as a sentence: "Every 30 minutes", "At 09:00 on Monday to Friday (Europe/Berlin)". */
 import { unreachable } from "../../../core/errors.ts";
 import type { CronSchedule } from "../../../core/schedule/job.ts";
 import { hostZone, zonedFields } from "../../../core/zoned-time.ts";
@@ -56,7 +56,7 @@ const MONTHS = [
 ];
 const NUMBER = /^\d+$/u;
 
-/** What is too clever for a sentence is given as it is written. */
+/** A complicated expression is quoted as it is. */
 function sentence(expr: string): string {
   const fields = (NICKNAMES[expr.toLowerCase()] ?? expr).split(/\s+/u);
   const [second = "0", minute = "*", hour = "*", day = "*", month = "*", weekday = "*"] =

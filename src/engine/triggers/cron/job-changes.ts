@@ -1,8 +1,9 @@
 /**
- * Changes of jobs as data: what a person, a tool or a file wants becomes ops, each over the version that was read. An edit
- * that changes when a job is due closes the old revision's due times in the same commit (M22).
+ * Changes of jobs as ops, each over the version that was read. An edit of the schedule closes the old revision's due times
+ * in the same commit (M22).
  */
 
+import { defined } from "../../../core/defined.ts";
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
 import { type CronJob, revisionOf, versionOf } from "../../../core/schedule/job.ts";
 import { type JobSlot, slotName } from "../../../core/schedule/job-slot.ts";
@@ -16,7 +17,7 @@ export interface ChangedJob {
   readonly ops: readonly Op[];
 }
 
-/** Who makes a job, and where: "main" is then the conversation it was made in. */
+/** Where a job is created: its "main" session is that conversation. */
 export interface JobMaker {
   readonly profile?: string;
   readonly sessionKey?: string;
@@ -36,8 +37,7 @@ export function addedJob(id: string, create: CronJobCreate, by: JobMaker, { now,
   const job: CronJob = {
     ...rest,
     id,
-    ...(by.profile === undefined ? {} : { agentId: by.profile }),
-    ...(by.sessionKey === undefined ? {} : { sessionKey: by.sessionKey }),
+    ...defined({ agentId: by.profile, sessionKey: by.sessionKey }),
     enabled,
     createdAtMs: now,
     updatedAtMs: now,
@@ -46,7 +46,7 @@ export function addedJob(id: string, create: CronJobCreate, by: JobMaker, { now,
     wakeMode,
     payload,
     revision: 1,
-    state: nextRunAtMs === undefined ? {} : { nextRunAtMs },
+    state: { nextRunAtMs },
   };
   return { job, ops: [{ op: "job.put", job, expect: 0 }] };
 }
@@ -59,9 +59,9 @@ export function editedJob(before: CronJob, patch: CronJobPatch, moment: Moment):
     (patch.payload && patch.payload.kind !== before.payload.kind ? undefined : before.sessionTarget);
   const schedule = patch.schedule ? anchored(keepAnchor(patch.schedule, before), now) : before.schedule;
   const enabled = patch.enabled ?? before.enabled;
-  const other = JSON.stringify(schedule) !== JSON.stringify(before.schedule) || enabled !== before.enabled;
+  const rescheduled = JSON.stringify(schedule) !== JSON.stringify(before.schedule) || enabled !== before.enabled;
   const { nextRunAtMs, disabledReason, consecutiveErrors, backoffUntilMs, ...kept } = before.state;
-  if (other && enabled) checkSchedule(schedule, now, zone);
+  if (rescheduled && enabled) checkSchedule(schedule, now, zone);
   const next = enabled ? computeNextRunAtMs(schedule, now, zone) : undefined;
   const job: CronJob = {
     ...before,
@@ -71,15 +71,15 @@ export function editedJob(before: CronJob, patch: CronJobPatch, moment: Moment):
     enabled,
     sessionTarget: checkedTarget(payload, target),
     updatedAtMs: now,
-    revision: revisionOf(before) + (other ? 1 : 0),
-    // A person's change is a new beginning: earlier failures do not hold it back.
-    state: other ? { ...kept, ...(next === undefined ? {} : { nextRunAtMs: next }) } : before.state,
+    revision: revisionOf(before) + (rescheduled ? 1 : 0),
+    // A change resets the failures, so that the job is not held back by them.
+    state: rescheduled ? { ...kept, nextRunAtMs: next } : before.state,
   };
-  const slots = other ? closing(before, enabled ? "edited" : "disabled", moment) : [];
+  const slots = rescheduled ? closeDueTimes(before, enabled ? "edited" : "disabled", moment) : [];
   return { job, ops: [...slots, { op: "job.put", job, expect: versionOf(before) }] };
 }
 
-/** The same interval written again goes on in the same rhythm. */
+/** The same interval keeps its rhythm. */
 const keepAnchor = (schedule: CronJob["schedule"], { schedule: before }: CronJob): CronJob["schedule"] =>
   schedule.kind === "every" &&
   before.kind === "every" &&
@@ -89,12 +89,12 @@ const keepAnchor = (schedule: CronJob["schedule"], { schedule: before }: CronJob
     : schedule;
 
 export const removedJob = (job: CronJob, moment: Moment): readonly Op[] => [
-  ...closing(job, "removed", moment),
+  ...closeDueTimes(job, "removed", moment),
   { op: "job.remove", id: job.id, expect: versionOf(job) },
 ];
 
-/** What has come due and has no outcome yet is closed; where it is long, as one row. */
-function closing(job: CronJob, reason: SkipReason, { now, zone }: Moment): readonly Op[] {
+/** Skips the due times that have passed without an outcome, as few rows as possible. */
+function closeDueTimes(job: CronJob, reason: SkipReason, { now, zone }: Moment): readonly Op[] {
   const slots: Op[] = [];
   for (let first = job.enabled ? job.state.nextRunAtMs : undefined; first !== undefined && first <= now; ) {
     const { nextAt, ...covered } = range(job.schedule, first, now + 1, zone);
@@ -115,7 +115,7 @@ export function skippedSlot(
     slot: slotName(job, dueAt),
     revision: revisionOf(job),
     dueAt,
-    ...(count > 1 ? { untilAt } : {}),
+    untilAt: count > 1 ? untilAt : undefined,
     count,
     status: "skipped",
     reason,

@@ -1,10 +1,11 @@
 /**
- * What a job says when it is due, to whom, and where the answer goes. An address is taken whole, from the job or from the
- * conversation the job belongs to; it is resolved when the job fires and stored with the message.
+ * The message of a due job: its text, its agent, and where the answer goes. The recipient is resolved when the job fires and
+ * stored with the message; an address is taken as a whole, from the job or from its main conversation.
  */
 
 import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import { buildAgentMainSessionKey } from "../../../core/agent/session-key.ts";
+import { defined } from "../../../core/defined.ts";
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
 import type { AgentId, SessionKey } from "../../../core/ids.ts";
 import type { MessageBody } from "../../../core/message/message.ts";
@@ -43,23 +44,18 @@ export async function jobMessage(store: StoreReader, job: CronJob, firing: Firin
     const main = await store.agentByKey(mainKeyOf(job, firing.mainKey));
     return { to, body: { kind: "trigger", text, trigger }, delivery: main?.state.deliveryContext };
   }
-  const { model, thinking, timeoutSeconds } = payload;
-  const wishes: RunOverrides = {
-    ...(model === undefined ? {} : { model }),
-    ...(thinking === undefined ? {} : { thinking }),
-    ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
-  };
   const delivery = wantsDelivery(job) ? await deliveryOf(store, job, firing.mainKey) : undefined;
   return {
     to: isolatedAddress(job),
-    body: {
-      kind: "trigger",
-      text: turnText(job, payload.message, firing),
-      trigger,
-      ...(Object.keys(wishes).length > 0 ? { wishes } : {}),
-    },
+    body: { kind: "trigger", text: turnText(job, payload.message, firing), trigger, wishes: overridesIn(payload) },
     delivery,
   };
+}
+
+/** The run's own settings; undefined if there are none. */
+export function overridesIn({ model, thinking, timeoutSeconds }: RunOverrides): RunOverrides | undefined {
+  const overrides = defined({ model, thinking, timeoutSeconds });
+  return Object.keys(overrides).length > 0 ? overrides : undefined;
 }
 
 function turnText(job: CronJob, message: string, firing: Firing): string {
@@ -70,22 +66,22 @@ function turnText(job: CronJob, message: string, firing: Firing): string {
 
 const gateText = ({ gateOutput }: Firing): string => (gateOutput ? `\n\n[Gate output]\n${gateOutput}` : "");
 
-/** Whose a job is: the profile, and the conversation it was made in. */
-export interface Belonging {
+/** A job's profile, and the conversation it was created in. */
+export interface JobScope {
   readonly agentId?: string | undefined;
   readonly sessionKey?: string | undefined;
 }
 
-export const profileOf = (job: Belonging): string => job.agentId ?? DEFAULT_PROFILE;
+export const profileOf = (job: JobScope): string => job.agentId ?? DEFAULT_PROFILE;
 
 /** The conversation that is "main" for a job. */
-export const mainKeyOf = (job: Belonging, mainKey?: string): SessionKey =>
+export const mainKeyOf = (job: JobScope, mainKey?: string): SessionKey =>
   (job.sessionKey ?? buildAgentMainSessionKey({ agentId: profileOf(job), mainKey })) as SessionKey;
 
-/** The owner at the terminal: who the main conversation is with before anybody has written. */
+/** The person of a main conversation that has no message yet. */
 const OWNER = { type: "user", connector: "terminal", userId: "owner", channelId: "owner" } as const;
 
-export const mainAddress = (job: Belonging, mainKey?: string): Address => ({
+export const mainAddress = (job: JobScope, mainKey?: string): Address => ({
   descriptor: OWNER,
   profile: profileOf(job),
   sessionKey: mainKeyOf(job, mainKey),
@@ -96,26 +92,26 @@ export const isolatedAddress = (job: CronJob): Address =>
     ? { agentId: job.targetAgentId as AgentId }
     : { descriptor: { type: "cron", id: job.id, name: job.name }, profile: profileOf(job) };
 
-/** Said outright, or meant by naming a recipient. */
+/** `deliver` decides; without it, a named recipient means yes. */
 export const wantsDelivery = ({ payload }: CronJob): boolean =>
   payload.kind === "agentTurn" && (payload.deliver ?? payload.to !== undefined);
 
 const LAST = "last";
 
-/** Where a job's answer goes; undefined where nobody can be found. */
+/** Where a job's answer goes; undefined if there is no recipient. */
 async function deliveryOf(store: StoreReader, job: CronJob, mainKey?: string): Promise<DeliveryContext | undefined> {
   if (job.payload.kind !== "agentTurn") return undefined;
   const { channel, to } = job.payload;
   const last = channel === undefined || channel === LAST;
   if (to !== undefined) {
     if (!last) return { channel, to };
-    // A recipient alone says "channel:id"; half an address is never filled up from another one.
+    // Without a channel, `to` must be "channel:id". A partial address is never completed from another one.
     const at = to.indexOf(":");
     return at > 0 ? { channel: to.slice(0, at), to: to.slice(at + 1) } : undefined;
   }
   if (!last) return undefined;
   const main = await store.agentByKey(mainKeyOf(job, mainKey));
-  // Another conversation is another person's: only what belongs to nobody in particular goes to whoever wrote last.
+  // A job of a conversation goes only there. A job without one goes to the person who wrote last.
   if (main || job.sessionKey !== undefined) return main?.state.deliveryContext;
   return (await store.agentFor("most-recent-foreground"))?.state.deliveryContext;
 }

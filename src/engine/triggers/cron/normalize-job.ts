@@ -1,8 +1,9 @@
 /**
- * What people, models and older files write of a job, as a job. Lenient in form (wrappers, times as text, old names),
- * strict in meaning: what cannot be meant is refused with the words clawdbot used.
+ * Reads a job that a person, a model or an older file wrote. Lenient in form (wrappers, times as text, old names), strict in
+ * meaning: invalid input is refused with clawdbot's texts.
  */
 import { z } from "zod";
+import { defined } from "../../../core/defined.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
 import {
   type CronJob,
@@ -43,7 +44,7 @@ export type CronJobCreate = z.infer<typeof createSchema>;
 const patchSchema = z.object({ ...fields, payload: z.unknown().optional() }).partial();
 export type CronJobPatch = Omit<z.infer<typeof patchSchema>, "payload"> & { payload?: CronPayload };
 
-/** What a new job is to be. Throws `InvalidInputError`. */
+/** The input for a new job. Throws `InvalidInputError`. */
 export function normalizeCronJobCreate(raw: unknown, now?: number): CronJobCreate {
   const input = coerce(unwrap(raw), now);
   if (typeof input.name !== "string" || input.name.trim() === "")
@@ -51,7 +52,7 @@ export function normalizeCronJobCreate(raw: unknown, now?: number): CronJobCreat
   return parse(createSchema, input);
 }
 
-/** What is to change of a job. A payload may be named in part; its kind stays unless another is given. */
+/** The input for a change. A payload may be partial; its kind stays unless another is given. */
 export function normalizeCronJobPatch(raw: unknown, job: CronJob): CronJobPatch {
   const { payload, ...patch } = parse(patchSchema, coerce(unwrap(raw)));
   return payload === undefined ? patch : { ...patch, payload: patchPayload(payload, job.payload) };
@@ -67,7 +68,7 @@ function patchPayload(raw: unknown, before: CronPayload): CronPayload {
   return parse(cronPayloadSchema, kind === before.kind ? { ...before, ...given } : { ...given, kind });
 }
 
-/** What must hold of a job as a whole, with its defaults filled in. */
+/** The session target with its default. Throws if it does not fit the payload. */
 export function checkedTarget(
   payload: CronPayload,
   target: CronJob["sessionTarget"] = payload.kind === "systemEvent" ? "main" : "isolated",
@@ -81,7 +82,7 @@ export function checkedTarget(
   return target;
 }
 
-/** An interval keeps its anchor, so that it neither drifts nor begins anew with the program. */
+/** An interval has an anchor, so that it does not drift or restart with the program. */
 export const anchored = (schedule: CronSchedule, now: number): CronSchedule =>
   schedule.kind === "every" && schedule.anchorMs === undefined ? { ...schedule, anchorMs: now } : schedule;
 
@@ -90,7 +91,7 @@ type Loose = Record<string, unknown>;
 const record = (value: unknown): Loose =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Loose) : {};
 
-/** Models like to wrap what they are asked for. */
+/** Models often wrap the job in another object. */
 function unwrap(raw: unknown): Loose {
   const outer = record(raw);
   for (const name of ["data", "job"]) {
@@ -101,12 +102,16 @@ function unwrap(raw: unknown): Loose {
 }
 
 function coerce(input: Loose, now?: number): Loose {
-  const schedule = input.schedule === undefined ? {} : { schedule: coerceSchedule(input.schedule, now) };
-  const payload = input.payload === undefined ? {} : { payload: coercePayload(record(input.payload)) };
-  return { ...input, ...schedule, ...payload };
+  return {
+    ...input,
+    ...defined({
+      schedule: input.schedule === undefined ? undefined : coerceSchedule(input.schedule, now),
+      payload: input.payload === undefined ? undefined : coercePayload(record(input.payload)),
+    }),
+  };
 }
 
-/** `at` as a time in words, the kind by what is there, an expression as plain text. */
+/** Accepts `at` as text, a missing kind, and an expression as a string. */
 function coerceSchedule(raw: unknown, now?: number): unknown {
   if (typeof raw === "string") return { kind: "cron", expr: raw };
   const given = record(raw);
@@ -128,24 +133,23 @@ export function timeOf(value: unknown): unknown {
   const zoned = /(?:z|[+-]\d{2}:?\d{2})$/iu.test(text) ? text : text.includes("T") ? `${text}Z` : `${text}T00:00:00Z`;
   const at = Date.parse(zoned);
   if (Number.isNaN(at))
-    throw new InvalidInputError(`"${value}" is no time.`, { hint: "Write it as 2026-01-31T09:00:00Z." });
+    throw new InvalidInputError(`"${value}" is not a time.`, { hint: "Write it as 2026-01-31T09:00:00Z." });
   return at;
 }
 
-/** `provider` is what `channel` used to be called. */
+/** `provider` is the old name of `channel`. */
 function coercePayload({ provider, ...given }: Loose): Loose {
   const channel = given.channel ?? provider;
   const kind =
     given.kind ?? (given.message !== undefined ? "agentTurn" : given.text !== undefined ? "systemEvent" : undefined);
   return {
     ...given,
-    ...(kind === undefined ? {} : { kind }),
-    ...(typeof channel === "string" ? { channel: channel.trim().toLowerCase() } : {}),
+    ...defined({ kind, channel: typeof channel === "string" ? channel.trim().toLowerCase() : undefined }),
   };
 }
 
 function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw new InvalidInputError(`That is no cron job: ${z.prettifyError(result.error)}`, { cause: result.error });
+  throw new InvalidInputError(`Invalid cron job: ${z.prettifyError(result.error)}`, { cause: result.error });
 }

@@ -1,6 +1,6 @@
 /**
- * What becomes of the due times that have come: one step at a time, each one commit. Pure. Every due time is covered by
- * exactly one step, a run or a skip with its reason (L9), whatever stood still for however long.
+ * Plans the handling of passed due times, one step per commit. Pure. Every due time is covered by exactly one step, a run or
+ * a skip with its reason (L9), after any downtime.
  */
 import { type CronJob, type CronSchedule, type MissedPolicy, staggerOf } from "../../../core/schedule/job.ts";
 import { computeNextRunAtMs } from "./schedule.ts";
@@ -18,8 +18,8 @@ export type DueStep =
   | { readonly kind: "fire"; readonly dueAt: number; readonly lateMs: number; readonly nextAt: number | undefined };
 
 /**
- * `missed`: nobody was there, and a later due time has come. `too late`: past the job's limit. `backoff`: the last runs
- * failed. The others are decided where the job is fired.
+ * `missed`: the node was down until a later due time. `too late`: past the job's limit. `backoff`: the last runs failed. The
+ * broker decides the others when it fires the job.
  */
 export type SkipReason =
   | "missed"
@@ -40,10 +40,10 @@ export interface DueDefaults {
 
 /** How late a due time may be handled and still count as on time. */
 export const ON_TIME_MS = 60_000;
-/** How many due times of a cron expression are gone through in one step: they can only be counted one by one. */
-const PORTION = 500;
+/** How many due times of a cron expression one step may cover: they must be counted one by one. */
+const BATCH_SIZE = 500;
 
-/** The next step for a job, or undefined where none of its due times has come. */
+/** The next step for a job; undefined if it is not due. */
 export function planDue(job: CronJob, now: number, defaults: DueDefaults): DueStep | undefined {
   const { nextRunAtMs: first, backoffUntilMs = 0 } = job.state;
   const offset = staggerOf(job);
@@ -60,7 +60,7 @@ export function planDue(job: CronJob, now: number, defaults: DueDefaults): DueSt
   });
 
   if (first < backoffUntilMs) return skip("backoff", Math.min(backoffUntilMs, until + 1));
-  // However many were missed, those past the limit are told apart first.
+  // Due times past the limit are skipped first.
   if (policy === "all") {
     if (until - first > limit) return skip("too late", until - limit);
   } else {
@@ -73,7 +73,7 @@ export function planDue(job: CronJob, now: number, defaults: DueDefaults): DueSt
   return { kind: "fire", dueAt: first, lateMs: until - first, nextAt: computeNextRunAtMs(schedule, first, zone) };
 }
 
-/** The due times from `first` on that lie before a time; of a cron expression at most one portion. Never empty. */
+/** The due times from `first` to before `before`, at most one batch for a cron expression. Never empty. */
 export function range(
   schedule: CronSchedule,
   first: number,
@@ -88,7 +88,7 @@ export function range(
   let untilAt = first;
   let nextAt = computeNextRunAtMs(schedule, first, zone);
   let count = 1;
-  while (nextAt !== undefined && nextAt < before && count < PORTION) {
+  while (nextAt !== undefined && nextAt < before && count < BATCH_SIZE) {
     untilAt = nextAt;
     nextAt = computeNextRunAtMs(schedule, nextAt, zone);
     count += 1;
@@ -96,9 +96,9 @@ export function range(
   return { dueAt: first, untilAt, count, nextAt };
 }
 
-/** The newest due time that has come; of a cron expression only as far as one portion reaches. */
+/** The latest passed due time; for a cron expression only within one batch. */
 function lastDue(schedule: CronSchedule, first: number, until: number, zone?: string): number {
   const { untilAt, nextAt } = range(schedule, first, until + 1, zone);
-  // Where the portion ends before `until` there are later ones: everything in it was missed.
+  // If the batch ends before `until`, later due times exist: the whole batch was missed.
   return nextAt !== undefined && nextAt <= until ? nextAt : untilAt;
 }

@@ -1,6 +1,6 @@
 /**
- * What the end of a triggered run means for its job, committed with that end: the slot's row, the job's state, the word in
- * the main conversation, the alert to the person after failures in a row. Run and delivery are told apart.
+ * The ops that the end of a triggered run adds to its commit: the slot's record, the job's state, a summary for the main
+ * conversation, an alert to the person after repeated failures. Run and delivery count separately.
  */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { type Delivery, deliveryId, type NewDelivery } from "../../../core/delivery/delivery.ts";
@@ -12,10 +12,9 @@ import type { CronJob } from "../../../core/schedule/job.ts";
 import { ALERT_AFTER, DISABLE_AFTER, type JobRunEnd, MANUAL_SLOT } from "../../../core/schedule/job-slot.ts";
 import type { Op, Recipient } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
-import { stripHeartbeatToken } from "../heartbeat/strip-token.ts";
+import { stripHeartbeatToken } from "../heartbeat/strip-heartbeat-token.ts";
 import { mainKeyOf, wantsDelivery } from "./job-message.ts";
 
-/** What of a run is needed here. */
 export interface EndedRun {
   readonly id: RunResult["runId"];
   readonly startedAt: number;
@@ -26,48 +25,45 @@ const SUMMARY_CHARS = 2_000;
 const FULL_CHARS = 8_000;
 const FAILED: readonly RunOutcome[] = ["error", "timeout", "lost"];
 
-export async function opsAtRunEnd(
+export async function opsOnRunEnd(
   store: StoreReader,
   agent: AgentRecord,
   run: EndedRun,
   result: RunResult,
-  at: number,
-  mainKey?: string,
-  owed: readonly NewDelivery[] = [],
+  { at, mainKey, deliveries = [] }: { at: number; mainKey?: string; deliveries?: readonly NewDelivery[] },
 ): Promise<readonly Op[]> {
   const { trigger } = run.body;
   if (trigger?.slot === undefined || trigger.type === "webhook") return [];
   const job = await store.job(trigger.id);
-  const end = runEnd(agent, run, result, { job, at, owed });
+  const end = runEnd(agent, run, result, { job, at, deliveries });
   const ran: Op = { op: "job.ran", jobId: trigger.id, slot: trigger.slot, end };
   if (!job) return [ran];
   const main = await store.agentByKey(mainKeyOf(job, mainKey));
-  return [ran, ...wordToMain(job, end, result, main, agent, at), ...alert(job, end, main, agent, run.id, at)];
+  return [ran, ...summaryForMain(job, end, result, main, agent, at), ...alert(job, end, main, agent, run.id, at)];
 }
 
 function runEnd(
   agent: AgentRecord,
   run: EndedRun,
   result: RunResult,
-  { job, at, owed }: { job: CronJob | undefined; at: number; owed: readonly NewDelivery[] },
+  { job, at, deliveries }: { job: CronJob | undefined; at: number; deliveries: readonly NewDelivery[] },
 ): JobRunEnd {
   const { outcome, meta } = result;
   const text = textOf(result);
-  const delivery = deliveryOf(run, result, job, owed);
-  const cost = run.body.usage?.cost?.total;
+  const delivery = deliveryOf(run, result, job, deliveries);
   return {
     at,
     status: outcome,
-    ...(meta.error ? { error: meta.error.message } : {}),
+    error: meta.error?.message,
     agentId: agent.id,
     runId: run.id,
     startedAt: run.startedAt,
     durationMs: meta.durationMs,
-    ...(text === "" ? {} : { summary: shortened(text, SUMMARY_CHARS) }),
+    summary: text === "" ? undefined : shortened(text, SUMMARY_CHARS),
     delivery,
-    ...(owed.length > 0 ? { deliveryIds: idsOf(run, owed) } : {}),
-    ...(cost === undefined ? {} : { cost }),
-    ...(run.body.trigger?.slot?.startsWith(MANUAL_SLOT) ? { manual: true } : {}),
+    deliveryIds: deliveries.length > 0 ? idsOf(run, deliveries) : undefined,
+    cost: run.body.usage?.cost?.total,
+    manual: run.body.trigger?.slot?.startsWith(MANUAL_SLOT) || undefined,
     failed: FAILED.includes(outcome) || (delivery.status === "failed" && !isBestEffort(job)),
   };
 }
@@ -81,11 +77,13 @@ function deliveryOf(
   run: EndedRun,
   { outcome }: RunResult,
   job: CronJob | undefined,
-  owed: readonly NewDelivery[],
+  deliveries: readonly NewDelivery[],
 ): JobRunEnd["delivery"] {
-  const [first] = owed;
+  const [first] = deliveries;
   if (run.body.delivery && !first) return { status: "none" };
-  if (first) return owed.every(({ ended }) => ended) && first.ended ? endedAtOnce(first.ended) : { status: "owed" };
+  if (first) {
+    return deliveries.every(({ ended }) => ended) && first.ended ? endedAtOnce(first.ended) : { status: "owed" };
+  }
   if (!job || !wantsDelivery(job) || outcome !== "ok") return { status: "none" };
   return isBestEffort(job)
     ? { status: "none", reason: `Delivery skipped (${NO_RECIPIENT})` }
@@ -97,18 +95,18 @@ const endedAtOnce = ({ state, reason }: NonNullable<NewDelivery["ended"]>): JobR
   reason,
 });
 
-/** Everything the run has owed, its answer last. */
-const idsOf = ({ id, body }: EndedRun, owed: readonly NewDelivery[]): readonly DeliveryId[] => [
+/** All deliveries of the run, its answer last. */
+const idsOf = ({ id, body }: EndedRun, deliveries: readonly NewDelivery[]): readonly DeliveryId[] => [
   ...Array.from({ length: body.deliveries }, (_, ordinal) => deliveryId(id, ordinal)),
-  ...owed.map((one) => one.id),
+  ...deliveries.map((one) => one.id),
 ];
 
 const textOf = (result: RunResult): string => result.payloads.at(-1)?.text?.trim() ?? "";
 
 const shortened = (text: string, chars: number): string => (text.length <= chars ? text : `${text.slice(0, chars)}…`);
 
-/** An isolated run leaves a word in the main conversation: silent, or as a message that wakes it. */
-function wordToMain(
+/** An isolated run leaves a summary in the main conversation: silent, or as a message that wakes it. */
+function summaryForMain(
   job: CronJob,
   end: JobRunEnd,
   result: RunResult,
@@ -131,15 +129,15 @@ function wordToMain(
       op: "message.post",
       to,
       message: {
-        body: { kind: "system", text, origin: `cron:${job.id}`, ...(silent ? { silent } : {}) },
-        ...(delivery ? { delivery } : {}),
+        body: { kind: "system", text, origin: `cron:${job.id}`, silent: silent || undefined },
+        delivery,
         acceptedAt: at,
       },
     },
   ];
 }
 
-/** The person is told after two failures in a row, when the job is turned off, and of what is due only once. */
+/** Alerts the person after two failures in a row, when the job is turned off, and at every failure of a one-time job. */
 function alert(
   job: CronJob,
   end: JobRunEnd,
@@ -163,7 +161,7 @@ function alert(
   return [{ op: "delivery.add", delivery }];
 }
 
-/** What is said of a failure, where this one is to be told. */
+/** Undefined if this failure needs no alert. */
 function alertText(job: CronJob, why: string): string | undefined {
   const errors = (job.state.consecutiveErrors ?? 0) + 1;
   const what = job.system ? "The heartbeat" : `The cron job "${job.name}"`;
@@ -173,10 +171,10 @@ function alertText(job: CronJob, why: string): string | undefined {
 }
 
 /**
- * What the end of a delivery means for the job whose slot it was owed for. The outbox owns no agent, so an alert is a message
- * to the main conversation, which says it to the person.
+ * The ops for the end of a delivery that belongs to a job's slot. The outbox holds no agent's lease, so an alert is a message
+ * to the main conversation, which passes it to the person.
  */
-export async function opsAtDelivered(
+export async function opsOnDelivered(
   store: Pick<StoreReader, "job" | "jobSlot" | "agentByKey">,
   delivery: Delivery,
   { to, reason }: { readonly to: Delivery["state"]; readonly reason?: string },
@@ -187,10 +185,9 @@ export async function opsAtDelivered(
   if (!of || (to !== "sent" && to !== "failed" && to !== "unconfirmed")) return [];
   const job = await store.job(of.jobId);
   const failed = to === "failed" && !isBestEffort(job);
-  const told = { at, status: to, failed, ...(reason === undefined ? {} : { reason }) };
-  const ops: Op[] = [{ op: "job.delivered", ...of, told }];
+  const ops: Op[] = [{ op: "job.delivered", ...of, told: { at, status: to, failed, reason } }];
   const status = failed && job ? (await store.jobSlot(of.jobId, of.slot))?.end?.delivery.status : undefined;
-  const text = job && (status === "owed" || status === "sent") ? alertText(job, told.reason ?? to) : undefined;
+  const text = job && (status === "owed" || status === "sent") ? alertText(job, reason ?? to) : undefined;
   const main = job && text !== undefined ? await store.agentByKey(mainKeyOf(job, mainKey)) : undefined;
   const target = main?.state.deliveryContext;
   if (!main || !target || text === undefined) return ops;
@@ -201,8 +198,8 @@ export async function opsAtDelivered(
   ];
 }
 
-/** A trigger's message that was settled without a run closes its slot so (M22). */
-export function opsAtSettle(messages: readonly Message[], reason: string, at: number): readonly Op[] {
+/** Closes the slots of triggered messages that were settled without a run (M22). */
+export function opsOnSettle(messages: readonly Message[], reason: string, at: number): readonly Op[] {
   return messages.flatMap((message): readonly Op[] => {
     const trigger = triggerOf(message);
     if (trigger?.slot === undefined || trigger.type === "webhook") return [];

@@ -54,25 +54,25 @@ test.each([
 });
 
 test.each(["5abc * * * *", "* * *", "", "60 * * * *", "* * * * * * *", "2030-01-01T00:00:00", "* 24 * * *", "@reboot"])(
-  "%j is refused with what to write instead",
+  "%j is refused with a hint",
   (expr) => {
     expect(() => computeNextRunAtMs(cron(expr), 0)).toThrow(`Invalid cron schedule: ${expr}`);
     expect(() => computeNextRunAtMs(cron(expr), 0)).toThrow(InvalidInputError);
   },
 );
 
-test("a zone nobody knows is refused by its name", () => {
+test("an unknown zone is refused by its name", () => {
   expect(() => computeNextRunAtMs(cron("* * * * *", "Mars/Base"), 0)).toThrow("Mars/Base");
 });
 
-test("what is never due again has no next time, and cannot be asked for", () => {
+test("a schedule without a future due time has no next time and is refused", () => {
   expect(computeNextRunAtMs(cron("0 0 31 2 *"), 0)).toBeUndefined();
   expect(computeNextRunAtMs({ kind: "at", atMs: 5 }, 5)).toBeUndefined();
-  expect(() => checkSchedule({ kind: "at", atMs: 5 }, 6)).toThrow("That time is over");
+  expect(() => checkSchedule({ kind: "at", atMs: 5 }, 6)).toThrow("That time is in the past");
 });
 
 describe("an interval", () => {
-  it("is anchored: before its anchor the anchor is due, at a multiple the one after it", () => {
+  it("is anchored: before the anchor the anchor is due, at a multiple the next one", () => {
     const every: CronSchedule = { kind: "every", everyMs: 100, anchorMs: 1_000 };
     expect(computeNextRunAtMs(every, 10)).toBe(1_000);
     expect(computeNextRunAtMs(every, 1_000)).toBe(1_100);
@@ -81,7 +81,7 @@ describe("an interval", () => {
   });
 });
 
-test("every schedule gives a time strictly after now, and asking from just before it gives the same time", () => {
+test("every due time is later than now, and is the same when computed from just before it", () => {
   const schedule = fc.oneof(
     fc.record({ kind: fc.constant("at" as const), atMs: fc.integer({ min: 0, max: 4e12 }) }),
     fc.record({

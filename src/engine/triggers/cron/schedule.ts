@@ -1,14 +1,14 @@
 /**
- * When a schedule is due. Pure: the time is an argument, and what comes out lies strictly after it or is nothing. Clock
- * changes follow croner's rules: a fixed time that is left out runs when the clock has jumped, one that comes twice runs
- * the first time; schedules with steps, ranges or lists run through a repeated hour and skip what is left out.
+ * The due times of a schedule. Pure: a due time is always later than the time that is passed in. Clock changes follow
+ * croner's rules: a skipped fixed time runs right after the jump, a repeated one runs the first time; schedules with steps,
+ * ranges or lists run through a repeated hour and skip a missing one.
  */
 import { Cron } from "croner";
 import { InvalidInputError, unreachable } from "../../../core/errors.ts";
 import type { CronSchedule } from "../../../core/schedule/job.ts";
 import { hostZone, zonedFields } from "../../../core/zoned-time.ts";
 
-/** The first due time after `nowMs`, or undefined where there is none any more. Throws `InvalidInputError`. */
+/** The first due time after `nowMs`; undefined if there is none. Throws `InvalidInputError`. */
 export function computeNextRunAtMs(schedule: CronSchedule, nowMs: number, zone?: string): number | undefined {
   switch (schedule.kind) {
     case "at":
@@ -41,8 +41,8 @@ export function nextRunTimes(schedule: CronSchedule, nowMs: number, count: numbe
   return times;
 }
 
-/** Reading an expression costs more than asking it; the same few are asked again and again. */
-const KNOWN = 500;
+/** Parsed expressions: parsing is slow, and few expressions are used often. */
+const MAX_PARSED = 500;
 const known = new Map<string, Cron>();
 
 function parsed(expr: string, zone: string): Cron {
@@ -50,7 +50,7 @@ function parsed(expr: string, zone: string): Cron {
   let cron = known.get(key);
   if (!cron) {
     cron = parse(expr, zone);
-    if (known.size >= KNOWN) known.clear();
+    if (known.size >= MAX_PARSED) known.clear();
     known.set(key, cron);
   }
   return cron;
@@ -58,9 +58,9 @@ function parsed(expr: string, zone: string): Cron {
 
 function parse(expr: string, zone: string): Cron {
   const fields = expr.trim().split(/\s+/u).length;
-  // The library would also take a date; what is due once is an `at`.
+  // The library also accepts dates, which are not cron expressions.
   if (fields !== 5 && fields !== 6 && !/^@\w+$/u.test(expr.trim())) throw invalid(expr);
-  // Says which zone is wrong, and how zones are called.
+  // Throws an error that names the wrong zone.
   zonedFields(0, zone);
   try {
     return new Cron(expr.trim(), { timezone: zone, mode: "5-or-6-parts" });
@@ -75,13 +75,13 @@ const invalid = (expr: string, cause?: unknown): InvalidInputError =>
     hint: 'Five fields (minute, hour, day of month, month, day of week), such as "0 9 * * 1-5".',
   });
 
-/** Throws where a schedule is not valid or is never due after `nowMs`. */
+/** Throws if a schedule is invalid or has no due time after `nowMs`. */
 export function checkSchedule(schedule: CronSchedule, nowMs: number, zone?: string): void {
   if (computeNextRunAtMs(schedule, nowMs, zone) !== undefined) return;
   throw new InvalidInputError(
     schedule.kind === "at"
-      ? `That time is over: ${new Date(schedule.atMs).toISOString()}.`
-      : "This schedule has no due time that is still to come.",
+      ? `That time is in the past: ${new Date(schedule.atMs).toISOString()}.`
+      : "This schedule has no due time in the future.",
     { hint: "Choose a time in the future." },
   );
 }

@@ -1,12 +1,11 @@
 /**
- * The head of a task's file: the few lines of YAML that daycare's files use (words, numbers, yes and no, lists, one level of
- * nesting). Never throws: what it cannot read is left out and named.
+ * Reads the front matter of a task file: the subset of YAML that daycare's files use (strings, numbers, booleans, lists, one
+ * level of nesting). Never throws: unreadable lines are left out and returned in `unread`.
  */
 export interface FrontMatter {
   readonly fields: Readonly<Record<string, Value>>;
-  /** What follows the head. */
+  /** The text below the front matter. */
   readonly body: string;
-  /** Lines of the head nobody understands. */
   readonly unread: readonly string[];
 }
 

@@ -1,8 +1,9 @@
 /**
- * Brings jobs in step with the task files of a workspace: a new file is a new job, a changed one is an edit (which closes
- * what is due, M22), a file that is gone removes its job. A file that says the same changes nothing.
+ * Makes the jobs match the task files of a workspace: a new file adds a job, a changed file edits it (and closes its due
+ * times, M22), a removed file removes it. An unchanged file changes nothing.
  */
 
+import { defined } from "../../../core/defined.ts";
 import { errorText, RookeryError } from "../../../core/errors.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import { type CronJob, versionOf } from "../../../core/schedule/job.ts";
@@ -13,18 +14,18 @@ import { normalizeCronJobCreate } from "../cron/normalize-job.ts";
 import { readCronTask } from "./task-file.ts";
 
 export interface TaskFile {
-  /** As people know it, such as `cron/<slug>/TASK.md`. */
+  /** Relative to the workspace, such as `cron/<slug>/TASK.md`. */
   readonly path: string;
   readonly text: string;
 }
 
 export interface SyncPorts extends Pick<Ports, "store" | "ids" | "clock" | "log"> {
   readonly zone?: string;
-  /** A file that is not here may be on another machine: its job stays. */
+  /** A missing file may be on another machine: its job stays. */
   readonly keepsMissing?: boolean;
 }
 
-/** `profile`: whose workspace it is. Gives the files that are no tasks, each with the reason. */
+/** `profile`: the workspace's profile. Returns the invalid files, each with the reason. */
 export async function syncTaskFiles(
   ports: SyncPorts,
   profile: string,
@@ -39,7 +40,7 @@ export async function syncTaskFiles(
       const { taskId, create, targetAgentId, hash } = readCronTask(file.text);
       if (seen.has(taskId)) throw new RefusedFile(`Another file has the taskId ${taskId}.`);
       seen.add(taskId);
-      const more = { file: file.path, fileHash: hash, ...(targetAgentId === undefined ? {} : { targetAgentId }) };
+      const more = defined({ file: file.path, fileHash: hash, targetAgentId });
       await syncOne(ports, profile, taskId, create, more);
     } catch (error) {
       if (!(error instanceof RookeryError) || error.retryable) throw error;
@@ -47,7 +48,7 @@ export async function syncTaskFiles(
     }
   }
   if (ports.keepsMissing) return problems;
-  // Only those of this workspace, and not of a file that cannot be read at the moment.
+  // Only jobs of this workspace, and not those of a file that is invalid at the moment.
   for (const job of await ports.store.jobs()) {
     if (!job.file || (job.agentId ?? "") !== profile || seen.has(job.id) || kept.has(job.file)) continue;
     await commit(ports, "task.gone", removedJob(job, momentOf(ports)));
@@ -65,11 +66,12 @@ async function syncOne(
   profile: string,
   taskId: string,
   create: Readonly<Record<string, unknown>>,
-  more: Pick<CronJob, "file" | "targetAgentId"> & { readonly fileHash: string },
+  more: Pick<CronJob, "file" | "fileHash" | "targetAgentId">,
 ): Promise<void> {
   const before = await ports.store.job(taskId);
   if (before?.fileHash === more.fileHash) return;
-  if (before && before.file === undefined) throw new RefusedFile(`There is a job ${taskId} that is no file.`);
+  if (before && before.file === undefined)
+    throw new RefusedFile(`Another job has the id ${taskId}, and it is not a file.`);
   const normal = normalizeCronJobCreate(create);
   if (!before) {
     const { job } = addedJob(taskId, normal, { profile }, momentOf(ports));
@@ -80,10 +82,10 @@ async function syncOne(
   await commit(ports, "task.edit", [...ops.filter(({ op }) => op !== "job.put"), put]);
 }
 
-const momentOf = ({ clock, zone }: SyncPorts) => ({ now: clock.now(), ...(zone === undefined ? {} : { zone }) });
+const momentOf = ({ clock, zone }: SyncPorts) => ({ now: clock.now(), zone });
 
-/** Refused where something else happened at the same time: the next look finds what is still to be done. */
+/** Refused if the job changed at the same time. The next sync tries again. */
 async function commit(ports: SyncPorts, site: string, ops: readonly Op[]): Promise<void> {
   const result = await submit(ports, site, ops);
-  if (!result.ok) ports.log.info("a task's file will be looked at again", { detail: result.detail });
+  if (!result.ok) ports.log.info("cannot sync a task file now, trying again later", { detail: result.detail });
 }

@@ -1,5 +1,6 @@
-/** A task written down as a file: `cron/<slug>/TASK.md` and `heartbeat/<id>.md`, as daycare had them. Pure. */
+/** Reads task files in daycare's format: `cron/<slug>/TASK.md` and `heartbeat/<id>.md`. Pure. */
 import { createHash } from "node:crypto";
+import { defined } from "../../../core/defined.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
 import { type Gate, gateSchema } from "../../../core/schedule/job.ts";
 import type { HeartbeatTask } from "../heartbeat/heartbeat-tasks.ts";
@@ -8,13 +9,13 @@ import { readFrontMatter, type Value } from "./front-matter.ts";
 export interface CronTask {
   readonly taskId: string;
   readonly create: Readonly<Record<string, unknown>>;
-  /** Run in this agent and not in one of the task's own. */
+  /** Runs in this agent instead of the task's own. */
   readonly targetAgentId?: string;
-  /** Of the whole file: a file that says the same changes nothing. */
+  /** Of the whole file: shows whether the file has changed. */
   readonly hash: string;
 }
 
-/** Throws `InvalidInputError` where the file is no task; the message says what is missing. */
+/** Throws `InvalidInputError` with what is missing. */
 export function readCronTask(text: string): CronTask {
   const { fields, body } = readFrontMatter(text);
   const taskId = fields.taskId ?? fields.task_id;
@@ -24,42 +25,41 @@ export function readCronTask(text: string): CronTask {
   if (typeof schedule !== "string") throw new InvalidInputError("The task has no schedule.");
   if (typeof taskId !== "string" || !/^[a-z0-9]{20,36}$/u.test(taskId)) {
     throw new InvalidInputError("The task has no taskId (a cuid2).", {
-      hint: "Write 24 small letters and digits, beginning with a letter.",
+      hint: "Write 24 lower-case letters and digits, beginning with a letter.",
     });
   }
-  if (body === "") throw new InvalidInputError("The task says nothing: its prompt is what follows the head.");
+  if (body === "") throw new InvalidInputError("The task has no prompt. Write it below the front matter.");
   const agentId = fields.agentId ?? fields.agent_id;
   const once = [fields.deleteAfterRun, fields.delete_after_run, fields.oneOff, fields.one_off, fields.once].includes(
     true,
   );
-  const gate = gateOf(fields.gate);
   return {
     taskId,
-    ...(typeof agentId === "string" ? { targetAgentId: agentId } : {}),
+    targetAgentId: typeof agentId === "string" ? agentId : undefined,
     hash: createHash("sha256").update(text).digest("hex"),
-    create: {
+    create: defined({
       name,
-      schedule: {
+      schedule: defined({
         kind: "cron",
         expr: schedule,
-        ...(typeof fields.timeZone === "string" ? { tz: fields.timeZone } : {}),
-      },
+        tz: typeof fields.timeZone === "string" ? fields.timeZone : undefined,
+      }),
       payload: {
         kind: "agentTurn",
         message: body,
         ...plain(fields, ["model", "thinking", "timeoutSeconds", "deliver", "channel", "to"]),
       },
       ...plain(fields, ["description", "enabled", "missed", "overlap", "maxLatenessMs", "staggerMs", "wakeMode"]),
-      ...(once ? { deleteAfterRun: true } : {}),
-      ...(gate ? { gate } : {}),
-    },
+      deleteAfterRun: once || undefined,
+      gate: gateOf(fields.gate),
+    }),
   };
 }
 
 const plain = (fields: Readonly<Record<string, Value>>, names: readonly string[]): Record<string, unknown> =>
   Object.fromEntries(names.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]])));
 
-/** A command, or an address. A gate that cannot be read is an error: without it the task would run unchecked. */
+/** A command or a URL. An invalid gate is an error: without it the task would run unchecked. */
 function gateOf(value: Value | undefined): Gate | undefined {
   if (value === undefined) return undefined;
   const given = typeof value === "string" ? { command: value } : (value as Record<string, unknown>);
@@ -71,12 +71,11 @@ function gateOf(value: Value | undefined): Gate | undefined {
   });
 }
 
-/** A heartbeat's task: its title is said, or the first heading, or the file's name. */
+/** The title comes from the front matter, the first heading, or the file name. */
 export function readHeartbeatTask(id: string, text: string): HeartbeatTask | undefined {
   const { fields, body } = readFrontMatter(text);
   if (body === "") return undefined;
-  const said = [fields.title, fields.name].find((one) => typeof one === "string" && one.trim() !== "");
-  const title = (said as string | undefined) ?? /^#+\s+(.+)$/mu.exec(body)?.[1]?.trim() ?? id;
-  const gate = gateOf(fields.gate);
-  return { id, title, prompt: body, ...(gate ? { gate } : {}) };
+  const given = [fields.title, fields.name].find((one) => typeof one === "string" && one.trim() !== "");
+  const title = (given as string | undefined) ?? /^#+\s+(.+)$/mu.exec(body)?.[1]?.trim() ?? id;
+  return { id, title, prompt: body, gate: gateOf(fields.gate) };
 }

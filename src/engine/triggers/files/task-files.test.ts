@@ -14,8 +14,8 @@ const ID = "tz4a98xxat96iws9zmbrgj3a";
 const task = (more = "", body = "Look at the mail.") =>
   `---\nname: Mail\nschedule: "*/5 * * * *"\ntaskId: ${ID}\n${more}---\n\n${body}\n`;
 
-describe("the head of a file", () => {
-  test("has words, numbers, yes and no, lists and one level below", () => {
+describe("the front matter of a file", () => {
+  test("has strings, numbers, booleans, lists and one nested level", () => {
     const { fields, body, unread } = readFrontMatter(
       "---\na: word # why\nb: 3\nc: yes\nd: 'quoted: #'\ne:\n  x: 1\n  y: \"*/5 * * * *\"\nf:\n  - one\n  - two\n???\n---\nbody\n---\nmore",
     );
@@ -30,18 +30,18 @@ describe("the head of a file", () => {
     expect(body).toBe("body\n---\nmore");
     expect(unread).toEqual(["???"]);
   });
-  test("is not there where no fence opens or closes it", () => {
+  test("is empty without both fences", () => {
     expect(readFrontMatter("hello")).toEqual({ fields: {}, body: "hello", unread: [] });
     expect(readFrontMatter("---\na: 1").fields).toEqual({});
   });
-  test("of any text never makes reading fail, nor reaches a prototype", () => {
+  test("of any text never throws and never reaches a prototype", () => {
     fc.assert(fc.property(fc.string(), (text) => typeof readFrontMatter(`---\n${text}\n---\n`).body === "string"));
     expect(readFrontMatter("---\n__proto__:\n  x: 1\n---\n").fields.x).toBeUndefined();
   });
 });
 
 describe("a task's file", () => {
-  test("is a job with everything it says", () => {
+  test("is a job with all its fields", () => {
     const read = readCronTask(
       task(
         "description: d\nenabled: false\none_off: true\nagent_id: abc\ngate:\n  command: test -s inbox\n  timeoutMs: 500\n",
@@ -64,12 +64,12 @@ describe("a task's file", () => {
     [task().replace(/schedule.*\n/u, ""), "The task has no schedule."],
     [task().replace(/taskId.*\n/u, ""), "The task has no taskId"],
     [task().replace(ID, "../../etc"), "The task has no taskId"],
-    [task("", ""), "The task says nothing"],
+    [task("", ""), "The task has no prompt"],
     [task("gate:\n  timeoutMs: 5\n"), "gate is not valid"],
-  ])("that is none says why (%#)", (text, message) => {
+  ])("that is invalid gives the reason (%#)", (text, message) => {
     expect(() => readCronTask(text)).toThrow(message);
   });
-  test("of the heartbeat is called by its title, its heading or its file", () => {
+  test("of the heartbeat takes its title from the field, the heading or the file name", () => {
     expect(readHeartbeatTask("a", "---\ntitle: T\n---\n# H\nlook")).toMatchObject({ title: "T", prompt: "# H\nlook" });
     expect(readHeartbeatTask("a", "---\nname: N\n---\nlook")?.title).toBe("N");
     expect(readHeartbeatTask("a", "# H\nlook")?.title).toBe("H");
@@ -92,7 +92,7 @@ describe("files and jobs", () => {
     return { engine, sync };
   }
 
-  test("a new file is a job, the same file changes nothing, a changed one is an edit, one that is gone removes it", async () => {
+  test("a new file adds a job, an unchanged one changes nothing, a changed one edits it, a removed one removes it", async () => {
     const { engine, sync } = await world();
     expect(await sync(task())).toEqual([]);
     expect(await engine.job(ID)).toMatchObject({ version: 1, file: path, enabled: true, sessionTarget: "isolated" });
@@ -106,7 +106,7 @@ describe("files and jobs", () => {
     expect(await engine.store.job(ID)).toBeUndefined();
   });
 
-  test("a file that is broken for a moment leaves its job, and two files cannot be one job", async () => {
+  test("an invalid file keeps its job, and two files cannot share an id", async () => {
     const { engine, sync } = await world();
     await sync(task());
     expect(await sync("---\nname:")).toMatchObject([{ path, reason: "The task has no name." }]);
@@ -117,7 +117,7 @@ describe("files and jobs", () => {
     expect(await engine.store.job(id)).toBeDefined();
   });
 
-  test("a task that is to run once stays done, although its file is still there", async () => {
+  test("a one-time task stays done while its file exists", async () => {
     const { engine, sync } = await world();
     await sync(task("once: true\n"));
     await engine.leap(5 * 60_000);
@@ -134,7 +134,7 @@ describe("a workspace", () => {
   });
   afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-  test("gives the plain files in their place, and nothing behind a link", async () => {
+  test("returns regular files in their place, and nothing behind a link", async () => {
     mkdirSync(join(home, "cron/mail"), { recursive: true });
     mkdirSync(join(home, "cron/empty"));
     writeFileSync(join(home, "cron/mail/TASK.md"), task());

@@ -1,14 +1,14 @@
-/** Whether a time of day lies in the hours a heartbeat may speak in. From the start on, up to the end and not at it. */
+/** Whether a time is within the heartbeat's active hours. The start is included, the end is not. */
 import { zonedFields } from "../../../core/zoned-time.ts";
 import type { HeartbeatConfig } from "./heartbeat-config.ts";
 
 export interface Zones {
-  /** The person's zone; absent: the machine's. */
+  /** The person's zone. Absent: the machine's. */
   readonly user?: string;
   readonly host: string;
 }
 
-/** Hours over midnight are fine; equal or unreadable ones mean always. */
+/** Hours may cross midnight. Equal or invalid hours mean always. */
 export function isWithinActiveHours(hours: HeartbeatConfig["activeHours"], nowMs: number, zones: Zones): boolean {
   if (!hours) return true;
   const start = minutesOf(hours.start ?? "00:00");
@@ -25,7 +25,7 @@ function minutesOf(text: string): number | undefined {
   return found && Number(found[2]) < 60 && minutes <= 24 * 60 ? minutes : undefined;
 }
 
-/** `user`, `local`, or a name; a name nobody knows is the person's zone. */
+/** `user`, `local`, or a zone's name. An unknown name means the person's zone. */
 function zoneFor(timezone: string | undefined, { user, host }: Zones): string {
   const wanted = timezone?.trim() || "user";
   if (wanted === "local") return host;

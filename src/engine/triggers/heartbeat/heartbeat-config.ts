@@ -1,6 +1,6 @@
-/** What the heartbeat is told: clawdbot's `HeartbeatConfig`, its defaults and texts, and what holds for a profile. */
+/** The heartbeat's configuration: clawdbot's `HeartbeatConfig` with its defaults and texts, resolved per profile. */
 import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
-import { DEFAULT_HEARTBEAT_ACK_MAX_CHARS } from "./strip-token.ts";
+import { DEFAULT_HEARTBEAT_ACK_MAX_CHARS } from "./strip-heartbeat-token.ts";
 
 export interface HeartbeatConfig {
   /** A duration; without a unit, minutes. Nothing or zero turns it off. */
@@ -40,7 +40,7 @@ export const DEFAULT_HEARTBEAT_TARGET = "last";
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** "30m", "1.5h", "45": minutes where no unit is given. Null where it is no duration, or none at all. */
+/** "30m", "1.5h", "45" (minutes). Null for zero and for anything that is not a duration. */
 export function parseHeartbeatEvery(every: string): number | null {
   const found = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/u.exec(every.trim().toLowerCase());
   if (!found) return null;
@@ -48,19 +48,19 @@ export function parseHeartbeatEvery(every: string): number | null {
   return ms > 0 && Number.isSafeInteger(ms) ? ms : null;
 }
 
-/** What of the configuration speaks of heartbeats. */
+/** The parts of the configuration that concern heartbeats. */
 export interface HeartbeatSections {
   readonly heartbeat: HeartbeatConfig;
   readonly profiles: Readonly<Record<string, { readonly heartbeat?: HeartbeatConfig | undefined }>>;
 }
 
-/** The profiles that have a heartbeat: those that say so themselves, else only the default one. */
+/** The profiles with a heartbeat: those that configure one, otherwise only the default profile. */
 export function heartbeatProfiles({ profiles }: HeartbeatSections): readonly string[] {
   const own = Object.keys(profiles).filter((name) => profiles[name]?.heartbeat !== undefined);
   return own.length > 0 ? own : [DEFAULT_PROFILE];
 }
 
-/** What holds for a profile: its own keys over the common ones. */
+/** A profile's own keys override the common ones. */
 export const heartbeatConfigOf = ({ heartbeat, profiles }: HeartbeatSections, profile: string): HeartbeatConfig => ({
   ...heartbeat,
   ...profiles[profile]?.heartbeat,
@@ -76,7 +76,7 @@ export function resolveHeartbeatSummary(config: HeartbeatSections, profile: stri
     everyMs,
     prompt: own.prompt ?? HEARTBEAT_PROMPT,
     target: own.target ?? DEFAULT_HEARTBEAT_TARGET,
-    ...(own.model === undefined ? {} : { model: own.model }),
+    model: own.model,
     ackMaxChars: own.ackMaxChars ?? DEFAULT_HEARTBEAT_ACK_MAX_CHARS,
   };
 }

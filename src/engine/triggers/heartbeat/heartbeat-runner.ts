@@ -13,6 +13,7 @@ import type { AgentSystem } from "../../agents/agent-system.ts";
 import { firedSlot, skippedSlot } from "../cron/job-changes.ts";
 import type { Firing } from "../cron/job-message.ts";
 import type { Zones } from "./active-hours.ts";
+import { decideTick, type TickDecision, type TickPorts } from "./decide-tick.ts";
 import {
   type HeartbeatConfig,
   type HeartbeatSections,
@@ -23,7 +24,6 @@ import {
 } from "./heartbeat-config.ts";
 import { commitHeartbeat, heartbeatJobId, syncHeartbeatJobs } from "./heartbeat-job.ts";
 import { HeartbeatTasks } from "./heartbeat-tasks.ts";
-import { decideTick, type TickDecision, type TickPorts } from "./tick.ts";
 
 export type HeartbeatPorts = Pick<Ports, "clock" | "ids" | "store" | "log"> & TickPorts;
 

@@ -1,6 +1,6 @@
 /**
- * Events that wait for the next heartbeat: silent messages of triggers in the main conversation that no run there has seen
- * yet. Told by their place in the inbox, not by a clock: whatever stands behind the newest message a run took is new.
+ * Events that wait for the next heartbeat: silent messages of triggers in the main conversation that no run has taken yet.
+ * They are found by their place in the inbox, not by time: after the latest message that a run took.
  */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { isSilent, type Message, messageText } from "../../../core/message/message.ts";
@@ -8,7 +8,7 @@ import type { StoreReader } from "../../../core/store/store.ts";
 import { wallTime } from "../cron/describe-schedule.ts";
 
 const MAX_COUNT = 20;
-/** How far back is looked: more than enough for what stands between two runs. */
+/** How many messages are read: more than enough for the messages between two runs. */
 const LOOK_BACK = 200;
 
 export async function unseenEvents(store: StoreReader, main: AgentRecord): Promise<readonly Message[]> {
@@ -26,7 +26,7 @@ const EMPTY: Message["body"] = { kind: "system", text: "" };
 const isFromTrigger = (body: Message["body"]): boolean =>
   body.kind === "system" && /^(?:cron|heartbeat|webhook):/u.test(body.origin ?? "");
 
-/** What main is told about them: they stand in its history already, this is its turn. */
+/** The message that makes the main agent handle the events, which are already in its history. */
 export const eventsText = (events: readonly Message[], zone: string): string =>
   [
     ...events.map(({ body, acceptedAt }) => `System: [${wallTime(acceptedAt, zone)}] ${messageText(body)}`),

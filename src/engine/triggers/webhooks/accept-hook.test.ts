@@ -33,7 +33,7 @@ test("the same key is the same call, and with another body it is refused", async
   expect(world.engine.requests).toHaveLength(1);
 });
 
-test("without the right token or signature nothing is taken", async () => {
+test("a call with a wrong token or signature is refused", async () => {
   const world = await open(
     `{ a: { token: "open" }, b: { hmac: { secret: "s", header: "X-Hub-Signature-256", prefix: "sha256=" } } }`,
   );
@@ -48,7 +48,7 @@ test("without the right token or signature nothing is taken", async () => {
     ["b", { "x-hub-signature-256": signature }, body, 401],
     ["b", { "x-hub-signature-256": `sha256=${signature}` }, `${body} `, 401],
     ["b", BEARER, body, 401],
-    ["nobody", BEARER, body, 404],
+    ["unknown", BEARER, body, 404],
     ["__proto__", BEARER, body, 404],
     ["a", BEARER, "x".repeat(MAX_HOOK_BODY + 1), 413],
   ];
@@ -57,13 +57,13 @@ test("without the right token or signature nothing is taken", async () => {
   }
 });
 
-test("a store that is full is no 202", async () => {
+test("a full store does not answer 202", async () => {
   const world = await open(SIMPLE);
   world.engine.onCommit = () => "full";
   expect((await world.hook("deploy", { headers: BEARER, body: "{}" })).status).toBe(503);
 });
 
-test("a hook may speak to the main conversation and deliver the answer there", async () => {
+test("a hook may post to the main conversation and deliver the answer there", async () => {
   const world = await open(`{ ping: { token: "open", target: "main", prompt: "ping {{n}}" } }`);
   await world.engine.say("hi", {
     to: {
@@ -77,7 +77,7 @@ test("a hook may speak to the main conversation and deliver the answer there", a
   expect(world.engine.shown().at(-1)).toContain("ping 7");
 });
 
-test("each call of an isolated hook begins a session of its own", async () => {
+test("each call of an isolated hook begins a new session", async () => {
   const world = await open(SIMPLE);
   for (const n of [1, 2]) await world.hook("deploy", { headers: BEARER, body: `{"who":"${n}"}` });
   await world.engine.settle();
@@ -95,7 +95,7 @@ test.each([
   expect(fillTemplate(template, { body, name: "hook" })).toBe(expected);
 });
 
-test("no template and no body make filling fail", () => {
+test("filling never fails, for any template and body", () => {
   fc.assert(
     fc.property(
       fc.string(),

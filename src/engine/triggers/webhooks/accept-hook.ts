@@ -1,6 +1,6 @@
 /**
- * A call from another program as a message: checked, made a prompt, accepted. The answer 202 is given after the commit, so
- * a caller that got it may forget the call; one that did not may repeat it under the same key (M18).
+ * Accepts a webhook call as a message. The response 202 comes after the commit: a caller that got it is done; a caller that
+ * did not may repeat the call with the same key (M18).
  */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { Config } from "../../../config/config-schema.ts";
@@ -13,19 +13,19 @@ import { messageText } from "../../../core/message/message.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import type { PostRequest } from "../../agents/message-ingress.ts";
 import type { AcceptResult } from "../../inbox/accept.ts";
-import { type Belonging, mainAddress, mainKeyOf } from "../cron/job-message.ts";
+import { type JobScope, mainAddress, mainKeyOf, overridesIn } from "../cron/job-message.ts";
 import { fillTemplate } from "./fill-template.ts";
 
 export interface HookPorts extends Pick<Ports, "store" | "log"> {
-  post(posting: PostRequest): Promise<AcceptResult>;
-  /** Looks a secret up at the moment of use. Absent: no secret can be known, so nobody is let in. */
+  post(request: PostRequest): Promise<AcceptResult>;
+  /** Reads a secret at the moment of use. Absent: every call is refused. */
   reveal?(secret: Secret): string;
 }
 
 export interface HookRequest {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** As it came over the wire: a signature is over these bytes. */
+  /** As received: the signature covers these bytes. */
   readonly body: string;
 }
 
@@ -53,12 +53,12 @@ export async function acceptHook(
   if (!hook) return answer(404, `There is no hook ${name}.`);
   if (Buffer.byteLength(request.body) > MAX_HOOK_BODY) return answer(413, `A body has at most ${MAX_HOOK_BODY} bytes.`);
   try {
-    if (!isAllowed(ports, hook, request)) return answer(401, "The token or the signature is not right.");
+    if (!isAllowed(ports, hook, request)) return answer(401, "The token or the signature is wrong.");
     const key = keyOf(hook, request);
     if (key !== undefined && key.length > MAX_KEY) return answer(400, `A key has at most ${MAX_KEY} characters.`);
     return await take(ports, hook, name, request, key, options.mainKey);
   } catch (error) {
-    ports.log.warn("a hook could not be taken", { hook: name, error: errorText(error) });
+    ports.log.warn("cannot accept a webhook call", { hook: name, error: errorText(error) });
     return answer(503, error instanceof RookeryError && !error.retryable ? error.message : "Try again later.");
   }
 }
@@ -73,12 +73,7 @@ async function take(
 ): Promise<HookAnswer> {
   const text = promptOf(hook, name, request.body);
   const profile = hook.profile ?? DEFAULT_PROFILE;
-  const main: Belonging = { agentId: profile };
-  const wishes = {
-    ...(hook.model === undefined ? {} : { model: hook.model }),
-    ...(hook.thinking === undefined ? {} : { thinking: hook.thinking }),
-    ...(hook.timeoutSeconds === undefined ? {} : { timeoutSeconds: hook.timeoutSeconds }),
-  };
+  const main: JobScope = { agentId: profile };
   const accepted = await post({
     to:
       hook.target === "main"
@@ -87,11 +82,11 @@ async function take(
     body: {
       kind: "trigger",
       text,
-      trigger: { type: "webhook", id: name, ...(key === undefined ? {} : { slot: key }) },
-      ...(Object.keys(wishes).length > 0 ? { wishes } : {}),
+      trigger: { type: "webhook", id: name, slot: key },
+      wishes: overridesIn(hook),
     },
     delivery: await deliveryOf(store, hook, main, mainKey),
-    ...(key === undefined ? {} : { key: `hook:${name}:${key}` }),
+    key: key === undefined ? undefined : `hook:${name}:${key}`,
   });
   if (accepted.status === "stale") return answer(400, "This call is too old.");
   const { agentId, seq, duplicate } = accepted;
@@ -104,8 +99,8 @@ async function take(
 
 function promptOf(hook: Hook, name: string, raw: string): string {
   const body = parsed(raw);
-  const filled = hook.prompt === undefined ? `{{body}}` : hook.prompt;
-  const text = `[webhook:${name}] ${fillTemplate(filled, { body, name })}`;
+  const template = hook.prompt ?? "{{body}}";
+  const text = `[webhook:${name}] ${fillTemplate(template, { body, name })}`;
   return text.length <= MAX_PROMPT ? text : `${text.slice(0, MAX_PROMPT)}…`;
 }
 
@@ -125,7 +120,7 @@ function keyOf(hook: Hook, { headers }: HookRequest): string | undefined {
 async function deliveryOf(
   store: Ports["store"],
   hook: Hook,
-  main: Belonging,
+  main: JobScope,
   mainKey: string | undefined,
 ): Promise<DeliveryContext | undefined> {
   const { deliver, target } = hook;
@@ -136,7 +131,7 @@ async function deliveryOf(
   return at > 0 ? { channel: deliver.slice(0, at), to: deliver.slice(at + 1) } : undefined;
 }
 
-/** Whatever the hook names must be right: a token, a signature, or both. */
+/** Every configured check must pass: the token, the signature, or both. */
 function isAllowed({ reveal }: HookPorts, { token, hmac }: Hook, { headers, body }: HookRequest): boolean {
   if (!reveal || (!token && !hmac)) return false;
   if (token) {
@@ -151,7 +146,7 @@ function isAllowed({ reveal }: HookPorts, { token, hmac }: Hook, { headers, body
   return sameText(given.slice(prefix.length).toLowerCase(), right);
 }
 
-/** Takes as long whether much or little of it is right. */
+/** Compares in constant time. */
 function sameText(a: string, b: string): boolean {
   const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(a), digest(b));

@@ -1,9 +1,9 @@
-/** Fills `{{field.of.the.body}}` into a text. Only own fields are looked up; what is not there is left empty. */
+/** Replaces `{{field.of.the.body}}` in a text. Reads own fields only; a missing field becomes empty. */
 export function fillTemplate(template: string, values: { readonly body: unknown; readonly name: string }): string {
   return template.replace(/\{\{\s*([^{}]*?)\s*\}\}/gu, (_, path: string) => {
     if (path === "name") return values.name;
-    if (path === "body") return shown(values.body);
-    return shown(valueAt(values.body, path.replace(/^body\./u, "")));
+    if (path === "body") return asText(values.body);
+    return asText(valueAt(values.body, path.replace(/^body\./u, "")));
   });
 }
 
@@ -16,5 +16,5 @@ function valueAt(value: unknown, path: string): unknown {
   return at;
 }
 
-const shown = (value: unknown): string =>
+const asText = (value: unknown): string =>
   value === undefined || value === null ? "" : typeof value === "string" ? value : JSON.stringify(value, null, 2);

@@ -1,18 +1,18 @@
 /**
- * Takes the word HEARTBEAT_OK off a text's edges: by it an agent says that nothing needs attention. Also where the word
- * stands in simple markup. A word in the middle of a text is part of the text; line breaks of what is delivered stay.
+ * Removes HEARTBEAT_OK from the start and the end of a text, also inside simple markup: with it an agent says that nothing
+ * needs attention. In the middle it is part of the text. Line breaks stay. Linear in the text.
  */
 export const HEARTBEAT_TOKEN = "HEARTBEAT_OK";
 export const DEFAULT_HEARTBEAT_ACK_MAX_CHARS = 300;
 
 export interface StrippedText {
-  /** Nothing is left that somebody needs to read. */
+  /** Nothing is left that a person needs to read. */
   readonly shouldSkip: boolean;
   readonly text: string;
   readonly didStrip: boolean;
 }
 
-/** `mode: "heartbeat"`: a short rest beside the word is an acknowledgement too, and skipped. */
+/** `mode: "heartbeat"`: a short text beside the token counts as an acknowledgement too and is skipped. */
 export function stripHeartbeatToken(
   raw?: string,
   opts: { readonly mode?: "heartbeat" | "message"; readonly maxAckChars?: number } = {},
@@ -34,15 +34,18 @@ export function stripHeartbeatToken(
   return { shouldSkip: false, text: found.text, didStrip: true };
 }
 
-/** Tags and fixed spaces as spaces, marks of emphasis and code taken off the edges. */
-const withoutMarkup = (text: string): string =>
-  text
-    .replace(/<[^>]*>/gu, " ")
-    .replace(/&nbsp;/giu, " ")
-    .replace(/^[*`~_\s]+/u, "")
-    .replace(/[*`~_\s]+$/u, "");
+/** Tags and fixed spaces become spaces; marks of emphasis and code are removed from both ends. */
+function withoutMarkup(text: string): string {
+  const plain = text.replace(/<[^<>]*>/gu, " ").replace(/&nbsp;/giu, " ");
+  let start = 0;
+  let end = plain.length;
+  while (start < end && MARKUP.test(plain.charAt(start))) start++;
+  while (end > start && MARKUP.test(plain.charAt(end - 1))) end--;
+  return plain.slice(start, end);
+}
+const MARKUP = /[*`~_\s]/u;
 
-/** Removes the word at both ends as often as it stands there. */
+/** Removes the token from both ends as often as it occurs there. */
 function stripEdges(raw: string): { text: string; didStrip: boolean } {
   let text = raw.trim();
   let didStrip = false;

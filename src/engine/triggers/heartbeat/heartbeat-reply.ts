@@ -1,12 +1,12 @@
 /**
- * What a heartbeat's answer becomes: the word for "nothing needs attention" is taken off, what says no more than that is
- * not sent, nor what was said within a day before. Every case is a delivery with its reason, so that it can be seen (L5).
+ * Shapes the answer of a heartbeat: removes HEARTBEAT_OK, and suppresses an answer that says nothing else or repeats the last
+ * one within a day. A suppressed answer is still a delivery with its reason (L5).
  */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { AgentState } from "../../../core/agent/state.ts";
 import type { Payload } from "../../../core/delivery/delivery.ts";
 import type { Trigger } from "../../../core/message/trigger.ts";
-import { HEARTBEAT_TOKEN, stripHeartbeatToken } from "./strip-token.ts";
+import { HEARTBEAT_TOKEN, stripHeartbeatToken } from "./strip-heartbeat-token.ts";
 
 export interface ShapedReply {
   readonly payloads: readonly Payload[];
@@ -35,16 +35,16 @@ export function shapeReply(
   const mode = trigger && trigger.type !== "webhook" ? "heartbeat" : "message";
   const stripped = stripHeartbeatToken(text, { mode, maxAckChars: settings.ackMaxChars });
   if (stripped.shouldSkip && !media) return { payloads: [], suppress: "nothing needs attention (HEARTBEAT_OK)" };
-  const owed: Payload = { ...payload, text: stripped.text };
-  if (trigger?.type !== "heartbeat") return { payloads: [owed] };
+  const sent: Payload = { ...payload, text: stripped.text };
+  if (trigger?.type !== "heartbeat") return { payloads: [sent] };
   const { lastHeartbeatText, lastHeartbeatSentAt } = agent.state;
-  const again = stripped.text.trim() === lastHeartbeatText?.trim() && !media;
-  if (again && lastHeartbeatSentAt !== undefined && now - lastHeartbeatSentAt < DUPLICATE_WITHIN_MS) {
+  const isRepeated = stripped.text.trim() === lastHeartbeatText?.trim() && !media;
+  if (isRepeated && lastHeartbeatSentAt !== undefined && now - lastHeartbeatSentAt < DUPLICATE_WITHIN_MS) {
     return { payloads: [], suppress: "duplicate of the last heartbeat" };
   }
   const reasoning = settings.includeReasoning ? said.reasoning.trim() : "";
   return {
-    payloads: [...(reasoning === "" ? [] : [{ text: `Reasoning:\n${reasoning}` }]), owed],
+    payloads: [...(reasoning === "" ? [] : [{ text: `Reasoning:\n${reasoning}` }]), sent],
     state: { lastHeartbeatText: stripped.text.trim(), lastHeartbeatSentAt: now },
   };
 }
