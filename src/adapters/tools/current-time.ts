@@ -1,4 +1,4 @@
-/** `current_time`: an agent has no clock of its own, and its prompt holds none, so that the prompt's bytes stay the same. */
+/** `current_time`: the prompt contains no time, so that its bytes stay the same for the provider's cache. */
 import { z } from "zod";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Tool } from "../../core/ports/tool.ts";

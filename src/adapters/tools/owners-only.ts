@@ -1,17 +1,17 @@
 /**
- * Keeps the tools of schedules and of the heartbeat for the owner's agents: what they start later runs with the owner's rights.
- * The rule goes by name and right, so that it holds for a tool that is added later.
+ * Restricts the schedule and heartbeat tools to the owner's agents, because scheduled runs have the owner's rights (L13). The
+ * rule checks name and right, so that it also holds for new tools.
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { DeniedError } from "../../core/errors.ts";
 import type { Tool } from "../../core/ports/tool.ts";
 
-const NAMES = /^(?:cron|heartbeat)/iu;
+const OWNERS_TOOLS = /^(?:cron|heartbeat)/iu;
 
 export const isOwnersOnly = ({ name, rights }: Pick<Tool, "name" | "rights">): boolean =>
-  NAMES.test(name) || rights.includes("schedule");
+  OWNERS_TOOLS.test(name) || rights.includes("schedule");
 
-/** The same tools; those of the owner throw `DeniedError` when another person's agent calls them. */
+/** The same tools. The restricted ones throw `DeniedError` for an agent that does not work for the owner. */
 export const ownersOnly = (
   tools: readonly Tool[],
   worksForOwner: (agent: AgentRecord) => Promise<boolean>,

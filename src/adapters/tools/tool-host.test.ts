@@ -26,7 +26,7 @@ const tool = (name: string): Tool => ({
   execute: async () => ({ content: [] }),
 });
 
-describe("what an agent may use", () => {
+describe("mayUse", () => {
   const table: readonly [string, AgentKind, ToolPolicy | undefined, boolean][] = [
     ["read", "user", undefined, true],
     ["read", "subagent", undefined, true],
@@ -53,7 +53,7 @@ describe("what an agent may use", () => {
     expect(mayUse(name, kind, policy)).toBe(expected);
   });
 
-  it("gives a swarm's agents what it takes to answer and nothing else, and the doctor its tool alone", () => {
+  it("allows a swarm's agents only what they need to answer, and the doctor its own tool", () => {
     for (const name of SWARM_TOOLS) expect(mayUse(name, "swarm")).toBe(true);
     for (const name of ["read", "write", "sessions_send", "create_swarm", "diagnose"]) {
       expect(mayUse(name, "swarm"), name).toBe(false);
@@ -66,7 +66,7 @@ describe("what an agent may use", () => {
     ]).toEqual([false, true]);
   });
 
-  it("denies children everything on the list, and nobody but a user what needs a person", () => {
+  it("denies the listed tools to subagents, and tools that need a person to all but user agents", () => {
     for (const name of [...CHILD_DENY, ...CHILD_DENY_LASTING]) {
       for (const kind of AGENT_KINDS.filter((one) => one !== "swarm")) {
         expect(mayUse(name, kind), `${kind} ${name}`).toBe(kind !== "subagent");
@@ -86,7 +86,7 @@ describe("the tool host", () => {
   };
   const names = (tools: readonly Tool[]): readonly string[] => tools.map(({ name }) => name);
 
-  it("gives each agent the tools of its kind and profile, ordered by name", () => {
+  it("returns the tools of an agent's kind and profile, sorted by name", () => {
     const host = toolHost({ ...options, tools: [tool("write"), tool("cron"), tool("read")] });
     expect(names(host.list(a))).toEqual(["cron", "read", "write"]);
     expect(names(host.list(b))).toEqual(["read"]);
@@ -94,14 +94,14 @@ describe("the tool host", () => {
     expect(host.find(a, "write")?.name).toBe("write");
   });
 
-  it("gives a child that speaks as somebody else no tool its parent lacks", () => {
+  it("gives a child with another profile no tool that its parent lacks", () => {
     const host = toolHost({ ...options, tools: [tool("write"), tool("read")] });
     const child = { ...b, profile: "main", state: { inheritedTools: ["read", "gone"] } } as unknown as AgentRecord;
     expect(names(host.list(child))).toEqual(["read"]);
     expect(host.find(child, "write")).toBeUndefined();
   });
 
-  it("gives children what starts children only where they may nest", () => {
+  it("gives subagents the tools for children only if nesting is allowed", () => {
     const tools = [tool("sessions_spawn"), tool("start_background_agent"), tool("subagents"), tool("sessions_list")];
     expect(names(toolHost({ tools }).list(b))).toEqual([]);
     expect(names(toolHost({ tools, nesting: true }).list(b))).toEqual([
@@ -123,12 +123,12 @@ describe("current_time", () => {
   it.each([
     [undefined, "Sunday, 2026-03-29 01:30:00 (UTC)"],
     ["Europe/Berlin", "Sunday, 2026-03-29 03:30:00 (Europe/Berlin)"],
-  ])("tells the time in %s", async (timeZone, first) => {
+  ])("returns the time in %s", async (timeZone, first) => {
     const { content } = await currentTimeTool(clock, () => "UTC").execute({ timeZone }, context);
     expect(content).toEqual([{ type: "text", text: `${first}, 2026-03-29T01:30:00.000Z` }]);
   });
 
-  it("says which time zone nobody knows", async () => {
+  it("names an unknown time zone", async () => {
     const call = currentTimeTool(clock, () => "UTC").execute({ timeZone: "Mars/Olympus" }, context);
     await expect(call).rejects.toThrow('Nobody knows the time zone "Mars/Olympus".');
   });

@@ -1,4 +1,4 @@
-/** The tools of each agent, by its kind and its profile. The same agent always gets the same list in the same order. */
+/** The tools of each agent, by its kind and profile. The same agent always gets the same list in the same order. */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { InvariantError } from "../../core/errors.ts";
 import type { Tool, ToolHost } from "../../core/ports/tool.ts";
@@ -6,14 +6,14 @@ import { mayUse, type ToolPolicy } from "./tool-policy.ts";
 
 export interface ToolHostOptions {
   readonly tools: readonly Tool[];
-  /** Under names that are no longer told to models, but still understood. */
+  /** Tools under old names: not listed, but still found. */
   readonly older?: readonly Tool[];
   policyOf?(profile: string): ToolPolicy | undefined;
   /** Whether children may have children of their own. */
   readonly nesting?: boolean;
 }
 
-/** Tools are ordered by name, so that a prompt's bytes do not depend on who registered first. */
+/** Tools are sorted by name, so that the prompt's bytes do not depend on the order of registration. */
 export function toolHost({
   tools,
   older = [],
@@ -35,7 +35,7 @@ export function toolHost({
       known = all.filter(({ name }) => mayUse(name, kind, policy, { nesting, tag }));
       lists.set(key, known);
     }
-    // A child that speaks as somebody else has no tool that the one who started it lacks.
+    // A child with another profile has no tool that its parent lacks (L13).
     const { inheritedTools } = state;
     return inheritedTools ? known.filter(({ name }) => inheritedTools.includes(name)) : known;
   };

@@ -1,6 +1,5 @@
 /**
- * Which tools an agent has. What a kind of agent may never do is taken away first, then the profile's lists are asked;
- * deny wins over allow, wherever either stands.
+ * Which tools an agent may use: first the limits of its kind, then the lists of its profile. Deny always wins over allow.
  */
 import type { AgentKind } from "../../core/agent/descriptor.ts";
 
@@ -9,11 +8,11 @@ export interface ToolPolicy {
   /** Absent: every tool. */
   readonly allow?: readonly string[];
   readonly deny?: readonly string[];
-  /** For subagents: `allow` gives back what children are denied by default, `deny` takes more away. */
+  /** For subagents: `allow` permits what they are denied by default, `deny` forbids more. */
   readonly subagents?: { readonly allow?: readonly string[]; readonly deny?: readonly string[] };
 }
 
-/** What children are denied: reaching other sessions, starting agents of their own, the machine, the memory. */
+/** Denied to subagents: other sessions, new agents, the machine, the memory. */
 export const CHILD_DENY: readonly string[] = [
   "sessions_list",
   "sessions_history",
@@ -33,9 +32,9 @@ export const CHILD_DENY: readonly string[] = [
   "memory_get",
 ];
 
-/** What starts children and deals with them: children have it where the configuration lets them have children. */
+/** The tools for child agents. Subagents have them only if the configuration allows nesting. */
 export const SPAWN_TOOLS: readonly string[] = ["sessions_spawn", "start_background_agent", "subagents"];
-/** What children are denied beside: making agents that outlive their task, writing to strangers. */
+/** Also denied to subagents: agents that outlive the task, messages to other people's agents. */
 export const CHILD_DENY_LASTING: readonly string[] = [
   "create_permanent_agent",
   "remove_permanent_agent",
@@ -44,19 +43,19 @@ export const CHILD_DENY_LASTING: readonly string[] = [
   "send_user_message",
 ];
 
-/** What only an agent with a person in front of it can do. */
+/** Only for agents that talk to a person. */
 export const FOREGROUND_ONLY: readonly string[] = ["set_reaction", "send_file"];
 
-/** All a swarm's agent has: it speaks with strangers, and has no hands in its owner's house. */
+/** All tools of a swarm's agent: it talks to unknown contacts and must not reach anything of its owner's. */
 export const SWARM_TOOLS: readonly string[] = ["send_agent_message", "read_message_file", "current_time"];
 
-/** What belongs to a system agent, by its tag. */
+/** Tools of one system agent, by its tag. */
 export const SYSTEM_TOOLS: Readonly<Record<string, string>> = { diagnose: "doctor" };
 
 export interface ToolUser {
-  /** Whether children may have children of their own. */
+  /** Whether subagents may have children. */
   readonly nesting?: boolean;
-  /** A system agent's. */
+  /** The tag of a system agent. */
   readonly tag?: string;
 }
 

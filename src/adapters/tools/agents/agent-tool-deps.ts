@@ -1,4 +1,4 @@
-/** What the tools that reach other agents know of the world: the store to look in, and the engine to ask through. */
+/** What the tools for other agents need: the store to read, and the engine to ask through. */
 import type { Config } from "../../../config/config-schema.ts";
 import type { AgentRecord, AgentSeed } from "../../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
@@ -17,45 +17,45 @@ export interface AgentToolDeps {
   readonly clock: Pick<Clock, "now">;
   readonly files: FileStore;
   readonly config: Pick<Config, "agentToAgent" | "profiles" | "owner" | "session">;
-  /** This shard's name and those of the others; absent where there is one store only. */
+  /** This shard's name and the others'. Absent: there is one store only. */
   readonly shards?: { readonly name: string; readonly others: readonly string[] };
-  /** Whether an agent may start others that speak as this profile. */
+  /** Whether an agent may start agents with this profile. */
   maySpawnAs(agent: AgentRecord, profile: string): boolean;
-  /** What it takes to make an agent that is not there yet; who comes first is decided by the commit. */
+  /** The data to create an agent. If two calls create the same one, the commit decides which is first. */
   seed(
     descriptor: AgentDescriptor,
     profile: string,
     about?: { readonly id?: AgentId; readonly state?: Partial<AgentState> },
   ): AgentSeed;
   newAgentId(): AgentId;
-  /** The agents the installation itself has, by their tags; each is made by its first message. */
+  /** The installation's own agents, by tag. The first message creates one. */
   readonly systemAgents: readonly { readonly tag: string; readonly description: string }[];
-  /** The permissions some tags stand for. Throws where one is not the agent's to give. */
+  /** The permissions of some tags. Throws if the giver does not have one of them. */
   permissionsOf(tags: readonly string[], giver: AgentRecord): NonNullable<AgentState["permissions"]>;
-  /** Makes a directory inside a profile's workspace. Throws where it would lie outside; nothing where none is named. */
+  /** Creates a directory inside a profile's workspace. Throws if it would be outside. Undefined for no directory. */
   workspaceFor(profile: string, directory: string | undefined): Promise<string | undefined>;
-  /** What is under way and what is stuck. */
+  /** What is active and what is stuck. */
   diagnose(): Promise<Diagnosis>;
-  /** What takes a swarm's name back, with all its agents. Throws where there is none. */
+  /** The ops that remove a swarm with all its agents. Throws if there is none. */
   removeSwarm(nametag: string, by: string): Promise<readonly Op[]>;
-  /** Posts a message and waits for the end of the run that takes it; again with the same key it waits for the same one. */
-  ask(asking: Asking): Promise<Asked>;
+  /** Posts a message and waits for the end of its run. A repeated call with the same key waits for the same message. */
+  ask(request: AskRequest): Promise<AskResult>;
 }
 
-export interface Asking {
+export interface AskRequest {
   readonly from: AgentId;
   readonly to: { readonly agentId: AgentId } | { readonly descriptor: AgentDescriptor; readonly profile: string };
   readonly body: MessageBody;
-  /** Makes a repeated question the same one, and names the wait: whoever asks ends it with `wait.end`. */
+  /** Identifies a repeated request and its wait. The caller ends the wait with the op `wait.end`. */
   readonly key: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** What must become durable together with the question. */
+  /** Committed together with the message. */
   readonly also?: readonly Op[];
 }
 
-export interface Asked {
+export interface AskResult {
   readonly result: RunResult | undefined;
-  /** What became of the message where no run answered it. */
+  /** How the message ended if no run answered it. */
   readonly ended?: { readonly state: MessageState; readonly reason?: string };
 }

@@ -8,7 +8,7 @@ import { jsonOf, openTestTools, permanent, person, textOf } from "./agents.test-
 const posted = (ops: readonly Op[] = []) => ops.flatMap((op) => (op.op === "message.post" ? [op] : []));
 
 describe("send_agent_message without a target", () => {
-  it("goes from a subagent to its parent, whoever was in the foreground last", async () => {
+  it("goes from a subagent to its parent, not to the last foreground agent", async () => {
     const kit = await openTestTools();
     const ann = await kit.make(person("ann"), { lastHumanAt: START });
     await kit.make(person("bob"), { lastHumanAt: START + 5 });
@@ -28,7 +28,7 @@ describe("send_agent_message without a target", () => {
     ]);
   });
 
-  it("goes from all others to the agent a person wrote to last, also just after a restart", async () => {
+  it("goes from other agents to the last foreground agent, also right after a restart", async () => {
     const kit = await openTestTools();
     const job = await kit.make({ type: "cron", id: "nightly" });
     await kit.make(person("ann"), { lastHumanAt: START });
@@ -40,9 +40,9 @@ describe("send_agent_message without a target", () => {
   });
 
   it.each([
-    ["nobody ever wrote", "No recent foreground agent found."],
+    ["no person has written", "No recent foreground agent found."],
     ["the parent is gone", "Agent not found: gone00000000000000000000"],
-  ])("says so where %s", async (_, text) => {
+  ])("returns an error if %s", async (_, text) => {
     const kit = await openTestTools();
     const agent = text.startsWith("No")
       ? await kit.make({ type: "heartbeat" })
@@ -51,7 +51,7 @@ describe("send_agent_message without a target", () => {
     expect([sent.isError, textOf(sent), sent.ops]).toEqual([true, text, undefined]);
   });
 
-  it("has an older name, under which it is called in the older words", async () => {
+  it("works under its old name with the old parameters", async () => {
     const kit = await openTestTools();
     const ann = await kit.make(person("ann"), { lastHumanAt: START });
     const job = await kit.make({ type: "cron", id: "nightly" });
@@ -68,7 +68,7 @@ describe("send_agent_message without a target", () => {
 });
 
 describe("an agent is found", () => {
-  it("by its id, its session key, its name in any case, as main, and by the name of a child", async () => {
+  it("by its id, its session key, its name in any case, as main, and by a child's name", async () => {
     const kit = await openTestTools({ config: `{ profiles: { work: {} }, agentToAgent: { write: ["any"] } }` });
     const owner = await kit.make(person("owner", "terminal"));
     const bob = await kit.make(person("bob"));
@@ -107,9 +107,9 @@ describe("an agent is found", () => {
   );
 });
 
-describe("who may write to whom", () => {
+describe("writing to another agent", () => {
   const DENIED = "Agent-to-agent messaging denied by agentToAgent.write.";
-  it.each<[write: string | undefined, who: string, whom: string, allowed: boolean]>([
+  it.each<[write: string | undefined, who: string, other: string, allowed: boolean]>([
     [undefined, "child", "parent", true],
     [undefined, "child", "sibling", true],
     [undefined, "parent", "child", true],
@@ -125,7 +125,7 @@ describe("who may write to whom", () => {
     ['["foreground"]', "clerk", "stranger", false],
     ['["any"]', "clerk", "stranger", true],
     ["[]", "child", "parent", false],
-  ])("with %s: %s to %s is %s", async (write, who, whom, allowed) => {
+  ])("with %s: %s to %s is %s", async (write, who, other, allowed) => {
     const kit = await openTestTools(write === undefined ? {} : { config: `{ agentToAgent: { write: ${write} } }` });
     const stranger = await kit.make(person("stranger"), { lastHumanAt: START });
     const parent = await kit.make(person("ann"), { lastHumanAt: START + 5 });
@@ -136,7 +136,7 @@ describe("who may write to whom", () => {
       sibling: await kit.child(parent, "other"),
       clerk: await kit.make(permanent("clerk")),
     };
-    const [from, to] = [agents[who] as typeof parent, agents[whom] as typeof parent];
+    const [from, to] = [agents[who] as typeof parent, agents[other] as typeof parent];
     const sent = await kit.call(from, "send_agent_message", { text: "hi", agentId: to.id });
     expect(textOf(sent)).toBe(allowed ? "System message sent." : DENIED);
     const asked = await kit.call(from, "sessions_send", {
@@ -151,7 +151,7 @@ describe("who may write to whom", () => {
     );
   });
 
-  it("is never oneself, and never nobody's words", async () => {
+  it("is refused for itself and for an empty text", async () => {
     const kit = await openTestTools({ config: `{ agentToAgent: { write: ["any"] } }` });
     const ann = await kit.make(person("ann"), { lastHumanAt: START });
     expect(textOf(await kit.call(ann, "send_agent_message", { text: "me?" }))).toBe(
@@ -163,7 +163,7 @@ describe("who may write to whom", () => {
     );
   });
 
-  it("lets a swarm's agent write to its contact only, whatever is configured", async () => {
+  it("is possible for a swarm's agent only to its contact, in every configuration", async () => {
     const kit = await openTestTools({ config: `{ agentToAgent: { write: ["any"] } }` });
     const ann = await kit.make(person("ann"), { lastHumanAt: START });
     const clerk = await kit.make(permanent("clerk"));
@@ -178,7 +178,7 @@ describe("who may write to whom", () => {
 });
 
 describe("a long text", () => {
-  it("goes to a file that only its reader can read, and its beginning is sent", async () => {
+  it("goes into a file that only its recipient can read, and the message contains its beginning", async () => {
     const kit = await openTestTools({ config: `{ agentToAgent: { maxCharacters: 200 } }` });
     const ann = await kit.make(person("ann"), { lastHumanAt: START });
     const clerk = await kit.make(permanent("clerk"));
@@ -202,7 +202,7 @@ describe("a long text", () => {
 });
 
 describe("sessions_list", () => {
-  it("shows the owner's agents everything, others their own tree, a swarm's agent itself", async () => {
+  it("shows all agents to the owner's, their own tree to others, and only itself to a swarm's agent", async () => {
     const kit = await openTestTools();
     const owner = await kit.make(person("owner", "terminal"));
     const ann = await kit.make(person("ann"));
@@ -221,7 +221,7 @@ describe("sessions_list", () => {
     expect(await keys(owner, { activeMinutes: 0.5 })).toEqual([]);
   });
 
-  it("says of each who it is and how it stands, in the same words always", async () => {
+  it("shows identity and status of each agent", async () => {
     const kit = await openTestTools();
     const owner = await kit.make(person("owner", "terminal"), { lastHumanAt: START });
     expect(jsonOf(await kit.call(owner, "sessions_list", {}))).toEqual({
@@ -247,7 +247,7 @@ describe("sessions_list", () => {
 });
 
 describe("sessions_history and session_status", () => {
-  it("show nothing of those whom an agent may not read", async () => {
+  it("show nothing of agents that the caller may not read", async () => {
     const kit = await openTestTools();
     const ann = await kit.make(person("ann"), { lastHumanAt: START });
     const bob = await kit.make(person("bob"));
@@ -260,7 +260,7 @@ describe("sessions_history and session_status", () => {
     }
   });
 
-  it("give what was said, without thoughts, images, tools and silent replies, the newest last", async () => {
+  it("return the messages without thinking, images, tools and silent replies, newest last", async () => {
     const replies = [
       {
         content: [
@@ -301,7 +301,7 @@ describe("sessions_history and session_status", () => {
     ]);
   });
 
-  it("bound what they give however much was said", async () => {
+  it("limit their output for any history", async () => {
     const kit = await openTestTools({ engine: { script: () => "y".repeat(3_900) } });
     const { engine } = kit;
     for (let n = 0; n < 40; n++) await engine.tell(`${n}`);
@@ -315,7 +315,7 @@ describe("sessions_history and session_status", () => {
     expect(messages.at(-2)?.text).toBe("39");
   });
 
-  it("tell an agent where it stands itself", async () => {
+  it("show the caller's own status", async () => {
     const kit = await openTestTools();
     const { engine } = kit;
     await engine.tell("hi");
@@ -334,7 +334,7 @@ describe("sessions_history and session_status", () => {
 });
 
 describe("agents_list", () => {
-  it("names the profiles an agent may start others as, and the permanent agents", async () => {
+  it("lists the allowed profiles and the permanent agents", async () => {
     const kit = await openTestTools({ config: "{ profiles: { work: {} } }" });
     const ann = await kit.make(person("ann"));
     const clerk = await kit.make(permanent("clerk"));

@@ -1,4 +1,4 @@
-/** The tools by which agents reach each other, and the older name of one of them, which is found but not listed. */
+/** The tools with which agents reach each other, and one under its old name, which is found but not listed. */
 import type { Tool } from "../../../core/ports/tool.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { agentsListTool } from "./agents-list.ts";

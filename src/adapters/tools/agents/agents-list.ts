@@ -1,4 +1,4 @@
-/** `agents_list`: as whom an agent may start others, and which permanent agents it can write to by name. Reads only. */
+/** `agents_list`: the profiles an agent may start agents with, and the agents it can write to by name. Reads only. */
 import { z } from "zod";
 import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import type { Tool } from "../../../core/ports/tool.ts";

@@ -1,6 +1,6 @@
 /**
- * What was said in a session, for another agent to read: people's and the assistant's words, without thoughts, image data
- * and silent replies, each cut to a bearable length. Tool calls and results only where they are asked for.
+ * The messages of a session for another agent: without thinking, image data and silent replies, each cut to a maximum length.
+ * Tool calls and results only on request.
  */
 import type { Block, Entry } from "../../../core/history/entry.ts";
 
@@ -24,12 +24,7 @@ export function cleanMessage(entry: Entry, includeTools: boolean): CleanMessage 
   );
   if (text === "" || (entry.role === "assistant" && text === "NO_REPLY")) return undefined;
   const { role, timestamp, toolName } = entry;
-  return {
-    role,
-    text,
-    ...(timestamp === undefined ? {} : { at: timestamp }),
-    ...(toolName === undefined ? {} : { tool: toolName }),
-  };
+  return { role, text, at: timestamp, tool: toolName };
 }
 
 function textOf(block: Block, includeTools: boolean): string[] {

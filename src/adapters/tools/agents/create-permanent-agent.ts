@@ -1,11 +1,12 @@
 /**
- * `create_permanent_agent`: makes an agent with a name, a description and a prompt of its own, or changes the one that has
- * the name. Made in the commit of the tool's result; changed by a message to it, so that what was said to it before is still
- * answered as it was.
+ * `create_permanent_agent`: creates an agent with a name, a description and its own prompt, or changes the one with that name.
+ * It is created in the commit of the tool's result. It is changed by a message, so that earlier messages are still answered
+ * with the old prompt.
  */
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
+import { defined } from "../../../core/defined.ts";
 import { DeniedError, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import { isAgentId } from "../../../core/ids.ts";
 import { DEFAULT_MAX_OUTPUT, type Tool, type ToolContext, type ToolOutput } from "../../../core/ports/tool.ts";
@@ -17,7 +18,7 @@ import { worksForOwner } from "./relations.ts";
 const input = z.object({
   name: z.string().describe("What it is called; others write to it by this name"),
   description: z.string().describe("What it is for, in a sentence: every agent reads this"),
-  systemPrompt: z.string().describe("What it is told about itself and its work"),
+  systemPrompt: z.string().describe("The prompt: who it is and what it does"),
   workspaceDir: z.string().optional().describe("A directory of its own inside the workspace"),
   username: z.string().optional().describe("What it is called on screens beside its name"),
   agentId: z.string().optional().describe("The permanent agent to change, by its id"),
@@ -43,7 +44,7 @@ export const createPermanentAgentTool = (deps: AgentToolDeps): Tool<Input> => ({
     const permissions = given.permissions && deps.permissionsOf(given.permissions, agent);
     const known = await existing(deps, agent, given, wanted.name);
     if (known) return change(deps, context, known, wanted, permissions);
-    return make(deps, agent, wanted, permissions);
+    return create(deps, agent, wanted, permissions);
   },
 });
 
@@ -64,12 +65,14 @@ function checked({ name, description, systemPrompt, workspaceDir, username }: In
     name: needed(name, "name"),
     description: needed(description, "description"),
     systemPrompt: needed(systemPrompt, "system prompt"),
-    ...(workspaceDir?.trim() ? { workspaceDir: workspaceDir.trim() } : {}),
-    ...(username?.trim() ? { username: username.trim().replace(/^@/u, "") } : {}),
+    ...defined({
+      workspaceDir: workspaceDir?.trim() || undefined,
+      username: username?.trim().replace(/^@/u, "") || undefined,
+    }),
   };
 }
 
-/** The one that is to be changed: by its id, else by its name in any case. */
+/** The agent to change: by its id, otherwise by its name. */
 async function existing(deps: AgentToolDeps, from: AgentRecord, { agentId }: Input, name: string) {
   if (agentId === undefined) return permanentNamed(deps, { profile: from.profile }, name);
   if (!isAgentId(agentId)) throw new InvalidInputError("agentId must be a cuid2 value.");
@@ -80,7 +83,7 @@ async function existing(deps: AgentToolDeps, from: AgentRecord, { agentId }: Inp
   return agent;
 }
 
-async function make(
+async function create(
   deps: AgentToolDeps,
   { profile }: AgentRecord,
   wanted: Wanted,
@@ -89,11 +92,10 @@ async function make(
   const id = deps.newAgentId();
   const workingDir = await deps.workspaceFor(profile, wanted.workspaceDir);
   const descriptor: Permanent = { type: "permanent", id, ...wanted };
-  const given =
-    workingDir || permissions ? { permissions: { ...permissions, ...(workingDir ? { workingDir } : {}) } } : {};
-  const seed = deps.seed(descriptor, profile, { id, state: given });
-  // Two who make the same name at once: one does, the other is told and may change it then.
-  return said("created", id, wanted.name, [{ op: "agent.create", seed, fresh: true }]);
+  const state = defined({ permissions: permissionsWith(permissions, workingDir) });
+  const seed = deps.seed(descriptor, profile, { id, state });
+  // If two calls create the same name at once, one succeeds and the other gets an error and may change the agent.
+  return done("created", id, wanted.name, [{ op: "agent.create", seed, fresh: true }]);
 }
 
 async function change(
@@ -114,15 +116,24 @@ async function change(
     by: agent.id,
     description,
     systemPrompt,
-    ...(workspaceDir === undefined ? {} : { workspaceDir }),
-    ...(username === undefined ? {} : { username }),
-    ...(permissions || workingDir ? { permissions: { ...permissions, ...(workingDir ? { workingDir } : {}) } } : {}),
+    workspaceDir,
+    username,
+    permissions: permissionsWith(permissions, workingDir),
   } as const;
   const message = { body, acceptedAt: deps.clock.now() };
-  return said("updated", known.id, name, [{ op: "message.post", to: { agentId: known.id }, message }]);
+  return done("updated", known.id, name, [{ op: "message.post", to: { agentId: known.id }, message }]);
 }
 
-const said = (done: string, id: string, name: string, ops: ToolOutput["ops"]): ToolOutput => ({
-  ...textOutput(`Permanent agent ${done}: ${id} (name: ${name}).`),
+type Permissions = NonNullable<AgentRecord["state"]["permissions"]>;
+
+/** Undefined if neither is given. */
+const permissionsWith = (
+  permissions: Permissions | undefined,
+  workingDir: string | undefined,
+): Permissions | undefined =>
+  permissions || workingDir ? { ...permissions, ...defined({ workingDir: workingDir || undefined }) } : undefined;
+
+const done = (what: string, id: string, name: string, ops: ToolOutput["ops"]): ToolOutput => ({
+  ...textOutput(`Permanent agent ${what}: ${id} (name: ${name}).`),
   ops,
 });

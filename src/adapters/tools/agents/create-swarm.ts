@@ -1,4 +1,4 @@
-/** `create_swarm`: publishes an agent under a name. Whoever contacts it gets an agent of its own behind that name. */
+/** `create_swarm`: publishes an agent under a name. Each contact gets its own agent behind that name. */
 import { z } from "zod";
 import { nametagSchema } from "../../../core/agent/swarm.ts";
 import { DeniedError, InvalidInputError } from "../../../core/errors.ts";
@@ -13,7 +13,7 @@ const input = z.object({
   lastName: z.string().optional(),
   bio: z.string().optional().describe("Who it is, in a sentence"),
   about: z.string().optional().describe("What it can be asked"),
-  systemPrompt: z.string().min(1).describe("What its agents are told about themselves and their work"),
+  systemPrompt: z.string().min(1).describe("The prompt of its agents: who they are and what they do"),
   memory: z.boolean().optional().describe("Whether its agents see what you remember; left out: no"),
 });
 

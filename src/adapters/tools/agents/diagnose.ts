@@ -1,4 +1,4 @@
-/** `diagnose`: what waits, what runs, what failed and why, for the system agent that explains it. Reads only, tells no texts. */
+/** `diagnose`: what waits, runs and failed, and why, for the system agent that explains it. Reads only; contains no message texts. */
 import { z } from "zod";
 import type { Tool } from "../../../core/ports/tool.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
@@ -8,7 +8,8 @@ const input = z.object({});
 
 export const diagnoseTool = (deps: AgentToolDeps): Tool<z.infer<typeof input>> => ({
   name: "diagnose",
-  description: "Lists what waits, what runs, who waits for whom, what failed, and who cannot be restored.",
+  description:
+    "Lists what waits, what runs, which agents wait for each other, what failed, and which agents cannot be restored.",
   input,
   rights: [],
   replay: "safe",

@@ -1,6 +1,6 @@
 /**
- * Finds the agent a tool's argument means: an id, a session key, `main`, a permanent agent's name, the tag of a system agent,
- * the name of a child. Every way is a look-up by a key; nobody's list of agents is read.
+ * Finds the agent that a tool's argument names: an id, a session key, `main`, a permanent agent's name, a system agent's tag,
+ * a child's name. Each is a lookup by key; no list of all agents is read.
  */
 import { type AgentRecord, DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
@@ -9,7 +9,7 @@ import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import { isAgentId, type SessionKey } from "../../../core/ids.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
 
-/** An agent that is there, or one that the first message makes. */
+/** An existing agent, or one that the first message creates. */
 export type Target =
   | { readonly agent: AgentRecord }
   | {
@@ -21,7 +21,7 @@ export type Target =
 
 export const keyOf = (target: Target): SessionKey => (target.agent ? target.agent.sessionKey : target.sessionKey);
 
-const CHILDREN_LOOKED_AT = 200;
+const MAX_CHILDREN = 200;
 
 export async function findTarget(deps: AgentToolDeps, from: AgentRecord, written: string): Promise<Target> {
   const name = written.trim();
@@ -32,7 +32,7 @@ export async function findTarget(deps: AgentToolDeps, from: AgentRecord, written
   if (system) return system;
   const child = await childNamed(deps, from, name);
   if (child) return { agent: child };
-  throw new NotFoundError(`Agent not found: ${name}`, { hint: "sessions_list and agents_list show whom there is." });
+  throw new NotFoundError(`Agent not found: ${name}`, { hint: "sessions_list and agents_list list the agents." });
 }
 
 async function byAddress({ store, config }: AgentToolDeps, from: AgentRecord, name: string) {
@@ -46,7 +46,7 @@ async function byAddress({ store, config }: AgentToolDeps, from: AgentRecord, na
   return name.includes(":") && !name.startsWith("system:") ? store.agentByKey(name as SessionKey) : undefined;
 }
 
-/** A system agent by its tag, alone or behind `system:`; the first message makes it. */
+/** A system agent by its tag, with or without `system:`. The first message creates it. */
 async function systemTagged({ store, systemAgents }: AgentToolDeps, from: AgentRecord, name: string) {
   const explicit = /^system:(.*)$/u.exec(name)?.[1];
   const tag = explicit ?? name.toLowerCase();
@@ -60,7 +60,7 @@ async function systemTagged({ store, systemAgents }: AgentToolDeps, from: AgentR
   return agent ? { agent } : { descriptor, profile: from.profile, sessionKey };
 }
 
-/** A permanent agent of the same profile, else of another one. */
+/** A permanent agent of the same profile, otherwise of another one. */
 export async function permanentNamed(
   { store, config }: Pick<AgentToolDeps, "store" | "config">,
   from: Pick<AgentRecord, "profile">,
@@ -69,7 +69,7 @@ export async function permanentNamed(
   const profiles = new Set([from.profile, DEFAULT_PROFILE, ...Object.keys(config.profiles)]);
   for (const profile of profiles) {
     const agent = await store.agentByKey(permanentKey(name, profile));
-    // One that is being removed is as good as gone.
+    // An agent that is being removed does not count.
     if (agent && !agent.stopped?.removing) return agent;
   }
   return undefined;
@@ -79,7 +79,7 @@ export const permanentKey = (name: string, profile: string): SessionKey =>
   sessionKeyOf({ type: "permanent", id: name, name, description: name, systemPrompt: name }, profile);
 
 async function childNamed({ store }: AgentToolDeps, from: AgentRecord, name: string) {
-  const children = await store.children(from.id, { limit: CHILDREN_LOOKED_AT });
+  const children = await store.children(from.id, { limit: MAX_CHILDREN });
   return children.find(
     ({ descriptor, state }) => state.label === name || (descriptor.type === "subagent" && descriptor.name === name),
   );

@@ -1,19 +1,20 @@
 /**
- * Texts too long for another agent's context go to a file; what is sent is their beginning and where the rest is. The file's
- * name says whose it is, so that nobody else can read it, and what it holds, so that the same text makes the same file.
+ * A text that is too long for another agent's context goes into a file; the message contains its beginning and the path. The
+ * file's name contains its recipient, so that only the recipient can read it, and a digest, so that the same text makes the
+ * same file.
  */
 import { createHash } from "node:crypto";
 import type { SessionKey } from "../../../core/ids.ts";
 import type { FileStore } from "../../../core/ports/ports.ts";
 
-const SHOWN = 1_000;
+const SHOWN_CHARACTERS = 1_000;
 
 const digestOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 24);
 
-/** How the files of what was sent to an agent begin. By its address: an agent that is made only now has no id yet. */
+/** The prefix of all files for a recipient. Made from the session key, because a new agent has no id yet. */
 export const filePrefix = (to: SessionKey): string => `message-${digestOf(to)}-`;
 
-/** The text as it is sent. The same text, and the same file, however often a call is repeated. */
+/** The text to send. A repeated call returns the same text and writes the same file. */
 export async function shortened(
   files: Pick<FileStore, "write">,
   text: string,
@@ -21,6 +22,6 @@ export async function shortened(
 ): Promise<string> {
   if (text.length <= maxCharacters) return text;
   const path = await files.write(`${filePrefix(to)}${digestOf(text)}.txt`, text);
-  const beginning = text.slice(0, Math.min(SHOWN, maxCharacters)).toWellFormed();
+  const beginning = text.slice(0, Math.min(SHOWN_CHARACTERS, maxCharacters)).toWellFormed();
   return `${beginning}\n\n[${beginning.length} of ${text.length} characters. The whole text is in ${path}; read it with read_message_file.]`;
 }

@@ -1,4 +1,4 @@
-/** What one agent says to another, as a message: who says it is set here and never read from text; loops end by their hops. */
+/** Messages between agents. The sender is set here and never read from text; a limit of hops ends loops. */
 import { createHash } from "node:crypto";
 import { whereItSpeaks } from "../../../core/agent/speaking-target.ts";
 import { DeniedError } from "../../../core/errors.ts";
@@ -10,25 +10,25 @@ import { keyOf, type Target } from "./find-target.ts";
 import { shortened } from "./long-text.ts";
 
 type SystemBody = Extract<MessageBody, { kind: "system" }>;
-type Saying = Pick<ToolContext, "agent" | "runId" | "person">;
+type Sender = Pick<ToolContext, "agent" | "runId" | "person">;
 
-/** A message of the calling agent. Throws `DeniedError` where it would be one hop too many. */
+/** A message of the calling agent; a long text goes into a file. Throws `DeniedError` at the limit of hops. */
 export async function bodyFrom(
   deps: AgentToolDeps,
-  saying: Saying,
+  sender: Sender,
   to: Target,
   text: string,
   silent = false,
 ): Promise<SystemBody> {
   const { maxCharacters } = deps.config.agentToAgent;
-  const body = await wordsOf(deps, saying, text, silent);
+  const body = await wholeBodyFrom(deps, sender, text, silent);
   return { ...body, text: await shortened(deps.files, text, { maxCharacters, to: keyOf(to) }) };
 }
 
-/** The same with its text as it is, however long. */
-export async function wordsOf(
+/** The same with its whole text. */
+export async function wholeBodyFrom(
   { store, config }: AgentToolDeps,
-  { agent, runId, person }: Saying,
+  { agent, runId, person }: Sender,
   text: string,
   silent: boolean,
 ): Promise<SystemBody> {
@@ -36,32 +36,25 @@ export async function wordsOf(
   const hops = (await hopsOf(store, { agent, runId })) + 1;
   if (hops > maxHops) {
     throw new DeniedError(`Agents have answered each other ${maxHops} times in a row; this message is not sent.`, {
-      hint: "Somebody outside must say something first.",
+      hint: "A message from outside must come first.",
     });
   }
-  return {
-    kind: "system",
-    text,
-    origin: agent.id,
-    ...(silent ? { silent } : {}),
-    hops,
-    ...(person ? { person } : {}),
-  };
+  return { kind: "system", text, origin: agent.id, silent: silent || undefined, hops, person: person || undefined };
 }
 
-const LOOKED_AT = 20;
+const MAX_MESSAGES_READ = 20;
 
-/** How many messages between agents led to this run, one after the other. */
-async function hopsOf({ run, message }: AgentToolDeps["store"], { agent, runId }: Saying): Promise<number> {
-  const seqs = (await run(runId))?.body.seqs.slice(-LOOKED_AT) ?? [];
+/** How many messages between agents in a row led to this run. */
+async function hopsOf({ run, message }: AgentToolDeps["store"], { agent, runId }: Sender): Promise<number> {
+  const seqs = (await run(runId))?.body.seqs.slice(-MAX_MESSAGES_READ) ?? [];
   const messages = await Promise.all(seqs.map((seq) => message(agent.id, seq)));
   return Math.max(0, ...messages.map((one) => (one?.body.kind === "system" ? (one.body.hops ?? 0) : 0)));
 }
 
-/** Posts it in the very commit that records the tool's result (M12). */
+/** Posted in the commit of the tool's result (M12). */
 export function postTo(deps: AgentToolDeps, to: Target, body: MessageBody): Op {
   const delivery = to.agent && body.kind === "system" && !body.silent ? whereItSpeaks(to.agent) : undefined;
-  const message = { body, ...(delivery ? { delivery } : {}), acceptedAt: deps.clock.now() };
+  const message = { body, delivery, acceptedAt: deps.clock.now() };
   return { op: "message.post", to: recipientOf(deps, to), message };
 }
 
@@ -70,9 +63,9 @@ export function recipientOf({ seed }: AgentToolDeps, to: Target): Recipient {
   return { sessionKey: to.sessionKey, create: seed(to.descriptor, to.profile) };
 }
 
-/** The same for a call that is repeated after a crash, another for every other call. */
+/** The same key for a call that is repeated after a crash, a different one for every other call. */
 export function callKey({ runId, callId }: Pick<ToolContext, "runId" | "callId">, input: unknown): string {
-  // A model may use an id twice; what it asks for is part of the key.
+  // A model may use a call id twice, so the input is part of the key.
   const digest = createHash("sha256").update(JSON.stringify(input)).digest("hex").slice(0, 12);
   return `call:${runId}:${callId}:${digest}`;
 }

@@ -11,7 +11,7 @@ const about = { name: "Night Clerk", description: "sits at the door", systemProm
 const owner = person("owner", "terminal");
 
 describe("create_permanent_agent", () => {
-  it("makes an agent of that name once, that is not started before somebody writes to it", async () => {
+  it("creates an agent once, which does not run before its first message", async () => {
     const kit = await openTestTools();
     const me = await kit.make(owner);
     const made = await kit.call(me, "create_permanent_agent", { ...about, name: " Night Clerk " });
@@ -22,7 +22,7 @@ describe("create_permanent_agent", () => {
     expect([clerk.sessionKey, clerk.nextSeq]).toEqual(["agent:main:permanent:night%20clerk", 1]);
   });
 
-  it("bears what it is called on screens, and takes another", async () => {
+  it("stores the username, and changes it", async () => {
     const kit = await openTestTools();
     const me = await kit.make(owner);
     const made = await kit.call(me, "create_permanent_agent", { ...about, username: "@night" });
@@ -37,7 +37,7 @@ describe("create_permanent_agent", () => {
     expect(labelOf((await kit.engine.store.agent(clerk.id))?.descriptor as never)).toBe("Night Clerk (@dawn)");
   });
 
-  it("changes the one that has the name, in any case, or the id; it keeps its name and its id", async () => {
+  it("changes the agent with that name or id; name and id stay", async () => {
     const kit = await openTestTools();
     const me = await kit.make(owner);
     const clerk = await kit.make(permanent("Night Clerk"));
@@ -82,7 +82,7 @@ describe("create_permanent_agent", () => {
     expect([refused.isError, textOf(refused), refused.ops]).toEqual([true, text, undefined]);
   });
 
-  it("is for those who work for the owner, not for strangers and what they start", async () => {
+  it("is allowed to the owner's agents, not to other people's agents and their children", async () => {
     const kit = await openTestTools();
     const stranger = await kit.make(person("stranger"));
     const table: readonly [AgentRecord, boolean][] = [
@@ -99,7 +99,7 @@ describe("create_permanent_agent", () => {
     }
   });
 
-  it("lets one of two who make the same name at once do so, and tells the other", async () => {
+  it("of two calls that create the same name at once, one succeeds and the other gets an error", async () => {
     const kit = await openTestTools({
       engine: {
         script: ({ request }) =>
@@ -121,7 +121,7 @@ describe("create_permanent_agent", () => {
     expect(await engine.store.agentsOfKind("permanent", { limit: 10 })).toHaveLength(1);
   });
 
-  it("answers what was said before a change as it was, and what is said after it as it is now", async () => {
+  it("answers earlier messages with the old prompt and later ones with the new", async () => {
     const door = gate();
     const seen: string[] = [];
     const kit = await openTestTools({
@@ -173,7 +173,7 @@ describe("create_permanent_agent", () => {
 });
 
 describe("remove_permanent_agent", () => {
-  it("removes it for good: what waits leaves a trace, who waits is told, the name is free, the history stays", async () => {
+  it("removes the agent: waiting messages are settled, waiting callers get an error, the name is free, the history stays", async () => {
     const door = gate();
     const kit = await openTestTools({
       config: `{ agentToAgent: { write: ["any"] } }`,
@@ -226,7 +226,7 @@ describe("remove_permanent_agent", () => {
     ]);
   });
 
-  it.each(["wind-up", "remove"])("is finished after a kill around %s", async (site) => {
+  it.each(["wind-up", "remove"])("is completed after a kill at %s", async (site) => {
     for (const moment of ["before", "after"] as const) {
       const kit = await openTestTools();
       const { engine } = kit;
@@ -264,7 +264,7 @@ describe("remove_permanent_agent", () => {
 });
 
 describe("system agents", () => {
-  it("are found by their tag and made by the first message", async () => {
+  it("are found by their tag and created by the first message", async () => {
     const kit = await openTestTools();
     const me = await kit.make(owner);
     for (const name of ["doctor", "system:librarian"]) {
@@ -278,14 +278,14 @@ describe("system agents", () => {
     expect(textOf(wrong)).toBe("Unknown system agent tag: witch");
   });
 
-  it("listen to those who work for the owner only", async () => {
+  it("accept messages only from the owner's agents", async () => {
     const kit = await openTestTools();
     const stranger = await kit.make(person("stranger"));
     const sent = await kit.call(stranger, "send_agent_message", { text: "hello", agentId: "doctor" });
     expect(textOf(sent)).toBe("Agent-to-agent messaging denied by agentToAgent.write.");
   });
 
-  it("are only those there are, also for whoever posts from outside", async () => {
+  it("must be known, also for posts from outside", async () => {
     const kit = await openTestTools({ engine: { system: { systemTags: ["doctor"] } } });
     const post = (tag: string) =>
       kit.engine.system.post({ to: { descriptor: { type: "system", tag } }, body: { kind: "system", text: "hi" } });

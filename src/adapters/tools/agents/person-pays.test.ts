@@ -52,7 +52,7 @@ async function open() {
 it.each([
   ["a message to another agent", "send_agent_message", { text: "look", agentId: "clerk" }],
   ["a question to another agent", "sessions_send", { message: "look", sessionKey: "clerk" }],
-])("%s counts for whoever made the agent say it", async (_, tool, given) => {
+])("%s counts for the person who caused it", async (_, tool, given) => {
   const { kit, spent, says } = await open();
   await kit.make(permanent("clerk"));
   await says("bob", `use ${tool}: ${JSON.stringify(given)}`);
@@ -60,7 +60,7 @@ it.each([
   expect([await spent("bob"), await spent("ann")]).toEqual([3_000, 0]);
 });
 
-it("a message that was passed on counts for the one it began with", async () => {
+it("a forwarded message counts for the first person", async () => {
   const { kit, spent, says } = await open();
   for (const name of ["clerk", "guard"]) await kit.make(permanent(name));
   const passed = `use send_agent_message: ${JSON.stringify({ text: "look", agentId: "guard" })}`;
@@ -68,7 +68,7 @@ it("a message that was passed on counts for the one it began with", async () => 
   expect(await spent("bob")).toBe(5_000);
 });
 
-it("a child and what its report makes of the requester count for whoever wanted it, whoever wrote since", async () => {
+it("a child and the run of its report count for the person who asked for it, even if another wrote since", async () => {
   const { spent, says } = await open();
   await says("bob", `use sessions_spawn: ${JSON.stringify({ task: "dig" })}`);
   // Two calls of the requester, one of the child, one about its report.

@@ -1,11 +1,11 @@
-/** `read_message_file`: the rest of a message that was too long to be sent whole. Only the agent it was sent to can read it. */
+/** `read_message_file`: reads a message that was too long to send. Only its recipient can read it. */
 import { z } from "zod";
 import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { filePrefix } from "./long-text.ts";
 
-const PORTION = 20_000;
+const MAX_CHARACTERS = 20_000;
 
 const input = z.object({
   path: z.string().describe("Where the message says that the whole text is"),
@@ -19,7 +19,7 @@ export const readMessageFileTool = ({ files }: Pick<AgentToolDeps, "files">): To
   rights: [],
   replay: "safe",
   parallel: true,
-  maxOutput: PORTION + 200,
+  maxOutput: MAX_CHARACTERS + 200,
   async execute({ path, offset = 0 }, { agent }) {
     const name = path.split("/").at(-1) ?? "";
     if (!name.startsWith(filePrefix(agent.sessionKey))) {
@@ -28,7 +28,7 @@ export const readMessageFileTool = ({ files }: Pick<AgentToolDeps, "files">): To
     const bytes = await files.read(path);
     if (!bytes) throw new NotFoundError(`There is no file ${path}.`);
     const text = new TextDecoder().decode(bytes);
-    const shown = text.slice(offset, offset + PORTION).toWellFormed();
+    const shown = text.slice(offset, offset + MAX_CHARACTERS).toWellFormed();
     const end = offset + shown.length;
     const note =
       end < text.length ? `\n\n[characters ${offset} to ${end} of ${text.length}; go on with offset ${end}]` : "";

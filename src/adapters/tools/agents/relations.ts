@@ -1,6 +1,6 @@
 /**
- * Who may write to whom, and read of whom. How two agents stand to each other is looked up by their parents; what follows
- * from it is the configuration's affair. A swarm's agent knows its contact and nobody else, whatever is configured.
+ * Which agents may write to each other and read each other. The relation of two agents follows from their parents; the
+ * configuration says what each relation allows. A swarm's agent reaches only its contact, in every configuration.
  */
 import type { Config } from "../../../config/config-schema.ts";
 import type { Relation } from "../../../config/sections/agent-to-agent.ts";
@@ -12,12 +12,11 @@ import type { StoreReader } from "../../../core/store/store.ts";
 import type { Target } from "./find-target.ts";
 
 type Reader = OwnerReader & Pick<StoreReader, "agentFor">;
-/** What it takes to find out for whom an agent works. */
 export type OwnerReader = Pick<StoreReader, "agent" | "agentByKey" | "job">;
 
 const MAX_DEPTH = 64;
 
-/** The agent at the top: whoever started whoever started this one. Itself where nobody did, or where that one is gone. */
+/** The top of an agent's tree of parents. The agent itself if it has no parent, or if the parent was removed. */
 export async function rootOf(store: Pick<StoreReader, "agent">, agent: AgentRecord): Promise<AgentRecord> {
   let at = agent;
   for (let depth = 0; at.descriptor.type === "subagent" && depth < MAX_DEPTH; depth++) {
@@ -28,7 +27,7 @@ export async function rootOf(store: Pick<StoreReader, "agent">, agent: AgentReco
   return at;
 }
 
-/** Whether an agent works for the owner: its tree begins in one of the owner's own conversations. */
+/** Whether an agent's tree begins in one of the owner's own conversations. */
 export async function isOwners(
   store: Pick<StoreReader, "agent">,
   { accounts }: Config["owner"],
@@ -39,9 +38,9 @@ export async function isOwners(
 }
 
 /**
- * Whether an agent works for whoever runs this installation: its tree begins with the owner's own conversation, or with
- * something the installation itself has started. Another person's agent does not, nor does one that serves a swarm's contact.
- * A job's agent works for whoever made the job; where that conversation is gone, nobody can say that it was the owner's.
+ * Whether an agent works for the owner: its tree begins in the owner's own conversation, or with something that the
+ * installation itself started. Agents of other people and of a swarm's contacts do not. A job's agent works for the
+ * conversation that created the job; if that was removed, the answer is no.
  */
 export async function worksForOwner(
   store: OwnerReader,
@@ -58,8 +57,8 @@ export async function worksForOwner(
   return maker !== undefined && depth < MAX_DEPTH && worksForOwner(store, owner, maker, depth + 1);
 }
 
-/** How another agent stands to this one. One may hold without the others; the dearest to find comes last. */
-async function stands(
+/** Whether a relation holds. The most expensive one comes last. */
+async function holds(
   store: Reader,
   owner: Config["owner"],
   from: AgentRecord,
@@ -83,21 +82,21 @@ async function stands(
   }
 }
 
-async function oneHolds(
+async function anyHolds(
   store: Reader,
   owner: Config["owner"],
   from: AgentRecord,
   to: Target,
   allowed: readonly Relation[],
 ): Promise<boolean> {
-  for (const relation of allowed) if (await stands(store, owner, from, to, relation)) return true;
+  for (const relation of allowed) if (await holds(store, owner, from, to, relation)) return true;
   return false;
 }
 
 export const WRITE_DENIED = "Agent-to-agent messaging denied by agentToAgent.write.";
 export const READ_DENIED = "Session not visible from this agent: agentToAgent.read does not allow it.";
 
-/** Throws `DeniedError` where `from` may not write to `to`. */
+/** Throws `DeniedError` if `from` may not write to `to`. */
 export async function mayWrite(
   store: Reader,
   config: Pick<Config, "agentToAgent" | "owner">,
@@ -109,10 +108,10 @@ export async function mayWrite(
     if (to.agent?.id === from.descriptor.contact) return;
     throw new DeniedError("Can only message agents that have contacted this swarm");
   }
-  if (!(await oneHolds(store, config.owner, from, to, config.agentToAgent.write))) throw new DeniedError(WRITE_DENIED);
+  if (!(await anyHolds(store, config.owner, from, to, config.agentToAgent.write))) throw new DeniedError(WRITE_DENIED);
 }
 
-/** Whether `from` may list and read `of`. The owner's agents may read everything; a swarm's, itself only. */
+/** Whether `from` may list and read `of`. The owner's agents may read all agents; a swarm's agent only itself. */
 export async function mayRead(
   store: Reader,
   config: Pick<Config, "agentToAgent" | "owner">,
@@ -122,5 +121,5 @@ export async function mayRead(
   if (from.id === of.id) return true;
   if (from.descriptor.type === "swarm") return false;
   if (await isOwners(store, config.owner, from)) return true;
-  return oneHolds(store, config.owner, from, { agent: of }, config.agentToAgent.read);
+  return anyHolds(store, config.owner, from, { agent: of }, config.agentToAgent.read);
 }

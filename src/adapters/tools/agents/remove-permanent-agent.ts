@@ -1,6 +1,7 @@
 /**
- * `remove_permanent_agent`: removes a permanent agent for good. The commit of the tool's result marks it, so nothing new begins
- * there; what waits for it is settled as removed, with a trace, and its name is free again once it rests. Its history is kept.
+ * `remove_permanent_agent`: removes a permanent agent for good. The commit of the tool's result marks it, so that nothing new
+ * begins there. Waiting messages are settled as removed (L1), and the name is free again when the agent is idle. Its history
+ * stays.
  */
 import { z } from "zod";
 import { DeniedError, NotFoundError } from "../../../core/errors.ts";
@@ -15,7 +16,7 @@ const input = z.object({ agentId: z.string().describe("The permanent agent, by i
 
 export const removePermanentAgentTool = (deps: AgentToolDeps): Tool<z.infer<typeof input>> => ({
   name: "remove_permanent_agent",
-  description: "Removes a permanent agent for good; what waits for it is not answered.",
+  description: "Removes a permanent agent for good; messages that wait for it are not answered.",
   input,
   rights: ["spawn"],
   replay: "safe",
@@ -32,7 +33,7 @@ export const removePermanentAgentTool = (deps: AgentToolDeps): Tool<z.infer<type
       ...textOutput(`Permanent agent removed: ${agentId} (name: ${descriptor.name}).`),
       ops: [
         { op: "agent.stop", agentId, mark: { at, reason: `removed by ${from.id}`, removing: true } },
-        // Wakes whoever is to do it, also one that rests.
+        // Wakes the agent, which removes itself.
         { op: "message.post", to: { agentId }, message: { body: { kind: "stop" }, acceptedAt: at } },
       ],
     };

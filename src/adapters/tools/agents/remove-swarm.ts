@@ -1,6 +1,6 @@
 /**
- * `remove_swarm`: takes a swarm's name back, with all its agents. From the commit of the tool's result on nobody reaches them;
- * they are removed as they come to rest, their histories are kept.
+ * `remove_swarm`: removes a swarm and all its agents. They are unreachable from the commit of the tool's result on; each is
+ * removed when it is idle. Their histories stay.
  */
 import { z } from "zod";
 import { DeniedError } from "../../../core/errors.ts";
@@ -13,7 +13,7 @@ const input = z.object({ nametag: z.string().describe("The swarm's name") });
 
 export const removeSwarmTool = (deps: AgentToolDeps): Tool<z.infer<typeof input>> => ({
   name: "remove_swarm",
-  description: "Takes a swarm's name back and removes the agents behind it; what waits for them is not answered.",
+  description: "Removes a swarm and the agents behind it; messages that wait for them are not answered.",
   input,
   rights: ["spawn"],
   replay: "safe",

@@ -1,6 +1,6 @@
 /**
- * `send_agent_message`: says something to another agent and goes on. The message and the tool's result are one commit, so it
- * is sent once or not at all (M12). Without a target it goes to the parent, the swarm's contact, or the most recent foreground.
+ * `send_agent_message`: sends a message to another agent without waiting. The message and the tool's result are one commit, so
+ * it is sent once or not at all (M12). The default recipient is the parent, the swarm's contact, or the most recent foreground.
  */
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
@@ -11,18 +11,18 @@ import { DEFAULT_MAX_OUTPUT, type Tool, type ToolContext, type ToolOutput } from
 import type { Op } from "../../../core/store/change.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { findTarget, type Target } from "./find-target.ts";
-import { bodyFrom, postTo, wordsOf } from "./outgoing.ts";
+import { bodyFrom, postTo, wholeBodyFrom } from "./outgoing.ts";
 import { mayWrite, WRITE_DENIED, worksForOwner } from "./relations.ts";
 
 const text = z.string().describe("What to say");
-const silent = z.boolean().optional().describe("Only note it down: the agent reads it when it next works");
+const silent = z.boolean().optional().describe("Do not wake the agent: it reads the message in its next run");
 
 const input = z.object({
   text,
   agentId: z
     .string()
     .optional()
-    .describe("Whom to tell: an agent's id, name or session key. Left out: your parent, or the person's agent"),
+    .describe("The recipient: an agent's id, name or session key. Left out: your parent, or the person's agent"),
   silent,
 });
 
@@ -42,7 +42,7 @@ export const sendAgentMessageTool = (deps: AgentToolDeps): Tool<z.infer<typeof i
 
 const olderInput = z.object({ text, sessionId: z.string().optional(), silent });
 
-/** The same under the name it had when agents were called sessions. */
+/** The same tool under its old name. */
 export const sendSessionMessageTool = (deps: AgentToolDeps): Tool<z.infer<typeof olderInput>> => ({
   name: "send_session_message",
   description: "The older name of send_agent_message.",
@@ -57,20 +57,20 @@ async function send(
   { text: words, agentId, silent: quiet }: z.infer<typeof input>,
 ): Promise<ToolOutput> {
   if (words.trim() === "") throw new InvalidInputError("A message needs text.");
-  const far = agentId === undefined ? undefined : shardAddress(agentId, deps.shards?.others ?? []);
-  if (far) return sendFar(deps, context, far, words, quiet ?? false);
+  const otherShard = agentId === undefined ? undefined : shardAddress(agentId, deps.shards?.others ?? []);
+  if (otherShard) return sendToShard(deps, context, otherShard, words, quiet ?? false);
   const target =
-    agentId === undefined ? await usualTarget(deps, context.agent) : await findTarget(deps, context.agent, agentId);
+    agentId === undefined ? await defaultTarget(deps, context.agent) : await findTarget(deps, context.agent, agentId);
   await mayWrite(deps.store, deps.config, context.agent, target);
   const body = await bodyFrom(deps, context, target, words, quiet);
   return { content: [{ type: "text", text: SENT }], ops: [postTo(deps, target, body), ...countOf(context.agent)] };
 }
 
-/** To an agent of another shard: owed like an answer, and sent from the outbox once this step is committed (M25). */
-async function sendFar(
+/** To an agent of another shard: a delivery that the outbox sends after this step's commit (M25). */
+async function sendToShard(
   deps: AgentToolDeps,
   context: ToolContext,
-  far: ShardAddress,
+  to: ShardAddress,
   words: string,
   quiet: boolean,
 ): Promise<ToolOutput> {
@@ -82,23 +82,23 @@ async function sendFar(
       hint: "Say it shorter, or in several messages.",
     });
   }
-  const body = await wordsOf(deps, context, words, quiet);
+  const body = await wholeBodyFrom(deps, context, words, quiet);
   const text = JSON.stringify({ ...body, origin: `${deps.shards?.name}/${agent.id}` });
   return {
     content: [{ type: "text", text: SENT }],
-    deliveries: [{ target: shardTarget(far), payload: { text } }],
+    deliveries: [{ target: shardTarget(to), payload: { text } }],
   };
 }
 
-/** What a swarm says to its contact is counted; refused where nobody ever contacted it. */
+/** Counts a swarm's message to its contact. Refused if the contact never wrote to the swarm. */
 function countOf({ id, descriptor }: AgentRecord): readonly Op[] {
   if (descriptor.type !== "swarm") return [];
   const { id: nametag, contact } = descriptor;
   return [{ op: "swarm.contact", nametag, contact: contact as AgentId, agentId: id, sent: 1, known: true }];
 }
 
-/** Whom an agent tells where it names nobody. */
-async function usualTarget({ store }: AgentToolDeps, { descriptor }: AgentRecord): Promise<Target> {
+/** The recipient if the agent names none. */
+async function defaultTarget({ store }: AgentToolDeps, { descriptor }: AgentRecord): Promise<Target> {
   if (descriptor.type === "swarm") {
     const contact = await store.swarmContact(descriptor.id, descriptor.contact as AgentId);
     const agent = contact && (await store.agent(contact.contact));

@@ -1,6 +1,6 @@
 /**
- * `send_user_message`: says something to a swarm. The contact is the agent at the top of the sender's tree, a person's own;
- * it gets an agent of its own behind the swarm's name, and is known to the swarm from then on.
+ * `send_user_message`: sends a message to a swarm. The contact is the agent at the top of the sender's tree. Each contact gets
+ * its own agent of the swarm, and the swarm knows the contact from then on.
  */
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
@@ -45,11 +45,11 @@ export const sendUserMessageTool = (deps: AgentToolDeps): Tool<Input> => ({
     const nametag = given.nametag.trim().replace(/^@/u, "").toLowerCase();
     const swarm = await swarmNamed(deps, agent, nametag);
     const contact = await rootOf(deps.store, agent);
-    const target = await servantOf(deps, swarm, contact);
+    const target = await swarmAgentFor(deps, swarm, contact);
     const body = await bodyFrom(deps, context, target, given.text);
     const known = { op: "swarm.contact", nametag, contact: contact.id } as const;
     if (given.wait) return ask(deps, context, given, target, known, body);
-    const received: Op = { ...known, received: 1, ...(target.agent ? { agentId: target.agent.id } : {}) };
+    const received: Op = { ...known, received: 1, agentId: target.agent?.id };
     return { ...textOutput(`Message sent to swarm @${nametag}.`), ops: [postTo(deps, target, body), received] };
   },
 });
@@ -61,8 +61,8 @@ async function swarmNamed(deps: AgentToolDeps, from: AgentRecord, nametag: strin
   throw new NotFoundError(`User not found for nametag: ${nametag}`);
 }
 
-/** The swarm's agent for one contact, made by the first message. Keyed by both, so that no two contacts share one. */
-async function servantOf(
+/** The swarm's agent for one contact, created by the first message. The key contains both, so contacts never share one. */
+async function swarmAgentFor(
   { store }: AgentToolDeps,
   { nametag, profile }: SwarmRecord,
   contact: AgentRecord,
@@ -85,21 +85,25 @@ async function ask(
   const to = target.agent ? { agentId: target.agent.id } : { descriptor: target.descriptor, profile: target.profile };
   const { agentId: from, signal } = context;
   const timeoutMs = deps.config.agentToAgent.timeoutSeconds * 1000;
-  const over: Op[] = [{ op: "wait.end", id: key }];
+  const endWait: Op[] = [{ op: "wait.end", id: key }];
   try {
-    // Known before the swarm answers, counted with the result: a repeated question is one question.
+    // The contact is recorded with the message, the count with the result: a repeated call counts once.
     const { result, ended } = await deps.ask({ from, to, body, key, timeoutMs, signal, also: [known] });
     const reply =
       result?.payloads.flatMap(({ text }) => text ?? []).join("\n") ?? `The message was not answered: ${ended?.state}.`;
     const agentId = result?.agentId;
     return {
       ...textOutput(`${reply}\n\nSwarm agent id: ${agentId ?? "unknown"}`),
-      ...(result?.outcome === "ok" ? {} : { isError: true }),
-      ops: [...over, { ...known, received: 1, ...(agentId ? { agentId } : {}) }],
+      isError: result?.outcome === "ok" ? undefined : true,
+      ops: [...endWait, { ...known, received: 1, agentId }],
     };
   } catch (error) {
     if (error instanceof SuspendedError) throw error;
-    const late = error instanceof TimeoutError;
-    return { ...textOutput(errorText(error)), isError: true, ops: late ? [...over, { ...known, received: 1 }] : over };
+    const timedOut = error instanceof TimeoutError;
+    return {
+      ...textOutput(errorText(error)),
+      isError: true,
+      ops: timedOut ? [...endWait, { ...known, received: 1 }] : endWait,
+    };
   }
 }

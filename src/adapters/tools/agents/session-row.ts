@@ -1,4 +1,4 @@
-/** One agent as tools show it to another: who it is, what it does, what waits, what it has used. No word it was told. */
+/** One agent in a list for other agents: identity, status, waiting messages, usage. Contains no text of its messages. */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { type AgentKind, labelOf } from "../../../core/agent/descriptor.ts";
 
@@ -32,10 +32,10 @@ export function sessionRow(agent: AgentRecord): SessionRow {
     status: statusOf(agent),
     waiting,
     updatedAt: Math.max(state.updatedAt, lastHumanAt ?? 0, createdAt),
-    ...(lastHumanAt === undefined ? {} : { lastHumanAt }),
-    ...(descriptor.type === "subagent" ? { parentAgentId: descriptor.parentAgentId } : {}),
-    ...(channel === undefined ? {} : { channel }),
-    ...(state.tokens ? { model: `${state.tokens.provider}/${state.tokens.model}` } : {}),
+    lastHumanAt,
+    parentAgentId: descriptor.type === "subagent" ? descriptor.parentAgentId : undefined,
+    channel,
+    model: state.tokens ? `${state.tokens.provider}/${state.tokens.model}` : undefined,
     totalTokens: totalTokens(agent),
   };
 }

@@ -1,4 +1,4 @@
-/** `session_status`: where one session stands: its run, what waits, whom it waits for, what it used, how its queue is set. */
+/** `session_status`: the status of one session: its run, waiting messages, waits, usage and queue settings. */
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { DeniedError, NotFoundError } from "../../../core/errors.ts";
@@ -39,11 +39,11 @@ async function statusOf({ store, clock }: AgentToolDeps, { id }: AgentRecord): P
     ...sessionRow(agent),
     now: clock.now(),
     createdAt,
-    ...(run
-      ? { run: { id: run.id, startedAt: run.startedAt, attempt: run.attempt, iterations: run.body.iterations } }
-      : {}),
-    ...(waits.length > 0 ? { waitsFor: waits.map(({ to, since }) => ({ agentId: to, since })) } : {}),
-    ...(stopped ? { stopped } : {}),
+    run: run
+      ? { id: run.id, startedAt: run.startedAt, attempt: run.attempt, iterations: run.body.iterations }
+      : undefined,
+    waitsFor: waits.length > 0 ? waits.map(({ to, since }) => ({ agentId: to, since })) : undefined,
+    stopped,
     tokens: state.tokens,
     stats: state.stats,
     queue: { queueMode, queueDebounceMs, queueCap, queueDrop },

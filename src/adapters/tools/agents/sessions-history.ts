@@ -1,4 +1,4 @@
-/** `sessions_history`: what was said in a session, newest last, bounded in messages and in characters. Reads only. */
+/** `sessions_history`: the messages of a session, newest last, limited in number and characters. Reads only. */
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { DeniedError, NotFoundError } from "../../../core/errors.ts";
@@ -14,8 +14,8 @@ export const MAX_MESSAGES = 400;
 export const MAX_CHARACTERS = 120_000;
 const DEFAULT_MESSAGES = 50;
 const PAGE = 200;
-/** Lines that are looked at in one call: most are messages, but a session may be all tools. */
-const LOOKED_AT = 4_000;
+/** Lines read in one call: most are messages, but a session may consist of tool calls. */
+const MAX_LINES = 4_000;
 
 const input = z.object({
   sessionKey: z.string().describe("Whose: a session key, an agent's id or its name"),
@@ -36,7 +36,7 @@ export const sessionsHistoryTool = (deps: AgentToolDeps): Tool<z.infer<typeof in
     if (!agent) throw new NotFoundError(`Agent not found: ${sessionKey}`);
     if (!(await mayRead(deps.store, deps.config, from, agent))) throw new DeniedError(READ_DENIED);
     const { messages, isCut } = await lastMessages(deps, agent, limit, includeTools);
-    return jsonOutput({ sessionKey: agent.sessionKey, messages, ...(isCut ? { cut: true } : {}) });
+    return jsonOutput({ sessionKey: agent.sessionKey, messages, cut: isCut || undefined });
   },
 });
 
@@ -44,7 +44,7 @@ async function lastMessages({ store }: AgentToolDeps, agent: AgentRecord, limit:
   const messages: CleanMessage[] = [];
   let room = MAX_CHARACTERS;
   let before: number | undefined;
-  for (let looked = 0; looked < LOOKED_AT; looked += PAGE) {
+  for (let looked = 0; looked < MAX_LINES; looked += PAGE) {
     const lines = await store.linesBack(agent.id, { limit: PAGE, before });
     for (const { position, line } of lines) {
       before = position;

@@ -1,4 +1,4 @@
-/** `sessions_list`: the sessions an agent may see, the newest first. Reads only. */
+/** `sessions_list`: the sessions an agent may see, newest first. Reads only. */
 import { z } from "zod";
 import { AGENT_KINDS } from "../../../core/agent/descriptor.ts";
 import type { Tool } from "../../../core/ports/tool.ts";

@@ -30,7 +30,7 @@ const compact = (json: string): string => {
 const LANES = { main: 1, subagent: 1, cron: 1, nested: 1 };
 
 describe("sessions_send", () => {
-  it("waits for the answer, tells nobody outside of it, and leaves no wait behind", async () => {
+  it("waits for the answer, sends nothing outside, and leaves no wait behind", async () => {
     const kit = await openTestTools({ config: CONFIG, engine: { script: asking(), system: { lanes: LANES } } });
     const { engine } = kit;
     const clerk = await kit.make(permanent("clerk"));
@@ -43,7 +43,7 @@ describe("sessions_send", () => {
     expect((await engine.transcript(clerk.id))[0]).toBe(`user: ${tag}`);
   });
 
-  it("no longer counts as waiting once its result is kept, while the run goes on", async () => {
+  it("ends its wait with the commit of its result, while the run goes on", async () => {
     const seen: unknown[] = [];
     const kit = await openTestTools({
       config: CONFIG,
@@ -60,7 +60,7 @@ describe("sessions_send", () => {
     expect([kit.engine.shown(), seen]).toEqual([["done"], [[]]]);
   });
 
-  it("does not wait where it is told not to, and the message is sent once with its result", async () => {
+  it("does not wait with a timeout of 0, and the message is committed once with its result", async () => {
     const kit = await openTestTools({ config: CONFIG, engine: { script: asking() } });
     const { engine } = kit;
     const clerk = await kit.make(permanent("clerk"));
@@ -72,7 +72,7 @@ describe("sessions_send", () => {
     expect(await engine.states(clerk.id)).toEqual(["answered"]);
   });
 
-  it("gives up when its time is up; the message is answered all the same", async () => {
+  it("gives up after its timeout; the message is still answered", async () => {
     const door = gate();
     const kit = await openTestTools({ config: CONFIG, engine: { script: asking(() => door.promise) } });
     const { engine } = kit;
@@ -80,7 +80,7 @@ describe("sessions_send", () => {
     await engine.tell("ask clerk within 5: is it open?");
     await engine.advance(5_000);
     expect(engine.shown()).toEqual([
-      "I heard timeout No answer within 5 seconds. The message stays accepted; its answer is not waited for any more.",
+      "I heard timeout No answer within 5 seconds. The message stays accepted; nothing waits for its answer any more.",
     ]);
     door.open();
     await engine.settle();
@@ -88,7 +88,7 @@ describe("sessions_send", () => {
     expect(await engine.store.waits({ limit: 10 })).toEqual([]);
   });
 
-  it("is refused where it would close a circle, over whatever agents, with nothing posted", async () => {
+  it("is refused if it would close a cycle over any number of agents, and posts nothing", async () => {
     const kit = await openTestTools({ config: CONFIG, engine: { script: asking(), system: { lanes: LANES } } });
     const { engine } = kit;
     const [a, b, c] = await Promise.all(["a", "b", "c"].map((name) => kit.make(permanent(name))));
@@ -115,7 +115,7 @@ describe("sessions_send", () => {
     },
   );
 
-  it("is not told as refused while an earlier try may be on its way, and arrives no more once the run has gone on", async () => {
+  it("is not reported as refused while an earlier try may be on its way, and arrives no more after the run has gone on", async () => {
     const kit = await openTestTools({ config: CONFIG, engine: { script: asking() } });
     const { engine } = kit;
     const [a] = await Promise.all(["a", "b"].map((name) => kit.make(permanent(name))));
@@ -135,7 +135,7 @@ describe("sessions_send", () => {
     expect(await engine.states(a?.id)).toEqual(["answered"]);
   });
 
-  it("says how the other one ended where it did not answer", async () => {
+  it("returns how the other run ended if it did not answer", async () => {
     const kit = await openTestTools({
       config: CONFIG,
       engine: {
@@ -155,7 +155,7 @@ describe("sessions_send", () => {
     ["the question is accepted", "accept"],
     ["the waiting run is killed while the other one thinks", "think"],
     ["the answer is committed", "rest"],
-  ])("goes on with the same message after a kill when %s", async (_, site) => {
+  ])("continues with the same message after a kill when %s", async (_, site) => {
     const kit = await openTestTools({ config: CONFIG, engine: { script: asking() } });
     const { engine } = kit;
     const clerk = await kit.make(permanent("clerk"));
@@ -171,7 +171,7 @@ describe("sessions_send", () => {
     expect(await engine.store.waits({ limit: 10 })).toEqual([]);
   });
 
-  it("asks at most as long as it was told, over restarts", async () => {
+  it("keeps its timeout over restarts", async () => {
     const door = gate();
     const kit = await openTestTools({ config: CONFIG, engine: { script: asking(() => door.promise) } });
     const { engine } = kit;
@@ -185,7 +185,7 @@ describe("sessions_send", () => {
     expect(engine.shown()[0]).toMatch(/^I heard timeout/);
   });
 
-  it("gets the answer that came in time, however late it comes back for it", async () => {
+  it("gets an answer that came in time, even if it returns late", async () => {
     const kit = await openTestTools({ config: CONFIG, engine: { script: asking() } });
     const { engine } = kit;
     await kit.make(permanent("clerk"));
@@ -198,7 +198,7 @@ describe("sessions_send", () => {
     expect(engine.shown()).toEqual(["I heard ok yes: is it open?"]);
   });
 
-  it("is set aside by a drain at once, keeps its wait, and goes on after the restart uncounted", async () => {
+  it("is suspended by a drain at once, keeps its wait, and continues after the restart without counting an attempt", async () => {
     const door = gate();
     const kit = await openTestTools({ config: CONFIG, engine: { script: asking(() => door.promise) } });
     const { engine } = kit;
@@ -216,7 +216,7 @@ describe("sessions_send", () => {
     expect((await engine.runs())[0]).toMatchObject({ outcome: "ok", attempt: 1 });
   });
 
-  it("keeps its edge over a restart: the circle stays closed to the other one", async () => {
+  it("keeps its wait over a restart: the cycle is still refused", async () => {
     const door = gate();
     const kit = await openTestTools({ config: CONFIG, engine: { script: asking(() => door.promise) } });
     const { engine } = kit;
@@ -237,9 +237,9 @@ describe("sessions_send", () => {
     await expect(kit.commit([back])).rejects.toThrow("cycle");
   });
 
-  it("waits for the one who was asked, whoever bears the name after a restart", async () => {
+  it("waits for the same agent, even if another has the name after a restart", async () => {
     const door = gate();
-    let whom: AgentId | undefined;
+    let asked: AgentId | undefined;
     const kit = await openTestTools({
       config: CONFIG,
       engine: {
@@ -253,7 +253,7 @@ describe("sessions_send", () => {
           ask: {
             execute: async (_input, { agentId: from }) => {
               const posting = {
-                to: { agentId: whom as AgentId },
+                to: { agentId: asked as AgentId },
                 body: { kind: "system", text: "who?" } as const,
                 key: "k",
               };
@@ -270,9 +270,9 @@ describe("sessions_send", () => {
     });
     const { engine } = kit;
     const [first, second] = [await kit.make(permanent("first")), await kit.make(permanent("second"))];
-    whom = first.id;
+    asked = first.id;
     await engine.tell("ask");
-    whom = second.id;
+    asked = second.id;
     await engine.restart();
     expect(await engine.store.waits({ limit: 5 })).toMatchObject([{ id: "e", to: first.id }]);
     expect(await engine.states(second.id)).toEqual([]);
@@ -296,7 +296,7 @@ describe("sessions_send", () => {
     expect(await engine.store.waits({ limit: 10 })).toEqual([]);
   });
 
-  it("fails neither the waiting run nor blocks the others when the node is killed again and again", async () => {
+  it("neither fails the waiting run nor blocks others when the node is killed again and again", async () => {
     const door = gate();
     const kit = await openTestTools({ config: CONFIG, engine: { script: asking(() => door.promise) } });
     const { engine } = kit;
@@ -309,7 +309,7 @@ describe("sessions_send", () => {
     engine.script = asking();
     await engine.restart();
     await engine.advance(5_000);
-    // The one that was cut off in its thoughts each time is given up after three; those that waited for it are told.
+    // The agent that is interrupted each time fails after three attempts; those that wait for it get an error.
     expect(engine.shown()).toEqual([
       "I heard ok I heard error This could not be finished: the program stopped 3 times while working on it.",
     ]);
@@ -317,7 +317,7 @@ describe("sessions_send", () => {
 });
 
 describe("agents that only answer each other", () => {
-  it("come to an end by the number of their hops", async () => {
+  it("end at the limit of hops", async () => {
     const kit = await openTestTools({
       config: `{ agentToAgent: { write: ["any"], maxHops: 6 } }`,
       engine: {
@@ -334,7 +334,7 @@ describe("agents that only answer each other", () => {
     await engine.advance(1_000);
     const counts = await Promise.all([ping, pong].map(async ({ id }) => (await engine.states(id)).length));
     expect((counts[0] as number) + (counts[1] as number)).toBe(6);
-    const told = (await engine.transcript(pong.id)).concat(await engine.transcript(ping.id));
-    expect(told.filter((line) => line.includes("answered each other 6 times in a row"))).toHaveLength(1);
+    const transcripts = (await engine.transcript(pong.id)).concat(await engine.transcript(ping.id));
+    expect(transcripts.filter((line) => line.includes("answered each other 6 times in a row"))).toHaveLength(1);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * `sessions_send`: says something to another agent and, unless told otherwise, waits for its answer. Not waiting is one commit
- * with the result (M12). Waiting gives the place in the lane back, is refused where it would close a circle, and goes on after
+ * `sessions_send`: sends a message to another agent and, by default, waits for its answer. Without waiting, the message is
+ * committed with the tool's result (M12). A wait releases the lane, is refused if it would close a cycle, and continues after
  * a restart with the same message (M11).
  */
 import { z } from "zod";
@@ -15,7 +15,7 @@ import {
 } from "../../../core/errors.ts";
 import type { SessionKey } from "../../../core/ids.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
-import type { AgentToolDeps, Asked } from "./agent-tool-deps.ts";
+import type { AgentToolDeps, AskResult } from "./agent-tool-deps.ts";
 import { findTarget, keyOf, type Target } from "./find-target.ts";
 import { jsonOutput, textOutput } from "./json-output.ts";
 import { bodyFrom, callKey, postTo } from "./outgoing.ts";
@@ -24,8 +24,8 @@ import { mayWrite } from "./relations.ts";
 const MAX_TIMEOUT_SECONDS = 86_400;
 
 const input = z.object({
-  sessionKey: z.string().optional().describe("Whom to ask: a session key, an agent's id or its name"),
-  label: z.string().optional().describe("Whom to ask, by the label or name of an agent you started"),
+  sessionKey: z.string().optional().describe("The recipient: a session key, an agent's id or its name"),
+  label: z.string().optional().describe("The recipient, by the label or name of an agent you started"),
   message: z.string().describe("What to say"),
   timeoutSeconds: z.number().min(0).max(MAX_TIMEOUT_SECONDS).optional().describe("How long to wait; 0: do not wait"),
 });
@@ -37,19 +37,19 @@ export const sessionsSendTool = (deps: AgentToolDeps): Tool<Input> => ({
   input,
   rights: ["send"],
   replay: "safe",
-  // Alone in its turn: while it waits, nothing beside it may have happened that would be lost if it is set aside.
+  // Not parallel: if the run is suspended during the wait, results of other calls in the batch would be lost.
   parallel: false,
   maxOutput: 40_000,
   async execute(given, context) {
     let sessionKey: SessionKey | undefined;
     try {
-      const target = await findTarget(deps, context.agent, whom(given));
+      const target = await findTarget(deps, context.agent, recipientIn(given));
       sessionKey = keyOf(target);
       if (given.message.trim() === "") throw new InvalidInputError("A message needs text.");
       await mayWrite(deps.store, deps.config, context.agent, target);
       return await send(deps, context, given, target, sessionKey);
     } catch (error) {
-      // What the model can do something about is said in the form it asked for; the rest is the engine's affair.
+      // Errors that the model can handle are returned in the tool's format. The engine handles the others.
       if (error instanceof DeniedError) return jsonOutput({ status: "forbidden", error: errorText(error), sessionKey });
       if (error instanceof InvalidInputError || error instanceof NotFoundError || error instanceof WaitCycleError) {
         return jsonOutput({ status: "error", error: errorText(error), sessionKey });
@@ -59,7 +59,7 @@ export const sessionsSendTool = (deps: AgentToolDeps): Tool<Input> => ({
   },
 });
 
-function whom({ sessionKey, label }: Input): string {
+function recipientIn({ sessionKey, label }: Input): string {
   if (sessionKey !== undefined && label !== undefined) {
     throw new InvalidInputError("Provide either sessionKey or label (not both).");
   }
@@ -81,25 +81,25 @@ async function send(
   const key = callKey(context, given);
   const to = target.agent ? { agentId: target.agent.id } : { descriptor: target.descriptor, profile: target.profile };
   const { agentId: from, signal } = context;
-  const over = [{ op: "wait.end", id: key } as const];
+  const endWait = [{ op: "wait.end", id: key } as const];
   try {
-    return jsonOutput(answerOf(await deps.ask({ from, to, body, key, timeoutMs, signal }), sessionKey), over);
+    return jsonOutput(answerOf(await deps.ask({ from, to, body, key, timeoutMs, signal }), sessionKey), endWait);
   } catch (error) {
-    // Set aside, the wait goes on after the restart; whatever else it is, it is over.
+    // A suspended wait continues after the restart. Any other error ends it.
     if (error instanceof SuspendedError || error instanceof WaitCycleError) throw error;
-    if (!(error instanceof TimeoutError)) return { ...textOutput(errorText(error)), isError: true, ops: over };
-    const hint = "The message stays accepted; its answer is not waited for any more.";
+    if (!(error instanceof TimeoutError)) return { ...textOutput(errorText(error)), isError: true, ops: endWait };
+    const hint = "The message stays accepted; nothing waits for its answer any more.";
     const waited = `No answer within ${Math.round(timeoutMs / 1000)} seconds.`;
-    return jsonOutput({ status: "timeout", error: `${waited} ${hint}`, sessionKey }, over);
+    return jsonOutput({ status: "timeout", error: `${waited} ${hint}`, sessionKey }, endWait);
   }
 }
 
-function answerOf({ result, ended }: Asked, sessionKey: SessionKey): object {
+function answerOf({ result, ended }: AskResult, sessionKey: SessionKey): object {
   if (!result) {
     const why = ended?.reason ? ` (${ended.reason})` : "";
     return {
       status: "error",
-      error: `The message was not answered: ${ended?.state ?? "nobody knows it any more"}${why}.`,
+      error: `The message was not answered: ${ended?.state ?? "it no longer exists"}${why}.`,
       sessionKey,
     };
   }

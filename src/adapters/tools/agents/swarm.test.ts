@@ -29,7 +29,7 @@ describe("create_swarm", () => {
     });
   });
 
-  it("refuses others than the owner, names that are taken, and names that are none", async () => {
+  it("refuses other people, taken names and invalid names", async () => {
     const kit = await withContext();
     const { owner, call, make } = kit;
     const job = await make({ type: "cron", id: "nightly" });
@@ -46,7 +46,7 @@ describe("create_swarm", () => {
 });
 
 describe("send_user_message", () => {
-  it("reaches an agent of the contact's own, counts it, and knows the person behind a child", async () => {
+  it("reaches the contact's own agent, counts the message, and finds the person behind a child", async () => {
     const kit = await withContext();
     const [ann, bob] = [await kit.make(person("ann")), await kit.make(person("bob"))];
     const child = await kit.child(ann, "digger");
@@ -66,7 +66,7 @@ describe("send_user_message", () => {
     });
   });
 
-  it("waits for the answer where it is told to, and asks once over a restart", async () => {
+  it("waits for the answer on request, and asks once over a restart", async () => {
     const kit = await withContext({
       engine: {
         script: ({ request }) => {
@@ -94,7 +94,7 @@ describe("send_user_message", () => {
   it.each([
     ["nobody", "User not found for nametag: nobody"],
     ["clerk", "Target is not a swarm: clerk"],
-  ])("says so where %s is no swarm", async (nametag, text) => {
+  ])("returns an error if %s is not a swarm", async (nametag, text) => {
     const kit = await withContext();
     await kit.make(permanent("clerk"));
     const sent = await kit.call(await kit.make(person("ann")), "send_user_message", { text: "hello", nametag });
@@ -103,7 +103,7 @@ describe("send_user_message", () => {
 });
 
 describe("a swarm's agent", () => {
-  it("writes to its contact by default, is counted, and writes to nobody else", async () => {
+  it("writes to its contact by default and to no other agent, and is counted", async () => {
     const kit = await withContext();
     const [ann, bob] = [await kit.make(person("ann")), await kit.make(person("bob"))];
     for (const agent of [ann, bob]) {
@@ -124,7 +124,7 @@ describe("a swarm's agent", () => {
     expect(textOf(stranger)).toBe("Can only message agents that have contacted this swarm");
   });
 
-  it("writes to nobody where nobody has contacted the swarm, or the swarm is gone", async () => {
+  it("cannot write without a contact, or after the swarm was removed", async () => {
     const kit = await withContext();
     const ann = await kit.make(person("ann"));
     const api = await kit.make({ type: "swarm", id: "desk", contact: ann.id });
@@ -151,7 +151,7 @@ describe("remove_swarm", () => {
     return kit;
   }
 
-  it("takes the name back and removes the agents behind it; what waited is settled with a trace", async () => {
+  it("removes the swarm and its agents; waiting messages are settled", async () => {
     const kit = await withGuests();
     const { engine, owner } = kit;
     const agents = await engine.store.agentsOfKind("swarm", { limit: 10 });
@@ -174,7 +174,7 @@ describe("remove_swarm", () => {
     expect(textOf(await kit.call(owner, "create_swarm", DESK))).toBe("Swarm created: @desk.");
   });
 
-  it("is the owner's, and says where there is none", async () => {
+  it("is for the owner only, and returns an error for an unknown swarm", async () => {
     const kit = await withGuests();
     const stranger = await kit.make(person("stranger"));
     expect(textOf(await kit.call(stranger, "remove_swarm", { nametag: "desk" }))).toBe(

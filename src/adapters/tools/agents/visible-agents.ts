@@ -1,11 +1,11 @@
-/** The agents another agent may see, newest first, as many as are asked for: all for the owner's, its own tree for others. */
+/** The agents that an agent may see: all agents for the owner's, newest first; its own tree for others. */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { isOwners, rootOf } from "./relations.ts";
 
 const PAGE = 100;
-/** More are never looked at in one call, however few of them fit. */
-const LOOKED_AT = 2_000;
+/** How many agents one call reads at most. */
+const MAX_READ = 2_000;
 
 export async function visibleAgents(
   { store, config }: Pick<AgentToolDeps, "store" | "config">,
@@ -17,10 +17,10 @@ export async function visibleAgents(
   if (from.descriptor.type === "swarm") return [from].filter(fits);
   const source = seesAll ? newestFirst(store) : treeOf(store, await rootOf(store, from));
   const found: AgentRecord[] = [];
-  let looked = 0;
+  let read = 0;
   for await (const agent of source) {
     if (fits(agent)) found.push(agent);
-    if (found.length >= limit || ++looked >= LOOKED_AT) break;
+    if (found.length >= limit || ++read >= MAX_READ) break;
   }
   return found;
 }

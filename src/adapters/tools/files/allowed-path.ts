@@ -1,6 +1,6 @@
 /**
- * Where a path a model wrote really leads, and whether that is allowed. This is the first of two checks: it gives a clear
- * answer, the second is made on what was opened, because a path may lead elsewhere a moment later.
+ * The real path behind a model's path, and whether it is allowed. This is the first of two checks and gives a clear error. The
+ * second one is made on the open file, because a path may change in between.
  */
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { DeniedError, InvalidInputError } from "../../../core/errors.ts";
@@ -9,11 +9,11 @@ import { checkGuarded, type GuardedFiles } from "./guarded-files.ts";
 
 /** Where an agent may read and write. Writing implies reading. */
 export interface Places {
-  /** Where relative paths start; read and written. */
+  /** The base of relative paths. Readable and writable. */
   readonly workingDir: string;
   readonly readDirs?: readonly string[];
   readonly writeDirs?: readonly string[];
-  /** What it must not write even there. Absent: nothing. */
+  /** Files that must not be written even there. */
   readonly guarded?: GuardedFiles;
 }
 
@@ -21,10 +21,10 @@ export type Access = "read" | "write";
 
 const MAX_PATH = 4_096;
 const MAX_NAME_BYTES = 255;
-/** Control characters, and what makes a text read differently from how it is spelled. */
+/** Control characters, and characters that make a text look different from what it is. */
 const FORBIDDEN = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 
-/** Refuses texts that are no honest path, whatever they would lead to. */
+/** Refuses malformed paths. */
 export function checkPathText(path: string): void {
   const problem = problemOf(path);
   if (problem !== undefined) throw new InvalidInputError(`This is not a usable path: ${problem}.`);
@@ -33,19 +33,19 @@ export function checkPathText(path: string): void {
 function problemOf(path: string): string | undefined {
   if (path.trim() === "") return "it is empty";
   if (path.length > MAX_PATH) return `it is longer than ${MAX_PATH} characters`;
-  if (FORBIDDEN.test(path)) return "it holds control characters";
-  if (!path.isWellFormed()) return "it holds half a character";
+  if (FORBIDDEN.test(path)) return "it contains control characters";
+  if (!path.isWellFormed()) return "it contains half a character";
   const long = path.split("/").some((name) => Buffer.byteLength(name) > MAX_NAME_BYTES);
   return long ? `a name in it is longer than ${MAX_NAME_BYTES} bytes` : undefined;
 }
 
-/** A path taken apart: what of it is there, with every link followed, and what is not. */
+/** A path in two parts: the existing part with all links resolved, and the missing names. */
 export interface RealPath {
   readonly existing: string;
   readonly missing: readonly string[];
 }
 
-/** Throws `DeniedError` where the path leads outside or to a guarded file, whether or not anything is there. */
+/** Throws `DeniedError` if the path leads outside or to a guarded file, even if it does not exist. */
 export async function allowedPath(disk: Disk, places: Places, path: string, access: Access): Promise<RealPath> {
   checkPathText(path);
   const real = await realPathOf(disk, resolve(places.workingDir, path));
@@ -64,7 +64,7 @@ export async function checkInside(disk: Disk, places: Places, real: string, acce
   throw new DeniedError("Path is outside the allowed directories.");
 }
 
-/** Throws `DeniedError` where a real path is a guarded file, seen from any directory the agent writes in. */
+/** Throws `DeniedError` if a real path is a guarded file, seen from any directory the agent may write. */
 export async function checkWritable(disk: Disk, places: Places, real: string): Promise<void> {
   const { guarded, workingDir, writeDirs = [] } = places;
   if (!guarded) return;
@@ -89,5 +89,5 @@ async function realPathOf(disk: Disk, path: string): Promise<RealPath> {
   }
 }
 
-/** A real path with names behind it. */
+/** The whole path as text. */
 export const pathText = ({ existing, missing }: RealPath): string => join(existing, ...missing);

@@ -1,4 +1,4 @@
-/** What the file tools need of the file system, so that a test can change the disk between two of its calls. */
+/** The file system calls of the file tools. A test can change the disk between two calls. */
 import type { Dirent, Stats } from "node:fs";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readdir, readlink, realpath, rename, rm } from "node:fs/promises";
@@ -12,7 +12,7 @@ export interface Disk {
   readdir(path: string): Promise<Dirent[]>;
   rename(from: string, to: string): Promise<void>;
   remove(path: string): Promise<void>;
-  /** Where the system shows open descriptors as paths; absent where it does not. */
+  /** The directory where the system shows open descriptors as paths, if it does. */
   readonly descriptors?: string;
 }
 
@@ -25,10 +25,10 @@ export const realDisk: Disk = {
   readdir: (path) => readdir(path, { withFileTypes: true }),
   rename: (from, to) => rename(from, to),
   remove: (path) => rm(path, { force: true }),
-  ...(process.platform === "linux" ? { descriptors: "/proc/self/fd" } : {}),
+  descriptors: process.platform === "linux" ? "/proc/self/fd" : undefined,
 };
 
-/** Never follows a link in the last place, never waits for the other end of a pipe. */
+/** Never follows a link at the end of the path, never waits for the other end of a pipe. */
 export const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 export const DIRECTORY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_DIRECTORY;
 export const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;

@@ -1,6 +1,6 @@
 /**
- * `edit`: replaces one text in a file by another. Never repeated after a crash: where the new text holds the old one, a
- * second time would change the file again, and nothing in it tells whether the first time happened.
+ * `edit`: replaces a text in a file. Never repeated after a crash: if the new text contains the old one, a second edit would
+ * change the file again, and the file does not show whether the first one happened.
  */
 import { z } from "zod";
 import { InvalidInputError } from "../../../core/errors.ts";
@@ -12,14 +12,14 @@ import { checkSize } from "./write-tool.ts";
 
 const input = z.object({
   path: z.string().describe("The file, relative to the workspace"),
-  oldText: z.string().min(1).describe("The text to replace, exactly as it stands in the file"),
+  oldText: z.string().min(1).describe("The text to replace, exactly as it is in the file"),
   newText: z.string().describe("What to put in its place"),
   all: z.boolean().optional().describe("Replace every occurrence; without it there must be exactly one"),
 });
 
 export const editTool = ({ disk, placesOf }: FileToolDeps): Tool<z.infer<typeof input>> => ({
   name: "edit",
-  description: "Replaces a text in a file of the workspace. The old text must stand there exactly once, or say all.",
+  description: "Replaces a text in a file of the workspace. The old text must occur exactly once, or set all.",
   input,
   rights: ["read", "write"],
   replay: "never",
@@ -31,10 +31,10 @@ export const editTool = ({ disk, placesOf }: FileToolDeps): Tool<z.infer<typeof 
     const { text, stats } = await readText(disk, places, path);
     const parts = text.split(oldText);
     const found = parts.length - 1;
-    if (found === 0) throw new InvalidInputError(`The old text does not stand in ${path}.`, { hint: "Read it again." });
+    if (found === 0) throw new InvalidInputError(`The old text is not in ${path}.`, { hint: "Read it again." });
     if (found > 1 && !all) {
-      throw new InvalidInputError(`The old text stands in ${path} ${found} times.`, {
-        hint: "Give more of what is around it, or say all.",
+      throw new InvalidInputError(`The old text is in ${path} ${found} times.`, {
+        hint: "Include more of the text around it, or set all.",
       });
     }
     const edited = parts.join(newText);

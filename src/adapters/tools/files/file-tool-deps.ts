@@ -1,4 +1,4 @@
-/** What the file tools are made with: where each agent may reach, and the disk it reaches. */
+/** What the file tools need: the directories that each agent may reach, and the disk. */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { Places } from "./allowed-path.ts";
 import type { Disk } from "./disk.ts";

@@ -83,7 +83,7 @@ describe("read", () => {
     expect(await read("link")).toBe("one");
   });
 
-  it("shows some lines at a time and says how to go on", async () => {
+  it("shows some lines and how to continue", async () => {
     writeFileSync(join(ws, "long.txt"), Array.from({ length: MAX_READ_LINES + 5 }, (_, n) => `${n + 1}`).join("\n"));
     const first = await read("long.txt");
     expect(first).toContain(`[lines 1 to ${MAX_READ_LINES} of ${MAX_READ_LINES + 5}; go on with offset 2001]`);
@@ -92,24 +92,24 @@ describe("read", () => {
     await expect(call("read", { path: "long.txt", offset: 9_999 })).rejects.toThrow("long.txt has 2005 lines only.");
   });
 
-  it("cuts what is too much and says so", async () => {
+  it("cuts long output with a note", async () => {
     writeFileSync(join(ws, "wide.txt"), `${"x".repeat(MAX_READ_CHARACTERS + 7)}\nnext`);
     const text = await read("wide.txt");
     expect(text.length).toBeLessThan(MAX_READ_CHARACTERS + 500);
     expect(text).toContain(`[line 1 is cut, it has ${MAX_READ_CHARACTERS + 7} characters; lines 1 to 1 of 2;`);
   });
 
-  it("says that an empty file is empty", async () => {
+  it("reports an empty file", async () => {
     writeFileSync(join(ws, "empty"), "");
     expect(await read("empty")).toBe("empty is empty.");
   });
 
   it.each([
-    ["bytes that are no text", Buffer.from([0xff, 0xfe, 0x41])],
+    ["bytes that are not text", Buffer.from([0xff, 0xfe, 0x41])],
     ["a NUL", Buffer.from("a\0b")],
   ])("refuses %s", async (_, bytes) => {
     writeFileSync(join(ws, "bin"), bytes);
-    await expect(read("bin")).rejects.toThrow("bin holds no text.");
+    await expect(read("bin")).rejects.toThrow("bin is not a text file.");
   });
 
   it("refuses a file that is too large, without reading all of it", async () => {
@@ -118,7 +118,7 @@ describe("read", () => {
     await expect(read("huge")).rejects.toThrow(`huge is larger than ${MAX_FILE_BYTES} bytes`);
   });
 
-  it("says what is not there, and what is a directory", async () => {
+  it("reports a missing file and a directory", async () => {
     mkdirSync(join(ws, "d"));
     await expect(read("nothing")).rejects.toThrow("There is no file nothing.");
     await expect(read("d")).rejects.toThrow("d is a directory.");
@@ -126,14 +126,14 @@ describe("read", () => {
 });
 
 describe("write", () => {
-  it("makes a file and the directories it needs, for their owner only", async () => {
+  it("creates a file and its directories, readable by their owner only", async () => {
     expect(await write("a/b/c.txt", "hello")).toBe("Wrote a/b/c.txt (5 bytes).");
     expect(readFileSync(join(ws, "a/b/c.txt"), "utf8")).toBe("hello");
     expect(statSync(join(ws, "a/b/c.txt")).mode & 0o777).toBe(0o600);
     expect(statSync(join(ws, "a/b")).mode & 0o777).toBe(0o700);
   });
 
-  it("replaces a file whole, keeps its mode and leaves nothing beside it", async () => {
+  it("replaces a file, keeps its mode and leaves no other file behind", async () => {
     writeFileSync(join(ws, "a.sh"), "a long text that was there");
     chmodSync(join(ws, "a.sh"), 0o755);
     expect(await write("a.sh", "new")).toBe("Replaced a.sh (3 bytes).");
@@ -142,7 +142,7 @@ describe("write", () => {
     expect(readdirSync(ws)).toEqual(["a.sh"]);
   });
 
-  it("leaves the old file as it was when the disk fails before the end", async () => {
+  it("keeps the old file if the disk fails", async () => {
     writeFileSync(join(ws, "a.txt"), "old");
     const failing: Disk = { ...realDisk, rename: () => Promise.reject(new TypeError("no room")) };
     await expect(write("a.txt", "new", failing)).rejects.toThrow("no room");
@@ -156,8 +156,8 @@ describe("write", () => {
     expect(readFileSync(join(outside, "secret.txt"), "utf8")).toBe("the secret");
   });
 
-  it("refuses what is too large", async () => {
-    await expect(write("a.txt", "x".repeat(MAX_FILE_BYTES + 1))).rejects.toThrow("is the most that is written");
+  it("refuses a text that is too large", async () => {
+    await expect(write("a.txt", "x".repeat(MAX_FILE_BYTES + 1))).rejects.toThrow("is the limit");
     expect(existsSync(join(ws, "a.txt"))).toBe(false);
   });
 
@@ -165,47 +165,47 @@ describe("write", () => {
     mkdirSync(join(ws, "d"));
     writeFileSync(join(ws, "f"), "");
     await expect(write("d", "x")).rejects.toThrow("d is a directory.");
-    await expect(write("f/x", "x")).rejects.toThrow("A part of f/x is no directory.");
+    await expect(write("f/x", "x")).rejects.toThrow("A part of f/x is not a directory.");
   });
 });
 
 describe("edit", () => {
   beforeEach(() => writeFileSync(join(ws, "a.txt"), "one two two"));
 
-  it("replaces the one place", async () => {
+  it("replaces a single occurrence", async () => {
     expect(await edit("a.txt", "one", "$& 1")).toBe("Edited a.txt (1 place).");
     expect(readFileSync(join(ws, "a.txt"), "utf8")).toBe("$& 1 two two");
   });
 
-  it("replaces every place where it is told to", async () => {
+  it("replaces every occurrence on request", async () => {
     expect(await edit("a.txt", "two", "2", true)).toBe("Edited a.txt (2 places).");
     expect(readFileSync(join(ws, "a.txt"), "utf8")).toBe("one 2 2");
   });
 
   it.each([
-    ["three", "3", "The old text does not stand in a.txt."],
-    ["two", "2", "The old text stands in a.txt 2 times."],
+    ["three", "3", "The old text is not in a.txt."],
+    ["two", "2", "The old text is in a.txt 2 times."],
     ["one", "one", "The old and the new text are the same."],
   ])("refuses %s → %s", async (oldText, newText, message) => {
     await expect(edit("a.txt", oldText, newText)).rejects.toThrow(message);
     expect(readFileSync(join(ws, "a.txt"), "utf8")).toBe("one two two");
   });
 
-  it("leaves a file alone that somebody changed meanwhile", async () => {
+  it("does not replace a file that has changed since it was read", async () => {
     const disk: Disk = {
       ...realDisk,
       open: async (path, flags, mode) => {
-        if (path.endsWith(".tmp")) writeFileSync(join(ws, "a.txt"), "somebody else's words");
+        if (path.endsWith(".tmp")) writeFileSync(join(ws, "a.txt"), "other text");
         return realDisk.open(path, flags, mode);
       },
     };
     const editing = call("edit", { path: "a.txt", oldText: "one", newText: "1" }, disk);
-    await expect(editing).rejects.toThrow("a.txt was changed by somebody else meanwhile");
-    expect(readFileSync(join(ws, "a.txt"), "utf8")).toBe("somebody else's words");
+    await expect(editing).rejects.toThrow("a.txt has changed since you read it");
+    expect(readFileSync(join(ws, "a.txt"), "utf8")).toBe("other text");
     expect(readdirSync(ws)).toEqual(["a.txt"]);
   });
 
-  it("is not repeated after a crash, the others are", () => {
+  it("is not repeated after a crash; the other tools are", () => {
     const policies = fileTools(() => places).map(({ name, replay }) => [name, replay]);
     expect(policies).toEqual([
       ["read", "safe"],
@@ -217,7 +217,7 @@ describe("edit", () => {
 });
 
 describe("list", () => {
-  it("shows names in order, with what they are", async () => {
+  it("shows the entries in order, with their type", async () => {
     writeFileSync(join(ws, "b.txt"), "four");
     mkdirSync(join(ws, "a"));
     symlinkSync("b.txt", join(ws, "c"));
@@ -226,17 +226,17 @@ describe("list", () => {
     expect(await call("list", { path: "a" })).toBe("a is empty.");
   });
 
-  it("is bounded", async () => {
+  it("is limited", async () => {
     for (let n = 0; n < MAX_LISTED + 3; n++) writeFileSync(join(ws, `f${n}`), "");
     const lines = (await call("list", {})).split("\n");
     expect(lines).toHaveLength(MAX_LISTED + 1);
     expect(lines.at(-1)).toBe("[3 more are not shown]");
   });
 
-  it("says what is not there and what is no directory", async () => {
+  it("reports a missing directory and a file", async () => {
     writeFileSync(join(ws, "f"), "");
     await expect(call("list", { path: "x" })).rejects.toThrow("There is no directory x.");
-    await expect(call("list", { path: "f" })).rejects.toThrow("A part of f is no directory.");
+    await expect(call("list", { path: "f" })).rejects.toThrow("A part of f is not a directory.");
   });
 });
 
@@ -274,7 +274,7 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
     untouched();
   });
 
-  it("by a directory whose name only begins as the workspace's does is denied", async () => {
+  it("by a directory whose name only starts like the workspace's is denied", async () => {
     expect(await attempts(join(root, "ws-outside", "secret.txt"))).toEqual(denied);
     expect(isInside("/a/ws", "/a/ws-outside/x")).toBe(false);
     expect(isInside("/a/ws", "/a/WS/x")).toBe(false);
@@ -305,7 +305,7 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
     untouched();
   });
 
-  it("by a link that leads nowhere, yet, makes nothing outside", async () => {
+  it("by a link to a missing file creates nothing outside", async () => {
     symlinkSync(join(outside, "new.txt"), join(ws, "link"));
     symlinkSync(join(outside, "newdir"), join(ws, "dirlink"));
     expect(await attempts("link")).not.toContain("ALLOWED");
@@ -313,7 +313,7 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
     untouched();
   });
 
-  it("by a circle of links is denied", async () => {
+  it("by a cycle of links is denied", async () => {
     symlinkSync("b", join(ws, "a"));
     symlinkSync("a", join(ws, "b"));
     expect(new Set(await attempts("a"))).toEqual(new Set(["The path is a circle of links."]));
@@ -334,10 +334,10 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
     for (const result of results) expect(result).toMatch(/^This is not a usable path: /);
   });
 
-  it("by a pipe nobody writes to is denied, and does not wait", async () => {
+  it("by a pipe without a writer is denied and does not wait", async () => {
     execFileSync("mkfifo", [join(ws, "pipe")]);
     const [reading, writing, editing] = await attempts("pipe");
-    expect([reading, writing, editing]).toEqual(Array(3).fill("pipe is no regular file."));
+    expect([reading, writing, editing]).toEqual(Array(3).fill("pipe is not a regular file."));
     expect(statSync(join(ws, "pipe")).isFIFO()).toBe(true);
   });
 
@@ -366,7 +366,7 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
         symlinkSync(join(outside, "secret.txt"), join(ws, "a.txt"));
       });
       const input = { path: "a.txt", content: "taken over", oldText: "e", newText: "E" };
-      await expect(call(name, input, disk2)).rejects.toThrow(/is a link|no regular file/);
+      await expect(call(name, input, disk2)).rejects.toThrow(/is a link|not a regular file/);
       untouched();
     },
   );
@@ -382,7 +382,7 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
       });
       const path = name === "list" ? "d" : "d/secret.txt";
       const input = { path, content: "taken over", oldText: "e", newText: "E" };
-      await expect(call(name, input, disk2)).rejects.toThrow(/outside the allowed|is a link|no directory/);
+      await expect(call(name, input, disk2)).rejects.toThrow(/outside the allowed|is a link|not a directory/);
       untouched();
     },
   );
@@ -420,7 +420,7 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
     expect(readFileSync(join(ws, "cron", "e", "f.txt"), "utf8")).toBe("e");
   });
 
-  it("by a link that is there only while the file is opened", async () => {
+  it("by a link that exists only while the file is opened", async () => {
     mkdirSync(join(ws, "d"));
     writeFileSync(join(ws, "d", "secret.txt"), "mine");
     const disk2: Disk = {
@@ -437,7 +437,7 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
     await expect(read("d/secret.txt", disk2)).rejects.toThrow(/outside the allowed|changed while it was opened/);
   });
 
-  it("by a link put in the place of a directory that is being made", async () => {
+  it("by a link that replaces a directory while it is created", async () => {
     const disk2: Disk = {
       ...disk,
       mkdir: async () => {
@@ -445,13 +445,13 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
         throw Object.assign(new TypeError("exists"), { code: "EEXIST" });
       },
     };
-    await expect(write("new/file.txt", "taken over", disk2)).rejects.toThrow(/is a link|no directory/);
+    await expect(write("new/file.txt", "taken over", disk2)).rejects.toThrow(/is a link|not a directory/);
     untouched();
   });
 });
 
-describe("a directory that is exchanged for a link after it was opened", () => {
-  it("gets nothing: the file goes where the opened one is", async () => {
+describe("a directory that is replaced by a link after it was opened", () => {
+  it("does not redirect the file: it goes into the open directory", async () => {
     mkdirSync(join(ws, "d"));
     const disk: Disk = {
       ...realDisk,
@@ -469,8 +469,8 @@ describe("a directory that is exchanged for a link after it was opened", () => {
   });
 });
 
-describe("places beside the workspace", () => {
-  it("are read where they may be read, and written where they may be written", async () => {
+describe("directories beside the workspace", () => {
+  it("are readable or writable as configured", async () => {
     const shared = join(root, "shared");
     mkdirSync(shared);
     places = { workingDir: ws, readDirs: [outside], writeDirs: [shared, join(root, "missing")] };
@@ -480,7 +480,7 @@ describe("places beside the workspace", () => {
     expect(await read(join(shared, "x"))).toBe("x");
   });
 
-  it("may be a link themselves", async () => {
+  it("may be links", async () => {
     symlinkSync(ws, join(root, "home"));
     places = { workingDir: join(root, "home") };
     await write("a.txt", "x");

@@ -1,6 +1,6 @@
 /**
- * The first hands of an agent: read, write, edit and list inside its workspace. Where a path really leads is checked on
- * what was opened; sizes are bounded; a write is there whole or not at all.
+ * The file tools: read, write, edit and list inside the workspace. Real paths are checked on the open file, sizes are limited,
+ * and a write is complete or does not happen.
  */
 import type { Tool } from "../../../core/ports/tool.ts";
 import { type Disk, realDisk } from "./disk.ts";

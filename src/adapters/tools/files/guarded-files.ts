@@ -1,21 +1,21 @@
 /**
- * Files that say what agents are told and what runs by itself. Only the owner's agents write them. A real path is judged, at any
- * depth: a directory below one workspace may be the workspace of another agent.
+ * Protects prompt files and task files: only the owner's agents may write them (L13). Real paths are checked at any depth,
+ * because a directory inside one workspace may be another agent's workspace.
  */
 import { relative, sep } from "node:path";
 import { DeniedError } from "../../../core/errors.ts";
 import type { Disk } from "./disk.ts";
 
 export interface GuardedFiles {
-  /** The workspaces these files belong to. A path is judged from each that it lies in. */
+  /** The workspaces. A path is checked from each workspace that contains it. */
   readonly roots: readonly string[];
   /** Names of files, in any directory. */
   readonly files: readonly string[];
-  /** Names of directories that are guarded with all they hold. */
+  /** Names of directories that are guarded with their content. */
   readonly directories: readonly string[];
 }
 
-/** Throws `DeniedError` where a real path is guarded. */
+/** Throws `DeniedError` if a real path is guarded. */
 export async function checkGuarded(disk: Disk, { roots, files, directories }: GuardedFiles, real: string) {
   const [fileNames, directoryNames] = [new Set(files.map(folded)), new Set(directories.map(folded))];
   for (const root of roots) {
@@ -30,7 +30,7 @@ export async function checkGuarded(disk: Disk, { roots, files, directories }: Gu
   }
 }
 
-/** Two names that any file system takes for one are folded to the same text. */
+/** Names that some file system treats as equal fold to the same text. */
 const folded = (name: string): string =>
   name
     .normalize("NFKC")

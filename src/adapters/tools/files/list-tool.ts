@@ -1,4 +1,4 @@
-/** `list`: what is in a directory, in the order of names. */
+/** `list`: the entries of a directory, sorted by name. */
 import type { Dirent } from "node:fs";
 import { z } from "zod";
 import type { Tool } from "../../../core/ports/tool.ts";
@@ -36,11 +36,11 @@ export const listTool = ({ disk, placesOf }: FileToolDeps): Tool<z.infer<typeof 
 });
 
 async function lineOf(disk: Disk, directory: OpenedDirectory, entry: Dirent): Promise<string> {
-  // A name is anybody's text: it may not look like two lines.
+  // A file name must not look like two lines.
   const name = entry.name.replace(/\p{Cc}/gu, "?");
   if (entry.isDirectory()) return `${name}/`;
   if (entry.isSymbolicLink()) return `${name}@`;
-  if (!entry.isFile()) return `${name} (no regular file)`;
+  if (!entry.isFile()) return `${name} (not a regular file)`;
   const stats = await disk.lstat(directory.at(entry.name)).catch(() => undefined);
   return stats ? `${name} (${stats.size} bytes)` : name;
 }

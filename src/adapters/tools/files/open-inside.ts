@@ -1,6 +1,6 @@
 /**
- * Opens files and directories inside an agent's places. What was opened is asked where it is, so that a link put in
- * between the check and the opening gains nothing.
+ * Opens files and directories that an agent may reach. The real path is checked again on the open file, so that a link that
+ * is created between check and open gains nothing.
  */
 import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
@@ -14,10 +14,10 @@ export interface OpenedFile {
   readonly stats: Stats;
 }
 
-/** A directory that stays the one it is, whatever becomes of its path. */
+/** An open directory: stays the same directory even if its path changes. */
 export interface OpenedDirectory {
   readonly handle: FileHandle;
-  /** The path of a name in it, through the open directory where the system can. */
+  /** The path of an entry, through the open directory if the system supports that. */
   at(name: string): string;
   readonly path: string;
 }
@@ -31,7 +31,7 @@ export async function openFile(disk: Disk, places: Places, path: string): Promis
     await checkOpened(disk, places, handle, existing, "read");
     const stats = await handle.stat();
     if (stats.isDirectory()) throw new InvalidInputError(`${path} is a directory.`, { hint: "Use list." });
-    if (!stats.isFile()) throw new DeniedError(`${path} is no regular file.`);
+    if (!stats.isFile()) throw new DeniedError(`${path} is not a regular file.`);
     return { handle, stats };
   } catch (error) {
     await handle.close();
@@ -47,8 +47,8 @@ export async function openDirectory(disk: Disk, places: Places, path: string): P
 }
 
 /**
- * Opens the directory a file is to be written in, and makes the ones that are missing. Each is opened inside the one
- * before it, so that none can be exchanged for a link on the way. The caller closes it.
+ * Opens the directory of a file to write, and creates missing ones. Each is opened inside its parent, so that none can be
+ * replaced by a link in between. The caller closes it.
  */
 export async function openParent(
   disk: Disk,
@@ -105,9 +105,9 @@ async function opened(disk: Disk, path: string, flags: number, written: string):
       case "ELOOP":
         throw new DeniedError(`${written} is a link.`, { cause });
       case "ENOTDIR":
-        throw new InvalidInputError(`A part of ${written} is no directory.`, { cause });
+        throw new InvalidInputError(`A part of ${written} is not a directory.`, { cause });
       case "ENXIO":
-        throw new DeniedError(`${written} is no regular file.`, { cause });
+        throw new DeniedError(`${written} is not a regular file.`, { cause });
       case "ENOENT":
         throw new NotFoundError(`There is no file ${written}.`, { cause });
       case "EACCES":
@@ -118,7 +118,7 @@ async function opened(disk: Disk, path: string, flags: number, written: string):
   }
 }
 
-/** Where an open descriptor really is; throws `DeniedError` where that is outside. */
+/** The real path of an open descriptor. Throws `DeniedError` if it is outside. */
 async function checkOpened(
   disk: Disk,
   places: Places,
@@ -133,7 +133,7 @@ async function checkOpened(
 
 async function realPathOfOpen(disk: Disk, handle: FileHandle, path: string): Promise<string> {
   if (disk.descriptors !== undefined) return disk.readlink(join(disk.descriptors, String(handle.fd)));
-  // Elsewhere the path is followed again, and must lead to the very file that is open.
+  // On other systems the path is resolved again and must be the open file.
   const real = await disk.realpath(path);
   const [now, open] = await Promise.all([disk.lstat(real), handle.stat()]);
   if (now.dev !== open.dev || now.ino !== open.ino) throw new DeniedError("The path changed while it was opened.");

@@ -1,4 +1,4 @@
-/** The text of a file inside an agent's places, within a limit. Throws where it is too large or no text. */
+/** Reads a text file that an agent may reach. Throws if it is too large or not text. */
 import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { InvalidInputError } from "../../../core/errors.ts";
@@ -14,7 +14,7 @@ export async function readText(disk: Disk, places: Places, path: string): Promis
   try {
     const bytes = await readUpTo(handle, MAX_FILE_BYTES + 1);
     if (bytes.length > MAX_FILE_BYTES) {
-      throw new InvalidInputError(`${path} is larger than ${MAX_FILE_BYTES} bytes, which is the most that is read.`);
+      throw new InvalidInputError(`${path} is larger than ${MAX_FILE_BYTES} bytes, which is the limit.`);
     }
     return { text: decode(bytes, path), stats };
   } finally {
@@ -22,26 +22,26 @@ export async function readText(disk: Disk, places: Places, path: string): Promis
   }
 }
 
-/** By what can be read, not by what the size says: some files grow, and some only pretend to be empty. */
+/** Reads until the end instead of trusting the size: some files grow, and some claim to be empty. */
 async function readUpTo(handle: FileHandle, limit: number): Promise<Uint8Array> {
-  const portions: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   let have = 0;
   while (have < limit) {
-    const portion = Buffer.allocUnsafe(Math.min(64 * 1024, limit - have));
-    const { bytesRead } = await handle.read(portion, 0, portion.length);
+    const chunk = Buffer.allocUnsafe(Math.min(64 * 1024, limit - have));
+    const { bytesRead } = await handle.read(chunk, 0, chunk.length);
     if (bytesRead === 0) break;
-    portions.push(portion.subarray(0, bytesRead));
+    chunks.push(chunk.subarray(0, bytesRead));
     have += bytesRead;
   }
-  return Buffer.concat(portions);
+  return Buffer.concat(chunks);
 }
 
 function decode(bytes: Uint8Array, path: string): string {
-  const noText = `${path} holds no text.`;
-  if (bytes.includes(0)) throw new InvalidInputError(noText);
+  const notText = `${path} is not a text file.`;
+  if (bytes.includes(0)) throw new InvalidInputError(notText);
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (cause) {
-    throw new InvalidInputError(noText, { cause });
+    throw new InvalidInputError(notText, { cause });
   }
 }

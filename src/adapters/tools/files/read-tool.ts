@@ -1,4 +1,4 @@
-/** `read`: the lines of a text file, some at a time. */
+/** `read`: the lines of a text file, in parts. */
 import { z } from "zod";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
@@ -21,7 +21,7 @@ export const readTool = ({ disk, placesOf }: FileToolDeps): Tool<z.infer<typeof 
   rights: ["read"],
   replay: "safe",
   parallel: true,
-  // What is shown is bounded here, with a note that says how to go on; the note needs room too.
+  // The text is limited here and ends with a note on how to continue; the note needs room too.
   maxOutput: MAX_READ_CHARACTERS + 500,
   async execute({ path, offset = 1, limit = MAX_READ_LINES }, { agent }) {
     const { text } = await readText(disk, await placesOf(agent), path);
@@ -29,7 +29,7 @@ export const readTool = ({ disk, placesOf }: FileToolDeps): Tool<z.infer<typeof 
   },
 });
 
-/** The lines from `offset` on, as many as fit, and a note where there are more. */
+/** The lines from `offset` on, as many as fit, and a note if there are more. */
 function portion(text: string, path: string, offset: number, limit: number): string {
   if (text === "") return `${path} is empty.`;
   const lines = text.replace(/\n$/, "").split("\n");

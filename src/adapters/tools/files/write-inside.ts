@@ -1,6 +1,6 @@
 /**
- * Writes a file inside an agent's places: beside its place, flushed, then moved there, so that it is never half there. A
- * link in its place is never followed; a file outside that shares its content by a hard link keeps what it had.
+ * Writes a file that an agent may reach: to a temporary file, flushed, then renamed, so that it is never half written. A link
+ * is never followed; a file outside that shares the content by a hard link does not change.
  */
 import { randomBytes } from "node:crypto";
 import type { Stats } from "node:fs";
@@ -14,7 +14,7 @@ export interface Written {
   readonly bytes: number;
 }
 
-/** `replaces`: what must still be there; a file that changed meanwhile is left alone. Durable when it resolves. */
+/** `replaces`: the expected file; a file that has changed is not replaced. Durable when it resolves. */
 export async function writeInside(
   disk: Disk,
   places: Places,
@@ -48,7 +48,7 @@ export async function writeInside(
   }
 }
 
-/** What is in the place now: a regular file or nothing. Anything else is not to be replaced. */
+/** The current file; undefined if there is none. Throws if it is not a regular file. */
 async function regularFile(
   disk: Disk,
   directory: OpenedDirectory,
@@ -60,7 +60,7 @@ async function regularFile(
     throw error;
   });
   if (stats?.isDirectory()) throw new InvalidInputError(`${path} is a directory.`);
-  if (stats && !stats.isFile()) throw new DeniedError(`${path} is no regular file.`);
+  if (stats && !stats.isFile()) throw new DeniedError(`${path} is not a regular file.`);
   return stats;
 }
 
@@ -68,7 +68,7 @@ function checkUnchanged(was: Stats, now: Stats | undefined, path: string): void 
   const same =
     now && now.ino === was.ino && now.dev === was.dev && now.mtimeMs === was.mtimeMs && now.size === was.size;
   if (same) return;
-  throw new InvalidInputError(`${path} was changed by somebody else meanwhile and was left as it is.`, {
+  throw new InvalidInputError(`${path} has changed since you read it and was not replaced.`, {
     hint: "Read it again first.",
   });
 }

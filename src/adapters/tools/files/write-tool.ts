@@ -1,4 +1,4 @@
-/** `write`: puts a whole text file in its place. */
+/** `write`: writes a whole text file. */
 import { z } from "zod";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
@@ -16,7 +16,7 @@ export const writeTool = ({ disk, placesOf }: FileToolDeps): Tool<z.infer<typeof
   description: "Writes a text file of the workspace, replacing what was there.",
   input,
   rights: ["write"],
-  // The same content in the same place again changes nothing.
+  // Writing the same content again changes nothing.
   replay: "safe",
   parallel: false,
   maxOutput: 1_000,
@@ -30,5 +30,5 @@ export const writeTool = ({ disk, placesOf }: FileToolDeps): Tool<z.infer<typeof
 export function checkSize(content: string, path: string): void {
   const bytes = Buffer.byteLength(content);
   if (bytes <= MAX_FILE_BYTES) return;
-  throw new InvalidInputError(`${path} would have ${bytes} bytes; ${MAX_FILE_BYTES} is the most that is written.`);
+  throw new InvalidInputError(`${path} would have ${bytes} bytes; ${MAX_FILE_BYTES} is the limit.`);
 }

@@ -1,9 +1,9 @@
-/** Which jobs an agent may see and change, and in whose name it makes them. */
+/** Which jobs an agent may see and change, and to which conversation its new jobs belong. */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { DeniedError, InvalidInputError } from "../../../core/errors.ts";
 import type { CronApi, JobMaker, ShownJob } from "./cron-api.ts";
 
-/** A job of its own belongs to the agent's conversation; what a job's own agent makes, to that job's. */
+/** A new job belongs to the agent's conversation; if a job's own agent creates it, to that job's conversation. */
 export async function makerOf(
   api: CronApi,
   { profile, sessionKey, descriptor, state }: AgentRecord,
@@ -21,14 +21,14 @@ export async function touchable(api: CronApi, id: unknown, agent: AgentRecord): 
   throw new DeniedError("This job belongs to another conversation.");
 }
 
-/** A job's own agent means its own job where it names none. */
+/** A job's own agent may leave the id out. */
 function idOf(id: unknown, { descriptor }: AgentRecord): string {
   if (typeof id === "string" && id.trim() !== "") return id.trim();
   if (descriptor.type === "cron") return descriptor.id;
   throw new InvalidInputError("Cron task id is required.");
 }
 
-/** A command that a model writes down would run without anybody having said so. */
+/** A model must not schedule a command: it would run without a person's approval. */
 export function withoutCommands(raw: unknown): unknown {
   const { gate, job, data } = (raw ?? {}) as {
     gate?: { kind?: string; command?: unknown };
@@ -45,7 +45,7 @@ export function withoutCommands(raw: unknown): unknown {
   return raw;
 }
 
-/** A job that stands in a file is changed there. */
+/** A job that comes from a file can only be changed in the file. */
 export function notAFile(job: ShownJob): ShownJob {
   if (!job.file) return job;
   throw new DeniedError(`This job is the file ${job.file}.`, {

@@ -1,11 +1,11 @@
-/** The tools of schedules under daycare's names: thin forms of the same. Memory is for a job's own agent. */
+/** Daycare's schedule tools, over the same jobs. Memory is only for a job's own agent. */
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { DeniedError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
 import { makerOf, notAFile, touchable, withoutCommands } from "./cron-access.ts";
 import type { CronApi } from "./cron-api.ts";
-import { said } from "./cron-tool.ts";
+import { toolOutput } from "./cron-tool.ts";
 
 const NO_MEMORY = "No memory";
 const common = { rights: ["schedule"], replay: "safe", parallel: false, maxOutput: 8_000 } as const;
@@ -17,7 +17,7 @@ const addInput = z.object({
     .string()
     .min(1)
     .describe('five fields: minute, hour, day of month, month, day of week, such as "0 9 * * 1-5"'),
-  prompt: z.string().min(1).describe("what the task's agent is told each time"),
+  prompt: z.string().min(1).describe("the prompt of each run"),
   description: z.string().optional(),
   enabled: z.boolean().optional(),
   timeZone: z.string().optional(),
@@ -33,12 +33,12 @@ const cronAdd = (api: CronApi): Tool<z.infer<typeof addInput>> => ({
   async execute({ schedule, prompt, timeZone, ...rest }, { agent }) {
     const create = {
       ...rest,
-      schedule: { kind: "cron", expr: schedule, ...(timeZone ? { tz: timeZone } : {}) },
+      schedule: { kind: "cron", expr: schedule, tz: timeZone || undefined },
       payload: { kind: "agentTurn", message: prompt },
     };
     const { job, ops } = api.addOps(withoutCommands(create), await makerOf(api, agent));
     const { when, nextTimes } = api.view(job);
-    return { ...said({ taskId: job.id, name: job.name, when, next: nextTimes.map(({ text }) => text) }), ops };
+    return { ...toolOutput({ taskId: job.id, name: job.name, when, next: nextTimes.map(({ text }) => text) }), ops };
   },
 });
 
@@ -53,19 +53,27 @@ const cronReadTask = (api: CronApi): Tool<z.infer<typeof idInput>> => ({
   async execute(given, { agent }) {
     const { id, name, description, when, enabled, payload, nextTimes } = await touchable(api, given.taskId, agent);
     const prompt = payload.kind === "agentTurn" ? payload.message : payload.text;
-    return said({ taskId: id, name, description, when, enabled, next: nextTimes.map(({ text }) => text), prompt });
+    return toolOutput({
+      taskId: id,
+      name,
+      description,
+      when,
+      enabled,
+      next: nextTimes.map(({ text }) => text),
+      prompt,
+    });
   },
 });
 
 const cronReadMemory = (api: CronApi): Tool<z.infer<typeof idInput>> => ({
   ...common,
   name: "cron_read_memory",
-  description: "Reads what this task has written down for its next runs.",
+  description: "Reads the notes of this task for its next runs.",
   input: idInput,
   parallel: true,
   async execute(given, { agent }) {
     const job = await touchable(api, ownTask(given.taskId, agent), agent);
-    return said(typeof job.memory === "string" ? job.memory : NO_MEMORY);
+    return toolOutput(typeof job.memory === "string" ? job.memory : NO_MEMORY);
   },
 });
 
@@ -74,12 +82,12 @@ const memoryInput = z.object({ taskId, content: z.string().max(32_000), append: 
 const cronWriteMemory = (api: CronApi): Tool<z.infer<typeof memoryInput>> => ({
   ...common,
   name: "cron_write_memory",
-  description: "Writes something down for this task's next runs, in the place of what is there or behind it.",
+  description: "Writes notes for this task's next runs: replaces the old notes, or appends to them.",
   input: memoryInput,
   async execute({ content, append, ...given }, { agent }) {
     const job = await touchable(api, ownTask(given.taskId, agent), agent);
     const before = append && typeof job.memory === "string" ? `${job.memory}\n` : "";
-    return { ...said("Memory written."), ops: await api.memoryOps(job.id, `${before}${content}`) };
+    return { ...toolOutput("Memory written."), ops: await api.memoryOps(job.id, `${before}${content}`) };
   },
 });
 
@@ -92,11 +100,11 @@ const cronDeleteTask = (api: CronApi): Tool<z.infer<typeof deleteInput>> => ({
   input: deleteInput,
   async execute(given, { agent }) {
     const job = notAFile(await touchable(api, given.taskId, agent));
-    return { ...said({ deleted: job.id }), ops: await api.removeOps(job.id) };
+    return { ...toolOutput({ deleted: job.id }), ops: await api.removeOps(job.id) };
   },
 });
 
-/** Only a task's own agent has a memory to speak of. */
+/** Throws unless the agent is the task's own. */
 function ownTask(id: string | undefined, { descriptor }: AgentRecord): string {
   if (descriptor.type !== "cron") throw new DeniedError("Only a scheduled task has a memory of its own.");
   if (id !== undefined && id !== descriptor.id) throw new DeniedError("A task reads and writes its own memory only.");

@@ -1,4 +1,4 @@
-/** `cron`: add, list, update, remove, run, runs, wake. One tool for everything about schedules, as clawdbot had it. */
+/** `cron`: clawdbot's one tool for schedules, with the actions add, list, update, remove, run, runs and wake. */
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { InvalidInputError, unreachable } from "../../../core/errors.ts";
@@ -20,7 +20,7 @@ const input = z.object({
   jobId: z.string().optional().describe("update, remove, run, runs: the job"),
   id: z.string().optional().describe("the same as jobId"),
   patch: z.looseObject({}).optional().describe("update: what changes"),
-  text: z.string().optional().describe("wake: what this conversation is told"),
+  text: z.string().optional().describe("wake: the text for this conversation"),
   mode: z.enum(["now", "next-heartbeat"]).optional().describe("wake: when"),
   limit: z.number().int().positive().optional().describe("runs: how many"),
 });
@@ -45,7 +45,7 @@ async function act(api: CronApi, given: z.infer<typeof input>, agent: AgentRecor
   switch (given.action) {
     case "list": {
       const jobs = await api.list({ includeDisabled: given.includeDisabled ?? false, limit: 10_000 });
-      return said(
+      return toolOutput(
         jobs
           .filter((job) => api.mayTouch(job, agent))
           .slice(0, LISTED)
@@ -55,36 +55,36 @@ async function act(api: CronApi, given: z.infer<typeof input>, agent: AgentRecor
     case "add": {
       if (!given.job) throw new InvalidInputError("job required");
       const { job, ops } = api.addOps(withoutCommands(given.job), await makerOf(api, agent));
-      return { ...said(brief(api.view(job))), ops };
+      return { ...toolOutput(brief(api.view(job))), ops };
     }
     case "update": {
       if (!given.patch) throw new InvalidInputError("patch required");
       const before = notAFile(await touchable(api, id, agent));
       const { job, ops } = await api.updateOps(before.id, withoutCommands(given.patch));
-      return { ...said(brief(api.view(job))), ops };
+      return { ...toolOutput(brief(api.view(job))), ops };
     }
     case "remove": {
       const job = notAFile(await touchable(api, id, agent));
-      return { ...said({ removed: job.id }), ops: await api.removeOps(job.id) };
+      return { ...toolOutput({ removed: job.id }), ops: await api.removeOps(job.id) };
     }
     case "run": {
       const job = await touchable(api, id, agent);
       const { slot, ops } = await api.runOps(job.id);
-      return { ...said({ started: job.id, slot }), ops };
+      return { ...toolOutput({ started: job.id, slot }), ops };
     }
     case "runs": {
       const job = await touchable(api, id, agent);
-      return said(await api.runs(job.id, { limit: given.limit ?? RUNS }));
+      return toolOutput(await api.runs(job.id, { limit: given.limit ?? RUNS }));
     }
     case "wake":
       if (!given.text?.trim()) throw new InvalidInputError("text required");
-      return { ...said({ ok: true }), ops: api.wakeOps(given.text, given.mode, await makerOf(api, agent)) };
+      return { ...toolOutput({ ok: true }), ops: api.wakeOps(given.text, given.mode, await makerOf(api, agent)) };
     default:
       return unreachable(given.action, "action");
   }
 }
 
-/** What a model needs of a job: not every field of every state. */
+/** The fields of a job that a model needs. */
 export const brief = ({ id, name, enabled, when, nextTimes, payload, sessionTarget, state }: ShownJob) => ({
   id,
   name,
@@ -93,11 +93,11 @@ export const brief = ({ id, name, enabled, when, nextTimes, payload, sessionTarg
   next: nextTimes.map(({ text }) => text),
   sessionTarget,
   payload,
-  ...(state.lastStatus ? { lastStatus: state.lastStatus } : {}),
-  ...(state.lastError ? { lastError: state.lastError } : {}),
-  ...(state.disabledReason ? { disabledReason: state.disabledReason } : {}),
+  lastStatus: state.lastStatus || undefined,
+  lastError: state.lastError || undefined,
+  disabledReason: state.disabledReason || undefined,
 });
 
-export const said = (value: unknown): ToolOutput => ({
+export const toolOutput = (value: unknown): ToolOutput => ({
   content: [{ type: "text", text: typeof value === "string" ? value : JSON.stringify(value, null, 2) }],
 });

@@ -1,22 +1,22 @@
-/** The heartbeat's tasks under daycare's names: what is looked at with every tick. */
+/** Daycare's tools for the heartbeat's tasks, which every tick checks. */
 import { z } from "zod";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
 import type { HeartbeatApi } from "./cron-api.ts";
-import { said } from "./cron-tool.ts";
+import { toolOutput } from "./cron-tool.ts";
 
 const common = { rights: ["schedule"], replay: "safe", parallel: false, maxOutput: 8_000 } as const;
 
-/** What a task's id may be: a plain word, never a path. */
+/** An id must not look like a path. */
 export function checkedTaskId(id: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/u.test(id)) return id;
   throw new InvalidInputError("Heartbeat task id contains invalid characters.");
 }
 
 const addInput = z.object({
-  id: z.string().optional().describe("a word for it; made from the title where it is left out"),
+  id: z.string().optional().describe("its id; made from the title if left out"),
   title: z.string().min(1).max(200),
-  prompt: z.string().min(1).max(32_000).describe("what is looked at"),
+  prompt: z.string().min(1).max(32_000).describe("what to check"),
 });
 const idInput = z.object({ id: z.string().min(1) });
 const nothing = z.object({});
@@ -25,22 +25,22 @@ export const heartbeatTools = (api: HeartbeatApi): readonly Tool[] => [
   {
     ...common,
     name: "heartbeat_add",
-    description: "Adds a task that is looked at with every heartbeat, or replaces the one with this id.",
+    description: "Adds a task that every heartbeat checks, or replaces the one with this id.",
     input: addInput,
     async execute(input, { agent }) {
       const { id, title, prompt } = addInput.parse(input);
       const task = { id: id === undefined ? undefined : checkedTaskId(id), title, prompt };
       const added = await api.tasks.addOps(agent.profile, task);
-      return { ...said({ id: added.id, title }), ops: added.ops };
+      return { ...toolOutput({ id: added.id, title }), ops: added.ops };
     },
   },
   {
     ...common,
     name: "heartbeat_list",
-    description: "Lists the tasks that are looked at with every heartbeat.",
+    description: "Lists the tasks that every heartbeat checks.",
     input: nothing,
     parallel: true,
-    execute: async (_, { agent }) => said(await api.tasks.list(agent.profile)),
+    execute: async (_, { agent }) => toolOutput(await api.tasks.list(agent.profile)),
   },
   {
     ...common,
@@ -49,17 +49,17 @@ export const heartbeatTools = (api: HeartbeatApi): readonly Tool[] => [
     input: idInput,
     async execute(input, { agent }) {
       const id = checkedTaskId(idInput.parse(input).id);
-      return { ...said({ removed: id }), ops: await api.tasks.removeOps(agent.profile, id) };
+      return { ...toolOutput({ removed: id }), ops: await api.tasks.removeOps(agent.profile, id) };
     },
   },
   {
     ...common,
     name: "heartbeat_run",
-    description: "Asks for a heartbeat soon, outside of its rhythm.",
+    description: "Requests a heartbeat soon, outside of its schedule.",
     input: nothing,
     async execute(_, { agent }) {
       api.requestNow("manual", agent.profile);
-      return said("A heartbeat was asked for.");
+      return toolOutput("A heartbeat is requested.");
     },
   },
 ];

@@ -1,4 +1,4 @@
-/** The two tools that start a child: clawdbot's `sessions_spawn` and daycare's `start_background_agent`, over one operation. */
+/** The two tools that start a child: clawdbot's `sessions_spawn` and daycare's `start_background_agent`. */
 import { z } from "zod";
 import { DeniedError, InvalidInputError } from "../../../core/errors.ts";
 import { DEFAULT_MAX_OUTPUT, type Tool, type ToolOutput } from "../../../core/ports/tool.ts";
@@ -18,7 +18,7 @@ export const SessionsSpawnToolSchema = z.object({
   cleanup: z.enum(["delete", "keep"]).optional().describe("whether the child is deleted after its report"),
 });
 
-/** Says at once that it began; the child reports by itself when it is done. */
+/** Returns at once. The child reports when it is done. */
 export function createSessionsSpawnTool(subagents: () => Subagents): Tool<z.infer<typeof SessionsSpawnToolSchema>> {
   return {
     name: "sessions_spawn",
@@ -26,7 +26,7 @@ export function createSessionsSpawnTool(subagents: () => Subagents): Tool<z.infe
       "Start a background child in a session of its own. Returns at once; the child's result is reported to you by itself when it is done.",
     input: SessionsSpawnToolSchema,
     rights: ["spawn"],
-    // Nothing happens before the commit that also writes the result, so a call that was cut off may be made again.
+    // The child starts with the commit of the result, so an interrupted call can be repeated.
     replay: "safe",
     parallel: false,
     maxOutput: DEFAULT_MAX_OUTPUT,

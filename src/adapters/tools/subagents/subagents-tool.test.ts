@@ -7,7 +7,7 @@ import { childrenOf, type Family, openFamily, records, reportsIn } from "../../.
 
 const forever: Family = { child: (call) => stall(call, new Promise(() => {}), "so far") };
 
-/** A family whose requester calls the tool when it is told to: `use {...}`. */
+/** An agent with children that calls the tool for a message `use {...}`. */
 async function withTool(about: Family, options = {}): Promise<TestEngine> {
   const engine = await openFamily(about, options);
   const script = engine.script;
@@ -26,7 +26,7 @@ const use = async (engine: TestEngine, given: object): Promise<string> => {
 };
 
 describe("the tool subagents", () => {
-  it("lists one's own children, each with what it is at", async () => {
+  it("lists the caller's children with their state", async () => {
     const ready = gate<string>();
     const engine = await withTool({
       child: (_, task) => (task === "a" ? "done" : ready.promise),
@@ -39,7 +39,7 @@ describe("the tool subagents", () => {
     ready.open("found");
   });
 
-  it("shows everything about one, and what it has said", async () => {
+  it("shows a child's record and its log", async () => {
     const engine = await withTool({});
     await engine.tell("spawn a");
     expect(await use(engine, { action: "info", id: "1" })).toContain('"state": "completed successfully"');
@@ -60,7 +60,7 @@ describe("the tool subagents", () => {
     expect(engine.shown().at(-1)).toContain(said);
   });
 
-  it("knows the children of others not at all", async () => {
+  it("does not find the children of other agents", async () => {
     const engine = await withTool(forever);
     await engine.tell("spawn a");
     const [record] = await records(engine);
@@ -68,7 +68,7 @@ describe("the tool subagents", () => {
     expect(engine.shown().at(-1)).toContain("There is no child");
   });
 
-  it("says something into a child's run, and to one that rests", async () => {
+  it("sends a message to an active child and to an idle one", async () => {
     const said = gate<string>();
     const engine = await withTool({
       child: ({ request }) =>
@@ -102,7 +102,7 @@ describe("the tool subagents", () => {
 });
 
 describe("waiting for a child", () => {
-  it("gives the place in the lane back, also three deep in a lane for one", async () => {
+  it("releases the lane, also three levels deep in a lane of one", async () => {
     const wait = { call: [{ name: "subagents", with: { action: "wait", id: "1", timeoutSeconds: 60 } }] };
     const engine = await openFamily(
       {
@@ -125,7 +125,7 @@ describe("waiting for a child", () => {
     expect(await engine.store.waits({ limit: 9 })).toEqual([]);
   });
 
-  it.each(["a crash", "a drain"])("goes on after %s", async (how) => {
+  it.each(["a crash", "a drain"])("continues after %s", async (how) => {
     const ready = gate<string>();
     const engine = await withTool({ child: (call) => stall(call, ready.promise) });
     await engine.tell("spawn a");
@@ -139,7 +139,7 @@ describe("waiting for a child", () => {
     expect(engine.shown().filter((text) => text.startsWith("tool:"))).toHaveLength(1);
   });
 
-  it("settles for a child nobody knows, and for one whose time is up", async () => {
+  it("settles for an unknown child and after a timeout", async () => {
     const engine = await openFamily(forever);
     expect(await engine.system.subagents.wait("nobody")).toEqual({ status: "unknown" });
     await engine.tell("spawn a");
@@ -151,7 +151,7 @@ describe("waiting for a child", () => {
 });
 
 describe("an archived child", () => {
-  it("that a late message wakes can have children again, and is told of them", async () => {
+  it("that a late message wakes can have children again and gets their reports", async () => {
     const engine = await openFamily(
       { child: (_, task) => `found ${task}` },
       { system: { subagents: { maxDepth: 2 }, pollMs: 20 * 60_000 } },

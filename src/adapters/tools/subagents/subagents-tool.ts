@@ -1,4 +1,4 @@
-/** `subagents`: what an agent can do with the children it has started. Acts on its own children and on nobody else's. */
+/** `subagents`: inspects and controls the children of the calling agent, never those of another agent. */
 import { z } from "zod";
 import type { SubagentRunRecord } from "../../../core/agent/subagent-run.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
@@ -21,7 +21,7 @@ export const subagentsInput = z.object({
 });
 type Input = z.infer<typeof subagentsInput>;
 
-const said = (text: string, more: Partial<ToolOutput> = {}): ToolOutput => ({
+const output = (text: string, more: Partial<ToolOutput> = {}): ToolOutput => ({
   content: [{ type: "text", text }],
   ...more,
 });
@@ -32,14 +32,14 @@ export function subagentsTool(subagents: () => Subagents, ports: Pick<Ports, "st
     description: "List the children you have started; inspect, tell, await, stop or release one.",
     input: subagentsInput,
     rights: ["spawn"],
-    // What it changes is committed with its result; a wait that was cut off looks the child up again.
+    // Changes are committed with the result; an interrupted wait reads the child again.
     replay: "safe",
     parallel: false,
     maxOutput: DEFAULT_MAX_OUTPUT,
     async execute(input, context) {
       const records = await subagents().list(context.agent.sessionKey);
       if (input.action === "list") {
-        return said(describeSubagentRuns(records, await runsOf(ports, records), ports.clock.now()));
+        return output(describeSubagentRuns(records, await runsOf(ports, records), ports.clock.now()));
       }
       if (input.id === undefined) throw new InvalidInputError(`The action ${input.action} needs an id.`);
       return withChild(subagents(), ports, findSubagentRun(records, input.id), input, context);
@@ -71,36 +71,35 @@ async function withChild(
   switch (input.action) {
     case "info": {
       const { run, child } = await subagents.info(runId);
-      return said(JSON.stringify({ ...record, state: stateOf(record, run), waiting: child?.waiting ?? 0 }, null, 2));
+      return output(JSON.stringify({ ...record, state: stateOf(record, run), waiting: child?.waiting ?? 0 }, null, 2));
     }
     case "log": {
       const { child } = await subagents.info(runId);
-      return said(child ? await historyLog(store, child.id, input.limit ?? 20) : "Its history is gone.");
+      return output(child ? await historyLog(store, child.id, input.limit ?? 20) : "Its history is gone.");
     }
     case "send": {
       if (!input.text?.trim()) throw new InvalidInputError("The action send needs a text.");
-      return said(`Sent to ${nameOf(record)}.`, { ops: await subagents.sendOps(runId, input.text, agentId) });
+      return output(`Sent to ${nameOf(record)}.`, { ops: await subagents.sendOps(runId, input.text, agentId) });
     }
     case "stop":
-      if (record.endedAt !== undefined) return said(`${nameOf(record)} has ended already.`);
-      return said(`${nameOf(record)} is being stopped.`, {
+      if (record.endedAt !== undefined) return output(`${nameOf(record)} has ended already.`);
+      return output(`${nameOf(record)} is being stopped.`, {
         ops: await subagents.stopRunOps(runId, "stopped by its requester"),
       });
     case "release":
       if (record.endedAt === undefined) throw new InvalidInputError("It is at work and still owes its report.");
-      return said(`${nameOf(record)} is released.`, { ops: [{ op: "subagent.remove", runId }] });
+      return output(`${nameOf(record)} is released.`, { ops: [{ op: "subagent.remove", runId }] });
     case "wait": {
       const timeoutMs = input.timeoutSeconds === undefined ? DEFAULT_SUBAGENT_WAIT_MS : input.timeoutSeconds * 1000;
       const edge = `${context.runId}.${context.callId}`;
       const waited = await subagents.wait(runId, { timeoutMs, from: agentId, signal, edge });
-      const over = { ops: [{ op: "wait.end", id: edge }] as const };
+      const endWait = { ops: [{ op: "wait.end", id: edge }] as const };
       if (waited.status === "ended")
-        return said(`${nameOf(record)} ${statusLabel(waited.outcome)}. Its report follows.`, over);
-      const open =
-        waited.status === "timeout" ? `${nameOf(record)} is still at work.` : "Nobody knows that child any more.";
-      return said(open, over);
+        return output(`${nameOf(record)} ${statusLabel(waited.outcome)}. Its report follows.`, endWait);
+      const open = waited.status === "timeout" ? `${nameOf(record)} is still at work.` : "That child no longer exists.";
+      return output(open, endWait);
     }
     default:
-      return said("");
+      return output("");
   }
 }
