@@ -1,13 +1,10 @@
 import { expect, test } from "vitest";
-import { SCENARIOS } from "./scenarios/scenarios.ts";
+import { scenarioNamed } from "./scenarios/scenarios.ts";
 import { engine } from "./subjects/engine-subject.ts";
 import { runWorld, type WorldResult } from "./world/run-world.ts";
 
-function worldOf(name: string, seed: number): Promise<WorldResult> {
-  const scenario = SCENARIOS.find((one) => one.name === name);
-  if (!scenario) throw new Error(`There is no scenario ${name}.`);
-  return runWorld({ seed, scenario, subject: engine });
-}
+const worldOf = (name: string, seed: number): Promise<WorldResult> =>
+  runWorld({ seed, scenario: scenarioNamed(name), subject: engine });
 
 test("each class of error meets the engine at each step", async () => {
   const met = new Set<string>();

@@ -1,6 +1,6 @@
 /** What many worlds add up to: failures with the command that replays each, coverage of crash places, counts. Plain data. */
 import type { Violation } from "./audit/audit-view.ts";
-import { SCENARIOS } from "./scenarios/scenarios.ts";
+import { scenarioNamed } from "./scenarios/scenarios.ts";
 import { SUBJECTS, subjectNamed } from "./subjects/subjects.ts";
 import type { CrashAim } from "./world/crash-plan.ts";
 import { runWorld } from "./world/run-world.ts";
@@ -53,8 +53,7 @@ export function replayCommand({ seed, scenario, subject, aims = [], onFile, post
 export async function runJobs(jobs: readonly Job[], onLine?: (line: string) => void): Promise<Report> {
   const report = emptyReport();
   for (const job of jobs) {
-    const scenario = SCENARIOS.find(({ name }) => name === job.scenario);
-    if (!scenario) throw new Error(`There is no scenario ${job.scenario}.`);
+    const scenario = scenarioNamed(job.scenario);
     const world = {
       seed: job.seed,
       scenario,

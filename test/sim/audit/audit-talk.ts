@@ -187,8 +187,8 @@ function* arrivedWhereMeant(
     if (descriptor.type === "swarm" && descriptor.contact === from.agent.id) return;
   } else if (kind === "report") {
     if (descriptor.type === "user") return;
-  } else if (meant && "clerk" in meant) {
-    if (descriptor.type === "permanent" && descriptor.name === meant.clerk) return;
+  } else if (meant && "permanentAgent" in meant) {
+    if (descriptor.type === "permanent" && descriptor.name === meant.permanentAgent) return;
   } else if (descriptor.type === "user" && descriptor.userId === meant?.user) return;
   yield broken(
     "M12",

@@ -6,7 +6,7 @@ import type { Message } from "../../../src/core/message/message.ts";
 import type { RunRecord } from "../../../src/core/run/run.ts";
 import type { StoreReader } from "../../../src/core/store/store.ts";
 import type { WaitEdge } from "../../../src/core/store/wait.ts";
-import type { Scenario } from "../scenarios/scenarios.ts";
+import type { Scenario } from "../scenarios/scenario.ts";
 import type { AbortRecord } from "../world/aborts.ts";
 import type { BranchRecord } from "../world/branches.ts";
 import type { Channel } from "../world/channel.ts";

@@ -21,6 +21,8 @@ test("every law the engine is held to has a mutation that breaks it", () => {
     "L3",
     "L4",
     "L5",
+    "L6",
+    "L7",
     "L8",
     "L9",
     "L10",

@@ -1,6 +1,6 @@
 /** Looks for a mutation with the eyes of the auditor: seed after seed until its law is found broken. */
 import type { Law, Violation } from "../audit/audit-view.ts";
-import { SCENARIOS, type Scenario } from "../scenarios/scenarios.ts";
+import { scenarioNamed } from "../scenarios/scenarios.ts";
 import { minimalActor } from "../subjects/minimal-actor.ts";
 import type { SubjectUnderTest } from "../subjects/subject.ts";
 import { runWorld } from "../world/run-world.ts";
@@ -20,7 +20,7 @@ const HUNT_REST_MS = 60_000;
 /** `subject`: what the mutation is wrapped around; the minimal actor with its quirks where none is named. */
 export async function hunt(mutation: Mutation, subject = minimalActor(mutation.quirks)): Promise<Catch> {
   const laws = new Set<Law>();
-  const scenario = scenarioOf(mutation);
+  const scenario = scenarioNamed(mutation.scenario);
   const { store: mutateStore, ports: mutatePorts } = mutation;
   for (let seed = 1; seed <= mutation.seeds; seed++) {
     const world = { seed, scenario, subject, mutateStore, mutatePorts, restMs: HUNT_REST_MS };
@@ -38,13 +38,8 @@ const sound = new Map<string, Promise<readonly Violation[]>>();
 export function withoutMutation(mutation: Mutation, subject: SubjectUnderTest, seed: number) {
   const key = `${subject.name}/${mutation.scenario}/${seed}`;
   const known =
-    sound.get(key) ?? runWorld({ seed, scenario: scenarioOf(mutation), subject }).then(({ violations }) => violations);
+    sound.get(key) ??
+    runWorld({ seed, scenario: scenarioNamed(mutation.scenario), subject }).then(({ violations }) => violations);
   sound.set(key, known);
   return known;
-}
-
-export function scenarioOf({ scenario }: Mutation): Scenario {
-  const found = SCENARIOS.find(({ name }) => name === scenario);
-  if (!found) throw new Error(`There is no scenario ${scenario}.`);
-  return found;
 }

@@ -1,16 +1,9 @@
 /** Broken worlds for agents that talk to each other: what they send, whom they wait for. */
 
 import type { ChangeId, SessionKey } from "../../../src/core/ids.ts";
-import type { Ports } from "../../../src/core/ports/ports.ts";
-import type { Change, Op } from "../../../src/core/store/change.ts";
-import type { Store } from "../../../src/core/store/store.ts";
+import type { Op } from "../../../src/core/store/change.ts";
+import { type BreakPorts, committing } from "./break-ports.ts";
 import type { Mutation } from "./mutations.ts";
-
-type BreakPorts = (ports: Ports) => Ports;
-
-const committing =
-  (change: (store: Store, change: Change) => ReturnType<Store["commit"]>): BreakPorts =>
-  (ports) => ({ ...ports, store: { ...ports.store, commit: (one) => change(ports.store, one) } });
 
 const without = (kept: (op: Op) => boolean): BreakPorts =>
   committing((store, change) => store.commit({ ...change, ops: change.ops.filter(kept) }));
@@ -109,7 +102,7 @@ export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     name: "description forgotten",
     about: "a permanent agent is said to be described anew, and is not",
     law: "L1",
-    scenario: "clerks",
+    scenario: "permanent-agents",
     seeds: 5,
     ports: without(({ op }) => op !== "agent.describe"),
   },
@@ -117,7 +110,7 @@ export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     name: "removal forgotten",
     about: "an agent that is to be removed settles what waits, and stays",
     law: "liveness",
-    scenario: "clerks-removed",
+    scenario: "permanent-removed",
     seeds: 5,
     ports: without(({ op }) => op !== "agent.remove"),
   },

@@ -5,6 +5,7 @@ import type { Ports } from "../../../src/core/ports/ports.ts";
 import type { Change, Op, OpResult } from "../../../src/core/store/change.ts";
 import type { Store } from "../../../src/core/store/store.ts";
 import type { ForgetfulModel } from "../world/routed-model.ts";
+import { committing } from "./break-ports.ts";
 import type { Mutation } from "./mutations.ts";
 
 type Reserve = Extract<Op, { op: "budget.reserve" }>;
@@ -101,10 +102,6 @@ const go = (maxTokens: number, reserved: ReturnType<typeof costOf>): OpResult =>
   decision: { kind: "go", reserved, maxTokens },
   told: false,
 });
-
-function committing(commit: (store: Store, change: Change) => ReturnType<Store["commit"]>): (ports: Ports) => Ports {
-  return (ports) => ({ ...ports, store: { ...ports.store, commit: (change) => commit(ports.store, change) } });
-}
 
 /** Drops an op out of every change; what it would have said is missing. */
 function without(name: Op["op"]): (ports: Ports) => Ports {

@@ -2,12 +2,12 @@
 
 import type { Ports } from "../../../src/core/ports/ports.ts";
 import type { Change, Op } from "../../../src/core/store/change.ts";
+import { type BreakPorts, committing } from "./break-ports.ts";
 import type { Mutation } from "./mutations.ts";
 
 /** Every change the program makes goes through `change` first. */
-const changing =
-  (change: (change: Change) => Change) =>
-  (ports: Ports): Ports => ({ ...ports, store: { ...ports.store, commit: (one) => ports.store.commit(change(one)) } });
+const changing = (change: (change: Change) => Change): BreakPorts =>
+  committing((store, one) => store.commit(change(one)));
 
 const ops =
   (map: (op: Op) => readonly Op[]) =>

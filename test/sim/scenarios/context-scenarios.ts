@@ -2,7 +2,7 @@
 
 import type { SimContext } from "../world/summariser.ts";
 import { MANNERS } from "../world/summariser.ts";
-import type { Changes } from "./scenarios.ts";
+import type { Changes, NamedChanges } from "./scenario.ts";
 
 const ROOM: SimContext = { window: 700, manners: ["good"], flush: false };
 
@@ -20,7 +20,7 @@ const talk = (context: Partial<SimContext>, changed: Changes = {}): Changes => (
   },
 });
 
-export const CONTEXT_SCENARIOS: readonly (readonly [string, string, Changes])[] = [
+export const CONTEXT_SCENARIOS: readonly NamedChanges[] = [
   ["compaction", "contexts are summarised again and again, by a node that dies anywhere", talk({})],
   [
     "compaction-nodes",

@@ -22,10 +22,10 @@ const ASK_SECONDS = 8;
 export function withTalk(host: ToolHost, world: AgentToolDeps, participants: Participants): ToolHost {
   const real = new Map(agentTools(world).map((tool) => [tool.name, tool]));
   const keyOf = (talk: Talk, token: string): SessionKey => {
-    const whom = spokenTo(talk, token, participants);
+    const target = spokenTo(talk, token, participants);
     // A name is as good as a key.
-    if (whom && "clerk" in whom) return whom.clerk as SessionKey;
-    const { channel, user } = whom as Person;
+    if (target && "permanentAgent" in target) return target.permanentAgent as SessionKey;
+    const { channel, user } = target as Person;
     return sessionKeyOf({ type: "user", connector: channel, userId: user, channelId: user }, "main");
   };
   const call = (name: string, given: object, context: ToolContext) => (real.get(name) as Tool).execute(given, context);

@@ -6,7 +6,7 @@ import type { Change } from "../../../src/core/store/change.ts";
 import { type Random, randomOf } from "../../kit/random.ts";
 import { type Applied, recording } from "../audit/audit-subagents.ts";
 import type { Violation } from "../audit/audit-view.ts";
-import type { Scenario } from "../scenarios/scenarios.ts";
+import type { Scenario } from "../scenarios/scenario.ts";
 import type { Participants, SubjectUnderTest } from "../subjects/subject.ts";
 import { Channel } from "./channel.ts";
 import { type CrashAim, type CrashPlan, makeCrashPlan } from "./crash-plan.ts";
@@ -104,7 +104,7 @@ export async function buildWorld(options: WorldOptions): Promise<World> {
   const waitLog = makeWaitLog(() => scheduler.time);
   const participants: Participants = {
     people: workload.conversations,
-    permanentAgents: Array.from({ length: scenario.permanentAgents?.count ?? 0 }, (_, n) => `clerk${n + 1}`),
+    permanentAgents: Array.from({ length: scenario.permanentAgents?.count ?? 0 }, (_, n) => `permanent${n + 1}`),
     speakerOf: (token) => speakers.get(token),
     waits: waitLog.begin,
   };

@@ -1,6 +1,6 @@
 /** What goes wrong and what people ask for, laid out over time. Everything follows from the seed. */
 import type { Random } from "../../kit/random.ts";
-import type { Range } from "../scenarios/scenarios.ts";
+import type { Range } from "../scenarios/scenario.ts";
 import { type Aborts, makeAborts } from "./aborts.ts";
 import { type Branches, makeBranches } from "./branches.ts";
 import type { World } from "./build-world.ts";
@@ -59,7 +59,7 @@ export function injectFaults(world: World, nodes: Nodes, random: Random): Actors
   const operator = makeOperator({
     backend: world.backend,
     log,
-    random: world.random.fork("house"),
+    random: world.random.fork("operator"),
     wall: () => nodes.wall("a"),
     permanentAgents: world.participants.permanentAgents,
   });

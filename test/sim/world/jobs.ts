@@ -7,7 +7,7 @@ import type { CronJob } from "../../../src/core/schedule/job.ts";
 import type { JobSlot } from "../../../src/core/schedule/job-slot.ts";
 import type { Change } from "../../../src/core/store/change.ts";
 import type { Random } from "../../kit/random.ts";
-import type { Range } from "../scenarios/scenarios.ts";
+import type { Range } from "../scenarios/scenario.ts";
 import { type AskDeps, askNode } from "./ask-node.ts";
 import { type Applied, afterwards, type ServerBackend } from "./sim-store.ts";
 

@@ -31,13 +31,13 @@ export interface Operator {
 }
 
 export function makeOperator({ backend, log, random, wall, permanentAgents }: OperatorDeps): Operator {
-  const ids = seededIds("house", random.fork("ids"));
+  const ids = seededIds("operator", random.fork("ids"));
   const described = new Map<string, string[]>();
   const removed: AgentId[] = [];
   let changes = 0;
 
   const apply = (site: string, ops: readonly Op[], then: () => void = () => {}): void => {
-    const change: Change = { id: `house-${++changes}` as ChangeId, site, at: wall(), ops };
+    const change: Change = { id: `operator-${++changes}` as ChangeId, site, at: wall(), ops };
     afterwards(backend.apply([change]), ([result]) => {
       if (result !== undefined && !(result instanceof Error) && result.ok) then();
     });
@@ -46,18 +46,18 @@ export function makeOperator({ backend, log, random, wall, permanentAgents }: Op
   const agents: { readonly id: AgentId; readonly name: string }[] = [];
   const swarm = {
     nametag: SWARM,
-    owner: "house",
+    owner: "operator",
     profile: "main",
     firstName: "Desk",
     systemPrompt: "You help.",
     memory: false,
     createdAt: wall(),
   };
-  apply("house.swarm", [{ op: "swarm.put", swarm }]);
+  apply("operator.swarm", [{ op: "swarm.put", swarm }]);
   for (const name of permanentAgents) {
     const descriptor = { type: "permanent", id: name, name, description: name, systemPrompt: "as made" } as const;
     const seed = seedAgent(ids, descriptor, wall());
-    apply("house.clerk", [{ op: "agent.create", seed }]);
+    apply("operator.create", [{ op: "agent.create", seed }]);
     agents.push({ id: seed.id, name });
   }
 
@@ -68,11 +68,11 @@ export function makeOperator({ backend, log, random, wall, permanentAgents }: Op
       const { id, name } = random.pick(agents);
       if (removed.includes(id)) return;
       const systemPrompt = `description ${changes}`;
-      const body = { kind: "describe", by: "house", description: name, systemPrompt } as const;
+      const body = { kind: "describe", by: "operator", description: name, systemPrompt } as const;
       const post: Op = { op: "message.post", to: { agentId: id }, message: { body, acceptedAt: wall() } };
-      apply("house.describe", [post], () => {
+      apply("operator.describe", [post], () => {
         described.set(id, [...(described.get(id) ?? []), systemPrompt]);
-        log.write("house", `describes ${name} as ${systemPrompt}`);
+        log.write("operator", `describes ${name} as ${systemPrompt}`);
       });
     },
     remove() {
@@ -80,12 +80,12 @@ export function makeOperator({ backend, log, random, wall, permanentAgents }: Op
       if (removed.includes(id)) return;
       const at = wall();
       const ops: readonly Op[] = [
-        { op: "agent.stop", agentId: id, mark: { at, reason: "removed by the house", removing: true } },
+        { op: "agent.stop", agentId: id, mark: { at, reason: "removed by the operator", removing: true } },
         { op: "message.post", to: { agentId: id }, message: { body: { kind: "stop" }, acceptedAt: at } },
       ];
-      apply("house.remove", ops, () => {
+      apply("operator.remove", ops, () => {
         removed.push(id);
-        log.write("house", `removes ${name}`);
+        log.write("operator", `removes ${name}`);
       });
     },
   };

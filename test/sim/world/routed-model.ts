@@ -100,17 +100,9 @@ export function makeRoutedModel(world: RoutedWorld): RoutedModel {
       }
       return process.call<ModelResult & { status: number }>("model", "key", (answer) => {
         scheduler.after(5, () => {
-          const limited = use.outcome === "limited";
-          const error: ModelError = limited
-            ? {
-                class: "rate",
-                message: `${key.slice(0, 3)} too many requests`,
-                retryAfterMs: Math.max(1, use.until - scheduler.time),
-              }
-            : { class: "auth", message: "not valid" };
           use.answeredAt = scheduler.time;
-          const value = { content: [], stopReason: "error" as const, api, provider, model: id, error };
-          answer({ value: { ...value, status: limited ? 429 : 401 } });
+          const refused = { content: [], stopReason: "error" as const, api, provider, model: id };
+          answer({ value: { ...refused, ...refusal(use, scheduler.time) } });
         });
       });
     };
@@ -141,4 +133,11 @@ export function makeRoutedModel(world: RoutedWorld): RoutedModel {
       };
     },
   };
+}
+
+/** What a provider answers to a key that is limited or not valid. */
+function refusal({ key, outcome, until }: KeyUse, now: number): { error: ModelError; status: number } {
+  if (outcome !== "limited") return { error: { class: "auth", message: "not valid" }, status: 401 };
+  const message = `${key.slice(0, 3)} too many requests`;
+  return { error: { class: "rate", message, retryAfterMs: Math.max(1, until - now) }, status: 429 };
 }

@@ -1,17 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { replayCommand } from "../report.ts";
-import { SCENARIOS, type Scenario, scenariosFor } from "../scenarios/scenarios.ts";
+import { SCENARIOS, scenarioNamed, scenariosFor } from "../scenarios/scenarios.ts";
 import { minimalActor } from "../subjects/minimal-actor.ts";
 import { runWorld } from "./run-world.ts";
 
 const subject = minimalActor();
 const SEEDS = [1];
-
-const named = (name: string): Scenario => {
-  const found = SCENARIOS.find((scenario) => scenario.name === name);
-  if (!found) throw new Error(`There is no scenario ${name}.`);
-  return found;
-};
 
 describe("the minimal actor keeps the laws", () => {
   test.each(scenariosFor(subject.features).map((scenario) => [scenario.name, scenario] as const))(
@@ -27,9 +21,9 @@ describe("the minimal actor keeps the laws", () => {
 });
 
 test.each(["crashes", "storm"])("a seed of %s replays byte for byte", async (name) => {
-  const first = await runWorld({ seed: 7, scenario: named(name), subject });
-  const other = await runWorld({ seed: 8, scenario: named(name), subject });
-  const again = await runWorld({ seed: 7, scenario: named(name), subject });
+  const first = await runWorld({ seed: 7, scenario: scenarioNamed(name), subject });
+  const other = await runWorld({ seed: 8, scenario: scenarioNamed(name), subject });
+  const again = await runWorld({ seed: 7, scenario: scenarioNamed(name), subject });
   expect(again.lines).toEqual(first.lines);
   expect(again.digest).toBe(first.digest);
   expect(other.digest).not.toBe(first.digest);
@@ -37,7 +31,12 @@ test.each(["crashes", "storm"])("a seed of %s replays byte for byte", async (nam
 
 test("an aimed crash happens where it was aimed", async () => {
   const aim = { site: "rest", moment: "after" } as const;
-  const { lines, violations } = await runWorld({ seed: 3, scenario: named("duplicates"), subject, aims: [aim] });
+  const { lines, violations } = await runWorld({
+    seed: 3,
+    scenario: scenarioNamed("duplicates"),
+    subject,
+    aims: [aim],
+  });
   expect(lines.some((line) => line.includes("dies after commit rest"))).toBe(true);
   expect(violations).toEqual([]);
 });

@@ -15,10 +15,10 @@ export function spokenTo(
   talk: Talk,
   token: string,
   { people, permanentAgents, speakerOf }: Pick<Participants, "people" | "permanentAgents" | "speakerOf">,
-): Person | { readonly clerk: string } | undefined {
+): Person | { readonly permanentAgent: string } | undefined {
   if (talk === "askback" || talk === "reply") return speakerOf(firstToken(token));
-  const clerk = permanentAgents[Number(firstToken(token).slice(1)) % (2 * permanentAgents.length)];
-  if (clerk !== undefined) return { clerk };
+  const permanentAgent = permanentAgents[Number(firstToken(token).slice(1)) % (2 * permanentAgents.length)];
+  if (permanentAgent !== undefined) return { permanentAgent };
   return people[(Number(firstToken(token).slice(1)) * 3 + 1) % people.length];
 }
 

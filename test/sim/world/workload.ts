@@ -4,7 +4,7 @@ import type { DeliveryContext } from "../../../src/core/delivery/delivery.ts";
 import type { IncomingMessage } from "../../../src/core/message/incoming-message.ts";
 import type { IncomingCommand } from "../../../src/core/ports/connector.ts";
 import type { Random } from "../../kit/random.ts";
-import type { Range, WorkloadShape } from "../scenarios/scenarios.ts";
+import type { Range, WorkloadShape } from "../scenarios/scenario.ts";
 import { type Directive, tokenText } from "./tokens.ts";
 
 export interface Conversation {

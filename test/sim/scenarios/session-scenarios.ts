@@ -1,5 +1,5 @@
 /** Sessions under work and crashes: those that go stale by themselves, resets by people, threads that fork, going back. */
-import type { Scenario, WorkloadShape } from "./scenarios.ts";
+import type { NamedChanges, Scenario, WorkloadShape } from "./scenario.ts";
 
 type Changes = Partial<Omit<Scenario, "workload">> & { readonly workload?: Partial<WorkloadShape> };
 
@@ -39,7 +39,7 @@ const restless = (rest: Changes = {}): Changes => ({
   workload: impatient,
 });
 
-export const SESSION_SCENARIOS: readonly (readonly [string, string, Changes])[] = [
+export const SESSION_SCENARIOS: readonly NamedChanges[] = [
   [
     "stale-idle",
     "sessions that end after a minute of silence, also while work waits",

@@ -1,7 +1,7 @@
 /** Scenarios of models: each class of error at each step, keys that rotate, budgets that several agents share. */
 import { CALM_STORE } from "../world/faults.ts";
 import type { Directive } from "../world/tokens.ts";
-import type { Changes } from "./scenarios.ts";
+import type { Changes, NamedChanges } from "./scenario.ts";
 
 /** What can go wrong with a call, and where: at the first call, behind a first tool's result, behind a second's. */
 const TROUBLES: readonly Directive[] = [
@@ -28,7 +28,7 @@ const SPENDING: Changes["workload"] = {
   directives: { slow: 0.05, "tool:safe": 0.1 },
 };
 
-export const MODEL_SCENARIOS: readonly (readonly [string, string, Changes])[] = [
+export const MODEL_SCENARIOS: readonly NamedChanges[] = [
   [
     "error-steps",
     "each class of error at the first call, behind a first tool's result and behind a second's",

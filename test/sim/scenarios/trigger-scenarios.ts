@@ -1,5 +1,5 @@
 /** Scenarios with schedules: jobs that are due all the time, brokers that die, race and are edited under. */
-import type { Scenario, WorkloadShape } from "./scenarios.ts";
+import type { NamedChanges, Scenario, WorkloadShape } from "./scenario.ts";
 
 type Changes = Partial<Omit<Scenario, "workload">> & { readonly workload?: Partial<WorkloadShape> };
 
@@ -12,7 +12,7 @@ const withJobs = (changed: Changes): Changes => ({
   workload: { ...quiet, ...changed.workload },
 });
 
-export const TRIGGER_SCENARIOS: readonly (readonly [string, string, Changes])[] = [
+export const TRIGGER_SCENARIOS: readonly NamedChanges[] = [
   ["schedules", "one broker that dies anywhere", withJobs({ crashes: [2, 7] })],
   ["two-brokers", "brokers of two nodes on one store", withJobs({ nodes: [2, 3], crashes: [1, 5], pauses: [0, 2] })],
   [

@@ -1,5 +1,5 @@
 /** Agents that write to each other, both sides dying: told and whispered to, asked and waited for, in circles and full lanes. */
-import type { Changes } from "./scenarios.ts";
+import type { Changes, NamedChanges } from "./scenario.ts";
 
 const talk: Changes = {
   needs: ["agent-messages", "tools"],
@@ -7,7 +7,7 @@ const talk: Changes = {
   lanes: { main: 3, subagent: 1, cron: 1, nested: 1 },
 };
 
-export const MESSAGE_SCENARIOS: readonly (readonly [string, string, Changes])[] = [
+export const MESSAGE_SCENARIOS: readonly NamedChanges[] = [
   [
     "agent-messages",
     "agents that tell each other things, aloud and silently, also nobody",
@@ -81,7 +81,7 @@ export const MESSAGE_SCENARIOS: readonly (readonly [string, string, Changes])[] 
     },
   ],
   [
-    "clerks",
+    "permanent-agents",
     "permanent agents that are told otherwise about themselves while messages wait",
     {
       ...talk,
@@ -92,7 +92,7 @@ export const MESSAGE_SCENARIOS: readonly (readonly [string, string, Changes])[] 
     },
   ],
   [
-    "clerks-removed",
+    "permanent-removed",
     "permanent agents that are removed for good while they work, while messages wait, and while others wait for them",
     {
       ...talk,

@@ -1,5 +1,5 @@
 /** Children under every weather: crashes on either side of a spawn and of its report, stops that race, trees that wait. */
-import type { Scenario } from "./scenarios.ts";
+import type { NamedChanges, Scenario } from "./scenario.ts";
 
 type Changes = Partial<Omit<Scenario, "workload">> & { readonly workload?: Partial<Scenario["workload"]> };
 
@@ -25,7 +25,7 @@ const MIXED = {
   silent: 0.04,
 } as const;
 
-export const SUBAGENT_SCENARIOS: readonly (readonly [string, string, Changes])[] = [
+export const SUBAGENT_SCENARIOS: readonly NamedChanges[] = [
   [
     "children",
     "agents that start children and are told of each of them once, whichever side dies",

@@ -1,0 +1,54 @@
+/** Each queue mode under bursts past its cap, with two routes into each agent, on one node and on two. */
+import type { Config } from "../../../src/config/config-schema.ts";
+import type { Changes, NamedChanges, Scenario, WorkloadShape } from "./scenario.ts";
+
+const busy: Partial<WorkloadShape> = {
+  conversations: [5, 6],
+  burst: [2, 9],
+  pause: [200, 2_500],
+  threads: 2,
+  directives: { slow: 0.1, "tool:slow": 0.1, "tool:never": 0.1, "tool:safe": 0.1 },
+};
+const busyAgent = (queue: Partial<Config["queue"]>, order: Scenario["order"], ends: readonly string[]): Changes => ({
+  nodes: [1, 2],
+  crashes: [1, 4],
+  needs: ["queue-modes", "tools"],
+  queue: { debounceMs: 400, cap: 4, ...queue },
+  order,
+  ends: ["failed", "dropped", ...ends],
+  workload: busy,
+});
+
+export const QUEUE_SCENARIOS: readonly NamedChanges[] = [
+  ["collect", "what waits together becomes one prompt per route", busyAgent({ mode: "collect" }, "route", [])],
+  [
+    "followup",
+    "one run each after the debounce; the oldest are dropped",
+    busyAgent({ mode: "followup", drop: "old" }, "inbox", []),
+  ],
+  ["queue", "one run each at once; the newest are dropped", busyAgent({ mode: "queue", drop: "new" }, "inbox", [])],
+  [
+    "steer",
+    "messages enter the active run between its steps, also one that crashes before the next",
+    busyAgent({ mode: "steer" }, "route", []),
+  ],
+  [
+    "steer-backlog",
+    "messages enter the run while it streams, otherwise they wait",
+    busyAgent({ mode: "steer-backlog" }, "route", []),
+  ],
+  [
+    "interrupt",
+    "messages end the active run, during tools and during its last commit",
+    busyAgent({ mode: "interrupt" }, "none", ["aborted"]),
+  ],
+  [
+    "mode-changes",
+    "people who change the mode while messages wait",
+    {
+      ...busyAgent({ mode: "collect" }, "none", ["aborted", "recorded"]),
+      needs: ["queue-modes", "tools", "commands"],
+      workload: { ...busy, modeChanges: [6, 12] },
+    },
+  ],
+];

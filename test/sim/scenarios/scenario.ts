@@ -1,0 +1,143 @@
+/** A scenario is data: how many nodes, what may go wrong, what people write. A seed fills in the numbers. */
+import type { Config } from "../../../src/config/config-schema.ts";
+import type { ResetSettings } from "../../../src/core/agent/session-freshness.ts";
+import type { Limits } from "../../../src/core/budget/budget.ts";
+import type { SendingClass } from "../../../src/core/delivery/delivery.ts";
+import type { LaneSizes } from "../../../src/engine/runs/lanes.ts";
+import type { Feature, SubjectNode } from "../subjects/subject.ts";
+import { CALM_CHANNEL, CALM_STORE, type ChannelFaults, type StoreFaults } from "../world/faults.ts";
+import type { JobsShape } from "../world/jobs.ts";
+import type { SimContext } from "../world/summariser.ts";
+import type { Directive } from "../world/tokens.ts";
+
+/** From and to, both included. */
+export type Range = readonly [number, number];
+
+export interface Scenario {
+  readonly name: string;
+  readonly about: string;
+  readonly nodes: Range;
+  readonly crashes: Range;
+  readonly pauses: Range;
+  readonly outages: Range;
+  readonly fullDisks: Range;
+  readonly clockJumps: Range;
+  readonly drains: Range;
+  readonly store: StoreFaults;
+  readonly channel: ChannelFaults;
+  /** The classes of the channels people write on. */
+  readonly classes: readonly SendingClass[];
+  readonly workload: WorkloadShape;
+  /** What the subject must be able to do. */
+  readonly needs: readonly Feature[];
+  /** How the subject treats messages that arrive while a run is active. */
+  readonly queue?: Partial<Config["queue"]>;
+  /** What the queue mode leaves of L2: order in the inbox, order within each route, or nothing that can be judged. */
+  readonly order?: "inbox" | "route" | "none";
+  /** How messages may end here beside `answered` and `merged`. */
+  readonly ends: readonly string[];
+  /** How often somebody asks by the program's own interface for a run to end. */
+  readonly aborts: Range;
+  readonly restore: "resume" | "discard";
+  /** What may be spent, in tokens and millionths of a dollar. */
+  readonly budgets?: Limits;
+  /** The model is asked through the router, with keys that reach their limit or are refused. */
+  readonly keys?: boolean;
+  /** How large contexts may be, and how summaries turn out. Absent: nothing comes near the limits. */
+  readonly context?: SimContext;
+  /** When sessions begin anew by themselves; hours are those of UTC. Absent: never. */
+  readonly reset?: ResetSettings;
+  /** When the world begins, before or after its usual wall time. */
+  readonly wallOffsetMs?: number;
+  /** How often somebody goes back to an earlier answer. */
+  readonly branches?: Range;
+  /** How often somebody stops an agent with all it has started, or removes one. */
+  readonly treeStops?: Range;
+  readonly removals?: Range;
+  readonly subagents?: SubjectNode["subagents"];
+  /** Nobody fails but by his own fault, however often a poisonous message kills the node (M13). */
+  readonly innocentsLive?: boolean;
+  /** How many runs a node has active at a time. */
+  readonly lanes?: LaneSizes;
+  /** Schedules that are due meanwhile. */
+  readonly jobs?: JobsShape;
+  /** Permanent agents there are, and how often each may be described anew and removed for good. */
+  readonly permanentAgents?: { readonly count: number; readonly describes: Range; readonly removals: Range };
+}
+
+export interface WorkloadShape {
+  readonly messages: Range;
+  readonly conversations: Range;
+  /** Messages with which a person begins, all at once: they race to make the agent. */
+  readonly greeting: Range;
+  /** Messages of one person within a moment. */
+  readonly burst: Range;
+  /** Milliseconds between bursts. */
+  readonly pause: Range;
+  /** Chance of each directive per message. */
+  readonly directives: Partial<Record<Directive, number>>;
+  /** Directives that come in numbers, each on a message of its own. */
+  readonly exactly?: Partial<Record<Directive, Range>>;
+  /** Directives that come together, each set on a message of its own. */
+  readonly together?: readonly (readonly Directive[])[];
+  /** How often two children are started at the same moment, under one person's agent. */
+  readonly children?: Range;
+  /** The answers to all people of a channel go to one place. */
+  readonly sharedTarget?: boolean;
+  /** System messages that arrive without a connector, and how many of them are silent. */
+  readonly systemMessages: Range;
+  /** Threads each person writes in; each is a route of its own into the same agent. */
+  readonly threads?: number;
+  /** Threads of each conversation that are agents of their own and begin with their parent's context. */
+  readonly forks?: number;
+  /** How often a person changes the queue mode. */
+  readonly modeChanges?: Range;
+  /** Words behind each message. */
+  readonly padding?: Range;
+  /** How often a person asks for a summary. */
+  readonly compacts?: Range;
+  readonly resets: Range;
+  readonly stops: Range;
+}
+
+/** What a scenario changes of the base. */
+export type Changes = Partial<Omit<Scenario, "workload">> & { readonly workload?: Partial<WorkloadShape> };
+
+/** Name, description and changes. */
+export type NamedChanges = readonly [string, string, Changes];
+
+const BASE: Omit<Scenario, "name" | "about"> = {
+  nodes: [1, 1],
+  crashes: [1, 4],
+  pauses: [0, 0],
+  outages: [0, 0],
+  fullDisks: [0, 0],
+  clockJumps: [0, 0],
+  drains: [0, 0],
+  store: CALM_STORE,
+  channel: CALM_CHANNEL,
+  classes: ["idempotent", "reconcilable", "ambiguous"],
+  workload: {
+    messages: [50, 60],
+    conversations: [5, 7],
+    greeting: [1, 1],
+    burst: [1, 5],
+    pause: [50, 1_500],
+    directives: { silent: 0.05, "fail:transient": 0.05 },
+    systemMessages: [0, 0],
+    resets: [0, 0],
+    stops: [0, 0],
+  },
+  needs: [],
+  ends: ["failed"],
+  aborts: [0, 0],
+  restore: "resume",
+};
+
+export const scenario = (name: string, about: string, changed: Changes): Scenario => ({
+  ...BASE,
+  ...changed,
+  name,
+  about,
+  workload: { ...BASE.workload, ...changed.workload },
+});
