@@ -1,9 +1,9 @@
-/** The channel of benches: whatever is said comes from the bench itself, and answers go back to it at once. */
+/** The channel of benches: messages come from the bench itself, and answers go back to it at once. */
 import type { Connector, ConnectorHost } from "../src/core/ports/connector.ts";
 
 export interface Channel {
   readonly connector: Connector;
-  /** Says something as somebody. Resolves when it is accepted. */
+  /** Sends a message as a person. Resolves when it is accepted. */
   say(person: string, messageId: string, text: string): Promise<unknown> | undefined;
 }
 

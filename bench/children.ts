@@ -25,8 +25,8 @@ export const childrenBench: Bench = {
         ] as const) {
           for (const how of ["bare", "reports"] as const)
             into[how].push(endIn(join(root, `${form}-${how}-${round}`), how, form));
-          const [bare, told] = [into.bare.at(-1), into.reports.at(-1)];
-          const words = `${Math.round(bare?.ms ?? 0)} ms without reports, ${Math.round(told?.ms ?? 0)} ms with`;
+          const [bare, reported] = [into.bare.at(-1), into.reports.at(-1)];
+          const words = `${Math.round(bare?.ms ?? 0)} ms without reports, ${Math.round(reported?.ms ?? 0)} ms with`;
           say(`round ${round}, ${form === "tool" ? "a tool each" : "ending at once"}: ${words}`);
         }
       }
@@ -40,7 +40,7 @@ export const childrenBench: Bench = {
         { what: "all have ended and every report has arrived", value: of("reports", ({ ms }) => ms), unit: "ms" },
         { what: "every report is answered", value: of("reports", ({ restMs }) => restMs), unit: "ms" },
         { what: "first to last end", value: of("reports", ({ endMs }) => endMs), unit: "ms" },
-        { what: "prompts that told of them", value: of("reports", ({ prompts }) => prompts), unit: "" },
+        { what: "prompts that carried reports", value: of("reports", ({ prompts }) => prompts), unit: "" },
         { what: "resident without reports", value: of("bare", ({ residentMb }) => residentMb), unit: "MB" },
       ],
       goals: [

@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- compare OLD NEW`: what a turn costs at two commits, measured in alternating pairs on the same
- * machine, so that its mood does not matter. Fails where the newer one is slower or asks more of the store.
+ * machine, so that its other load cancels out. Fails where the newer one is slower or asks more of the store.
  */
 import { parseArgs } from "node:util";
 import { type Checkout, withCheckouts } from "./compare/checkout.ts";
@@ -104,7 +104,7 @@ async function compareCheckouts(old: Checkout, newer: Checkout, options: Options
     for (let n = 0; n < options.pairs; n++) {
       const cpuOf = async ({ path }: Checkout): Promise<number> =>
         (await measure(workload, path, options.turns, false)).cpuMsPerTurn;
-      // The order is swapped every pair, so that being second is no advantage.
+      // The order is swapped every pair, so that going second gives no advantage.
       const first = await cpuOf(n % 2 === 0 ? old : newer);
       const second = await cpuOf(n % 2 === 0 ? newer : old);
       const pair = n % 2 === 0 ? { old: first, new: second } : { old: second, new: first };

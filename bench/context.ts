@@ -34,7 +34,7 @@ export const contextBench: Bench = {
     for (const made of [long, kept]) await microseconds(made);
     const figures = { long: [] as number[], kept: [] as number[] };
     for (let round = 1; round <= ROUNDS; round++) {
-      // In turns, so that whatever else the machine does falls on both.
+      // Alternating, so that other load of the machine hits both.
       figures.kept.push(await microseconds(kept));
       figures.long.push(await microseconds(long));
       if (round % 20 === 0)

@@ -17,7 +17,7 @@ const MESSAGES = 20;
 const MANY_AGENTS = 100_000;
 
 export const engineBench: Bench = {
-  about: "turns through the whole engine, with few and many agents in the store, and what they weigh",
+  about: "turns through the whole engine, with few and many agents in the store, and their memory",
   async run(say) {
     const root = mkdtempSync(join(tmpdir(), "rookery-bench-"));
     const home = (name: string): string => {

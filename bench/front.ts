@@ -1,6 +1,6 @@
 /**
- * Turns through the front door: the real process, a model server without delay, twenty people over `/v1/chat/completions`.
- * Beside it the same load straight on the model server, to know what the machine gives.
+ * Turns over HTTP: the real process, a model server without delay, twenty people over `/v1/chat/completions`.
+ * The same load on the bare model server shows what the machine can do.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -106,10 +106,10 @@ async function measure(modelPort: number): Promise<Round> {
   try {
     while (!(await accepted(port))) await new Promise((next) => setTimeout(next, 5));
     const startMs = performance.now() - begun;
-    // The first rounds warm the process up, as any that has been running for a minute is.
+    // The first rounds warm the process up.
     await load(port, 20);
     const through = await load(port, TURNS);
-    // A second later: what the load needed has been given back by then.
+    // A second later the process has released the memory of the load.
     await new Promise((next) => setTimeout(next, 1_000));
     const residentMb = residentOf(server);
     const { perSecond: bare } = await load(modelPort, TURNS, "/chat/completions");

@@ -40,7 +40,7 @@ export const restoreBench: Bench = {
       const turn = { long: [] as number[], short: [] as number[] };
       // The first rounds warm the code up and are not counted.
       for (let round = -5; round < ROUNDS; round++) {
-        // In turns, so that whatever else the machine does falls on both.
+        // Alternating, so that other load of the machine hits both.
         for (const [kind, { id }] of [["long", long] as const, ["short", short] as const]) {
           const took = await milliseconds(home, id);
           if (round >= 0) read[kind].push(took);

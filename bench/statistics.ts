@@ -17,7 +17,7 @@ export interface Interval {
 
 /**
  * The median with an interval from order statistics: the narrowest pair of k-th lowest and k-th highest value that holds the
- * true median with at least the wanted confidence, whatever the distribution. With few values it is lowest to highest,
+ * true median with at least the wanted confidence, for any distribution. With few values it is lowest to highest,
  * and `confidence` says how little that is worth.
  */
 export function medianInterval(values: readonly number[], wanted = 0.9): Interval {

@@ -44,9 +44,9 @@ export const triggersBench: Bench = {
     for (let round = 1; round <= ROUNDS; round++) {
       few.push(await costsWith(FEW, round === 1));
       many.push(await costsWith(MANY, round === 1));
-      const told = ({ add, fire }: Costs): string => `add ${Math.round(add)} µs, fire ${Math.round(fire)} µs`;
+      const shown = ({ add, fire }: Costs): string => `add ${Math.round(add)} µs, fire ${Math.round(fire)} µs`;
       say(
-        `round ${round}: with ${FEW}: ${told(few.at(-1) as Costs)}; with ${MANY.toLocaleString("en")}: ${told(many.at(-1) as Costs)}`,
+        `round ${round}: with ${FEW}: ${shown(few.at(-1) as Costs)}; with ${MANY.toLocaleString("en")}: ${shown(many.at(-1) as Costs)}`,
       );
     }
     const of = (all: readonly Costs[], what: keyof Costs): number => median(all.map((one) => one[what]));

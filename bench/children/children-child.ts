@@ -1,7 +1,7 @@
 /**
- * One agent and its children on a file. All children have begun, are let go in the same moment, use a tool once (`tool`) or
- * nothing (`at-once`), and say their last word. The clock runs until the last has ended: with `reports` they were spawned and report, with `bare` they are the
- * same runs and tell nobody.
+ * One agent and its children on a file. All children have begun and are released at the same moment. They use a tool once
+ * (`tool`) or nothing (`at-once`), then end. Measured until the last one has ended: with `reports` they are spawned and report,
+ * with `bare` they are the same runs without reports.
  */
 import { z } from "zod";
 import { openSqliteStore } from "../../src/adapters/store/sqlite/open-store.ts";
@@ -16,7 +16,7 @@ import type { Tool } from "../../src/core/ports/tool.ts";
 import { AgentSystem } from "../../src/engine/agents/agent-system.ts";
 
 export interface Ended {
-  /** From the moment they are let go until the last of them has ended and, where it reports, its report has arrived. */
+  /** From their release until the last of them has ended and, where it reports, its report has arrived. */
   readonly ms: number;
   /** What the processor did in that time, in milliseconds. */
   readonly cpuMs: number;
@@ -25,7 +25,7 @@ export interface Ended {
   /** From the first run's end to the last one's. */
   readonly endMs: number;
   readonly residentMb: number;
-  /** Reports the requester's model was told of, each once. */
+  /** Reports that reached the requester's model, each once. */
   readonly heard: number;
   readonly prompts: number;
 }
@@ -123,7 +123,7 @@ const parent = await system.post({
   to: { descriptor: person },
   body: { kind: "user", text: how === "bare" ? "hello" : "start" },
 });
-if (parent.status === "stale") throw new TypeError("nobody is that old");
+if (parent.status === "stale") throw new TypeError("a new message cannot be stale");
 if (how === "bare") {
   await system.settled();
   prompts = 0;

@@ -1,6 +1,6 @@
 /**
- * The whole engine on a file, a model that answers at once, people who each say their next
- * word when the last one was answered. Says how many turns a second it made, what they cost, and what the process weighs.
+ * The whole engine on a file with a model that answers at once. Each person sends the next message when the last one was
+ * answered. Prints turns per second, their cost, and the memory of the process.
  */
 
 import { openSqliteStore } from "../../src/adapters/store/sqlite/open-store.ts";
@@ -41,7 +41,7 @@ const model: Model = {
   },
 };
 
-/** Everybody waits for the answer before the next word. */
+/** Each person waits for the answer before the next message. */
 const answered = new Map<string, () => void>();
 const { connector, say } = channelTo((person) => answered.get(person)?.());
 

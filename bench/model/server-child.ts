@@ -56,6 +56,6 @@ const server = createServer((request, response) => {
     write();
   });
 });
-// On a busy machine a caller may pause for longer than the default; a connection closed meanwhile is not what is measured.
+// On a busy machine a caller may pause for longer than the default; a connection closed during that pause is not what is measured.
 server.keepAliveTimeout = 120_000;
 server.listen(0, "127.0.0.1", () => console.log((server.address() as AddressInfo).port));

@@ -1,4 +1,4 @@
-/** What claiming work costs, whatever the number of agents that rest: a portion that waits is claimed and given back. */
+/** What claiming work costs with many resting agents: a batch of waiting agents is claimed and released. */
 import pg from "pg";
 import { openPostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
 import { systemIds } from "../../src/adapters/system/system-ids.ts";

@@ -1,4 +1,4 @@
-/** How much processor time processes have used, so that a bench can say who used the machine: ours, or somebody else. */
+/** The processor time of our processes, so that a bench can tell its own load from that of others. */
 import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 
@@ -11,7 +11,7 @@ interface Process {
   readonly seconds: number;
 }
 
-/** Seconds used by a process and all that descend from it. NaN where the system does not tell. */
+/** Seconds used by a process and all that descend from it. NaN where the system does not report it. */
 export function secondsOf(pid: number): number {
   const all = processes();
   if (all.length === 0) return Number.NaN;

@@ -16,7 +16,7 @@ export interface Steps {
 export async function steps(store: Store, agents: number, ms: number, rounds: number): Promise<readonly Steps[]> {
   const ids = systemIds();
   const commit = (ops: Parameters<Store["commit"]>[0]["ops"], owner?: Parameters<Store["commit"]>[0]["owner"]) =>
-    store.commit({ id: ids.change(), site: "bench", at: Date.now(), ...(owner ? { owner } : {}), ops });
+    store.commit({ id: ids.change(), site: "bench", at: Date.now(), owner, ops });
   const joined = await commit([{ op: "node.join", name: "bench", leaseUntil: Date.now() + 3_600_000 }]);
   const node = joined.ok && joined.results[0]?.op === "node.join" ? joined.results[0].node : 0;
   const numbers = Array.from({ length: agents }, (_, n) => n);
@@ -34,7 +34,7 @@ export async function steps(store: Store, agents: number, ms: number, rounds: nu
   let made = 0;
   /** Messages each has been sent and has not settled; it steps only when it has one. */
   const waiting = numbers.map(() => 1);
-  /** Everybody sends to somebody far away, so that what one group writes is spread over all agents. */
+  /** Each agent sends to a distant one, so that the writes of one group are spread over all agents. */
   const next = (n: number): number => (n * 7 + 1) % agents;
 
   async function step(n: number): Promise<boolean> {

@@ -13,7 +13,7 @@ export interface Throughput {
   /** Shares of all processors of this machine. */
   readonly nodes: number;
   readonly database: number;
-  /** Whoever writes to the agents and hears their answers: this process. */
+  /** The process that writes to the agents and receives their answers: this one. */
   readonly load: number;
   /** In use by whomever, those three included. */
   readonly machine: number;

@@ -1,6 +1,6 @@
 /** Whatever the documentation says that a program can check: links, commands, configurations, programs, paths. */
 import { execFileSync } from "node:child_process";
-import { existsSync, globSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize, posix } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkConfig } from "../../src/config/parse-config.ts";
@@ -155,6 +155,19 @@ describe("code in the text", () => {
       return path === undefined ? [] : routeProblems(method, path).map((problem) => `${at}: ${problem}`);
     });
     expect(problems).toEqual([]);
+  });
+
+  it("names functions, fields and settings that exist in the code", () => {
+    const words = new Set(
+      globSync("{src,test,bench,scripts}/**/*.{ts,sql}", { cwd: ROOT })
+        .filter((path) => !path.startsWith("scripts/docs/"))
+        .flatMap((path) => readFileSync(join(ROOT, path), "utf8").match(/[A-Za-z_$][\w$]*/g) ?? []),
+    );
+    const unknown = spans.flatMap(({ at, text }) => {
+      const name = /^(?:[\w]+\.)*([a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)(?:\(.*\))?$/.exec(text)?.[1];
+      return name === undefined || words.has(name) ? [] : [`${at}: the code has no ${name}`];
+    });
+    expect(unknown).toEqual([]);
   });
 
   it("names files and folders of this repository that exist", () => {
