@@ -22,6 +22,11 @@ describe("regressions", () => {
     ]);
   });
 
+  it("says nothing about the time where too few pairs were measured", () => {
+    const few = comparison(1.4);
+    expect(regressions([{ ...few, ratio: { ...few.ratio, confidence: 0.75 } }])).toEqual([]);
+  });
+
   it("allows for work that goes by time", () => {
     expect(regressions([comparison(1, { statements: 20.1 })])).toEqual([]);
   });

@@ -13,7 +13,7 @@ const USAGE = `Usage: npm run bench -- compare OLD NEW [--pairs 15] [--turns 200
 
 Compares two commits. Per workload: the processor time of a turn (user and system, all threads of the process) in pairs,
 old and new in turns, as the median ratio new/old with its 90 % interval; and the statements, rows and commits of a turn.
-Exit code 1: an interval lies above 1.05 as a whole, or a count is higher.
+Exit code 1: an interval lies above 1.05 as a whole, or a count is higher. Fewer than 5 pairs give no 90 % interval.
 
 Workloads:
 ${Object.entries(WORKLOADS)
@@ -22,6 +22,8 @@ ${Object.entries(WORKLOADS)
 
 /** A ratio that is surely above this is a regression. */
 const MAX_RATIO = 1.05;
+/** With fewer than five pairs no interval is this sure, and nothing is said about the time. */
+const MIN_CONFIDENCE = 0.9;
 /** Work that goes by time adds a few statements to many turns. One more statement in a kind of turn adds at least 0.25. */
 const COUNT_SLACK = 0.2;
 const COUNTED = ["statements", "rows", "commits"] as const;
@@ -116,7 +118,10 @@ async function compareCheckouts(old: Checkout, newer: Checkout, options: Options
     comparisons.push({
       workload,
       cpuMs: { old: median(pairs.map((pair) => pair.old)), new: median(pairs.map((pair) => pair.new)) },
-      ratio: medianInterval(pairs.map((pair) => pair.new / pair.old)),
+      ratio: medianInterval(
+        pairs.map((pair) => pair.new / pair.old),
+        MIN_CONFIDENCE,
+      ),
       counts,
     });
   }
@@ -144,7 +149,7 @@ async function countsOf(workload: string, { path }: Checkout, turns: number): Pr
 /** What is worse at the newer commit, as sentences. */
 export function regressions(comparisons: readonly Comparison[]): readonly string[] {
   return comparisons.flatMap(({ workload, ratio, counts }) => [
-    ...(ratio.low > MAX_RATIO
+    ...(ratio.low > MAX_RATIO && ratio.confidence >= MIN_CONFIDENCE
       ? [
           `${workload}: a turn takes ${ratio.low.toFixed(3)} to ${ratio.high.toFixed(3)} times the processor time (${(ratio.confidence * 100).toFixed(0)} % sure)`,
         ]
@@ -178,5 +183,8 @@ function printComparisons(comparisons: readonly Comparison[], found: readonly st
   );
   console.log();
   for (const sentence of found) console.log(`WORSE  ${sentence}`);
-  if (found.length === 0) console.log("No regression.");
+  if (comparisons.some(({ ratio }) => ratio.confidence < MIN_CONFIDENCE)) {
+    console.log("Too few pairs to judge the processor time: a 90 % interval needs at least 5.");
+  }
+  if (found.length === 0) console.log("No regression found.");
 }

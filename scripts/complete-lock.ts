@@ -26,10 +26,10 @@ export function platformEntry(name: string, version: string, dev: boolean): Lock
   return {
     version,
     cpu: cpu.length > 0 ? cpu : ["wasm32"],
-    ...(dev ? { dev } : {}),
-    ...(libc ? { libc } : {}),
+    dev: dev || undefined,
+    libc,
     optional: true,
-    ...(os.length > 0 ? { os } : {}),
+    os: os.length > 0 ? os : undefined,
   };
 }
 
