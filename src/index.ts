@@ -212,7 +212,6 @@ export type {
   Settlement,
 } from "./core/store/change.ts";
 export type { Line, NodeRecord, Page, Store, StoreReader } from "./core/store/store.ts";
-export { type CompactParams, compactSession } from "./engine/agents/compact-session.ts";
 export {
   type ListedBudget,
   liftBudget,
@@ -221,6 +220,7 @@ export {
   type SpentSince,
   spentSince,
 } from "./engine/budgets/budget-book.ts";
+export { type CompactParams, compactSession } from "./engine/context/compaction/compact-session.ts";
 export { buildSubagentSystemPrompt, type SubagentPromptParams } from "./engine/context/prompt/subagent-prompt.ts";
 export { type ExportedSession, type Exporting, exportSession } from "./engine/context/transcript/export-session.ts";
 export {

@@ -2,9 +2,9 @@
 import type { Config } from "../../config/config-schema.ts";
 import { linkedName } from "../../core/agent/identity-links.ts";
 import { isOwner } from "../../core/agent/session-key.ts";
+import type { Budgets } from "../../core/budget/budget.ts";
 import { limitedScopes, limitsOf } from "../../core/budget/budget.ts";
 import { hostZone, zonedFields, zonedInstant } from "../../core/zoned-time.ts";
-import type { Budgets } from "../../engine/budgets/spender.ts";
 
 const OWNER = "owner";
 

@@ -4,6 +4,7 @@
  * where its greatest cost fits into what is neither spent nor reserved, so that a limit is never passed by a call that costs
  * no more than was reserved for it.
  */
+import type { AgentRecord } from "../agent/agent.ts";
 import type { Usage } from "../history/entry.ts";
 
 /** Money is counted in millionths of a dollar, so that sums are exact. */
@@ -21,6 +22,16 @@ export interface Limit {
 export const BUDGET_SCOPES = ["agent", "tree", "person", "day"] as const;
 export type BudgetScope = (typeof BUDGET_SCOPES)[number];
 export type Limits = Readonly<Partial<Record<BudgetScope, Limit>>>;
+
+/** What the installation allows to spend. */
+export interface Budgets {
+  /** The limits of an agent's calls. Empty: the agent is not limited and nothing is reserved. */
+  limitsFor(agent: AgentRecord): Limits;
+  /** The calendar day in the installation's time zone, `2026-01-31`. */
+  dayOf(at: number): string;
+  /** One name for a person with several accounts. Default: `connector:id`. */
+  personNamed?(connector: string, id: string): string;
+}
 
 /** One row that calls count towards. */
 export interface BudgetRow {

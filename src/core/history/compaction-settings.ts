@@ -42,3 +42,11 @@ export const DEFAULT_COMPACTION: CompactionSettings = {
 };
 
 export const DEFAULT_CONTEXT_LIMITS: ContextLimits = { ...DEFAULT_COMPACTION, contextWindow: DEFAULT_CONTEXT_WINDOW };
+
+/** `summary`: by a model. The others need none: tool outputs cut, images left out, the oldest turns left out with a note. */
+export const COMPACTION_KINDS = ["summary", "truncate", "images", "prune"] as const;
+export type CompactionKind = (typeof COMPACTION_KINDS)[number];
+
+/** Why: a person, the critical limit, a provider's refusal, the warning limit, the emergency limit. */
+export const COMPACTION_REASONS = ["manual", "critical", "overflow", "background", "emergency"] as const;
+export type CompactionReason = (typeof COMPACTION_REASONS)[number];

@@ -3,8 +3,10 @@
  * step, so that a run without an end can be found and continued from its last committed step.
  */
 import { z } from "zod";
+import type { AgentKind } from "../agent/descriptor.ts";
 import { type SystemPromptReport, systemPromptReportSchema } from "../agent/system-prompt-report.ts";
 import { deliveryContextSchema, type Payload, payloadSchema } from "../delivery/delivery.ts";
+import { COMPACTION_KINDS } from "../history/compaction-settings.ts";
 import { usageSchema } from "../history/entry.ts";
 import type { AgentId, RunId, SessionId } from "../ids.ts";
 import { runOverridesSchema } from "../message/run-overrides.ts";
@@ -13,6 +15,10 @@ import { type CompactResult, compactResultSchema } from "./compact-result.ts";
 
 export const laneSchema = z.enum(["main", "subagent", "cron", "nested"]);
 export type Lane = z.infer<typeof laneSchema>;
+
+/** The lane that the runs of an agent of this kind wait in. */
+export const laneOf = (kind: AgentKind): Lane =>
+  kind === "subagent" ? "subagent" : kind === "cron" || kind === "heartbeat" ? "cron" : "main";
 
 /** `safe`: may be executed again after a crash. `never`: its outcome is then recorded as unknown (L4). */
 export const replayPolicySchema = z.enum(["safe", "never"]);
@@ -82,7 +88,7 @@ export const runBodySchema = z.looseObject({
   sentTexts: z.array(z.string()).optional(),
   sentTargets: z.array(deliveryContextSchema).optional(),
   /** What was done to make room in the context, each at most once in a run. */
-  room: z.array(z.enum(["summary", "truncate", "images", "prune"])).optional(),
+  room: z.array(z.enum(COMPACTION_KINDS)).optional(),
   /** A run whose only work is to compact, as a person asked. */
   compact: z.object({ instructions: z.string().optional() }).optional(),
   /** A silent run in which the agent writes down what matters before its context is compacted. */

@@ -3,7 +3,7 @@
 import type { Config } from "../../config/config-schema.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SendPolicy } from "../../core/agent/send-policy.ts";
-import type { Budgets } from "../budgets/spender.ts";
+import type { Budgets } from "../../core/budget/budget.ts";
 import type { OutboxOptions, OutboxPorts } from "../outbox/outbox.ts";
 import type { LaneSizes } from "../runs/lanes.ts";
 import type { RunPorts, RunSettings } from "../runtime/run-ports.ts";

@@ -17,7 +17,7 @@ import type { AcceptResult } from "../inbox/accept.ts";
 import { type QueuePolicy, queuePolicyOf } from "../inbox/queue-settings.ts";
 import { DEFAULT_OUTBOX, Outbox } from "../outbox/outbox.ts";
 import { Lanes } from "../runs/lanes.ts";
-import { Mutex } from "../runtime/mutex.ts";
+import { Mutex } from "../runs/recovery/mutex.ts";
 import { RunEvents } from "../runtime/run-events.ts";
 import { LiveTree } from "../subagents/live-tree.ts";
 import { Subagents } from "../subagents/subagents.ts";

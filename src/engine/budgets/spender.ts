@@ -1,20 +1,10 @@
 /** Whom a run's model calls count for: its agent, the tree it stands in, the person who wrote, the day (M21). */
 import type { AgentRecord } from "../../core/agent/agent.ts";
-import type { Limits, Spender } from "../../core/budget/budget.ts";
+import type { Budgets, Spender } from "../../core/budget/budget.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Message } from "../../core/message/message.ts";
 import type { RunBody } from "../../core/run/run.ts";
 import type { StoreReader } from "../../core/store/store.ts";
-
-/** What the installation says about spending. */
-export interface Budgets {
-  /** What limits an agent's calls; nothing where it is not limited, and then nothing is reserved. */
-  limitsFor(agent: AgentRecord): Limits;
-  /** The calendar day, `2026-01-31`, as the installation sees it. */
-  dayOf(at: number): string;
-  /** One name for a person who is known by several. Default: `connector:id` itself. */
-  personNamed?(connector: string, id: string): string;
-}
 
 const MAX_ANCESTORS = 64;
 

@@ -5,14 +5,8 @@ import { type Block, type Entry, entryLine, TRANSCRIPT_VERSION } from "../../cor
 import { type AgentId, type EntryId, entryId, type Ids, type RunId, type SessionId } from "../../core/ids.ts";
 import type { Message } from "../../core/message/message.ts";
 import type { ModelResult } from "../../core/ports/model.ts";
+import type { Appending } from "../runtime/agent-lease.ts";
 import { escapeTags, wrapSystemMessage, wrapUserMessage } from "./wrap.ts";
-
-/** Appends entries in memory to a tip that is not yet committed. */
-export interface Appending {
-  readonly entries: readonly Entry[];
-  readonly position: number;
-  readonly leaf: EntryId;
-}
 
 /** An entry without its place. */
 export type EntryDraft = Entry extends infer One ? (One extends Entry ? Omit<One, "id" | "parentId"> : never) : never;

@@ -6,10 +6,14 @@
 import { errorText } from "../../core/errors.ts";
 import type { ToolCallBlock } from "../../core/history/entry.ts";
 import type { ModelError, ModelResult } from "../../core/ports/model.ts";
+import type { CompactResult } from "../../core/run/compact-result.ts";
 import type { CallRecord, RunBody, RunErrorKind } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
+import type { ReachedBudget } from "../budgets/budget-gate.ts";
 import { afterRefusal, CommitRefused } from "../commit/commit-refused.ts";
 import { alternateRoles, isRoleOrderError } from "../context/alternate-roles.ts";
+import { COMPACTION_FAILED_TEXT, compactAsAsked } from "../context/compaction/compact-on-request.ts";
+import { ensureContextFits, type Room, recoverFromOverflow } from "../context/compaction/fit-context.ts";
 import { assistantEntry, chain, toolEntry } from "../context/entries.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import { limitsOf } from "../runtime/limits.ts";
@@ -17,11 +21,8 @@ import type { LiveRun, RunExit } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { addUsage } from "../runtime/usage.ts";
 import { act, intendNext, openCalls, resultOf } from "./act.ts";
-import type { ReachedBudget } from "./budget-gate.ts";
 import { textOutput } from "./call-tool.ts";
-import { COMPACTION_FAILED_TEXT, compactAsAsked } from "./compact-on-request.ts";
 import { type Ending, finish } from "./finish.ts";
-import { ensureContextFits, type Room, recoverFromOverflow } from "./fit-context.ts";
 import { stateAfterCall } from "./state-after-call.ts";
 import { think } from "./think.ts";
 
@@ -84,8 +85,8 @@ async function steps(ports: RunPorts, lease: AgentLease, run: LiveRun, between: 
 
     // A run that was opened to compact does nothing else.
     if (run.body.compact) {
-      const ending = await compactAsAsked(ports, lease, run);
-      return ending ? ended(ports, lease, run, ending) : endAsAsked(ports, lease, run);
+      const compaction = await compactAsAsked(ports, lease, run);
+      return compaction ? compacted(ports, lease, run, compaction) : endAsAsked(ports, lease, run);
     }
 
     // Act: the calls of the last thought, also those a crash interrupted.
@@ -185,6 +186,19 @@ async function rest(ports: RunPorts, lease: AgentLease, run: LiveRun, result: Mo
     reasoning: result.content.flatMap((block) => (block.type === "thinking" ? [block.thinking] : [])).join("\n"),
     stopReason: result.stopReason,
   });
+}
+
+/** Ends a run that was opened to compact. */
+function compacted(
+  ports: RunPorts,
+  lease: AgentLease,
+  run: LiveRun,
+  { result, text }: { readonly result: CompactResult; readonly text: string },
+): Promise<RunExit> {
+  const common = { site: "end.compact", entries: [], compaction: result };
+  if (result.ok) return ended(ports, lease, run, { ...common, outcome: "ok", payload: { text } });
+  const error = { kind: "compaction_failure", message: text } as const;
+  return ended(ports, lease, run, { ...common, outcome: "error", payload: { text, isError: true }, error });
 }
 
 /** Ends a run that was asked to end. What the model had said is kept and marked; a drain only sets the run aside. */

@@ -4,7 +4,7 @@ import { gate } from "../../../test/kit/gate.ts";
 import { failure, inTurn, type Reply, stall } from "../../../test/kit/model.ts";
 import { DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
 import type { RunOutcome, RunRecord, RunResult } from "../../core/run/run.ts";
-import { compactSession } from "../agents/compact-session.ts";
+import { compactSession } from "../context/compaction/compact-session.ts";
 import { readRunResult } from "./run-result.ts";
 
 const SUMMARY = "## Goal\nto test\n\n## Progress\n- done\n\n## Original Request\nx\n\n## Early Progress\ny";

@@ -3,28 +3,18 @@
  * Streams deltas to whoever listens. Throws only `CommitRefused`, where a reservation could not be committed.
  */
 
-import { z } from "zod";
 import { errorText } from "../../core/errors.ts";
 import { sleep } from "../../core/ports/clock.ts";
-import {
-  MODEL_TRIES,
-  type ModelEvent,
-  type ModelMessage,
-  type ModelRequest,
-  type ModelResult,
-  type ModelTool,
-} from "../../core/ports/model.ts";
-import type { Tool } from "../../core/ports/tool.ts";
+import type { ModelEvent, ModelMessage, ModelRequest, ModelResult } from "../../core/ports/model.ts";
+import { askPermission, FREE, type ReachedBudget, settleCall } from "../budgets/budget-gate.ts";
 import { estimateOverhead } from "../context/compaction/estimate-tokens.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import { limitsOf } from "../runtime/limits.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
+import { modelTool, noAnswer, waitBefore } from "../runtime/model-call.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { addUsage } from "../runtime/usage.ts";
-import { askPermission, FREE, type ReachedBudget, settleCall } from "./budget-gate.ts";
 import { graceAfter } from "./grace.ts";
-
-const BACKOFF_BASE_MS = 2_000;
 
 /** What a call gave, or the budget that did not let it be made. */
 export interface Thought extends ModelResult {
@@ -43,16 +33,16 @@ export async function think(
   const request: ModelRequest = {
     ...resolveModel,
     // A copy: what was sent stays what was sent while the context goes on.
-    messages: [...shape(await lease.context())],
+    messages: [...shape(await lease.messages())],
     tools: ports.tools.list(agent).map(modelTool),
     sessionId: lease.sessionId,
   };
-  lease.overhead = estimateOverhead(request.system, request.tools);
+  lease.context.overhead = estimateOverhead(request.system, request.tools);
   for (let tries = 1; ; tries++) {
     // Where nothing is limited not even a tick is spent on it.
     const permission = ports.budgets ? await askPermission(ports, lease, run, request) : FREE;
-    if (permission.kind === "reached") return { ...nothing(request, "aborted", ""), reached: permission.reached };
-    if (permission.kind === "ended") return nothing(request, "aborted", "aborted");
+    if (permission.kind === "reached") return { ...noAnswer(request, "aborted", ""), reached: permission.reached };
+    if (permission.kind === "ended") return noAnswer(request, "aborted", "aborted");
     const { permit } = permission;
     const result = await call(ports, run, { ...request, tries, ...(permit ? { maxTokens: permit.maxTokens } : {}) });
     if (permit) settleCall(lease, permit, result);
@@ -87,41 +77,12 @@ async function call(ports: RunPorts, run: LiveRun, request: ModelRequest): Promi
   run.state = "streaming";
   try {
     const result = await Promise.race([ports.model.call(request, run.signal, onEvent), grace.over]);
-    return result ?? { ...nothing(request, "aborted", "The model did not stop when it was told to."), unheard: true };
+    return result ?? { ...noAnswer(request, "aborted", "The model did not stop when it was told to."), unheard: true };
   } catch (error) {
-    return { ...nothing(request, "transient", errorText(error)), unheard: true };
+    return { ...noAnswer(request, "transient", errorText(error)), unheard: true };
   } finally {
     over = true;
     grace.cancel();
     run.state = "active";
   }
-}
-
-const nothing = (request: ModelRequest, errorClass: "aborted" | "transient", message: string): ModelResult => ({
-  content: [],
-  stopReason: errorClass === "aborted" ? "aborted" : "error",
-  api: "",
-  provider: "",
-  model: request.model,
-  error: { class: errorClass, message },
-});
-
-/** How long to wait before the same call is made again; undefined where the loop must decide. */
-export function waitBefore({ error }: ModelResult, tries: number): number | undefined {
-  if (error?.class !== "transient" && error?.class !== "rate") return undefined;
-  if (tries >= MODEL_TRIES[error.class]) return undefined;
-  return error.retryAfterMs ?? BACKOFF_BASE_MS * 2 ** (tries - 1);
-}
-
-const schemas = new WeakMap<Tool, ModelTool>();
-
-/** A tool as the model is told of it. Made once, so that the same tool always has the same bytes. */
-export function modelTool(tool: Tool): ModelTool {
-  let known = schemas.get(tool);
-  if (!known) {
-    const { name, description } = tool;
-    known = { name, description, parameters: z.toJSONSchema(tool.input) as Record<string, unknown> };
-    schemas.set(tool, known);
-  }
-  return known;
 }

@@ -1,6 +1,6 @@
 /**
- * What a node holds of an agent it owns. Commits go through here, so that memory moves only when the store has moved; after
- * any doubt the holding is thrown away and read anew (M2).
+ * What a node holds in memory of an agent it owns. Every commit of the owner goes through here, so memory changes only
+ * after the store has. After a refusal or an unknown outcome the lease is dropped and the agent is read again (M2).
  */
 
 import type { AgentRecord } from "../../core/agent/agent.ts";
@@ -11,19 +11,20 @@ import { type Entry, entryLine } from "../../core/history/entry.ts";
 import type { AgentId, EntryId, RunId, SessionId } from "../../core/ids.ts";
 import type { ModelMessage } from "../../core/ports/model.ts";
 import type { Ports } from "../../core/ports/ports.ts";
+import { type Lane, laneOf } from "../../core/run/run.ts";
 import type { Change, CommitResult, Op, Owner } from "../../core/store/change.ts";
 import { CommitRefused } from "../commit/commit-refused.ts";
 import { commitKnown } from "../commit/submit.ts";
-import { type ContextSize, EMPTY_SIZE, sizeWith } from "../context/compaction/estimate-tokens.ts";
-import { buildHistoryContext, modelMessage, readPath } from "../context/context.ts";
-import type { Appending } from "../context/entries.ts";
-import { repairPairs } from "../context/repair-pairs.ts";
+import type { ContextCache } from "./context-cache.ts";
 
-export type LeasePorts = Pick<Ports, "store" | "ids" | "clock" | "log">;
+export type LeasePorts = Pick<Ports, "store" | "ids" | "clock">;
 
-/** The store's own troubles, which pass. Anything else is a fault in what was to be committed and would come back. */
-const isOfTheStore = (error: unknown): error is Error =>
-  error instanceof CommitUnknownError || error instanceof StoreFullError || error instanceof StoreClosedError;
+/** Entries with their place in history, to be appended by one commit. */
+export interface Appending {
+  readonly entries: readonly Entry[];
+  readonly position: number;
+  readonly leaf: EntryId;
+}
 
 export interface Committing {
   readonly site: string;
@@ -33,35 +34,37 @@ export interface Committing {
   readonly append?: Appending;
   readonly state?: AgentState;
   readonly run?: Owner["run"];
-  /** What the agent is from this change on. */
+  /** The agent's descriptor from this change on. */
   readonly descriptor?: AgentDescriptor;
-  /** The session this change begins, if it does. */
+  /** The session this change begins. */
   readonly begins?: SessionId;
 }
+
+/** Errors of the store that pass. Any other error is a fault of the change itself and would come back. */
+const isOfTheStore = (error: unknown): error is Error =>
+  error instanceof CommitUnknownError || error instanceof StoreFullError || error instanceof StoreClosedError;
 
 export class AgentLease {
   readonly #ports: LeasePorts;
   #read: AgentRecord;
   readonly node: number;
   readonly epoch: number;
+  readonly context: ContextCache;
   state: AgentState;
   sessionId: SessionId;
   leaf: EntryId;
   nextPos: number;
   runId: RunId | undefined;
-  /** Whether the last commit gave the agent back: nothing waits, nobody holds it. */
+  /** Whether the last commit gave the agent back: nothing waits and no node holds it. */
   released = false;
-  #context: ModelMessage[] | undefined;
   #also: Op[] = [];
-  #size: ContextSize = EMPTY_SIZE;
-  /** What is sent beside the messages, estimated; undefined until somebody has looked. */
-  overhead: number | undefined;
 
-  constructor(ports: LeasePorts, record: AgentRecord, claim: { node: number; epoch: number }) {
+  constructor(ports: LeasePorts, record: AgentRecord, claim: { node: number; epoch: number }, context: ContextCache) {
     this.#ports = ports;
     this.#read = record;
     this.node = claim.node;
     this.epoch = claim.epoch;
+    this.context = context;
     this.state = record.state;
     this.sessionId = record.sessionId;
     this.leaf = record.leaf;
@@ -72,64 +75,47 @@ export class AgentLease {
   get agentId(): AgentId {
     return this.#read.id;
   }
-  /** The agent as it is now: what was read, and what was committed since. Counters of the inbox are as they were read. */
+  /** Where its runs wait for their turn. */
+  get lane(): Lane {
+    return laneOf(this.#read.descriptor.type);
+  }
+  /** The agent now: as it was read, with every commit since. The counters of the inbox are as they were read. */
   get record(): AgentRecord {
     const { state, sessionId, leaf, nextPos, runId } = this;
     return { ...this.#read, state, sessionId, leaf, nextPos, runId };
   }
 
-  /** The same agent claimed again with nobody in between: what is in memory still holds. */
+  /** The same agent under a later claim. No other node held it in between, so what is in memory is still true. */
   renewed(claim: { node: number; epoch: number }): AgentLease {
-    const renewed = new AgentLease(this.#ports, this.record, claim);
-    renewed.#context = this.#context;
-    renewed.#size = this.#size;
-    renewed.overhead = this.overhead;
-    return renewed;
+    return new AgentLease(this.#ports, this.record, claim, this.context);
   }
 
-  /** The messages of the current session; read from history once, then kept in step with it. */
-  async context(): Promise<readonly ModelMessage[]> {
-    if (!this.#context) {
-      const { messages, size, skipped } = await buildHistoryContext(this.#ports.store, this.agentId, this.leaf);
-      for (const { position, reason } of skipped) {
-        this.#ports.log.warn("a line of history was kept and skipped", { agent: this.agentId, position, reason });
-      }
-      // Every history has its first lines: without any, others finished the agent meanwhile and removed it.
-      if (messages.length === 0 && (await this.#ports.store.linesBack(this.agentId, { limit: 1 })).length === 0) {
-        throw new CommitRefused("fenced", `The history of agent ${this.agentId} is gone.`);
-      }
-      this.#context = [...messages];
-      this.#size = size;
-    }
-    return repairPairs(this.#context);
+  /** The messages of the current session, as a model is sent them. */
+  messages(): Promise<readonly ModelMessage[]> {
+    return this.context.messages(this.leaf);
   }
 
-  /** Goes with the next commit, whichever that is; again with the one after where that one was not applied. */
+  /** The entries of the current session that make up its context, oldest first, with the last compaction. */
+  path(): Promise<readonly Entry[]> {
+    return this.context.path(this.leaf);
+  }
+
+  /** Adds an op to the next commit, whichever that is. An op of a commit that was not applied goes with the one after. */
   alsoCommit(op: Op): void {
     this.#also.push(op);
   }
-  /** Whether something waits for the next commit. */
+  /** Whether an op waits for the next commit. */
   get owesCommit(): boolean {
     return this.#also.length > 0;
   }
 
-  /** How large the context is. Undefined where it is not in memory: nobody has needed it yet. */
-  get size(): ContextSize | undefined {
-    return this.#context && this.#size;
-  }
-
-  /** The entries of the current session that make up the context, oldest first, the last compaction among them. */
-  async path(): Promise<readonly Entry[]> {
-    return (await readPath(this.#ports.store, this.agentId, this.leaf)).path;
-  }
-
-  /** Commits as the owner. Resolves only if it was applied; throws `CommitRefused` otherwise, and memory is as before. */
+  /** Commits as the owner. Resolves if it was applied; otherwise throws `CommitRefused` and memory is unchanged. */
   async commit(committing: Committing): Promise<Extract<CommitResult, { ok: true }>> {
     const { ids, clock, store } = this.#ports;
     const { append, state, begins } = committing;
     const also = this.#also.length;
     const ops: Op[] = also > 0 ? [...committing.ops, ...this.#also] : [...committing.ops];
-    // Also where nothing is added: what was read of the history must still be all of it.
+    // Also without entries: the position says that no one else has appended.
     if (append) {
       const lines = append.entries.map(entryLine);
       ops.push({ op: "entries.append", position: append.position, lines, leaf: append.leaf });
@@ -154,25 +140,15 @@ export class AgentLease {
     if (also > 0) this.#also = this.#also.slice(also);
     if (begins) {
       this.sessionId = begins;
-      this.#context = [];
-      this.#size = EMPTY_SIZE;
+      this.context.clear();
     }
-    if (append) this.#appended(append);
+    if (append) {
+      this.nextPos += append.entries.length;
+      this.leaf = append.leaf;
+      this.context.append(append.entries);
+    }
     if (state) this.state = state;
     if (committing.descriptor) this.#read = { ...this.#read, descriptor: committing.descriptor };
     return result;
-  }
-
-  #appended({ entries, leaf }: Appending): void {
-    this.nextPos += entries.length;
-    this.leaf = leaf;
-    // A compaction changes what stands before it: the context is built anew from history, as after a restart.
-    if (entries.some(({ type }) => type === "compaction")) this.#context = undefined;
-    if (!this.#context) return;
-    for (const entry of entries as readonly Entry[]) {
-      const added = modelMessage(this.agentId, entry);
-      this.#size = sizeWith(this.#size, entry, added);
-      this.#context.push(...added);
-    }
   }
 }

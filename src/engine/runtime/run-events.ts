@@ -3,10 +3,10 @@
  * which voids what was streamed and not committed. A listener that throws or is slow harms nobody.
  */
 import { errorText } from "../../core/errors.ts";
+import type { CompactionReason } from "../../core/history/compaction-settings.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { RunResult } from "../../core/run/run.ts";
-import type { CompactionReason } from "../context/compaction/compaction-details.ts";
 
 export type RunEventBody =
   | { readonly type: "start" }

@@ -3,6 +3,7 @@ import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SendPolicy } from "../../core/agent/send-policy.ts";
 import type { AgentState } from "../../core/agent/state.ts";
 import type { SystemPromptReport } from "../../core/agent/system-prompt-report.ts";
+import type { Budgets } from "../../core/budget/budget.ts";
 import type { NewDelivery, Payload } from "../../core/delivery/delivery.ts";
 import type { ContextLimits } from "../../core/history/compaction-settings.ts";
 import type { Message } from "../../core/message/message.ts";
@@ -11,7 +12,6 @@ import type { ModelChoice } from "../../core/ports/model.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { RunResult } from "../../core/run/run.ts";
 import type { Op, OpResult, Posted } from "../../core/store/change.ts";
-import type { Budgets } from "../budgets/spender.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { RunEvents } from "./run-events.ts";
 

@@ -11,6 +11,7 @@ import type { Message } from "../../../core/message/message.ts";
 import { sleep } from "../../../core/ports/clock.ts";
 import type { Owner } from "../../../core/store/change.ts";
 import { afterRefusal, CommitRefused } from "../../commit/commit-refused.ts";
+import { HistoryContextCache } from "../../context/context-cache.ts";
 import { Attempts } from "../../runs/recovery/attempts.ts";
 import { AgentLease } from "../../runtime/agent-lease.ts";
 import type { LiveRun } from "../../runtime/live-run.ts";
@@ -189,7 +190,8 @@ export class Actor {
     parseDescriptor(record.descriptor, `agent ${this.agentId}`);
     parseState(record.state, `agent ${this.agentId}`);
     this.#epoch = record.epoch;
-    this.#lease = new AgentLease(ports, record, { node, epoch: record.epoch });
+    const context = new HistoryContextCache(ports, this.agentId);
+    this.#lease = new AgentLease(ports, record, { node, epoch: record.epoch }, context);
     return this.#lease;
   }
 

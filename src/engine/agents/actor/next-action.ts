@@ -48,7 +48,7 @@ async function act(parts: ActorParts, lease: AgentLease, { choice, seen, now }: 
   switch (choice.act) {
     case "rest":
       // Only if the context is in memory: a history is not read to find that nothing is to be done.
-      return lease.size && (await driver.flush(lease)) ? afterRun(lease) : release(lease);
+      return lease.context.size && (await driver.flush(lease)) ? afterRun(lease) : release(lease);
     case "wait":
       await debounce(parts, choice.until);
       return "again";

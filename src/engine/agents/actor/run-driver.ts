@@ -8,17 +8,17 @@ import type { Message } from "../../../core/message/message.ts";
 import type { Lane, RunResult } from "../../../core/run/run.ts";
 import type { Owner } from "../../../core/store/change.ts";
 import { CommitRefused } from "../../commit/commit-refused.ts";
-import { measureContext } from "../../runs/fit-context.ts";
+import { BackgroundCompaction } from "../../context/compaction/background-compaction.ts";
+import { measureContext } from "../../context/compaction/fit-context.ts";
+import { isFlushDue, openFlush } from "../../context/memory-flush.ts";
 import { Place } from "../../runs/lanes.ts";
 import { runLoop } from "../../runs/loop.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { LiveRun } from "../../runtime/live-run.ts";
-import { BackgroundCompaction } from "../background-compaction.ts";
-import { isFlushDue, openFlush } from "../memory-flush.ts";
 import type { ActorHost } from "./actor-host.ts";
 import { answerAboutChildren, settle } from "./inbox-steps.ts";
 import type { InboxView } from "./inbox-view.ts";
-import { laneOf, type RunChoice, steerInto, takeRun } from "./take.ts";
+import { type RunChoice, steerInto, takeRun } from "./take.ts";
 
 /** What follows an action. `again`: there may be more to do. `reload`: the same, with the agent read from the store. `rest`: nothing is left. */
 export type Next = "again" | "reload" | "rest";
@@ -77,7 +77,7 @@ export class RunDriver {
     const runId = choice.messages.find(({ asRun }) => asRun !== undefined)?.asRun ?? (ports.ids.uuid() as RunId);
     const queued = new AbortController();
     this.queued = { runId, abort: () => queued.abort() };
-    const place = await this.enter(laneOf(lease), queued.signal);
+    const place = await this.enter(lease.lane, queued.signal);
     this.queued = undefined;
     try {
       if (this.#host.draining()) return "rest";
@@ -173,7 +173,7 @@ export class RunDriver {
     const { ports } = this.#host;
     const measured = await measureContext(ports, lease);
     if (!isFlushDue(ports, lease, measured)) return false;
-    const place = await this.enter(laneOf(lease));
+    const place = await this.enter(lease.lane);
     try {
       if (this.#host.draining()) return false;
       const run = await openFlush(ports, lease, ports.ids.uuid() as RunId, measured.limits.memoryFlush);

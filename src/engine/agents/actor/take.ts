@@ -5,7 +5,7 @@
 
 import type { RunId, SessionId } from "../../../core/ids.ts";
 import { type Message, overridesOf } from "../../../core/message/message.ts";
-import type { Lane, RunBody } from "../../../core/run/run.ts";
+import type { RunBody } from "../../../core/run/run.ts";
 import type { Op } from "../../../core/store/change.ts";
 import { personWhoWrote } from "../../budgets/spender.ts";
 import { chain, type EntryDraft, messageEntries, promptEntry, resetMarker } from "../../context/entries.ts";
@@ -40,7 +40,7 @@ export async function takeRun(
   const seqs = messages.map((message) => message.seq);
   const wishes = overridesOf(last.body);
   const body: RunBody = {
-    lane: laneOf(lease),
+    lane: lease.lane,
     node: lease.node,
     seqs,
     ...(seqs.length > 1 ? { merged: seqs.slice(0, -1) } : {}),
@@ -132,16 +132,4 @@ function withId(message: Message): Message {
   const id = message.source?.messageId;
   if (message.body.kind !== "user" || !id) return message;
   return { ...message, body: { ...message.body, text: `${message.body.text}\n[message_id: ${id}]` } };
-}
-
-export function laneOf({ record }: AgentLease): Lane {
-  switch (record.descriptor.type) {
-    case "subagent":
-      return "subagent";
-    case "cron":
-    case "heartbeat":
-      return "cron";
-    default:
-      return "main";
-  }
 }

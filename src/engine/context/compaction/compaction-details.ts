@@ -3,16 +3,9 @@
  * Read leniently: entries of other programs have other details, or none.
  */
 import { z } from "zod";
+import { COMPACTION_KINDS, COMPACTION_REASONS } from "../../../core/history/compaction-settings.ts";
 import { type Entry, usageSchema } from "../../../core/history/entry.ts";
 import type { EntryId } from "../../../core/ids.ts";
-
-/** `summary`: by a model. The others need none: tool outputs cut, images left out, the oldest turns left out with a note. */
-export const COMPACTION_KINDS = ["summary", "truncate", "images", "prune"] as const;
-export type CompactionKind = (typeof COMPACTION_KINDS)[number];
-
-/** Who asked for it: a person, the critical limit, the provider's refusal, the warning limit, the emergency limit. */
-export const COMPACTION_REASONS = ["manual", "critical", "overflow", "background", "emergency"] as const;
-export type CompactionReason = (typeof COMPACTION_REASONS)[number];
 
 const id = z.string().transform((text) => text as EntryId);
 const texts = z.array(z.string());

@@ -1,10 +1,6 @@
 /** A compaction in one readable line: what was done, how large the context was and is, what was kept, and why. */
-import {
-  type CompactionEntry,
-  type CompactionKind,
-  type CompactionReason,
-  compactionDetails,
-} from "./compaction-details.ts";
+import type { CompactionKind, CompactionReason } from "../../../core/history/compaction-settings.ts";
+import { type CompactionEntry, compactionDetails } from "./compaction-details.ts";
 
 const DONE: Readonly<Record<CompactionKind, string>> = {
   summary: "summarised",

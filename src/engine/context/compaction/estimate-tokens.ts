@@ -4,6 +4,7 @@
  */
 import type { Entry, Usage } from "../../../core/history/entry.ts";
 import type { ModelMessage, ModelTool } from "../../../core/ports/model.ts";
+import type { ContextSize } from "../../runtime/context-cache.ts";
 import { compactionDetails } from "./compaction-details.ts";
 
 export const CHARS_PER_TOKEN = 4;
@@ -68,15 +69,6 @@ function estimateTool(tool: ModelTool): number {
   const tokens = estimateText(name + description + JSON.stringify(parameters));
   known.set(tool, tokens);
   return tokens;
-}
-
-/** The size of a context, kept in step with it. */
-export interface ContextSize {
-  /** The last count that holds for all of it, instructions and tools included; and the estimate of what came since. */
-  readonly counted: number | undefined;
-  readonly since: number;
-  /** The estimate of all messages. */
-  readonly all: number;
 }
 
 export const EMPTY_SIZE: ContextSize = { counted: undefined, since: 0, all: 0 };

@@ -2,19 +2,14 @@
  * Makes the entry of a compaction, whichever kind, and judges it: one that does not make the context smaller by a stated
  * share is none (L10).
  */
+import type { CompactionKind, CompactionReason } from "../../../core/history/compaction-settings.ts";
 import type { Entry, Usage } from "../../../core/history/entry.ts";
 import type { AgentId, EntryId } from "../../../core/ids.ts";
 import type { ModelMessage } from "../../../core/ports/model.ts";
 import { compactedMessages, contextOf, modelMessage } from "../context.ts";
 import { carriedAlong, carriedText, withoutCarried } from "./carried-along.ts";
 import { chooseCut } from "./choose-cut.ts";
-import {
-  type CompactionDetails,
-  type CompactionKind,
-  type CompactionReason,
-  compactionDetails,
-  type Measure,
-} from "./compaction-details.ts";
+import { type CompactionDetails, compactionDetails, type Measure } from "./compaction-details.ts";
 import { estimateMessages } from "./estimate-tokens.ts";
 import { TRUNCATED_CHARS } from "./measures.ts";
 import { type CompactionPlan, currentEntries, planOf, sizedEntries } from "./plan-compaction.ts";

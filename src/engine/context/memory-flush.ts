@@ -8,13 +8,12 @@ import type { AgentState } from "../../core/agent/state.ts";
 import type { MemoryFlushSettings } from "../../core/history/compaction-settings.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { RunBody } from "../../core/run/run.ts";
-import { chain, type EntryDraft } from "../context/entries.ts";
-import { wrapSystemMessage } from "../context/wrap.ts";
-import type { Measured } from "../runs/fit-context.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import { LiveRun } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
-import { laneOf } from "./actor/take.ts";
+import type { Measured } from "./compaction/fit-context.ts";
+import { chain, type EntryDraft } from "./entries.ts";
+import { wrapSystemMessage } from "./wrap.ts";
 
 /** People wait for it at most this long. */
 export const FLUSH_SECONDS = 120;
@@ -43,7 +42,7 @@ export async function openFlush(
 ): Promise<LiveRun> {
   const at = ports.clock.now();
   const body: RunBody = {
-    lane: laneOf(lease),
+    lane: lease.lane,
     node: lease.node,
     seqs: [],
     memoryFlush: true,

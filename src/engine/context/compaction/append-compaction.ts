@@ -3,14 +3,14 @@
  * after it the new one; there is no state in between (L10).
  */
 
-import type { AgentState } from "../../core/agent/state.ts";
-import type { RunBody } from "../../core/run/run.ts";
-import type { CompactionProposal } from "../context/compaction/make-compaction.ts";
-import { chain } from "../context/entries.ts";
-import type { AgentLease } from "../runtime/agent-lease.ts";
-import type { LiveRun } from "../runtime/live-run.ts";
-import type { RunPorts } from "../runtime/run-ports.ts";
-import { countSpent } from "../runtime/usage.ts";
+import type { AgentState } from "../../../core/agent/state.ts";
+import type { RunBody } from "../../../core/run/run.ts";
+import type { AgentLease } from "../../runtime/agent-lease.ts";
+import type { LiveRun } from "../../runtime/live-run.ts";
+import type { RunPorts } from "../../runtime/run-ports.ts";
+import { countSpent } from "../../runtime/usage.ts";
+import { chain } from "../entries.ts";
+import type { CompactionProposal } from "./make-compaction.ts";
 
 export async function appendCompaction(
   ports: Pick<RunPorts, "ids" | "clock">,

@@ -1,13 +1,12 @@
-/** The work of a run that a person asked for with `/compact`: one summary, one commit, and a word about it. */
-import type { CompactResult } from "../../core/run/compact-result.ts";
-import { describeCompaction } from "../context/compaction/describe-compaction.ts";
-import { type CompactionInput, makesProgress } from "../context/compaction/make-compaction.ts";
-import type { AgentLease } from "../runtime/agent-lease.ts";
-import type { LiveRun } from "../runtime/live-run.ts";
-import type { RunPorts } from "../runtime/run-ports.ts";
+/** The work of a run that a person asked for with `/compact`: one summary, one commit, and a text about it. */
+import type { CompactResult } from "../../../core/run/compact-result.ts";
+import type { AgentLease } from "../../runtime/agent-lease.ts";
+import type { LiveRun } from "../../runtime/live-run.ts";
+import type { RunPorts } from "../../runtime/run-ports.ts";
 import { appendCompaction } from "./append-compaction.ts";
-import type { Ending } from "./finish.ts";
+import { describeCompaction } from "./describe-compaction.ts";
 import { measureContext, summaryFor } from "./fit-context.ts";
+import { type CompactionInput, makesProgress } from "./make-compaction.ts";
 
 export const COMPACTED_TEXT = "⚙️ Compacted";
 export const NOT_COMPACTED_TEXT = "⚙️ Compaction skipped";
@@ -15,8 +14,12 @@ export const COMPACTION_FAILED_TEXT = "⚙️ Compaction failed";
 const NO_PROGRESS = "the summary would not be smaller than what it stands for";
 const DONE_BEFORE = "it was compacted before the program stopped";
 
-/** How the run ends; undefined where it was asked to end meanwhile. */
-export async function compactAsAsked(ports: RunPorts, lease: AgentLease, run: LiveRun): Promise<Ending | undefined> {
+/** The result of the run and its text for people. Undefined if the run was told to end first. */
+export async function compactAsAsked(
+  ports: RunPorts,
+  lease: AgentLease,
+  run: LiveRun,
+): Promise<{ readonly result: CompactResult; readonly text: string } | undefined> {
   const { position } = run;
   run.state = "compacting";
   ports.events.emit(position, { type: "compaction_start", reason: "manual" });
@@ -24,16 +27,7 @@ export async function compactAsAsked(ports: RunPorts, lease: AgentLease, run: Li
   run.state = "active";
   const text = textOf(result);
   ports.events.emit(position, { type: "compaction_end", compacted: result.compacted, text });
-  if (run.signal.aborted && !result.compacted) return undefined;
-  const failed = result.ok ? {} : { error: { kind: "compaction_failure", message: text } as const };
-  return {
-    site: "end.compact",
-    outcome: result.ok ? "ok" : "error",
-    entries: [],
-    payload: { text, ...(result.ok ? {} : { isError: true }) },
-    compaction: result,
-    ...failed,
-  };
+  return run.signal.aborted && !result.compacted ? undefined : { result, text };
 }
 
 async function compacting(ports: RunPorts, lease: AgentLease, run: LiveRun): Promise<CompactResult> {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { TestEngine, type TestEngineOptions } from "../../../test/kit/engine.ts";
-import { gate } from "../../../test/kit/gate.ts";
-import { failure, lastText, type ModelCall, type Reply, stall } from "../../../test/kit/model.ts";
-import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
-import { SUMMARY_SYSTEM_PROMPT } from "../context/compaction/summary-prompt.ts";
+import { TestEngine, type TestEngineOptions } from "../../../../test/kit/engine.ts";
+import { gate } from "../../../../test/kit/gate.ts";
+import { failure, lastText, type ModelCall, type Reply, stall } from "../../../../test/kit/model.ts";
+import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../../core/history/compaction-settings.ts";
+import { SUMMARY_SYSTEM_PROMPT } from "./summary-prompt.ts";
 
 const isSummaryCall = ({ request }: ModelCall): boolean => request.system === SUMMARY_SYSTEM_PROMPT;
 const SUMMARY = "## Goal\nto test\n\n## Progress\n- done\n\n## Original Request\nx\n\n## Early Progress\ny";

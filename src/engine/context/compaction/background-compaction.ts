@@ -3,11 +3,16 @@
  * no take. What it wrote is appended between steps or at rest, and only if the last compaction and marker are still those it
  * started from; otherwise it is thrown away. At most one at a time; a crash forgets it, and the next rest starts it again.
  */
-import { limitedScopes } from "../../core/budget/budget.ts";
-import { errorText } from "../../core/errors.ts";
-import type { SessionId } from "../../core/ids.ts";
-import { CommitRefused } from "../commit/commit-refused.ts";
-import { describeCompaction } from "../context/compaction/describe-compaction.ts";
+import { limitedScopes } from "../../../core/budget/budget.ts";
+import { errorText } from "../../../core/errors.ts";
+import type { SessionId } from "../../../core/ids.ts";
+import { CommitRefused } from "../../commit/commit-refused.ts";
+import type { AgentLease } from "../../runtime/agent-lease.ts";
+import type { LiveRun } from "../../runtime/live-run.ts";
+import type { RunPorts } from "../../runtime/run-ports.ts";
+import { appendCompaction } from "./append-compaction.ts";
+import { describeCompaction } from "./describe-compaction.ts";
+import { type Measured, measureContext } from "./fit-context.ts";
 import {
   type CompactionInput,
   type CompactionProposal,
@@ -15,14 +20,9 @@ import {
   makesProgress,
   type Summarised,
   summaryProposal,
-} from "../context/compaction/make-compaction.ts";
-import { baseOf, type CompactionPlan, planCompaction } from "../context/compaction/plan-compaction.ts";
-import { appendCompaction } from "../runs/append-compaction.ts";
-import { type Measured, measureContext } from "../runs/fit-context.ts";
-import { summarise } from "../runs/summarise.ts";
-import type { AgentLease } from "../runtime/agent-lease.ts";
-import type { LiveRun } from "../runtime/live-run.ts";
-import type { RunPorts } from "../runtime/run-ports.ts";
+} from "./make-compaction.ts";
+import { baseOf, type CompactionPlan, planCompaction } from "./plan-compaction.ts";
+import { summarise } from "./summarise.ts";
 
 interface Prepared {
   readonly plan: CompactionPlan;

@@ -5,9 +5,9 @@ import { failure, lastText, type ModelCall, type Reply, stall } from "../../../t
 import { dieAt } from "../../../test/kit/store.ts";
 import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
 import type { Right, ToolHost } from "../../core/ports/tool.ts";
-import { SUMMARY_SYSTEM_PROMPT } from "../context/compaction/summary-prompt.ts";
-import { thresholdsOf } from "../context/compaction/thresholds.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
+import { SUMMARY_SYSTEM_PROMPT } from "./compaction/summary-prompt.ts";
+import { thresholdsOf } from "./compaction/thresholds.ts";
 import { isFlushDue } from "./memory-flush.ts";
 
 const SUMMARY = "## Goal\nto test\n\n## Progress\n- done\n\n## Original Request\nx\n\n## Early Progress\ny";

@@ -3,11 +3,18 @@
  * leave the oldest turns out with a note. Each at most once in a run, each only if it makes the context smaller by a stated
  * share; where nothing is left to do and it still does not fit, the run ends and says so. So it always ends (L10).
  */
-import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
-import type { RunBody, RunErrorKind } from "../../core/run/run.ts";
-import type { CompactionKind, CompactionReason } from "../context/compaction/compaction-details.ts";
-import { describeCompaction } from "../context/compaction/describe-compaction.ts";
-import { EMPTY_SIZE, estimateOverhead, tokensIn } from "../context/compaction/estimate-tokens.ts";
+import type { CompactionKind, CompactionReason } from "../../../core/history/compaction-settings.ts";
+import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../../core/history/compaction-settings.ts";
+import type { RunBody, RunErrorKind } from "../../../core/run/run.ts";
+import { askPermission, settleCall } from "../../budgets/budget-gate.ts";
+import type { AgentLease } from "../../runtime/agent-lease.ts";
+import { limitsOf } from "../../runtime/limits.ts";
+import type { LiveRun } from "../../runtime/live-run.ts";
+import { modelTool } from "../../runtime/model-call.ts";
+import type { RunPorts } from "../../runtime/run-ports.ts";
+import { appendCompaction } from "./append-compaction.ts";
+import { describeCompaction } from "./describe-compaction.ts";
+import { EMPTY_SIZE, estimateOverhead, tokensIn } from "./estimate-tokens.ts";
 import {
   type CompactionInput,
   type CompactionProposal,
@@ -16,17 +23,10 @@ import {
   measureProposal,
   pruneProposal,
   summaryProposal,
-} from "../context/compaction/make-compaction.ts";
-import { planCompaction } from "../context/compaction/plan-compaction.ts";
-import { type Thresholds, thresholdsOf } from "../context/compaction/thresholds.ts";
-import type { AgentLease } from "../runtime/agent-lease.ts";
-import { limitsOf } from "../runtime/limits.ts";
-import type { LiveRun } from "../runtime/live-run.ts";
-import type { RunPorts } from "../runtime/run-ports.ts";
-import { appendCompaction } from "./append-compaction.ts";
-import { askPermission, settleCall } from "./budget-gate.ts";
+} from "./make-compaction.ts";
+import { planCompaction } from "./plan-compaction.ts";
 import { type SummaryFailure, summarise } from "./summarise.ts";
-import { modelTool } from "./think.ts";
+import { type Thresholds, thresholdsOf } from "./thresholds.ts";
 
 /** After a refusal nobody knows by how much it was too large: this share of it is what is aimed at. */
 const AFTER_OVERFLOW_SHARE = 0.5;
@@ -56,15 +56,15 @@ export async function measureContext(
 ): Promise<Measured> {
   const agent = lease.record;
   const limits = (await ports.contextLimits?.(agent, wishes)) ?? DEFAULT_CONTEXT_LIMITS;
-  if (!lease.size) await lease.context();
-  const size = lease.size ?? EMPTY_SIZE;
+  if (!lease.context.size) await lease.messages();
+  const size = lease.context.size ?? EMPTY_SIZE;
   const thresholds = thresholdsOf(limits);
   // A small context is not worth putting the instructions together just to measure them; they are known after one turn.
-  if (lease.overhead === undefined && size.counted === undefined && size.all * WORTH >= thresholds.critical) {
+  if (lease.context.overhead === undefined && size.counted === undefined && size.all * WORTH >= thresholds.critical) {
     const { system } = await ports.resolveModel(agent, wishes);
-    lease.overhead = estimateOverhead(system, ports.tools.list(agent).map(modelTool));
+    lease.context.overhead = estimateOverhead(system, ports.tools.list(agent).map(modelTool));
   }
-  const overhead = lease.overhead ?? 0;
+  const overhead = lease.context.overhead ?? 0;
   return { limits, thresholds, tokens: tokensIn(size, overhead), overhead };
 }
 

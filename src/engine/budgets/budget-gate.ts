@@ -8,11 +8,11 @@ import { InvariantError } from "../../core/errors.ts";
 import { sleep } from "../../core/ports/clock.ts";
 import type { ModelRequest, ModelResult } from "../../core/ports/model.ts";
 import type { Op } from "../../core/store/change.ts";
-import { chargeFor, estimatePromptTokens, greatestCost, UNKNOWN_PRICE } from "../budgets/greatest-cost.ts";
-import { spenderOf } from "../budgets/spender.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
+import { chargeFor, estimatePromptTokens, greatestCost, UNKNOWN_PRICE } from "./greatest-cost.ts";
+import { spenderOf } from "./spender.ts";
 
 /** What was reserved for one call. */
 export interface Permit {

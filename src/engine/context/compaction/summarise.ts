@@ -4,26 +4,21 @@
  * (but `CommitRefused`, where a reservation could not be committed), and what is no summary is not taken for one.
  */
 
-import { errorText } from "../../core/errors.ts";
-import type { Usage } from "../../core/history/entry.ts";
-import type { AgentId } from "../../core/ids.ts";
-import { sleep } from "../../core/ports/clock.ts";
-import type { ModelChoice, ModelErrorClass, ModelRequest, ModelResult } from "../../core/ports/model.ts";
-import type { Ports } from "../../core/ports/ports.ts";
-import { withoutCarried } from "../context/compaction/carried-along.ts";
-import type { Summarised } from "../context/compaction/make-compaction.ts";
-import type { CompactionPlan } from "../context/compaction/plan-compaction.ts";
-import { conversationChunks } from "../context/compaction/serialise.ts";
-import {
-  isSummary,
-  SUMMARY_SYSTEM_PROMPT,
-  type SummaryAsk,
-  summaryRequest,
-} from "../context/compaction/summary-prompt.ts";
-import { modelMessage } from "../context/context.ts";
-import { addUsage } from "../runtime/usage.ts";
-import type { Permission, Permit } from "./budget-gate.ts";
-import { waitBefore } from "./think.ts";
+import { errorText } from "../../../core/errors.ts";
+import type { Usage } from "../../../core/history/entry.ts";
+import type { AgentId } from "../../../core/ids.ts";
+import { sleep } from "../../../core/ports/clock.ts";
+import type { ModelChoice, ModelErrorClass, ModelRequest, ModelResult } from "../../../core/ports/model.ts";
+import type { Ports } from "../../../core/ports/ports.ts";
+import type { Permission, Permit } from "../../budgets/budget-gate.ts";
+import { noAnswer, waitBefore } from "../../runtime/model-call.ts";
+import { addUsage } from "../../runtime/usage.ts";
+import { modelMessage } from "../context.ts";
+import { withoutCarried } from "./carried-along.ts";
+import type { Summarised } from "./make-compaction.ts";
+import type { CompactionPlan } from "./plan-compaction.ts";
+import { conversationChunks } from "./serialise.ts";
+import { isSummary, SUMMARY_SYSTEM_PROMPT, type SummaryAsk, summaryRequest } from "./summary-prompt.ts";
 
 export interface Summarising {
   readonly agentId: AgentId;
@@ -119,38 +114,29 @@ async function call(ports: SummaryPorts, asked: Summarising, text: string): Prom
   };
   for (let tries = 1; ; tries++) {
     const permission = (await asked.gate?.before(request)) ?? { kind: "go" };
-    if (permission.kind === "reached") return failed(request, "request", permission.reached.text);
-    if (permission.kind === "ended") return failed(request, "aborted", "aborted");
+    if (permission.kind === "reached") return noAnswer(request, "request", permission.reached.text);
+    if (permission.kind === "ended") return noAnswer(request, "aborted", "aborted");
     const { permit } = permission;
     const limited = { ...request, tries, ...(permit ? { maxTokens: permit.maxTokens } : {}) };
     const result = await once(ports, limited, signal);
     if (permit) asked.gate?.after(permit, result);
     const wait = waitBefore(result, tries);
     if (wait === undefined || wait > patienceMs) return result;
-    if ((await sleep(ports.clock, wait, signal)) === "aborted") return failed(request, "aborted", "aborted");
+    if ((await sleep(ports.clock, wait, signal)) === "aborted") return noAnswer(request, "aborted", "aborted");
   }
 }
 
 /** Settles at once when it is told to stop, whether or not the model heeds it. */
 async function once(ports: SummaryPorts, request: ModelRequest, signal: AbortSignal): Promise<ModelResult> {
-  if (signal.aborted) return failed(request, "aborted", "aborted");
+  if (signal.aborted) return noAnswer(request, "aborted", "aborted");
   const { promise: stopped, resolve } = Promise.withResolvers<ModelResult>();
-  const stop = (): void => resolve({ ...failed(request, "aborted", "aborted"), unheard: true });
+  const stop = (): void => resolve({ ...noAnswer(request, "aborted", "aborted"), unheard: true });
   signal.addEventListener("abort", stop, { once: true });
   try {
     return await Promise.race([ports.model.call(request, signal, () => {}), stopped]);
   } catch (error) {
-    return { ...failed(request, "transient", errorText(error)), unheard: true };
+    return { ...noAnswer(request, "transient", errorText(error)), unheard: true };
   } finally {
     signal.removeEventListener("abort", stop);
   }
 }
-
-const failed = (request: ModelRequest, errorClass: ModelErrorClass, message: string): ModelResult => ({
-  content: [],
-  stopReason: errorClass === "aborted" ? "aborted" : "error",
-  api: "",
-  provider: "",
-  model: request.model,
-  error: { class: errorClass, message },
-});
