@@ -4,6 +4,7 @@ import type { AgentRecord } from "../../core/agent/agent.ts";
 import { defined } from "../../core/defined.ts";
 import { type ContextLimits, DEFAULT_CONTEXT_WINDOW } from "../../core/history/compaction-settings.ts";
 import type { RunOverrides } from "../../core/message/run-overrides.ts";
+import type { ModelChoice } from "../../core/ports/model.ts";
 import { AUTO } from "./choose-model.ts";
 import type { Detected } from "./detect.ts";
 import type { OpenModels } from "./open-models.ts";
@@ -18,8 +19,8 @@ export function contextLimitsOf(config: Pick<Config, "compaction">, models: Mode
   let { providers } = models;
   let byName = new Map<string, ContextLimits>();
   let byDetection = new WeakMap<Detected, ContextLimits>();
-  return async (agent: AgentRecord, overrides?: RunOverrides): Promise<ContextLimits> => {
-    const { model: chosen } = models.choose(agent, overrides);
+  return async (agent: AgentRecord, overrides?: RunOverrides, choice?: ModelChoice): Promise<ContextLimits> => {
+    const { model: chosen } = choice ?? models.choose(agent, overrides);
     const detected = chosen === AUTO ? await models.detect() : undefined;
     if (compaction !== config.compaction || providers !== models.providers) {
       ({ compaction } = config);

@@ -25,6 +25,20 @@ export interface ContextLimits extends CompactionSettings {
   readonly contextWindow: number;
 }
 
+/** The sizes in tokens at which something is done about a context. */
+export interface Thresholds {
+  /** Beyond this nothing is sent: the oldest turns are left out, or the run ends. Never above the window. */
+  readonly emergency: number;
+  /** Compacted before the next turn. */
+  readonly critical: number;
+  /** Compacted in the background, after the run. */
+  readonly warning: number;
+  /** The agent gets a turn to write down what matters, before the next compaction. */
+  readonly flush: number;
+  readonly reserve: number;
+  readonly keepRecent: number;
+}
+
 export const DEFAULT_CONTEXT_WINDOW = 200_000;
 
 export const DEFAULT_COMPACTION: CompactionSettings = {

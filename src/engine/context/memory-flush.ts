@@ -11,8 +11,9 @@ import type { RunBody } from "../../core/run/run.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import { LiveRun } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
-import type { Measured } from "./compaction/fit-context.ts";
+import { runTimeOf } from "../runtime/run-setup.ts";
 import { chain, type EntryDraft } from "./entries.ts";
+import type { MeasuredContext } from "./measure-context.ts";
 import { wrapSystemMessage } from "./wrap.ts";
 
 /** People wait for it at most this long. */
@@ -24,7 +25,7 @@ const NO_REPLY_HINT = `If nothing needs to be written down, respond with ${NO_RE
 const SHORT_LIVED: ReadonlySet<AgentKind> = new Set(["heartbeat", "cron", "subagent"]);
 
 /** Whether the turn is due now. An agent that has no tool to write with is not asked to. */
-export function isFlushDue(ports: Pick<RunPorts, "tools">, { record }: AgentLease, measured: Measured): boolean {
+export function isFlushDue(ports: Pick<RunPorts, "tools">, { record }: AgentLease, measured: MeasuredContext): boolean {
   const { limits, thresholds, tokens } = measured;
   const { state, descriptor } = record;
   if (!limits.enabled || !limits.memoryFlush.enabled || SHORT_LIVED.has(descriptor.type)) return false;
@@ -69,7 +70,8 @@ export async function openFlush(
   await lease.commit({ site: "flush", at, ops: [{ op: "run.open", runId, body }], append, state });
   lease.runId = runId;
   const { agentId, sessionId } = lease;
-  const run = new LiveRun({ id: runId, agentId, sessionId, startedAt: at, step: 1, attempt: 1, body });
+  const limits = runTimeOf(ports, lease.record, body.wishes);
+  const run = new LiveRun({ id: runId, agentId, sessionId, startedAt: at, step: 1, attempt: 1, body }, limits);
   ports.events.emit(run.position, { type: "start" });
   return run;
 }

@@ -77,7 +77,7 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
       pending.length === 0
         ? undefined
         : pending.map(({ callId: id, name, arguments: args }) => ({ id, name, arguments: args })),
-    systemPromptReport: run.promptReport,
+    systemPromptReport: run.setup?.report,
   };
   const reason = ending.error?.message;
   const settlements = run.body.seqs.map((seq): Settlement => {

@@ -16,14 +16,12 @@ import { COMPACTION_FAILED_TEXT, compactAsAsked } from "../context/compaction/co
 import { ensureContextFits, type Room, recoverFromOverflow } from "../context/compaction/fit-context.ts";
 import { assistantEntry, chain, toolEntry } from "../context/entries.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
-import { limitsOf } from "../runtime/limits.ts";
 import type { LiveRun, RunExit } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
-import { addUsage } from "../runtime/usage.ts";
+import { addUsage, stateAfterCall } from "../runtime/usage.ts";
 import { act, intendNext, openCalls, resultOf } from "./act.ts";
 import { textOutput } from "./call-tool.ts";
 import { type Ending, finish } from "./finish.ts";
-import { stateAfterCall } from "./state-after-call.ts";
 import { think } from "./think.ts";
 
 export const TOOL_LIMIT_TEXT = "Tool execution limit reached.";
@@ -46,7 +44,7 @@ export async function runLoop(
   run: LiveRun,
   between: BetweenSteps = async () => {},
 ): Promise<RunExit> {
-  const timer = ports.clock.after(limitsOf(ports, lease, run).timeoutMs, () => run.end("timeout"));
+  const timer = ports.clock.after(run.limits.timeoutMs, () => run.end("timeout"));
   try {
     return await withAbortHandling(ports, lease, run, () => steps(ports, lease, run, between));
   } finally {
@@ -100,7 +98,7 @@ async function steps(ports: RunPorts, lease: AgentLease, run: LiveRun, between: 
     if (run.signal.aborted) continue;
 
     // Think.
-    if (run.body.iterations >= limitsOf(ports, lease, run).maxIterations) {
+    if (run.body.iterations >= run.limits.maxIterations) {
       return failed(ports, lease, run, { kind: "tool_limit", message: TOOL_LIMIT_TEXT });
     }
     const room = await ensureContextFits(ports, lease, run);
@@ -163,7 +161,7 @@ async function commitThought(
     site: "think",
     ops: [{ op: "run.step", runId: run.id, body }],
     append: chain(ports.ids, lease, entries),
-    state: stateAfterCall(lease.state, run, result),
+    state: stateAfterCall(lease.state, run.setup?.report, result),
     run: run.guard(),
   });
   run.stepped(body);
@@ -181,7 +179,7 @@ async function rest(ports: RunPorts, lease: AgentLease, run: LiveRun, result: Mo
     site: "rest",
     outcome: "ok",
     entries: [assistantEntry(result, ports.clock.now(), run.id)],
-    state: stateAfterCall(lease.state, run, result),
+    state: stateAfterCall(lease.state, run.setup?.report, result),
     payload: { text },
     reasoning: result.content.flatMap((block) => (block.type === "thinking" ? [block.thinking] : [])).join("\n"),
     stopReason: result.stopReason,
@@ -221,7 +219,7 @@ async function endAsAsked(ports: RunPorts, lease: AgentLease, run: LiveRun, part
     ? [assistantEntry({ ...partial, content, stopReason: "aborted" }, ports.clock.now(), run.id)]
     : [];
   if (run.endReason === "timeout") {
-    const seconds = Math.round(limitsOf(ports, lease, run).timeoutMs / 1000);
+    const seconds = Math.round(run.limits.timeoutMs / 1000);
     const message = `The run took longer than ${seconds} seconds and was ended.`;
     const payload = { text: message, isError: true };
     return ended(ports, lease, run, {

@@ -7,11 +7,10 @@ import { errorText } from "../../core/errors.ts";
 import { sleep } from "../../core/ports/clock.ts";
 import type { ModelEvent, ModelMessage, ModelRequest, ModelResult } from "../../core/ports/model.ts";
 import { askPermission, FREE, type ReachedBudget, settleCall } from "../budgets/budget-gate.ts";
-import { estimateOverhead } from "../context/compaction/estimate-tokens.ts";
+import { setupOf } from "../context/measure-context.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
-import { limitsOf } from "../runtime/limits.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
-import { modelTool, noAnswer, waitBefore } from "../runtime/model-call.ts";
+import { noAnswer, waitBefore } from "../runtime/model-call.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { addUsage } from "../runtime/usage.ts";
 import { graceAfter } from "./grace.ts";
@@ -27,17 +26,15 @@ export async function think(
   run: LiveRun,
   shape: (messages: readonly ModelMessage[]) => readonly ModelMessage[] = (messages) => messages,
 ): Promise<Thought> {
-  const agent = lease.record;
-  const { report, ...resolveModel } = await ports.resolveModel(agent, run.body.wishes);
-  run.promptReport = report;
+  const { choice, system, tools } = await setupOf(ports, lease, run);
   const request: ModelRequest = {
-    ...resolveModel,
+    ...choice,
+    system,
     // A copy: what was sent stays what was sent while the context goes on.
     messages: [...shape(await lease.messages())],
-    tools: ports.tools.list(agent).map(modelTool),
+    tools,
     sessionId: lease.sessionId,
   };
-  lease.context.overhead = estimateOverhead(request.system, request.tools);
   for (let tries = 1; ; tries++) {
     // Where nothing is limited not even a tick is spent on it.
     const permission = ports.budgets ? await askPermission(ports, lease, run, request) : FREE;
@@ -53,7 +50,7 @@ export async function think(
     }
     const wait = waitBefore(result, tries);
     // A wait the run would not survive helps nobody: the person is told at once.
-    if (wait === undefined || wait > limitsOf(ports, lease, run).timeoutMs) return result;
+    if (wait === undefined || wait > run.limits.timeoutMs) return result;
     ports.log.info("the model will be called again", { run: run.id, class: result.error?.class, tries, wait });
     // What was reserved is not held back from others while this one waits.
     if (lease.owesCommit) await lease.commit({ site: "settle", ops: [], run: run.guard() });

@@ -5,6 +5,7 @@
 import type { Entry } from "../../core/history/entry.ts";
 import type { EntryId } from "../../core/ids.ts";
 import type { ModelMessage } from "../../core/ports/model.ts";
+import type { ContextBounds } from "./run-setup.ts";
 
 export interface ContextCache {
   /** The messages of the session that ends at this leaf. Reads history the first time only. */
@@ -15,6 +16,8 @@ export interface ContextCache {
   readonly size: ContextSize | undefined;
   /** Estimated tokens of the instructions and the tool schemas; undefined until a run has resolved them. */
   overhead: number | undefined;
+  /** The limits of the last run that had no model of its own; undefined if they must be resolved. */
+  bounds: ContextBounds | undefined;
   /** These entries were committed behind the leaf. */
   append(entries: readonly Entry[]): void;
   /** A new session begins: it has no messages yet. */

@@ -1,9 +1,10 @@
 /** A run while it is being worked on: its record in memory, its state for whoever asks, and the way to end it. */
 
-import type { SystemPromptReport } from "../../core/agent/system-prompt-report.ts";
 import type { AgentId, RunId, SessionId } from "../../core/ids.ts";
 import type { AbortMark, RunBody, RunRecord, RunResult } from "../../core/run/run.ts";
 import type { RunPosition } from "./run-events.ts";
+
+import type { RunSetup, RunTime } from "./run-setup.ts";
 
 export type RunState = "queued" | "active" | "streaming" | "compacting" | "ended";
 
@@ -23,13 +24,18 @@ export class LiveRun {
   attempt: number;
   body: RunBody;
   state: RunState = "active";
-  /** What the system prompt of its last model call was made of. */
-  promptReport: SystemPromptReport | undefined;
+  readonly limits: RunTime;
+  /** Undefined before its first model call. */
+  setup: RunSetup | undefined;
   readonly #end = new AbortController();
   readonly #stop = new AbortController();
   #reason: EndReason | undefined;
 
-  constructor(record: Pick<RunRecord, "id" | "agentId" | "sessionId" | "startedAt" | "step" | "attempt" | "body">) {
+  constructor(
+    record: Pick<RunRecord, "id" | "agentId" | "sessionId" | "startedAt" | "step" | "attempt" | "body">,
+    limits: RunTime,
+  ) {
+    this.limits = limits;
     this.id = record.id;
     this.agentId = record.agentId;
     this.sessionId = record.sessionId;

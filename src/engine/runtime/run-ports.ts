@@ -84,8 +84,12 @@ export interface RunPorts extends Ports {
   replyOf?(agent: AgentRecord, run: LiveRun, said: Said): Reply | undefined;
   /** The state of the fresh session a run begins in; undefined where it goes on in the agent's session. */
   sessionFor?(agent: AgentRecord, messages: readonly Message[]): Promise<AgentState | undefined>;
-  /** How large this agent's context may be, with the model that would answer now. Absent: the defaults. */
-  contextLimits?(agent: AgentRecord, wishes?: RunOverrides): ContextLimits | Promise<ContextLimits>;
+  /** How large an agent's context may be with the model that was chosen, or would be chosen now. Absent: the defaults. */
+  contextLimits?(
+    agent: AgentRecord,
+    wishes?: RunOverrides,
+    chosen?: ModelChoice,
+  ): ContextLimits | Promise<ContextLimits>;
   /** Whether agents may send, beside what each was told itself. */
   readonly sendPolicy?: SendPolicy;
   /** Called with the deliveries a commit has just added, and the store's results for that commit. */

@@ -1,8 +1,10 @@
 /** Adds up what models report: per run, and over an agent's life by provider and model. Never estimates. */
 
 import type { AgentState, TokenSize } from "../../core/agent/state.ts";
+import type { SystemPromptReport } from "../../core/agent/system-prompt-report.ts";
 import type { Usage } from "../../core/history/entry.ts";
 import type { ModelResult } from "../../core/ports/model.ts";
+import { callFacts } from "../../core/run/session-facts.ts";
 
 export function addUsage(sum: Usage | undefined, more: Usage | undefined): Usage | undefined {
   if (!sum || !more) return sum ?? more;
@@ -22,18 +24,29 @@ export function addUsage(sum: Usage | undefined, more: Usage | undefined): Usage
     cacheRead: sum.cacheRead + more.cacheRead,
     cacheWrite: sum.cacheWrite + more.cacheWrite,
     totalTokens: sum.totalTokens + more.totalTokens,
-    ...(cost ? { cost } : {}),
+    cost,
   };
 }
 
-/** The state after a call: the last inference's numbers, and the sums. */
-export function countUsage(state: AgentState, { provider, model, usage }: ModelResult): AgentState {
+/** An agent's state after a model call: its usage counted, and the parts of its prompt if they have changed. */
+export function stateAfterCall(
+  state: AgentState,
+  report: SystemPromptReport | undefined,
+  result: ModelResult,
+): AgentState {
+  const counted = { ...countUsage(state, result), ...callFacts(result) };
+  const isNew = report && JSON.stringify(report) !== JSON.stringify(state.systemPromptReport);
+  return isNew ? { ...counted, systemPromptReport: report } : counted;
+}
+
+/** The numbers of the last call, and the sums. */
+function countUsage(state: AgentState, { provider, model, usage }: ModelResult): AgentState {
   if (!usage) return state;
   const counted = countSpent(state, provider, model, usage);
   return { ...counted, tokens: { provider, model, size: sizeOf(usage) }, providerId: provider };
 }
 
-/** The sums alone: for calls that are no turn of the conversation. */
+/** The sums alone: for calls that are not a turn of the conversation. */
 export function countSpent(state: AgentState, provider: string, model: string, usage: Usage): AgentState {
   const size = sizeOf(usage);
   const before = state.stats[provider]?.[model];

@@ -9,7 +9,7 @@ import type { Lane, RunResult } from "../../../core/run/run.ts";
 import type { Owner } from "../../../core/store/change.ts";
 import { CommitRefused } from "../../commit/commit-refused.ts";
 import { BackgroundCompaction } from "../../context/compaction/background-compaction.ts";
-import { measureContext } from "../../context/compaction/fit-context.ts";
+import { measureAtRest } from "../../context/measure-context.ts";
 import { isFlushDue, openFlush } from "../../context/memory-flush.ts";
 import { Place } from "../../runs/lanes.ts";
 import { runLoop } from "../../runs/loop.ts";
@@ -171,7 +171,7 @@ export class RunDriver {
   /** A silent turn in which the agent writes down what matters, before its context is compacted. */
   async flush(lease: AgentLease): Promise<boolean> {
     const { ports } = this.#host;
-    const measured = await measureContext(ports, lease);
+    const measured = await measureAtRest(ports, lease);
     if (!isFlushDue(ports, lease, measured)) return false;
     const place = await this.enter(lease.lane);
     try {
@@ -189,7 +189,7 @@ export class RunDriver {
     const { ports } = this.#host;
     if (this.#host.draining()) return;
     try {
-      const measured = await measureContext(ports, lease);
+      const measured = await measureAtRest(ports, lease);
       this.#flushIsDue = isFlushDue(ports, lease, measured);
       if (!this.#flushIsDue) {
         await this.background.start(ports, lease, measured, () => this.#actor.contextWorkDue());

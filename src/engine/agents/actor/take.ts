@@ -19,6 +19,7 @@ import type { Choice } from "../../inbox/decide.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import { LiveRun } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
+import { runTimeOf } from "../../runtime/run-setup.ts";
 import { settlement } from "./inbox-steps.ts";
 
 export type RunChoice = Extract<Choice, { act: "run" }>;
@@ -73,7 +74,8 @@ export async function takeRun(
   await lease.commit({ site: "take", at, ops, append, ...(begins ? { state, begins } : {}) });
   lease.runId = runId;
   const { agentId, sessionId } = lease;
-  const run = new LiveRun({ id: runId, agentId, sessionId, startedAt: at, step: 1, attempt: 1, body });
+  const limits = runTimeOf(ports, lease.record, body.wishes);
+  const run = new LiveRun({ id: runId, agentId, sessionId, startedAt: at, step: 1, attempt: 1, body }, limits);
   ports.events.emit(run.position, { type: "start" });
   return run;
 }

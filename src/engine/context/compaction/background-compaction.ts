@@ -10,9 +10,9 @@ import { CommitRefused } from "../../commit/commit-refused.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { LiveRun } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
+import { type MeasuredContext, measureAtRest, measureForRun } from "../measure-context.ts";
 import { appendCompaction } from "./append-compaction.ts";
 import { describeCompaction } from "./describe-compaction.ts";
-import { type Measured, measureContext } from "./fit-context.ts";
 import {
   type CompactionInput,
   type CompactionProposal,
@@ -48,7 +48,7 @@ export class BackgroundCompaction {
   }
 
   /** Begins where the context has reached its warning limit. `ready` is told when something waits to be appended. */
-  async start(ports: RunPorts, lease: AgentLease, measured: Measured, ready: () => void): Promise<void> {
+  async start(ports: RunPorts, lease: AgentLease, measured: MeasuredContext, ready: () => void): Promise<void> {
     const { limits, thresholds, tokens, overhead } = measured;
     if (this.busy || !limits.enabled || tokens < thresholds.warning) return;
     if (this.#vainAt !== undefined && tokens < this.#vainAt + thresholds.emergency * GROWN_SHARE) return;
@@ -150,7 +150,7 @@ export class BackgroundCompaction {
       return undefined;
     }
     const { agentId } = lease;
-    const { tokens, overhead } = await measureContext(ports, lease, run?.body.wishes);
+    const { tokens, overhead } = await (run ? measureForRun(ports, lease, run) : measureAtRest(ports, lease));
     const at = ports.clock.now();
     const input: CompactionInput = { agentId, path, tokens, overhead, at, reason: "background", runId: run?.id };
     const made = summaryProposal(input, plan, said);

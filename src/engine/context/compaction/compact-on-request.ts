@@ -3,9 +3,10 @@ import type { CompactResult } from "../../../core/run/compact-result.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { LiveRun } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
+import { measureForRun } from "../measure-context.ts";
 import { appendCompaction } from "./append-compaction.ts";
 import { describeCompaction } from "./describe-compaction.ts";
-import { measureContext, summaryFor } from "./fit-context.ts";
+import { summaryFor } from "./fit-context.ts";
 import { type CompactionInput, makesProgress } from "./make-compaction.ts";
 
 export const COMPACTED_TEXT = "⚙️ Compacted";
@@ -33,7 +34,7 @@ export async function compactAsAsked(
 async function compacting(ports: RunPorts, lease: AgentLease, run: LiveRun): Promise<CompactResult> {
   if (run.body.room?.includes("summary")) return { ok: true, compacted: true, reason: DONE_BEFORE };
   const { instructions } = run.body.compact ?? {};
-  const measured = await measureContext(ports, lease, run.body.wishes);
+  const measured = await measureForRun(ports, lease, run);
   const input: CompactionInput = {
     agentId: lease.agentId,
     path: await lease.path(),

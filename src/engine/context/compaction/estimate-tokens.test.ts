@@ -1,7 +1,15 @@
 import { describe, expect, it, test } from "vitest";
 import type { Block, Entry } from "../../../core/history/entry.ts";
 import type { ModelMessage } from "../../../core/ports/model.ts";
-import { EMPTY_SIZE, estimateMessage, estimateOverhead, sizeWith, tokensIn, usageTokens } from "./estimate-tokens.ts";
+import {
+  EMPTY_SIZE,
+  estimateMessage,
+  estimateText,
+  estimateTools,
+  sizeWith,
+  tokensIn,
+  usageTokens,
+} from "./estimate-tokens.ts";
 
 const message = (...content: Block[]): ModelMessage => ({ role: "user", content });
 const data = "A".repeat(100_000);
@@ -23,8 +31,9 @@ test.each<[string, ModelMessage, number]>([
 
 test("instructions and the schemas of tools are counted", () => {
   const tool = { name: "read", description: "reads a file", parameters: { type: "object" } };
-  expect(estimateOverhead("x".repeat(400), [])).toBe(100);
-  expect(estimateOverhead("x".repeat(400), [tool])).toBe(100 + 9);
+  expect(estimateText("x".repeat(400))).toBe(100);
+  expect(estimateTools([])).toBe(0);
+  expect(estimateTools([tool, tool])).toBe(2 * 9);
 });
 
 const usage = { input: 70, output: 5, cacheRead: 20, cacheWrite: 5, totalTokens: 0 };

@@ -17,7 +17,7 @@ const MAX_DEPTH = 6;
 export const tokensOfChars = (chars: number): number => Math.ceil(chars / CHARS_PER_TOKEN);
 export const estimateText = (text: string): number => tokensOfChars(text.length);
 
-const known = new WeakMap<object, number>();
+const known = new WeakMap<ModelMessage, number>();
 
 /** Of one message as it is sent. Counted once: a message does not change. */
 export function estimateMessage(message: ModelMessage): number {
@@ -57,19 +57,12 @@ const isImage = (value: object): boolean =>
 export const estimateMessages = (messages: readonly ModelMessage[]): number =>
   messages.reduce((sum, message) => sum + estimateMessage(message), 0);
 
-/** What is sent beside the messages: the instructions and the schemas of the tools. */
-export function estimateOverhead(system: string, tools: readonly ModelTool[]): number {
-  return estimateText(system) + tools.reduce((sum, tool) => sum + estimateTool(tool), 0);
-}
-
-function estimateTool(tool: ModelTool): number {
-  const before = known.get(tool);
-  if (before !== undefined) return before;
-  const { name, description, parameters } = tool;
-  const tokens = estimateText(name + description + JSON.stringify(parameters));
-  known.set(tool, tokens);
-  return tokens;
-}
+/** The schemas of tools, as they are sent. */
+export const estimateTools = (tools: readonly ModelTool[]): number =>
+  tools.reduce(
+    (sum, { name, description, parameters }) => sum + estimateText(name + description + JSON.stringify(parameters)),
+    0,
+  );
 
 export const EMPTY_SIZE: ContextSize = { counted: undefined, since: 0, all: 0 };
 

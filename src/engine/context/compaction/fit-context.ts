@@ -4,17 +4,14 @@
  * share; where nothing is left to do and it still does not fit, the run ends and says so. So it always ends (L10).
  */
 import type { CompactionKind, CompactionReason } from "../../../core/history/compaction-settings.ts";
-import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../../core/history/compaction-settings.ts";
 import type { RunBody, RunErrorKind } from "../../../core/run/run.ts";
 import { askPermission, settleCall } from "../../budgets/budget-gate.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
-import { limitsOf } from "../../runtime/limits.ts";
 import type { LiveRun } from "../../runtime/live-run.ts";
-import { modelTool } from "../../runtime/model-call.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
+import { type MeasuredContext, measureForRun, setupOf } from "../measure-context.ts";
 import { appendCompaction } from "./append-compaction.ts";
 import { describeCompaction } from "./describe-compaction.ts";
-import { EMPTY_SIZE, estimateOverhead, tokensIn } from "./estimate-tokens.ts";
 import {
   type CompactionInput,
   type CompactionProposal,
@@ -26,14 +23,11 @@ import {
 } from "./make-compaction.ts";
 import { planCompaction } from "./plan-compaction.ts";
 import { type SummaryFailure, summarise } from "./summarise.ts";
-import { type Thresholds, thresholdsOf } from "./thresholds.ts";
 
 /** After a refusal nobody knows by how much it was too large: this share of it is what is aimed at. */
 const AFTER_OVERFLOW_SHARE = 0.5;
 /** Of what is aimed at, how much the oldest turns make room for. */
 const PRUNE_SHARE = 0.8;
-/** A context that fills less than one part in so many of what is critical is small. */
-const WORTH = 4;
 
 export type Room =
   | { readonly fits: true }
@@ -41,36 +35,9 @@ export type Room =
 
 const FITS: Room = { fits: true };
 
-export interface Measured {
-  readonly limits: ContextLimits;
-  readonly thresholds: Thresholds;
-  readonly tokens: number;
-  readonly overhead: number;
-}
-
-/** How large the context is now, against what holds for its agent. Reads the context if nobody has. */
-export async function measureContext(
-  ports: RunPorts,
-  lease: AgentLease,
-  wishes?: RunBody["wishes"],
-): Promise<Measured> {
-  const agent = lease.record;
-  const limits = (await ports.contextLimits?.(agent, wishes)) ?? DEFAULT_CONTEXT_LIMITS;
-  if (!lease.context.size) await lease.messages();
-  const size = lease.context.size ?? EMPTY_SIZE;
-  const thresholds = thresholdsOf(limits);
-  // A small context is not worth putting the instructions together just to measure them; they are known after one turn.
-  if (lease.context.overhead === undefined && size.counted === undefined && size.all * WORTH >= thresholds.critical) {
-    const { system } = await ports.resolveModel(agent, wishes);
-    lease.context.overhead = estimateOverhead(system, ports.tools.list(agent).map(modelTool));
-  }
-  const overhead = lease.context.overhead ?? 0;
-  return { limits, thresholds, tokens: tokensIn(size, overhead), overhead };
-}
-
 /** Before the next thought: nothing is done while the context is below the critical limit. */
 export async function ensureContextFits(ports: RunPorts, lease: AgentLease, run: LiveRun): Promise<Room> {
-  const measured = await measureContext(ports, lease, run.body.wishes);
+  const measured = await measureForRun(ports, lease, run);
   const { limits, thresholds, tokens } = measured;
   // What is written down before a compaction is written down before it.
   const isFlush = run.body.memoryFlush === true;
@@ -79,13 +46,13 @@ export async function ensureContextFits(ports: RunPorts, lease: AgentLease, run:
   const steps = new CompactionSteps(ports, lease, run, reason);
   const isEnough = (now: number): boolean => now < thresholds.critical;
   for (const kind of ["summary", "truncate", "images", "prune"] as const) {
-    const now = await measureContext(ports, lease, run.body.wishes);
+    const now = await measureForRun(ports, lease, run);
     if (isEnough(now.tokens) || run.signal.aborted) return FITS;
     // What is left out without a summary is left out only where it must be.
     if (kind === "prune" && now.tokens < thresholds.emergency) return FITS;
     await steps.take(kind, now, Math.floor(thresholds.critical * PRUNE_SHARE));
   }
-  const { tokens: left } = await measureContext(ports, lease, run.body.wishes);
+  const { tokens: left } = await measureForRun(ports, lease, run);
   return left < thresholds.emergency ? FITS : steps.full();
 }
 
@@ -94,7 +61,7 @@ export async function ensureContextFits(ports: RunPorts, lease: AgentLease, run:
  * done at once and it is tried one last time.
  */
 export async function recoverFromOverflow(ports: RunPorts, lease: AgentLease, run: LiveRun): Promise<Room> {
-  const measured = await measureContext(ports, lease, run.body.wishes);
+  const measured = await measureForRun(ports, lease, run);
   const steps = new CompactionSteps(ports, lease, run, "overflow");
   if (!measured.limits.enabled) return steps.full();
   const target = Math.floor(measured.tokens * AFTER_OVERFLOW_SHARE);
@@ -102,7 +69,7 @@ export async function recoverFromOverflow(ports: RunPorts, lease: AgentLease, ru
   let progress = false;
   for (const kind of ["truncate", "images", "prune"] as const) {
     if (run.signal.aborted) return FITS;
-    const now = await measureContext(ports, lease, run.body.wishes);
+    const now = await measureForRun(ports, lease, run);
     if (progress && now.tokens <= target) return FITS;
     progress = (await steps.take(kind, now, target)) || progress;
   }
@@ -124,7 +91,7 @@ class CompactionSteps {
   }
 
   /** Takes one measure, unless this run has taken it before. True where the context is smaller now, and that is committed. */
-  async take(kind: CompactionKind, measured: Measured, target: number): Promise<boolean> {
+  async take(kind: CompactionKind, measured: MeasuredContext, target: number): Promise<boolean> {
     const run = this.#run;
     const room = run.body.room ?? [];
     if (room.includes(kind)) return false;
@@ -154,7 +121,11 @@ class CompactionSteps {
     }
   }
 
-  async #proposal(kind: CompactionKind, measured: Measured, target: number): Promise<CompactionProposal | undefined> {
+  async #proposal(
+    kind: CompactionKind,
+    measured: MeasuredContext,
+    target: number,
+  ): Promise<CompactionProposal | undefined> {
     const { tokens, overhead } = measured;
     const input: CompactionInput = {
       agentId: this.#lease.agentId,
@@ -176,7 +147,7 @@ class CompactionSteps {
     }
   }
 
-  async #summary(input: CompactionInput, measured: Measured): Promise<CompactionProposal | undefined> {
+  async #summary(input: CompactionInput, measured: MeasuredContext): Promise<CompactionProposal | undefined> {
     const outcome = await summaryFor(this.#ports, this.#lease, this.#run, input, measured);
     if ("made" in outcome) return outcome.made;
     if ("why" in outcome) this.#failure = outcome;
@@ -204,15 +175,14 @@ export async function summaryFor(
   lease: AgentLease,
   run: LiveRun,
   input: CompactionInput,
-  { limits, thresholds }: Measured,
+  { limits, thresholds }: MeasuredContext,
   instructions?: string,
 ): Promise<Attempt> {
   const planned = planCompaction(input.agentId, input.path, keepOf(input, thresholds.keepRecent));
   if ("refused" in planned) return planned;
-  const { system: _system, report: _report, ...choice } = await ports.resolveModel(lease.record, run.body.wishes);
-  const { timeoutMs } = limitsOf(ports, lease, run);
+  const { choice } = await setupOf(ports, lease, run);
   // A summary may take half of a run's time at most: there must be some left for what the run is for.
-  const patienceMs = Math.floor(timeoutMs / 2);
+  const patienceMs = Math.floor(run.limits.timeoutMs / 2);
   const late = new AbortController();
   const cancel = ports.clock.after(patienceMs, () => late.abort());
   const outcome = await summarise(ports, {

@@ -2,20 +2,7 @@
  * When a context is too large: daycare's shares of an emergency limit and clawdbot's reserve for the next turn, as one set
  * of thresholds. A small window shrinks what is reserved and kept, so that there is always room for a conversation.
  */
-import type { ContextLimits } from "../../../core/history/compaction-settings.ts";
-
-export interface Thresholds {
-  /** Beyond this nothing is sent: what is too much is left out, or the run ends. Never above the window. */
-  readonly emergency: number;
-  /** Compacted before the next turn. */
-  readonly critical: number;
-  /** Compacted in the background, after rest. */
-  readonly warning: number;
-  /** The agent may write down what matters, before the first compaction that comes. */
-  readonly flush: number;
-  readonly reserve: number;
-  readonly keepRecent: number;
-}
+import type { ContextLimits, Thresholds } from "../../../core/history/compaction-settings.ts";
 
 const WARNING_SHARE = 0.75;
 const CRITICAL_SHARE = 0.9;

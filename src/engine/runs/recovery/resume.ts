@@ -7,6 +7,7 @@ import { chain, toolEntry } from "../../context/entries.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import { LiveRun } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
+import { runTimeOf } from "../../runtime/run-setup.ts";
 import { intendNext, resultOf } from "../act.ts";
 import { textOutput, UNKNOWN_OUTCOME } from "../call-tool.ts";
 import type { Count } from "./attempts.ts";
@@ -27,7 +28,7 @@ export async function resumeRun(
   const calls = open ? intendNext(ports, lease.record, settled) : [];
   // Without the blame: the first new step clears everybody.
   const body = { ...rest, node: lease.node, calls } as RunBody;
-  const run = new LiveRun({ ...record, attempt, body });
+  const run = new LiveRun({ ...record, attempt, body }, runTimeOf(ports, lease.record, body.wishes));
   const entries = orphans.map((call) => toolEntry(resultOf(call, textOutput(UNKNOWN_OUTCOME, true)), at, record.id));
   await lease.commit({
     site: "resume",

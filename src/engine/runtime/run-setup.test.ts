@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { TestEngine } from "../../../test/kit/engine.ts";
 import { stall } from "../../../test/kit/model.ts";
+import { DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
 import type { RunOverrides } from "../../core/message/run-overrides.ts";
 
 const wishing = (engine: TestEngine, wishes: RunOverrides, text = "go") =>
@@ -35,8 +36,43 @@ describe("what a message wants for its run", () => {
     await engine.system.post({ ...engine.person(), body: { kind: "user", text: "go", wishes: { thinking: "high" } } });
     await engine.settle();
     await engine.restart();
-    expect(heard.length).toBeGreaterThan(2);
-    expect(heard.every((wishes) => wishes?.thinking === "high")).toBe(true);
+    // Resolved once by the run, and once more by the run as it was resumed.
+    expect(heard).toEqual([{ thinking: "high" }, { thinking: "high" }]);
+  });
+});
+
+describe("the model, the prompt and the limits of a run", () => {
+  const open = async (steps: number) => {
+    let models = 0;
+    let contexts = 0;
+    const engine = await TestEngine.open({
+      script: async ({ n }) => (n % (steps + 1) === 0 ? "done" : { call: [{ name: "work" }] }),
+      tools: { work: {} },
+      system: {
+        resolveModel: () => ({ model: `scripted-${++models}`, system: "You are under test." }),
+        contextLimits: () => {
+          contexts += 1;
+          return DEFAULT_CONTEXT_LIMITS;
+        },
+      },
+    });
+    return { engine, counts: () => ({ models, contexts }) };
+  };
+
+  it("are resolved once per run, also over many steps", async () => {
+    const { engine, counts } = await open(3);
+    await engine.tell("one");
+    // The check before an agent's first run has no run to learn the limits from.
+    expect(counts()).toEqual({ models: 1, contexts: 2 });
+    await engine.tell("two");
+    expect(counts()).toEqual({ models: 2, contexts: 3 });
+    expect(engine.requests.map(({ model }) => model.at(-1)).join("")).toBe("11112222");
+  });
+
+  it("are resolved again for every run", async () => {
+    const { engine, counts } = await open(0);
+    for (const text of ["one", "two", "three"]) await engine.tell(text);
+    expect(counts()).toEqual({ models: 3, contexts: 4 });
   });
 });
 

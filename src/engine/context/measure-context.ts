@@ -1,0 +1,94 @@
+/**
+ * How large a context is and how large it may be. A run resolves its model, prompt, tools and limits once (`setupOf`); what
+ * it learns of the limits stays with the context, so that the checks between runs cost nothing.
+ */
+import { DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
+import type { ModelTool } from "../../core/ports/model.ts";
+import type { Tool } from "../../core/ports/tool.ts";
+import type { AgentLease } from "../runtime/agent-lease.ts";
+import type { LiveRun } from "../runtime/live-run.ts";
+import { modelTool } from "../runtime/model-call.ts";
+import type { RunPorts } from "../runtime/run-ports.ts";
+import type { ContextBounds, RunSetup } from "../runtime/run-setup.ts";
+import { EMPTY_SIZE, estimateText, estimateTools, tokensIn } from "./compaction/estimate-tokens.ts";
+import { thresholdsOf } from "./compaction/thresholds.ts";
+
+export interface MeasuredContext extends ContextBounds {
+  readonly tokens: number;
+  /** The estimated part of the instructions and tools. */
+  readonly overhead: number;
+}
+
+/** A context below this share of the critical limit is small. */
+const SMALL_SHARE = 0.25;
+
+/** The setup of a run: resolved by the first call, the same object afterwards. */
+export async function setupOf(ports: RunPorts, lease: AgentLease, run: LiveRun): Promise<RunSetup> {
+  if (run.setup) return run.setup;
+  const agent = lease.record;
+  const overrides = run.body.wishes;
+  const { system, report, ...choice } = await ports.resolveModel(agent, overrides);
+  const limits = (await ports.contextLimits?.(agent, overrides, choice)) ?? DEFAULT_CONTEXT_LIMITS;
+  const bounds: ContextBounds = { limits, thresholds: thresholdsOf(limits) };
+  const { tools, tokens } = wireTools(ports.tools.list(agent));
+  const overhead = estimateText(system) + tokens;
+  const { context } = lease;
+  context.overhead = overhead;
+  // A model that answers this run only does not limit the context between runs.
+  context.bounds = overrides?.model === undefined ? bounds : undefined;
+  run.setup = { ...bounds, choice, system, report, tools, overhead };
+  return run.setup;
+}
+
+/** The context of a run. */
+export async function measureForRun(ports: RunPorts, lease: AgentLease, run: LiveRun): Promise<MeasuredContext> {
+  const { limits, thresholds, overhead } = await setupOf(ports, lease, run);
+  return measured(lease, { limits, thresholds }, overhead);
+}
+
+/** The context between runs, with the limits of the last run. Resolves them if there was none. */
+export async function measureAtRest(ports: RunPorts, lease: AgentLease): Promise<MeasuredContext> {
+  const { context, record } = lease;
+  if (!context.bounds) {
+    const limits = (await ports.contextLimits?.(record)) ?? DEFAULT_CONTEXT_LIMITS;
+    context.bounds = { limits, thresholds: thresholdsOf(limits) };
+  }
+  const bounds = context.bounds;
+  if (context.overhead === undefined) {
+    const { counted, all } = (await sizeOf(lease)) ?? EMPTY_SIZE;
+    // The prompt of a small context is not put together only to be measured: the next run does it.
+    if (counted === undefined && all >= bounds.thresholds.critical * SMALL_SHARE) {
+      const { system } = await ports.resolveModel(record);
+      context.overhead = estimateText(system) + wireTools(ports.tools.list(record)).tokens;
+    }
+  }
+  return measured(lease, bounds, context.overhead ?? 0);
+}
+
+async function measured(lease: AgentLease, bounds: ContextBounds, overhead: number): Promise<MeasuredContext> {
+  const size = (await sizeOf(lease)) ?? EMPTY_SIZE;
+  return { ...bounds, overhead, tokens: tokensIn(size, overhead) };
+}
+
+async function sizeOf(lease: AgentLease): Promise<AgentLease["context"]["size"]> {
+  if (!lease.context.size) await lease.messages();
+  return lease.context.size;
+}
+
+interface WireTools {
+  readonly tools: readonly ModelTool[];
+  readonly tokens: number;
+}
+
+const known = new WeakMap<readonly Tool[], WireTools>();
+
+/** A list of tools as a model is sent it, and its size. Made once per list: hosts give the same list again. */
+function wireTools(list: readonly Tool[]): WireTools {
+  let made = known.get(list);
+  if (!made) {
+    const tools = list.map(modelTool);
+    made = { tools, tokens: estimateTools(tools) };
+    known.set(list, made);
+  }
+  return made;
+}
