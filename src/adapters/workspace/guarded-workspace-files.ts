@@ -2,7 +2,7 @@
 
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
-import { WORKSPACE_FILES } from "../../engine/context/prompt/workspace-files.ts";
+import { WORKSPACE_FILES } from "../../engine/context/prompt/system-prompt.ts";
 import type { GuardedFiles } from "../tools/files/guarded-files.ts";
 import type { WorkspaceOf } from "./workspaces.ts";
 

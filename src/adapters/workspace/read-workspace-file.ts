@@ -5,7 +5,7 @@
  */
 import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
-import type { ReadWorkspaceFile } from "../../engine/context/prompt/workspace-files.ts";
+import type { ReadWorkspaceFile } from "../../engine/context/prompt/system-prompt.ts";
 
 const MAX_BYTES = 1024 * 1024;
 /** Longer files are read each time; of so many workspaces what was read is remembered. */

@@ -3,7 +3,6 @@
  * step, so that a run without an end can be found and continued from its last committed step.
  */
 import { z } from "zod";
-import type { AgentKind } from "../agent/descriptor.ts";
 import { type SystemPromptReport, systemPromptReportSchema } from "../agent/system-prompt-report.ts";
 import { deliveryContextSchema, type Payload, payloadSchema } from "../delivery/delivery.ts";
 import { COMPACTION_KINDS } from "../history/compaction-settings.ts";
@@ -15,10 +14,6 @@ import { type CompactResult, compactResultSchema } from "./compact-result.ts";
 
 export const laneSchema = z.enum(["main", "subagent", "cron", "nested"]);
 export type Lane = z.infer<typeof laneSchema>;
-
-/** The lane that the runs of an agent of this kind wait in. */
-export const laneOf = (kind: AgentKind): Lane =>
-  kind === "subagent" ? "subagent" : kind === "cron" || kind === "heartbeat" ? "cron" : "main";
 
 /** `safe`: may be executed again after a crash. `never`: its outcome is then recorded as unknown (L4). */
 export const replayPolicySchema = z.enum(["safe", "never"]);

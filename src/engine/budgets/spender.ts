@@ -2,24 +2,12 @@
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { Budgets, Spender } from "../../core/budget/budget.ts";
 import type { AgentId } from "../../core/ids.ts";
-import type { Message } from "../../core/message/message.ts";
 import type { RunBody } from "../../core/run/run.ts";
 import type { StoreReader } from "../../core/store/store.ts";
 
 const MAX_ANCESTORS = 64;
 
 type Reader = Pick<StoreReader, "agent" | "runs">;
-
-/** Who wrote what a run works on, or for whom it was said, as `connector:id`; absent where nobody is named. */
-export function personWhoWrote(messages: readonly Message[]): Pick<RunBody, "person"> {
-  const [last] = messages.toReversed().flatMap((message) => named(message) ?? []);
-  return last === undefined ? {} : { person: last };
-}
-
-function named({ body, source }: Message): string | undefined {
-  if (body.kind === "user" && body.sender && source) return `${source.connector}:${body.sender.id}`;
-  return "person" in body ? body.person : undefined;
-}
 
 /** Whom a run works for: who wrote, or whose agent it is. */
 export function workedFor(agent: AgentRecord, body: Pick<RunBody, "person">): Pick<RunBody, "person"> {

@@ -5,7 +5,7 @@ import type { ModelMessage } from "../../core/ports/model.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { CommitRefused } from "../commit/commit-refused.ts";
 import type { ContextCache, ContextSize } from "../runtime/context-cache.ts";
-import type { ContextBounds } from "../runtime/run-setup.ts";
+import type { ContextBounds } from "../runtime/live-run.ts";
 import { EMPTY_SIZE, sizeWith } from "./compaction/estimate-tokens.ts";
 import { buildHistoryContext, modelMessage, readPath } from "./context.ts";
 import { repairPairs } from "./repair-pairs.ts";

@@ -2,16 +2,14 @@
  * How large a context is and how large it may be. A run resolves its model, prompt, tools and limits once (`setupOf`); what
  * it learns of the limits stays with the context, so that the checks between runs cost nothing.
  */
-import { DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
+import { type ContextLimits, DEFAULT_CONTEXT_LIMITS, type Thresholds } from "../../core/history/compaction-settings.ts";
 import type { ModelTool } from "../../core/ports/model.ts";
 import type { Tool } from "../../core/ports/tool.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
-import type { LiveRun } from "../runtime/live-run.ts";
+import type { ContextBounds, LiveRun, RunSetup } from "../runtime/live-run.ts";
 import { modelTool } from "../runtime/model-call.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
-import type { ContextBounds, RunSetup } from "../runtime/run-setup.ts";
 import { EMPTY_SIZE, estimateText, estimateTools, tokensIn } from "./compaction/estimate-tokens.ts";
-import { thresholdsOf } from "./compaction/thresholds.ts";
 
 export interface MeasuredContext extends ContextBounds {
   readonly tokens: number;
@@ -91,4 +89,33 @@ function wireTools(list: readonly Tool[]): WireTools {
     known.set(list, made);
   }
   return made;
+}
+
+const WARNING_SHARE = 0.75;
+const CRITICAL_SHARE = 0.9;
+/** At most this share of a window is reserved, and of the limit kept. */
+const MAX_RESERVED_SHARE = 0.25;
+
+/**
+ * Daycare's shares of an emergency limit and clawdbot's reserve for the next turn, as one set of thresholds. A small window
+ * reserves and keeps less, so that there is always room for a conversation.
+ */
+export function thresholdsOf(limits: ContextLimits): Thresholds {
+  const window = Math.max(1, limits.contextWindow);
+  const emergency = Math.max(1, Math.min(limits.emergencyContextLimit, window));
+  const wanted = Math.max(limits.reserveTokens, limits.reserveTokensFloor);
+  const reserve = Math.min(wanted, Math.floor(window * MAX_RESERVED_SHARE));
+  const share = Math.floor(emergency * WARNING_SHARE);
+  const byShare = Math.max(share + 1, Math.floor(emergency * CRITICAL_SHARE));
+  const critical = Math.max(1, Math.min(byShare, window - reserve, emergency));
+  const warning = Math.max(0, Math.min(share, critical - 1));
+  const soft = Math.min(limits.memoryFlush.softThresholdTokens, Math.floor(emergency * MAX_RESERVED_SHARE));
+  return {
+    emergency,
+    critical,
+    warning,
+    flush: Math.max(0, Math.min(window - reserve, warning) - soft),
+    reserve,
+    keepRecent: Math.min(limits.keepRecentTokens, Math.floor(emergency * MAX_RESERVED_SHARE)),
+  };
 }

@@ -7,7 +7,7 @@ import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../core/history/c
 import type { Right, ToolHost } from "../../core/ports/tool.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import { SUMMARY_SYSTEM_PROMPT } from "./compaction/summary-prompt.ts";
-import { thresholdsOf } from "./compaction/thresholds.ts";
+import { thresholdsOf } from "./measure-context.ts";
 import { isFlushDue } from "./memory-flush.ts";
 
 const SUMMARY = "## Goal\nto test\n\n## Progress\n- done\n\n## Original Request\nx\n\n## Early Progress\ny";

@@ -9,9 +9,8 @@ import type { MemoryFlushSettings } from "../../core/history/compaction-settings
 import type { RunId } from "../../core/ids.ts";
 import type { RunBody } from "../../core/run/run.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
-import { LiveRun } from "../runtime/live-run.ts";
+import { LiveRun, runTimeOf } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
-import { runTimeOf } from "../runtime/run-setup.ts";
 import { chain, type EntryDraft } from "./entries.ts";
 import type { MeasuredContext } from "./measure-context.ts";
 import { wrapSystemMessage } from "./wrap.ts";

@@ -16,12 +16,10 @@ import { chain, type ToolResult, toolEntry } from "../context/entries.ts";
 import { createDeliveries } from "../outbox/create-deliveries.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
+import { graceAfter } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { applySendPolicy, maySend, tellIfBlocked } from "./apply-send-policy.ts";
 import { callTool, textOutput } from "./call-tool.ts";
-import { graceAfter } from "./grace.ts";
-
-export const openCalls = (body: RunBody): readonly CallRecord[] => body.calls.filter((call) => call.state !== "done");
 
 /** Marks what may start now: the next call, or all next ones that may run side by side. */
 export function intendNext(ports: RunPorts, agent: AgentRecord, calls: readonly CallRecord[]): CallRecord[] {

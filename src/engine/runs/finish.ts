@@ -18,7 +18,7 @@ import { createDeliveries, createReplyDeliveries, forSlot, suppressed } from "..
 import type { AgentLease, Committing } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { Reply, RunPorts } from "../runtime/run-ports.ts";
-import { openCalls, resultOf } from "./act.ts";
+import { resultOf } from "./act.ts";
 import { applySendPolicy, applySendPolicyToOps } from "./apply-send-policy.ts";
 import { NOT_STARTED, textOutput, UNKNOWN_OUTCOME } from "./call-tool.ts";
 
@@ -50,7 +50,7 @@ const SETTLED: Readonly<Record<RunOutcome, Settlement["state"]>> = {
 
 export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, ending: Ending): Promise<RunResult> {
   const at = ports.clock.now();
-  const pending = openCalls(run.body);
+  const pending = run.openCalls;
   // Every open call gets a result, so that history stays acceptable to providers (M9).
   const orphans = pending.map((call) => {
     const text = call.state === "intended" ? UNKNOWN_OUTCOME : NOT_STARTED;

@@ -19,7 +19,7 @@ import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun, RunExit } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { addUsage, stateAfterCall } from "../runtime/usage.ts";
-import { act, intendNext, openCalls, resultOf } from "./act.ts";
+import { act, intendNext, resultOf } from "./act.ts";
 import { textOutput } from "./call-tool.ts";
 import { type Ending, finish } from "./finish.ts";
 import { think } from "./think.ts";
@@ -88,7 +88,7 @@ async function steps(ports: RunPorts, lease: AgentLease, run: LiveRun, between: 
     }
 
     // Act: the calls of the last thought, also those a crash interrupted.
-    if (openCalls(run.body).length > 0) {
+    if (run.openCalls.length > 0) {
       if (!(await act(ports, lease, run))) return endAsAsked(ports, lease, run);
       continue;
     }

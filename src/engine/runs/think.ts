@@ -10,10 +10,10 @@ import { askPermission, FREE, type ReachedBudget, settleCall } from "../budgets/
 import { setupOf } from "../context/measure-context.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
+import { graceAfter } from "../runtime/live-run.ts";
 import { noAnswer, waitBefore } from "../runtime/model-call.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { addUsage } from "../runtime/usage.ts";
-import { graceAfter } from "./grace.ts";
 
 /** What a call gave, or the budget that did not let it be made. */
 export interface Thought extends ModelResult {
@@ -48,7 +48,7 @@ export async function think(
       const lost = [...(result.alsoUsed ?? []), ...(result.error && result.usage ? [result.usage] : [])];
       for (const usage of lost) run.body = { ...run.body, usage: addUsage(run.body.usage, usage) };
     }
-    const wait = waitBefore(result, tries);
+    const wait = result.error && waitBefore(result, tries);
     // A wait the run would not survive helps nobody: the person is told at once.
     if (wait === undefined || wait > run.limits.timeoutMs) return result;
     ports.log.info("the model will be called again", { run: run.id, class: result.error?.class, tries, wait });

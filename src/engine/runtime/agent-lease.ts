@@ -11,7 +11,7 @@ import { type Entry, entryLine } from "../../core/history/entry.ts";
 import type { AgentId, EntryId, RunId, SessionId } from "../../core/ids.ts";
 import type { ModelMessage } from "../../core/ports/model.ts";
 import type { Ports } from "../../core/ports/ports.ts";
-import { type Lane, laneOf } from "../../core/run/run.ts";
+import type { Lane } from "../../core/run/run.ts";
 import type { Change, CommitResult, Op, Owner } from "../../core/store/change.ts";
 import { CommitRefused } from "../commit/commit-refused.ts";
 import { commitKnown } from "../commit/submit.ts";
@@ -75,9 +75,10 @@ export class AgentLease {
   get agentId(): AgentId {
     return this.#read.id;
   }
-  /** Where its runs wait for their turn. */
+  /** The lane that its runs wait in. */
   get lane(): Lane {
-    return laneOf(this.#read.descriptor.type);
+    const { type } = this.#read.descriptor;
+    return type === "subagent" ? "subagent" : type === "cron" || type === "heartbeat" ? "cron" : "main";
   }
   /** The agent now: as it was read, with every commit since. The counters of the inbox are as they were read. */
   get record(): AgentRecord {

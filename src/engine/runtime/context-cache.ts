@@ -5,7 +5,7 @@
 import type { Entry } from "../../core/history/entry.ts";
 import type { EntryId } from "../../core/ids.ts";
 import type { ModelMessage } from "../../core/ports/model.ts";
-import type { ContextBounds } from "./run-setup.ts";
+import type { ContextBounds } from "./live-run.ts";
 
 export interface ContextCache {
   /** The messages of the session that ends at this leaf. Reads history the first time only. */

@@ -1,17 +1,22 @@
-/** A run while it is being worked on: its record in memory, its state for whoever asks, and the way to end it. */
-
+/**
+ * A run while it is being worked on: its record in memory, its state, how to end it, and what it works with. The limits are
+ * resolved when the run is taken or resumed, the setup before its first model call. A configuration that is loaded again
+ * applies from the next run on.
+ */
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { SystemPromptReport } from "../../core/agent/system-prompt-report.ts";
+import type { ContextLimits, Thresholds } from "../../core/history/compaction-settings.ts";
 import type { AgentId, RunId, SessionId } from "../../core/ids.ts";
-import type { AbortMark, RunBody, RunRecord, RunResult } from "../../core/run/run.ts";
+import type { RunOverrides } from "../../core/message/run-overrides.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { ModelChoice, ModelTool } from "../../core/ports/model.ts";
+import type { AbortMark, CallRecord, RunBody, RunRecord, RunResult } from "../../core/run/run.ts";
 import type { RunPosition } from "./run-events.ts";
-
-import type { RunSetup, RunTime } from "./run-setup.ts";
+import type { RunPorts, RunSettings } from "./run-ports.ts";
 
 export type RunState = "queued" | "active" | "streaming" | "compacting" | "ended";
 
-/**
- * Why a live run is being ended from outside. `drain` only pauses it: it goes on after the restart. `lost`: the agent is no
- * longer ours, nothing may be committed any more.
- */
+/** Why a run is ended from outside. `drain`: it is paused and goes on after the restart. `lost`: another node holds the agent; nothing may be committed. */
 export type EndReason = AbortMark["reason"] | "drain" | "lost";
 
 export class LiveRun {
@@ -45,19 +50,23 @@ export class LiveRun {
     this.body = record.body;
   }
 
-  /** What of its record never changes. */
+  /** The part of its record that never changes. */
   get identity(): Pick<RunRecord, "id" | "agentId" | "sessionId" | "startedAt"> {
     const { id, agentId, sessionId, startedAt } = this;
     return { id, agentId, sessionId, startedAt };
   }
-  /** Where the run stands now: every event of it says so. */
+  /** How far the run has come: part of every event. */
   get position(): RunPosition {
     return { agentId: this.agentId, runId: this.id, attempt: this.attempt, step: this.step };
+  }
+  /** The tool calls of its last turn that have no result yet. */
+  get openCalls(): readonly CallRecord[] {
+    return this.body.calls.filter(({ state }) => state !== "done");
   }
   get signal(): AbortSignal {
     return this.#end.signal;
   }
-  /** For tools: as `signal`, except that a drain lets them finish. */
+  /** For tools: as `signal`, but a drain lets them finish. */
   get toolSignal(): AbortSignal {
     return this.#stop.signal;
   }
@@ -72,18 +81,77 @@ export class LiveRun {
     if (reason !== "drain") this.#stop.abort();
   }
 
-  /** A step was committed: progress, so the attempts start anew (M13). */
+  /** A step was committed. That is progress, so the attempts are counted from one again (M13). */
   stepped(body: RunBody): void {
     this.step += 1;
     this.attempt = 1;
     this.body = body;
   }
 
-  /** What every commit of this run says of itself. */
+  /** The condition of every commit of this run. */
   guard(evenAborted = false): { id: RunId; step: number; evenAborted?: boolean } {
-    return { id: this.id, step: this.step, ...(evenAborted ? { evenAborted } : {}) };
+    return { id: this.id, step: this.step, evenAborted: evenAborted || undefined };
   }
 }
 
-/** How a run left the loop: with a result, or set aside to go on later. */
+/** How a run left the loop: with a result, or paused until the restart. */
 export type RunExit = { readonly kind: "ended"; readonly result: RunResult } | { readonly kind: "paused" };
+
+/** How large a context may become with the model that answers. */
+export interface ContextBounds {
+  readonly limits: ContextLimits;
+  readonly thresholds: Thresholds;
+}
+
+export interface RunSetup extends ContextBounds {
+  readonly choice: ModelChoice;
+  readonly system: string;
+  /** The parts of `system`. */
+  readonly report?: SystemPromptReport;
+  readonly tools: readonly ModelTool[];
+  /** Estimated tokens of `system` and `tools`. */
+  readonly overhead: number;
+}
+
+export type RunTime = Pick<RunSettings, "timeoutMs" | "maxIterations">;
+
+/** How long a run and how many turns it may take: its message decides, then its agent's profile, then the node. */
+export function runTimeOf(
+  { settings, limits }: Pick<RunPorts, "settings" | "limits">,
+  agent: AgentRecord,
+  overrides?: RunOverrides,
+): RunTime {
+  const own = limits?.(agent);
+  const seconds = overrides?.timeoutSeconds;
+  return {
+    timeoutMs: seconds === undefined ? (own?.timeoutMs ?? settings.timeoutMs) : seconds * 1000,
+    maxIterations: own?.maxIterations ?? settings.maxIterations,
+  };
+}
+
+export interface Grace {
+  /** Resolves `ms` after the signal; never if there is no signal. */
+  readonly over: Promise<undefined>;
+  /** Drops the timer and the listener. */
+  cancel(): void;
+}
+
+/** How long a model or tool that was told to stop is waited for. One that ignores the signal cannot hold a run. */
+export function graceAfter(clock: Clock, ms: number, signal: AbortSignal): Grace {
+  let cancelTimer = (): void => {};
+  let wait = (): void => {};
+  const over = new Promise<undefined>((resolve) => {
+    wait = () => {
+      cancelTimer = clock.after(ms, () => resolve(undefined));
+    };
+    if (signal.aborted) wait();
+    else signal.addEventListener("abort", wait, { once: true });
+  });
+  return {
+    over,
+    cancel() {
+      signal.removeEventListener("abort", wait);
+      cancelTimer();
+    },
+  };
+}

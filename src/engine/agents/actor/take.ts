@@ -7,7 +7,6 @@ import type { RunId, SessionId } from "../../../core/ids.ts";
 import { type Message, overridesOf } from "../../../core/message/message.ts";
 import type { RunBody } from "../../../core/run/run.ts";
 import type { Op } from "../../../core/store/change.ts";
-import { personWhoWrote } from "../../budgets/spender.ts";
 import { chain, type EntryDraft, messageEntries, promptEntry, resetMarker } from "../../context/entries.ts";
 import {
   buildCollectPrompt,
@@ -17,9 +16,8 @@ import {
 } from "../../inbox/collect-prompt.ts";
 import type { Choice } from "../../inbox/decide.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
-import { LiveRun } from "../../runtime/live-run.ts";
+import { LiveRun, runTimeOf } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
-import { runTimeOf } from "../../runtime/run-setup.ts";
 import { settlement } from "./inbox-steps.ts";
 
 export type RunChoice = Extract<Choice, { act: "run" }>;
@@ -46,7 +44,7 @@ export async function takeRun(
     seqs,
     ...(seqs.length > 1 ? { merged: seqs.slice(0, -1) } : {}),
     ...humanTime(messages),
-    ...personWhoWrote(messages),
+    person: messages.map(writerOf).findLast((person) => person !== undefined),
     // The run speaks where its last message came from; the address is taken whole.
     delivery: last.delivery,
     replyToId: last.source?.messageId,
@@ -101,6 +99,12 @@ function entriesOf(
 function humanTime(messages: readonly Message[]): Pick<RunBody, "humanAt"> {
   const times = messages.filter(({ body }) => body.kind === "user").map(({ acceptedAt }) => acceptedAt);
   return times.length === 0 ? {} : { humanAt: Math.max(...times) };
+}
+
+/** The person who wrote a message or for whom it was written, as `connector:id`. */
+function writerOf({ body, source }: Message): string | undefined {
+  if (body.kind === "user" && body.sender && source) return `${source.connector}:${body.sender.id}`;
+  return "person" in body ? body.person : undefined;
 }
 
 /** What the model would read of a message alone. */

@@ -3,8 +3,13 @@ import { describe, expect, it } from "vitest";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import { systemPromptReportSchema } from "../../../core/agent/system-prompt-report.ts";
 import { buildSubagentSystemPrompt } from "./subagent-prompt.ts";
-import { buildSystemPrompt, DEFAULT_PROMPT, type PromptSources } from "./system-prompt.ts";
-import { MAX_FILE_CHARACTERS, WORKSPACE_FILES } from "./workspace-files.ts";
+import {
+  buildSystemPrompt,
+  DEFAULT_PROMPT,
+  MAX_FILE_CHARACTERS,
+  type PromptSources,
+  WORKSPACE_FILES,
+} from "./system-prompt.ts";
 
 const user: AgentDescriptor = { type: "user", connector: "telegram", userId: "7", channelId: "7" };
 const subagent: AgentDescriptor = { type: "subagent", id: "s", parentAgentId: "p", name: "dig" };

@@ -8,9 +8,21 @@ import type { SystemPromptReport } from "../../../core/agent/system-prompt-repor
 import { unreachable } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
 import { buildSubagentSystemPrompt, isSubagentContext } from "./subagent-prompt.ts";
-import { cutText, filesFor, MAX_FILE_CHARACTERS, type ReadWorkspaceFile } from "./workspace-files.ts";
 
 export const DEFAULT_PROMPT = "You are a helpful assistant. Answer briefly and truthfully.";
+
+/** In the order of the prompt: files that seldom change come first, so that a provider's cache reaches far. */
+export const WORKSPACE_FILES = ["AGENTS.md", "SOUL.md", "TOOLS.md", "USER.md", "MEMORY.md"] as const;
+/** Subagents get what they need to work, and nothing about the person or from memory. */
+const MINIMAL_FILES: readonly string[] = ["AGENTS.md", "TOOLS.md"];
+
+export const MAX_FILE_CHARACTERS = 20_000;
+
+/** The text of a workspace file by name; undefined if there is none. May be cut already, beyond the limit. */
+export type ReadWorkspaceFile = (name: string) => string | undefined;
+
+/** Agents of a swarm talk to strangers: they see the memory only if the swarm shares it. */
+const SHARED_MEMORY: readonly string[] = ["MEMORY.md"];
 
 export interface PromptSources {
   readonly descriptor: AgentDescriptor;
@@ -53,7 +65,7 @@ export function buildSystemPrompt(sources: PromptSources): SystemPrompt {
   const files = workspaceParts(sources);
   const parts = [
     part("prompt", "profile", firstWords(sources)),
-    part(descriptor.type, "kind", isSubagentContext(extraSystemPrompt) ? "" : kindText(sources)),
+    part(descriptor.type, "kind", extraSystemPrompt && isSubagentContext(extraSystemPrompt) ? "" : kindText(sources)),
     part("tools", "tools", toolsText(tools)),
     ...files.parts,
     part("permanent agents", "agents", KNOW_NOBODY.has(descriptor.type) ? "" : permanentAgentsText(permanentAgents)),
@@ -107,10 +119,17 @@ function kindText({ descriptor, task, systemAgent, swarm }: PromptSources): stri
   }
 }
 
+const toolTexts = new WeakMap<PromptSources["tools"], string>();
+
+/** Made once per list: hosts give the same list again. */
 function toolsText(tools: PromptSources["tools"]): string {
   if (tools.length === 0) return "";
+  const known = toolTexts.get(tools);
+  if (known !== undefined) return known;
   const lines = [...tools].sort(byName).map(({ name, description }) => `- ${name}: ${line(description)}`);
-  return ["# Tools", ...lines].join("\n");
+  const text = ["# Tools", ...lines].join("\n");
+  toolTexts.set(tools, text);
+  return text;
 }
 
 function workspaceParts({ descriptor, workspace, readFile, swarm }: PromptSources) {
@@ -128,6 +147,19 @@ function workspaceParts({ descriptor, workspace, readFile, swarm }: PromptSource
   const about = `# Workspace\nYour files are in ${workspace}.${parts.length > 0 ? " These of them are part of this prompt:" : ""}`;
   // A swarm's agent has no hands there.
   return { parts: descriptor.type === "swarm" ? parts : [part("workspace", "file", about), ...parts], missing };
+}
+
+function filesFor(kind: AgentKind, sharesMemory = false): readonly string[] {
+  if (kind === "swarm") return sharesMemory ? SHARED_MEMORY : [];
+  return WORKSPACE_FILES.filter((name) => kind !== "subagent" || MINIMAL_FILES.includes(name));
+}
+
+/** The beginning of a text, whole characters only, with a note about the rest. */
+function cutText(text: string, limit: number, name: string): { readonly text: string; readonly cutFrom?: number } {
+  if (text.length <= limit) return { text };
+  const end = text.slice(0, limit).isWellFormed() ? limit : limit - 1;
+  const note = `[${name} is cut here: ${end} of ${text.length} characters are shown; read the file for the rest]`;
+  return { text: `${text.slice(0, end)}\n${note}`, cutFrom: text.length };
 }
 
 function permanentAgentsText(agents: readonly PermanentAgent[]): string {

@@ -5,9 +5,8 @@
 import type { CallRecord, RunBody, RunRecord } from "../../../core/run/run.ts";
 import { chain, toolEntry } from "../../context/entries.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
-import { LiveRun } from "../../runtime/live-run.ts";
+import { LiveRun, runTimeOf } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
-import { runTimeOf } from "../../runtime/run-setup.ts";
 import { intendNext, resultOf } from "../act.ts";
 import { textOutput, UNKNOWN_OUTCOME } from "../call-tool.ts";
 import type { Count } from "./attempts.ts";

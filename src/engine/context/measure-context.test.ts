@@ -4,8 +4,8 @@ import {
   type ContextLimits,
   DEFAULT_COMPACTION,
   DEFAULT_CONTEXT_LIMITS,
-} from "../../../core/history/compaction-settings.ts";
-import { thresholdsOf } from "./thresholds.ts";
+} from "../../core/history/compaction-settings.ts";
+import { thresholdsOf } from "./measure-context.ts";
 
 const limits = (more: Partial<ContextLimits>): ContextLimits => ({ ...DEFAULT_CONTEXT_LIMITS, ...more });
 
