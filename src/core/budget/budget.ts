@@ -5,6 +5,7 @@
  * no more than was reserved for it.
  */
 import type { AgentRecord } from "../agent/agent.ts";
+import { defined } from "../defined.ts";
 import type { Usage } from "../history/entry.ts";
 
 /** Money is counted in millionths of a dollar, so that sums are exact. */
@@ -114,10 +115,12 @@ export const spendOf = (usage: Usage): Spend => ({
   micros: microsOf(usage.cost?.total ?? 0),
 });
 
-export const allowedOf = ({ tokens, micros }: Limit, lifted: Spend): Limit => ({
-  ...(tokens === undefined ? {} : { tokens: tokens + lifted.tokens }),
-  ...(micros === undefined ? {} : { micros: micros + lifted.micros }),
-});
+/** A limit with what a person allowed beyond it. A unit without a limit stays absent. */
+export const allowedOf = ({ tokens, micros }: Limit, lifted: Spend): Limit =>
+  defined({
+    tokens: tokens === undefined ? undefined : tokens + lifted.tokens,
+    micros: micros === undefined ? undefined : micros + lifted.micros,
+  });
 
 export const reserve = (row: BudgetRow, cost: Spend): BudgetRow => ({ ...row, reserved: addSpend(row.reserved, cost) });
 
@@ -165,10 +168,8 @@ export function limitsOf(
   for (const scope of BUDGET_SCOPES) {
     const said = budgets[scope];
     if (!said) continue;
-    limits[scope] = {
-      ...(said.tokens === undefined ? {} : { tokens: said.tokens }),
-      ...(said.dollars === undefined ? {} : { micros: microsOf(said.dollars) }),
-    };
+    const { tokens, dollars } = said;
+    limits[scope] = defined({ tokens, micros: dollars === undefined ? undefined : microsOf(dollars) });
   }
   return limits;
 }

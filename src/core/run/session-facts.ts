@@ -17,10 +17,12 @@ const CHAT_TYPES = { dm: "direct", group: "group", channel: "room" } as const sa
 export function conversationFacts(descriptor: AgentDescriptor): Facts {
   if (descriptor.type !== "user") return {};
   const { connector, userId, channelId, accountId, peerKind = "dm" } = descriptor;
+  const isGroup = peerKind !== "dm";
   return {
     chatType: CHAT_TYPES[peerKind],
-    ...(peerKind === "dm" ? {} : { channel: connector, groupId: channelId }),
-    origin: { provider: connector, from: userId, to: channelId, ...(accountId ? { accountId } : {}) },
+    channel: isGroup ? connector : undefined,
+    groupId: isGroup ? channelId : undefined,
+    origin: { provider: connector, from: userId, to: channelId, accountId: accountId || undefined },
   };
 }
 

@@ -54,7 +54,8 @@ function listedOf(record: BudgetRecord, scope: BudgetScope, limits: Limits): Lis
     ...record,
     scope,
     of: record.key.slice(scope.length + 1),
-    ...(limit ? { limit, allowed: allowedOf(limit, record.lifted) } : {}),
+    limit,
+    allowed: limit && allowedOf(limit, record.lifted),
   };
 }
 

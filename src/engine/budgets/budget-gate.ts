@@ -88,6 +88,6 @@ export function settleCall(lease: AgentLease, { id, call, reserved }: Permit, re
   if (charge === "unknown") lease.alsoCommit({ op: "budget.settle", id, actual: "unknown" });
   else {
     const { spend: actual, estimated } = charge;
-    lease.alsoCommit({ op: "budget.settle", id, actual, ...(estimated ? { estimated } : {}) });
+    lease.alsoCommit({ op: "budget.settle", id, actual, estimated: estimated || undefined });
   }
 }

@@ -45,7 +45,7 @@ export async function spenderOf(
   return {
     agentId: agent.id,
     rootId: root.id,
-    ...(person === undefined ? {} : { person: canonical(budgets, person) }),
+    person: person === undefined ? undefined : canonical(budgets, person),
     day: budgets.dayOf(at),
   };
 }

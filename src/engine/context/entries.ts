@@ -34,7 +34,7 @@ export function firstLines(
     version: TRANSCRIPT_VERSION,
     id: about.sessionId,
     timestamp: new Date(about.at).toISOString(),
-    ...(about.cwd === undefined ? {} : { cwd: about.cwd }),
+    cwd: about.cwd,
     descriptor: about.descriptor,
   };
   const leaf = entryId(1, ids.uuid());
@@ -95,7 +95,7 @@ export const resetMarker = (sessionId: SessionId, at: number, message?: string):
   type: "reset",
   sessionId,
   timestamp: at,
-  ...(message ? { message } : {}),
+  message: message || undefined,
 });
 
 /** A reset's own words open the new session, as a system message of the agent itself. */
@@ -109,9 +109,9 @@ export function assistantEntry(result: ModelResult, at: number, runId: RunId): E
     api: result.api,
     provider: result.provider,
     model: result.model,
-    ...(result.usage ? { usage: result.usage } : {}),
+    usage: result.usage,
     stopReason: result.stopReason,
-    ...(result.error ? { errorMessage: result.error.message } : {}),
+    errorMessage: result.error?.message,
     timestamp: at,
     runId,
   };

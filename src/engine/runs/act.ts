@@ -72,7 +72,7 @@ async function executeAll(
         agentId: run.agentId,
         runId: run.id,
         callId: call.callId,
-        ...(run.body.delivery ? { delivery: run.body.delivery } : {}),
+        delivery: run.body.delivery,
         ...workedFor(agent, run.body),
         signal: run.toolSignal,
         progress: (text: string) => ports.events.emit(position, { type: "tool_update", callId: call.callId, text }),

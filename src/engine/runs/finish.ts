@@ -60,9 +60,11 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
   const payload = ending.payload && (replyToId ? { ...ending.payload, replyToId } : ending.payload);
   const agent = { ...lease.record, state: ending.state ?? lease.state };
   const reply =
-    payload && !payload.isError && ports.replyOf?.(agent, run, { payload, reasoning: ending.reasoning ?? "" });
+    payload && !payload.isError
+      ? ports.replyOf?.(agent, run, { payload, reasoning: ending.reasoning ?? "" })
+      : undefined;
   const around = aroundReply(agent.state, { ...ending, usage: run.body.usage, sessionKey: agent.sessionKey });
-  const owed = repliesOf(ports, run, { reply: reply || undefined, around }, payload, at);
+  const owed = repliesOf(ports, run, { reply, around }, payload, at);
   const deliveries = forSlot(run.body.trigger, applySendPolicy(ports.sendPolicy, agent, owed));
   const body: RunBody = {
     ...run.body,
@@ -83,7 +85,7 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
   const settlements = run.body.seqs.map((seq): Settlement => {
     const merged = ending.outcome === "ok" && run.body.merged?.includes(seq);
     const state = merged ? "merged" : SETTLED[ending.outcome];
-    return { seq, from: "taken", state, runId: run.id, ...(reason ? { reason } : {}) };
+    return { seq, from: "taken", state, runId: run.id, reason };
   });
   const ops: Op[] = [
     ...deliveries.map((delivery): Op => ({ op: "delivery.add", delivery })),
@@ -91,14 +93,15 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
     { op: "run.end", runId: run.id, body, outcome: ending.outcome },
     ...(ending.also ?? []),
   ];
+  // A schedule's run does not change where the person last wrote from.
+  const routing = run.body.trigger ? undefined : routingFacts(run.body.delivery);
   const state: AgentState = {
-    ...(ending.state ?? lease.state),
+    ...agent.state,
     updatedAt: at,
-    ...(run.body.humanAt === undefined ? {} : { lastInteractionAt: run.body.humanAt }),
+    lastInteractionAt: run.body.humanAt ?? agent.state.lastInteractionAt,
     abortedLastRun: ending.outcome === "aborted",
-    // Where people write from is not moved by what a schedule says.
-    ...(run.body.trigger ? {} : routingFacts(run.body.delivery)),
-    ...(reply ? reply.state : {}),
+    ...routing,
+    ...reply?.state,
   };
   const append = chain(ports.ids, lease, [...orphans, ...ending.entries]);
   // Whoever was told that the run will end must see it end so, whatever else came in between (M9).

@@ -261,7 +261,7 @@ async function failed(
     site: "end.failed",
     outcome: "error",
     entries,
-    ...(quiet ? {} : { payload: { text: error.message, isError: true } }),
+    payload: quiet ? undefined : { text: error.message, isError: true },
     also,
     error,
     stopReason: "error",

@@ -41,7 +41,7 @@ export async function think(
     if (permission.kind === "reached") return { ...noAnswer(request, "aborted", ""), reached: permission.reached };
     if (permission.kind === "ended") return noAnswer(request, "aborted", "aborted");
     const { permit } = permission;
-    const result = await call(ports, run, { ...request, tries, ...(permit ? { maxTokens: permit.maxTokens } : {}) });
+    const result = await call(ports, run, { ...request, tries, maxTokens: permit?.maxTokens });
     if (permit) settleCall(lease, permit, result);
     // Of a call that gave nothing to keep, what it used is kept; the others are counted with what they gave.
     if (result.error || result.alsoUsed) {

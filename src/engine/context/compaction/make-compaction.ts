@@ -89,12 +89,13 @@ export function summaryProposal(
     model,
     timestamp: at,
     covered: plan.covered,
-    ...(prefix === undefined ? {} : { split: true }),
-    ...(plan.request ? { request: [...plan.request.texts], requestRunId: plan.request.runId } : {}),
+    split: prefix === undefined ? undefined : true,
+    request: plan.request && [...plan.request.texts],
+    requestRunId: plan.request?.runId,
     ...compact(carried),
     measures: [...plan.measures],
-    ...(instructions ? { instructions } : {}),
-    ...(usage ? { usage } : {}),
+    instructions: instructions || undefined,
+    usage,
   });
 }
 
@@ -142,8 +143,9 @@ export function pruneProposal(input: CompactionInput, keepTokens: number): Compa
     timestamp: at,
     pruned,
     covered: plan.covered,
-    ...(cut.turnStart === undefined ? {} : { split: true }),
-    ...(plan.request ? { request: [...plan.request.texts], requestRunId: plan.request.runId } : {}),
+    split: cut.turnStart === undefined ? undefined : true,
+    request: plan.request && [...plan.request.texts],
+    requestRunId: plan.request?.runId,
     ...compact(carried),
     measures: [...plan.measures],
   });
@@ -176,7 +178,7 @@ function proposal(
         ...measured,
         kind,
         reason,
-        ...(runId === undefined ? {} : { runId }),
+        runId,
         // What a provider counted before is the better ruler: the estimate only says by how much it shrinks.
         tokensAfter: Math.round(tokens * (after / Math.max(1, before))),
         kept: { messages: then.length - 1, tokens: keptTokens },

@@ -88,7 +88,7 @@ export function planOf(path: readonly Entry[], sized: readonly Sized[], cut: Cut
   const request = requestOf(before, kept, details, requestChars);
   return {
     base: baseOf(path),
-    ...(previous ? { previous: { summary: previous.summary, details: details ?? {} } } : {}),
+    previous: previous && { summary: previous.summary, details: details ?? {} },
     history: before.slice(0, turnStart),
     prefix: before.slice(turnStart),
     firstKeptEntryId: idOf(kept[0] as Entry),
@@ -98,7 +98,7 @@ export function planOf(path: readonly Entry[], sized: readonly Sized[], cut: Cut
       messages: sized.slice(0, cut.index).filter(({ tokens }) => tokens > 0).length,
     },
     measures: (details?.measures ?? []).filter(({ through }) => keptIds.has(through)),
-    ...(request ? { request } : {}),
+    request,
   };
 }
 
@@ -126,7 +126,7 @@ function requestOf(
   if (said.length === 0) return undefined;
   // What was said later counts as what was said first: each is cut by itself.
   const each = Math.max(MIN_REQUEST_CHARS, Math.floor(chars / said.length));
-  return { texts: said.map((text) => cutText(text, each)), ...(runId === undefined ? {} : { runId }) };
+  return { texts: said.map((text) => cutText(text, each)), runId };
 }
 
 function textOf(entry: Entry): string {

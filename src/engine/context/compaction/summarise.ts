@@ -117,7 +117,7 @@ async function call(ports: SummaryPorts, asked: Summarising, text: string): Prom
     if (permission.kind === "reached") return noAnswer(request, "request", permission.reached.text);
     if (permission.kind === "ended") return noAnswer(request, "aborted", "aborted");
     const { permit } = permission;
-    const limited = { ...request, tries, ...(permit ? { maxTokens: permit.maxTokens } : {}) };
+    const limited = { ...request, tries, maxTokens: permit?.maxTokens };
     const result = await once(ports, limited, signal);
     if (permit) asked.gate?.after(permit, result);
     const wait = waitBefore(result, tries);

@@ -142,7 +142,7 @@ function workspaceParts({ descriptor, workspace, readFile, swarm }: PromptSource
       continue;
     }
     const { text, cutFrom } = cutText(content, MAX_FILE_CHARACTERS, name);
-    parts.push({ ...part(name, "file", `# ${name}\n${text}`), ...(cutFrom === undefined ? {} : { cutFrom }) });
+    parts.push({ ...part(name, "file", `# ${name}\n${text}`), cutFrom });
   }
   const about = `# Workspace\nYour files are in ${workspace}.${parts.length > 0 ? " These of them are part of this prompt:" : ""}`;
   // A swarm's agent has no hands there.

@@ -30,7 +30,7 @@ export function forkFirstLines(ids: Pick<Ids, "uuid">, fork: Fork): { lines: rea
   const { descriptor, sessionId, at, cwd, parent } = fork;
   const header: Entry = {
     ...{ type: "session", version: TRANSCRIPT_VERSION, id: sessionId, timestamp: new Date(at).toISOString() },
-    ...(cwd === undefined ? {} : { cwd }),
+    cwd,
     parentSession: parent.sessionId,
     descriptor,
   } as const;

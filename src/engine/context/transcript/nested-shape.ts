@@ -35,10 +35,7 @@ export function nestedRecord(entry: Exclude<Entry, { type: "session" | "start" |
 }
 
 /** What belongs to the engine stands beside the message, where readers of version 3 pass over it. */
-const ours = ({ runId, seqs }: MessageEntry): Raw => ({
-  ...(runId === undefined ? {} : { runId }),
-  ...(seqs === undefined ? {} : { seqs }),
-});
+const ours = ({ runId, seqs }: MessageEntry): Raw => ({ runId, seqs });
 
 function nestedMessage(entry: MessageEntry): Raw {
   const { type: _, id: __, parentId: ___, runId: ____, seqs: _____, role, stopReason, ...said } = entry;

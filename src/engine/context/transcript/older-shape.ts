@@ -64,13 +64,13 @@ function flatMessage(entry: Raw): Raw {
   const stop = typeof stopReason === "string" ? (STOP_REASONS[stopReason] ?? stopReason) : undefined;
   const role = rest.role === "toolResult" ? "tool" : rest.role;
   const known = stop !== undefined && KNOWN_STOPS.includes(stop);
-  return { ...rest, role, content: blocks(rest.content), ...(known ? { stopReason: stop } : {}) };
+  return { ...rest, role, content: blocks(rest.content), stopReason: known ? stop : undefined };
 }
 
 function customMessage(entry: Raw): Raw {
   const { display, ...rest } = entry;
   const hidden = rest.hidden ?? display === false;
-  return { ...rest, role: "user", content: blocks(rest.content), ...(hidden ? { hidden: true } : {}) };
+  return { ...rest, role: "user", content: blocks(rest.content), hidden: hidden ? true : undefined };
 }
 
 /** A command a person ran beside the conversation: what they typed and what came of it. */

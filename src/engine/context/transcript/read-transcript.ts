@@ -85,8 +85,8 @@ function headerOf(raw: Raw | undefined): SessionHeader | undefined {
     version: typeof raw.version === "number" ? raw.version : 1,
     timestamp: typeof raw.timestamp === "string" ? raw.timestamp : new Date(0).toISOString(),
   };
-  // A descriptor that is none is left out, not guessed at.
-  for (const proposal of [{ ...header, ...(descriptor === undefined ? {} : { descriptor }) }, header]) {
+  // A descriptor that cannot be read is left out.
+  for (const proposal of [{ ...header, descriptor }, header]) {
     const read = readEntry(JSON.stringify(proposal));
     if (read.kind === "entry" && read.entry.type === "session") return read.entry;
   }

@@ -92,8 +92,8 @@ function headerOf({ sessionId, cwd, parentSession }: SessionLines, version: numb
   const timestamp = new Date(startedAt).toISOString();
   return {
     ...{ type: "session", version, id: sessionId, timestamp },
-    ...(cwd === undefined ? {} : { cwd }),
-    ...(parentSession === undefined ? {} : { parentSession }),
+    cwd,
+    parentSession,
   };
 }
 
