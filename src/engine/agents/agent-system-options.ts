@@ -1,4 +1,4 @@
-/** What an agent system is told when it is made: its name among the nodes, its limits, and what others decide for it. */
+/** The options of an agent system: its name in the store, its limits, and the functions that the configuration decides. */
 
 import type { Config } from "../../config/config-schema.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
@@ -14,7 +14,7 @@ import type { InheritsParent } from "./sessions/thread-fork.ts";
 
 export interface AgentSystemOptions {
   readonly nodeName: string;
-  /** Absent: alone on this store. */
+  /** Absent: this node is alone on its store. */
   readonly leaseMs?: number;
   readonly pollMs?: number;
   readonly restore?: "resume" | "discard";
@@ -24,28 +24,28 @@ export interface AgentSystemOptions {
   /** Agents kept in memory while they rest. */
   readonly warm?: number;
   readonly resolveModel: RunPorts["resolveModel"];
-  /** What may be spent on models. Absent: nothing is limited. */
+  /** What may be spent on models. Absent: no limit. */
   readonly budgets?: Budgets;
   readonly limits?: RunPorts["limits"];
-  /** How large contexts may be. Absent: the defaults, whatever the model. */
+  /** How large contexts may be. Absent: the defaults for every model. */
   readonly contextLimits?: RunPorts["contextLimits"];
   /** Which conversation a connector's message belongs to. Absent: one per person or group and channel, profile `main`. */
   readonly address?: AddressOf;
-  /** The system agents there are. Absent: whatever tag is written to. */
+  /** The tags of the system agents. Absent: every tag is accepted. */
   readonly systemTags?: readonly string[];
   readonly isOwner?: HostOptions["isOwner"];
-  /** The words that begin a new session. */
+  /** Words that begin a new session. */
   readonly resetTriggers?: readonly string[];
-  /** Whether threads begin with their parent conversation's context. Default: all do. */
+  /** Whether a thread begins with the context of its parent conversation. Default: always. */
   readonly inheritsParent?: InheritsParent;
   readonly sendPolicy?: SendPolicy;
-  /** Whether a session is to end by itself before the next message. Default: never. */
+  /** Whether a session ends by itself before the next message. Default: never. */
   readonly isStale?: (agent: AgentRecord, lastInteractionAt: number, now: number) => boolean;
-  /** How messages are treated that arrive while a run is active. Default: one run each, in order. */
+  /** What happens with messages that arrive while a run is active. Default: one run each, in order. */
   readonly queue?: Config["queue"];
   readonly subagents?: Partial<SubagentSettings>;
   readonly remoteNodes?: AwaitEnds;
-  /** What others have to say at certain points of a run, beside children's reports; see `RunPorts`. */
+  /** What triggers add at certain points of a run; see `RunPorts`. */
   readonly hooks?: Pick<RunPorts, "opsOnRunEnd" | "opsOnSettle" | "onToolOps" | "replyOf" | "sessionFor"> &
     Pick<OutboxPorts, "opsOnDelivered">;
 }

@@ -137,12 +137,12 @@ export class AgentSystem {
    * waits for the same message, and returns its answer at once if there is one.
    */
   postAndAwait(request: PostRequest, options?: Waiting): Promise<Answer> {
-    return this.#answers.toPosting(request, options);
+    return this.#answers.postAndAwait(request, options);
   }
 
   /** Waits until a message is settled. Without a result if it was settled before this call, or on another node. */
   waitForMessage(message: { agentId: AgentId; seq: number }, timeoutMs: number): Promise<Answer> {
-    return this.#answers.toMessage(message, timeoutMs);
+    return this.#answers.waitForMessage(message, timeoutMs);
   }
 
   /** The agent a strategy finds, also just after a restart and with no agent in memory. */

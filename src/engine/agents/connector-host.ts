@@ -1,4 +1,4 @@
-/** What connectors call: a person's message or command becomes a posting to the agent of that conversation. */
+/** What connectors call: posts a person's message or command to the agent of that conversation. */
 import { type Addressed, type Conversation, userDescriptor } from "../../core/agent/address.ts";
 import { isOwner as isOwnerByDefault } from "../../core/agent/session-key.ts";
 import { messageId } from "../../core/ids.ts";
@@ -8,16 +8,16 @@ import type { Accepted, Connector, ConnectorHost } from "../../core/ports/connec
 import type { AcceptResult } from "../inbox/accept.ts";
 import type { PostRequest } from "./message-ingress.ts";
 
-type Post = (posting: PostRequest) => Promise<AcceptResult>;
+type Post = (request: PostRequest) => Promise<AcceptResult>;
 
-/** Whose conversation a message belongs to. */
+/** The conversation a message belongs to. */
 export type AddressOf = (incoming: Conversation) => Pick<Addressed, "descriptor"> & Partial<Addressed>;
 
 const byDescriptor: AddressOf = (incoming) => ({ descriptor: userDescriptor(incoming) });
 
 export interface HostOptions {
   readonly address?: AddressOf;
-  /** Whether somebody is the owner; default: whoever sits at the terminal. */
+  /** Whether the sender is the owner. Default: a sender at the terminal is. */
   readonly isOwner?: (sender: Pick<Conversation, "connector" | "userId">) => boolean;
   readonly resetTriggers?: readonly string[];
 }
@@ -36,54 +36,53 @@ export function hostFor(
     replayHorizonMs: connector.replayHorizonMs,
   });
   return {
-    ...(resetTriggers ? { resetTriggers } : {}),
+    resetTriggers,
     async accept(incoming) {
       const { text, files, replyToId, userId, senderName, queue } = incoming;
-      return told(
+      return acceptedAs(
         await post({
           ...common(incoming),
           body: {
             kind: "user",
             text,
-            sender: { id: userId, ...(senderName ? { name: senderName } : {}) },
-            ...(files ? { files: [...files] } : {}),
-            ...(replyToId ? { replyToId } : {}),
-            ...(queue ? { queue } : {}),
+            sender: { id: userId, name: senderName || undefined },
+            files: files && [...files],
+            replyToId: replyToId || undefined,
+            queue,
           },
         }),
       );
     },
     async command(incoming) {
       const { command } = incoming;
-      if (command.name === "stop") return told(await post({ ...common(incoming), body: { kind: "stop" } }));
+      if (command.name === "stop") return acceptedAs(await post({ ...common(incoming), body: { kind: "stop" } }));
       if (command.name === "compact") {
-        const { instructions } = command;
-        const body = { kind: "compact", ...(instructions ? { instructions } : {}) } as const;
-        return told(await post({ ...common(incoming), body }));
+        const body = { kind: "compact", instructions: command.instructions || undefined } as const;
+        return acceptedAs(await post({ ...common(incoming), body }));
       }
       if (command.name === "subagents") {
-        return told(await post({ ...common(incoming), body: { kind: "subagents", command: command.text } }));
+        return acceptedAs(await post({ ...common(incoming), body: { kind: "subagents", command: command.text } }));
       }
       if (command.name === "queue") {
-        return told(await post({ ...common(incoming), body: { kind: "setting", queue: command.settings } }));
+        return acceptedAs(await post({ ...common(incoming), body: { kind: "setting", queue: command.settings } }));
       }
       if (command.name === "send") {
         const change = isOwner(incoming) ? { patch: { sendPolicy: command.policy } } : { refused: ONLY_THE_OWNER_TEXT };
-        return told(await post({ ...common(incoming), body: { kind: "setting", ...change } }));
+        return acceptedAs(await post({ ...common(incoming), body: { kind: "setting", ...change } }));
       }
       const reset = await post({ ...common(incoming), body: { kind: "reset", by: "person" } });
-      if (!command.text) return told(reset);
-      // What follows the command is a person's message like any other, the first of the new session. A hand-in that is
-      // cut off in between is repeated by the channel: the reset is then recognised, and the text is not lost.
+      if (!command.text) return acceptedAs(reset);
+      // The text after the command is the first message of the new session. After a crash in between, the channel repeats the
+      // command: the reset is then a duplicate, and the text is not lost.
       const first = common(incoming);
       const source = { ...first.source, messageId: `${incoming.messageId}#text` };
       const body = { kind: "user", text: command.text, sender: { id: incoming.userId } } as const;
-      return told(await post({ ...first, source, body }));
+      return acceptedAs(await post({ ...first, source, body }));
     },
   };
 }
 
-function told(result: AcceptResult): Accepted {
+function acceptedAs(result: AcceptResult): Accepted {
   if (result.status === "stale") return result;
   return { status: result.status, agentId: result.agentId, messageId: messageId(result.agentId, result.seq) };
 }
@@ -94,8 +93,8 @@ function sourceOf(incoming: Omit<IncomingMessage, "text">): Source {
     connector,
     channelId,
     messageId: id,
-    ...(accountId ? { accountId } : {}),
-    ...(revision === undefined ? {} : { revision }),
-    ...(sentAt === undefined ? {} : { sentAt }),
+    accountId: accountId || undefined,
+    revision,
+    sentAt,
   };
 }

@@ -1,4 +1,4 @@
-/** Puts together what is under way and what is stuck, from indexes only. Reads, changes nothing, and tells no texts. */
+/** Collects what is under way and what is stuck, from indexes only. Changes nothing and shows no texts of messages. */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { labelOf } from "../../core/agent/descriptor.ts";
 import type { BusyAgent, Diagnosis } from "../../core/agent/diagnosis.ts";
@@ -36,16 +36,12 @@ export async function diagnose({ ports, lanes, degraded, whatWaits }: DiagnosisP
       id,
       agentId,
       state,
-      ...(reason === undefined ? {} : { reason }),
-      ...(target.channel === undefined ? {} : { channel: target.channel }),
+      reason,
+      channel: target.channel,
       attempts,
     })),
     degraded: [...degraded].slice(0, LISTED).map(([agentId, reason]) => ({ agentId, reason })),
-    failedJobs: jobs.map(({ id, name, state }) => ({
-      id,
-      name,
-      ...(state.lastError === undefined ? {} : { error: state.lastError }),
-    })),
+    failedJobs: jobs.map(({ id, name, state }) => ({ id, name, error: state.lastError })),
   };
 }
 
@@ -64,19 +60,15 @@ async function busyAgent(
     kind: descriptor.type,
     label: state.label ?? labelOf(descriptor),
     held: node !== undefined,
-    ...(stopped ? { stopped: stopped.reason } : {}),
-    ...(run
-      ? {
-          run: {
-            id: run.id,
-            forMs: at - run.startedAt,
-            attempt: run.attempt,
-            iterations: run.body.iterations,
-            calls: run.body.calls.map((call) => `${call.name} (${call.state})`),
-            ...(run.abort ? { abort: run.abort.reason } : {}),
-          },
-        }
-      : {}),
+    stopped: stopped?.reason,
+    run: run && {
+      id: run.id,
+      forMs: at - run.startedAt,
+      attempt: run.attempt,
+      iterations: run.body.iterations,
+      calls: run.body.calls.map((call) => `${call.name} (${call.state})`),
+      abort: run.abort?.reason,
+    },
     waiting: agent.waiting,
     next: waiting.slice(0, NEXT).map(({ kind, acceptedAt, will }) => ({ kind, forMs: at - acceptedAt, will })),
   };

@@ -1,6 +1,6 @@
 /**
- * Where messages enter a node: whom one is for is looked up, or prepared to be made, and it is accepted. Who works on it here
- * is woken by the one who is told of it.
+ * Where messages enter a node. Finds the recipient, or prepares a new agent, and accepts the message; then emits `posted`,
+ * which wakes the agent if this node holds it.
  */
 import { z } from "zod";
 import { DEFAULT_PROFILE } from "../../core/agent/agent.ts";
@@ -18,7 +18,7 @@ import { type AcceptResult, accept, recipientOf } from "../inbox/accept.ts";
 import type { AgentSystemOptions } from "./agent-system-options.ts";
 import { seedFor } from "./sessions/thread-fork.ts";
 
-/** Whom a message is for: an agent by id, by what it is (made if there is none), or by how it is found. */
+/** The recipient: an agent by id, by its descriptor (created if it does not exist), or by a strategy. */
 export type Address =
   | { agentId: AgentId }
   | { descriptor: AgentDescriptor; profile?: string; sessionKey?: SessionKey }
@@ -29,13 +29,13 @@ export interface PostRequest {
   readonly body: MessageBody;
   readonly delivery?: DeliveryContext;
   readonly source?: Source;
-  /** Makes a repeated posting the same message. */
+  /** A second request with the same key is the same message. */
   readonly key?: string;
   readonly replayHorizonMs?: number;
   readonly also?: readonly Op[];
 }
 
-/** What a question of a run commits beside the message. */
+/** What a run that waits for the answer commits with its message. */
 export interface Asking {
   begin(to: Recipient): readonly Op[];
   readonly owner: Owner | undefined;
@@ -56,7 +56,7 @@ export class MessageIngress {
   readonly #ports: Ports;
   readonly #options: MessageIngressOptions;
   readonly #host: MessageIngressHost;
-  /** Keys of agents that are there: seldom is one removed, so what was seen once need not be looked up again. */
+  /** Keys of agents that exist. Agents are seldom removed, so a key seen once is not looked up again. */
   readonly #knownKeys = new Set<SessionKey>();
 
   constructor(ports: Ports, options: MessageIngressOptions, host: MessageIngressHost) {
@@ -66,36 +66,36 @@ export class MessageIngress {
   }
 
   /** Durable when it resolves. */
-  async post(posting: PostRequest, asking?: Asking): Promise<AcceptResult> {
-    const { body, source, delivery } = posting;
+  async post(request: PostRequest, asking?: Asking): Promise<AcceptResult> {
+    const { body, source, delivery } = request;
     const message: NewMessage = { body, source, delivery, acceptedAt: this.#ports.clock.now() };
-    const to = await this.#recipient(posting.to);
-    const result = await this.#accept(posting, message, to, asking).catch((error) => {
-      // The agent of a key that was known may have been removed: then it is made anew.
+    const to = await this.#recipient(request.to);
+    const result = await this.#accept(request, message, to, asking).catch((error) => {
+      // The agent of a known key may have been removed: then it is created again.
       if (!(error instanceof NotFoundError) || !("sessionKey" in to) || !this.#knownKeys.delete(to.sessionKey))
         throw error;
-      return this.#recipient(posting.to).then((again) => this.#accept(posting, message, again, asking));
+      return this.#recipient(request.to).then((again) => this.#accept(request, message, again, asking));
     });
     if (result.status !== "stale") this.#host.emit({ type: "posted", posted: result });
     return result;
   }
 
-  /** The agent of this key is no longer there. */
+  /** The agent of this key does not exist any more. */
   forget(key: SessionKey): void {
     this.#knownKeys.delete(key);
   }
 
-  #accept(posting: PostRequest, message: NewMessage, to: Recipient, asking?: Asking): Promise<AcceptResult> {
+  #accept(request: PostRequest, message: NewMessage, to: Recipient, asking?: Asking): Promise<AcceptResult> {
     return accept(this.#ports, {
       to,
       message,
-      replayHorizonMs: posting.replayHorizonMs ?? DEFAULT_REPLAY_HORIZON_MS,
+      replayHorizonMs: request.replayHorizonMs ?? DEFAULT_REPLAY_HORIZON_MS,
       claimFor: this.#host.claimFor(),
-      key: posting.key,
-      also: asking ? [...(posting.also ?? []), ...asking.begin(to)] : posting.also,
+      key: request.key,
+      also: asking ? [...(request.also ?? []), ...asking.begin(to)] : request.also,
       owner: asking?.owner,
     }).catch((error) => {
-      // It may have been applied, and the agent claimed for us, without our learning of it.
+      // The commit may have been applied and may have claimed the agent for this node.
       this.#host.emit({ type: "claim-unknown" });
       throw error;
     });
@@ -106,12 +106,12 @@ export class MessageIngress {
     if ("descriptor" in to) return this.#recipientOf(to);
     const agent = await this.#ports.store.agentFor(to.strategy);
     if (!agent) {
-      throw new NotFoundError("No recent foreground agent found.", { hint: "Somebody must write to an agent first." });
+      throw new NotFoundError("No recent foreground agent found.", { hint: "A person must write to an agent first." });
     }
     return { agentId: agent.id };
   }
 
-  /** What it takes to make an agent is prepared only where there may be none; who comes first is decided by the commit. */
+  /** Prepares a new agent only if the key is unknown. If two messages race, the commit decides which one creates it. */
   async #recipientOf(to: Described): Promise<Recipient> {
     const { store } = this.#ports;
     const { descriptor, profile = DEFAULT_PROFILE, sessionKey = sessionKeyOf(descriptor, profile) } = to;

@@ -1,6 +1,6 @@
 /**
- * The permanent agents every prompt lists. Read by kind, never by looking at all agents, and kept for a moment, so that
- * runs that begin together share one reading; another node's new one is seen when that moment is over.
+ * The permanent agents that every prompt lists. Read by kind, not from all agents, and kept for two seconds, so that runs
+ * that begin together share one read. A permanent agent that another node creates is listed after that time.
  */
 
 import type { AgentRecord } from "../../core/agent/agent.ts";
@@ -10,13 +10,13 @@ import type { PermanentAgent } from "../context/prompt/system-prompt.ts";
 
 const FRESH_MS = 2_000;
 const PAGE = 100;
-/** More than a prompt can bear; the first made are listed. */
+/** More than fit into a prompt; the oldest are listed. */
 export const MAX_LISTED = 500;
 
 export interface PermanentAgents {
   /** Sorted by name. */
   list(): Promise<readonly PermanentAgent[]>;
-  /** One was made or changed here: the next reading is a new one. */
+  /** A permanent agent was created or changed here: the next call reads again. */
   forget(): void;
 }
 
@@ -30,7 +30,7 @@ export function permanentAgentsOf(
       const now = clock.monotonic();
       if (!known || now - known.at >= FRESH_MS) {
         const reading = { at: now, list: read(store) };
-        // One that failed is not kept: the next run asks again.
+        // A failed read is not kept.
         reading.list.catch(() => {
           if (known === reading) known = undefined;
         });

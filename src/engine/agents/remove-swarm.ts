@@ -1,6 +1,6 @@
 /**
- * Takes a swarm's name back: nobody reaches it any more from the commit on, and its agents are removed as they come to rest.
- * What waits for one of them is settled as removed, with a trace; their histories are kept.
+ * Frees a swarm's name. After the commit no message reaches the swarm, and each of its agents is removed when it comes to rest.
+ * Messages that wait for one of them are settled as removed, with a trace. The histories stay.
  */
 
 import { sessionKeyOf } from "../../core/agent/session-key.ts";
@@ -8,10 +8,10 @@ import { NotFoundError } from "../../core/errors.ts";
 import type { Op } from "../../core/store/change.ts";
 import type { StoreReader } from "../../core/store/store.ts";
 
-/** More than anybody has: what is left over is only not removed, and reached by nobody. */
+/** More contacts than a swarm has. An agent beyond the limit stays, and no message reaches it. */
 const MAX_COUNT = 100_000;
 
-/** Throws where there is no such swarm. `by`: who removes it, for the trace. */
+/** Throws if there is no such swarm. `by`: the person or agent that removes it, for the trace. */
 export async function removeSwarmOps(
   store: Pick<StoreReader, "swarm" | "swarmContacts" | "agentByKey">,
   nametag: string,
@@ -26,7 +26,7 @@ export async function removeSwarmOps(
     if (!agent || agent.stopped?.removing || agent.stopped?.removed) continue;
     ops.push(
       { op: "agent.stop", agentId: agent.id, mark: { at, reason: `removed by ${by}`, removing: true } },
-      // Wakes whoever is to do it, also one that rests.
+      // Wakes the agent, so that its owner removes it.
       { op: "message.post", to: { agentId: agent.id }, message: { body: { kind: "stop" }, acceptedAt: at } },
     );
   }

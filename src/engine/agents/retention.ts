@@ -1,6 +1,6 @@
 /**
- * Prunes what has outlived its limit, a bounded portion at a time with pauses in between, in the background. What has not
- * ended is kept whatever its age; history is never pruned by itself.
+ * Prunes rows that are older than their limit, in the background, in bounded portions with pauses in between. A row that has
+ * not ended is kept at every age. History is never pruned.
  */
 
 import { errorText } from "../../core/errors.ts";
@@ -48,7 +48,7 @@ export function startRetention(
   };
 }
 
-/** One walk over everything that is pruned. Tells how many rows went. */
+/** One pass over all tables. Returns how many rows it removed from each. */
 export async function pruneRound(
   { store, ids, clock }: Pick<Ports, "store" | "ids" | "clock">,
   limits: RetentionLimits,

@@ -1,4 +1,4 @@
-/** Lists for an agent its run, its waiting messages with what each will do, and what was dropped. Reads, changes nothing. */
+/** Lists an agent's run, its waiting messages with what each will do, and what was dropped. Changes nothing. */
 import { NotFoundError } from "../../core/errors.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import { type Message, messageText } from "../../core/message/message.ts";

@@ -1,4 +1,4 @@
-/** The agents in memory on this node: made when they are woken, kept warm while there is room, and let go when they rest. */
+/** The actors of this node: created when an agent is woken, kept warm up to a limit, and dropped while they rest. */
 import { errorText } from "../../../core/errors.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
 import type { Message } from "../../../core/message/message.ts";
@@ -8,10 +8,10 @@ import type { LiveAgents } from "../../subagents/subagents.ts";
 import { Actor } from "./actor.ts";
 import type { ActorHost } from "./actor-host.ts";
 
-/** Agents kept in memory while they rest. */
+/** How many resting agents stay in memory. */
 const DEFAULT_WARM = 1_000;
-/** How many of the coldest are looked at when one comes to rest: more than one, so that what has piled up goes too. */
-const LOOKS = 4;
+/** How many of the coldest actors are checked when one comes to rest. More than one, so that a surplus shrinks. */
+const CHECKS = 4;
 
 export class ActorRegistry implements LiveAgents {
   readonly #ports: Pick<Ports, "store" | "log">;
@@ -39,7 +39,7 @@ export class ActorRegistry implements LiveAgents {
   outsideLane<T>(agentId: AgentId, wait: Promise<T>): Promise<T> {
     return this.#actors.get(agentId)?.outsideLane(wait) ?? wait;
   }
-  /** What is being worked on right now. */
+  /** The work of all actors that are not idle. */
   working(): readonly Promise<void>[] {
     return [...this.#actors.values()].flatMap((actor) => actor.working ?? []);
   }
@@ -47,54 +47,54 @@ export class ActorRegistry implements LiveAgents {
   /** Wakes an agent of this node. `waits`: the only message that waits, if it is known. */
   wake(host: ActorHost, agentId: AgentId, epoch: number, waits?: Message): void {
     const actor = this.#actors.get(agentId) ?? new Actor(host, agentId, epoch);
-    // The most recently woken stand last, so that the first idle ones are the coldest.
+    // The most recently woken comes last, so that the first idle one is the coldest.
     this.#actors.delete(agentId);
     this.#actors.set(agentId, actor);
     actor.wake(epoch, waits);
   }
 
   /**
-   * Whether an agent that the store calls ours, under this epoch, needs no waking: it is on its way to what waits, and sees all
-   * of it before it is given back. One whose run is active looks at what may have come for it.
+   * Whether an agent that this node holds under this epoch needs no `wake`: its actor is at work and reads everything that
+   * waits before it releases the agent. An actor with an active run does need one, to look at what arrived.
    */
   isProcessing(agentId: AgentId, epoch: number): boolean {
     const actor = this.#actors.get(agentId);
     return actor !== undefined && !actor.idle && actor.epoch === epoch && !actor.run;
   }
 
-  /** Something happened to an agent. False where nobody here works on it. */
+  /** Wakes an agent that works here, and applies an abort mark of another node. False if it does not work here. */
   interruptWait(agentId: AgentId): boolean {
     const actor = this.#actors.get(agentId);
     if (!actor || actor.idle) return false;
     actor.wake(0);
-    if (actor.run) void this.#lookAtMark(actor.run);
+    if (actor.run) void this.#checkAbortMark(actor.run);
     return true;
   }
 
-  /** Idle agents leave memory when there are more than enough; they come back on their next message. */
+  /** Drops idle actors above the limit. The next message of such an agent creates its actor again. */
   forgetIdle(): void {
-    let looks = LOOKS;
+    let checks = CHECKS;
     for (const [agentId, actor] of this.#actors) {
-      if (this.#actors.size <= this.#warm || looks-- === 0) return;
+      if (this.#actors.size <= this.#warm || checks-- === 0) return;
       this.#actors.delete(agentId);
-      // Whoever is at work stands behind the others from now on: the next look need not pass all who are.
+      // An actor at work moves to the end, so that the next check does not pass it again.
       if (!actor.idle || actor.summarising) this.#actors.set(agentId, actor);
     }
   }
 
-  /** None of them is ours any more. */
+  /** This node holds none of its agents any more. */
   lose(): void {
     for (const actor of this.#actors.values()) actor.lose();
     this.#actors.clear();
   }
 
-  /** Another node may have marked a run of ours to end: it does at once, and not at its next step. */
-  async #lookAtMark(run: LiveRun): Promise<void> {
+  /** Another node may have marked a run of this node to end: it ends at once, not at its next step. */
+  async #checkAbortMark(run: LiveRun): Promise<void> {
     try {
       const abort = (await this.#ports.store.run(run.id))?.abort;
       if (abort) run.end(abort.reason);
     } catch (error) {
-      this.#ports.log.warn("could not look at a run's mark", { run: run.id, error: errorText(error) });
+      this.#ports.log.warn("could not read the abort mark of a run", { run: run.id, error: errorText(error) });
     }
   }
 }

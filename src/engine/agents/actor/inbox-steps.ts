@@ -1,6 +1,6 @@
 /**
- * What an agent at rest does with its inbox beside running: each function is one commit. The messages it settles leave the
- * waiting state in it, with the reason as their trace (L1, M4).
+ * What an agent does with its inbox besides running. Each function is one commit; the messages it settles leave the waiting
+ * state in that commit, with the reason as their trace (L1, M4).
  */
 
 import type { NewDelivery } from "../../../core/delivery/delivery.ts";
@@ -15,7 +15,7 @@ import type { RunPorts } from "../../runtime/run-ports.ts";
 
 export const STOPPED_TEXT = "⚙️ Agent was aborted.";
 export const NOTHING_TO_STOP_TEXT = "No active inference to stop.";
-/** What a person reads who stopped children too. */
+/** The answer to a stop. */
 export const stoppedText = (children: number): string =>
   children === 0 ? STOPPED_TEXT : `${STOPPED_TEXT} Stopped ${children} sub-agent${children === 1 ? "" : "s"}.`;
 
@@ -23,10 +23,10 @@ export const settlement = ({ seq }: Message, state: Settlement["state"], reason?
   seq,
   from: "waiting",
   state,
-  ...(reason ? { reason } : {}),
+  reason,
 });
 
-/** Settles messages that need no run, or never get one: whoever was promised one is told in the same commit. */
+/** Settles messages that need no run, or never get one. A requester that waits for such a run is told in the same commit. */
 export async function settle(
   ports: RunPorts,
   lease: AgentLease,
@@ -42,7 +42,7 @@ export async function settle(
   ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
 }
 
-/** Silent messages enter history; nobody is woken by them. */
+/** Writes silent messages to history. They wake no agent. */
 export async function recordSilent(
   ports: RunPorts,
   lease: AgentLease,
@@ -54,7 +54,7 @@ export async function recordSilent(
   await lease.commit({ site: "record", ops: [{ op: "message.settle", settlements }], append });
 }
 
-/** A stop: the run it ended is there, or there was none. What the agent has started is stopped in the same commit. */
+/** Answers a stop: it ended the last run, or there was none. The agent's children are stopped in the same commit. */
 export async function settleStop(ports: RunPorts, lease: AgentLease, message: Message): Promise<void> {
   const [run] = await ports.store.runs(lease.agentId, { limit: 1 });
   const ended = run?.outcome === "aborted" && (run.endedAt ?? 0) >= message.acceptedAt;
@@ -65,19 +65,19 @@ export async function settleStop(ports: RunPorts, lease: AgentLease, message: Me
   await settleCommand(ports, lease, message, { site: "stop", reason, text }, { ops: also });
 }
 
-/** A question about the agent's children: answered at rest, or between two steps of a run. */
+/** Answers a question about the agent's children, at rest or between two steps of a run. */
 export async function answerAboutChildren(ports: RunPorts, lease: AgentLease, message: Message): Promise<void> {
   if (message.body.kind !== "subagents") return;
   const { command } = message.body;
   const { text, ops } = (await ports.aboutChildren?.(lease.record, command)) ?? { text: "No children.", ops: [] };
   const also = claimedFor(ops, lease.node);
-  const reason = "children were asked for";
+  const reason = "answered about children";
   await settleCommand(ports, lease, message, { site: "subagents", reason, text }, { ops: also });
 }
 
 type Beside = Partial<Pick<Parameters<AgentLease["commit"]>[0], "ops" | "append" | "state" | "begins">>;
 
-/** Settles a person's command and owes them a word about it, in one commit. */
+/** Settles a person's command and adds the delivery of its answer, in one commit. */
 export async function settleCommand(
   ports: RunPorts,
   lease: AgentLease,
@@ -85,21 +85,21 @@ export async function settleCommand(
   { site, reason, text }: { site: string; reason: string; text: string },
   beside: Beside = {},
 ): Promise<void> {
-  const told = notice(ports, lease, message, text);
+  const deliveries = answerTo(ports, lease, message, text);
   const ops: Op[] = [
-    ...told.map((delivery): Op => ({ op: "delivery.add", delivery })),
+    ...deliveries.map((delivery): Op => ({ op: "delivery.add", delivery })),
     { op: "message.settle", settlements: [settlement(message, "recorded", reason)] },
     ...(beside.ops ?? []),
   ];
   const { results } = await lease.commit({ site, ...beside, ops });
-  ports.onDeliveries(told, results);
+  ports.onDeliveries(deliveries, results);
   ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
 }
 
-function notice(ports: RunPorts, lease: AgentLease, message: Message, text: string): readonly NewDelivery[] {
+function answerTo(ports: RunPorts, lease: AgentLease, message: Message, text: string): readonly NewDelivery[] {
   if (!message.delivery) return [];
   const { agentId } = lease;
-  // A command is no run; its message's place makes the id of what it owes.
+  // A command has no run; the position of its message makes the delivery's id.
   const runId = `command-${agentId}-${message.seq}` as RunId;
   const at = ports.clock.now();
   return createDeliveries(

@@ -1,6 +1,6 @@
 /**
- * What an agent at work sees of its inbox: what waits when it rests, and what arrives while a run is active. It reads as little
- * as the queue's mode allows, and remembers what it has looked at.
+ * What an actor sees of its inbox: the messages that wait while it rests, and those that arrive while a run is active. It
+ * reads as little as the queue's mode allows, and remembers what it has read.
  */
 
 import type { AgentState } from "../../../core/agent/state.ts";
@@ -12,11 +12,11 @@ import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { LiveRun } from "../../runtime/live-run.ts";
 import type { ActorHost } from "./actor-host.ts";
 
-/** How many waiting messages are looked at first, and in each portion where all must be. */
-const FIRST_LOOK = 8;
-const LOOK_AHEAD = 256;
+/** How many waiting messages are read first, and in each portion if all must be read. */
+const FIRST_PAGE = 8;
+const PAGE = 256;
 
-/** What is to be done, as of `now`. `seen`: the newest message of what was looked at in order. */
+/** What to do, as of `now`. `seen`: the newest message that was read. */
 export interface Look {
   readonly choice: Choice;
   readonly messages: readonly Message[];
@@ -29,16 +29,16 @@ type ViewHost = Pick<ActorHost, "ports" | "queue">;
 export class InboxView {
   readonly #host: ViewHost;
   readonly #agentId: AgentId;
-  /** All that waited when the agent was woken from rest; nothing else has come since. */
+  /** The only message that waits, if the caller of `wake` knew it and no other has come since. */
   #waits: Message | undefined;
-  /** Messages that may enter the active run at its next step, as was decided when they arrived. */
+  /** Messages that may enter the active run at its next step, decided when they arrived. */
   readonly #steerable = new Set<number>();
-  /** Messages that ask what is going on, to be answered at the next step. */
+  /** Questions about the agent's children, to be answered at the next step. */
   readonly #questions = new Set<number>();
   #lookNext: { readonly run: LiveRun; readonly state: AgentState } | undefined;
   #looking = false;
   #seen = 0;
-  /** Something that interrupts waits, perhaps behind much else. */
+  /** A message that interrupts waits, perhaps behind many others. */
   #interrupted = false;
 
   constructor(host: ViewHost, agentId: AgentId) {
@@ -46,7 +46,7 @@ export class InboxView {
     this.#agentId = agentId;
   }
 
-  /** All that waits, where it is known; undefined where it has to be read. */
+  /** The only message that waits; undefined if the inbox must be read. */
   known(waits: Message | undefined): void {
     this.#waits = waits;
   }
@@ -60,12 +60,12 @@ export class InboxView {
     return { choice, messages, seen: messages.at(-1)?.seq ?? 0, now };
   }
 
-  /** Whether something waits that goes before everything else. */
+  /** Whether an urgent message waits. */
   async overtaken(): Promise<boolean> {
     return (await this.#host.ports.store.waiting(this.#agentId, { limit: 1, urgent: true })).length > 0;
   }
 
-  /** What interrupts has its turn. */
+  /** The message that interrupts was taken. */
   taken(): void {
     this.#interrupted = false;
   }
@@ -78,7 +78,7 @@ export class InboxView {
     this.#questions.clear();
   }
 
-  /** Looks at what arrived while a run is active. What arrives while it looks is looked at afterwards, all at once. */
+  /** Reads the messages that arrived while a run is active. Messages that arrive during the read are read together afterwards. */
   async lookAtArrivals(run: LiveRun, state: AgentState): Promise<void> {
     this.#lookNext = { run, state };
     if (this.#looking) return;
@@ -94,7 +94,7 @@ export class InboxView {
     }
   }
 
-  /** Some of it ends the run, some may enter it at its next step. */
+  /** Some messages end the run, some may enter it at its next step. */
   async #look(run: LiveRun, state: AgentState): Promise<void> {
     try {
       for (const waiting of await this.#arrivals(state)) {
@@ -124,29 +124,32 @@ export class InboxView {
         }
       }
     } catch (error) {
-      this.#host.ports.log.warn("could not look at what arrived", { agent: this.#agentId, error: errorText(error) });
+      this.#host.ports.log.warn("could not read the messages that arrived", {
+        agent: this.#agentId,
+        error: errorText(error),
+      });
     }
   }
 
-  /** What enters the run before its next step. */
+  /** The messages that enter the run before its next step. */
   async steerable(run: LiveRun): Promise<readonly Message[]> {
     if (this.#steerable.size === 0) return [];
-    const waiting = await this.#host.ports.store.waiting(this.#agentId, { limit: LOOK_AHEAD });
+    const waiting = await this.#host.ports.store.waiting(this.#agentId, { limit: PAGE });
     return steerableNow(waiting, routeKey(run.body.delivery), this.#steerable);
   }
 
-  /** What is answered before the run's next step, each once. */
+  /** The questions to answer before the run's next step, each once. */
   async questions(): Promise<readonly Message[]> {
     if (this.#questions.size === 0) return [];
-    const waiting = await this.#host.ports.store.waiting(this.#agentId, { limit: LOOK_AHEAD });
+    const waiting = await this.#host.ports.store.waiting(this.#agentId, { limit: PAGE });
     return waiting.filter(({ seq }) => this.#questions.delete(seq));
   }
 
-  /** What waits and was not looked at before in this run, and everything urgent. */
+  /** The waiting messages that were not read before in this run, and all urgent ones. */
   async #arrivals(state: AgentState): Promise<readonly Waiting[]> {
     const { store } = this.#host.ports;
-    const fresh = await store.waiting(this.#agentId, { limit: LOOK_AHEAD, afterSeq: this.#seen });
-    const urgent = await store.waiting(this.#agentId, { limit: FIRST_LOOK, urgent: true });
+    const fresh = await store.waiting(this.#agentId, { limit: PAGE, afterSeq: this.#seen });
+    const urgent = await store.waiting(this.#agentId, { limit: FIRST_PAGE, urgent: true });
     this.#seen = Math.max(this.#seen, fresh.at(-1)?.seq ?? 0);
     return [...urgent, ...fresh].map((message) => this.#withSettings(message, state));
   }
@@ -155,23 +158,23 @@ export class InboxView {
     return { message, settings: this.#host.queue.settingsFor(message, state) };
   }
 
-  /** What waits: its beginning where the first runs alone and nothing is dropped, otherwise all of it. */
+  /** The waiting messages: the first page if the first message runs alone and none is dropped, otherwise all. */
   async #waiting(lease: AgentLease): Promise<{ messages: readonly Message[]; urgent: readonly Message[] }> {
     const { store } = this.#host.ports;
     const known = this.#waits;
     this.#waits = undefined;
-    const page = known ? [known] : await store.waiting(this.#agentId, { limit: FIRST_LOOK });
+    const page = known ? [known] : await store.waiting(this.#agentId, { limit: FIRST_PAGE });
     const first = page[0];
-    if (!first || page.length < FIRST_LOOK)
+    if (!first || page.length < FIRST_PAGE)
       return { messages: page, urgent: page.filter(({ body }) => isUrgent(body)) };
-    const urgent = await store.waiting(this.#agentId, { limit: FIRST_LOOK, urgent: true });
+    const urgent = await store.waiting(this.#agentId, { limit: FIRST_PAGE, urgent: true });
     const { mode, cap } = this.#host.queue.settingsFor(first, lease.state);
     const alone =
       (mode === "queue" || mode === "steer") && !this.#interrupted && urgent.every(({ body }) => body.kind !== "user");
     if (alone && ((await store.agent(this.#agentId))?.waiting ?? 0) <= cap) return { messages: page, urgent };
     const messages = [...page];
     for (let more = page as readonly Message[]; ; messages.push(...more)) {
-      more = await store.waiting(this.#agentId, { limit: LOOK_AHEAD, afterSeq: messages.at(-1)?.seq });
+      more = await store.waiting(this.#agentId, { limit: PAGE, afterSeq: messages.at(-1)?.seq });
       if (more.length === 0) return { messages, urgent };
     }
   }

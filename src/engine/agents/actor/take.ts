@@ -1,6 +1,6 @@
 /**
- * Takes messages out of the inbox into a run, in one commit with the run's opening and what the queue dropped on the way
- * (M1, M8). A dropped message's line stands in the very prompt that this commit writes.
+ * Takes messages from the inbox into a run. One commit opens the run, takes its messages and settles those that the queue
+ * dropped (M1, M8). The same commit writes the prompt, with a line for each dropped message.
  */
 
 import type { RunId, SessionId } from "../../../core/ids.ts";
@@ -23,8 +23,8 @@ import { settlement } from "./inbox-steps.ts";
 export type RunChoice = Extract<Choice, { act: "run" }>;
 
 /**
- * Opens the run. `seen`: the newest message that was looked at; where a reset came behind it nothing is taken, and the
- * refusal is thrown as `CommitRefused` with `conflict`.
+ * Opens the run. `seen`: the newest message that was read. If a reset came after it, nothing is taken and the refusal is
+ * thrown as `CommitRefused` with `conflict`.
  */
 export async function takeRun(
   ports: RunPorts,
@@ -37,20 +37,19 @@ export async function takeRun(
   const at = ports.clock.now();
   const last = messages.at(-1) as Message;
   const seqs = messages.map((message) => message.seq);
-  const wishes = overridesOf(last.body);
   const body: RunBody = {
     lane: lease.lane,
     node: lease.node,
     seqs,
-    ...(seqs.length > 1 ? { merged: seqs.slice(0, -1) } : {}),
-    ...humanTime(messages),
+    merged: seqs.length > 1 ? seqs.slice(0, -1) : undefined,
+    humanAt: lastHumanTime(messages),
     person: messages.map(writerOf).findLast((person) => person !== undefined),
-    // The run speaks where its last message came from; the address is taken whole.
+    // The run answers where its last message came from.
     delivery: last.delivery,
     replyToId: last.source?.messageId,
-    ...(wishes ? { wishes } : {}),
-    ...(last.body.kind === "trigger" ? { trigger: last.body.trigger } : {}),
-    ...(last.body.kind === "compact" ? { compact: asked(last.body.instructions) } : {}),
+    wishes: overridesOf(last.body),
+    trigger: last.body.kind === "trigger" ? last.body.trigger : undefined,
+    compact: last.body.kind === "compact" ? { instructions: last.body.instructions || undefined } : undefined,
     calls: [],
     iterations: 0,
     deliveries: 0,
@@ -58,7 +57,7 @@ export async function takeRun(
   const state = await ports.sessionFor?.({ ...lease.record, state: lease.state }, messages);
   const begins = state && (ports.ids.uuid() as SessionId);
   const ops: Op[] = [
-    // First, so that the run belongs to the session it begins.
+    // First, so that the run belongs to the new session.
     ...(begins ? [{ op: "session.begin", sessionId: begins } as const] : []),
     {
       op: "message.settle",
@@ -69,7 +68,7 @@ export async function takeRun(
   ];
   const marker = begins ? [resetMarker(begins, at)] : [];
   const append = chain(ports.ids, lease, [...marker, ...entriesOf(choice, at, runId)]);
-  await lease.commit({ site: "take", at, ops, append, ...(begins ? { state, begins } : {}) });
+  await lease.commit({ site: "take", at, ops, append, state, begins });
   lease.runId = runId;
   const { agentId, sessionId } = lease;
   const limits = runTimeOf(ports, lease.record, body.wishes);
@@ -77,8 +76,6 @@ export async function takeRun(
   ports.events.emit(run.position, { type: "start" });
   return run;
 }
-
-const asked = (instructions: string | undefined) => (instructions ? { instructions } : {});
 
 function entriesOf(
   { messages, collected, summarize, cap }: RunChoice,
@@ -91,14 +88,14 @@ function entriesOf(
     const title = messages.every(({ body }) => body.kind === "report") ? COLLECT_REPORTS_TITLE : COLLECT_TITLE;
     return [promptEntry(buildCollectPrompt({ title, texts, summary }), messages, at, runId)];
   }
-  // The summary is an extra item: it never takes a message's place.
+  // The summary is an additional entry.
   return [...(summary ? [promptEntry(summary, [], at, runId)] : []), ...messageEntries(messages, runId)];
 }
 
-/** Only people's messages are activity: triggers, heartbeats and system messages are not. */
-function humanTime(messages: readonly Message[]): Pick<RunBody, "humanAt"> {
+/** When the newest message of a person was accepted. Triggers, heartbeats and system messages do not count. */
+function lastHumanTime(messages: readonly Message[]): number | undefined {
   const times = messages.filter(({ body }) => body.kind === "user").map(({ acceptedAt }) => acceptedAt);
-  return times.length === 0 ? {} : { humanAt: Math.max(...times) };
+  return times.length === 0 ? undefined : Math.max(...times);
 }
 
 /** The person who wrote a message or for whom it was written, as `connector:id`. */
@@ -107,7 +104,7 @@ function writerOf({ body, source }: Message): string | undefined {
   return "person" in body ? body.person : undefined;
 }
 
-/** What the model would read of a message alone. */
+/** The text the model reads of an entry. */
 function textOf(entry: EntryDraft): string {
   const { content } = entry as { content?: readonly { type: string; text?: string }[] };
   return (content ?? [])
@@ -115,7 +112,7 @@ function textOf(entry: EntryDraft): string {
     .join("\n");
 }
 
-/** Steering is a take: entry and taken mark are committed before the next model call is built (M8). */
+/** Takes messages into a run between two steps. Committed before the next model call is built (M8). */
 export async function steerInto(
   ports: RunPorts,
   lease: AgentLease,
@@ -133,7 +130,7 @@ export async function steerInto(
   run.stepped(body);
 }
 
-/** A steered text names its message, so that the model can tell it from what it is working on. */
+/** Adds the message's id to a steering text, so that the model can tell it from the message it works on. */
 function withId(message: Message): Message {
   const id = message.source?.messageId;
   if (message.body.kind !== "user" || !id) return message;

@@ -1,4 +1,4 @@
-/** What a person or a program wants of an agent from now on: its overrides, written by its owner in a step of their own. */
+/** Changes an agent's overrides, as a person or a program asked for. The agent's owner writes them in the order of the inbox. */
 
 import { patchState, type StatePatch } from "../../../core/agent/patch-state.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
@@ -12,7 +12,7 @@ export async function changeSettings(ports: RunPorts, lease: AgentLease, message
   if (message.body.kind !== "setting") return;
   const { queue, patch = {}, refused } = message.body;
   if (refused) return settleCommand(ports, lease, message, { site: "setting.refused", reason: refused, text: refused });
-  const all = { ...(queue === undefined ? {} : queuePatch(queue)), ...patch };
+  const all = { ...(queue !== undefined && queuePatch(queue)), ...patch };
   const texts = [...(queue === undefined ? [] : [queueText(queue)]), ...patchTexts(patch)];
   try {
     const state = patchState(lease.state, all, ports.clock.now());
@@ -25,7 +25,7 @@ export async function changeSettings(ports: RunPorts, lease: AgentLease, message
   }
 }
 
-/** `null` takes back whatever was said of the queue. */
+/** `null` clears all queue overrides. */
 function queuePatch(queue: Partial<QueueSettings> | null): StatePatch {
   if (queue === null) return { queueMode: null, queueDebounceMs: null, queueCap: null, queueDrop: null };
   const { mode, debounceMs, cap, dropPolicy } = queue;
@@ -34,10 +34,10 @@ function queuePatch(queue: Partial<QueueSettings> | null): StatePatch {
 
 function queueText(queue: Partial<QueueSettings> | null): string {
   if (queue === null) return "⚙️ Queue: back to the default.";
-  const said = Object.entries(queue)
+  const changes = Object.entries(queue)
     .map(([name, value]) => `${name} ${value}`)
     .join(", ");
-  return `⚙️ Queue: ${said || "unchanged"}.`;
+  return `⚙️ Queue: ${changes || "unchanged"}.`;
 }
 
 const SEND_WORDS: Readonly<Record<string, string>> = { allow: "on", deny: "off" };

@@ -1,6 +1,6 @@
 /**
- * Going back to an entry of the current session: the owner's own step, so that the tip moves under nobody's feet (M1).
- * Nothing is deleted; whoever held the context reads it anew afterwards.
+ * Goes back to an entry of the current session. The agent's owner does it in the order of the inbox, so the tip moves under
+ * no other commit (M1). Nothing is deleted. The caller drops the context in memory, which belongs to the old tip.
  */
 import { NotFoundError } from "../../../core/errors.ts";
 import type { EntryId } from "../../../core/ids.ts";
@@ -13,7 +13,7 @@ import { settleCommand } from "../actor/inbox-steps.ts";
 
 export const WENT_BACK_TEXT = "Went back.";
 
-/** The entry may be gone by now, a reset came in between: then nothing moves, and the message says why. */
+/** After a reset the entry no longer belongs to the session: then the tip stays, and the answer says why. */
 export async function goBack(ports: RunPorts, lease: AgentLease, message: Message): Promise<void> {
   if (message.body.kind !== "branch") return;
   const { entryId, summary } = message.body;

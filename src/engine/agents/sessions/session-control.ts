@@ -78,6 +78,6 @@ export class SessionControl {
    */
   async branch(agentId: AgentId, entryId: EntryId, { summary, timeoutMs }: BranchOptions = {}): Promise<void> {
     const body = await branchMessage(this.#store, agentId, entryId, summary);
-    await this.#answers.toPosting({ to: { agentId }, body }, { timeoutMs });
+    await this.#answers.postAndAwait({ to: { agentId }, body }, { timeoutMs });
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The first lines of a thread's agent. Where its parent conversation exists, the thread begins with what was said there up
- * to the parent's last rest, and goes its own way from then on. Only read and prepared here: who comes first is decided by
- * the commit that makes the agent, so a race or a crash leaves one thread or none.
+ * The first lines of a thread's agent. If its parent conversation exists, the thread begins with the parent's history up to
+ * its last rest, and the two are separate from then on. This only prepares the seed; the commit that creates the agent
+ * decides a race, so a race or a crash leaves one thread or none.
  */
 import type { AgentRecord, AgentSeed } from "../../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
@@ -19,7 +19,7 @@ export interface NewAgent {
   readonly sessionKey: SessionKey;
 }
 
-/** Whether threads of this conversation begin with their parent's context. */
+/** Whether a thread of this conversation begins with its parent's context. */
 export type InheritsParent = (descriptor: AgentDescriptor) => boolean;
 
 export async function seedFor(
@@ -42,7 +42,7 @@ export async function seedFor(
 const isThread = (descriptor: AgentDescriptor): boolean =>
   descriptor.type === "user" && descriptor.threadId !== undefined;
 
-/** What the parent is working on now is answered there: the thread must not answer it once more. */
+/** The entries before the parent's open run. The parent answers that run itself; the thread must not answer it again. */
 function untilRest({ runId }: AgentRecord, path: readonly Entry[]): readonly Entry[] {
   const open = path.findIndex((entry) => entry.type === "message" && runId !== undefined && entry.runId === runId);
   return open === -1 ? path : path.slice(0, open);
