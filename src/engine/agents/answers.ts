@@ -116,7 +116,7 @@ export class Answers {
       const answer = await (actor ? actor.outsideLane(waiting) : waiting);
       return answer.result ? answer : await this.#answerTo(await store.message(agentId, seq));
     } finally {
-      // A caller that names the edge ends it together with what it makes of the answer.
+      // A caller that gives the edge ends it in the commit that stores its own result.
       if (runId && options.edge === undefined) await this.#endWait(edge);
     }
   }

@@ -81,7 +81,7 @@ export async function pruneRound(
   return removed;
 }
 
-/** No call lasts a day: what is still reserved then belongs to a run that nobody can go on with. */
+/** No call lasts a day: an older reservation belongs to a run that no node can resume. */
 const MAX_CALL_MS = 24 * 3600_000;
 
 async function sweepBudgets(

@@ -1,6 +1,6 @@
 /**
- * A node's place among the others: it joins, renews its lease, and claims agents that have work and no living owner (M23).
- * On an embedded store it is alone, its lease never ends, and nothing here runs while nothing happens.
+ * A node's membership in the store: it joins, renews its lease, and claims agents that have work and no living owner (M23).
+ * On an embedded store it is alone, its lease never ends, and nothing here runs while the node is idle.
  */
 
 import { errorText, InvariantError } from "../../core/errors.ts";
@@ -15,7 +15,7 @@ export type MembershipPorts = Pick<Ports, "store" | "ids" | "clock" | "log">;
 
 export interface MembershipOptions {
   readonly name: string;
-  /** Absent: alone on this store, for ever. */
+  /** Absent: this node is alone on its store, and its lease never ends. */
   readonly leaseMs?: number;
   /** How often to look for agents without an owner. */
   readonly pollMs?: number;
@@ -25,10 +25,10 @@ const POLL_ALONE_MS = 30_000;
 const POLL_SHARED_MS = 500;
 
 const CLAIM_BATCH = 100;
-/** When our own agents are looked at after a commit was not answered: it may be applied after the first look, and after the second. */
+/** When this node lists its own agents after a commit was not answered. The commit may be applied after the first listing. */
 const DOUBT_MS = [1_000, 5_000, 25_000] as const;
-/** Every so manieth look names our own agents too: a claim may be applied long after we gave its commit up. */
-const LOOKS_PER_CHECK = 10;
+/** Every Nth poll also lists agents this node already owns: a claim may be applied long after its commit was given up. */
+const POLLS_PER_CHECK = 10;
 
 export class Membership {
   readonly #ports: MembershipPorts;
@@ -37,16 +37,16 @@ export class Membership {
   readonly #cancels = new Set<() => void>();
   #left = false;
   #doubt = false;
-  #looking = false;
-  /** How often we have looked since the last doubt. */
+  #listing = false;
+  /** How many listings there were since the last doubt. */
   #doubts = 0;
-  #looks = 0;
+  #polls = 0;
   #started = false;
-  /** Whether the lease is known to have ended; only joining again ends that. */
+  /** Whether the lease has ended; only another join changes that. */
   #lost = false;
   #losing = false;
   #unwatch: (() => void) | undefined;
-  /** When the lease was last known to run, on the clock that never jumps (M23). */
+  /** When the last renewal that succeeded was sent, on the monotonic clock (M23). */
   #renewedAt = 0;
   node = 0;
 
@@ -67,13 +67,13 @@ export class Membership {
     for (;;) {
       const askedAt = this.#ports.clock.monotonic();
       const [joined] = await this.#commit("node.join", [
-        { op: "node.join", name, leaseUntil: this.#leaseUntil(), ...(this.node ? { was: this.node } : {}) },
+        { op: "node.join", name, leaseUntil: this.#leaseUntil(), was: this.node || undefined },
       ]);
       if (joined?.op !== "node.join") throw new InvariantError("The store did not say which node this is.");
-      // Answered so late that the lease is all but over: what it gave is worth nothing.
+      // The answer came so late that the lease is nearly over.
       if (this.#ports.clock.monotonic() - askedAt >= leaseMs / 2) continue;
       this.node = joined.node;
-      // Only now: a join that failed is tried again by the next renewal, which finds the lease lost.
+      // Not earlier: after a failed join the next renewal must find the lease lost and join again.
       this.#lost = false;
       this.#renewed(askedAt);
       this.#emit({ type: "joined", node: this.node });
@@ -81,11 +81,11 @@ export class Membership {
     }
   }
 
-  /** Takes up everything that waits for an owner, now and from time to time. */
+  /** Claims all agents that wait for an owner, now and at every poll. */
   async start(): Promise<void> {
     const { log } = this.#ports;
     const { leaseMs, pollMs = this.shared ? POLL_SHARED_MS : POLL_ALONE_MS } = this.#options;
-    // First of all: claiming may take its time, and the lease does not wait for it.
+    // First, because claiming may take long and the lease must be renewed during that time.
     this.#started = true;
     this.#renewed(this.#renewedAt);
     if (leaseMs !== undefined) this.#every(leaseMs / 4, () => this.#renew(leaseMs));
@@ -99,8 +99,8 @@ export class Membership {
   }
 
   async claimAll(): Promise<void> {
-    this.#looks += 1;
-    const own = this.#doubt || this.#looks % LOOKS_PER_CHECK === 0;
+    this.#polls += 1;
+    const own = this.#doubt || this.#polls % POLLS_PER_CHECK === 0;
     this.#doubt = false;
     try {
       for (let after: AgentId | undefined; ; ) {
@@ -117,33 +117,33 @@ export class Membership {
     }
   }
 
-  /** A commit that may have claimed an agent was not answered: the next looks name our own agents too. */
+  /** A commit that may have claimed an agent was not answered: the next polls list this node's agents too. */
   doubt(): void {
     this.#doubt = true;
     this.#doubts = 0;
-    if (!this.#looking) this.#lookAgain();
+    if (!this.#listing) this.#listAgain();
   }
 
-  #lookAgain(): void {
+  #listAgain(): void {
     const ms = DOUBT_MS[this.#doubts];
-    this.#looking = ms !== undefined;
+    this.#listing = ms !== undefined;
     if (ms === undefined) return;
     this.#doubts += 1;
     const cancel = this.#ports.clock.after(ms, () => {
       this.#cancels.delete(cancel);
-      this.#looking = false;
+      this.#listing = false;
       if (this.#left) return;
       this.#doubt = true;
       this.claimAll()
         .catch(() => this.doubt())
         .finally(() => {
-          if (!this.#looking && !this.#left) this.#lookAgain();
+          if (!this.#listing && !this.#left) this.#listAgain();
         });
     });
     this.#cancels.add(cancel);
   }
 
-  /** Claims one agent that another node posted to, if nobody living holds it. */
+  /** Claims one agent that another node posted to, if no living node holds it. */
   async claimOne(agentId: AgentId): Promise<void> {
     const [result] = await this.#commit("agent.claim", [{ op: "agent.claim", agentId, node: this.node }]);
     if (result?.op !== "agent.claim" || result.epoch === undefined) return;
@@ -166,12 +166,12 @@ export class Membership {
     return leaseMs === undefined ? Number.MAX_SAFE_INTEGER : this.#ports.clock.now() + leaseMs;
   }
 
-  /** Renews the lease. A node that cannot must stop before the others may take its agents up. */
+  /** Renews the lease. A node that cannot must stop before other nodes may claim its agents. */
   async #renew(leaseMs: number): Promise<void> {
     const { clock, store } = this.#ports;
     const { node } = this;
     const askedAt = clock.monotonic();
-    // Paused for longer than the lease: whatever the store says now, others may hold our agents.
+    // The process was paused for longer than the lease: other nodes may hold its agents.
     if (this.#lost || askedAt - this.#renewedAt > leaseMs) return this.#lose();
     const change = this.#change("node.renew", [{ op: "node.renew", node, leaseUntil: this.#leaseUntil() }]);
     const result = await this.#inTime(store.commit(change), leaseMs / 2);
@@ -180,7 +180,7 @@ export class Membership {
     else await this.#lose();
   }
 
-  /** The lease runs from here on; nobody waits for an answer to learn that it has not been renewed in time. */
+  /** The lease is valid from here on. A timer notices a renewal that does not come in time. */
   #renewed(askedAt: number): void {
     const { clock, log } = this.#ports;
     const { leaseMs } = this.#options;
@@ -203,7 +203,7 @@ export class Membership {
     if (this.#left || this.#losing) return;
     this.#lost = true;
     this.#losing = true;
-    this.#ports.log.warn("the lease of this node has ended; it joins again under a new number", { node: this.node });
+    this.#ports.log.warn("the lease of this node has ended; it joins again as a new node", { node: this.node });
     try {
       this.#emit({ type: "lease-lost" });
       await this.join();
@@ -216,7 +216,7 @@ export class Membership {
     }
   }
 
-  /** The answer, or nothing where it failed or takes too long: the lease does not wait for it. */
+  /** The answer; undefined if it failed or takes too long. */
   async #inTime<T>(answer: Promise<T>, ms: number): Promise<T | undefined> {
     const answered = new AbortController();
     const late = sleep(this.#ports.clock, ms, answered.signal).then(() => undefined);
@@ -234,7 +234,7 @@ export class Membership {
         if (this.#left) return;
         work()
           .catch((error) =>
-            this.#ports.log.warn("a node's routine failed; it will be tried again", { error: errorText(error) }),
+            this.#ports.log.warn("a routine of the node failed; it will be tried again", { error: errorText(error) }),
           )
           .finally(() => {
             if (!this.#left) arm();

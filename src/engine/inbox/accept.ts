@@ -1,6 +1,6 @@
 /**
- * Takes a message into an agent's inbox. When the promise resolves the message is durable, and one that was accepted
- * before (same origin, same id) is recognised and not taken twice (L1). Who acknowledges to a channel does it after this.
+ * Accepts a message into an agent's inbox. When the promise resolves the message is durable. A message with an origin and id
+ * seen before is acknowledged and not stored twice (L1). A connector acknowledges to its channel after this.
  */
 
 import { z } from "zod";
@@ -19,20 +19,20 @@ export interface Accepting {
   readonly message: NewMessage;
   /** How long the channel may send the same message again. */
   readonly replayHorizonMs: number;
-  /** The node that wants the agent if nobody holds it. */
+  /** The node that claims the agent if no node holds it. */
   readonly claimFor?: number;
-  /** A key of the caller's own, where the message has no channel's id (a tool's call, an HTTP request). */
+  /** The caller's key, if the message has no id of a channel (a tool's call, an HTTP request). */
   readonly key?: string;
-  /** What must become durable together with the message: a channel's offset. */
+  /** Ops that are committed with the message, for example a channel's offset. */
   readonly also?: readonly Op[];
-  /** The run that posts and waits: what it sent and was not answered cannot arrive any more once it has gone on. */
+  /** The run that posts and waits. A commit of it that was not answered is refused once the run has gone on. */
   readonly owner?: Owner;
 }
 
 export type AcceptResult =
   | ({
       readonly status: "accepted" | "duplicate";
-      /** The message as it waits, where nothing else does: who holds the agent need not read it. */
+      /** The message, if it is the only one that waits: the agent's owner need not read it. */
       readonly waits?: Message;
     } & Posted)
   | { readonly status: "stale" };
@@ -41,7 +41,7 @@ export async function accept(ports: AcceptPorts, accepting: Accepting): Promise<
   const { key: own } = accepting;
   const parsed = newMessageSchema.safeParse(own === undefined ? accepting.message : { ...accepting.message, key: own });
   if (!parsed.success) {
-    throw new InvalidInputError(`That is no message: ${z.prettifyError(parsed.error)}`, { cause: parsed.error });
+    throw new InvalidInputError(`Invalid message: ${z.prettifyError(parsed.error)}`, { cause: parsed.error });
   }
   const message = parsed.data;
   const now = ports.clock.now();
@@ -55,8 +55,8 @@ export async function accept(ports: AcceptPorts, accepting: Accepting): Promise<
     op: "message.post",
     to: accepting.to,
     message,
-    ...(key === undefined ? {} : { dedupe: { key, keepUntil: now + accepting.replayHorizonMs } }),
-    ...(accepting.claimFor === undefined ? {} : { claimFor: accepting.claimFor }),
+    dedupe: key === undefined ? undefined : { key, keepUntil: now + accepting.replayHorizonMs },
+    claimFor: accepting.claimFor,
   };
   const { owner, also = [] } = accepting;
   const result = await submit(ports, "accept", [post, ...also], { owner, at: now });
@@ -66,32 +66,32 @@ export async function accept(ports: AcceptPorts, accepting: Accepting): Promise<
       throw new WaitCycleError(result.detail, { hint: "Send the message without waiting for its answer." });
     }
     throw new NotFoundError(`The message was not accepted: ${result.detail}`, {
-      hint: "Nothing was kept; check the address.",
+      hint: "Nothing was stored; check the address.",
     });
   }
   const posted = result.results[0];
-  if (posted?.op !== "message.post") throw new InvariantError("The store did not say where it put the message.");
+  if (posted?.op !== "message.post") throw new InvariantError("The store did not return where it stored the message.");
   const { agentId, seq } = posted;
   const waits = posted.alone && { ...message, id: messageId(agentId, seq), agentId, seq, state: "waiting" as const };
   return { ...posted, status: posted.duplicate ? "duplicate" : "accepted", waits };
 }
 
-/** So many traces of what came too late are kept: a newer one takes the place of an older one. */
+/** How many traces of stale messages are kept. A newer one replaces an older one. */
 export const STALE_TRACES = 1_000;
 
-/** The fact a trace is kept under: the same for the same message. */
+/** The key of a trace; the same for the same message. */
 export function staleTraceKey(name: string): string {
   let hash = 0;
   for (const letter of name) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) >>> 0;
   return `stale:${hash % STALE_TRACES}`;
 }
 
-/** A message older than its channel may redeliver is refused, and leaves a trace (M5). */
+/** A message that is older than its channel may redeliver is refused, and leaves a trace (M5). */
 async function traceStale(ports: AcceptPorts, message: NewMessage): Promise<void> {
   const key = staleTraceKey(dedupeKey(message) ?? ports.ids.uuid());
   const value = JSON.stringify({ source: message.source, refusedAt: ports.clock.now() });
   await submit(ports, "accept.stale", [{ op: "fact.put", key, value }]);
 }
 
-/** The seed of an agent as a recipient: the one that has the key, or this one. */
+/** A recipient by the seed's key; created from the seed if it does not exist. */
 export const recipientOf = (seed: AgentSeed): Recipient => ({ sessionKey: seed.sessionKey, create: seed });

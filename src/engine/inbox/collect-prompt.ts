@@ -1,11 +1,11 @@
-/** The texts by which messages that waited together become one prompt, and by which dropped ones leave their line. */
+/** The prompt made of messages that waited together, and the lines about dropped ones. */
 import { type Message, messageText } from "../../core/message/message.ts";
 
 export const COLLECT_TITLE = "[Queued messages while agent was busy]";
 export const COLLECT_REPORTS_TITLE = "[Queued announce messages while agent was busy]";
 const SUMMARY_LINE = 160;
 
-/** One prompt out of several messages, each under its number. `texts` are what the model would read of each alone. */
+/** One prompt of several messages, each under its number. `texts`: what the model would read of each message alone. */
 export function buildCollectPrompt(params: {
   readonly title: string;
   readonly texts: readonly string[];
@@ -15,7 +15,7 @@ export function buildCollectPrompt(params: {
   return [params.title, ...(params.summary ? [params.summary] : []), ...items].join("\n\n");
 }
 
-/** What the model is told of messages that were dropped; the last `cap` of them with a line each. */
+/** What the model reads about dropped messages: one line for each of the last `cap`. */
 export function buildQueueSummaryPrompt(dropped: readonly Message[], cap: number): string | undefined {
   if (dropped.length === 0) return undefined;
   const noun = dropped.length === 1 ? "message" : "messages";

@@ -1,6 +1,6 @@
 /**
- * The queue's decisions: pure functions from settings, waiting messages and the run's state to what is done. Only the owner
- * decides, at take and between steps, never at accept (M1); a dropped message leaves its trace (L1).
+ * The queue's decisions as pure functions of settings, waiting messages and the run's state. Only the agent's owner decides,
+ * when it takes messages and between steps, never when a message is accepted (M1). A dropped message leaves a trace (L1).
  */
 import { type DeliveryContext, targetKey } from "../../core/delivery/delivery.ts";
 import {
@@ -13,7 +13,7 @@ import {
 } from "../../core/message/message.ts";
 import type { QueueDedupeMode, QueueSettings } from "../../core/message/queue.ts";
 
-/** A message with the settings that hold for it now. */
+/** A message with the settings that apply to it now. */
 export interface Waiting {
   readonly message: Message;
   readonly settings: Required<QueueSettings>;
@@ -21,23 +21,23 @@ export interface Waiting {
 
 export interface Dropped {
   readonly message: Message;
-  /** The policy by its name: its trace. */
+  /** The name of the policy, kept as a trace. */
   readonly policy: string;
 }
 
 export type Choice =
   | { readonly act: "rest" }
-  /** Not yet: it must be quiet for a while first. */
+  /** Nothing yet: the debounce time is not over. */
   | { readonly act: "wait"; readonly until: number }
-  /** Goes first, whatever waited before it (M10). */
+  /** Goes before all other messages (M10). */
   | { readonly act: "reset"; readonly message: Message }
-  /** The run a stop speaks of has ended; the person is told how. */
+  /** The run that the stop is about has ended; the person gets an answer. */
   | { readonly act: "stop"; readonly message: Message }
-  /** Silent messages are recorded in a step of their own and wake nobody (M4). */
+  /** Silent messages are recorded and wake no agent (M4). */
   | { readonly act: "record"; readonly messages: readonly Message[] }
   /** A command to the engine that needs no run. */
   | { readonly act: "settle"; readonly message: Message; readonly reason: string }
-  /** `collected`: as one prompt. `summarize`: the dropped ones leave their lines in it. */
+  /** `collected`: as one prompt. `summarize`: dropped messages that leave a line in it. */
   | {
       readonly act: "run";
       readonly messages: readonly Message[];
@@ -47,16 +47,16 @@ export type Choice =
       readonly cap: number;
     };
 
-/** Why a message without words or files was settled without a run. */
+/** The reason of a message without text or files, which gets no run. */
 export const SAYS_NOTHING = "it says nothing";
 
 export interface RestingAgent {
   readonly now: number;
-  /** All that waits, in order; or, where nothing can be dropped, its beginning. */
+  /** All waiting messages in order; or the first ones, if none can be dropped. */
   readonly waiting: readonly Waiting[];
   /** Waiting messages that overtake. */
   readonly urgent: readonly Message[];
-  /** When the last run ended: what came before that had to wait for it. Undefined where nobody waited. */
+  /** When the last run ended: a message that came before had to wait for it. Undefined if there was no run. */
   readonly busyUntil?: number;
   readonly dedupe: QueueDedupeMode;
 }
@@ -84,7 +84,7 @@ export function choose({ now, waiting, urgent, busyUntil, dedupe }: RestingAgent
     summarize,
     cap: waiting.at(-1)?.settings.cap ?? 1,
   });
-  // A report or a schedule never interrupts: it waits its turn like anything else that is told.
+  // A report or a trigger never interrupts.
   const interrupting = kept.find(({ message, settings }) => settings.mode === "interrupt" && mayInterrupt(message));
   if (interrupting) return run([interrupting], false);
   const next = kept[0] as Waiting;
@@ -108,7 +108,7 @@ export function choose({ now, waiting, urgent, busyUntil, dedupe }: RestingAgent
   }
 }
 
-/** What the first message asks for, where it needs no run. */
+/** What to do with the first message if it needs no normal run. */
 function withoutRun(waiting: readonly Waiting[]): Choice | undefined {
   const message = waiting[0]?.message;
   switch (message?.body.kind) {
@@ -122,20 +122,20 @@ function withoutRun(waiting: readonly Waiting[]): Choice | undefined {
       return { act: "record", messages: silent.map((one) => one.message) };
     }
     case "permission":
-      return { act: "settle", message, reason: "the run it speaks of no longer waits for it" };
+      return { act: "settle", message, reason: "its run no longer waits for it" };
     case "restore":
       return { act: "settle", message, reason: "context rebuilt" };
     case "compact":
-      // A run of its own: it calls a model, can be stopped, and goes on after a crash.
+      // A compaction is a run: it calls a model, can be stopped, and goes on after a crash.
       return { act: "run", messages: [message], collected: false, dropped: [], summarize: [], cap: 1 };
     case "describe":
-      return { act: "settle", message, reason: "described anew" };
+      return { act: "settle", message, reason: "description updated" };
     case "setting":
       return { act: "settle", message, reason: "settings changed" };
     case "branch":
       return { act: "settle", message, reason: "went back" };
     case "subagents":
-      return { act: "settle", message, reason: "children were asked for" };
+      return { act: "settle", message, reason: "answered about children" };
     case "reset":
       return { act: "reset", message };
     case "stop":
@@ -154,8 +154,8 @@ const needsRun = ({ body }: Message): boolean =>
   (body.kind === "user" || body.kind === "report" || body.kind === "trigger" || body.kind === "system");
 
 /**
- * A trigger runs alone, its slot is closed by its own run (M22); so does what wants something for its run, and what its run
- * was promised to.
+ * A trigger runs alone because its own run closes its slot (M22). So does a message with overrides for its run, and one whose
+ * run id was promised.
  */
 const runsAlone = ({ body, asRun }: Message): boolean =>
   body.kind === "trigger" || overridesOf(body) !== undefined || asRun !== undefined;
@@ -163,8 +163,8 @@ const runsAlone = ({ body, asRun }: Message): boolean =>
 const isCollectable = ({ message, settings }: Waiting): boolean => settings.mode === "collect" && !runsAlone(message);
 
 /**
- * How many characters become one prompt: reports have no cap, and a prompt larger than the context would be cut where nobody
- * sees it. What is left over is the next prompt.
+ * How many characters become one prompt. Reports have no cap, and a prompt larger than the context would be cut without a
+ * trace. The rest becomes the next prompt.
  */
 const MAX_COLLECTED = 100_000;
 
@@ -177,14 +177,14 @@ function inOnePrompt(group: readonly Waiting[]): readonly Waiting[] {
   return over === -1 ? group : group.slice(0, Math.max(1, over));
 }
 
-/** Where an answer goes, as text; string and numeric thread ids alike. Nowhere is a route too. */
+/** Where an answer goes, as text. String and numeric thread ids are equal. A message without a delivery has a route too. */
 export const routeOf = (message: Message): string => routeKey(message.delivery);
 
 export function routeKey({ threadId, ...address }: DeliveryContext = {}): string {
-  return targetKey({ ...address, ...(threadId === undefined ? {} : { threadId: String(threadId) }) });
+  return targetKey({ ...address, threadId: threadId === undefined ? undefined : String(threadId) });
 }
 
-/** Ready when it was quiet for the debounce, and at the latest after ten of them (M14). */
+/** Ready when no message came for the debounce time, at the latest after ten times that (M14). */
 function readyAt(group: readonly Waiting[]): number {
   const last = group.at(-1);
   const first = group[0];
@@ -199,7 +199,7 @@ interface Limited {
   readonly summarize: readonly Message[];
 }
 
-/** Drops what repeats something that waits, then what exceeds the cap. Never empty where something waited. */
+/** Drops repeated messages, then those above the cap. `kept` is never empty if a message waits. */
 function limit(waiting: readonly Waiting[], dedupe: QueueDedupeMode): Limited {
   const dropped: Dropped[] = [];
   const seen = new Set<string>();
@@ -216,13 +216,13 @@ function limit(waiting: readonly Waiting[], dedupe: QueueDedupeMode): Limited {
   const { cap = 1, dropPolicy = "summarize" } = counted.at(-1)?.settings ?? {};
   const over = counted.length - cap;
   if (over <= 0) return { kept: once, dropped, summarize: [] };
-  const gone = new Set(dropPolicy === "new" ? counted.slice(cap) : counted.slice(0, over));
-  for (const { message } of gone) dropped.push({ message, policy: `cap ${cap} (${dropPolicy})` });
-  const summarize = dropPolicy === "summarize" ? [...gone].map(({ message }) => message) : [];
-  return { kept: once.filter((one) => !gone.has(one)), dropped, summarize };
+  const surplus = new Set(dropPolicy === "new" ? counted.slice(cap) : counted.slice(0, over));
+  for (const { message } of surplus) dropped.push({ message, policy: `cap ${cap} (${dropPolicy})` });
+  const summarize = dropPolicy === "summarize" ? [...surplus].map(({ message }) => message) : [];
+  return { kept: once.filter((one) => !surplus.has(one)), dropped, summarize };
 }
 
-/** What makes a waiting message the same as an earlier one. An edit is another message. */
+/** The key under which two waiting messages are the same. An edit is another message. */
 function sameness(message: Message, dedupe: QueueDedupeMode): string | undefined {
   const id = message.source?.messageId?.trim();
   if (dedupe === "none" || !countsTowardsCap(message)) return undefined;
@@ -232,7 +232,7 @@ function sameness(message: Message, dedupe: QueueDedupeMode): string | undefined
 }
 
 /**
- * Which of the waiting messages enter the run now: in order, up to the first of its route that must wait. A message never
+ * The waiting messages that enter the run now: in order, up to the first of its route that must wait. A message never
  * overtakes an older one of the same route (L2).
  */
 export function steerableNow(
@@ -245,7 +245,7 @@ export function steerableNow(
   return stop === -1 ? ofRoute : ofRoute.slice(0, stop);
 }
 
-/** How the active run looks to a message that arrives. */
+/** The active run, as a message that arrives sees it. */
 export interface BusyAgent {
   readonly streaming: boolean;
   readonly compacting: boolean;
@@ -255,17 +255,17 @@ export interface BusyAgent {
   readonly lastSeq: number;
 }
 
-/** What becomes of a message that arrives while a run is active. */
+/** What happens with a message that arrives while a run is active. */
 export type Arrival = "end-stop" | "end-reset" | "end-interrupt" | "steer" | "answer" | "wait";
 
 export function onArrival({ message, settings }: Waiting, run: BusyAgent): Arrival {
   const { body, seq } = message;
   if (body.kind === "stop") return seq > run.lastSeq ? "end-stop" : "wait";
   if (body.kind === "reset") return body.by === "person" ? "end-reset" : "wait";
-  // Who asks what is going on does not want to wait until nothing is.
+  // A question about children must not wait until the run is over.
   if (body.kind === "subagents") return "answer";
   if (!isRunnable(message)) return "wait";
-  // An answer goes where its message came from, so only the run's own route can be steered into it.
+  // An answer goes where its message came from, so only messages of the run's own route can be steered into it.
   const same = routeOf(message) === run.route && !runsAlone(message);
   switch (settings.mode) {
     case "interrupt":

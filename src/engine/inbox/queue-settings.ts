@@ -1,6 +1,6 @@
 /**
- * Which queue settings hold for a message: what was said with it, else what its agent was told, else its channel's, else
- * the configuration's, else the default. Each setting is looked for on its own.
+ * The queue settings of a message: from the message itself, else its agent's overrides, else its channel, else the
+ * configuration, else the default. Each setting is resolved separately.
  */
 import { type Config, configDefaults } from "../../config/config-schema.ts";
 import type { AgentState } from "../../core/agent/state.ts";
@@ -32,7 +32,7 @@ const MODE_ALIASES: Readonly<Record<string, QueueMode>> = {
 
 const DROP_ALIASES: Readonly<Record<string, QueueDropPolicy>> = { oldest: "old", newest: "new", summary: "summarize" };
 
-/** A mode by its name or an older one; undefined for a word that is none. */
+/** A mode by its name or an alias; undefined for any other word. */
 export function normalizeQueueMode(text: string | undefined): QueueMode | undefined {
   const word = text?.trim().toLowerCase() ?? "";
   const parsed = queueModeSchema.safeParse(Object.hasOwn(MODE_ALIASES, word) ? MODE_ALIASES[word] : word);
@@ -48,7 +48,7 @@ export function normalizeQueueDropPolicy(text: string | undefined): QueueDropPol
 export interface QueueQuestion {
   readonly cfg: Pick<Config, "queue">;
   readonly channel?: string;
-  /** The agent's own record, as far as it speaks of queues. */
+  /** The agent's overrides. */
   readonly sessionEntry?: Pick<AgentState, "queueMode" | "queueDebounceMs" | "queueCap" | "queueDrop">;
   readonly inlineMode?: QueueMode;
   readonly inlineOptions?: Partial<QueueSettings>;

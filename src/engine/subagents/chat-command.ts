@@ -1,6 +1,6 @@
 /**
- * `/subagents`, typed by a person: what the agent they speak with has started, and how to stop or tell one of them. Acts on the
- * children of this conversation and on nobody else's. What it changes is committed together with the word about it.
+ * `/subagents`, typed by a person: lists, stops or messages the children of the agent they write to. Acts only on the children
+ * of this conversation. Its changes are committed together with its answer.
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
@@ -31,10 +31,10 @@ export interface CommandAnswer {
   readonly ops: readonly Op[];
 }
 
-const said = (text: string, ops: readonly Op[] = []): CommandAnswer => ({ text, ops });
-const usage = (of: string): CommandAnswer => said(`⚙️ Usage: /subagents ${of}`);
+const answer = (text: string, ops: readonly Op[] = []): CommandAnswer => ({ text, ops });
+const usage = (of: string): CommandAnswer => answer(`⚙️ Usage: /subagents ${of}`);
 
-/** `typed`: what stands behind `/subagents`. A child nobody knows, or a word that means nothing, is answered too. */
+/** `typed`: the text after `/subagents`. An unknown child or word gets an answer too. */
 export async function answerSubagentsCommand(
   ports: Pick<Ports, "store" | "clock">,
   subagents: Subagents,
@@ -46,7 +46,7 @@ export async function answerSubagentsCommand(
   try {
     switch (action.toLowerCase()) {
       case "list":
-        return said(describeSubagentRuns(records, await runsOf(ports, records), ports.clock.now()));
+        return answer(describeSubagentRuns(records, await runsOf(ports, records), ports.clock.now()));
       case "stop":
         return who === undefined ? usage("stop <id|#|all>") : await stop(subagents, records, who);
       case "log":
@@ -55,27 +55,27 @@ export async function answerSubagentsCommand(
         const text = typed.trim().replace(/^\S+\s+\S+\s*/u, "");
         if (who === undefined || text === "") return usage("send <id|#> <message>");
         const record = findSubagentRun(records, who);
-        return said(`⚙️ Sent to ${nameOf(record)}.`, await subagents.sendOps(record.runId, text, undefined));
+        return answer(`⚙️ Sent to ${nameOf(record)}.`, await subagents.sendOps(record.runId, text, undefined));
       }
       case "info":
         return who === undefined ? usage("info <id|#>") : await info(subagents, findSubagentRun(records, who));
       default:
-        return said(SUBAGENTS_USAGE);
+        return answer(SUBAGENTS_USAGE);
     }
   } catch (error) {
-    if (error instanceof NotFoundError || error instanceof InvalidInputError) return said(`⚙️ ${errorText(error)}`);
+    if (error instanceof NotFoundError || error instanceof InvalidInputError) return answer(`⚙️ ${errorText(error)}`);
     throw error;
   }
 }
 
 async function stop(subagents: Subagents, records: readonly SubagentRunRecord[], who: string): Promise<CommandAnswer> {
   const all = who.toLowerCase() === "all";
-  const meant = (all ? records : [findSubagentRun(records, who)]).filter(({ endedAt }) => endedAt === undefined);
-  const [first] = meant;
-  if (!first) return said(all ? "⚙️ No children are at work." : "⚙️ That child has ended already.");
-  const ops = await Promise.all(meant.map(({ runId }) => subagents.stopRunOps(runId, "stopped by a person")));
-  const whom = all ? `${meant.length} sub-agent${meant.length === 1 ? "" : "s"}` : nameOf(first);
-  return said(`⚙️ Stop requested for ${whom}.`, ops.flat());
+  const chosen = (all ? records : [findSubagentRun(records, who)]).filter(({ endedAt }) => endedAt === undefined);
+  const [first] = chosen;
+  if (!first) return answer(all ? "⚙️ No children are at work." : "⚙️ That child has ended already.");
+  const ops = await Promise.all(chosen.map(({ runId }) => subagents.stopRunOps(runId, "stopped by a person")));
+  const name = all ? `${chosen.length} sub-agent${chosen.length === 1 ? "" : "s"}` : nameOf(first);
+  return answer(`⚙️ Stop requested for ${name}.`, ops.flat());
 }
 
 async function log(
@@ -88,7 +88,9 @@ async function log(
   const { childAgentId } = record;
   const lines = Math.min(MAX_LOG_LINES, Math.max(1, Number(limit ?? LOG_LINES) || LOG_LINES));
   const child = childAgentId === undefined ? undefined : await store.agent(childAgentId as AgentRecord["id"]);
-  return said(`⚙️ ${nameOf(record)}:\n${child ? await historyLog(store, child.id, lines) : "Its history is gone."}`);
+  return answer(
+    `⚙️ ${nameOf(record)}:\n${child ? await historyLog(store, child.id, lines) : "It has no history any more."}`,
+  );
 }
 
 async function info(subagents: Subagents, record: SubagentRunRecord): Promise<CommandAnswer> {
@@ -107,7 +109,7 @@ async function info(subagents: Subagents, record: SubagentRunRecord): Promise<Co
     ["Cleanup", cleanup],
     ["Waiting", String(child?.waiting ?? 0)],
   ];
-  return said(`⚙️ Subagent\n${rows.map(([name, value]) => `${name}: ${value}`).join("\n")}`);
+  return answer(`⚙️ Subagent\n${rows.map(([name, value]) => `${name}: ${value}`).join("\n")}`);
 }
 
 async function runsOf(

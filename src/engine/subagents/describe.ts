@@ -1,4 +1,4 @@
-/** Children as people and models read them: a line each, and everything about one. */
+/** Children as text for people and models: one line each. */
 
 import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
 import type { RunRecord } from "../../core/run/run.ts";
@@ -13,7 +13,7 @@ const oneLine = (text: string): string => {
 
 export const nameOf = ({ label, task }: SubagentRunRecord): string => oneLine(label || task);
 
-/** What a child is at: waiting for its turn, working, or ended somehow. */
+/** The state of a child as text. */
 export function stateOf({ endedAt, outcome }: SubagentRunRecord, run: RunRecord | undefined): string {
   if (endedAt !== undefined) return outcome ? statusLabel(outcome) : "ended";
   return run ? "working" : "waiting";

@@ -1,9 +1,9 @@
-/** Finds the child somebody means: by its number in the list, its run, its address, its id or its label. */
+/** Finds a child by its number in the list, its run id, its session key, its agent id or its label. */
 
 import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
 import { NotFoundError } from "../../core/errors.ts";
 
-/** Throws where nobody or more than one is meant. `records`: as they are listed. */
+/** Throws if none or more than one matches. `records`: in the order of the list. */
 export function findSubagentRun(records: readonly SubagentRunRecord[], who: string): SubagentRunRecord {
   const wanted = who.trim();
   const numbered = /^#?\d{1,4}$/u.test(wanted) ? records[Number(wanted.replace("#", "")) - 1] : undefined;

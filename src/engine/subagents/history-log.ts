@@ -1,4 +1,4 @@
-/** The newest entries of a history as text, oldest first: who said what, tools by their names. */
+/** The newest entries of a history as text, oldest first: the role and its text, tools by their names. */
 import type { AgentId } from "../../core/ids.ts";
 import type { StoreReader } from "../../core/store/store.ts";
 

@@ -1,10 +1,10 @@
-/** The last thing an agent said, as its history has it: what there is to report of a child that did not come to its end. */
+/** The last text of an agent in its history: what can be reported of a child that did not finish. */
 import type { AgentId } from "../../core/ids.ts";
 import type { StoreReader } from "../../core/store/store.ts";
 
 const LINES = 50;
 
-/** Looks at the newest lines only; undefined where nothing was said in them. */
+/** Reads the newest lines only; undefined if they contain no text of the agent. */
 export async function lastReply(store: Pick<StoreReader, "linesBack">, agentId: AgentId): Promise<string | undefined> {
   for (const { line } of await store.linesBack(agentId, { limit: LINES })) {
     const text = assistantText(line);
@@ -26,7 +26,7 @@ function assistantText(line: string): string {
       .join("")
       .trim();
   } catch {
-    // A line that cannot be read is skipped here as everywhere.
+    // An unreadable line is skipped.
     return "";
   }
 }

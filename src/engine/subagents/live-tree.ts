@@ -97,7 +97,7 @@ export async function readTree(store: TreeReader, now: number, options: TreeOpti
   const shown = tops.filter((agent) => agent !== undefined).slice(0, limit);
   const budget = { left: limit - shown.length };
   const growing = shown.map((agent): Growing => ({ agent, children: [], more: false }));
-  // Level by level, so that a crowd in one branch does not hide the others' first children.
+  // Level by level, so that a large branch does not hide the first children of the others.
   for (let level: readonly Growing[] = growing, deep = 0; level.length > 0; deep++) {
     const next: Growing[] = [];
     for (const one of level) {
@@ -135,14 +135,14 @@ async function nodeOf(store: TreeReader, { agent, children, more }: Growing): Pr
     label: state.label ?? labelOf(descriptor),
     state: stopped ? "stopped" : runId !== undefined ? "running" : waiting > 0 ? "waiting" : "resting",
     waiting,
-    ...(runId === undefined ? {} : { runId }),
-    ...(waits.length === 0 ? {} : { waitsFor: waits.map(({ to }) => to) }),
+    runId,
+    waitsFor: waits.length === 0 ? undefined : waits.map(({ to }) => to),
     tokens: tokensOf(agent),
-    ...(own ? { spent: own.spent } : {}),
-    ...(tree ? { treeSpent: tree.spent } : {}),
+    spent: own?.spent,
+    treeSpent: tree?.spent,
     lastActivityAt: Math.max(state.updatedAt, lastHumanAt, createdAt),
     children: below,
-    ...(more ? { more } : {}),
+    more: more || undefined,
   };
 }
 

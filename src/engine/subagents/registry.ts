@@ -1,6 +1,6 @@
 /**
- * The registry of spawned children, under clawdbot's names. It lives in the store and nowhere else, so it is the same after
- * any crash and on any node; a record is made with its child, ends with its child's work, and is put away after a rest.
+ * The registry of spawned children, under clawdbot's names. It lives only in the store, so it is the same after a crash and on
+ * every node. A record is created with its child, ends with its child's work, and is archived after a rest.
  */
 
 import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
@@ -14,12 +14,12 @@ import { type Emit, emitPosted } from "../engine-event.ts";
 import { type ReportPorts, type ReportSettings, runSubagentAnnounceFlow, type SubagentEnd } from "./report.ts";
 import { type Sweep, startSweep } from "./sweep.ts";
 
-/** The record of a new spawn, as an op for the commit that makes the child. */
+/** The record of a new spawn, as an op for the commit that creates the child. */
 export function registerSubagentRun(record: SubagentRunRecord): Op {
   return { op: "subagent.put", record: { startedAt: record.createdAt, ...record } };
 }
 
-/** What a requester has started, oldest first: what is at work, and what has ended and not yet been put away. */
+/** The children of a requester, oldest first: those at work, and those that ended and are not archived yet. */
 export async function listSubagentRunsForRequester(
   store: Pick<StoreReader, "subagentRuns">,
   requesterSessionKey: string,
@@ -30,7 +30,7 @@ export async function listSubagentRunsForRequester(
 
 export type RegistryPorts = ReportPorts & Pick<Ports, "ids">;
 
-/** Forgets a run that has ended. False for one that is at work, which still owes its report, and for one nobody knows. */
+/** Removes the record of a run that has ended. False if the run is unknown or still open, which has to report first. */
 export async function releaseSubagentRun(ports: RegistryPorts, runId: string): Promise<boolean> {
   const record = await ports.store.subagentRun(runId);
   if (record?.endedAt === undefined) return false;
@@ -38,8 +38,8 @@ export async function releaseSubagentRun(ports: RegistryPorts, runId: string): P
 }
 
 /**
- * Takes the registry up after a start: children whose work ended without a report (their run was lost with the database) are
- * reported now, and one timer puts away what has rested long enough.
+ * Starts the registry: reports children whose work ended without a report (their run was lost with the database), and starts
+ * the timer that archives children.
  */
 export function initSubagentRegistry(
   ports: RegistryPorts,
@@ -47,7 +47,7 @@ export function initSubagentRegistry(
   { emit, shared }: { readonly emit: Emit; readonly shared: boolean },
 ): Sweep {
   reportLost(ports, settings, emit).catch((error) =>
-    ports.log.warn("lost children will be looked for at the next start", { error: errorText(error) }),
+    ports.log.warn("lost children will be reported at the next start", { error: errorText(error) }),
   );
   return startSweep(ports, settings, shared);
 }
@@ -61,7 +61,7 @@ async function reportLost(ports: RegistryPorts, settings: ReportSettings, emit: 
 
 const LOST: SubagentEnd = { outcome: { status: "unknown" }, reason: "it was lost" };
 
-/** Reports a child of which nothing more will come: its agent cannot be restored here. */
+/** Reports a child whose agent cannot be restored. */
 export async function reportGivenUp(
   ports: RegistryPorts,
   settings: ReportSettings,
@@ -74,7 +74,7 @@ export async function reportGivenUp(
   }
 }
 
-/** Ends a record in a commit of its own. Refused where the child's own end came first. */
+/** Ends a record in a separate commit. The store refuses if the child's own end came first. */
 async function reportNow(
   ports: RegistryPorts,
   settings: ReportSettings,
@@ -83,7 +83,7 @@ async function reportNow(
   emit: Emit,
 ): Promise<void> {
   const { store } = ports;
-  // Read again: a run that ended properly ended its record in the same commit.
+  // Read again: a run that ended normally has ended its record in the same commit.
   const record = await store.subagentRun(runId);
   if (record?.endedAt !== undefined || !record) return;
   const ops = await runSubagentAnnounceFlow(ports, settings, record, undefined, end);
@@ -91,7 +91,7 @@ async function reportNow(
   if (done.ok) emitPosted(emit, done.results);
 }
 
-/** Whether nothing will ever come of a run: it has ended, or neither it nor its message is there any more. */
+/** Whether a run can bring no more result: it has ended, or neither it nor its message exists any more. */
 async function isOver(store: StoreReader, runId: string): Promise<boolean> {
   const run = await store.run(runId as RunId);
   if (run) return run.state === "ended";

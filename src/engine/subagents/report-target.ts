@@ -1,6 +1,6 @@
 /**
- * Whom a report goes to: the requester; where it was removed or stopped, the nearest of its ancestors that lives, else the
- * agent a person wrote to last, else nobody, and that is on record (M19). An archived requester is as good as any.
+ * The agent that gets a report: the requester; if it was removed or stopped, its nearest living ancestor; else the agent a
+ * person wrote to last. Without any, the report is dropped and the record says so (M19). An archived requester counts as living.
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
@@ -14,7 +14,7 @@ export type ReportTarget =
       readonly agentId: AgentId;
       /** Where its answer goes. */
       readonly delivery?: DeliveryContext;
-      /** Stopped until its person writes again: it is told, and not woken. */
+      /** Stopped until its person writes again: the report is recorded and does not wake it. */
       readonly asleep?: true;
     }
   | { readonly dropped: string };
@@ -28,13 +28,13 @@ export async function reportTarget(store: TargetReader, record: SubagentRunRecor
   for (const agent of there) {
     if (!(await stopOf(store, agent))) return { agentId: agent.id, delivery: deliveryFor(agent, record) };
   }
-  // A stopped conversation sleeps only until its person writes: what its tree came to is theirs and nobody else's.
+  // A stopped conversation sleeps until its person writes. The report belongs to that person and to no other.
   const sleeping = there.findLast(({ descriptor }) => descriptor.type === "user");
   if (sleeping) return { agentId: sleeping.id, delivery: deliveryFor(sleeping, record), asleep: true };
   const foreground = await store.agentFor("most-recent-foreground");
-  if (!foreground) return { dropped: "its requester is gone, and nobody has written to any agent" };
-  const asleep = foreground.stopped ? ({ asleep: true } as const) : {};
-  return { agentId: foreground.id, delivery: deliveryFor(foreground, record), ...asleep };
+  if (!foreground) return { dropped: "its requester was removed, and no person has written to any agent" };
+  const asleep = foreground.stopped ? true : undefined;
+  return { agentId: foreground.id, delivery: deliveryFor(foreground, record), asleep };
 }
 
 async function requesterOf(store: TargetReader, record: SubagentRunRecord): Promise<AgentRecord | undefined> {
@@ -42,6 +42,6 @@ async function requesterOf(store: TargetReader, record: SubagentRunRecord): Prom
   return id === undefined ? await store.agentByKey(key as SessionKey) : await store.agent(id as AgentId);
 }
 
-/** The requester answers where it was asked from when it spawned; anybody else where it is spoken to. */
+/** The requester answers where the spawn came from; another agent answers where its person writes. */
 const deliveryFor = ({ sessionKey, state }: AgentRecord, record: SubagentRunRecord): DeliveryContext | undefined =>
   sessionKey === record.requesterSessionKey ? record.requesterOrigin : state.deliveryContext;

@@ -1,12 +1,12 @@
 /**
- * The words of a report: what a child found or why it failed, with what it cost. Pure; every line is as clawdbot says it, and
- * the failed form carries daycare's line.
+ * The text of a report: what a child found or why it failed, and what it cost. Pure. The lines are clawdbot's; the failed form
+ * has daycare's line.
  */
 
 import type { SubagentRunOutcome } from "../../core/agent/subagent-run.ts";
 import type { Usage } from "../../core/history/entry.ts";
 
-/** A child that answers with this alone is recorded and announced to nobody. */
+/** A child that answers with this alone is recorded and not announced. */
 export const ANNOUNCE_SKIP = "ANNOUNCE_SKIP";
 export const NO_OUTPUT = "(no output)";
 export const DEFAULT_TASK_LABEL = "background task";
@@ -16,12 +16,12 @@ export interface ReportParts {
   readonly task?: string;
   readonly outcome: SubagentRunOutcome;
   readonly reply?: string;
-  /** Present where the child failed: daycare's line. */
+  /** Daycare's line, if the child failed. */
   readonly failure?: string;
   readonly stats: string;
 }
 
-/** What the requester is told. It is a request, too: to say it to the person in its own words, or to say nothing. */
+/** The message to the requester: asks it to summarise the findings for the person, or to stay silent. */
 export function buildTriggerMessage({ label, task, outcome, reply, failure, stats }: ReportParts): string {
   const taskLabel = label || task || DEFAULT_TASK_LABEL;
   const findings = [failure, reply?.trim()].filter(Boolean).join("\n\n");
@@ -52,7 +52,7 @@ export function statusLabel({ status, error }: SubagentRunOutcome): string {
   }
 }
 
-/** How daycare told a parent that its child failed. */
+/** Daycare's text about a failed child. */
 export function subagentFailureText(child: { name: string; id: string }, reason: string, error?: string): string {
   return `Subagent ${child.name} (${child.id}) failed: ${reason}${error ? ` (${error})` : ""}.`;
 }
@@ -80,7 +80,7 @@ export function buildStatsLine({ runtimeMs, usage, sessionKey, sessionId, transc
   return `Stats: ${parts.join(" • ")}`;
 }
 
-/** `1h5m`, `2m30s`, `12s`, or `n/a` where nobody knows. */
+/** `1h5m`, `2m30s`, `12s`, or `n/a` if unknown. */
 export function formatDuration(ms: number | undefined): string {
   if (ms === undefined || !Number.isFinite(ms) || ms < 0) return "n/a";
   const total = Math.round(ms / 1000);

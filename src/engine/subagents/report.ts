@@ -1,6 +1,6 @@
 /**
- * Ends the record of a spawn: its outcome and its one report, as ops for the commit that ends the child's work. The record
- * is guarded, so that whoever comes second is refused and nobody reports twice (L6, M19).
+ * Ends the record of a spawn: its outcome and its one report, as ops for the commit that ends the child's work. The op is
+ * refused if the record has ended already, so a child never reports twice (L6, M19).
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SubagentRunOutcome, SubagentRunRecord } from "../../core/agent/subagent-run.ts";
@@ -20,29 +20,29 @@ import { stopOf } from "./tree.ts";
 export type ReportPorts = Pick<Ports, "store" | "clock" | "files" | "log">;
 
 export interface ReportSettings {
-  /** Minutes of rest after which a child is put away; 0: never. */
+  /** Minutes of rest after which a child is archived; 0: never. */
   readonly archiveAfterMinutes: number;
-  /** Where a child's history can be read, for the line of stats. */
+  /** The path of a child's history, for the line of stats. */
   readonly transcriptOf?: (agentId: AgentId) => string;
 }
 
-/** How a child's work came to its end. */
+/** How a child's work ended. */
 export interface SubagentEnd {
   readonly outcome: SubagentRunOutcome;
-  /** Why, where it failed: daycare's words. */
+  /** Why it failed, in daycare's words. */
   readonly reason?: string;
   readonly reply?: string;
   readonly startedAt?: number;
   readonly usage?: Usage;
   readonly sessionId?: SessionId;
-  /** Whom it worked for. */
+  /** The person it worked for. */
   readonly person?: string;
 }
 
-/** Longer findings go to a file; the requester's context is not filled with them. */
+/** Longer findings go to a file, so that they do not fill the requester's context. */
 const MAX_FINDINGS = 8_000;
 
-/** What goes into the commit that ends a run of a child. Nothing where the run is none that a spawn waits for. */
+/** Ops for the commit that ends a run of a child. Empty if no spawn waits for the run. */
 export async function endOfRun(
   ports: ReportPorts,
   settings: ReportSettings,
@@ -58,8 +58,8 @@ export async function endOfRun(
   const about = {
     startedAt: run.startedAt,
     sessionId,
-    ...(usage ? { usage } : {}),
-    ...(person === undefined ? {} : { person }),
+    usage,
+    person,
   };
   if (result.outcome === "ok") {
     const reply = result.payloads[0]?.text;
@@ -81,9 +81,9 @@ async function failed(
   const error = meta.error?.message;
   switch (outcome) {
     case "timeout":
-      return { outcome: { status: "timeout", ...(error ? { error } : {}) }, reason: "it timed out" };
+      return { outcome: { status: "timeout", error: error || undefined }, reason: "it timed out" };
     case "aborted": {
-      // Read anew: what was known of the agent when its run began tells nothing of a stop that ended it.
+      // Read again: the record from the run's start does not show the stop that ended it.
       const now = await store.agent(agent.id);
       const stop = now && (await stopOf(store, now));
       const why = stop ? `it was stopped: ${stop.mark.reason}` : "it was aborted";
@@ -92,11 +92,11 @@ async function failed(
     case "lost":
       return { outcome: { status: "unknown" }, reason: "it was lost" };
     default:
-      return { outcome: { status: "error", ...(error ? { error } : {}) }, reason: "its run failed" };
+      return { outcome: { status: "error", error: error || undefined }, reason: "its run failed" };
   }
 }
 
-/** What goes into the commit that ends a child's first message without a run: aborted in the queue, discarded, stopped. */
+/** Ops for the commit that ends a child's first message without a run: aborted in the queue, discarded, stopped. */
 export async function endWithoutRun(
   ports: ReportPorts,
   settings: ReportSettings,
@@ -115,7 +115,7 @@ export async function endWithoutRun(
   return ops;
 }
 
-/** The report, and the record that says it was made: clawdbot's flow, as ops for the commit that ends the child's work. */
+/** The report and the ended record, as ops for one commit. Clawdbot's flow. */
 export async function runSubagentAnnounceFlow(
   ports: ReportPorts,
   settings: ReportSettings,
@@ -128,18 +128,18 @@ export async function runSubagentAnnounceFlow(
   const skip = end.outcome.status === "ok" && isSkipped(end.reply ?? "");
   const ended: SubagentRunRecord = {
     ...record,
-    ...(end.startedAt === undefined ? {} : { startedAt: end.startedAt }),
+    startedAt: end.startedAt ?? record.startedAt,
     endedAt: at,
     outcome: end.outcome,
     cleanupHandled: true,
-    // Told and settled in one commit; what is to be deleted is not done before it is gone, and then neither is its record.
-    ...(record.cleanup === "keep" ? { cleanupCompletedAt: at } : {}),
-    ...archiveAt(record, settings, at),
+    // A child with `cleanup: delete` is complete when it is removed, and its record with it.
+    cleanupCompletedAt: record.cleanup === "keep" ? at : record.cleanupCompletedAt,
+    archiveAtMs: archiveAt(record, settings, at) ?? record.archiveAtMs,
     ...("dropped" in target ? { reportDropped: target.dropped } : { reportedTo: target.agentId }),
   };
   const put: Op = { op: "subagent.put", record: ended, expect: "open" };
   if ("dropped" in target) {
-    ports.log.warn("a report has nobody to go to", { run: record.runId, because: target.dropped });
+    ports.log.warn("a report has no recipient", { run: record.runId, because: target.dropped });
     return [put];
   }
   const text = await reportOf(ports, settings, record, child, { ...end, endedAt: at });
@@ -148,24 +148,24 @@ export async function runSubagentAnnounceFlow(
     text,
     childId: (child?.id ?? record.childAgentId) as AgentId,
     childRunId: record.runId as RunId,
-    ...(end.person === undefined ? {} : { person: end.person }),
-    ...(skip || target.asleep ? { silent: true } : {}),
+    person: end.person,
+    silent: skip || target.asleep ? true : undefined,
   } as const;
-  const message = { body, acceptedAt: at, ...(target.delivery ? { delivery: target.delivery } : {}) };
+  const message = { body, acceptedAt: at, delivery: target.delivery };
   return [{ op: "message.post", to: { agentId: target.agentId }, message }, put];
 }
 
-/** Nothing to announce: said in clawdbot's word, or as any silent reply. */
+/** Nothing to announce: clawdbot's word, or a silent reply. */
 const isSkipped = (reply: string): boolean => reply.trim() === ANNOUNCE_SKIP || isSilentReply(reply);
 
-/** A child that is to be deleted is due at once; one that is kept, when it has rested long enough. */
+/** When the record is due: at once with `cleanup: delete`, otherwise after the rest. Undefined: never. */
 function archiveAt(
   { cleanup }: SubagentRunRecord,
   { archiveAfterMinutes }: ReportSettings,
   at: number,
-): Pick<SubagentRunRecord, "archiveAtMs"> {
-  if (cleanup === "delete") return { archiveAtMs: at };
-  return archiveAfterMinutes <= 0 ? {} : { archiveAtMs: at + Math.max(1, archiveAfterMinutes) * 60_000 };
+): number | undefined {
+  if (cleanup === "delete") return at;
+  return archiveAfterMinutes <= 0 ? undefined : at + Math.max(1, archiveAfterMinutes) * 60_000;
 }
 
 async function reportOf(
@@ -179,23 +179,23 @@ async function reportOf(
   const id = child?.id ?? (record.childAgentId as AgentId | undefined) ?? ("unknown" as AgentId);
   const name = child?.descriptor.type === "subagent" ? child.descriptor.name : (record.label ?? "subagent");
   const stats = buildStatsLine({
-    ...(startedAt === undefined ? {} : { runtimeMs: endedAt - startedAt }),
-    ...(usage ? { usage } : {}),
+    runtimeMs: startedAt === undefined ? undefined : endedAt - startedAt,
+    usage,
     sessionKey: record.childSessionKey,
-    ...(sessionId ? { sessionId } : {}),
-    ...(transcriptOf ? { transcript: transcriptOf(id) } : {}),
+    sessionId,
+    transcript: transcriptOf?.(id),
   });
   return buildTriggerMessage({
     label: record.label,
     task: record.task,
     outcome,
-    ...(end.reply ? { reply: await bounded(ports, record.runId, end.reply) } : {}),
-    ...(reason ? { failure: subagentFailureText({ name, id }, reason, errorBeside(reason, outcome)) } : {}),
+    reply: end.reply && (await bounded(ports, record.runId, end.reply)),
+    failure: reason && subagentFailureText({ name, id }, reason, errorBeside(reason, outcome)),
     stats,
   });
 }
 
-/** The error in brackets, where the reason does not say the same already. */
+/** The error for the brackets, unless the reason contains it. */
 const errorBeside = (reason: string, { error }: SubagentRunOutcome): string | undefined =>
   error === undefined || reason.includes(error) ? undefined : error;
 
@@ -206,7 +206,7 @@ async function bounded({ files, log }: ReportPorts, runId: string, reply: string
   try {
     return `${cut}, all of it is in ${await files.write(`report-${runId}.txt`, reply)})`;
   } catch (error) {
-    log.warn("the findings of a child could not be kept whole", { run: runId, error: String(error) });
-    return `${cut}; the rest could not be kept)`;
+    log.warn("the full findings of a child could not be stored", { run: runId, error: String(error) });
+    return `${cut}; the rest could not be stored)`;
   }
 }

@@ -1,4 +1,4 @@
-/** What the configuration says about children: how deep, how many, who may be asked for, and what they are given. */
+/** The settings of subagents: depth, number, allowed profiles, model and thinking. */
 import type { Config } from "../../config/config-schema.ts";
 import { DEFAULT_PROFILE } from "../../core/agent/agent.ts";
 import { THINKING_LEVELS } from "../../core/agent/patch-state.ts";
@@ -10,11 +10,11 @@ export interface SubagentSettings extends ReportSettings {
   readonly maxDepth: number;
   /** How many children of one agent may be at work at once. */
   readonly maxChildren: number;
-  /** What a conversation's main key is called on screens. */
+  /** The name of the main conversation on screens. */
   readonly mainKey?: string;
-  /** Profiles a profile's agents may start children as, beside their own; `*` for any. */
+  /** Profiles that agents of a profile may start children as, besides their own; `*`: all. */
   allowAgents(profile: string): readonly string[];
-  /** A profile as the configuration spells it, or undefined where there is none. */
+  /** A profile as the configuration spells it; undefined if there is none. */
   profileNamed(profile: string): string | undefined;
   model(profile: string): string | undefined;
   thinking(profile: string): string | undefined;
@@ -35,11 +35,11 @@ export const DEFAULT_SUBAGENT_SETTINGS: SubagentSettings = {
   thinkingLevels: () => THINKING_LEVELS,
 };
 
-type Asked = Pick<Config, "subagents" | "profiles" | "session">;
+type SettingsConfig = Pick<Config, "subagents" | "profiles" | "session">;
 
-/** The settings of a configuration; what only the program around it knows comes in beside. */
+/** The settings from a configuration. `more`: what only the program knows, such as the known models. */
 export function subagentSettings(
-  { subagents, profiles, session }: Asked,
+  { subagents, profiles, session }: SettingsConfig,
   more: Partial<SubagentSettings> = {},
 ): SubagentSettings {
   const named = Object.entries(profiles);

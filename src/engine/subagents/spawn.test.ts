@@ -189,7 +189,7 @@ describe("what a child is given", () => {
       /^# Subagent Context\n.*- You were created to handle: dig\n/su,
     );
     expect(given?.message).toMatchObject({ body: { text: "dig", wishes: { timeoutSeconds: 90 } } });
-    expect((await stateOf({ runTimeoutSeconds: 0 }))?.message.body).not.toHaveProperty("wishes");
+    expect((await stateOf({ runTimeoutSeconds: 0 }))?.message.body).toEqual({ kind: "user", text: "dig" });
   });
 
   it.each([

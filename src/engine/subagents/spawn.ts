@@ -1,6 +1,6 @@
 /**
- * Starts a child: checks in clawdbot's order (nesting, allow-list, model, thinking), then everything that makes the child as
- * ops. They are a tool's effect and are committed with its result: a child exists exactly if its parent was told so (M12).
+ * Starts a child: checks in clawdbot's order (nesting, allow-list, model, thinking), then returns the ops that create the child.
+ * They are committed with the tool's result, so a child exists exactly if its parent knows of it (M12).
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { isSubagentSessionKey, normalizeAgentId } from "../../core/agent/session-key.ts";
@@ -19,12 +19,12 @@ import { depthOf } from "./tree.ts";
 export type SpawnPorts = Pick<Ports, "store" | "ids" | "clock" | "tools">;
 
 export interface SpawnRequest {
-  /** The tool that asks, as errors name it. */
+  /** The name of the tool, for error texts. */
   readonly tool: string;
   /** The agent that wants a child, and where its run's answer goes. */
   readonly requester: AgentRecord;
   readonly origin?: DeliveryContext;
-  /** Whom the requester's run works for; the child does too. */
+  /** The person the requester's run works for; the child works for them too. */
   readonly person?: string;
   readonly task: string;
   readonly label?: string;
@@ -32,10 +32,10 @@ export interface SpawnRequest {
   readonly agentId?: string;
   readonly model?: string;
   readonly thinking?: string;
-  /** 0: no limit of its own. */
+  /** 0: no separate limit. */
   readonly runTimeoutSeconds?: number;
   readonly cleanup?: "delete" | "keep";
-  /** Absent: as the parent's. */
+  /** Absent: the parent's. */
   readonly permissions?: AgentState["permissions"];
 }
 
@@ -52,7 +52,7 @@ export type SpawnResult =
 
 export interface Spawned {
   readonly result: SpawnResult;
-  /** What makes the child; empty where it was refused. */
+  /** The ops that create the child; empty if it was refused. */
   readonly ops: readonly Op[];
   readonly childId?: AgentId;
 }
@@ -65,11 +65,11 @@ export async function spawnSubagent(
   settings: SubagentSettings,
   request: SpawnRequest,
 ): Promise<Spawned> {
-  const nested = await whyNotHere(ports, settings, request);
+  const nested = await nestingRefusal(ports, settings, request);
   if (nested !== undefined) return forbidden(nested);
 
   const profile = normalizeAgentId(request.agentId?.trim() || request.requester.profile);
-  const unwanted = whyNotAs(settings, request, profile);
+  const unwanted = profileRefusal(settings, request, profile);
   if (unwanted !== undefined) return forbidden(unwanted);
   const spelled = settings.profileNamed(profile);
   if (spelled === undefined) {
@@ -90,25 +90,24 @@ export async function spawnSubagent(
   if (thinking.error !== undefined) return refused({ status: "error", error: thinking.error });
 
   const runId = ports.ids.uuid() as RunId;
-  const about = { task: request.task, ...(label ? { label } : {}), childSessionKey: sessionKey };
+  const about = { task: request.task, label, childSessionKey: sessionKey };
   const state: AgentState = {
     ...seed.state,
     spawnedBy: parent.sessionKey,
-    ...(label ? { label } : {}),
+    label,
     extraSystemPrompt: buildSubagentSystemPrompt({ ...about, requesterSessionKey: parent.sessionKey }),
-    ...(model?.applied ? { modelOverride: model.applied } : {}),
-    ...(thinking.level ? { thinkingLevel: thinking.level } : {}),
+    modelOverride: model?.applied,
+    thinkingLevel: thinking.level,
     ...rightsOf(ports, request, profile),
   };
   const timeoutSeconds = Math.floor(request.runTimeoutSeconds ?? 0);
-  const wishes = timeoutSeconds > 0 ? { wishes: { timeoutSeconds } } : {};
-  const worksFor = request.person === undefined ? {} : { person: request.person };
-  const body = { kind: "user", text: request.task, ...wishes, ...worksFor } as const;
+  const wishes = timeoutSeconds > 0 ? { timeoutSeconds } : undefined;
+  const body = { kind: "user", text: request.task, wishes, person: request.person } as const;
   const register = registerSubagentRun({
     ...about,
     runId,
     requesterSessionKey: parent.sessionKey,
-    ...(origin ? { requesterOrigin: origin } : {}),
+    requesterOrigin: origin,
     requesterDisplayKey: displayKey(parent.sessionKey, settings),
     cleanup: request.cleanup ?? "keep",
     childAgentId: seed.id,
@@ -120,8 +119,8 @@ export async function spawnSubagent(
       status: "accepted",
       childSessionKey: sessionKey,
       runId,
-      ...(model ? { modelApplied: model.applied !== undefined } : {}),
-      ...(model?.warning === undefined ? {} : { warning: model.warning }),
+      modelApplied: model && model.applied !== undefined,
+      warning: model?.warning,
     },
     ops: [
       { op: "message.post", to: recipientOf({ ...seed, state }), message: { body, asRun: runId, acceptedAt: at } },
@@ -131,8 +130,8 @@ export async function spawnSubagent(
   };
 }
 
-/** Nesting is forbidden unless the configuration allows it, and then so deep and so many. */
-async function whyNotHere(
+/** Why the requester may not have another child: nesting is off, too deep, or too many are active. */
+async function nestingRefusal(
   { store }: SpawnPorts,
   { maxDepth, maxChildren }: SubagentSettings,
   { tool, requester }: SpawnRequest,
@@ -147,8 +146,12 @@ async function whyNotHere(
   return `${tool} has reached max active children for this session (${open}/${maxChildren})`;
 }
 
-/** An agent may always start children as itself; as others only where its profile says so. */
-function whyNotAs(settings: SubagentSettings, { tool, requester }: SpawnRequest, profile: string): string | undefined {
+/** An agent may always start children under its own profile; under another one only if its profile allows it. */
+function profileRefusal(
+  settings: SubagentSettings,
+  { tool, requester }: SpawnRequest,
+  profile: string,
+): string | undefined {
   const own = normalizeAgentId(requester.profile);
   if (profile === own) return undefined;
   const listed = settings.allowAgents(own).map((name) => name.trim());
@@ -164,7 +167,7 @@ interface ModelFor {
   readonly error?: string;
 }
 
-/** Undefined where nobody asked for a model. One that is not known is passed over with a warning. */
+/** Undefined if no model was requested. An unknown model is ignored with a warning. */
 function modelFor(settings: SubagentSettings, { model }: SpawnRequest, profile: string): ModelFor | undefined {
   const wanted = model?.trim() || settings.model(profile);
   if (!wanted) return undefined;
@@ -186,7 +189,7 @@ function thinkingFor(
   return level ? { level } : { error: `Invalid thinking level "${raw}". Use one of: ${levels.join(", ")}.` };
 }
 
-/** At most what the parent has: its permissions or fewer, and under another profile only tools the parent has too. */
+/** At most the rights of the parent: its permissions or fewer, and under another profile only tools the parent has. */
 function rightsOf(
   { tools }: SpawnPorts,
   { requester, permissions }: SpawnRequest,
@@ -196,10 +199,10 @@ function rightsOf(
   const given = permissions ?? state.permissions;
   const bound = state.inheritedTools !== undefined || profile !== normalizeAgentId(requester.profile);
   const inheritedTools = bound ? tools.list(requester).map(({ name }) => name) : undefined;
-  return { ...(given ? { permissions: given } : {}), ...(inheritedTools ? { inheritedTools } : {}) };
+  return { permissions: given, inheritedTools };
 }
 
-/** A profile's main conversation is called by its short name. */
+/** The short name of a profile's main conversation; other keys as they are. */
 function displayKey(sessionKey: string, { mainKey = "main" }: SubagentSettings): string {
   return /^agent:[^:]+:/u.test(sessionKey) && sessionKey.split(":").slice(2).join(":") === mainKey
     ? mainKey

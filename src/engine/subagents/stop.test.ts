@@ -205,9 +205,9 @@ describe("whom a report goes to", () => {
     await remove(engine, cron);
     expect(await told(engine)).toEqual([]);
     expect(await records(engine)).toMatchObject([
-      { endedAt: expect.any(Number), reportDropped: "its requester is gone, and nobody has written to any agent" },
+      { endedAt: expect.any(Number), reportDropped: "its requester was removed, and no person has written to any agent" },
     ]);
-    expect(engine.logged("warn")).toContain("a report has nobody to go to");
+    expect(engine.logged("warn")).toContain("a report has no recipient");
   });
 
   it("is the nearest ancestor that lives", async () => {

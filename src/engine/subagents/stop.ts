@@ -1,6 +1,6 @@
 /**
- * Stops trees. The mark on one agent holds for everything below it, also for what is being started at this moment (M20); the
- * messages beside it only hurry those that are at work.
+ * Stops a tree of agents. The mark on one agent holds for all its descendants, also for one that is created at this moment
+ * (M20). The stop messages only end active work sooner.
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentId } from "../../core/ids.ts";
@@ -10,22 +10,22 @@ import { descendantsOf } from "./tree.ts";
 
 type StopReader = Pick<StoreReader, "agent" | "children">;
 
-/** What stops an agent and all it has started. */
+/** The ops that stop an agent and its descendants. */
 export async function stopOps(store: StopReader, agentId: AgentId, reason: string, at: number): Promise<readonly Op[]> {
   const ops: Op[] = [{ op: "agent.stop", agentId, mark: { at, reason } }];
   const agent = await store.agent(agentId);
-  if (agent) hurry(ops, agent, at);
-  for await (const child of descendantsOf(store, agentId)) hurry(ops, child, at);
+  if (agent) addStopMessage(ops, agent, at);
+  for await (const child of descendantsOf(store, agentId)) addStopMessage(ops, child, at);
   return ops;
 }
 
-/** One that rests needs no word: it finds the mark when it is woken. */
-function hurry(ops: Op[], { id, runId, waiting }: AgentRecord, at: number): void {
+/** A resting agent needs no message: it finds the mark when it is woken. */
+function addStopMessage(ops: Op[], { id, runId, waiting }: AgentRecord, at: number): void {
   if (runId === undefined && waiting === 0) return;
   ops.push({ op: "message.post", to: { agentId: id }, message: { body: { kind: "stop" }, acceptedAt: at } });
 }
 
-/** What stops the children an agent has at work. The agent itself goes on. */
+/** The ops that stop the open children of an agent. The agent itself goes on. */
 export async function stopChildrenOps(
   store: StopReader & Pick<StoreReader, "openSubagentRuns" | "subagentRuns">,
   agent: AgentRecord,

@@ -1,6 +1,6 @@
 /**
- * The children of agents, in one object per node: what tools, commands and the engine itself ask of the registry. Everything
- * durable is in the store; this only holds the timer that puts away what has rested.
+ * The children of agents, in one object per node: what tools, commands and the engine itself do with the registry. Everything
+ * durable is in the store; this object only holds the archive timer and the waits.
  */
 
 import type { AgentRecord } from "../../core/agent/agent.ts";
@@ -33,7 +33,7 @@ import type { Sweep } from "./sweep.ts";
 
 /** The agents in memory on this node. */
 export interface LiveAgents {
-  /** The run an agent is at on this node. */
+  /** The active run of an agent on this node. */
   runOf(agentId: AgentId): RunId | undefined;
   /** Waits without holding the place in a lane that the awaited agent may need (M11). */
   outsideLane<T>(agentId: AgentId, wait: Promise<T>): Promise<T>;
@@ -58,7 +58,7 @@ export interface SubagentWaiting {
   readonly timeoutMs?: number;
   readonly from?: AgentId;
   readonly signal?: AbortSignal;
-  /** The name of the wait, the same after a restart. Who names it ends it. */
+  /** The id of the wait, the same after a restart. A caller that gives one also ends it. */
   readonly edge?: string;
 }
 
@@ -94,7 +94,7 @@ export class Subagents {
     this.#sweep ??= initSubagentRegistry(this.#ports, this.settings, this.#host);
   }
 
-  /** The waits of runs are set aside: they go on after the restart. */
+  /** Suspends the waits of runs: they go on after the restart. */
   close(): void {
     this.#unlisten();
     this.#waits.suspend();
@@ -102,29 +102,29 @@ export class Subagents {
     this.#sweep = undefined;
   }
 
-  /** An agent cannot be restored: if it is a child, whoever waits for it is told. */
+  /** An agent cannot be restored. If it is a child, its requester gets the report. */
   givenUp(agentId: AgentId, reason: string): void {
     reportGivenUp(this.#ports, this.settings, { agentId, reason }, this.#host.emit).catch((error) =>
       this.#ports.log.warn("a lost child will be reported at the next start", { error: errorText(error) }),
     );
   }
 
-  // What the engine asks at its own commits.
+  // For the engine's own commits.
 
   async opsOnRunEnd(agent: AgentRecord, run: LiveRun, result: RunResult): Promise<readonly Op[]> {
-    return this.#noticing(await endOfRun(this.#ports, this.settings, agent, run, result));
+    return this.#noteDue(await endOfRun(this.#ports, this.settings, agent, run, result));
   }
 
   async opsOnSettle(agent: AgentRecord, messages: readonly Message[], reason: string): Promise<readonly Op[]> {
-    return this.#noticing(await endWithoutRun(this.#ports, this.settings, agent, messages, reason));
+    return this.#noteDue(await endWithoutRun(this.#ports, this.settings, agent, messages, reason));
   }
 
   stopChildren(agent: AgentRecord): Promise<{ readonly ops: readonly Op[]; readonly stopped: number }> {
     return stopChildrenOps(this.#ports.store, agent, this.#ports.clock.now());
   }
 
-  /** A record that ends is due some time later; the timer learns of it here. */
-  #noticing(ops: readonly Op[]): readonly Op[] {
+  /** Sets the archive timer for records that these ops end. */
+  #noteDue(ops: readonly Op[]): readonly Op[] {
     for (const op of ops) {
       if (op.op === "subagent.put" && op.record.archiveAtMs !== undefined)
         this.#sweep?.due(op.record.archiveAtMs + 1_000);
@@ -132,9 +132,9 @@ export class Subagents {
     return ops;
   }
 
-  // What tools and people ask.
+  // For tools and people.
 
-  /** The checks and the ops of a spawn; nothing happens until they are committed. */
+  /** Checks a spawn and returns its ops; the child exists once they are committed. */
   spawn(request: SpawnRequest): Promise<Spawned> {
     return spawnSubagent(this.#ports, this.settings, request);
   }
@@ -146,21 +146,20 @@ export class Subagents {
   async info(runId: string): Promise<SubagentInfo> {
     const { store } = this.#ports;
     const record = await store.subagentRun(runId);
-    if (!record) throw new NotFoundError(`There is no child run ${runId}.`, { hint: "It may have been put away." });
+    if (!record) throw new NotFoundError(`There is no child run ${runId}.`, { hint: "It may have been archived." });
     const run = await store.run(runId as RunId);
     const child = record.childAgentId === undefined ? undefined : await store.agent(record.childAgentId as AgentId);
-    return { record, ...(run ? { run } : {}), ...(child ? { child } : {}) };
+    return { record, run, child };
   }
 
-  /** What says something to a child: into its active run, or as its next message. */
+  /** The ops that send a text to a child: into its active run, or as its next message. */
   async sendOps(runId: string, text: string, from: AgentId | undefined): Promise<readonly Op[]> {
     const { child } = await this.info(runId);
-    if (!child || child.stopped) throw new NotFoundError("That child was stopped or removed; it can be told nothing.");
+    if (!child || child.stopped) throw new NotFoundError("That child was stopped or removed; it takes no messages.");
     const active = child.runId !== undefined;
-    const origin = from === undefined ? {} : { origin: from };
     const body = active
       ? ({ kind: "user", text, queue: { mode: "steer" } } as const)
-      : ({ kind: "system", text, ...origin } as const);
+      : ({ kind: "system", text, origin: from } as const);
     return [{ op: "message.post", to: { agentId: child.id }, message: { body, acceptedAt: this.#ports.clock.now() } }];
   }
 
@@ -171,25 +170,25 @@ export class Subagents {
   async stopRunOps(runId: string, reason: string): Promise<readonly Op[]> {
     const { record } = await this.info(runId);
     const { childAgentId } = record;
-    if (childAgentId === undefined) throw new NotFoundError(`Nobody knows the agent of child run ${runId}.`);
+    if (childAgentId === undefined) throw new NotFoundError(`The agent of child run ${runId} is unknown.`);
     return stopOps(this.#ports.store, childAgentId as AgentId, reason, this.#ports.clock.now());
   }
 
-  /** Stops a child and all it has started. Each of them still reports. */
+  /** Stops a child and its descendants. Each of them still reports. */
   async stop(runId: string, reason = "stopped by a person"): Promise<void> {
     await this.#commit("subagent.stop", await this.stopRunOps(runId, reason));
   }
 
-  /** Forgets a run that has ended. */
+  /** Removes the record of a run that has ended. */
   async release(runId: string): Promise<void> {
     const { record } = await this.info(runId);
     if (await releaseSubagentRun(this.#ports, record.runId)) return;
-    throw new DeniedError(`Child run ${runId} is at work and still owes its report.`, { hint: "Stop it first." });
+    throw new DeniedError(`Child run ${runId} is at work and has not reported yet.`, { hint: "Stop it first." });
   }
 
   /**
-   * Waits for a child's end; always settles. Looks the record up again from time to time, so a wait goes on over a restart and
-   * for a child on another node. `from`: the agent whose run waits, which gives its place in the lane back meanwhile.
+   * Waits for a child's end; always settles. Polls the record, so a wait goes on over a restart and for a child on another
+   * node. `from`: the agent whose run waits; its place in the lane is free until the answer.
    */
   async wait(runId: string, options: SubagentWaiting = {}): Promise<SubagentWait> {
     const { from, timeoutMs = DEFAULT_SUBAGENT_WAIT_MS, signal } = options;
@@ -207,12 +206,12 @@ export class Subagents {
       if (error instanceof TimeoutError || error instanceof AbortedError) return { status: "timeout" };
       throw error;
     } finally {
-      // A caller that names the edge ends it together with what it makes of the answer.
+      // A caller that gives the edge ends it in the commit that stores its own result.
       if (waiter && options.edge === undefined) await this.#commit("wait.end", [{ op: "wait.end", id: edge }]);
     }
   }
 
-  /** A circle of agents that wait for each other is refused before it closes (M11). */
+  /** A cycle of agents that wait for each other is refused before it closes (M11). */
   async #beginWait(edge: string, from: AgentId, runId: RunId, { childAgentId }: SubagentRunRecord): Promise<void> {
     if (childAgentId === undefined) return;
     const to = { agentId: childAgentId as AgentId };
@@ -223,7 +222,7 @@ export class Subagents {
     throw new NotFoundError(done.detail);
   }
 
-  /** Settles whoever waits for a child, as soon as its record has ended. */
+  /** Settles the waits for a child as soon as its record has ended. */
   async #lookUp(runId: string, once = false): Promise<void> {
     const { clock, store, log } = this.#ports;
     while (this.#waits.has(runId)) {

@@ -1,7 +1,7 @@
 /**
- * Puts away children that have rested long enough. One timer, set to the next that is due; nothing runs where nothing is. A
- * child that is kept leaves the registry and stays itself: a late message wakes it. One that is to be deleted is removed
- * after its report, when nothing of it is at work.
+ * Archives children that have rested long enough. One timer is set to the next due record; without one, no timer runs. A child
+ * that is kept only leaves the registry: a late message wakes it. A child with `cleanup: delete` is removed after its report,
+ * once it and its descendants are idle.
  */
 
 import type { AgentRecord } from "../../core/agent/agent.ts";
@@ -14,15 +14,15 @@ import type { RegistryPorts } from "./registry.ts";
 import type { ReportSettings } from "./report.ts";
 
 export interface Sweep {
-  /** Something may be due at this time. */
+  /** A record may be due at this time. */
   due(at: number): void;
   stop(): void;
 }
 
 const PORTION = 100;
-/** Others may have ended children meanwhile: looked for at the latest after this. */
+/** Other nodes may have ended children: the registry is checked at least this often. */
 const LOOK_AGAIN_MS = 60_000;
-/** What cannot be put away yet is tried again after this. */
+/** A record that cannot be archived yet is tried again after this time. */
 const LATER_MS = 60_000;
 
 /** `shared`: whether other nodes end children too. */
@@ -45,7 +45,7 @@ export function startSweep(ports: RegistryPorts, settings: ReportSettings, share
       const next = await sweepSubagentRuns(ports, settings);
       arm(Math.min(next ?? Number.POSITIVE_INFINITY, shared ? clock.now() + LOOK_AGAIN_MS : Number.POSITIVE_INFINITY));
     } catch (error) {
-      log.warn("children could not be put away; tried again later", { error: errorText(error) });
+      log.warn("children could not be archived; tried again later", { error: errorText(error) });
       arm(clock.now() + LATER_MS);
     }
   };
@@ -59,22 +59,22 @@ export function startSweep(ports: RegistryPorts, settings: ReportSettings, share
   };
 }
 
-/** Puts away what is due now. Gives the time of the next, if there is one. */
+/** Archives what is due now. Returns when the next record is due, if there is one. */
 export async function sweepSubagentRuns(ports: RegistryPorts, settings: ReportSettings): Promise<number | undefined> {
   const { store, clock } = ports;
   for (;;) {
     const now = clock.now();
     const due = await store.subagentRuns({ dueBy: now, limit: PORTION });
     let progress = 0;
-    for (const record of due) if (await putAway(ports, settings, record, now)) progress += 1;
+    for (const record of due) if (await archive(ports, settings, record, now)) progress += 1;
     if (due.length < PORTION || progress === 0) break;
   }
   const [next] = await store.subagentRuns({ dueBy: Number.MAX_SAFE_INTEGER, limit: 1 });
   return next?.archiveAtMs === undefined ? undefined : Math.max(next.archiveAtMs, clock.now() + 1_000);
 }
 
-/** True where the record is no longer due. Whoever else does the same at the same time does no harm. */
-async function putAway(
+/** True if the record is no longer due. Two nodes may do this at the same time without harm. */
+async function archive(
   ports: RegistryPorts,
   settings: ReportSettings,
   record: SubagentRunRecord,

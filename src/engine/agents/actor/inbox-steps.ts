@@ -26,7 +26,7 @@ export const settlement = ({ seq }: Message, state: Settlement["state"], reason?
   reason,
 });
 
-/** Settles messages that need no run, or never get one. A requester that waits for such a run is told in the same commit. */
+/** Settles messages that need no run, or never get one. The same commit reports to a requester that waits for such a run. */
 export async function settle(
   ports: RunPorts,
   lease: AgentLease,

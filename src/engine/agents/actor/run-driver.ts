@@ -1,6 +1,6 @@
 /**
  * Drives an actor's runs: enters a lane, opens the run, passes it through the loop, and begins what its context needs
- * afterwards. A run that waits for another agent gives its place in the lane back meanwhile (M11).
+ * afterwards. While a run waits for another agent, its place in the lane is free (M11).
  */
 import { errorText } from "../../../core/errors.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
