@@ -205,7 +205,10 @@ describe("whom a report goes to", () => {
     await remove(engine, cron);
     expect(await told(engine)).toEqual([]);
     expect(await records(engine)).toMatchObject([
-      { endedAt: expect.any(Number), reportDropped: "its requester was removed, and no person has written to any agent" },
+      {
+        endedAt: expect.any(Number),
+        reportDropped: "its requester was removed, and no person has written to any agent",
+      },
     ]);
     expect(engine.logged("warn")).toContain("a report has no recipient");
   });
