@@ -9,9 +9,9 @@ export interface CopyEnd {
   read(table: CopiedTable): AsyncIterable<readonly CopiedRow[]>;
   /** Durable only after `finish`. */
   write(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void>;
-  /** Makes everything that was written durable at once, and numbers go on behind it. */
+  /** Makes all written rows durable at once, and sets the sequences behind them. */
   finish(): Promise<void>;
-  /** Gives up what was written and not finished. */
+  /** Rolls back rows that were written and not finished. */
   close(): Promise<void>;
 }
 

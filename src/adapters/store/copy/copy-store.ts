@@ -1,6 +1,6 @@
 /**
- * Copies a store into an empty one and proves that both hold the same: as many rows in each table, and the same digest over
- * all of them, each read back from its own database. What was written counts only if that is so.
+ * Copies a store into an empty one and verifies it: as many rows in each table, and the same digest over all of them, each
+ * read back from its own database. The copy is made durable only if both agree.
  */
 import { createHash } from "node:crypto";
 import { InvalidInputError, InvariantError } from "../../../core/errors.ts";
@@ -13,32 +13,32 @@ export interface CopiedCount {
   readonly digest: string;
 }
 
-/** Rejects, and leaves the target as it was, where the target is not empty or anything differs. */
+/** Rejects, and leaves the target unchanged, if the target is not empty or anything differs. */
 export async function copyStore(from: CopyEnd, to: CopyEnd): Promise<readonly CopiedCount[]> {
   if (!(await to.isEmpty())) {
     throw new InvalidInputError(`There are agents in ${to.describe} already.`, {
       hint: "Copy into an empty store. Nothing was changed.",
     });
   }
-  const told: CopiedCount[] = [];
+  const counts: CopiedCount[] = [];
   for (const table of COPIED) {
     const sum = digest();
     for await (const rows of from.read(table)) {
       for (const row of rows) sum.add(row);
       await to.write(table, rows);
     }
-    told.push({ table: table.name, ...sum.end() });
+    counts.push({ table: table.name, ...sum.end() });
   }
   for (const [index, table] of COPIED.entries()) {
     const there = await digestOf(to, table);
-    const here = told[index];
+    const here = counts[index];
     if (there.rows === here?.rows && there.digest === here.digest) continue;
     throw new InvariantError(`The copy of ${table.name} differs: ${there.rows} rows of ${here?.rows}.`, {
-      hint: "Nothing was kept. Please report this.",
+      hint: "Nothing was copied. Please report this.",
     });
   }
   await to.finish();
-  return told;
+  return counts;
 }
 
 async function digestOf(end: CopyEnd, table: CopiedTable): Promise<{ rows: number; digest: string }> {

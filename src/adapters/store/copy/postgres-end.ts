@@ -1,4 +1,4 @@
-/** A shared database as one end of a copy. Refused while a node lives on it, since what it wrote meanwhile would be missed. */
+/** A shared database as one end of a copy. Refused while a node works on it, because its later writes would be missed. */
 import type pg from "pg";
 import { StoreUnsuitableError } from "../../../core/errors.ts";
 import { openPostgresStore } from "../postgres/open-store.ts";
@@ -22,10 +22,10 @@ export async function postgresEnd(url: string, schema?: string): Promise<CopyEnd
     );
     if (Number(rows[0]?.living) > 0) {
       throw new StoreUnsuitableError(`${rows[0]?.living} nodes work on that database.`, {
-        hint: "Stop them first; `rookery nodes` shows who they are. Nothing was copied.",
+        hint: "Stop them first; `rookery nodes` lists them. Nothing was copied.",
       });
     }
-    // One moment for all tables, and one transaction for all that is written.
+    // One snapshot for all tables, and one transaction for all writes.
     await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ");
     await client.query("SET LOCAL enable_seqscan = on; SET LOCAL plan_cache_mode = auto");
   } catch (error) {
@@ -124,7 +124,7 @@ async function writeRows(client: pg.Client, table: CopiedTable, rows: readonly C
   await insert("states", ["id", "state"], ["agent", "state"]);
 }
 
-/** What the body of a run says of whom it worked for and what it used has columns of its own here. */
+/** A run's person, tokens and cost have columns of their own here. */
 async function summarise(client: pg.Client, rows: readonly CopiedRow[], names: readonly string[]): Promise<void> {
   const sums = rows.map((row) => {
     const body = JSON.parse(row[names.indexOf("body")] as string) as {
@@ -140,7 +140,7 @@ async function summarise(client: pg.Client, rows: readonly CopiedRow[], names: r
   );
 }
 
-/** Urgent messages that are resets are marked as such here. */
+/** Resets have a column of their own here. */
 async function markResets(client: pg.Client, rows: readonly CopiedRow[], names: readonly string[]): Promise<void> {
   const at = (row: CopiedRow, column: string) => row[names.indexOf(column)];
   const resets = rows.filter((row) => {

@@ -1,4 +1,4 @@
-/** A home's own database as one end of a copy. Its lock is held all the while, so nobody works in it. */
+/** A home's database as one end of a copy. The home stays locked, so that no other process works in it. */
 import { join } from "node:path";
 import { openDatabase } from "../sqlite/database.ts";
 import { lockHome } from "../sqlite/home-lock.ts";

@@ -1,13 +1,13 @@
 /**
- * Everything a store holds that is worth moving, as tables both databases have. Who works where, leases and the log of
- * applied changes belong to a database and stay behind. A test says that no table is forgotten.
+ * The tables a copy moves, which both databases have. Ownership, leases and the log of applied changes belong to one
+ * database and are not copied. A test checks that no table is missing here.
  */
 export type ColumnType = "text" | "integer" | "real" | "boolean" | "list";
 
 export interface CopiedTable {
   readonly name: string;
   readonly columns: Readonly<Record<string, ColumnType>>;
-  /** What orders the rows, the same way in both databases. */
+  /** The columns that order the rows, the same way in both databases. */
   readonly key: readonly string[];
   /** Columns that hold an agent's id here and its number in SQLite. */
   readonly agent?: string;
@@ -154,7 +154,7 @@ export const COPIED: readonly CopiedTable[] = [
   { name: "budget_told", key: ["key", "agent"], columns: { key: "text", agent: "text" } },
 ];
 
-/** Tables that belong to one database and are made anew in the other, or lie elsewhere there. */
+/** Tables that belong to one database: the other creates its own, or keeps the data elsewhere. */
 export const LEFT_BEHIND = ["meta", "nodes", "changes", "states", "files"];
 
 /** A row with its columns in the table's order: text, number, boolean as 0 or 1, a list as JSON, or null. */

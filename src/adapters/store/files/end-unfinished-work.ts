@@ -53,7 +53,7 @@ interface TakenMessage {
 export function endUnfinishedWork(db: Database, options: EndOptions): LostWork {
   const unfinished = db.all<UnfinishedAgent>(SELECT_UNFINISHED);
   const lost = { runs: 0, messages: 0, deliveries: 0 };
-  // The cost of model calls under way will never be known: they are charged what was reserved (M21).
+  // The cost of model calls in progress will never be known: they are charged what was reserved (M21).
   if (readReservations(db, 1).length > 0) {
     commit(db, options, [{ op: "budget.sweep", reservedBefore: Number.MAX_SAFE_INTEGER, rowsBefore: 0 }]);
   }

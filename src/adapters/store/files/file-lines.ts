@@ -1,4 +1,4 @@
-/** Reads a file of lines in portions, from either end, by bytes: a long history never stands in memory whole. */
+/** Reads a file of lines in portions, from either end, so that a long history is never in memory as a whole. */
 import type { MirrorFiles } from "./mirror-files.ts";
 
 const NEWLINE = 0x0a;
@@ -8,7 +8,7 @@ export interface FileLine {
   readonly text: string;
   /** Where the line begins, in bytes. */
   readonly offset: number;
-  /** Whether its line end is there. Only the last line may lack it. */
+  /** Whether it has a line end. Only the last line may lack it. */
   readonly complete: boolean;
 }
 
@@ -30,7 +30,7 @@ export function* fileLines(files: MirrorFiles, path: string): Generator<FileLine
   if (rest.length > 0) yield { text: rest.toString("utf8"), offset: start, complete: false };
 }
 
-/** Where the bytes after the last line end begin: the size of the file if it ends in order, 0 if no line is complete. */
+/** The offset after the last line end: the file's size if its last line is complete, 0 if no line is. */
 export function endOfLastLine(files: MirrorFiles, path: string, size: number): number {
   for (let end = size; end > 0; ) {
     const from = Math.max(0, end - PORTION);
@@ -42,8 +42,8 @@ export function endOfLastLine(files: MirrorFiles, path: string, size: number): n
 }
 
 /**
- * The last complete lines before `end`: at least one if there is any, and as many as fit into `bytes`. `whole` says that
- * nothing stands before them.
+ * The last complete lines before `end`: at least one if there is any, and as many as fit into `bytes`. `whole`: these are
+ * all lines of the file.
  */
 export function lastLines(
   files: MirrorFiles,

@@ -1,9 +1,10 @@
 /**
- * Plain files of a shared database, written by a node that was told to (`--mirror`): readable and greppable like those of a
- * home, some seconds behind. They are for people and for moving out; a shared database is backed up by its own means and
- * never rebuilt from them.
+ * The plain files of a shared database, written by a node that runs with `--mirror`: for reading and searching, some
+ * seconds behind, and for moving to another store. A shared database is backed up by its own means and never rebuilt from
+ * them.
  */
 import { errorText } from "../../../core/errors.ts";
+import type { AgentId } from "../../../core/ids.ts";
 import type { Log } from "../../../core/ports/log.ts";
 import { allTold } from "../postgres/budgets.ts";
 import { endedBefore, touchedBetween } from "../postgres/changes.ts";
@@ -21,11 +22,12 @@ import {
   SWARMS_FILE,
 } from "./file-format.ts";
 import { type KnownAgent, mirrorAgent } from "./mirror-agent.ts";
-import { noticeText } from "./mirror-notice.ts";
+import type { MirrorFiles } from "./mirror-files.ts";
+import { type MirrorNotice, noticeText } from "./mirror-notice.ts";
 import { readSharedAgent } from "./shared-agent.ts";
 
 export interface SharedMirror {
-  /** Brings the files in step with everything committed before the call. */
+  /** Brings the files up to date with everything committed before the call. */
   flush(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -43,102 +45,122 @@ const MAX_COUNT = 1_000_000;
 
 export async function followShared(options: SharedMirrorOptions): Promise<SharedMirror> {
   const { store, log, everyMs = EVERY_MS } = options;
-  const { connections } = store;
-  const files = diskFiles(options.home);
-  const known = new Map<string, KnownAgent>();
-  let mark: string | undefined;
+  // Only a node that follows needs the index, so only such a node creates it.
+  await store.connections.use("read", (client) =>
+    client.query("CREATE INDEX IF NOT EXISTS changes_xid ON changes (xid)"),
+  );
+  const follower = new Follower(store, diskFiles(options.home), log);
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   let working: Promise<void> = Promise.resolve();
-  // Only who follows needs it, so only who follows pays for it.
-  await connections.use("read", (client) => client.query("CREATE INDEX IF NOT EXISTS changes_xid ON changes (xid)"));
 
-  async function step(): Promise<void> {
-    const before = await endedBefore(connections);
-    if (mark === undefined) await all();
-    else {
-      for (const word of await touchedBetween(connections, mark, before)) await follow(word);
-    }
-    mark = before;
-  }
-
-  /** At the start nobody knows what the files lack: everybody is looked at once. */
-  async function all(): Promise<void> {
-    for (let page = await store.agents({ limit: 500 }); page.length > 0; ) {
-      for (const { id } of page) await mirrorOne(id);
-      page = await store.agents({ limit: 500, after: page.at(-1)?.id });
-    }
-    for (const registry of ["jobs", "subagents", "budgets", "swarms"]) await follow(registry);
-  }
-
-  async function follow(word: string): Promise<void> {
-    if (word === "subagents") {
-      const runs = await store.subagentRuns();
-      const byId = Object.fromEntries(runs.map((run) => [run.runId, run]));
-      return replace(SUBAGENTS_FILE, "subagents", { version: 2, runs: byId });
-    }
-    if (word === "budgets") return mirrorBudgets();
-    if (word === "swarms") {
-      const swarms = await store.swarms({ limit: MAX_COUNT });
-      // Where there never was one, there is no file either.
-      if (swarms.length === 0 && files.size(SWARMS_FILE) === undefined) return;
-      return replace(SWARMS_FILE, "swarms", { version: 1, swarms });
-    }
-    if (word === "jobs" || word.startsWith("job:"))
-      return replace(JOBS_FILE, "cron", { version: 1, jobs: await store.jobs() });
-    if (/^[a-z0-9]{24,32}$/.test(word)) await mirrorOne(word);
-  }
-
-  async function mirrorBudgets(): Promise<void> {
-    const budgets = await store.budgets({ limit: MAX_COUNT });
-    if (budgets.length === 0 && files.size(BUDGETS_FILE) === undefined) return;
-    const reservations = await store.reservations({ limit: MAX_COUNT });
-    replace(BUDGETS_FILE, ".", budgetsFile(budgets, reservations, await allTold(connections)));
-  }
-
-  function replace(path: string, dir: string, value: unknown): void {
-    const text = jsonText(value);
-    if (files.read(path)?.toString() === text) return;
-    files.makeDir(dir);
-    files.replace(path, text);
-  }
-
-  async function mirrorOne(id: string): Promise<void> {
-    const before = known.get(id);
-    known.delete(id);
-    const paths = agentPaths(id as Parameters<typeof agentPaths>[0]);
-    const trusted = before && files.size(paths.history) === before.history.size;
-    const keys = before ? [] : dedupeKeysIn(files.read(paths.pending));
-    const read = await readSharedAgent(connections, id, trusted ? before.history.nextPos : 0, keys);
-    if (!read) return;
-    files.makeDir(AGENTS_DIR);
-    const report = (notice: Parameters<typeof noticeText>[0]): void => log.warn(noticeText(notice));
-    const mirroring = { source: read.source, files, report, wrote: () => {}, last: 0, closely: false };
-    const after = mirrorAgent(mirroring, read.no, trusted ? before : undefined);
-    if (after) known.set(id, after);
-    const [oldest] = known.keys();
-    if (known.size > KNOWN_AGENTS && oldest !== undefined) known.delete(oldest);
-  }
-
-  /** One look after the other; one that failed is made up for by the next, because the mark stays. */
-  const look = (): Promise<void> => {
-    working = working.then(step).catch((error) => {
-      if (!stopped) log.warn("the plain files could not follow; they will", { error: errorText(error) });
-    });
+  /** One poll after the other. A failed one is made up for by the next, because the mark stays. */
+  const poll = (): Promise<void> => {
+    working = working
+      .then(() => follower.step())
+      .catch((error) => {
+        if (!stopped) log.warn("the plain files could not be written; trying again", { error: errorText(error) });
+      });
     return working;
   };
-  const again = (): void => {
-    timer = setTimeout(() => void look().then(() => stopped || again()), everyMs);
+  const schedule = (): void => {
+    timer = setTimeout(() => void poll().then(() => stopped || schedule()), everyMs);
     timer.unref();
   };
-  void look().then(() => stopped || again());
+  void poll().then(() => stopped || schedule());
 
   return {
-    flush: look,
+    flush: poll,
     async stop() {
       stopped = true;
       clearTimeout(timer);
-      await look();
+      await poll();
     },
   };
+}
+
+class Follower {
+  readonly #store: PostgresStore;
+  readonly #files: MirrorFiles;
+  readonly #log: Log;
+  readonly #known = new Map<string, KnownAgent>();
+  /** Changes of transactions below this id are in the files. */
+  #mark: string | undefined;
+
+  constructor(store: PostgresStore, files: MirrorFiles, log: Log) {
+    this.#store = store;
+    this.#files = files;
+    this.#log = log;
+  }
+
+  async step(): Promise<void> {
+    const { connections } = this.#store;
+    const before = await endedBefore(connections);
+    if (this.#mark === undefined) await this.#mirrorAll();
+    else for (const word of await touchedBetween(connections, this.#mark, before)) await this.#follow(word);
+    this.#mark = before;
+  }
+
+  /** At the start it is unknown what the files lack, so every agent is compared once. */
+  async #mirrorAll(): Promise<void> {
+    for (let page = await this.#store.agents({ limit: 500 }); page.length > 0; ) {
+      for (const { id } of page) await this.#mirrorAgent(id);
+      page = await this.#store.agents({ limit: 500, after: page.at(-1)?.id });
+    }
+    for (const registry of ["jobs", "subagents", "budgets", "swarms"]) await this.#follow(registry);
+  }
+
+  async #follow(word: string): Promise<void> {
+    if (word === "subagents") return this.#mirrorSubagents();
+    if (word === "budgets") return this.#mirrorBudgets();
+    if (word === "swarms") return this.#mirrorSwarms();
+    if (word === "jobs" || word.startsWith("job:"))
+      return this.#replace(JOBS_FILE, "cron", { version: 1, jobs: await this.#store.jobs() });
+    if (/^[a-z0-9]{24,32}$/.test(word)) await this.#mirrorAgent(word as AgentId);
+  }
+
+  async #mirrorSubagents(): Promise<void> {
+    const runs = await this.#store.subagentRuns();
+    const byId = Object.fromEntries(runs.map((run) => [run.runId, run]));
+    this.#replace(SUBAGENTS_FILE, "subagents", { version: 2, runs: byId });
+  }
+
+  async #mirrorBudgets(): Promise<void> {
+    const budgets = await this.#store.budgets({ limit: MAX_COUNT });
+    if (budgets.length === 0 && this.#files.size(BUDGETS_FILE) === undefined) return;
+    const reservations = await this.#store.reservations({ limit: MAX_COUNT });
+    this.#replace(BUDGETS_FILE, ".", budgetsFile(budgets, reservations, await allTold(this.#store.connections)));
+  }
+
+  /** A store that never had a swarm has no file of swarms. */
+  async #mirrorSwarms(): Promise<void> {
+    const swarms = await this.#store.swarms({ limit: MAX_COUNT });
+    if (swarms.length === 0 && this.#files.size(SWARMS_FILE) === undefined) return;
+    this.#replace(SWARMS_FILE, "swarms", { version: 1, swarms });
+  }
+
+  #replace(path: string, dir: string, value: unknown): void {
+    const text = jsonText(value);
+    if (this.#files.read(path)?.toString() === text) return;
+    this.#files.makeDir(dir);
+    this.#files.replace(path, text);
+  }
+
+  async #mirrorAgent(id: AgentId): Promise<void> {
+    const files = this.#files;
+    const before = this.#known.get(id);
+    this.#known.delete(id);
+    const paths = agentPaths(id);
+    const known = before && files.size(paths.history) === before.history.size ? before : undefined;
+    const keys = before ? [] : dedupeKeysIn(files.read(paths.pending));
+    const read = await readSharedAgent(this.#store.connections, id, known?.history.nextPos ?? 0, keys);
+    if (!read) return;
+    files.makeDir(AGENTS_DIR);
+    const report = (notice: MirrorNotice): void => this.#log.warn(noticeText(notice));
+    const mirroring = { source: read.source, files, report, wrote: () => {}, last: 0, closely: false };
+    const after = mirrorAgent(mirroring, read.no, known);
+    if (after) this.#known.set(id, after);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > KNOWN_AGENTS && oldest !== undefined) this.#known.delete(oldest);
+  }
 }

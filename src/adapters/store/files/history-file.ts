@@ -1,6 +1,6 @@
 /**
- * `history.jsonl`: the database's lines, verbatim. Before the first append the file's end is settled: a torn last line is
- * cut off and kept beside it, never glued to; lines the database does not have are set aside, never merged (M6).
+ * `history.jsonl`: the database's lines, verbatim. Before the first append the file's end is checked: a torn last line is
+ * cut off and stored beside the file, and lines the database does not have are moved to another file, never merged (M6).
  */
 import { type EntryId, positionOf } from "../../../core/ids.ts";
 import { endOfLastLine, fileLines, lastLines } from "./file-lines.ts";
@@ -8,9 +8,9 @@ import type { MirrorFiles } from "./mirror-files.ts";
 import type { MirrorNotice } from "./mirror-notice.ts";
 import type { MirrorSource } from "./mirror-source.ts";
 
-/** How much of a file's end is compared with the database: after an orderly end, and after any other. */
-const GLANCE = 4 << 10;
-const LOOK = 1 << 20;
+/** How many bytes of a file's end are compared with the database, after a clean stop and after any other. */
+const CHECKED_BYTES = 4 << 10;
+const CLOSELY_CHECKED_BYTES = 1 << 20;
 const LINES_PER_READ = 500;
 
 export interface HistoryEnd {
@@ -23,9 +23,9 @@ export interface Settling {
   readonly files: MirrorFiles;
   readonly source: Pick<MirrorSource, "lines">;
   readonly report: (notice: MirrorNotice) => void;
-  /** Names what is set aside: the number of the database's last change. */
+  /** The number of the database's last change, for the names of files with orphaned lines. */
   readonly last: number;
-  /** Look at more than the last lines, because the file may have been written when the power went. */
+  /** Compare more than the last lines, because the file may have been written during a power loss. */
   readonly closely: boolean;
 }
 
@@ -37,7 +37,7 @@ export function settleHistory(settling: Settling, path: string, no: number): His
   if (end < size) cutTorn(settling, path, end, size);
   if (end === 0) return { nextPos: 0, size: 0 };
   const agreed = agreesAtEnd(settling, path, no, end);
-  return agreed === undefined ? setAsideStrange(settling, path, no, end) : { nextPos: agreed + 1, size: end };
+  return agreed === undefined ? setOrphansAside(settling, path, no, end) : { nextPos: agreed + 1, size: end };
 }
 
 /** Appends what the file lacks and returns its new end. */
@@ -66,9 +66,9 @@ function cutTorn({ files, report }: Settling, path: string, end: number, size: n
   report({ kind: "torn-line", file: path, bytes: size - end });
 }
 
-/** The position of the last line, if it and the lines before it are the database's; undefined where they are not. */
+/** The position of the last line if it and the lines before it equal the database's; undefined otherwise. */
 function agreesAtEnd({ files, source, closely }: Settling, path: string, no: number, end: number): number | undefined {
-  const { lines, whole } = lastLines(files, path, end, closely ? LOOK : GLANCE);
+  const { lines, whole } = lastLines(files, path, end, closely ? CLOSELY_CHECKED_BYTES : CHECKED_BYTES);
   const last = whole ? lines.length - 1 : positionIn(lines.at(-1) ?? "");
   if (last === undefined) return undefined;
   const first = last - lines.length + 1;
@@ -85,8 +85,8 @@ function positionIn(line: string): number | undefined {
   }
 }
 
-/** Compares from the beginning; from the first line that is not the database's, the rest goes into a file of its own. */
-function setAsideStrange(settling: Settling, path: string, no: number, end: number): HistoryEnd {
+/** Compares from the beginning. From the first line that differs from the database's, the rest goes into a file of its own. */
+function setOrphansAside(settling: Settling, path: string, no: number, end: number): HistoryEnd {
   const { files, source, report, last } = settling;
   let position = 0;
   let keep = end;
@@ -101,15 +101,15 @@ function setAsideStrange(settling: Settling, path: string, no: number, end: numb
     position += 1;
   }
   if (keep === end) return { nextPos: position, size: end };
-  const strange = files.readAt(path, keep, end - keep);
-  const aside = asideName(files, `${path}.orphaned-${last}`, strange);
-  files.replace(aside, strange);
+  const orphaned = files.readAt(path, keep, end - keep);
+  const aside = asideName(files, `${path}.orphaned-${last}`, orphaned);
+  files.replace(aside, orphaned);
   files.truncate(path, keep);
-  report({ kind: "orphaned-lines", file: path, aside, line: position + 1, bytes: strange.length });
+  report({ kind: "orphaned-lines", file: path, aside, line: position + 1, bytes: orphaned.length });
   return { nextPos: position, size: keep };
 }
 
-/** A name that is free, or that holds the same bytes already (a crash between the two steps above). */
+/** A free name, or one that has the same bytes already (after a crash between the two steps above). */
 function asideName(files: MirrorFiles, base: string, bytes: Buffer): string {
   for (let count = 1; ; count++) {
     const name = count === 1 ? base : `${base}-${count}`;

@@ -1,6 +1,6 @@
 /**
- * Looks at a database before it is opened and touches nothing (L11): is it there, is it readable, does this program know
- * its version? What is unreadable is never replaced silently; `rookery repair` is the way on.
+ * Inspects a database before it is opened, without writing (L11): does it exist, can it be read, does this program know its
+ * version? An unreadable database is never replaced silently; `rookery repair` rebuilds it.
  */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -12,9 +12,9 @@ import { openSnapshot } from "./snapshot.ts";
 
 export type Inspection =
   | { readonly kind: "ok" }
-  /** Neither the database nor its log is there. */
+  /** Neither the database nor its log exists. */
   | { readonly kind: "missing" }
-  /** The log is there without its database. A fresh database beside it would destroy it. */
+  /** The log exists without its database. A new database beside it would destroy it. */
   | { readonly kind: "orphaned-wal" }
   | { readonly kind: "unreadable"; readonly reason: string }
   | { readonly kind: "newer"; readonly version: number };
@@ -29,7 +29,7 @@ export function inspectDatabase(path: string, options: { readonly wholeCheckByte
   const log = sizeOf(`${path}-wal`);
   if (size === undefined) return log === undefined ? { kind: "missing" } : { kind: "orphaned-wal" };
   if (size === 0) {
-    // SQLite takes an empty file for a new database, and deletes the log beside it.
+    // SQLite takes an empty file for a new database and deletes the log beside it.
     if (log === undefined && !hasAgents(dirname(path))) return { kind: "missing" };
     return { kind: "unreadable", reason: "the file is empty" };
   }
@@ -55,12 +55,12 @@ function checked(sql: DatabaseSync, whole: boolean): Inspection {
   return reason === undefined ? { kind: "ok" } : { kind: "unreadable", reason };
 }
 
-/** A first start that was killed leaves a database without tables: no harm in starting again. */
+/** A first start that was killed leaves a database without tables, which the next start may use. */
 function isBlank(sql: DatabaseSync): boolean {
   return versionOf(sql) === 0 && sql.prepare("SELECT count(*) AS count FROM sqlite_schema").get()?.count === 0;
 }
 
-/** The first thing SQLite finds wrong. */
+/** The first fault SQLite finds. */
 function quickCheck(sql: DatabaseSync, table: string): string | undefined {
   const row = sql.prepare(`PRAGMA quick_check(${table === "" ? 1 : table})`).get();
   const found = String(Object.values(row ?? {})[0] ?? "no answer");
@@ -88,7 +88,7 @@ export function hasAgents(home: string): boolean {
   return existsSync(dir) && readdirSync(dir).length > 0;
 }
 
-/** Whether a start rebuilds by itself: agents are there, and neither the database nor its log is. */
+/** Whether a start rebuilds by itself: there are agents, but neither a database nor its log. */
 export function rebuildNeeded(home: string, databasePath: string): boolean {
   return !existsSync(databasePath) && !existsSync(`${databasePath}-wal`) && hasAgents(home);
 }
@@ -96,14 +96,14 @@ export function rebuildNeeded(home: string, databasePath: string): boolean {
 const REPAIR =
   "Nothing was touched. Run `rookery repair`: it keeps the broken files and rebuilds from the plain files.";
 
-/** Throws unless the database may be opened or made: what a start of the engine calls first. */
+/** Throws unless the database may be opened or created. A start of the engine calls it first. */
 export function refuseUnreadable(path: string, inspection: Inspection = inspectDatabase(path)): "ok" | "missing" {
   switch (inspection.kind) {
     case "ok":
     case "missing":
       return inspection.kind;
     case "orphaned-wal":
-      throw new StoreUnreadableError(`${path} is missing, but its log ${path}-wal is there.`, {
+      throw new StoreUnreadableError(`${path} is missing, but its log ${path}-wal exists.`, {
         hint: `If you moved the database, put it back. ${REPAIR}`,
       });
     case "unreadable":

@@ -1,6 +1,6 @@
 /**
  * `mirror.json`: up to which change the plain files are on the disk. It is written only after the files themselves were
- * brought to the disk, so that it never promises too much (M6).
+ * flushed, so that it never claims too much (M6).
  */
 import { jsonText, MARK_FILE } from "./file-format.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
@@ -12,11 +12,11 @@ export interface Mark {
   readonly synced: number;
   readonly change: string | null;
   readonly at: number;
-  /** Whether nothing was written after it: the program ended in order. */
+  /** Whether nothing was written after it: the program stopped cleanly. */
   readonly clean: boolean;
 }
 
-/** By hand: the thread that writes the files reads nothing else, and a library for it would weigh more than its work. */
+/** Without a schema library: the mirror's thread parses nothing else, and the library would double its memory. */
 function isMark(value: unknown): value is Mark {
   if (typeof value !== "object" || value === null) return false;
   const { version, synced, change, at, clean } = value as Partial<Record<keyof Mark, unknown>>;
@@ -30,7 +30,7 @@ function isMark(value: unknown): value is Mark {
   );
 }
 
-/** Undefined where there is none or it cannot be read: then every agent is looked at again. */
+/** Undefined if it is missing or cannot be parsed: then every agent is compared again. */
 export function readMark(files: MirrorFiles): Mark | undefined {
   const text = files.read(MARK_FILE)?.toString();
   if (text === undefined) return undefined;
@@ -43,8 +43,8 @@ export function readMark(files: MirrorFiles): Mark | undefined {
 }
 
 /**
- * Whether the files a mark speaks of were written from this database: the `same`, `other` (a restored backup, say), or
- * `unknown` where the change was pruned from the log.
+ * Whether the files of a mark were written from this database: `same`, `other` (for example after a restored backup), or
+ * `unknown` if the change was pruned from the log.
  */
 export function compareMark(
   source: Pick<MirrorSource, "bounds" | "changeId">,

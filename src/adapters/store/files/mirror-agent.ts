@@ -1,6 +1,6 @@
 /**
- * Brings one agent's four files in step with the database: history appended, state and pending rewritten if they
- * changed, the descriptor too. Running it again after a crash at any call ends in the same files.
+ * Brings one agent's four files up to date with the database: history appended, descriptor, state and pending rewritten if
+ * they changed. Running it again after a crash at any call ends in the same files.
  */
 import { hash } from "node:crypto";
 import { AGENTS_DIR, agentPaths, DEDUPE_KEYS, dedupeKeysIn, jsonText, pendingText, stateText } from "./file-format.ts";
@@ -9,7 +9,7 @@ import type { MirrorFiles } from "./mirror-files.ts";
 import type { MirrorNotice } from "./mirror-notice.ts";
 import type { AgentRow, DedupeRow, MirrorSource } from "./mirror-source.ts";
 
-/** What is remembered of an agent's files, so that nothing is read or written without need. */
+/** What is cached of an agent's files, so that nothing is read or written without need. */
 export interface KnownAgent {
   readonly history: HistoryEnd;
   readonly descriptor: string;
@@ -24,11 +24,11 @@ export interface MirroringAgent {
   readonly report: (notice: MirrorNotice) => void;
   readonly last: number;
   readonly closely: boolean;
-  /** Told of every path that was written and is not yet known to be on the disk. */
+  /** Called with every path that was written and may not be on the disk yet. */
   readonly wrote: (path: string) => void;
 }
 
-/** Undefined where the database has no such agent or its row cannot be written as files (reported). */
+/** Undefined if the database has no such agent, or if its row cannot be written as files (which is reported). */
 export function mirrorAgent(mirroring: MirroringAgent, no: number, known?: KnownAgent): KnownAgent | undefined {
   const { source, report } = mirroring;
   return source.consistently(() => {
@@ -39,7 +39,7 @@ export function mirrorAgent(mirroring: MirroringAgent, no: number, known?: Known
     try {
       texts = textsOf(source, mirroring.files, agent, known);
     } catch (error) {
-      // Nothing of this agent was written yet, and the others must not wait for it.
+      // Nothing of this agent was written yet, and other agents must not wait for it.
       if (!(error instanceof SyntaxError)) throw error;
       report({ kind: "unwritable-agent", agent: agent.id, reason: error.message });
       return undefined;
@@ -48,7 +48,7 @@ export function mirrorAgent(mirroring: MirroringAgent, no: number, known?: Known
   });
 }
 
-/** What was removed must not come back by a rebuild. A name alone says it: a row whose mark cannot be read stays. */
+/** A removed agent must not come back by a rebuild. Found by text, so that an agent with an unreadable mark stays. */
 const isRemoved = ({ stopped }: AgentRow): boolean => stopped?.includes('"removed":true') ?? false;
 
 function unmirror({ files, wrote }: MirroringAgent, { id }: AgentRow): undefined {
@@ -65,7 +65,7 @@ export interface Texts {
   readonly dedupe: KnownAgent["dedupe"];
 }
 
-/** The contents of the files that are written whole. Throws `SyntaxError` where a row holds no JSON. */
+/** The contents of the files that are written whole. Throws `SyntaxError` if a row does not hold JSON. */
 export function textsOf(source: MirrorSource, files: MirrorFiles, agent: AgentRow, known?: KnownAgent): Texts {
   const run = agent.run_id === null ? undefined : source.openRun(agent.run_id);
   const seqs = run ? (JSON.parse(run.body) as { seqs?: readonly number[] }).seqs : undefined;
@@ -86,8 +86,8 @@ export function textsOf(source: MirrorSource, files: MirrorFiles, agent: AgentRo
 }
 
 /**
- * The newest keys: those of new messages, behind those that are known or, at first sight, stand in the file. Messages are
- * pruned long before their keys, so the file may know more than the inbox does.
+ * The newest keys: those of new messages, after the cached ones or, without a cache, those in the file. Messages are pruned
+ * long before their keys, so the file may have more keys than the inbox.
  */
 function dedupeOf(
   source: MirrorSource,
@@ -116,28 +116,28 @@ function writeAgent(mirroring: MirroringAgent, agent: AgentRow, texts: Texts, kn
     wrote(AGENTS_DIR);
     wrote(paths.dir);
   }
-  // History before pending: whoever rebuilds finds a message in both rather than in neither, and can tell.
+  // History before pending: after a crash a message stands in both files rather than in neither, and a rebuild sees that.
   const before =
     known && files.size(paths.history) === known.history.size
       ? known.history
       : settleHistory(mirroring, paths.history, agent.no);
   const history = appendHistory(files, source, paths.history, agent.no, before);
   if (history.size !== before.size) wrote(paths.history);
-  const descriptor = replaceIfOther(mirroring, paths.dir, paths.descriptor, texts.descriptor, known?.descriptor);
-  const state = replaceIfOther(mirroring, paths.dir, paths.state, texts.state, known?.state);
-  const pending = replaceIfOther(mirroring, paths.dir, paths.pending, texts.pending, known?.pending);
+  const descriptor = replaceIfChanged(mirroring, paths.dir, paths.descriptor, texts.descriptor, known?.descriptor);
+  const state = replaceIfChanged(mirroring, paths.dir, paths.state, texts.state, known?.state);
+  const pending = replaceIfChanged(mirroring, paths.dir, paths.pending, texts.pending, known?.pending);
   return { history, descriptor, state, pending, dedupe: texts.dedupe };
 }
 
-/** Rewrites a file whose content differs from what is known, or else from what is there. Returns the content's print. */
-function replaceIfOther(mirroring: MirroringAgent, dir: string, path: string, text: string, known?: string): string {
+/** Rewrites a file whose content differs from the cached digest, or else from the file. Returns the new digest. */
+function replaceIfChanged(mirroring: MirroringAgent, dir: string, path: string, text: string, known?: string): string {
   const { files, wrote } = mirroring;
-  const print = hash("sha1", text, "base64");
-  const same = known === undefined ? files.read(path)?.toString() === text : known === print;
+  const digest = hash("sha1", text, "base64");
+  const same = known === undefined ? files.read(path)?.toString() === text : known === digest;
   if (!same) {
     files.replace(path, text);
     wrote(path);
     wrote(dir);
   }
-  return print;
+  return digest;
 }

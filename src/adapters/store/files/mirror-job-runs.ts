@@ -1,6 +1,6 @@
 /**
- * What became of due times, as a plain file: `cron/runs.jsonl`, a line for each change of a slot's row, the last line of a slot
- * being what it is. Folded from the database when it grows; then the newest are kept.
+ * Results of due times as a plain file: `cron/runs.jsonl`, a line for each change of a slot's row; the last line of a slot
+ * counts. When the file has grown, it is written again from the database with the newest rows only.
  */
 import type { JobSlot } from "../../../core/schedule/job-slot.ts";
 import { JOB_RUNS_FILE } from "./file-format.ts";
@@ -20,7 +20,7 @@ export interface JobRunsMirror {
 export function jobRunsMirror(source: MirrorSource, files: MirrorFiles, wrote: (path: string) => void): JobRunsMirror {
   function all(): void {
     const rows = source.newestSlots(KEPT);
-    // Where there never was one, there is no file either.
+    // A home that never had a due time has no file.
     if (rows.length === 0 && files.size(JOB_RUNS_FILE) === undefined) return;
     files.makeDir(DIR);
     files.replace(JOB_RUNS_FILE, rows.map((row) => `${row}\n`).join(""));
@@ -37,7 +37,7 @@ export function jobRunsMirror(source: MirrorSource, files: MirrorFiles, wrote: (
       });
       if (rows.length === 0) return;
       files.makeDir(DIR);
-      // A line that a crash tore is left behind as one that nobody can read.
+      // A line that a crash tore stays as a line of its own, which readers skip.
       files.append(JOB_RUNS_FILE, rows.map((row) => `\n${row}\n`).join(""));
       for (const path of [".", DIR, JOB_RUNS_FILE]) wrote(path);
     },
@@ -45,8 +45,8 @@ export function jobRunsMirror(source: MirrorSource, files: MirrorFiles, wrote: (
 }
 
 /**
- * The rows a file holds, each as its last line has it, by the time they were written: a power loss may have changed the order.
- * Lines nobody can read are left out.
+ * The rows of a file, each as in its last line, ordered by their time because a power loss may have changed the order. Lines
+ * that cannot be parsed are skipped.
  */
 export function slotsIn(text: string): readonly JobSlot[] {
   const found = new Map<string, JobSlot>();

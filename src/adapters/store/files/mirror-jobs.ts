@@ -1,7 +1,7 @@
 /**
- * Cron jobs as plain files: `jobs.json` holds them all, and where there are many a log beside it holds what changed since,
- * so that one job that fires does not rewrite a hundred thousand. `jobs.json` names its log; a new one of both is written
- * before the old log is let go, so a crash anywhere leaves a pair that belongs together.
+ * Cron jobs as plain files. `jobs.json` holds them all; if there are many, a log beside it holds later changes, so that one
+ * job that fires does not rewrite a hundred thousand. `jobs.json` names its log. A new pair is written before the old log
+ * is reused, so that a crash anywhere leaves two files that belong together.
  */
 import { JOBS_FILE, jsonText } from "./file-format.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
@@ -9,9 +9,9 @@ import type { MirrorSource } from "./mirror-source.ts";
 
 const DIR = "cron";
 const LOGS = ["jobs-a.jsonl", "jobs-b.jsonl"] as const;
-/** Up to here all of them are written each time: small, and complete to look at. */
+/** Up to this many, all are written each time: the file is small, and complete to read. */
 const FEW = 200;
-/** The log is folded into `jobs.json` when it is as long as that, and at least this long. */
+/** The log is folded into `jobs.json` when it is as long as that file, and at least this long. */
 const MIN_FOLD = 1024 * 1024;
 
 export interface JobsMirror {
@@ -43,7 +43,7 @@ export function jobsMirror(source: MirrorSource, files: MirrorFiles, wrote: (pat
       if (log === undefined) return all();
       const path = `${DIR}/${log}`;
       if ((files.size(path) ?? 0) > Math.max(MIN_FOLD, files.size(JOBS_FILE) ?? 0)) return all();
-      // A line that a crash tore is left behind as one that nobody can read.
+      // A line that a crash tore stays as a line of its own, which readers skip.
       files.append(path, ids.map((id) => `\n${JSON.stringify({ id, job: source.job(id) ?? null })}`).join(""));
       wrote(path);
     },
@@ -57,7 +57,7 @@ function logOf(files: Pick<MirrorFiles, "size" | "readAt">): string | undefined 
   return LOGS.find((name) => name === found);
 }
 
-/** What the file of all jobs and its log say together. */
+/** The jobs of the file and its log together. */
 export function jobsIn(files: Pick<MirrorFiles, "read">, file: object): readonly unknown[] {
   const { jobs, log } = file as { jobs?: unknown; log?: unknown };
   const known = new Map<string, unknown>();

@@ -1,4 +1,4 @@
-/** What the mirror has to tell a person: something on the disk was not as it should be, and what was done about it. */
+/** What the mirror reports to a person: a file was not as expected, and what was done about it. */
 export type MirrorNotice =
   | { readonly kind: "torn-line"; readonly file: string; readonly bytes: number }
   | {
@@ -18,11 +18,11 @@ export function noticeText(notice: MirrorNotice): string {
     case "torn-line":
       return `The last line of ${notice.file} was torn (${notice.bytes} bytes). It was cut off, kept in ${notice.file}.torn, and written again.`;
     case "orphaned-lines":
-      return `${notice.file} has lines from line ${notice.line} on that the database does not have. They were set aside in ${notice.aside}.`;
+      return `${notice.file} has lines from line ${notice.line} on that the database does not have. They were moved to ${notice.aside}.`;
     case "orphaned-agent":
-      return `The database does not know the agent in ${notice.file}. Its files were set aside in ${notice.aside}.`;
+      return `The database does not know the agent in ${notice.file}. Its files were moved to ${notice.aside}.`;
     case "other-database":
-      return `The database ends at change ${notice.last}; the plain files were written up to change ${notice.synced} of another or a newer one. What the database does not have is set aside.`;
+      return `The database ends at change ${notice.last}; the plain files were written up to change ${notice.synced} of another or a newer one. What the database does not have is moved aside.`;
     case "unwritable-agent":
       return `The agent ${notice.agent} cannot be written to plain files: ${notice.reason}`;
   }

@@ -1,9 +1,9 @@
 /**
- * The mirror's thread. It wakes when it is told that something was committed, works until it is in step, brings the files
- * to the disk some seconds later, and sleeps: no timer runs while nothing happens.
+ * The mirror's thread. A message about a commit wakes it; it works until the files are up to date, flushes them to the disk
+ * some seconds later, and sleeps. No timer runs while there is nothing to do.
  */
 import { DatabaseSync } from "node:sqlite";
-import { parentPort, workerData } from "node:worker_threads";
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { errorText, InvariantError } from "../../../core/errors.ts";
 import { diskFiles } from "./disk-files.ts";
 import { type Mirror, type MirrorLag, openMirror } from "./mirror.ts";
@@ -13,7 +13,7 @@ import { sqliteSource } from "./sqlite-source.ts";
 export interface WorkerData {
   readonly home: string;
   readonly databasePath: string;
-  /** How long after the first unsynced write everything is brought to the disk. */
+  /** How long after the first unsynced write everything is flushed to the disk. */
   readonly syncAfterMs: number;
 }
 
@@ -28,107 +28,119 @@ export type FromWorker =
   | { readonly type: "trouble"; readonly error: string }
   | { readonly type: "done"; readonly id: number; readonly error?: { readonly text: string; readonly code?: string } };
 
+const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
 
-function main(): void {
-  const port = parentPort;
-  if (!port) throw new InvariantError("The mirror's thread was started as a program.");
-  const { home, databasePath, syncAfterMs } = workerData as WorkerData;
-  const tell = (message: FromWorker): void => port.postMessage(message);
-  const sql = new DatabaseSync(databasePath, { readOnly: true, timeout: 5_000 });
-  let mirror: Mirror | undefined;
-  let working = false;
-  let syncTimer: NodeJS.Timeout | undefined;
-  let retryTimer: NodeJS.Timeout | undefined;
-  let retryMs = 1_000;
+class MirrorWorker {
+  readonly #port: MessagePort;
+  readonly #data: WorkerData;
+  readonly #sql: DatabaseSync;
+  #mirror: Mirror | undefined;
+  #working = false;
+  #syncTimer: NodeJS.Timeout | undefined;
+  #retryTimer: NodeJS.Timeout | undefined;
+  #retryMs = FIRST_RETRY_MS;
 
-  const opened = (): Mirror => {
-    mirror ??= openMirror({
-      source: sqliteSource(sql),
-      files: diskFiles(home),
-      now: Date.now,
-      report: (notice) => tell({ type: "notice", text: noticeText(notice) }),
-    });
-    return mirror;
-  };
+  constructor(port: MessagePort, data: WorkerData) {
+    this.#port = port;
+    this.#data = data;
+    this.#sql = new DatabaseSync(data.databasePath, { readOnly: true, timeout: 5_000 });
+    port.on("message", (message: ToWorker) => this.#receive(message));
+  }
 
-  /** Steps until in step, giving way to messages in between. */
-  const work = (): void => {
-    if (working) return;
-    working = true;
-    const portion = (): void => {
-      working = false;
-      attempt(() => {
-        const { more } = stepped();
-        if (!more) return;
-        working = true;
-        setImmediate(portion);
+  /** Steps until the files are up to date, and handles messages in between. */
+  work(): void {
+    if (this.#working) return;
+    this.#attempt(() => {
+      if (!this.#step()) return;
+      this.#working = true;
+      setImmediate(() => {
+        this.#working = false;
+        this.work();
       });
-    };
-    portion();
-  };
+    });
+  }
 
-  const stepped = (): { more: boolean } => {
-    const begun = performance.now();
-    const result = opened().step();
-    tell({ type: "lag", lag: opened().lag(), tookMs: performance.now() - begun });
-    if (opened().unsynced()) syncTimer ??= setTimeout(() => attempt(sync), syncAfterMs);
-    return result;
-  };
+  #send(message: FromWorker): void {
+    this.#port.postMessage(message);
+  }
 
-  const sync = (): void => {
-    clearTimeout(syncTimer);
-    syncTimer = undefined;
-    opened().sync();
-  };
-
-  /** A disk that fails now may work later: said once, tried again at growing intervals. */
-  const attempt = (act: () => void): void => {
-    try {
-      act();
-      retryMs = 1_000;
-    } catch (error) {
-      tell({ type: "trouble", error: errorText(error) });
-      retryTimer ??= setTimeout(() => {
-        retryTimer = undefined;
-        work();
-      }, retryMs);
-      retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
-    }
-  };
-
-  const finish = (id: number, act: () => void): void => {
-    try {
-      act();
-      tell({ type: "done", id });
-    } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code;
-      tell({ type: "done", id, error: { text: errorText(error), ...(code === undefined ? {} : { code }) } });
-    }
-  };
-
-  port.on("message", (message: ToWorker) => {
+  #receive(message: ToWorker): void {
     switch (message.type) {
       case "nudge":
-        return work();
+        this.work();
+        return;
       case "flush":
-        return finish(message.id, () => {
-          while (stepped().more);
-          sync();
+        this.#finish(message.id, () => {
+          while (this.#step());
+          this.#sync();
         });
+        return;
       case "stop":
-        finish(message.id, () => {
-          while (stepped().more);
-          clearTimeout(syncTimer);
-          opened().close();
+        this.#finish(message.id, () => {
+          while (this.#step());
+          clearTimeout(this.#syncTimer);
+          this.#opened().close();
         });
-        clearTimeout(syncTimer);
-        clearTimeout(retryTimer);
-        sql.close();
-        port.close();
+        clearTimeout(this.#syncTimer);
+        clearTimeout(this.#retryTimer);
+        this.#sql.close();
+        this.#port.close();
     }
-  });
-  work();
+  }
+
+  #opened(): Mirror {
+    this.#mirror ??= openMirror({
+      source: sqliteSource(this.#sql),
+      files: diskFiles(this.#data.home),
+      now: Date.now,
+      report: (notice) => this.#send({ type: "notice", text: noticeText(notice) }),
+    });
+    return this.#mirror;
+  }
+
+  /** Whether there is more to do at once. */
+  #step(): boolean {
+    const begun = performance.now();
+    const mirror = this.#opened();
+    const { more } = mirror.step();
+    this.#send({ type: "lag", lag: mirror.lag(), tookMs: performance.now() - begun });
+    if (mirror.unsynced())
+      this.#syncTimer ??= setTimeout(() => this.#attempt(() => this.#sync()), this.#data.syncAfterMs);
+    return more;
+  }
+
+  #sync(): void {
+    clearTimeout(this.#syncTimer);
+    this.#syncTimer = undefined;
+    this.#opened().sync();
+  }
+
+  /** A disk that fails now may work later: the error is reported, and the work is tried again at growing intervals. */
+  #attempt(act: () => void): void {
+    try {
+      act();
+      this.#retryMs = FIRST_RETRY_MS;
+    } catch (error) {
+      this.#send({ type: "trouble", error: errorText(error) });
+      this.#retryTimer ??= setTimeout(() => {
+        this.#retryTimer = undefined;
+        this.work();
+      }, this.#retryMs);
+      this.#retryMs = Math.min(this.#retryMs * 2, MAX_RETRY_MS);
+    }
+  }
+
+  #finish(id: number, act: () => void): void {
+    try {
+      act();
+      this.#send({ type: "done", id });
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      this.#send({ type: "done", id, error: { text: errorText(error), code } });
+    }
+  }
 }
 
-main();
+if (!parentPort) throw new InvariantError("The mirror's thread was started as a program.");
+new MirrorWorker(parentPort, workerData as WorkerData).work();

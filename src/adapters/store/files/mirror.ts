@@ -1,20 +1,20 @@
 /**
- * The mirror: follows the log of changes and keeps the plain files in step (M6). It only ever reads the database, and
- * only moves its mark after the files are written, so that a crash anywhere is repaired by going on.
+ * The mirror: follows the log of changes and keeps the plain files up to date (M6). It only reads the database, and moves
+ * its mark only after the files are written, so that after a crash anywhere it can simply continue.
  */
 import { NO_BUDGETS } from "./budgets-file.ts";
 import { AGENTS_DIR, ASIDE_DIR, BUDGETS_FILE, jsonText, SUBAGENTS_FILE, SWARMS_FILE } from "./file-format.ts";
 import { compareMark, type Mark, readMark, writeMark } from "./mark-file.ts";
 import { type KnownAgent, type MirroringAgent, mirrorAgent } from "./mirror-agent.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
-import { jobRunsMirror } from "./mirror-job-runs.ts";
-import { jobsMirror } from "./mirror-jobs.ts";
+import { type JobRunsMirror, jobRunsMirror } from "./mirror-job-runs.ts";
+import { type JobsMirror, jobsMirror } from "./mirror-jobs.ts";
 import type { MirrorNotice } from "./mirror-notice.ts";
 import type { LoggedChange, MirrorSource } from "./mirror-source.ts";
 
 const CHANGES_PER_STEP = 20_000;
 const AGENTS_PER_PASS_STEP = 200;
-/** Agents whose files are remembered; the others are looked at again when they are touched. */
+/** Agents whose files are cached; the files of others are read again when a change touches them. */
 const KNOWN_AGENTS = 2_000;
 
 export interface MirrorOptions {
@@ -31,200 +31,216 @@ export interface MirrorLag {
   readonly ms: number;
 }
 
-export interface Mirror {
-  /** One portion of work. Tells whether there is more to do at once. May throw what the disk throws: try again later. */
-  step(): { readonly more: boolean };
-  /** Brings what was written to the disk, then the mark. */
-  sync(): void;
-  /** Whether anything waits for `sync`. */
-  unsynced(): boolean;
-  lag(): MirrorLag;
-  /** The last sync of an orderly end. Everything must have been stepped. */
-  close(): void;
-}
-
-/** A pass over every agent, needed where the log of changes does not tell whom to look at. */
+/** A pass over every agent, needed if the log of changes cannot tell which agents changed. */
 interface Pass {
   readonly until: number;
   readonly otherDatabase: boolean;
   next: number;
 }
 
-export function openMirror({ source, files, now, report = () => {} }: MirrorOptions): Mirror {
-  const known = new Map<number, KnownAgent>();
-  const unsynced = new Set<string>();
-  const { mark, trusted } = trustedMark(source, files, report);
+export const openMirror = (options: MirrorOptions): Mirror => new Mirror(options);
+
+export class Mirror {
+  readonly #source: MirrorSource;
+  readonly #files: MirrorFiles;
+  readonly #now: () => number;
+  readonly #report: (notice: MirrorNotice) => void;
+  readonly #jobs: JobsMirror;
+  readonly #jobRuns: JobRunsMirror;
+  readonly #known = new Map<number, KnownAgent>();
+  readonly #unsynced = new Set<string>();
+  /** Up to this change files may have been written when the program ended without a clean stop. */
+  readonly #suspectUntil: number;
   /** Every change up to here is in the files. */
-  let done = mark?.synced ?? 0;
-  let syncedTo = done;
-  /** Up to here files may have been written when the program ended out of order. */
-  const suspectUntil = mark?.clean ? done : source.bounds().last;
-  let clean = mark?.clean ?? false;
-  let pass: Pass | undefined = trusted === "same" ? undefined : newPass(trusted === "other");
+  #done: number;
+  #syncedTo: number;
+  /** Whether the mark on the disk says that nothing was written after it. */
+  #clean: boolean;
+  #pass: Pass | undefined;
 
-  function newPass(otherDatabase: boolean): Pass {
-    known.clear();
-    return { until: source.bounds().last, otherDatabase, next: 0 };
+  constructor({ source, files, now, report = () => {} }: MirrorOptions) {
+    this.#source = source;
+    this.#files = files;
+    this.#now = now;
+    this.#report = report;
+    this.#jobs = jobsMirror(source, files, this.#wrote);
+    this.#jobRuns = jobRunsMirror(source, files, this.#wrote);
+    const { mark, trusted } = trustedMark(source, files, report);
+    this.#done = mark?.synced ?? 0;
+    this.#syncedTo = this.#done;
+    this.#clean = mark?.clean ?? false;
+    this.#suspectUntil = mark?.clean ? this.#done : source.bounds().last;
+    this.#pass = trusted === "same" ? undefined : this.#newPass(trusted === "other");
   }
 
-  const wrote = (path: string): void => void unsynced.add(path);
-
-  /** From here on the end is not orderly, and the disk must know before the first file changes. */
-  function begin(): void {
-    if (!clean) return;
-    writeMark(files, {
-      version: 1,
-      synced: syncedTo,
-      change: source.changeId(syncedTo) ?? null,
-      at: now(),
-      clean: false,
-    });
-    clean = false;
-  }
-
-  function mirrorAgents(numbers: Iterable<number>): void {
-    const { last } = source.bounds();
-    const closely = pass !== undefined || done < suspectUntil;
-    const mirroring: MirroringAgent = { source, files, report, wrote, last, closely };
-    for (const no of numbers) {
-      const before = known.get(no);
-      // Taken out and put back at the end: the map stays in order of use, and a write that fails leaves nothing remembered.
-      known.delete(no);
-      const after = mirrorAgent(mirroring, no, before);
-      if (after) known.set(no, after);
+  /** Does one portion of work; `more`: call it again at once. May throw the disk's errors: try again later. */
+  step(): { readonly more: boolean } {
+    if (!this.#pass) {
+      const changes = this.#source.changesAfter(this.#done, CHANGES_PER_STEP);
+      const first = changes[0];
+      if (!first) {
+        if (this.#source.bounds().last >= this.#done) return { more: false };
+      } else if (first.n === this.#done + 1) {
+        this.#begin();
+        return this.#stepChanges(changes);
+      }
+      // Changes were pruned before they reached the files, or the log starts over.
+      this.#pass = this.#newPass(false);
     }
-    for (const no of known.keys()) {
-      if (known.size <= KNOWN_AGENTS) break;
-      known.delete(no);
-    }
+    this.#begin();
+    return this.#stepPass(this.#pass);
   }
 
-  function mirrorRegistry(path: string, dir: string, value: unknown): void {
-    const text = jsonText(value);
-    if (files.read(path)?.toString() === text) return;
-    files.makeDir(dir);
-    files.replace(path, text);
-    wrote(".");
-    wrote(dir);
-    wrote(path);
+  /** Flushes the written files to the disk, then the mark. */
+  sync(): void {
+    if (this.#unsynced.size === 0 && this.#done === this.#syncedTo) return;
+    this.#syncFiles(false);
   }
-  const mirrorSubagents = (): void => {
-    const runs = source.subagentRuns() as readonly { readonly runId: string }[];
-    mirrorRegistry(SUBAGENTS_FILE, "subagents", {
-      version: 2,
-      runs: Object.fromEntries(runs.map((run) => [run.runId, run])),
-    });
-  };
-  const mirrorBudgets = (): void => {
-    const budgets = source.consistently(() => source.budgets());
-    if (budgets || files.size(BUDGETS_FILE) !== undefined) mirrorRegistry(BUDGETS_FILE, ".", budgets ?? NO_BUDGETS);
-  };
-  const jobs = jobsMirror(source, files, wrote);
-  const jobRuns = jobRunsMirror(source, files, wrote);
 
-  const mirrorSwarms = (): void => {
-    const swarms = source.swarms();
-    // Where there never was one, there is no file either.
-    if (swarms.length > 0 || files.read(SWARMS_FILE)) mirrorRegistry(SWARMS_FILE, "swarms", { version: 1, swarms });
-  };
+  /** Whether anything waits for `sync`. */
+  unsynced(): boolean {
+    return this.#unsynced.size > 0 || (!this.#pass && this.#done !== this.#syncedTo);
+  }
 
-  function stepPass(current: Pass): { more: boolean } {
-    const numbers = source.agentsAfter(current.next, AGENTS_PER_PASS_STEP);
-    mirrorAgents(numbers);
-    current.next = numbers.at(-1) ?? current.next;
+  lag(): MirrorLag {
+    const { last } = this.#source.bounds();
+    const oldest = last > this.#done ? this.#source.changesAfter(this.#done, 1)[0] : undefined;
+    return { behind: Math.max(0, last - this.#done), ms: oldest ? Math.max(0, this.#now() - oldest.at) : 0 };
+  }
+
+  /** The last sync of a clean stop. Call `step` until there is no more before. */
+  close(): void {
+    if (this.#clean && this.#unsynced.size === 0 && this.#done === this.#syncedTo) return;
+    this.#syncFiles(true);
+  }
+
+  readonly #wrote = (path: string): void => void this.#unsynced.add(path);
+
+  #newPass(otherDatabase: boolean): Pass {
+    this.#known.clear();
+    return { until: this.#source.bounds().last, otherDatabase, next: 0 };
+  }
+
+  /** The disk must know that the stop is not clean before the first file changes. */
+  #begin(): void {
+    if (!this.#clean) return;
+    const change = this.#source.changeId(this.#syncedTo) ?? null;
+    writeMark(this.#files, { version: 1, synced: this.#syncedTo, change, at: this.#now(), clean: false });
+    this.#clean = false;
+  }
+
+  #stepPass(pass: Pass): { more: boolean } {
+    const numbers = this.#source.agentsAfter(pass.next, AGENTS_PER_PASS_STEP);
+    this.#mirrorAgents(numbers);
+    pass.next = numbers.at(-1) ?? pass.next;
     if (numbers.length === AGENTS_PER_PASS_STEP) return { more: true };
-    mirrorSubagents();
-    mirrorBudgets();
-    jobs.all();
-    jobRuns.all();
-    mirrorSwarms();
-    if (current.otherDatabase) setAgentsAside();
-    pass = undefined;
-    done = current.until;
-    return { more: source.bounds().last > done };
+    this.#mirrorSubagents();
+    this.#mirrorBudgets();
+    this.#jobs.all();
+    this.#jobRuns.all();
+    this.#mirrorSwarms();
+    if (pass.otherDatabase) this.#setAgentsAside();
+    this.#pass = undefined;
+    this.#done = pass.until;
+    return { more: this.#source.bounds().last > this.#done };
   }
 
-  /** Agents the database does not know would come back at the next rebuild: they are moved out of the way, whole. */
-  function setAgentsAside(): void {
-    for (const id of files.list(AGENTS_DIR)) {
-      if (source.knowsAgent(id)) continue;
-      files.makeDir(ASIDE_DIR);
-      const taken = files.list(ASIDE_DIR);
-      let name = id;
-      for (let count = 2; taken.includes(name); count++) name = `${id}-${count}`;
-      files.move(`${AGENTS_DIR}/${id}`, `${ASIDE_DIR}/${name}`);
-      for (const dir of [".", AGENTS_DIR, ASIDE_DIR]) wrote(dir);
-      report({ kind: "orphaned-agent", file: `${AGENTS_DIR}/${id}`, aside: `${ASIDE_DIR}/${name}` });
-    }
-  }
-
-  function stepChanges(changes: readonly LoggedChange[]): { more: boolean } {
+  #stepChanges(changes: readonly LoggedChange[]): { more: boolean } {
     const { agents, words } = touchedBy(changes);
-    mirrorAgents(agents);
-    if (words.has("subagents")) mirrorSubagents();
-    if (words.has("budgets")) mirrorBudgets();
-    if (words.has("jobs")) jobs.all();
+    this.#mirrorAgents(agents);
+    if (words.has("subagents")) this.#mirrorSubagents();
+    if (words.has("budgets")) this.#mirrorBudgets();
+    if (words.has("jobs")) this.#jobs.all();
     const changedJobs = [...words].flatMap((word) =>
       word.startsWith("job:") ? [decodeURIComponent(word.slice(4))] : [],
     );
-    if (changedJobs.length > 0) jobs.changed(changedJobs);
+    if (changedJobs.length > 0) this.#jobs.changed(changedJobs);
     const slots = [...words].flatMap((word) => (word.startsWith("slot:") ? [word.slice(5)] : []));
-    if (slots.length > 0) jobRuns.changed(slots);
-    if (words.has("swarms")) mirrorSwarms();
-    done = changes.at(-1)?.n ?? done;
+    if (slots.length > 0) this.#jobRuns.changed(slots);
+    if (words.has("swarms")) this.#mirrorSwarms();
+    this.#done = changes.at(-1)?.n ?? this.#done;
     return { more: changes.length === CHANGES_PER_STEP };
   }
 
-  function sync(): void {
-    if (unsynced.size === 0 && done === syncedTo) return;
-    syncFiles(false);
+  #mirrorAgents(numbers: Iterable<number>): void {
+    const mirroring: MirroringAgent = {
+      source: this.#source,
+      files: this.#files,
+      report: this.#report,
+      wrote: this.#wrote,
+      last: this.#source.bounds().last,
+      closely: this.#pass !== undefined || this.#done < this.#suspectUntil,
+    };
+    for (const no of numbers) {
+      const before = this.#known.get(no);
+      // Deleted and added again at the end: the map stays in order of use, and a failed write leaves no entry.
+      this.#known.delete(no);
+      const after = mirrorAgent(mirroring, no, before);
+      if (after) this.#known.set(no, after);
+    }
+    for (const no of this.#known.keys()) {
+      if (this.#known.size <= KNOWN_AGENTS) break;
+      this.#known.delete(no);
+    }
   }
 
-  /** During a pass the old mark stays: what it says leads to the same pass again. */
-  function syncFiles(asClean: boolean): void {
-    for (const path of unsynced) files.sync(path);
-    if (!pass) markAt(asClean);
-    unsynced.clear();
+  #mirrorSubagents(): void {
+    const runs = this.#source.subagentRuns() as readonly { readonly runId: string }[];
+    const byId = Object.fromEntries(runs.map((run) => [run.runId, run]));
+    this.#mirrorRegistry(SUBAGENTS_FILE, "subagents", { version: 2, runs: byId });
   }
 
-  function markAt(asClean: boolean): void {
-    writeMark(files, { version: 1, synced: done, change: source.changeId(done) ?? null, at: now(), clean: asClean });
-    syncedTo = done;
-    clean = asClean;
+  #mirrorBudgets(): void {
+    const budgets = this.#source.consistently(() => this.#source.budgets());
+    if (budgets || this.#files.size(BUDGETS_FILE) !== undefined)
+      this.#mirrorRegistry(BUDGETS_FILE, ".", budgets ?? NO_BUDGETS);
   }
 
-  return {
-    step() {
-      if (!pass) {
-        const changes = source.changesAfter(done, CHANGES_PER_STEP);
-        const first = changes[0];
-        if (!first) {
-          if (source.bounds().last >= done) return { more: false };
-        } else if (first.n === done + 1) {
-          begin();
-          return stepChanges(changes);
-        }
-        // Changes were pruned before the files had them, or the log begins anew.
-        pass = newPass(false);
-      }
-      begin();
-      return stepPass(pass);
-    },
-    sync,
-    unsynced: () => unsynced.size > 0 || (!pass && done !== syncedTo),
-    lag() {
-      const { last } = source.bounds();
-      const oldest = last > done ? source.changesAfter(done, 1)[0] : undefined;
-      return { behind: Math.max(0, last - done), ms: oldest ? Math.max(0, now() - oldest.at) : 0 };
-    },
-    close() {
-      if (clean && unsynced.size === 0 && done === syncedTo) return;
-      syncFiles(true);
-    },
-  };
+  /** A home that never had a swarm has no file of swarms. */
+  #mirrorSwarms(): void {
+    const swarms = this.#source.swarms();
+    if (swarms.length > 0 || this.#files.read(SWARMS_FILE))
+      this.#mirrorRegistry(SWARMS_FILE, "swarms", { version: 1, swarms });
+  }
+
+  #mirrorRegistry(path: string, dir: string, value: unknown): void {
+    const text = jsonText(value);
+    if (this.#files.read(path)?.toString() === text) return;
+    this.#files.makeDir(dir);
+    this.#files.replace(path, text);
+    for (const written of [".", dir, path]) this.#wrote(written);
+  }
+
+  /** Agents the database does not know would come back at the next rebuild, so their directories are moved away. */
+  #setAgentsAside(): void {
+    for (const id of this.#files.list(AGENTS_DIR)) {
+      if (this.#source.knowsAgent(id)) continue;
+      this.#files.makeDir(ASIDE_DIR);
+      const taken = this.#files.list(ASIDE_DIR);
+      let name = id;
+      for (let count = 2; taken.includes(name); count++) name = `${id}-${count}`;
+      this.#files.move(`${AGENTS_DIR}/${id}`, `${ASIDE_DIR}/${name}`);
+      for (const dir of [".", AGENTS_DIR, ASIDE_DIR]) this.#wrote(dir);
+      this.#report({ kind: "orphaned-agent", file: `${AGENTS_DIR}/${id}`, aside: `${ASIDE_DIR}/${name}` });
+    }
+  }
+
+  /** During a pass the old mark stays: a start that finds it makes the same pass again. */
+  #syncFiles(clean: boolean): void {
+    for (const path of this.#unsynced) this.#files.sync(path);
+    if (!this.#pass) this.#writeMark(clean);
+    this.#unsynced.clear();
+  }
+
+  #writeMark(clean: boolean): void {
+    const change = this.#source.changeId(this.#done) ?? null;
+    writeMark(this.#files, { version: 1, synced: this.#done, change, at: this.#now(), clean });
+    this.#syncedTo = this.#done;
+    this.#clean = clean;
+  }
 }
 
-/** The mark to go on from, where the log of changes tells what came after it. */
+/** The mark to continue from, if the log of changes has everything after it. */
 function trustedMark(
   source: MirrorSource,
   files: MirrorFiles,

@@ -1,7 +1,7 @@
 /**
- * `rookery repair`: rebuilds a database that cannot be read. What the broken one still gives goes into the plain files, a
- * new one is built from them, the broken files are moved aside, and only then the new one takes their place. Nothing is
- * deleted, and a crash on the way leaves either the broken database or a home that rebuilds by itself.
+ * `rookery repair`: rebuilds a database that cannot be read. Rows that can still be read go into the plain files, a new
+ * database is built from them, the broken files are moved aside, and only then the new one takes their place. Nothing is
+ * deleted. A crash on the way leaves either the broken database or a home that rebuilds by itself.
  */
 import { existsSync, renameSync } from "node:fs";
 import { StoreNewerError } from "../../../core/errors.ts";
@@ -30,30 +30,30 @@ export interface RepairReport {
   readonly rebuilt?: RebuildReport;
 }
 
-/** Throws `HomeLockedError` where the program runs, `StoreNewerError` where a newer one wrote the database. */
+/** Throws `HomeLockedError` while the program runs, `StoreNewerError` if a newer program wrote the database. */
 export function repair(options: RepairOptions): RepairReport {
   const { home, databasePath } = options;
   const lock = lockHome(home);
   try {
     const found = inspectDatabase(databasePath);
-    const nothing = found.kind === "ok" || (found.kind === "missing" && !hasAgents(home));
-    if (nothing) return { found, repaired: false, kept: [] };
+    const isFine = found.kind === "ok" || (found.kind === "missing" && !hasAgents(home));
+    if (isFine) return { found, repaired: false, kept: [] };
     if (found.kind === "newer") {
       throw new StoreNewerError(`The database has schema version ${found.version}, which this program does not know.`, {
         hint: "It is not broken: use the newer program. Nothing was changed.",
       });
     }
-    const salvaged = found.kind === "unreadable" ? salvaging(options) : undefined;
+    const salvaged = found.kind === "unreadable" ? trySalvage(options) : undefined;
     const built = buildDatabase(options);
     const kept = moveAside(databasePath, options.now);
     built.install();
-    return { found, repaired: true, kept, rebuilt: built.report, ...(salvaged ? { salvaged } : {}) };
+    return { found, repaired: true, kept, rebuilt: built.report, salvaged };
   } finally {
     lock.release();
   }
 }
 
-function salvaging({ home, databasePath }: RepairOptions): SalvageReport {
+function trySalvage({ home, databasePath }: RepairOptions): SalvageReport {
   try {
     const copy = openSnapshot(databasePath);
     try {
@@ -66,7 +66,7 @@ function salvaging({ home, databasePath }: RepairOptions): SalvageReport {
   }
 }
 
-/** The database first: a log without its database is refused at the next start, the other way round nobody would notice. */
+/** The database first: a log without its database is refused at the next start; a database without its log is not noticed. */
 function moveAside(databasePath: string, now: number): readonly string[] {
   const time = new Date(now).toISOString().replaceAll(/[:.]/g, "-");
   return ["", "-wal", "-shm"].flatMap((suffix) => {

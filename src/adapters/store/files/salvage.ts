@@ -1,6 +1,6 @@
 /**
- * Brings what a broken database still gives, beyond what the plain files have, into the plain files. Only extends: a line
- * that is in the files stays, and an agent of which anything reads wrongly is left as it is and reported.
+ * Copies what can still be read from a broken database, and what the plain files lack, into the plain files. It only adds:
+ * lines in the files stay, and an agent with any row that cannot be read is left unchanged and reported.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { parseDescriptor } from "../../../core/agent/descriptor.ts";
@@ -17,10 +17,10 @@ import { parseJson, parsePendingFile, parseStateFile } from "./read-agent-files.
 import { sqliteSource } from "./sqlite-source.ts";
 
 export interface SalvageReport {
-  /** Agents of which the database had something newer. */
+  /** Agents that were newer in the database. */
   readonly agents: number;
   readonly lines: number;
-  /** What could not be read: an agent's id or number, or the name of what was looked for. */
+  /** What could not be read: an agent, or a table. */
   readonly failed: readonly { readonly what: string; readonly reason: string }[];
 }
 
@@ -48,7 +48,7 @@ export function salvage(sql: DatabaseSync, files: MirrorFiles): SalvageReport {
   return { agents, lines, failed };
 }
 
-/** Agents in changes after the mark; throws where the database is not the one the files were written from. */
+/** Agents in changes after the mark. Throws if the files were written from another database. */
 function touchedSinceMark(source: MirrorSource, files: MirrorFiles): readonly number[] {
   const mark = readMark(files);
   if (!mark) return everyAgent(source);
@@ -69,7 +69,7 @@ function everyAgent(source: MirrorSource): readonly number[] {
   return source.agentsAfter(0, Number.MAX_SAFE_INTEGER);
 }
 
-/** Returns how many lines came to the history, or undefined where there is no such agent. Writes all or nothing. */
+/** Returns how many lines the history gained, or undefined if the agent does not exist. Writes all or nothing. */
 function extendAgent(source: MirrorSource, files: MirrorFiles, no: number): number | undefined {
   const agent = source.agent(no);
   if (!agent) return undefined;
@@ -89,7 +89,7 @@ function extendAgent(source: MirrorSource, files: MirrorFiles, no: number): numb
   return lines.length;
 }
 
-/** The lines the file lacks. The file's last line must be the database's, and every new one must be sound. */
+/** The lines the file lacks. The file's last line must equal the database's, and every new one must be an entry. */
 function linesBeyond(source: MirrorSource, files: MirrorFiles, agent: AgentRow, path: string): readonly string[] {
   let have = 0;
   let last: string | undefined;

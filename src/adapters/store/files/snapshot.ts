@@ -1,6 +1,6 @@
 /**
- * Opens a database for reading without touching it: neither its bytes nor its log nor its index are written. SQLite writes
- * an index beside a database even to read it, so the files are linked into a directory of their own and opened there.
+ * Opens a snapshot of a database for reading: neither the database nor its log nor its index is written. SQLite writes an
+ * index beside a database even to read it, so the files are linked into a directory of their own and opened there.
  */
 import { copyFileSync, existsSync, linkSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ export interface Snapshot {
   close(): void;
 }
 
-/** Throws what SQLite throws where the file is no database. */
+/** Throws SQLite's error if the file is not a database. */
 export function openSnapshot(path: string): Snapshot {
   const dir = stage(path);
   const remove = (): void => rmSync(dir, { recursive: true, force: true });
@@ -31,7 +31,7 @@ export function openSnapshot(path: string): Snapshot {
   }
 }
 
-/** Hard links beside the original; copies elsewhere where the disk takes no links or no writes at all. */
+/** Hard links beside the original; copies in the temporary directory if the disk allows no links or no writes. */
 function stage(path: string): string {
   const parts = ["", "-wal"].filter((suffix) => existsSync(path + suffix));
   try {

@@ -1,6 +1,6 @@
 /**
- * Keeps the plain files in step from a thread of their own, so that they cost the engine's thread a message now and then
- * and nothing else. `flush` and `stop` resolve when everything committed before the call is on the disk.
+ * Starts the thread that keeps the plain files up to date, so that they cost the engine's thread an occasional message and
+ * nothing else. `flush` and `stop` resolve when everything committed before the call is on the disk.
  */
 import { getCompileCacheDir } from "node:module";
 import { Worker } from "node:worker_threads";
@@ -9,13 +9,13 @@ import type { Log } from "../../../core/ports/log.ts";
 import type { MirrorLag } from "./mirror.ts";
 import type { FromWorker, ToWorker, WorkerData } from "./mirror-worker.ts";
 
-/** The time between two wake-ups: the longer a step takes, the sooner the next begins, so that a second is kept. */
+/** The time between two wake-ups. The longer a step takes, the sooner the next begins, so that the lag stays below a second. */
 const MIN_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 500;
-const LAG_WORTH_A_WORD_MS = 1_000;
-const WORD_EVERY_MS = 60_000;
+const WARN_LAG_MS = 1_000;
+const WARN_EVERY_MS = 60_000;
 const SYNC_AFTER_MS = 5_000;
-/** What the thread makes and forgets: little, so that it keeps little. */
+/** The thread allocates little at a time, so that a small young generation saves memory. */
 const YOUNG_MB = 4;
 const RESTART_AFTER_MS = 1_000;
 
@@ -24,16 +24,16 @@ export interface MirrorOptions {
   readonly databasePath: string;
   readonly log: Log;
   readonly syncAfterMs?: number;
-  /** How long the thread may come later than the engine, which has better things to do while it starts. Default: not at all. */
+  /** How much later than the engine the thread starts, so that it does not slow down the start. Default: at once. */
   readonly beginAfterMs?: number;
 }
 
 export interface MirrorHandle {
-  /** Something was committed. Cheap: call it after every commit. */
+  /** Reports a commit. Cheap: call it after every one. */
   nudge(): void;
-  /** Rejects with `StoreFullError` where the disk does not take the files; they follow by themselves later. */
+  /** Rejects with `StoreFullError` if the disk refuses the files; they are written later by themselves. */
   flush(): Promise<void>;
-  /** As `flush`, then ends the thread. Rejects likewise, and has ended all the same. */
+  /** As `flush`, then ends the thread, also when it rejects. */
   stop(): Promise<void>;
   lag(): MirrorLag;
 }
@@ -44,137 +44,159 @@ interface Waiting {
 }
 
 export function startMirror(options: MirrorOptions): MirrorHandle {
-  const { home, databasePath, log, syncAfterMs = SYNC_AFTER_MS, beginAfterMs = 0 } = options;
-  const data: WorkerData = { home, databasePath, syncAfterMs };
-  const waiting = new Map<number, Waiting>();
-  let ids = 0;
-  let worker: Worker | undefined;
-  let begin: NodeJS.Timeout | undefined;
-  let stopping = false;
-  let lag: MirrorLag = { behind: 0, ms: 0 };
-  let tookMs = 0;
-  let nudgedAt = Number.NEGATIVE_INFINITY;
-  let nudge: NodeJS.Timeout | undefined;
-  let restart: NodeJS.Timeout | undefined;
-  /** When the first nudge was given that no step has answered yet. */
-  let unansweredSince: number | undefined;
-  let saidAt = Number.NEGATIVE_INFINITY;
-  let troubled = false;
+  const { beginAfterMs = 0 } = options;
+  const thread = new MirrorThread(options);
+  thread.begin(beginAfterMs);
+  return {
+    nudge: () => thread.nudge(),
+    flush: () => thread.ask("flush"),
+    stop: () => thread.stop(),
+    lag: () => thread.lag(),
+  };
+}
 
-  function launch(): Worker {
+class MirrorThread {
+  readonly #data: WorkerData;
+  readonly #log: Log;
+  readonly #waiting = new Map<number, Waiting>();
+  #ids = 0;
+  #worker: Worker | undefined;
+  #begin: NodeJS.Timeout | undefined;
+  #nudge: NodeJS.Timeout | undefined;
+  #restart: NodeJS.Timeout | undefined;
+  #stopping = false;
+  #lag: MirrorLag = { behind: 0, ms: 0 };
+  #tookMs = 0;
+  #nudgedAt = Number.NEGATIVE_INFINITY;
+  /** When the first nudge was given that no step has answered yet. */
+  #unansweredSince: number | undefined;
+  #warnedAt = Number.NEGATIVE_INFINITY;
+  #failing = false;
+
+  constructor({ home, databasePath, log, syncAfterMs = SYNC_AFTER_MS }: MirrorOptions) {
+    this.#data = { home, databasePath, syncAfterMs };
+    this.#log = log;
+  }
+
+  begin(afterMs: number): void {
+    if (afterMs === 0) this.#started();
+    else this.#begin = setTimeout(() => this.#started(), afterMs).unref();
+  }
+
+  nudge(): void {
+    this.#unansweredSince ??= performance.now();
+    if (this.#nudge || this.#stopping) return;
+    const pause = Math.max(MIN_PAUSE_MS, Math.min(MAX_PAUSE_MS, 900 - 1.5 * this.#tookMs));
+    const rest = this.#nudgedAt + pause - performance.now();
+    if (rest <= 0) this.#wake();
+    else this.#nudge = setTimeout(() => this.#wake(), rest).unref();
+  }
+
+  ask(type: "flush" | "stop"): Promise<void> {
+    this.#ids += 1;
+    const id = this.#ids;
+    const worker = this.#started();
+    worker.ref();
+    return new Promise<void>((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      worker.postMessage({ type, id } satisfies ToWorker);
+    }).finally(() => {
+      if (this.#waiting.size === 0 && !this.#stopping) worker.unref();
+    });
+  }
+
+  async stop(): Promise<void> {
+    if (this.#stopping) return;
+    this.#stopping = true;
+    clearTimeout(this.#nudge);
+    clearTimeout(this.#restart);
+    const worker = this.#started();
+    const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+    await this.ask("stop").finally(() => exited);
+  }
+
+  lag(): MirrorLag {
+    const since = this.#unansweredSince === undefined ? 0 : Math.round(performance.now() - this.#unansweredSince);
+    return { behind: this.#lag.behind, ms: Math.max(this.#lag.ms, since) };
+  }
+
+  /** The thread, started now if it has not been. It begins to work by itself. */
+  #started(): Worker {
+    clearTimeout(this.#begin);
+    clearTimeout(this.#restart);
+    this.#worker ??= this.#launch();
+    return this.#worker;
+  }
+
+  #launch(): Worker {
     const file = import.meta.url.endsWith(".ts") ? "./mirror-worker.ts" : "./mirror-worker.js";
-    // A thread does not inherit the cache of compiled code: without it, it would compile all of it again, and weigh as much.
+    // A thread does not inherit the compile cache: without it, it would compile all code again and use as much memory.
     const cache = getCompileCacheDir();
     const begin = `${cache ? `require("node:module").enableCompileCache(${JSON.stringify(cache)});` : ""} import(${JSON.stringify(new URL(file, import.meta.url).href)});`;
-    const started = new Worker(begin, {
+    const worker = new Worker(begin, {
       eval: true,
-      workerData: data,
+      workerData: this.#data,
       name: "plain-files",
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
     });
-    started.on("message", hear);
-    started.on("error", (error) => log.error("The plain files' thread failed.", { error: error.message }));
-    started.on("exit", ended);
-    // The files follow the engine; they do not keep it alive.
-    started.unref();
-    return started;
+    worker.on("message", (message: FromWorker) => this.#receive(message));
+    worker.on("error", (error) => this.#log.error("The plain files' thread failed.", { error: error.message }));
+    worker.on("exit", () => this.#exited());
+    // The thread must not keep the process alive.
+    worker.unref();
+    return worker;
   }
 
-  function ended(): void {
-    for (const waiter of waiting.values()) {
-      waiter.reject(new InvariantError("The plain files' thread ended before it was done."));
+  #exited(): void {
+    for (const { reject } of this.#waiting.values()) {
+      reject(new InvariantError("The plain files' thread ended before it was done."));
     }
-    waiting.clear();
-    if (stopping) return;
-    worker = undefined;
-    restart = setTimeout(thread, RESTART_AFTER_MS);
-    restart.unref();
+    this.#waiting.clear();
+    if (this.#stopping) return;
+    this.#worker = undefined;
+    this.#restart = setTimeout(() => this.#started(), RESTART_AFTER_MS);
+    this.#restart.unref();
   }
 
-  function hear(message: FromWorker): void {
+  #receive(message: FromWorker): void {
     switch (message.type) {
       case "lag":
-        lag = message.lag;
-        tookMs = message.tookMs;
-        unansweredSince = undefined;
-        if (troubled) log.info("The plain files are being written again.");
-        troubled = false;
-        if (lag.ms > LAG_WORTH_A_WORD_MS && performance.now() - saidAt > WORD_EVERY_MS) {
-          saidAt = performance.now();
-          log.warn("The plain files are behind the database.", { behind: lag.behind, ms: lag.ms });
-        }
+        this.#receiveLag(message.lag, message.tookMs);
         return;
       case "notice":
-        log.warn(message.text);
+        this.#log.warn(message.text);
         return;
       case "trouble":
-        if (!troubled) log.error("The plain files cannot be written; trying again.", { error: message.error });
-        troubled = true;
+        if (!this.#failing)
+          this.#log.error("The plain files cannot be written; trying again.", { error: message.error });
+        this.#failing = true;
         return;
       case "done": {
-        const waiter = waiting.get(message.id);
-        waiting.delete(message.id);
+        const waiter = this.#waiting.get(message.id);
+        this.#waiting.delete(message.id);
         if (message.error) waiter?.reject(errorOf(message.error));
         else waiter?.resolve();
       }
     }
   }
 
-  /** The thread, begun where it has not been yet. It works as soon as it is there. */
-  function thread(): Worker {
-    clearTimeout(begin);
-    clearTimeout(restart);
-    worker ??= launch();
-    return worker;
+  #receiveLag(lag: MirrorLag, tookMs: number): void {
+    this.#lag = lag;
+    this.#tookMs = tookMs;
+    this.#unansweredSince = undefined;
+    if (this.#failing) this.#log.info("The plain files are being written again.");
+    this.#failing = false;
+    if (lag.ms > WARN_LAG_MS && performance.now() - this.#warnedAt > WARN_EVERY_MS) {
+      this.#warnedAt = performance.now();
+      this.#log.warn("The plain files are behind the database.", { behind: lag.behind, ms: lag.ms });
+    }
   }
 
-  function wake(): void {
-    nudge = undefined;
-    nudgedAt = performance.now();
-    worker?.postMessage({ type: "nudge" } satisfies ToWorker);
+  #wake(): void {
+    this.#nudge = undefined;
+    this.#nudgedAt = performance.now();
+    this.#worker?.postMessage({ type: "nudge" } satisfies ToWorker);
   }
-
-  function ask(type: "flush" | "stop"): Promise<void> {
-    ids += 1;
-    const id = ids;
-    const working = thread();
-    working.ref();
-    return new Promise<void>((resolve, reject) => {
-      waiting.set(id, { resolve, reject });
-      working.postMessage({ type, id } satisfies ToWorker);
-    }).finally(() => {
-      if (waiting.size === 0 && !stopping) working.unref();
-    });
-  }
-
-  if (beginAfterMs === 0) thread();
-  else begin = setTimeout(thread, beginAfterMs).unref();
-
-  return {
-    nudge() {
-      unansweredSince ??= performance.now();
-      if (nudge || stopping) return;
-      const pause = Math.max(MIN_PAUSE_MS, Math.min(MAX_PAUSE_MS, 900 - 1.5 * tookMs));
-      const rest = nudgedAt + pause - performance.now();
-      if (rest <= 0) return wake();
-      nudge = setTimeout(wake, rest);
-      nudge.unref();
-    },
-    flush: () => ask("flush"),
-    async stop() {
-      if (stopping) return;
-      stopping = true;
-      clearTimeout(nudge);
-      clearTimeout(restart);
-      const working = thread();
-      const exited = new Promise<void>((resolve) => working.once("exit", () => resolve()));
-      await ask("stop").finally(() => exited);
-    },
-    lag() {
-      const since = unansweredSince === undefined ? 0 : Math.round(performance.now() - unansweredSince);
-      return { behind: lag.behind, ms: Math.max(lag.ms, since) };
-    },
-  };
 }
 
 const NO_ROOM = new Set(["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM"]);
@@ -182,7 +204,7 @@ const NO_ROOM = new Set(["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM"]);
 function errorOf({ text, code }: { readonly text: string; readonly code?: string }): RookeryError {
   return code !== undefined && NO_ROOM.has(code)
     ? new StoreFullError(`The plain files could not be written: ${text}`, {
-        hint: "Make room or restore the rights to the home; the files follow by themselves.",
+        hint: "Make room or restore the permissions of the home. The files are written by themselves then.",
       })
     : new InvariantError(`The plain files could not be written: ${text}`);
 }

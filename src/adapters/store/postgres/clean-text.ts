@@ -1,4 +1,4 @@
-/** Text PostgreSQL can keep: no zero bytes, no halves of characters. Others are replaced as any decoder would. */
+/** Text that PostgreSQL can store: zero bytes and lone surrogates are replaced by U+FFFD, as a decoder does. */
 export function clean(text: string): string {
   const whole = text.isWellFormed() ? text : text.toWellFormed();
   return whole.includes("\0") ? whole.replaceAll("\0", "\uFFFD") : whole;

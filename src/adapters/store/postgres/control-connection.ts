@@ -1,8 +1,8 @@
 /**
- * The connection a store keeps for itself. It holds a lock for each node of this process, which is gone as soon as the
- * process is (M23), and it hears and tells hints: whom a message was posted to that another node holds (M24). Hints are
- * gathered and told outside of any change's transaction. Where the connection breaks it is made anew; until then others
- * may take this node for dead, and its commits are refused by the epoch.
+ * The connection a store reserves for itself. It holds an advisory lock per node of this process, which the server drops
+ * when the process ends (M23), and it sends and receives hints: which agent of another node got a message (M24). Hints are
+ * collected and sent outside of any change's transaction. A broken connection is opened again; until then other nodes may
+ * take this node for dead, and the epoch refuses its commits.
  */
 import type pg from "pg";
 import type { AgentId } from "../../../core/ids.ts";
@@ -10,227 +10,250 @@ import type { Leases, Relay } from "../../../core/ports/cluster.ts";
 import type { Change, CommitResult } from "../../../core/store/change.ts";
 import type { Connections } from "./connections.ts";
 
-export interface ControlConnection {
-  /** Holds the lock of a node that this process has just become. */
-  hold(node: number): Promise<void>;
-  /** Notifies the nodes that own agents which these changes concern. */
-  publishHints(changes: readonly Change[], results: readonly (CommitResult | Error)[]): void;
-  onHint(listener: (agentId: AgentId) => void): () => void;
-  /** Sends text to all other nodes, and hears theirs. Lost where nobody listens. */
-  readonly relay: Relay;
-  /** Names of which each is held by one process at most. */
-  readonly leases: Leases;
-  close(): Promise<void>;
-}
-
 /** The server's limit is 8,000 bytes. */
 const MAX_PAYLOAD = 7_800;
-/** What a text for other processes may weigh, in bytes. */
+/** The size of a relayed text, in bytes. */
 const MAX_RELAYED = MAX_PAYLOAD - 64;
-/** So much may wait to be told while the database is away or slow. */
+/** Relayed texts that may wait while the database is slow or away. */
 const MAX_WAITING = 1_000;
+const TEXTS_PER_QUERY = 64;
 const FIRST_PAUSE_MS = 100;
 const LAST_PAUSE_MS = 2_000;
 const CHECK_MS = 5_000;
 
+const LOCK_NODE = "SELECT pg_try_advisory_lock(hashtext(current_schema() || '.node'), $1::int) AS held";
+const MARK_LOCKED = "UPDATE nodes SET locked = true WHERE node = $1 AND NOT locked AND gone = 0";
+const NOTIFY = "SELECT pg_notify(c, p) FROM unnest($1::text[], $2::text[]) AS sent (c, p)";
+const LOCK_NAME = "SELECT pg_try_advisory_lock(hashtextextended($1, 17)) AS held";
+const UNLOCK_NAME = "SELECT pg_advisory_unlock(hashtextextended($1, 17))";
+
 export async function openControlConnection(connections: Connections, self: string): Promise<ControlConnection> {
-  const { schema } = connections.options;
-  const hints = `${schema}_hint`;
-  const relayed = `${schema}_relay`;
-  const channelOf = (process: string): string => `relay_${process.replaceAll("-", "")}`;
-  const ours = channelOf(self);
-  const nodes = new Set<number>();
-  const locked = new Set<number>();
-  const held = new Map<string, () => void>();
-  const listeners = new Set<(agentId: AgentId) => void>();
-  const relayListeners = new Map<(text: string, from: string) => void, (() => void) | undefined>();
-  let client: pg.Client | undefined;
-  let closed = false;
-  let connecting: Promise<void> | undefined;
+  const control = new ControlConnection(connections, self);
+  await control.open();
+  return control;
+}
 
-  async function connect(): Promise<void> {
-    const fresh = await connections.own();
-    fresh.on("notification", ({ channel, payload = "" }) => heard(channel, payload));
-    fresh.on("error", () => lost(fresh));
-    fresh.on("end", () => lost(fresh));
-    // A hint that is lost with the server is found by the next look.
-    await fresh.query(`SET synchronous_commit = off; LISTEN "${hints}"; LISTEN "${relayed}"; LISTEN "${ours}"`);
-    client = fresh;
-    locked.clear();
-    for (const node of nodes) await lock(node);
-    for (const gap of relayListeners.values()) gap?.();
+export class ControlConnection {
+  readonly #connections: Connections;
+  /** The id of this process, at the start of every payload. */
+  readonly #self: string;
+  readonly #hintChannel: string;
+  readonly #relayChannel: string;
+  readonly #nodes = new Set<number>();
+  readonly #locked = new Set<number>();
+  readonly #leases = new Map<string, () => void>();
+  readonly #hintListeners = new Set<(agentId: AgentId) => void>();
+  readonly #relayListeners = new Map<(text: string, from: string) => void, (() => void) | undefined>();
+  readonly #hints = new Set<string>();
+  readonly #texts: [channel: string, text: string][] = [];
+  #client: pg.Client | undefined;
+  #check: NodeJS.Timeout | undefined;
+  #connecting: Promise<void> | undefined;
+  #sending = false;
+  #closed = false;
+
+  constructor(connections: Connections, self: string) {
+    const { schema } = connections.options;
+    this.#connections = connections;
+    this.#self = self;
+    this.#hintChannel = `${schema}_hint`;
+    this.#relayChannel = `${schema}_relay`;
   }
 
-  function lost(which: pg.Client): void {
-    if (client !== which) return;
-    client = undefined;
-    const broken = [...held.values()];
-    held.clear();
-    for (const tell of broken) tell();
-    reconnect();
+  async open(): Promise<void> {
+    await this.#connect();
+    // A connection can end without a notice; only a query finds out.
+    this.#check = setInterval(() => this.#checkConnection(), CHECK_MS);
+    this.#check.unref();
   }
 
-  function reconnect(): void {
-    if (closed || connecting) return;
-    connecting = (async () => {
-      for (let pause = FIRST_PAUSE_MS; !closed; pause = Math.min(pause * 2, LAST_PAUSE_MS)) {
-        try {
-          await connect();
-          return;
-        } catch {
-          await new Promise((resolve) => setTimeout(resolve, pause));
+  /** Connects, listens, and takes the locks of this process's nodes. */
+  async #connect(): Promise<void> {
+    const client = await this.#connections.own();
+    client.on("notification", ({ channel, payload = "" }) => this.#receive(channel, payload));
+    client.on("error", () => this.#disconnected(client));
+    client.on("end", () => this.#disconnected(client));
+    const channels = [this.#hintChannel, this.#relayChannel, channelOf(this.#self)];
+    // A hint that is lost with the server is made up for by the next poll.
+    await client.query(`SET synchronous_commit = off; ${channels.map((name) => `LISTEN "${name}"`).join("; ")}`);
+    this.#client = client;
+    this.#locked.clear();
+    for (const node of this.#nodes) await this.#lock(node);
+    for (const gap of this.#relayListeners.values()) gap?.();
+  }
+
+  /** Takes the lock of a node that this process has just become. */
+  async hold(node: number): Promise<void> {
+    this.#nodes.add(node);
+    await this.#lock(node).catch(() => undefined);
+  }
+
+  /** Notifies the nodes that own agents which these changes concern. */
+  publishHints(changes: readonly Change[], results: readonly (CommitResult | Error)[]): void {
+    results.forEach((result, index) => {
+      if (result instanceof Error || !result.ok) return;
+      for (const opResult of result.results) {
+        if (opResult?.op === "message.post" && !opResult.duplicate) {
+          if (opResult.holder && this.#nodes.has(opResult.holder.node)) continue;
+          this.#hints.add(`${opResult.holder?.node ?? 0}:${opResult.agentId}`);
+        } else if (opResult?.op === "run.abort" && opResult.marked) {
+          const agentId = (opResult as { agentId?: string }).agentId;
+          if (agentId) this.#hints.add(`0:${agentId}`);
         }
       }
-    })().finally(() => {
-      connecting = undefined;
-      if (!client && !closed) reconnect();
+      for (const op of changes[index]?.ops ?? []) if (op.op === "agent.stop") this.#hints.add(`0:${op.agentId}`);
+    });
+    if (this.#hints.size > 0) this.#sendSoon();
+  }
+
+  onHint(listener: (agentId: AgentId) => void): () => void {
+    this.#hintListeners.add(listener);
+    return () => void this.#hintListeners.delete(listener);
+  }
+
+  /** Sends text to other nodes and receives theirs. Not durable: a text is lost if the receiver does not listen. */
+  readonly relay: Relay = {
+    maxBytes: MAX_RELAYED,
+    send: (text, to) => {
+      if (this.#texts.length >= MAX_WAITING || Buffer.byteLength(text) > MAX_RELAYED) return;
+      this.#texts.push([to === undefined ? this.#relayChannel : channelOf(to), text]);
+      this.#sendSoon();
+    },
+    listen: (listener, gap) => {
+      this.#relayListeners.set(listener, gap);
+      return () => void this.#relayListeners.delete(listener);
+    },
+  };
+
+  /** Names that at most one process holds. */
+  readonly leases: Leases = {
+    tryHold: async (name, lost) => {
+      const client = this.#client;
+      if (!client || this.#leases.has(name)) return this.#leases.has(name);
+      const { rows } = await client.query(LOCK_NAME, [this.#lockName(name)]);
+      if (rows[0]?.held !== true || this.#client !== client) return false;
+      this.#leases.set(name, lost);
+      return true;
+    },
+    release: async (name) => {
+      if (!this.#leases.delete(name)) return;
+      await this.#client?.query(UNLOCK_NAME, [this.#lockName(name)]);
+    },
+  };
+
+  async close(): Promise<void> {
+    if (!this.#sending) await this.#sendAll();
+    this.#closed = true;
+    clearInterval(this.#check);
+    const client = this.#client;
+    this.#client = undefined;
+    await client?.query("SELECT pg_advisory_unlock_all()").catch(() => undefined);
+    await client?.end().catch(() => undefined);
+  }
+
+  #lockName(name: string): string {
+    return `${this.#connections.options.schema} ${name}`;
+  }
+
+  #disconnected(client: pg.Client): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    const lost = [...this.#leases.values()];
+    this.#leases.clear();
+    for (const notify of lost) notify();
+    this.#reconnect();
+  }
+
+  #reconnect(): void {
+    if (this.#closed || this.#connecting) return;
+    this.#connecting = this.#connectUntilOpen().finally(() => {
+      this.#connecting = undefined;
+      if (!this.#client && !this.#closed) this.#reconnect();
     });
   }
 
-  /**
-   * Others judge a node by its lock only once it is known to have had one. After a broken connection the server may not
-   * have noticed yet and still hold the lock for the old one: then it is asked for again a little later.
-   */
-  async function lock(node: number): Promise<void> {
-    if (!client) return;
-    const asked = client;
-    const { rows } = await asked.query(
-      "SELECT pg_try_advisory_lock(hashtext(current_schema() || '.node'), $1::int) AS held",
-      [node],
-    );
-    if (rows[0]?.held !== true) return;
-    if (client === asked) locked.add(node);
-    await asked.query("UPDATE nodes SET locked = true WHERE node = $1 AND NOT locked AND gone = 0", [node]);
+  async #connectUntilOpen(): Promise<void> {
+    for (let pause = FIRST_PAUSE_MS; !this.#closed; pause = Math.min(pause * 2, LAST_PAUSE_MS)) {
+      try {
+        await this.#connect();
+        return;
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, pause));
+      }
+    }
   }
 
-  function heard(channel: string, payload: string): void {
-    const [from, body = ""] = split(payload);
-    if (from === self) return;
-    if (channel !== hints) {
-      for (const listener of relayListeners.keys()) listener(body, from);
+  /**
+   * Other nodes judge a node by its lock only after it is marked as locked. After a broken connection the server may not
+   * have noticed yet and still hold the lock for the old one: then the next check tries again.
+   */
+  async #lock(node: number): Promise<void> {
+    const client = this.#client;
+    if (!client) return;
+    const { rows } = await client.query(LOCK_NODE, [node]);
+    if (rows[0]?.held !== true) return;
+    if (this.#client === client) this.#locked.add(node);
+    await client.query(MARK_LOCKED, [node]);
+  }
+
+  #checkConnection(): void {
+    const client = this.#client;
+    if (!client) return;
+    const late = setTimeout(() => void client.end().catch(() => undefined), CHECK_MS);
+    client.query("SELECT 1").then(
+      () => {
+        clearTimeout(late);
+        for (const node of this.#nodes) if (!this.#locked.has(node)) void this.#lock(node).catch(() => undefined);
+      },
+      () => {
+        clearTimeout(late);
+        this.#disconnected(client);
+      },
+    );
+  }
+
+  #receive(channel: string, payload: string): void {
+    const at = payload.indexOf(" ");
+    const from = payload.slice(0, at);
+    const text = payload.slice(at + 1);
+    if (from === this.#self) return;
+    if (channel !== this.#hintChannel) {
+      for (const listener of this.#relayListeners.keys()) listener(text, from);
       return;
     }
-    for (const hint of body.split(",")) {
+    for (const hint of text.split(",")) {
       const [node, agentId = ""] = hint.split(":");
-      // A hint for the holder only, or for whoever wants the agent.
-      if (Number(node) !== 0 && !nodes.has(Number(node))) continue;
-      for (const listener of listeners) listener(agentId as AgentId);
+      // Node 0: the agent has no owner, and any node may claim it.
+      if (Number(node) !== 0 && !this.#nodes.has(Number(node))) continue;
+      for (const listener of this.#hintListeners) listener(agentId as AgentId);
     }
   }
 
-  const waiting = new Set<string>();
-  const texts: [channel: string, text: string][] = [];
-  let telling = false;
-  async function tellAll(): Promise<void> {
-    telling = true;
-    // What is gathered while one notification travels goes with the next.
-    while ((waiting.size > 0 || texts.length > 0) && client && !closed) {
-      const payloads: [string, string][] = texts.splice(0, 64).map(([channel, text]) => [channel, `${self} ${text}`]);
-      for (const portion of portions(waiting)) payloads.push([hints, `${self} ${portion}`]);
-      waiting.clear();
-      await client
-        .query("SELECT pg_notify(c, p) FROM unnest($1::text[], $2::text[]) AS told (c, p)", [
-          payloads.map(([channel]) => channel),
-          payloads.map(([, payload]) => payload),
-        ])
+  #sendSoon(): void {
+    if (this.#sending) return;
+    this.#sending = true;
+    setImmediate(() => void this.#sendAll());
+  }
+
+  /** Hints and texts that arrive while a query runs go with the next one. */
+  async #sendAll(): Promise<void> {
+    this.#sending = true;
+    while ((this.#hints.size > 0 || this.#texts.length > 0) && this.#client && !this.#closed) {
+      const payloads = this.#texts
+        .splice(0, TEXTS_PER_QUERY)
+        .map(([channel, text]) => [channel, `${this.#self} ${text}`] as const);
+      const hints = portions(this.#hints).map((portion) => [this.#hintChannel, `${this.#self} ${portion}`] as const);
+      this.#hints.clear();
+      const all = [...payloads, ...hints];
+      await this.#client
+        .query(NOTIFY, [all.map(([channel]) => channel), all.map(([, payload]) => payload)])
         .catch(() => undefined);
     }
-    telling = false;
+    this.#sending = false;
   }
-  const soon = (): void => {
-    if (telling) return;
-    telling = true;
-    setImmediate(() => void tellAll());
-  };
-
-  await connect();
-  // A connection that is gone without a word is noticed only by using it.
-  const check = setInterval(() => {
-    const asked = client;
-    if (!asked) return;
-    const late = setTimeout(() => void asked.end().catch(() => undefined), CHECK_MS);
-    asked.query("SELECT 1").then(
-      () => {
-        clearTimeout(late);
-        for (const node of nodes) if (!locked.has(node)) void lock(node).catch(() => undefined);
-      },
-      () => {
-        clearTimeout(late);
-        lost(asked);
-      },
-    );
-  }, CHECK_MS);
-  check.unref();
-
-  return {
-    async hold(node) {
-      nodes.add(node);
-      await lock(node).catch(() => undefined);
-    },
-    publishHints(changes, results) {
-      results.forEach((result, index) => {
-        if (result instanceof Error || !result.ok) return;
-        for (const said of result.results) {
-          if (said?.op === "message.post" && !said.duplicate) {
-            if (said.holder && nodes.has(said.holder.node)) continue;
-            waiting.add(`${said.holder?.node ?? 0}:${said.agentId}`);
-          } else if (said?.op === "run.abort" && said.marked) {
-            const agentId = (said as { agentId?: string }).agentId;
-            if (agentId) waiting.add(`0:${agentId}`);
-          }
-        }
-        for (const op of changes[index]?.ops ?? []) if (op.op === "agent.stop") waiting.add(`0:${op.agentId}`);
-      });
-      if (waiting.size > 0) soon();
-    },
-    onHint(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    relay: {
-      maxBytes: MAX_RELAYED,
-      send(text, to) {
-        if (texts.length >= MAX_WAITING || Buffer.byteLength(text) > MAX_RELAYED) return;
-        texts.push([to === undefined ? relayed : channelOf(to), text]);
-        soon();
-      },
-      listen(listener, gap) {
-        relayListeners.set(listener, gap);
-        return () => void relayListeners.delete(listener);
-      },
-    },
-    leases: {
-      async tryHold(name, whenLost) {
-        const asked = client;
-        if (!asked || held.has(name)) return held.has(name);
-        const { rows } = await asked.query("SELECT pg_try_advisory_lock(hashtextextended($1, 17)) AS held", [
-          `${schema} ${name}`,
-        ]);
-        if (rows[0]?.held !== true || client !== asked) return false;
-        held.set(name, whenLost);
-        return true;
-      },
-      async release(name) {
-        if (!held.delete(name)) return;
-        await client?.query("SELECT pg_advisory_unlock(hashtextextended($1, 17))", [`${schema} ${name}`]);
-      },
-    },
-    async close() {
-      if (!telling) await tellAll();
-      closed = true;
-      clearInterval(check);
-      const last = client;
-      client = undefined;
-      await last?.query("SELECT pg_advisory_unlock_all()").catch(() => undefined);
-      await last?.end().catch(() => undefined);
-    },
-  };
 }
 
-const split = (payload: string): [string, string] => {
-  const at = payload.indexOf(" ");
-  return [payload.slice(0, at), payload.slice(at + 1)];
-};
+const channelOf = (process: string): string => `relay_${process.replaceAll("-", "")}`;
 
 /** Hints in portions that fit a notification. */
 function portions(hints: ReadonlySet<string>): string[] {

@@ -1,17 +1,17 @@
-/** What PostgreSQL and the wire to it say when something fails, in our words: was it applied, and may it be tried again. */
+/** Errors of PostgreSQL and of the connection to it: was the statement applied, and may it be tried again. */
 import { type RookeryError, StoreFullError, StoreUnavailableError } from "../../../core/errors.ts";
 
 /**
- * `retry`: nothing was applied, the same statement may be sent again. `again`: what it was made from has changed, so it is
- * made anew. `refused`: one change of the group cannot stand.
- * `unknown`: the connection broke, nobody knows. `failed`: nothing was applied and nothing will be.
+ * `retry`: nothing was applied, the same statement may be sent again. `again`: the rows it was computed from have changed,
+ * so it is computed again. `refused`: one change of the group cannot be applied. `unknown`: the connection broke, so it is
+ * unknown whether the statement was applied. `failed`: nothing was applied, and sending again does not help.
  */
 export type Failure = "retry" | "again" | "refused" | "unknown" | "failed";
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? "");
 const isSqlState = (code: string): boolean => /^[0-9A-Z]{5}$/.test(code);
 
-/** Whether it is the connection that failed, and not what was asked over it. */
+/** Whether the connection failed, and not the statement sent over it. */
 export const isBroken = (error: unknown): boolean => {
   const code = codeOf(error);
   return !isSqlState(code) || code.startsWith("57P") || code.startsWith("08");
@@ -20,7 +20,7 @@ export const isBroken = (error: unknown): boolean => {
 export function failureOf(error: unknown): Failure {
   const code = codeOf(error);
   if (!isSqlState(code)) return "unknown";
-  // The server or an administrator ended the connection; it may have been at any point.
+  // The server or an administrator ended the connection, at an unknown point of the statement.
   if (code.startsWith("57P") || code.startsWith("08")) return "unknown";
   if (code === "RKAGN") return "again";
   if (code.startsWith("40") || code === "55P03" || code === "57014") return "retry";
@@ -28,17 +28,17 @@ export function failureOf(error: unknown): Failure {
   return "refused";
 }
 
-/** An error of the database that concerns everybody, told so that a person knows what to do. */
+/** The typed error for a failure that concerns all statements, with a hint for a person. */
 export function explain(error: unknown): RookeryError {
   const text = error instanceof Error ? error.message : String(error);
   if (codeOf(error) === "53100") {
-    return new StoreFullError(`The disk of the database is full: ${text}. Nothing of this change was kept.`, {
+    return new StoreFullError(`The disk of the database is full: ${text}. Nothing of this change was stored.`, {
       cause: error,
-      hint: "Make room on the database server; work goes on by itself.",
+      hint: "Make room on the database server. Work continues by itself then.",
     });
   }
   return new StoreUnavailableError(`The database cannot be used now: ${text || codeOf(error)}.`, {
     cause: error,
-    hint: "Nothing was kept and nothing is lost; work goes on by itself when the database answers again.",
+    hint: "Nothing was stored and nothing is lost. Work continues by itself when the database answers again.",
   });
 }

@@ -25,12 +25,6 @@ export interface GroupCommitOptions {
   readonly lanes: number;
 }
 
-export interface GroupCommit {
-  commit(change: Change): Promise<CommitResult>;
-  /** Commits what is queued, and rejects later commits. */
-  close(): Promise<void>;
-}
-
 /** The key of changes that concern all agents: they wait for everything before them, and everything after waits for them. */
 const ALL = "*";
 /** Ops that name no agent, or reach agents they do not name. */
@@ -44,36 +38,60 @@ const GATHER_MS = 1;
 /** How far the queue is searched for changes that may go now. */
 const SEARCH = 1_024;
 
-export function groupCommit(options: GroupCommitOptions): GroupCommit {
-  let queue: Queued[] = [];
-  let scheduled = false;
-  let closed = false;
-  let running = 0;
-  let whenEmpty: (() => void) | undefined;
+export class GroupCommit {
+  readonly #options: GroupCommitOptions;
   /** Keys of the groups in progress, and how many changes hold each. */
-  const held = new Map<string, number>();
+  readonly #held = new Map<string, number>();
+  #queue: Queued[] = [];
+  #scheduled = false;
+  #closed = false;
+  #running = 0;
+  #isBusy = false;
+  #whenEmpty: (() => void) | undefined;
 
-  let isBusy = false;
+  constructor(options: GroupCommitOptions) {
+    this.#options = options;
+  }
 
-  const pump = (): void => {
-    scheduled = false;
-    while (running < options.lanes && queue.length > 0) {
-      const batch = nextBatch();
-      if (batch.length === 0) return;
-      isBusy = batch.length >= BUSY;
-      void send(batch);
-    }
-  };
-  const schedule = (): void => {
-    if (scheduled) return;
-    scheduled = true;
+  commit(change: Change): Promise<CommitResult> {
+    if (this.#closed) return Promise.reject(new StoreClosedError("The store is closed."));
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ change, keys: keysOf(change), batchable: isBatchable(change), resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  /** Commits what is queued, and rejects later commits. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#queue.length === 0 && this.#running === 0) return;
+    const empty = new Promise<void>((resolve) => (this.#whenEmpty = resolve));
+    this.#schedule();
+    await empty;
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
     // A group costs about the same at any size, so under load it pays to wait for more changes.
-    if (isBusy && queue.length < options.maxBatch) setTimeout(pump, GATHER_MS);
-    else setImmediate(pump);
-  };
+    if (this.#isBusy && this.#queue.length < this.#options.maxBatch) setTimeout(() => this.#pump(), GATHER_MS);
+    else setImmediate(() => this.#pump());
+  }
+
+  #pump(): void {
+    this.#scheduled = false;
+    while (this.#running < this.#options.lanes && this.#queue.length > 0) {
+      const batch = this.#nextBatch();
+      if (batch.length === 0) return;
+      this.#isBusy = batch.length >= BUSY;
+      void this.#send(batch);
+    }
+  }
 
   /** The first changes that conflict with no group in progress and with no change skipped before them. */
-  function nextBatch(): Queued[] {
+  #nextBatch(): Queued[] {
+    const { maxBatch } = this.#options;
+    const queue = this.#queue;
     const batch: Queued[] = [];
     const rest: Queued[] = [];
     const skipped = new Set<string>();
@@ -84,64 +102,46 @@ export function groupCommit(options: GroupCommitOptions): GroupCommit {
       batch.length === 0 || (batchable === batch[0]?.batchable && !solo(change) && !solo(batch[0]?.change))
         ? !batchable || group.takes(change)
         : false;
-    for (; searched < Math.min(queue.length, SEARCH) && batch.length < options.maxBatch; searched++) {
+    for (; searched < Math.min(queue.length, SEARCH) && batch.length < maxBatch; searched++) {
       const queued = queue[searched] as Queued;
-      if (mayGo(queued, skipped) && fits(queued)) batch.push(queued);
+      if (this.#mayGo(queued, skipped) && fits(queued)) batch.push(queued);
       else {
         rest.push(queued);
         for (const key of queued.keys) skipped.add(key);
       }
     }
-    queue = rest.length === 0 ? queue.slice(searched) : [...rest, ...queue.slice(searched)];
+    this.#queue = rest.length === 0 ? queue.slice(searched) : [...rest, ...queue.slice(searched)];
     return batch;
   }
 
-  function mayGo({ keys }: Queued, skipped: ReadonlySet<string>): boolean {
-    if (skipped.has(ALL) || held.has(ALL)) return false;
-    if (keys.includes(ALL)) return held.size === 0 && skipped.size === 0;
-    return !keys.some((key) => held.has(key) || skipped.has(key));
+  #mayGo({ keys }: Queued, skipped: ReadonlySet<string>): boolean {
+    if (skipped.has(ALL) || this.#held.has(ALL)) return false;
+    if (keys.includes(ALL)) return this.#held.size === 0 && skipped.size === 0;
+    return !keys.some((key) => this.#held.has(key) || skipped.has(key));
   }
 
-  async function send(batch: readonly Queued[]): Promise<void> {
-    running += 1;
-    for (const { keys } of batch) for (const key of keys) held.set(key, (held.get(key) ?? 0) + 1);
-    const results = await options.apply(
+  async #send(batch: readonly Queued[]): Promise<void> {
+    const keys = batch.flatMap((queued) => queued.keys);
+    this.#running += 1;
+    for (const key of keys) this.#held.set(key, (this.#held.get(key) ?? 0) + 1);
+    const results = await this.#options.apply(
       batch.map(({ change }) => change),
       batch[0]?.batchable ?? false,
     );
-    running -= 1;
-    for (const { keys } of batch) {
-      for (const key of keys) {
-        const left = (held.get(key) ?? 1) - 1;
-        if (left === 0) held.delete(key);
-        else held.set(key, left);
-      }
+    this.#running -= 1;
+    for (const key of keys) {
+      const left = (this.#held.get(key) ?? 1) - 1;
+      if (left === 0) this.#held.delete(key);
+      else this.#held.set(key, left);
     }
     batch.forEach(({ resolve, reject }, index) => {
       const result = results[index];
       if (result === undefined || result instanceof Error) reject(result);
       else resolve(result);
     });
-    if (queue.length > 0) schedule();
-    else if (running === 0) whenEmpty?.();
+    if (this.#queue.length > 0) this.#schedule();
+    else if (this.#running === 0) this.#whenEmpty?.();
   }
-
-  return {
-    commit(change) {
-      if (closed) return Promise.reject(new StoreClosedError("The store is closed."));
-      return new Promise((resolve, reject) => {
-        queue.push({ change, keys: keysOf(change), batchable: isBatchable(change), resolve, reject });
-        schedule();
-      });
-    },
-    async close() {
-      closed = true;
-      if (queue.length === 0 && running === 0) return;
-      const empty = new Promise<void>((resolve) => (whenEmpty = resolve));
-      schedule();
-      await empty;
-    },
-  };
 }
 
 /** A change computed from rows read before goes alone, so that no change of its own group changes those rows. */

@@ -34,8 +34,8 @@ async function refuseForeign(connections: Connections): Promise<void> {
   await connections.use("read", async (client) => {
     const { rows: found } = await client.query("SELECT to_regclass('meta') IS NOT NULL AS there");
     if (!found[0]?.there) {
-      throw new NotFoundError("There is nothing of this program in that database.", {
-        hint: "Check the address; a node makes the tables when it first starts.",
+      throw new NotFoundError("That database has no tables of this program.", {
+        hint: "Check the address. A node creates the tables when it starts for the first time.",
       });
     }
     const { rows } = await client.query("SELECT value FROM meta WHERE key = 'schema_version'");

@@ -8,7 +8,7 @@ import { outcomeOf } from "./changes.ts";
 import { Connections } from "./connections.ts";
 import { openControlConnection } from "./control-connection.ts";
 import { explain } from "./database-error.ts";
-import { groupCommit } from "./group-commit.ts";
+import { GroupCommit } from "./group-commit.ts";
 import { migrate } from "./migrate.ts";
 import { readerOf } from "./reader.ts";
 import { refuseUnsuitable } from "./refuse-unsuitable.ts";
@@ -66,7 +66,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       databaseClock: options.leaseClock !== "changes",
       settleMs: options.settleMs ?? 4_000,
     };
-    const group = groupCommit({
+    const group = new GroupCommit({
       maxBatch: options.maxBatch ?? 128,
       lanes,
       async apply(changes, batchable) {
@@ -83,9 +83,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     let closing: Promise<void> | undefined;
     return {
       ...readerOf(connections),
-      commit: group.commit,
+      commit: (change) => group.commit(change),
       outcome: (id) => outcomeOf(connections, id),
-      onHint: control.onHint,
+      onHint: (listener) => control.onHint(listener),
       connections,
       relay: control.relay,
       leases: control.leases,

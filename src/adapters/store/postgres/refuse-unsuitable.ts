@@ -1,7 +1,7 @@
 /**
- * Refuses what this program cannot work with: a server that is too old, and a pooler that gives a connection to others
- * between two transactions. Locks that tell of a dead node and notifications belong to a connection; behind such a pooler
- * they would belong to nobody (M23).
+ * Refuses databases this program cannot work with: a server that is too old, and a pooler that shares one connection
+ * between clients. Notifications, and the locks by which a dead node is found, belong to a connection; such a pooler loses
+ * them (M23).
  */
 import type pg from "pg";
 import { StoreUnsuitableError } from "../../../core/errors.ts";
@@ -18,14 +18,14 @@ export async function refuseUnsuitable(open: () => Promise<pg.Client>): Promise<
         hint: "Use PostgreSQL 15 or newer.",
       });
     }
-    // Two clients that are both connected have two servers, whatever happens, unless somebody hands servers around.
+    // Two connected clients have two server processes, unless a pooler shares them.
     const first = await pidOf(one);
     await two.query("BEGIN");
     const other = await pidOf(two);
     const again = await pidOf(one);
     await two.query("COMMIT");
     if (first === other || first !== again) {
-      throw new StoreUnsuitableError("Between this program and PostgreSQL stands a pooler in transaction mode.", {
+      throw new StoreUnsuitableError("There is a pooler in transaction mode between this program and PostgreSQL.", {
         hint: "Connect to the database directly, or set the pooler to session mode (pool_mode = session).",
       });
     }
