@@ -1,6 +1,6 @@
 /**
- * The gate before every model call: its greatest cost is reserved in a commit of its own, its result replaces the
- * reservation with the run's next commit (L8, M21). Where nothing is limited nothing is committed and nothing is counted.
+ * The gate before every model call: the greatest cost is reserved in a commit of its own, and the actual cost replaces the
+ * reservation in the run's next commit (L8, M21). Without limits nothing is committed or counted.
  */
 import { limitedRows, limitedScopes, reachedText, type Spend } from "../../core/budget/budget.ts";
 import type { CallCost } from "../../core/budget/budget-decision.ts";
@@ -14,7 +14,7 @@ import type { RunPorts } from "../runtime/run-ports.ts";
 import { chargeFor, estimatePromptTokens, greatestCost, UNKNOWN_PRICE } from "./greatest-cost.ts";
 import { spenderOf } from "./spender.ts";
 
-/** What was reserved for one call. */
+/** A reservation for one call. */
 export interface Permit {
   readonly id: string;
   readonly call: CallCost;
@@ -22,27 +22,28 @@ export interface Permit {
   readonly maxTokens: number;
 }
 
-/** A budget that is used up, and what its people are told unless they were told before. */
+/** A budget that is used up, and the text that announces it. */
 export interface ReachedBudget {
   readonly key: string;
   readonly text: string;
-  readonly told: boolean;
+  /** Whether this agent has announced it before. */
+  readonly announced: boolean;
 }
 
 export type Permission =
-  /** Without a permit: nothing is limited. */
+  /** Without a permit: there is no limit. */
   | { readonly kind: "go"; readonly permit?: Permit }
   | { readonly kind: "reached"; readonly reached: ReachedBudget }
-  /** The run was asked to end while it waited. */
+  /** The run was told to end during the wait. */
   | { readonly kind: "ended" };
 
-/** While only calls under way stand in the way: how long until it is asked again. */
+/** How long to wait before asking again, if other calls hold the rest of the budget. */
 const FIRST_WAIT_MS = 100;
 const MAX_WAIT_MS = 3_000;
 
 export const FREE: Extract<Permission, { kind: "go" }> = { kind: "go" };
 
-/** May throw `CommitRefused`, as every commit of the run. */
+/** May throw `CommitRefused`, like every commit of the run. */
 export async function askPermission(
   ports: RunPorts,
   lease: AgentLease,
@@ -56,24 +57,24 @@ export async function askPermission(
   const call = greatestCost(estimatePromptTokens(request), price);
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, MAX_WAIT_MS)) {
     if (run.signal.aborted) return { kind: "ended" };
-    // Asked each time: midnight may pass while it waits.
+    // Read each time: midnight may pass during the wait.
     const rows = limitedRows(limits, await spenderOf(ports.store, budgets, lease.record, run.body, clock.now()));
     if (rows.length === 0) return FREE;
     const id = ports.ids.uuid();
     const op: Op = { op: "budget.reserve", id, runId: run.id, call, rows };
     const { results } = await lease.commit({ site: "reserve", ops: [op], run: run.guard() });
     const [answer] = results;
-    if (answer?.op !== "budget.reserve") throw new InvariantError("The store did not say whether it reserved.");
+    if (answer?.op !== "budget.reserve") throw new InvariantError("The store did not answer a reservation.");
     const { decision, told } = answer;
     switch (decision.kind) {
       case "go":
         return { kind: "go", permit: { id, call, reserved: decision.reserved, maxTokens: decision.maxTokens } };
       case "reached": {
         const { key, allowed, spent, needed } = decision;
-        return { kind: "reached", reached: { key, told, text: reachedText(key, allowed, spent, needed) } };
+        return { kind: "reached", reached: { key, announced: told, text: reachedText(key, allowed, spent, needed) } };
       }
       case "wait":
-        ports.log.debug("a call waits for others to end before it fits into a budget", {
+        ports.log.debug("a model call waits until other calls release their part of a budget", {
           run: run.id,
           key: decision.key,
         });
@@ -82,7 +83,7 @@ export async function askPermission(
   }
 }
 
-/** Puts the charge for an ended call into the run's next commit. */
+/** Adds the charge for an ended call to the run's next commit. */
 export function settleCall(lease: AgentLease, { id, call, reserved }: Permit, result: ModelResult): void {
   const charge = chargeFor(call, reserved, result);
   if (charge === "unknown") lease.alsoCommit({ op: "budget.settle", id, actual: "unknown" });

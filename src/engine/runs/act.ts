@@ -21,7 +21,7 @@ import type { RunPorts } from "../runtime/run-ports.ts";
 import { applySendPolicy, maySend, tellIfBlocked } from "./apply-send-policy.ts";
 import { callTool, textOutput } from "./call-tool.ts";
 
-/** Marks what may start now: the next call, or all next ones that may run side by side. */
+/** Marks the calls that may start now: the next one, or all next ones that may run in parallel. */
 export function intendNext(ports: RunPorts, agent: AgentRecord, calls: readonly CallRecord[]): CallRecord[] {
   if (calls.some((call) => call.state === "intended")) return [...calls];
   const parallel = (call: CallRecord): boolean => ports.tools.find(agent, call.name)?.parallel ?? true;
@@ -34,7 +34,7 @@ export function intendNext(ports: RunPorts, agent: AgentRecord, calls: readonly 
   return calls.map((call, index) => (index >= first && index < end ? { ...call, state: "intended" } : call));
 }
 
-/** Executes every intended call and commits the results, with the intents of the next batch. False where the run is to end. */
+/** Executes every intended call and commits the results, with the intents of the next batch. False if the run must end. */
 export async function act(ports: RunPorts, lease: AgentLease, run: LiveRun): Promise<boolean> {
   const batch = run.body.calls.filter((call) => call.state === "intended");
   const outputs = await executeAll(ports, lease.record, run, batch).catch((error) => suspend(run, error));
@@ -50,13 +50,13 @@ export async function act(ports: RunPorts, lease: AgentLease, run: LiveRun): Pro
   return true;
 }
 
-/** The program stops while a call waits for another agent: the call is made again after the restart, as a safe one. */
+/** The program stops while a call waits for another agent. The call is repeated after the restart: such calls are safe. */
 function suspend(run: LiveRun, error: unknown): undefined {
   if (!(error instanceof SuspendedError)) throw error;
   run.end("drain");
 }
 
-/** All outputs, or undefined where the run was asked to end before the tools did. */
+/** All outputs; undefined if the run was told to end and the tools did not stop in time. */
 async function executeAll(
   ports: RunPorts,
   agent: AgentRecord,
@@ -103,7 +103,7 @@ async function commitResults(
   outputs: readonly ToolOutput[],
 ): Promise<void> {
   const at = ports.clock.now();
-  // By their state and not by their ids: a model may use one twice.
+  // By state and not by id: a model may use an id twice.
   const calls = run.body.calls.map(
     (call): CallRecord => (call.state === "intended" ? { ...call, state: "done" } : call),
   );
@@ -118,7 +118,7 @@ async function commitResults(
     ...run.body,
     calls: rest,
     deliveries: run.body.deliveries + deliveries.length,
-    // Side by side, as they were before they were split: what was said, and to whom.
+    // Two parallel lists, from before the texts were split: each text and its target.
     sentTexts: [...(run.body.sentTexts ?? []), ...sent.map(({ payload }) => payload.text ?? "")],
     sentTargets: [...(run.body.sentTargets ?? []), ...sent.map(({ target }) => target)],
   };

@@ -1,6 +1,6 @@
 /**
- * The send policy where deliveries are owed: what an agent may not send is owed and suppressed in one commit, with the
- * reason, so that it can be seen (L5). What the engine itself has to say about a command is not held back.
+ * The send policy. A delivery that an agent may not send is committed as suppressed, with the reason, so that it is listed
+ * (L5). The engine's own answers to commands are not subject to it.
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { resolveSendPolicy, SEND_BLOCKED, type SendPolicy } from "../../core/agent/send-policy.ts";
@@ -13,7 +13,7 @@ type Sender = Pick<AgentRecord, "state" | "sessionKey">;
 export const maySend = (policy: SendPolicy | undefined, agent: Sender, target: DeliveryContext): boolean =>
   resolveSendPolicy({ policy, state: agent.state, sessionKey: agent.sessionKey, channel: target.channel }) === "allow";
 
-/** The same deliveries; those the policy forbids end at once. One that has ended already keeps its own reason. */
+/** The same deliveries; those that the policy forbids end at once. One that has ended keeps its own reason. */
 export function applySendPolicy(
   policy: SendPolicy | undefined,
   agent: Sender,
@@ -23,7 +23,7 @@ export function applySendPolicy(
   return deliveries.map((one) => (one.ended || maySend(policy, agent, one.target) ? one : { ...one, ended }));
 }
 
-/** The same for whatever else is owed by a commit of the agent's. */
+/** The same for the deliveries among the ops of a commit. */
 export const applySendPolicyToOps = (
   policy: SendPolicy | undefined,
   agent: Sender,
@@ -35,7 +35,7 @@ export const applySendPolicyToOps = (
     return { ...op, delivery };
   });
 
-/** What the model is told of a tool whose send was held back: that it was, whatever the tool itself says. */
+/** The result of a tool whose message the policy blocked: the model reads that it was blocked, not what the tool says. */
 export function tellIfBlocked(policy: SendPolicy | undefined, agent: Sender, output: ToolOutput): ToolOutput {
   const isBlocked = output.deliveries?.some(({ target }) => !maySend(policy, agent, target));
   return isBlocked ? { ...output, content: [{ type: "text", text: SEND_BLOCKED }], isError: true } : output;

@@ -1,6 +1,6 @@
 /**
- * Executes one tool call: input validated, failures turned into results the model sees, output bounded with a note and a
- * file that holds the rest. Throws `SetAsideError` only.
+ * Executes one tool call: validates the input, turns failures into results for the model, and limits the output, with a note
+ * and a file that holds all of it. Throws only `SuspendedError`.
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -33,18 +33,18 @@ export async function callTool(
       return textOutput(`Invalid arguments for ${call.name}: ${z.prettifyError(input.error)}`, true);
     }
     const output = await tool.execute(input.data, context);
-    // What could not be read back from history must not get into it.
+    // Content that could not be read back must not get into history.
     const content = blocksSchema.safeParse(output.content);
     if (!content.success) return textOutput(`The result of ${call.name} has a form that cannot be kept.`, true);
     return { ...output, content: await bounded(content.data, tool, context, files) };
   } catch (error) {
-    // What is only put aside has no outcome yet.
+    // A suspended call has no outcome yet.
     if (error instanceof SuspendedError) throw error;
     return textOutput(errorText(error), true);
   }
 }
 
-/** Cuts what is too long for the model and says where all of it is. */
+/** Cuts an output that is too long and says which file holds all of it. */
 async function bounded(
   content: readonly Block[],
   { name, maxOutput }: Tool,
@@ -54,7 +54,7 @@ async function bounded(
   const total = content.reduce((sum, block) => sum + (block.type === "text" ? block.text.length : 0), 0);
   if (total <= maxOutput) return content;
   const all = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
-  // A model may use the same call id again in a later turn: what the file holds is part of its name.
+  // A model may use a call id again in a later turn, so the name contains a digest of the content.
   const safeId = callId.replace(/[^\w-]/gu, "_").slice(0, 64);
   const digest = createHash("sha256").update(all).digest("hex").slice(0, 12);
   const rest = await files.write(`${runId}-${safeId}-${digest}.txt`, all).then(

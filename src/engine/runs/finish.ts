@@ -1,6 +1,6 @@
 /**
- * Ends a run in one commit: the last entries, what is owed, the messages settled, the run's outcome, the agent's state, and
- * the agent given back where nothing waits. Before this commit the run goes on after a crash; after it, it never does.
+ * Ends a run in one commit: its last entries, its deliveries, its messages settled, its outcome, the agent's state, and the
+ * agent's release if nothing waits. A crash before this commit resumes the run; a crash after it does not.
  */
 
 import type { AgentState } from "../../core/agent/state.ts";
@@ -29,12 +29,12 @@ export interface Ending {
   readonly outcome: RunOutcome;
   readonly entries: EntryDrafts;
   readonly state?: AgentState;
-  /** The answer, or the error a person is told. Absent: nobody is told anything. */
+  /** The answer, or the text of the error. Absent: nothing is sent. */
   readonly payload?: Payload;
-  /** What the model thought aloud before its answer. */
+  /** What the model thought before its answer. */
   readonly reasoning?: string;
   readonly error?: { readonly kind: RunErrorKind; readonly message: string };
-  /** Committed with exactly this end, and not with another that takes its place. */
+  /** Committed with this end only, not with another that replaces it. */
   readonly also?: readonly Op[];
   readonly stopReason?: string;
   readonly compaction?: CompactResult;
@@ -51,7 +51,7 @@ const SETTLED: Readonly<Record<RunOutcome, Settlement["state"]>> = {
 export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, ending: Ending): Promise<RunResult> {
   const at = ports.clock.now();
   const pending = run.openCalls;
-  // Every open call gets a result, so that history stays acceptable to providers (M9).
+  // Every open call gets a result, because providers refuse a history with calls that have none (M9).
   const orphans = pending.map((call) => {
     const text = call.state === "intended" ? UNKNOWN_OUTCOME : NOT_STARTED;
     return toolEntry(resultOf(call, textOutput(text, true)), at, run.id);
@@ -104,7 +104,7 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
     ...reply?.state,
   };
   const append = chain(ports.ids, lease, [...orphans, ...ending.entries]);
-  // Whoever was told that the run will end must see it end so, whatever else came in between (M9).
+  // The mark was acknowledged, so the run must end as aborted, even if another mark came later (M9).
   const evenAborted = ending.outcome === "aborted";
   const result = runResult({ ...run.identity, endedAt: at, outcome: ending.outcome, body }, append.entries.at(-1));
   const committing = { site: ending.site, at, ops, append, state, run: run.guard(evenAborted) };
@@ -132,8 +132,8 @@ function answerToKeep({ outcome, payload, error, compaction }: Ending): Payload 
 const TRIES = 3;
 
 /**
- * Commits the end together with what others want in the same commit. Whom they name may have gone away since they looked:
- * then they are asked again, for the end must not wait for that.
+ * Commits the end with the ops of others. Those may name something that no longer exists when the commit is made. They are
+ * then asked again, so that they cannot keep the run from ending.
  */
 async function commitWithOthers(
   lease: AgentLease,

@@ -1,6 +1,6 @@
 /**
- * Lanes bound how many runs a node works on at once. First come, first served; a waiter costs an entry in a list, no lock,
- * no transaction and no timer. Sizes can be changed while runs wait.
+ * Lanes limit how many runs a node works on at once. First come, first served. A waiter costs an entry in a list: no lock,
+ * no transaction and no timer. Sizes may change while runs wait.
  */
 import type { Lane } from "../../core/run/run.ts";
 
@@ -24,7 +24,7 @@ export interface Slot {
   release(): void;
 }
 
-/** A place in a lane that can be given back for a while, as long as the run waits for somebody who needs one too (M11). */
+/** A run's place in a lane. The run gives it back while it waits for another agent, which may need one too (M11). */
 export class Place {
   readonly #lanes: Lanes;
   readonly #lane: Lane;
@@ -38,7 +38,7 @@ export class Place {
     this.#slot = slot;
   }
 
-  /** Waits without the place; has one again when it resolves or rejects, unless others still wait without. */
+  /** Waits without the place. Takes one again when the wait settles, unless another wait of this run goes on. */
   async without<T>(wait: Promise<T>): Promise<T> {
     this.#outside += 1;
     this.#slot?.release();
@@ -72,7 +72,7 @@ export class Lanes {
     };
   }
 
-  /** A slot, as soon as there is one; undefined where the signal aborted first. */
+  /** A slot, as soon as one is free; undefined if the signal aborted first. */
   enter(name: Lane, signal?: AbortSignal): Promise<Slot | undefined> {
     const lane = this.#lanes[name];
     if (signal?.aborted) return Promise.resolve(undefined);

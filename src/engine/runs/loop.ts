@@ -1,6 +1,6 @@
 /**
- * The loop: think, act, think again, until the agent rests. Every step is one commit, so that whatever dies, the run goes
- * on from the last one. This file is the whole of it; what a phase does in detail is in the file of its name.
+ * The loop: think, act, think again, until the agent rests. Every step is one commit, and after a crash the run goes on from
+ * the last one. Each phase has a file of its name.
  */
 
 import { errorText } from "../../core/errors.ts";
@@ -31,12 +31,12 @@ export const ROLE_ORDER_TEXT =
   "The model refused the order of the messages; begin a new session with /new, or try another model.";
 const CUT_OFF_TEXT = "Not executed: the answer was cut off at its length limit, so the arguments may be incomplete.";
 
-/** What the owner does between two steps of its run: takes steered messages into it. */
+/** What the actor does between two steps of its run: it takes steered messages into it. */
 export type BetweenSteps = (run: LiveRun) => Promise<void>;
 
 /**
- * Works on a run until it ends or is set aside. Throws `CommitRefused` where the agent is no longer ours or nobody knows;
- * the caller then throws everything in memory away and reads it anew.
+ * Works on a run until it ends or is paused. Throws `CommitRefused` if this node may no longer hold the agent; the caller
+ * then drops the lease and reads the agent again.
  */
 export async function runLoop(
   ports: RunPorts,
@@ -52,7 +52,7 @@ export async function runLoop(
   }
 }
 
-/** Ends a run that cannot be begun again; the person is told, unless a mark wanted it to end anyway. */
+/** Ends a run that cannot be resumed, with an error, unless an abort mark ends it first. */
 export const failRun = (
   ports: RunPorts,
   lease: AgentLease,
@@ -60,7 +60,7 @@ export const failRun = (
   error: { kind: RunErrorKind; message: string },
 ): Promise<RunExit> => withAbortHandling(ports, lease, run, () => failed(ports, lease, run, error));
 
-/** A mark that came between two steps: the run ends as the mark says (M9). */
+/** A mark that came between two steps refuses the next commit: the run ends as the mark says (M9). */
 async function withAbortHandling(
   ports: RunPorts,
   lease: AgentLease,
@@ -78,22 +78,22 @@ async function withAbortHandling(
 
 async function steps(ports: RunPorts, lease: AgentLease, run: LiveRun, between: BetweenSteps): Promise<RunExit> {
   for (;;) {
-    // Between steps: whoever wants the run to end is heard here.
+    // Between steps: an abort, a timeout or a drain takes effect here.
     if (run.signal.aborted) return endAsAsked(ports, lease, run);
 
-    // A run that was opened to compact does nothing else.
+    // A run that was opened to compact only compacts.
     if (run.body.compact) {
       const compaction = await compactAsAsked(ports, lease, run);
       return compaction ? compacted(ports, lease, run, compaction) : endAsAsked(ports, lease, run);
     }
 
-    // Act: the calls of the last thought, also those a crash interrupted.
+    // Act: the calls of the last turn, also those that a crash interrupted.
     if (run.openCalls.length > 0) {
       if (!(await act(ports, lease, run))) return endAsAsked(ports, lease, run);
       continue;
     }
 
-    // Steered messages enter here, before the next thought.
+    // Steered messages enter here, before the next model call.
     if (run.body.iterations > 0) await between(run);
     if (run.signal.aborted) continue;
 
@@ -127,7 +127,7 @@ async function steps(ports: RunPorts, lease: AgentLease, run: LiveRun, between: 
   }
 }
 
-/** The assistant's entry with the calls it asks for; the first that may start are intended in the same commit. */
+/** Commits the assistant's entry with its tool calls, and the intent to start the first of them. */
 async function commitThought(
   ports: RunPorts,
   lease: AgentLease,
@@ -199,11 +199,11 @@ function compacted(
   return ended(ports, lease, run, { ...common, outcome: "error", payload: { text, isError: true }, error });
 }
 
-/** Ends a run that was asked to end. What the model had said is kept and marked; a drain only sets the run aside. */
+/** Ends a run that was told to end. What the model had said is kept and marked. A drain only pauses the run. */
 async function endAsAsked(ports: RunPorts, lease: AgentLease, run: LiveRun, partial?: ModelResult): Promise<RunExit> {
   if (run.endReason === "lost") throw new CommitRefused("fenced", `The agent ${run.agentId} is no longer held here.`);
   if (run.endReason === "drain") {
-    // Nothing is under way between steps: what was intended has not started.
+    // No call runs between steps: an intended call has not started.
     const calls = run.body.calls.map(
       (call): CallRecord => (call.state === "intended" ? { ...call, state: "asked" } : call),
     );
@@ -212,7 +212,7 @@ async function endAsAsked(ports: RunPorts, lease: AgentLease, run: LiveRun, part
     await lease.commit({ site: "pause", ops: [step], run: run.guard() });
     return { kind: "paused" };
   }
-  // Calls the model had begun to ask for never start.
+  // The calls of an unfinished answer never start.
   const content = partial?.content.filter((block) => block.type !== "toolCall") ?? [];
   const said = partial && content.length > 0;
   const entries = said
@@ -233,19 +233,19 @@ async function endAsAsked(ports: RunPorts, lease: AgentLease, run: LiveRun, part
   return ended(ports, lease, run, { site: "end.aborted", outcome: "aborted", entries, stopReason: "aborted" });
 }
 
-/** Ends a run whose next call a budget does not allow. Its people are told once, until the budget is lifted (L8). */
+/** Ends a run whose next call a budget does not allow. Each agent announces that once, until the budget is lifted (L8). */
 async function overBudget(
   ports: RunPorts,
   lease: AgentLease,
   run: LiveRun,
-  { key, text, told }: ReachedBudget,
+  { key, text, announced }: ReachedBudget,
 ): Promise<RunExit> {
-  // A run that answers nobody tells nobody; whoever writes next is told then.
-  const also: readonly Op[] = !told && run.body.delivery ? [{ op: "budget.told", key }] : [];
-  return failed(ports, lease, run, { kind: "budget", message: text }, undefined, { quiet: told, also });
+  // A run without a delivery announces nothing; the next run with one does.
+  const also: readonly Op[] = !announced && run.body.delivery ? [{ op: "budget.told", key }] : [];
+  return failed(ports, lease, run, { kind: "budget", message: text }, undefined, { quiet: announced, also });
 }
 
-/** Ends a run that cannot go on; the person is told. */
+/** Ends a run that cannot go on, with an error text as its answer. */
 async function failed(
   ports: RunPorts,
   lease: AgentLease,

@@ -1,4 +1,4 @@
-/** The tail of every run under way, by its agent: what was said since the last commit. A run that has ended has none. */
+/** The tail of every live run, by agent: its events since the last commit. A run that has ended has none. */
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { RunEvent } from "../runtime/run-events.ts";
 import { Tail } from "./tail.ts";
@@ -23,7 +23,7 @@ export class RunTails {
     }
     let known = this.#tails.get(agentId);
     if (known?.runId !== runId) {
-      // What is made smaller after a run's end is told under that run, and begins nothing.
+      // A background compaction after a run's end emits events of that run. They do not begin a tail.
       if (event.type === "compaction_start" || event.type === "compaction_end") return;
       known = { runId, tail: new Tail() };
       this.#tails.set(agentId, known);

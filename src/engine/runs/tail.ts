@@ -1,6 +1,6 @@
 /**
- * What a run has said since its last commit, so that somebody who comes late or comes back can be told. Pieces of text are
- * kept as one text with the places where each ended: a long answer weighs little more than itself.
+ * The events of a run since its last commit, for a reader that connects late or again. Deltas are kept as one text with the
+ * offsets where each ended, so a long answer takes little more memory than its text.
  */
 import type { RunEvent } from "../runtime/run-events.ts";
 
@@ -27,7 +27,7 @@ export class Tail {
   }
 
   add(event: RunEvent): void {
-    // What was committed is in history; a new start voids what was not.
+    // Committed text is in history; a restart voids the rest.
     if (event.type === "restart" || event.attempt !== this.#attempt || event.step !== this.#step) this.#pieces = [];
     this.#attempt = event.attempt;
     this.#step = event.step;
@@ -55,7 +55,7 @@ export class Tail {
     return this.after(undefined) ?? [];
   }
 
-  /** As `events`, each delta as it came. */
+  /** As `events`, with each delta separate. */
   *apart(): Iterable<RunEvent> {
     for (const { event, text, numbers, ends } of this.#pieces) {
       if (event.type !== "delta") yield event;
@@ -65,7 +65,7 @@ export class Tail {
     }
   }
 
-  /** Those behind a number; undefined where that number is not of this stretch, so that nobody knows what is missing. */
+  /** The events after a number; undefined if the number belongs to another step, so that what is missing is unknown. */
   after(
     seen: { readonly attempt: number; readonly step: number; readonly seq: number } | undefined,
   ): readonly RunEvent[] | undefined {

@@ -1,6 +1,6 @@
 /**
- * One call of the model, with the rule of each class of error: wait as told, back off, or give the error to the loop.
- * Streams deltas to whoever listens. Throws only `CommitRefused`, where a reservation could not be committed.
+ * One turn of the model, with a rule for each class of error: wait as the provider says, back off, or return the error.
+ * Streams deltas as events. Throws only `CommitRefused`, if a reservation could not be committed.
  */
 
 import { errorText } from "../../core/errors.ts";
@@ -15,7 +15,7 @@ import { noAnswer, waitBefore } from "../runtime/model-call.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { addUsage } from "../runtime/usage.ts";
 
-/** What a call gave, or the budget that did not let it be made. */
+/** The answer, or the budget that did not allow the call. */
 export interface Thought extends ModelResult {
   readonly reached?: ReachedBudget;
 }
@@ -30,29 +30,29 @@ export async function think(
   const request: ModelRequest = {
     ...choice,
     system,
-    // A copy: what was sent stays what was sent while the context goes on.
+    // A copy: the context grows while the request must not change.
     messages: [...shape(await lease.messages())],
     tools,
     sessionId: lease.sessionId,
   };
   for (let tries = 1; ; tries++) {
-    // Where nothing is limited not even a tick is spent on it.
+    // Without budgets there is nothing to await.
     const permission = ports.budgets ? await askPermission(ports, lease, run, request) : FREE;
     if (permission.kind === "reached") return { ...noAnswer(request, "aborted", ""), reached: permission.reached };
     if (permission.kind === "ended") return noAnswer(request, "aborted", "aborted");
     const { permit } = permission;
     const result = await call(ports, run, { ...request, tries, maxTokens: permit?.maxTokens });
     if (permit) settleCall(lease, permit, result);
-    // Of a call that gave nothing to keep, what it used is kept; the others are counted with what they gave.
+    // A failed call has no entry, so its usage is counted here. An answer's usage is counted with its entry.
     if (result.error || result.alsoUsed) {
       const lost = [...(result.alsoUsed ?? []), ...(result.error && result.usage ? [result.usage] : [])];
       for (const usage of lost) run.body = { ...run.body, usage: addUsage(run.body.usage, usage) };
     }
     const wait = result.error && waitBefore(result, tries);
-    // A wait the run would not survive helps nobody: the person is told at once.
+    // A wait that is longer than the run may last is not begun: the run fails now.
     if (wait === undefined || wait > run.limits.timeoutMs) return result;
     ports.log.info("the model will be called again", { run: run.id, class: result.error?.class, tries, wait });
-    // What was reserved is not held back from others while this one waits.
+    // Settles the reservation, so that it does not block other calls during the wait.
     if (lease.owesCommit) await lease.commit({ site: "settle", ops: [], run: run.guard() });
     if ((await sleep(ports.clock, wait, run.signal)) === "aborted") {
       return { ...result, stopReason: "aborted", error: { class: "aborted", message: "aborted" } };
@@ -74,7 +74,7 @@ async function call(ports: RunPorts, run: LiveRun, request: ModelRequest): Promi
   run.state = "streaming";
   try {
     const result = await Promise.race([ports.model.call(request, run.signal, onEvent), grace.over]);
-    return result ?? { ...noAnswer(request, "aborted", "The model did not stop when it was told to."), unheard: true };
+    return result ?? { ...noAnswer(request, "aborted", "The model ignored the abort signal."), unheard: true };
   } catch (error) {
     return { ...noAnswer(request, "transient", errorText(error)), unheard: true };
   } finally {

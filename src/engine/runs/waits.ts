@@ -1,6 +1,6 @@
 /**
- * Who on this node waits for what. Every wait settles: with what it waited for, with a typed error when its time is up or
- * its run is ended, or set aside when the program stops. Which agent waits for which is kept by the store (M11).
+ * The waits of this node, by key. Every wait settles: with its result, or with a typed error when its time is up, its run ends
+ * or the program stops. The store records which agent waits for which (M11).
  */
 
 import { AbortedError, type RookeryError, SuspendedError, TimeoutError } from "../../core/errors.ts";
@@ -10,7 +10,7 @@ export interface WaitOptions {
   readonly timeoutMs: number;
   /** Ends the wait with `AbortedError`. */
   readonly signal?: AbortSignal;
-  /** A run's wait: it is set aside with its run when the program stops, and taken up again after the restart. */
+  /** A run's wait: it is suspended with its run when the program stops, and begins again after the restart. */
   readonly ofRun?: boolean;
 }
 
@@ -51,7 +51,7 @@ export class Waits<Result> {
           reject(error);
         },
       };
-      const aborted = (): void => waiter.fail(new AbortedError("The run that waited was ended."));
+      const aborted = (): void => waiter.fail(new AbortedError("The run that waited has ended."));
       const late = (): void =>
         waiter.fail(
           new TimeoutError(`No answer within ${timeoutMs} ms.`, {
@@ -70,7 +70,7 @@ export class Waits<Result> {
     for (const waiter of [...(this.#waiters.get(key) ?? [])]) waiter.settle(result);
   }
 
-  /** The program stops: the waits of runs end now, and none begins any more. */
+  /** The program stops: the waits of runs end now, and no new one begins. */
   suspend(): void {
     this.#stopping = true;
     for (const waiters of [...this.#waiters.values()]) {
@@ -78,7 +78,7 @@ export class Waits<Result> {
     }
   }
 
-  /** Ends every wait: this process works no more. */
+  /** Ends every wait: this process has stopped working. */
   abandon(): void {
     const hint = "The message stays accepted; its answer will come after the restart.";
     for (const waiters of [...this.#waiters.values()]) {
@@ -96,4 +96,4 @@ export class Waits<Result> {
 }
 
 const suspend = (): SuspendedError =>
-  new SuspendedError("The program is stopping.", { hint: "The wait goes on after its restart." });
+  new SuspendedError("The program is stopping.", { hint: "The wait goes on after the restart." });

@@ -136,7 +136,7 @@ export interface Grace {
   cancel(): void;
 }
 
-/** How long a model or tool that was told to stop is waited for. One that ignores the signal cannot hold a run. */
+/** The grace period after an abort. A model or tool that ignores the signal cannot keep a run from ending. */
 export function graceAfter(clock: Clock, ms: number, signal: AbortSignal): Grace {
   let cancelTimer = (): void => {};
   let wait = (): void => {};

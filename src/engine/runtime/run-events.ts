@@ -1,6 +1,6 @@
 /**
- * What happens inside runs, told to whoever listens. Numbered per run, not durable (M24): a new attempt says `restart`,
- * which voids what was streamed and not committed. A listener that throws or is slow harms nobody.
+ * The events of runs. Numbered per run, not durable (M24): a new attempt emits `restart`, which voids text that was streamed
+ * and not committed. A listener that throws does not affect the run or other listeners.
  */
 import { errorText } from "../../core/errors.ts";
 import type { CompactionReason } from "../../core/history/compaction-settings.ts";
@@ -17,7 +17,7 @@ export type RunEventBody =
   | { readonly type: "tool_end"; readonly callId: string; readonly name: string; readonly isError: boolean }
   | { readonly type: "step" }
   | { readonly type: "compaction_start"; readonly reason: CompactionReason }
-  /** `text`: what was done, in one readable line; or why nothing was. */
+  /** `text`: the compaction in one readable line, or why there was none. */
   | { readonly type: "compaction_end"; readonly compacted: boolean; readonly text: string }
   | { readonly type: "end"; readonly result: RunResult }
   | { readonly type: "error"; readonly message: string };
@@ -56,29 +56,29 @@ export class RunEvents {
     return () => this.#listeners.delete(listener);
   }
 
-  /** As `listen`, but without what was passed on from other nodes. */
+  /** As `listen`, without events from other nodes. */
   listenToOwn(listener: RunListener): () => void {
     this.#ownListeners.add(listener);
     return () => this.#ownListeners.delete(listener);
   }
 
-  /** Only what was passed on from other nodes. */
+  /** Only events from other nodes. */
   listenToPassed(listener: RunListener): () => void {
     this.#passedListeners.add(listener);
     return () => this.#passedListeners.delete(listener);
   }
 
-  /** Only ends of runs, wherever they happened: who waits for no more makes nobody tell every word. */
+  /** Only the ends of runs, on any node. While no one listens for more, deltas are not built. */
   listenToEnds(listener: RunListener): () => void {
     this.#endListeners.add(listener);
     return () => this.#endListeners.delete(listener);
   }
 
-  /** Tells listeners of an event that happened on another node, as it was numbered there. */
+  /** Passes on an event of another node, with its number there. */
   pass(event: RunEvent): void {
-    this.#tell(this.#passedListeners, event);
-    this.#tell(this.#listeners, event);
-    if (event.type === "end") this.#tell(this.#endListeners, event);
+    this.#notify(this.#passedListeners, event);
+    this.#notify(this.#listeners, event);
+    if (event.type === "end") this.#notify(this.#endListeners, event);
   }
 
   emit(position: RunPosition, body: RunEventBody): void {
@@ -88,12 +88,12 @@ export class RunEvents {
     const isEnd = body.type === "end";
     if (this.#listeners.size === 0 && this.#ownListeners.size === 0 && !isEnd) return;
     const event = { ...body, ...position, seq } as RunEvent;
-    this.#tell(this.#ownListeners, event);
-    this.#tell(this.#listeners, event);
-    if (isEnd) this.#tell(this.#endListeners, event);
+    this.#notify(this.#ownListeners, event);
+    this.#notify(this.#listeners, event);
+    if (isEnd) this.#notify(this.#endListeners, event);
   }
 
-  #tell(listeners: ReadonlySet<RunListener>, event: RunEvent): void {
+  #notify(listeners: ReadonlySet<RunListener>, event: RunEvent): void {
     for (const listener of listeners) {
       try {
         listener(event);

@@ -1,4 +1,4 @@
-/** What the loop is given: the world, the settings of this node, and who listens. */
+/** What runs act through: the ports, the settings of the node, and the hooks of the parts that take part in a run. */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SendPolicy } from "../../core/agent/send-policy.ts";
 import type { AgentState } from "../../core/agent/state.ts";
@@ -22,7 +22,7 @@ export interface RunSettings {
   readonly abortGraceMs: number;
   /** Starts without progress before a run fails visibly (M13). */
   readonly maxAttempts: number;
-  /** How long nodes that fell silent are watched before a run is failed on the suspicion that it killed them (M13). */
+  /** How long silent nodes are watched before a run is failed on the suspicion that it killed them (M13). */
   readonly silenceMs: number;
 }
 
@@ -37,52 +37,52 @@ export const DEFAULT_RUN_SETTINGS: RunSettings = {
   silenceMs: 0,
 };
 
-/** What a run has said at its end. */
+/** The answer of a run. */
 export interface Said {
   readonly payload: Payload;
-  /** What the model thought aloud before it. */
+  /** What the model thought before it. */
   readonly reasoning: string;
 }
 
-/** What of it is owed. `suppress`: nothing of it is sent, for this reason. `state`: what changes in the agent's record. */
+/** What is sent of it. `suppress`: nothing is sent, for this reason. `state`: what changes in the agent's state. */
 export interface Reply {
   readonly payloads: readonly Payload[];
   readonly suppress?: string;
   readonly state?: Partial<AgentState>;
 }
 
-/** How an agent speaks: which model, and what it is told about itself. */
+/** The model that answers an agent, and its system prompt. */
 export interface ResolvedModel extends ModelChoice {
   readonly system: string;
-  /** What `system` is made of; kept in the agent's state for whoever wonders what fills the context. */
+  /** The parts of `system`. Kept in the agent's state, to show what fills the context. */
   readonly report?: SystemPromptReport;
 }
 
 export interface RunPorts extends Ports {
   readonly settings: RunSettings;
   readonly events: RunEvents;
-  /** `wishes`: what the run's message wanted for this run only. */
+  /** `wishes`: the overrides of the run's message, for this run only. */
   resolveModel(agent: AgentRecord, wishes?: RunOverrides): ResolvedModel | Promise<ResolvedModel>;
-  /** What holds for this agent's runs instead of the node's settings. */
+  /** The limits of this agent's runs, instead of the node's settings. */
   limits?(agent: AgentRecord): RunLimits | undefined;
-  /** What may be spent. Absent: nothing is limited, nothing is reserved. */
+  /** Absent: nothing is limited and nothing is reserved. */
   readonly budgets?: Budgets;
-  /** What else is committed with a run's end: a child's report, the end of a trigger's slot. Asked anew where what it named has gone away meanwhile. */
+  /** Further ops for the commit that ends a run: a child's report, the end of a trigger's slot. Asked again if an op is outdated. */
   opsOnRunEnd?(
     agent: AgentRecord,
     run: LiveRun,
     result: RunResult,
     deliveries: readonly NewDelivery[],
   ): Promise<readonly Op[]>;
-  /** The same for messages that end without a run, and why they do. */
+  /** The same for messages that are settled without a run. */
   opsOnSettle?(agent: AgentRecord, messages: readonly Message[], reason: string): Promise<readonly Op[]>;
-  /** What stops the children of an agent whose person said stop, and how many of them there are. */
+  /** The ops that stop an agent's children, and how many children that are. */
   stopChildren?(agent: AgentRecord): Promise<{ readonly ops: readonly Op[]; readonly stopped: number }>;
-  /** What a person is told who asked for an agent's children, and what they wanted changed. */
+  /** The answer to a person's command about an agent's children, and the ops it needs. */
   aboutChildren?(agent: AgentRecord, command: string): Promise<{ readonly text: string; readonly ops: readonly Op[] }>;
-  /** What a run's answer becomes before it is owed; undefined leaves it as it is. */
+  /** Changes a run's answer before its deliveries are created; undefined leaves it unchanged. */
   replyOf?(agent: AgentRecord, run: LiveRun, said: Said): Reply | undefined;
-  /** The state of the fresh session a run begins in; undefined where it goes on in the agent's session. */
+  /** The state of the fresh session that a run begins; undefined if it goes on in the agent's session. */
   sessionFor?(agent: AgentRecord, messages: readonly Message[]): Promise<AgentState | undefined>;
   /** How large an agent's context may be with the model that was chosen, or would be chosen now. Absent: the defaults. */
   contextLimits?(
@@ -90,12 +90,12 @@ export interface RunPorts extends Ports {
     wishes?: RunOverrides,
     chosen?: ModelChoice,
   ): ContextLimits | Promise<ContextLimits>;
-  /** Whether agents may send, beside what each was told itself. */
+  /** Whether agents may send. An agent's own setting comes first. */
   readonly sendPolicy?: SendPolicy;
   /** Called with the deliveries a commit has just added, and the store's results for that commit. */
   onDeliveries(deliveries: readonly NewDelivery[], results: readonly (OpResult | undefined)[]): void;
   /** Called after the commit of a tool's step with the ops that the tools added to it. */
   onToolOps?(ops: readonly Op[]): void;
-  /** Told of messages to agents that a tool's step has just committed. */
+  /** Called with the messages to agents that a commit of a run has posted. */
   posted(posted: readonly Posted[]): void;
 }

@@ -1,9 +1,9 @@
 /**
- * Counts how often a run was cut off without a new step (M13). Only a crash counts. A node that fell silent may have died or
- * may only be away: it is blamed, and the blame is taken off where it has renewed its lease or joined again since. A run is not
- * failed on such a suspicion: whoever would fail it watches the silent first, for as long as `silenceMs`. Who comes back
- * meanwhile was away; who is known to be dead counts at once; who stays silent counts then, so that a run which hangs each node
- * ends too. Time is measured here by the clock that never jumps: what ended all leases at once may have been a wall clock.
+ * Counts how often a run was interrupted without a new step (M13). Only a crash counts. A node that fell silent may have died
+ * or may be unreachable: it is suspected, and cleared if it renews its lease or joins again. Before a run is failed on
+ * suspicion, its silent nodes are watched for `silenceMs`. A node that comes back does not count, a node known to be dead counts
+ * at once, and a node that stays silent counts after the watch, so that a run which hangs every node ends too. The watch uses
+ * the monotonic clock, because a jump of the wall clock may have ended all leases at once.
  */
 import type { RunId } from "../../../core/ids.ts";
 import type { RunBody, RunRecord } from "../../../core/run/run.ts";
@@ -17,21 +17,21 @@ export interface Count {
   readonly blamed: readonly Blame[];
 }
 
-/** Nobody can say yet; to be asked again after `waitMs`. */
+/** Not known yet; ask again after `waitMs`. */
 export interface Undecided {
   readonly waitMs: number;
 }
 
 interface Watch {
   readonly runId: RunId;
-  /** The node the run was last on. */
+  /** The node that worked on the run last. */
   readonly of: number | undefined;
   readonly since: number;
-  /** As it was when the watch began: a lease that is renewed since is a sign of life. */
+  /** As it was when the watch began: a lease renewed since then is a sign of life. */
   readonly silent: Blame | undefined;
 }
 
-/** How often the silent are looked at while they are watched. */
+/** How often silent nodes are checked during the watch. */
 const LOOKS = 16;
 
 export class Attempts {
@@ -42,7 +42,7 @@ export class Attempts {
     this.#ports = ports;
   }
 
-  /** One attempt more, less those whose node has proved alive since. `self` is the node that is to go on with the run. */
+  /** One more attempt, less those whose node is alive after all. `self`: the node that resumes the run. */
   async count(record: RunRecord, self: number): Promise<Count | Undecided> {
     const { store, clock, settings } = this.#ports;
     const { id, attempt, body, abort } = record;
@@ -69,6 +69,6 @@ export class Attempts {
   }
 }
 
-/** Whether a node that was blamed has shown that its process had not died. */
+/** Whether a suspected node has shown that its process did not die. */
 const livedOn = ({ leaseUntil }: Blame, now: NodeRecord | undefined): boolean =>
   now !== undefined && (now.returned || (now.leaseUntil !== leaseUntil && !now.left));

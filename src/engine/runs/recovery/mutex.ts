@@ -1,8 +1,8 @@
-/** A door that lets one through at a time, in order. */
+/** Lets one caller through at a time, in order: runs that crashed before are resumed one after another (M13). */
 export class Mutex {
   #last: Promise<void> = Promise.resolve();
 
-  /** Resolves when it is this caller's turn, with the way out. Leaving twice does nothing. */
+  /** Resolves when it is this caller's turn, with the function to leave. Leaving twice does nothing. */
   async enter(): Promise<() => void> {
     const before = this.#last;
     let leave: () => void = () => {};

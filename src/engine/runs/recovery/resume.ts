@@ -1,6 +1,6 @@
 /**
- * Goes on with a run that has no end: writes down the attempt (M13) and settles what a crash left open, in one
- * commit. Calls that must not be repeated get the result "outcome unknown"; the others are made again (L4).
+ * Resumes a run that has no end: one commit records the attempt (M13) and settles what a crash left open. Calls that must
+ * not be repeated get the result "outcome unknown"; the others are repeated (L4).
  */
 import type { CallRecord, RunBody, RunRecord } from "../../../core/run/run.ts";
 import { chain, toolEntry } from "../../context/entries.ts";
@@ -11,7 +11,7 @@ import { intendNext, resultOf } from "../act.ts";
 import { textOutput, UNKNOWN_OUTCOME } from "../call-tool.ts";
 import type { Count } from "./attempts.ts";
 
-/** The run as it goes on, with this count of attempts and who is blamed for them. */
+/** The resumed run, with this count of attempts and the nodes that are suspected to have died over it. */
 export async function resumeRun(
   ports: RunPorts,
   lease: AgentLease,
@@ -25,7 +25,7 @@ export async function resumeRun(
   const settled = rest.calls.map((call): CallRecord => (unknown(call) ? { ...call, state: "done" } : call));
   const open = settled.some((call) => call.state !== "done");
   const calls = open ? intendNext(ports, lease.record, settled) : [];
-  // Without the blame: the first new step clears everybody.
+  // In memory without the suspected nodes: the first new step clears them.
   const body = { ...rest, node: lease.node, calls } as RunBody;
   const run = new LiveRun({ ...record, attempt, body }, runTimeOf(ports, lease.record, body.wishes));
   const entries = orphans.map((call) => toolEntry(resultOf(call, textOutput(UNKNOWN_OUTCOME, true)), at, record.id));
@@ -33,11 +33,11 @@ export async function resumeRun(
     site: "resume",
     ops: [
       { op: "run.step", runId: record.id, body: blamed.length > 0 ? { ...body, blamed: [...blamed] } : body, attempt },
-      // Nobody will learn what a call cost that was under way: it is charged what was reserved (M21).
+      // The cost of a call that the crash interrupted stays unknown: its reservation is charged (M21).
       { op: "budget.forfeit", runId: record.id },
     ],
     append: chain(ports.ids, lease, entries),
-    // A run that bears an abort mark is resumed too: its end is written by the loop.
+    // A run with an abort mark is resumed too: the loop ends it.
     run: run.guard(true),
   });
   run.step += 1;
