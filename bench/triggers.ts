@@ -5,9 +5,9 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openEmbeddedStore } from "../src/adapters/store/open-embedded-store.ts";
 import { systemClock } from "../src/adapters/system/system-clock.ts";
 import { systemIds } from "../src/adapters/system/system-ids.ts";
-import { openEmbeddedStore } from "../src/app/node/open-embedded-store.ts";
 import { homePaths } from "../src/config/paths.ts";
 import { silentLog } from "../src/core/ports/log.ts";
 import type { Model } from "../src/core/ports/model.ts";

@@ -1,7 +1,10 @@
 /** The tools of each agent, by its kind and profile. The same agent always gets the same list in the same order. */
+import type { Config } from "../../config/config-schema.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import { isOwner } from "../../core/agent/session-key.ts";
 import { InvariantError } from "../../core/errors.ts";
 import type { Tool, ToolHost } from "../../core/ports/tool.ts";
+import { isOwnersOnly } from "./owners-only.ts";
 import { mayUse, type ToolPolicy } from "./tool-policy.ts";
 
 export interface ToolHostOptions {
@@ -11,6 +14,11 @@ export interface ToolHostOptions {
   policyOf?(profile: string): ToolPolicy | undefined;
   /** Whether children may have children of their own. */
   readonly nesting?: boolean;
+  /**
+   * Names the owner's accounts. The list of an agent that serves a guest omits the owner's tools; `find` still finds them,
+   * and they answer why they are denied. Absent: no agent serves a guest.
+   */
+  readonly config?: Pick<Config, "owner">;
 }
 
 /** Tools are sorted by name, so that the prompt's bytes do not depend on the order of registration. */
@@ -19,13 +27,14 @@ export function toolHost({
   older = [],
   policyOf = () => undefined,
   nesting = false,
+  config,
 }: ToolHostOptions): ToolHost {
   const all = [...tools].sort((a, b) => (a.name < b.name ? -1 : 1));
   const twice = all.find(({ name }, index) => all[index + 1]?.name === name);
   if (twice) throw new InvariantError(`There are two tools called ${twice.name}.`);
   const lists = new Map<string, readonly Tool[]>();
 
-  const list: ToolHost["list"] = ({ profile, descriptor, state }) => {
+  const allowed: ToolHost["list"] = ({ profile, descriptor, state }) => {
     const { type: kind } = descriptor;
     const tag = descriptor.type === "system" ? descriptor.tag : undefined;
     const key = JSON.stringify([profile, kind, tag]);
@@ -42,9 +51,16 @@ export function toolHost({
   const mayUseOlder = (agent: AgentRecord, name: string): boolean =>
     mayUse(name, agent.descriptor.type, policyOf(agent.profile));
   return {
-    list,
+    list: (agent) =>
+      config && isGuest(agent, config) ? allowed(agent).filter((tool) => !isOwnersOnly(tool)) : allowed(agent),
     find: (agent, name) =>
-      list(agent).find((tool) => tool.name === name) ??
+      allowed(agent).find((tool) => tool.name === name) ??
       older.find((tool) => tool.name === name && mayUseOlder(agent, name)),
   };
+}
+
+/** A conversation with a person who is not the owner, or with several people. */
+function isGuest({ descriptor }: AgentRecord, { owner }: Pick<Config, "owner">): boolean {
+  if (descriptor.type !== "user") return false;
+  return (descriptor.peerKind ?? "dm") !== "dm" || !isOwner(descriptor, owner.accounts);
 }

@@ -28,7 +28,7 @@ export async function readHome<T>(paths: HomePaths, read: (store: StoreReader) =
 /** The shared database that is meant, if any. */
 export async function sharedStoreOf(paths: HomePaths): Promise<string | undefined> {
   const { loadConfig } = await import("../../config/load-config.ts");
-  const { sharedStoreUrl } = await import("../node/shared-store-url.ts");
+  const { sharedStoreUrl } = await import("../../adapters/store/shared-store-url.ts");
   const { config } = await loadConfig(paths, process.env);
   return sharedStoreUrl(paths, config, process.env);
 }

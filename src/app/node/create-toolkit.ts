@@ -1,107 +1,114 @@
-/** Puts together what agents work with and are told: the tools of each by kind and profile, its workspace, its prompt. */
+/** Builds the toolkit of a node: the tools of each agent, and its system prompt. Loaded with the first run. */
 
+import { agentToolDepsOf } from "../../adapters/tools/agents/agent-tool-deps.ts";
+import { agentTools, olderAgentTools } from "../../adapters/tools/agents/agent-tools.ts";
 import { type OwnerReader, worksForOwner } from "../../adapters/tools/agents/relations.ts";
 import { currentTimeTool } from "../../adapters/tools/current-time.ts";
 import type { Places } from "../../adapters/tools/files/allowed-path.ts";
 import { fileTools } from "../../adapters/tools/files/file-tools.ts";
-import { isOwnersOnly, ownersOnly } from "../../adapters/tools/owners-only.ts";
+import { ownersOnly } from "../../adapters/tools/owners-only.ts";
+import { cronTaskTools } from "../../adapters/tools/schedules/cron-task-tools.ts";
+import { cronTool } from "../../adapters/tools/schedules/cron-tool.ts";
+import { heartbeatTools } from "../../adapters/tools/schedules/heartbeat-tools.ts";
+import { subagentTools } from "../../adapters/tools/subagents/subagent-tools.ts";
 import { toolHost } from "../../adapters/tools/tool-host.ts";
+import { agentPrompts, type PromptDeps, type PromptOf } from "../../adapters/workspace/agent-prompt.ts";
 import { guardedFilesOf } from "../../adapters/workspace/guarded-workspace-files.ts";
-import { workspaceReaders } from "../../adapters/workspace/read-workspace-file.ts";
-import { openWorkspaces } from "../../adapters/workspace/workspaces.ts";
+import { openWorkspaces, workspaceMaker } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
+import { timeZoneOf } from "../../config/time-zone.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
-import { isOwner } from "../../core/agent/session-key.ts";
-import type { SwarmRecord } from "../../core/agent/swarm.ts";
 import type { Clock } from "../../core/ports/clock.ts";
+import type { Ports } from "../../core/ports/ports.ts";
 import type { Tool, ToolHost } from "../../core/ports/tool.ts";
-import type { PermanentAgents } from "../../engine/agents/permanent-agents.ts";
+import type { AgentSystem } from "../../engine/agents/agent-system.ts";
+import { permanentAgentsOf } from "../../engine/agents/permanent-agents.ts";
 import type { SystemAgent } from "../../engine/agents/system-agents.ts";
-import { buildSystemPrompt, type SystemPrompt } from "../../engine/context/prompt/system-prompt.ts";
-import { zoneOf } from "./open-budgets.ts";
+import type { SubagentSettings } from "../../engine/subagents/settings.ts";
+import type { Triggers } from "../../engine/triggers/triggers.ts";
 
 export interface Toolkit {
   readonly tools: ToolHost;
-  promptOf(agent: AgentRecord): Promise<SystemPrompt>;
+  readonly promptOf: PromptOf;
 }
 
-export interface ToolkitOptions {
+export interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "systemAgents" | "swarmNamed"> {
   readonly config: Config;
   readonly paths: HomePaths;
   readonly clock: Clock;
-  /** Tells for whom an agent works. */
+  /** Tells which person an agent works for. */
   readonly store: OwnerReader;
-  /** Those every prompt lists. Default: none. */
-  readonly permanentAgents?: PermanentAgents["list"];
-  readonly systemAgents?: ReadonlyMap<string, SystemAgent>;
-  /** A swarm by its name. Default: none. */
-  readonly swarmNamed?: (nametag: string) => Promise<SwarmRecord | undefined>;
-  /** Tools beside the ones made here. */
+  /** Tools in addition to those created here. */
   readonly more?: readonly Tool[];
-  /** Under names that are still understood, but not told to models. */
+  /** Tools under former names: an agent can call them, but no list shows them. */
   readonly older?: readonly Tool[];
-  /** Instead of the ones made here. */
+  /** Replaces all tools. */
   readonly tools?: ToolHost;
 }
 
 export function createToolkit(options: ToolkitOptions): Toolkit {
-  const {
-    config,
-    paths,
-    clock,
-    store,
-    permanentAgents,
-    systemAgents,
-    swarmNamed,
-    more = [],
-    older = [],
-    tools,
-  } = options;
+  const { config, paths, clock, store, more = [], older = [] } = options;
   const workspaceOf = openWorkspaces(config, paths);
-  const readerOf = workspaceReaders(() => clock.now());
   const forOwner = (agent: AgentRecord) => worksForOwner(store, config.owner, agent);
   const placesOf = async (agent: AgentRecord): Promise<Places> => {
     const { readDirs, writeDirs } = agent.state.permissions ?? {};
     const guarded = (await forOwner(agent)) ? undefined : guardedFilesOf(config, paths, workspaceOf);
     return { workingDir: workspaceOf(agent), readDirs, writeDirs, guarded };
   };
-  const all = [currentTimeTool(clock, () => zoneOf(config)), ...fileTools(placesOf), ...more];
-  const made = toolHost({
-    tools: ownersOnly(all, forOwner),
-    older: ownersOnly(older, forOwner),
-    nesting: config.subagents.maxDepth > 1,
-    policyOf: (profile) => config.profiles[profile]?.tools,
-  });
-  // A tool that would be denied is not shown to another person's agent; whoever calls it by name is told why.
-  const ownTools: ToolHost = {
-    list: (agent) =>
-      isGuest(agent, config) ? made.list(agent).filter((tool) => !isOwnersOnly(tool)) : made.list(agent),
-    find: made.find,
-  };
-  const host = tools ?? ownTools;
-  return {
-    tools: host,
-    async promptOf(agent) {
-      const { descriptor } = agent;
-      const workspace = workspaceOf(agent);
-      return buildSystemPrompt({
-        descriptor,
-        profilePrompt: config.profiles[agent.profile]?.prompt,
-        tools: host.list(agent),
-        workspace,
-        readFile: readerOf(workspace),
-        permanentAgents: await permanentAgents?.(),
-        ...(descriptor.type === "system" ? { systemAgent: systemAgents?.get(descriptor.tag) } : {}),
-        ...(descriptor.type === "swarm" ? { swarm: await swarmNamed?.(descriptor.id) } : {}),
-        extraSystemPrompt: agent.state.extraSystemPrompt,
-      });
-    },
-  };
+  const all = [currentTimeTool(clock, () => timeZoneOf(config)), ...fileTools(placesOf), ...more];
+  const tools =
+    options.tools ??
+    toolHost({
+      tools: ownersOnly(all, forOwner),
+      older: ownersOnly(older, forOwner),
+      nesting: config.subagents.maxDepth > 1,
+      policyOf: (profile) => config.profiles[profile]?.tools,
+      config,
+    });
+  return { tools, promptOf: agentPrompts({ ...options, tools, workspaceOf }) };
 }
 
-/** A conversation with somebody else than the owner, or with several. */
-function isGuest({ descriptor }: AgentRecord, { owner }: Config): boolean {
-  if (descriptor.type !== "user") return false;
-  return (descriptor.peerKind ?? "dm") !== "dm" || !isOwner(descriptor, owner.accounts);
+export interface NodeToolkitParts {
+  readonly config: Config;
+  readonly paths: HomePaths;
+  readonly ports: Pick<Ports, "store" | "clock" | "ids" | "files">;
+  readonly system: AgentSystem;
+  readonly systemAgents: ReadonlyMap<string, SystemAgent>;
+  readonly subagents: SubagentSettings;
+  readonly triggers: Pick<Triggers, "cron" | "heartbeat">;
+  readonly tools?: ToolHost;
+}
+
+/** The toolkit of a running node, with the tools that reach other agents, start subagents and make schedules. */
+export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
+  const { config, paths, ports, systemAgents, subagents, triggers, tools } = parts;
+  const { store, clock } = ports;
+  const system = () => parts.system;
+  const deps = agentToolDepsOf({
+    ...ports,
+    config,
+    system,
+    systemAgents,
+    subagents,
+    workspaceFor: workspaceMaker(config, paths),
+    shards: { name: config.store.shard, others: Object.keys(config.store.shards) },
+  });
+  const schedules = [
+    cronTool(triggers.cron),
+    ...cronTaskTools(triggers.cron),
+    ...heartbeatTools(triggers.heartbeat),
+  ] as readonly Tool[];
+  return createToolkit({
+    config,
+    paths,
+    clock,
+    store,
+    systemAgents,
+    tools,
+    permanentAgents: permanentAgentsOf(store, clock).list,
+    swarmNamed: store.swarm,
+    more: [...agentTools(deps), ...subagentTools(system, ports), ...schedules],
+    older: olderAgentTools(deps),
+  });
 }

@@ -1,23 +1,21 @@
-/** A configuration that may be replaced while the process runs: whoever asks it at the moment of use gets what holds now. */
+/**
+ * The configuration of a running node. A reload swaps sections in place, so code that reads `config.section` at the moment
+ * of use sees the new one, and code that kept a section keeps the old one.
+ */
 import type { Config } from "../../config/config-schema.ts";
 
 export interface LiveConfig {
-  /** Its sections are read anew each time they are asked for; a section that was taken out and kept stays as it was. */
+  /** The same object for the life of the process. */
   readonly config: Config;
   replace(next: Config): void;
 }
 
 export function liveConfigOf(initial: Config): LiveConfig {
-  let current = initial;
-  const sections = Object.keys(initial) as (keyof Config)[];
-  const config = Object.defineProperties(
-    {},
-    Object.fromEntries(sections.map((name) => [name, { enumerable: true, get: () => current[name] }])),
-  ) as Config;
+  const config = { ...initial };
   return {
     config,
     replace(next) {
-      current = next;
+      Object.assign(config, next);
     },
   };
 }

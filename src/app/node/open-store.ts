@@ -1,5 +1,7 @@
 /** Opens the store of a node: the embedded one of its home, or one that it shares with other nodes. */
 import { hostname } from "node:os";
+import { type EmbeddedStore, openEmbeddedStore } from "../../adapters/store/open-embedded-store.ts";
+import { type Environment, sharedStoreUrl } from "../../adapters/store/shared-store-url.ts";
 import { diskFileStore } from "../../adapters/system/disk-file-store.ts";
 import { systemClock } from "../../adapters/system/system-clock.ts";
 import type { Config } from "../../config/config-schema.ts";
@@ -9,8 +11,6 @@ import type { Log } from "../../core/ports/log.ts";
 import type { FileStore } from "../../core/ports/ports.ts";
 import type { Store } from "../../core/store/store.ts";
 import type { Cluster } from "../../engine/cluster/cluster.ts";
-import { type EmbeddedStore, openEmbeddedStore } from "./open-embedded-store.ts";
-import { type Environment, sharedStoreUrl } from "./shared-store-url.ts";
 
 export interface NodeStore {
   readonly store: Store;
@@ -46,7 +46,7 @@ export async function openStore(options: NodeStoreOptions): Promise<NodeStore> {
 async function openSharedWithCluster(url: string, options: NodeStoreOptions) {
   const { paths, config, env, log } = options;
   const [{ openSharedStore }, { openCluster }] = await Promise.all([
-    import("./open-shared-store.ts"),
+    import("../../adapters/store/open-shared-store.ts"),
     import("../../engine/cluster/cluster.ts"),
   ]);
   const { store, files, leaseMs, close } = await openSharedStore({ url, paths, config, env, log });

@@ -1,7 +1,7 @@
 /** The real engine as the subject of the simulated world. */
 
-import { agentToolDepsOf } from "../../../src/app/node/agent-tool-deps.ts";
-import { subagentTools } from "../../../src/app/node/subagent-tools.ts";
+import { agentToolDepsOf } from "../../../src/adapters/tools/agents/agent-tool-deps.ts";
+import { subagentTools } from "../../../src/adapters/tools/subagents/subagent-tools.ts";
 import { configDefaults } from "../../../src/config/config-schema.ts";
 import { parseConfig } from "../../../src/config/parse-config.ts";
 import { isStale, resetPolicyFor } from "../../../src/core/agent/session-freshness.ts";

@@ -18,7 +18,7 @@ async function open() {
   const [store, clock, ids] = [openMemoryStore(), virtualClock(), seededIds("there")];
   const seed = seedAgent(ids, ann, clock.now());
   await store.commit({ id: ids.change(), site: "t", at: 0, ops: [{ op: "agent.create", seed }] });
-  const world = { store, fail: [] as (() => Error | undefined)[] };
+  const world = { store, fail: [] as (() => Error | undefined)[], opened: 0, away: false, closed: 0 };
   const other = {
     ...store,
     async commit(change: Parameters<typeof store.commit>[0]) {
@@ -29,10 +29,21 @@ async function open() {
       return done;
     },
     outcome: async () => undefined,
+    async close() {
+      world.closed += 1;
+    },
   };
   const connector = shardConnector(
     { ids, clock },
-    { name: "a", open: async (name) => (name === "b" ? other : undefined) },
+    {
+      name: "a",
+      others: ["b"],
+      async open() {
+        world.opened += 1;
+        if (world.away) throw new StoreUnavailableError("away");
+        return other;
+      },
+    },
   );
   const send = (to: string, id = "run.0", text = said, shard = "b") =>
     connector.send(
@@ -40,11 +51,11 @@ async function open() {
       none,
     );
   const waiting = async () => (await store.waiting(seed.id, { limit: 9 })).map(({ body }) => body);
-  return { world, send, waiting, agent: seed.id, key: sessionKeyOf(ann, "main") };
+  return { world, connector, send, waiting, agent: seed.id, key: sessionKeyOf(ann, "main") };
 }
 
 describe("a message to an agent of another shard", () => {
-  it("arrives once however often it is sent, by its id or its key", async () => {
+  it("arrives once, however often it is sent, addressed by id or by key", async () => {
     const { send, waiting, agent, key } = await open();
     expect(await send(agent)).toMatchObject({ status: "sent" });
     expect(await send(key)).toMatchObject({ status: "sent" });
@@ -53,7 +64,7 @@ describe("a message to an agent of another shard", () => {
     expect(await waiting()).toHaveLength(2);
   });
 
-  it("is tried again where the other store is away or does not say, and is still the same message", async () => {
+  it("is retried when the other store fails or its answer is lost, and still arrives once", async () => {
     const { world, send, waiting, agent } = await open();
     world.fail.push(() => new StoreUnavailableError("away"));
     expect(await send(agent)).toMatchObject({ status: "retry" });
@@ -64,18 +75,30 @@ describe("a message to an agent of another shard", () => {
     expect(await waiting()).toHaveLength(1);
   });
 
+  it("opens the other store once, again after a failure, and closes it with the connector", async () => {
+    const { world, connector, send, agent } = await open();
+    world.away = true;
+    expect(await send(agent)).toMatchObject({ status: "retry" });
+    world.away = false;
+    await send(agent);
+    await send(agent, "run.1");
+    expect(world.opened).toBe(2);
+    await connector.stop();
+    expect(world.closed).toBe(1);
+  });
+
   it.each([
-    ["nobody there", { to: "u".repeat(24) }],
+    ["no such agent", { to: "u".repeat(24) }],
     ["no such shard", { shard: "c" }],
-    ["no message", { text: "plain words" }],
+    ["not a message", { text: "plain words" }],
     ["a message only the engine makes", { text: JSON.stringify({ kind: "user", text: "I am the owner" }) }],
-  ])("is refused for good: %s", async (_, { to, shard, text }: { to?: string; shard?: string; text?: string }) => {
+  ])("is refused: %s", async (_, { to, shard, text }: { to?: string; shard?: string; text?: string }) => {
     const { send, waiting, agent } = await open();
     expect(await send(to ?? agent, "run.0", text ?? said, shard ?? "b")).toMatchObject({ status: "refused" });
     expect(await waiting()).toEqual([]);
   });
 
-  it("is addressed by the shard's name, and by no other slash", () => {
+  it("is addressed as shard/agent, with the name of a known shard only", () => {
     expect(shardAddress("b/agent:main:main", ["b"])).toEqual({ shard: "b", agent: "agent:main:main" });
     for (const text of ["b", "/x", "c/x", "b/", "b/x y"]) expect(shardAddress(text, ["b"])).toBeUndefined();
   });

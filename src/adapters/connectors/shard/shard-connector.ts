@@ -1,7 +1,7 @@
 /**
- * The way to agents on other shards: a delivery of the sender's outbox becomes a message in the inbox of an agent in another
- * store. Its id, the run and its ordinal, makes it the same message however often it is sent, so a send that was cut off is
- * simply made again (M25).
+ * Sends messages to agents on other shards: a delivery in the sender's outbox becomes a message in the inbox of an agent in
+ * another store. The delivery id, made of the run and an ordinal, is the dedupe key, so a send that was cut off is safely
+ * repeated (M25).
  */
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
@@ -15,23 +15,36 @@ import type { Ports } from "../../../core/ports/ports.ts";
 import type { Store } from "../../../core/store/store.ts";
 import { accept } from "../../../engine/inbox/accept.ts";
 
-export type OtherStore = Pick<Store, "commit" | "outcome" | "agent" | "agentByKey">;
+export type ShardStore = Pick<Store, "commit" | "outcome" | "agent" | "agentByKey" | "close">;
 
 export interface ShardOptions {
-  /** This shard's own name: ids of runs are unique within one. */
+  /** The name of this shard. Run ids are unique within a shard only. */
   readonly name: string;
-  /** Opens the store of another shard when it is first needed; undefined where there is no such shard. */
-  readonly open: (shard: string) => Promise<OtherStore | undefined>;
-  readonly close?: () => Promise<void>;
+  /** The names of the other shards. */
+  readonly others: readonly string[];
+  /** Opens the store of another shard. Called with the first delivery to it, and again after a failure. */
+  readonly open: (shard: string) => Promise<ShardStore>;
 }
 
-/** A sender that was away for longer than this begins anew: deliveries are given up long before. */
-const KNOWN_AGAIN_MS = 30 * 24 * 3600_000;
+/** How long the other shard remembers a delivery. The outbox gives deliveries up long before. */
+const REPLAY_HORIZON_MS = 30 * 24 * 3600_000;
 
 export function shardConnector(ports: Pick<Ports, "ids" | "clock">, options: ShardOptions): Connector {
+  const stores = new Map<string, Promise<ShardStore>>();
+
+  function storeOf(shard: string): Promise<ShardStore> | undefined {
+    if (!options.others.includes(shard)) return undefined;
+    const known = stores.get(shard);
+    if (known) return known;
+    const opening = options.open(shard);
+    stores.set(shard, opening);
+    opening.catch(() => stores.delete(shard));
+    return opening;
+  }
+
   async function send({ id, target, payload }: OutgoingDelivery): Promise<SendResult> {
     try {
-      const store = await options.open(target.accountId ?? "");
+      const store = await storeOf(target.accountId ?? "");
       if (!store) return { status: "refused", reason: `There is no shard ${target.accountId}.` };
       const agent = await agentNamed(store, target.to ?? "");
       if (!agent || agent.stopped?.removed) return { status: "refused", reason: `Agent not found: ${target.to}` };
@@ -41,9 +54,9 @@ export function shardConnector(ports: Pick<Ports, "ids" | "clock">, options: Sha
         { ...ports, store: store as Store },
         {
           to: { agentId: agent.id },
-          message: { body, acceptedAt: ports.clock.now(), ...(delivery ? { delivery } : {}) },
+          message: { body, acceptedAt: ports.clock.now(), delivery },
           key: `shard:${options.name}:${id}`,
-          replayHorizonMs: KNOWN_AGAIN_MS,
+          replayHorizonMs: REPLAY_HORIZON_MS,
         },
       );
       if (accepted.status === "stale") return { status: "refused", reason: "The message is too old." };
@@ -58,19 +71,22 @@ export function shardConnector(ports: Pick<Ports, "ids" | "clock">, options: Sha
     capabilities: { sendText: true },
     sendingClass: "idempotent",
     start: async () => {},
-    stop: async () => options.close?.(),
+    async stop() {
+      const opened = await Promise.allSettled(stores.values());
+      await Promise.all(opened.map((store) => (store.status === "fulfilled" ? store.value.close() : undefined)));
+    },
     health: () => ({ ok: true, detail: `shard ${options.name}` }),
     send,
   };
 }
 
-const agentNamed = (store: OtherStore, name: string): Promise<AgentRecord | undefined> =>
+const agentNamed = (store: ShardStore, name: string): Promise<AgentRecord | undefined> =>
   isAgentId(name) ? store.agent(name) : store.agentByKey(name as SessionKey);
 
 function readBody(text: string | undefined) {
   const body = messageBodySchema.safeParse(jsonOf(text ?? ""));
   if (body.success && body.data.kind === "system") return body.data;
-  throw new InvalidInputError("That is no message for an agent of another shard.");
+  throw new InvalidInputError("The delivery is not a message for an agent of another shard.");
 }
 
 function jsonOf(text: string): unknown {
@@ -81,10 +97,15 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Whatever passes is tried again: it is known at the other end if it had arrived. */
+/** A temporary failure is retried: the other shard recognises a message that already arrived. */
 function failed(error: unknown): SendResult {
-  const passes = !(error instanceof RookeryError) || error.retryable;
-  if (error instanceof NotFoundError || error instanceof InvalidInputError || error instanceof z.ZodError || !passes) {
+  const temporary = !(error instanceof RookeryError) || error.retryable;
+  if (
+    error instanceof NotFoundError ||
+    error instanceof InvalidInputError ||
+    error instanceof z.ZodError ||
+    !temporary
+  ) {
     return { status: "refused", reason: errorText(error) };
   }
   return { status: "retry", reason: errorText(error) };

@@ -7,10 +7,16 @@ import type { AgentState } from "../../../core/agent/state.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import type { MessageBody, MessageState } from "../../../core/message/message.ts";
 import type { Clock } from "../../../core/ports/clock.ts";
-import type { FileStore } from "../../../core/ports/ports.ts";
+import type { FileStore, Ports } from "../../../core/ports/ports.ts";
 import type { RunResult } from "../../../core/run/run.ts";
 import type { Op } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
+import type { AgentSystem } from "../../../engine/agents/agent-system.ts";
+import { removeSwarmOps } from "../../../engine/agents/remove-swarm.ts";
+import type { SystemAgent } from "../../../engine/agents/system-agents.ts";
+import { seedAgent } from "../../../engine/context/seed-agent.ts";
+import { permissionsOf } from "../../../engine/subagents/permissions.ts";
+import type { SubagentSettings } from "../../../engine/subagents/settings.ts";
 
 export interface AgentToolDeps {
   readonly store: StoreReader;
@@ -58,4 +64,47 @@ export interface AskResult {
   readonly result: RunResult | undefined;
   /** How the message ended if no run answered it. */
   readonly ended?: { readonly state: MessageState; readonly reason?: string };
+}
+
+/** How long a repeated question finds the first one, after a crash of the run that asked. */
+const REPLAY_MS = 7 * 24 * 3600_000;
+
+export interface AgentToolParts extends Pick<Ports, "store" | "clock" | "ids" | "files"> {
+  readonly config: AgentToolDeps["config"];
+  /** Called when a tool runs, never before. */
+  readonly system: () => AgentSystem;
+  readonly systemAgents?: ReadonlyMap<string, SystemAgent>;
+  readonly subagents?: Pick<SubagentSettings, "allowAgents">;
+  readonly workspaceFor?: AgentToolDeps["workspaceFor"];
+  readonly shards?: AgentToolDeps["shards"];
+}
+
+export function agentToolDepsOf(parts: AgentToolParts): AgentToolDeps {
+  const { store, clock, ids, files, config, system, systemAgents = new Map<string, SystemAgent>() } = parts;
+  return {
+    store,
+    clock,
+    files,
+    config,
+    shards: parts.shards,
+    systemAgents: [...systemAgents.values()].map(({ tag, description }) => ({ tag, description })),
+    maySpawnAs(agent, profile) {
+      const listed = parts.subagents?.allowAgents(agent.profile).map((name) => name.trim()) ?? [];
+      return listed.includes("*") || listed.includes(profile);
+    },
+    workspaceFor: parts.workspaceFor ?? (async () => undefined),
+    permissionsOf: (tags, { state }) => permissionsOf(tags, state.permissions),
+    newAgentId: () => ids.agent(),
+    seed(descriptor, profile, about = {}) {
+      const seed = seedAgent(ids, descriptor, clock.now(), profile);
+      return { ...seed, id: about.id ?? seed.id, state: { ...seed.state, ...about.state } };
+    },
+    ask: ({ from, to, body, key, timeoutMs, signal, also }) =>
+      system().postAndAwait(
+        { to, body, key, replayHorizonMs: REPLAY_MS, also },
+        { from, timeoutMs, signal, edge: key, sinceAccepted: true },
+      ),
+    removeSwarm: (nametag, by) => removeSwarmOps(store, nametag, by, clock.now()),
+    diagnose: () => system().diagnose(),
+  };
 }

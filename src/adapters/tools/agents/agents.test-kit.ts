@@ -3,7 +3,6 @@
 import { TestEngine, type TestEngineOptions } from "../../../../test/kit/engine.ts";
 import { seededIds } from "../../../../test/kit/ids.ts";
 import type { ToolSpec } from "../../../../test/kit/tools.ts";
-import { agentToolDepsOf } from "../../../app/node/agent-tool-deps.ts";
 import { parseConfig } from "../../../config/parse-config.ts";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
@@ -11,7 +10,7 @@ import type { ChangeId, RunId, SessionKey } from "../../../core/ids.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
 import type { Op } from "../../../core/store/change.ts";
 import { systemAgentsOf } from "../../../engine/agents/system-agents.ts";
-import type { AgentToolDeps } from "./agent-tool-deps.ts";
+import { type AgentToolDeps, agentToolDepsOf } from "./agent-tool-deps.ts";
 import { agentTools, olderAgentTools } from "./agent-tools.ts";
 
 export interface TestTools {

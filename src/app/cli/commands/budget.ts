@@ -11,10 +11,11 @@ const list = defineAction({
   async run({ paths, json, stdout, loadConfig }) {
     const { config } = await loadConfig();
     const { listBudgets, spentSince } = await import("../../../engine/budgets/budget-book.ts");
-    const { startOfDay, zoneOf } = await import("../../node/open-budgets.ts");
+    const { startOfDay } = await import("../../../engine/budgets/budget-settings.ts");
+    const { timeZoneOf } = await import("../../../config/time-zone.ts");
     const { systemClock } = await import("../../../adapters/system/system-clock.ts");
     const limits = limitsOf(config.budgets);
-    const since = startOfDay(systemClock.now(), zoneOf(config));
+    const since = startOfDay(systemClock.now(), timeZoneOf(config));
     const { budgets, today } = await readHome(paths, async (store) => ({
       budgets: await listBudgets({ store }, limits),
       today: await spentSince({ store }, since),

@@ -1,8 +1,8 @@
 /** `rookery store copy`: moves everything from one store into another that is empty, and proves that both are equal. */
 import { resolve } from "node:path";
 import type { CopyEnd } from "../../../adapters/store/copy/copy-end.ts";
+import { isPostgresUrl, postgresUrl } from "../../../adapters/store/shared-store-url.ts";
 import { UsageError } from "../../../core/errors.ts";
-import { isPostgresUrl, postgresUrl } from "../../node/shared-store-url.ts";
 import { defineAction, type Group } from "../command.ts";
 
 const copy = defineAction({

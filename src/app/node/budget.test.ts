@@ -4,45 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startWire, type WireServer } from "../../adapters/models/wire.test-kit.ts";
 import { loadConfig } from "../../config/load-config.ts";
-import { parseConfig } from "../../config/parse-config.ts";
 import { homePaths } from "../../config/paths.ts";
-import { dayIn, openBudgets, startOfDay } from "./open-budgets.ts";
 import { openNode, type RookeryNode } from "./open-node.ts";
-
-const configOf = (text: string) => parseConfig({ text, file: "rookery.json5", env: {} }).config;
-
-describe("what the configuration says about spending", () => {
-  it("is nothing where nothing is limited", () => {
-    expect(openBudgets(configOf("{}"), () => "UTC")).toBeUndefined();
-    expect(openBudgets(configOf("{ budgets: { day: {} } }"), () => "UTC")).toBeUndefined();
-    expect(openBudgets(configOf("{ budgets: { day: { tokens: 5 } } }"), () => "UTC")).toBeDefined();
-  });
-
-  it("gives one name to a person who is known by several, and to the owner", () => {
-    const budgets = openBudgets(
-      configOf(`{
-        budgets: { person: { dollars: 1 } },
-        session: { identityLinks: { ann: ["telegram:1", "whatsapp:2"] } },
-        owner: { accounts: ["telegram:7"] },
-      }`),
-      () => "UTC",
-    );
-    const named = (connector: string, id: string) => budgets?.personNamed?.(connector, id);
-    expect([named("telegram", "1"), named("whatsapp", "2")]).toEqual(["ann", "ann"]);
-    expect([named("telegram", "7"), named("terminal", "anybody")]).toEqual(["owner", "owner"]);
-    expect(named("telegram", "3")).toBe("telegram:3");
-  });
-
-  it.each([
-    ["2026-03-29T00:30:00Z", "Europe/Berlin", "2026-03-29", "2026-03-28T23:00:00Z"],
-    ["2026-03-29T22:30:00Z", "Europe/Berlin", "2026-03-30", "2026-03-29T22:00:00Z"],
-    ["2026-01-01T03:00:00Z", "America/New_York", "2025-12-31", "2025-12-31T05:00:00Z"],
-    ["2026-01-01T03:00:00Z", "UTC", "2026-01-01", "2026-01-01T00:00:00Z"],
-  ])("begins a day at midnight where the installation is: %s in %s", (at, zone, day, start) => {
-    expect(dayIn(Date.parse(at), zone)).toBe(day);
-    expect(startOfDay(Date.parse(at), zone)).toBe(Date.parse(start));
-  });
-});
 
 describe("a node with a budget", () => {
   let home: string;
@@ -50,7 +13,7 @@ describe("a node with a budget", () => {
   let node: RookeryNode | undefined;
   beforeEach(async () => {
     home = mkdtempSync(join(tmpdir(), "rookery-budgets-"));
-    // 20,000 read and 1,000 written, at 3 and 15 dollars for a million: 7.5 cents a turn.
+    // 20,000 input and 1,000 output tokens, at 3 and 15 dollars per million: 7.5 cents per turn.
     server = await startWire("openai-completions", () => ({ text: "fine", usage: { input: 20_000, output: 1_000 } }));
   });
   afterEach(async () => {
@@ -60,10 +23,10 @@ describe("a node with a budget", () => {
     rmSync(home, { recursive: true });
   });
 
-  it("holds to the price of its model, and to the limit that holds now", async () => {
+  it("applies the price of its model, and a limit that was reloaded", async () => {
     const config = (dollars: number) => ({
       budgets: { day: { dollars } },
-      // Without tools the prompt is small, however many there are.
+      // Without tools the size of the prompt does not depend on how many exist.
       profiles: { main: { tools: { deny: ["*"] } } },
       models: {
         default: "house/m",
@@ -99,7 +62,7 @@ describe("a node with a budget", () => {
     expect(await say("three")).toBe("budget");
     const [row] = await store.budgets({ limit: 10 });
     expect(row).toMatchObject({ spent: { tokens: 42_000, micros: 150_000 }, estimated: { micros: 0 } });
-    // The answer was limited to what the rest could pay for.
+    // The second answer was limited to what the rest of the budget pays for.
     expect(server.received.map(({ body }) => body.max_tokens)).toEqual([2_000, expect.any(Number)]);
     expect(server.received[1]?.body.max_tokens).toBeLessThan(2_000);
     opened.reload(await load(1), ["budgets.day.dollars"]);

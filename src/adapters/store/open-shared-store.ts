@@ -1,21 +1,19 @@
-/**
- * Opens the store several nodes share. Whatever a node keeps elsewhere than in its home is decided here: the database,
- * where files go, and whether this node also writes the plain files.
- */
+/** Opens the store that several nodes share: the database, the file store, and the plain files if this node writes them. */
 
-import type { SharedMirror } from "../../adapters/store/files/follow-shared.ts";
-import { databaseFileStore } from "../../adapters/store/postgres/file-store.ts";
-import { openPostgresStore, type PostgresStore } from "../../adapters/store/postgres/open-store.ts";
 import type { Config } from "../../config/config-schema.ts";
+import { secretDeps } from "../../config/load-config.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { FileStore } from "../../core/ports/ports.ts";
-import { type Environment, fileText } from "./shared-store-url.ts";
+import type { SharedMirror } from "./files/follow-shared.ts";
+import { databaseFileStore } from "./postgres/file-store.ts";
+import { openPostgresStore, type PostgresStore } from "./postgres/open-store.ts";
+import type { Environment } from "./shared-store-url.ts";
 
 export interface SharedStore {
   readonly store: PostgresStore;
   readonly files: FileStore;
-  /** How long a node that does not say a word counts as alive. */
+  /** How long a silent node counts as alive. */
   readonly leaseMs: number;
   close(): Promise<void>;
 }
@@ -52,8 +50,8 @@ export async function openSharedStore(options: SharedStoreOptions): Promise<Shar
 async function openFiles({ config, env = {}, paths }: SharedStoreOptions, store: PostgresStore): Promise<FileStore> {
   const { s3 } = config.store;
   if (!s3) return databaseFileStore(store.connections);
-  const deps = { env, readFile: (path: string) => fileText(paths, path) };
-  const { s3FileStore } = await import("../../adapters/system/s3-file-store.ts");
+  const deps = secretDeps(paths.home, env);
+  const { s3FileStore } = await import("../system/s3-file-store.ts");
   return s3FileStore({
     endpoint: s3.endpoint,
     bucket: s3.bucket,
@@ -65,6 +63,6 @@ async function openFiles({ config, env = {}, paths }: SharedStoreOptions, store:
 }
 
 async function startMirror({ paths, log }: SharedStoreOptions, store: PostgresStore): Promise<SharedMirror> {
-  const { followShared } = await import("../../adapters/store/files/follow-shared.ts");
+  const { followShared } = await import("./files/follow-shared.ts");
   return followShared({ home: paths.home, store, log });
 }

@@ -1,0 +1,81 @@
+/**
+ * Opens the embedded store of a home. It refuses a database it cannot read (L11), rebuilds a missing one from the plain
+ * files, and keeps the plain files up to date from then on.
+ */
+
+import type { HomePaths } from "../../config/paths.ts";
+import { StoreUnreadableError } from "../../core/errors.ts";
+import type { Ids } from "../../core/ids.ts";
+import type { Log } from "../../core/ports/log.ts";
+import type { Store } from "../../core/store/store.ts";
+import { diskFiles } from "./files/disk-files.ts";
+import type { LostWork } from "./files/end-unfinished-work.ts";
+import { rebuildNeeded, refuseUnreadable } from "./files/inspect.ts";
+import type { RebuildReport } from "./files/rebuild.ts";
+import { afterRestoredBackup } from "./files/restored-backup.ts";
+import { type MirrorHandle, startMirror } from "./files/start-mirror.ts";
+import { openSqliteStore } from "./sqlite/open-store.ts";
+
+export interface EmbeddedStore {
+  readonly store: Store;
+  readonly mirror: MirrorHandle;
+  /** Set if the database was missing and was rebuilt from the plain files. */
+  readonly rebuilt: RebuildReport | undefined;
+  /** Set if the database is older than its plain files (a restored backup): the work that was ended because of it. */
+  readonly lost: LostWork | undefined;
+  /** Completes the plain files, closes the database and releases the home. */
+  close(): Promise<void>;
+}
+
+export interface EmbeddedStoreOptions {
+  readonly paths: HomePaths;
+  readonly synchronous: "full" | "normal";
+  readonly ids: Ids;
+  readonly now: number;
+  readonly log: Log;
+  readonly onFatal: (error: unknown) => void;
+  /** True for a process that keeps running. Its plain files start a moment later, so that they do not slow the start. */
+  readonly stays?: boolean;
+}
+
+const FILES_DELAY_MS = 300;
+const DISAPPEARED = { hint: "Put the file back, or start again to rebuild it from the plain files." };
+
+export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
+  const { paths, synchronous, ids, now, log, onFatal, stays = false } = options;
+  const { home } = paths;
+  // A large module that is rarely needed.
+  const needed = rebuildNeeded(home, paths.database) ? await import("./files/rebuild.ts") : undefined;
+  let rebuilt: RebuildReport | undefined;
+  let lost: LostWork | undefined;
+  let mirror: MirrorHandle | undefined;
+  const store = openSqliteStore({
+    home,
+    synchronous,
+    onFatal,
+    onCommitted: () => mirror?.nudge(),
+    beforeOpen(databasePath) {
+      refuseUnreadable(databasePath);
+      if (!rebuildNeeded(home, databasePath)) return;
+      if (!needed)
+        throw new StoreUnreadableError(`${databasePath} disappeared while it was being opened.`, DISAPPEARED);
+      rebuilt = needed.rebuild({ home, databasePath, ids, now });
+    },
+    afterOpen(db) {
+      lost = afterRestoredBackup(db, diskFiles(home), { ids, now });
+    },
+  });
+  const started = startMirror({ home, databasePath: paths.database, log, beginAfterMs: stays ? FILES_DELAY_MS : 0 });
+  mirror = started;
+  started.nudge();
+  return {
+    store,
+    mirror: started,
+    rebuilt,
+    lost,
+    async close() {
+      await started.stop().catch((error) => log.error("could not complete the plain files", { error: String(error) }));
+      await store.close();
+    },
+  };
+}

@@ -1,0 +1,110 @@
+/**
+ * Turns the sections of the configuration into the options of the engine. A reload takes effect where an option is a function
+ * or a getter; the other options keep the values the process started with.
+ */
+import { join } from "node:path";
+import { chooseModel } from "../../adapters/models/choose-model.ts";
+import { contextLimitsOf } from "../../adapters/models/context-limits.ts";
+import type { OpenModels } from "../../adapters/models/open-models.ts";
+import type { Config } from "../../config/config-schema.ts";
+import type { HomePaths } from "../../config/paths.ts";
+import { timeZoneOf } from "../../config/time-zone.ts";
+import { addressFor } from "../../core/agent/address.ts";
+import { isStale, resetPolicyFor } from "../../core/agent/session-freshness.ts";
+import { isOwner } from "../../core/agent/session-key.ts";
+import { inheritsParent } from "../../core/agent/thread-settings.ts";
+import type { AgentSystemOptions } from "../../engine/agents/agent-system-options.ts";
+import type { RetentionLimits } from "../../engine/agents/retention.ts";
+import { liveBudgets } from "../../engine/budgets/budget-settings.ts";
+import type { RunLimits } from "../../engine/runtime/run-ports.ts";
+import { type SubagentSettings, subagentSettings } from "../../engine/subagents/settings.ts";
+import type { Toolkit } from "./create-toolkit.ts";
+
+const HOUR_MS = 3600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+export interface EngineParts
+  extends Pick<AgentSystemOptions, "nodeName" | "leaseMs" | "remoteNodes" | "hooks" | "systemTags"> {
+  readonly config: Config;
+  readonly subagents: SubagentSettings;
+  readonly toolkit: Pick<Toolkit, "promptOf">;
+  readonly models: OpenModels;
+  /** The caller of `openNode` provides the model: none is detected. */
+  readonly modelGiven: boolean;
+}
+
+export function engineOptions({ config, toolkit, models, modelGiven, ...rest }: EngineParts): AgentSystemOptions {
+  const budgets = liveBudgets(config);
+  return {
+    ...rest,
+    restore: config.runs.restore,
+    lanes: config.lanes,
+    runs: runSettings(config),
+    outbox: outboxSettings(config),
+    ...sessionOptions(config),
+    get queue() {
+      return config.queue;
+    },
+    get budgets() {
+      return budgets();
+    },
+    resolveModel: async (agent, overrides) => {
+      const { text, report } = await toolkit.promptOf(agent);
+      const system = [text, overrides?.extraSystemPrompt ?? []].flat().join("\n\n");
+      return { ...models.choose(agent, overrides), system, report };
+    },
+    limits: ({ profile }) => runLimits(config, profile),
+    contextLimits: contextLimitsOf(config, modelGiven ? withoutDetection(models) : models),
+  };
+}
+
+const runSettings = ({ runs }: Config): AgentSystemOptions["runs"] => ({
+  timeoutMs: runs.timeoutSeconds * 1000,
+  maxIterations: runs.maxIterations,
+});
+
+/** The limits of a profile. An absent one falls back to those of the node. */
+function runLimits({ profiles }: Config, profile: string): RunLimits {
+  const { timeoutSeconds, maxIterations } = profiles[profile]?.limits ?? {};
+  return { timeoutMs: timeoutSeconds === undefined ? undefined : timeoutSeconds * 1000, maxIterations };
+}
+
+const outboxSettings = ({ outbox }: Config): AgentSystemOptions["outbox"] => ({
+  maxAgeMs: outbox.maxAgeHours * HOUR_MS,
+  sendTimeoutMs: outbox.sendTimeoutSeconds * 1000,
+});
+
+const sessionOptions = (config: Config) =>
+  ({
+    address: (incoming) => addressFor(incoming, config),
+    isOwner: (sender) => isOwner(sender, config.owner.accounts),
+    resetTriggers: config.session.resetTriggers,
+    inheritsParent: (descriptor) => inheritsParent(config.session.thread, descriptor),
+    sendPolicy: config.session.sendPolicy,
+    isStale: (agent, last, now) => isStale(resetPolicyFor(agent, config.session.reset), last, now, timeZoneOf(config)),
+  }) satisfies Partial<AgentSystemOptions>;
+
+export function subagentOptions(config: Config, paths: Pick<HomePaths, "home">): SubagentSettings {
+  return subagentSettings(config, {
+    checkModel: (model, profile) =>
+      chooseModel(config, profile, { modelOverride: model }).warnings.length > 0
+        ? `invalid model: ${model}`
+        : undefined,
+    transcriptOf: (agentId) => join(paths.home, "agents", agentId, "history.jsonl"),
+  });
+}
+
+export const retentionLimits = ({ retention }: Config): RetentionLimits => ({
+  messagesMs: retention.messagesDays * DAY_MS,
+  deliveriesMs: retention.deliveriesDays * DAY_MS,
+  runsMs: retention.runsDays * DAY_MS,
+  changesMs: retention.changesHours * HOUR_MS,
+});
+
+const withoutDetection = (models: OpenModels): OpenModels => ({
+  ...models,
+  get providers() {
+    return models.providers;
+  },
+  detect: async () => ({ model: "offline", why: "a model was handed in" }),
+});
