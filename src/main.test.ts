@@ -8,7 +8,7 @@ const rookery = (...argv: readonly string[]) =>
   spawnSync(process.execPath, ["src/main.ts", ...argv], { encoding: "utf8" });
 
 describe("the rookery command", () => {
-  it("hands its output and exit code to the shell", () => {
+  it("passes its output and exit code to the shell", () => {
     expect(rookery("--version")).toMatchObject({
       status: 0,
       stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
@@ -17,7 +17,7 @@ describe("the rookery command", () => {
     expect(rookery("nonsense")).toMatchObject({ status: 2, stdout: "" });
   });
 
-  it("does not load the schema library to say its version", () => {
+  it("does not load the schema library to print its version", () => {
     const { stderr } = spawnSync(process.execPath, ["src/main.ts", "--version"], {
       encoding: "utf8",
       env: { ...process.env, NODE_DEBUG: "esm,module" },

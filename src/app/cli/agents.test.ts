@@ -12,7 +12,7 @@ const home = cliHome({ busy: true });
 const { run, commit, make } = home;
 
 describe("rookery tree", () => {
-  it("draws who started whom, with what waits and what cannot be shown", async () => {
+  it("draws which agent started which, with waiting messages and control characters replaced", async () => {
     const main = await make(TERMINAL);
     const dig = await make({ type: "subagent", id: "1", parentAgentId: main.id, name: "dig" });
     await make({ type: "subagent", id: "2", parentAgentId: dig.id, name: "deeper" });
@@ -41,14 +41,14 @@ describe("rookery tree", () => {
       ],
       more: false,
     });
-    expect((await run("tree", "--limit", "1")).out).toContain("There are more");
-    expect(await run("tree", "nobody")).toMatchObject({ code: EXIT.failure, out: "" });
+    expect((await run("tree", "--limit", "1")).out).toContain("There are more agents");
+    expect(await run("tree", "unknown")).toMatchObject({ code: EXIT.failure, out: "" });
     expect((await run("tree", "--depth", "0")).err).toContain("--depth takes a whole number");
   });
 });
 
 describe("rookery agents", () => {
-  it("lists agents beside a running node: id, kind, label, key, what waits, last activity", async () => {
+  it("lists agents beside a running node: id, kind, label, key, waiting messages, last activity", async () => {
     const main = await make(TERMINAL);
     const job = await make({ type: "cron", id: "job-1", name: "the\u001b[2J report" });
     const message = { body: { kind: "user" as const, text: "hi" }, acceptedAt: AT };
@@ -74,7 +74,7 @@ describe("rookery agents", () => {
     });
   });
 
-  it("lists them in portions", async () => {
+  it("lists agents in pages", async () => {
     const made = [await make(TERMINAL), await make({ type: "heartbeat" }), await make({ type: "system", tag: "t" })];
     const first = JSON.parse((await run("agents", "--json", "--limit", "2")).out);
     expect(first.agents.map(({ id }: { id: string }) => id)).toEqual([made[0]?.id, made[1]?.id]);
@@ -82,7 +82,7 @@ describe("rookery agents", () => {
     const rest = JSON.parse((await run("agents", "--json", "--limit", "2", "--after", first.next)).out);
     expect(rest).toEqual({ agents: [expect.objectContaining({ id: made[2]?.id })] });
     expect((await run("agents", "--limit", "1")).out).toContain(
-      `There are more: rookery agents --after ${made[0]?.id}`,
+      `To see more, run rookery agents --after ${made[0]?.id}`,
     );
     expect((await run("agents", "--limit", "x")).code).toBe(EXIT.failure);
   });
@@ -100,16 +100,16 @@ describe("rookery agents", () => {
     });
   });
 
-  it("says which agent is not there, and where nothing was said yet", async () => {
+  it("reports an unknown agent, and an empty home", async () => {
     expect((await run("agents")).out).toBe("No agents.\n");
-    const { code, err } = await run("agents", "show", "nobody");
+    const { code, err } = await run("agents", "show", "unknown");
     expect(code).toBe(EXIT.failure);
-    expect(err).toContain('There is no agent "nobody".');
+    expect(err).toContain('There is no agent "unknown".');
   });
 
-  it("reads a home nobody works in, and leaves it as it was", async () => {
+  it("reads a home without a node, and does not change it", async () => {
     await make(TERMINAL);
-    await home.leave();
+    await home.release();
     const before = readdirSync(home.dir).filter((name) => !/-(?:wal|shm)$/.test(name));
     expect((await run("agents")).out).toContain("agent:main:main");
     expect(readdirSync(home.dir).filter((name) => !/-(?:wal|shm)$/.test(name))).toEqual(before);
@@ -144,7 +144,7 @@ describe("rookery history", () => {
     return make(TERMINAL, { ...seed, lines: [...seed.lines, ...lines], leaf: "e7" as EntryId });
   }
 
-  it("shows what happened in order, bounded and without control characters", async () => {
+  it("shows the entries in order, bounded and without control characters", async () => {
     const seed = await talk();
     const { out, code } = await run("history", "main");
     expect(code).toBe(EXIT.ok);

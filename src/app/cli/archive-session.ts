@@ -1,6 +1,6 @@
 /**
- * Writes a session as a file that holds what its last compaction kept, and the whole of it beside it as `.bak`. Nothing that
- * is there is lost: copies are never written over, and a file that stood in the place becomes one.
+ * Writes a session into a file that starts at its last compaction, and the whole session into a `.bak` file beside it. It
+ * never overwrites a file: a different file with that name becomes another `.bak`.
  */
 import { existsSync } from "node:fs";
 import { mkdir, open, readFile, rename } from "node:fs/promises";
@@ -23,7 +23,7 @@ export async function archiveSession(directory: string, name: string, whole: str
   return { file, backup, left: archived.left };
 }
 
-/** The same bytes are not kept twice. */
+/** Reuses a backup with the same content. */
 async function writeBackup(file: string, whole: string): Promise<string> {
   for (let n = 1; ; n++) {
     const name = backupName(file, n);

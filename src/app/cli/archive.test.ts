@@ -14,7 +14,7 @@ const { run } = home;
 const said = (role: "user" | "assistant", text: string): EntryDraft =>
   ({ type: "message", role, content: [{ type: "text", text }], timestamp: AT }) as EntryDraft;
 
-/** An agent that said six things, with a compaction that keeps the last two if wanted. */
+/** An agent with six messages, and optionally a compaction that keeps the last two. */
 async function make(isCompacted: boolean): Promise<{ id: string; sessionId: string }> {
   const seed = seedAgent(ids, TERMINAL, AT);
   const talk = [1, 2, 3].flatMap((n) => [said("user", `question ${n}`), said("assistant", `answer ${n}`)]);
@@ -38,7 +38,7 @@ async function make(isCompacted: boolean): Promise<{ id: string; sessionId: stri
 }
 
 describe("rookery history", () => {
-  it("shows what a compaction did: tokens before and after, what was covered and kept, and why", async () => {
+  it("shows a compaction: tokens before and after, messages covered and kept, and the reason", async () => {
     const { id } = await make(true);
     const { out } = await run("history", id);
     expect(out).toContain(
@@ -46,7 +46,7 @@ describe("rookery history", () => {
     );
   });
 
-  it("--archive leaves the whole session as .bak, and a file with header, compaction and everything kept", async () => {
+  it("--archive writes the whole session as .bak, and a file with header, compaction and all kept entries", async () => {
     const { id, sessionId } = await make(true);
     const dir = join(home.dir, "out");
     const { code, out } = await run("history", id, "--archive", dir);
@@ -63,7 +63,7 @@ describe("rookery history", () => {
     expect(readFileSync(join(dir, `${sessionId}.jsonl.bak`), "utf8")).toContain("question 1");
   });
 
-  it("--archive again writes nothing over: what stood there becomes a copy too", async () => {
+  it("--archive never overwrites a file: a different one becomes another .bak", async () => {
     const { id, sessionId } = await make(true);
     const dir = join(home.dir, "out");
     await run("history", id, "--archive", dir);

@@ -9,7 +9,7 @@ import { cliHome, TERMINAL } from "./cli.test-kit.ts";
 
 let seed: AgentSeed;
 const home = cliHome({
-  async begin({ make }) {
+  async setup({ make }) {
     seed = await make({ ...TERMINAL, threadId: "a/b" }, { sessionKey: "agent:main:main" as SessionKey });
   },
 });
@@ -19,9 +19,9 @@ const waiting = () =>
   home.inStore(async (store) => (await store.waiting(seed.id, { limit: 9 })).map(({ body }) => body));
 
 describe("rookery agents set", () => {
-  it("posts what the agent is to be told, numbers as numbers and nothing as a clearing", async () => {
+  it("posts the settings: numbers as numbers, and null for an empty value", async () => {
     const { code, out } = await run("agents", "set", "main", "modelOverride=x/y=z", "queueCap=5", "label=");
-    expect([code, out]).toEqual([0, `Accepted; ${seed.id} does it when it next works.\n`]);
+    expect([code, out]).toEqual([0, `Accepted. Agent ${seed.id} applies it when it next runs.\n`]);
     const patch = { modelOverride: "x/y=z", queueCap: 5, label: null };
     expect(await waiting()).toEqual([{ kind: "setting", patch }]);
   });
@@ -29,23 +29,23 @@ describe("rookery agents set", () => {
   it.each([
     [["queueCap=0"], "queueCap: expected a whole number"],
     [["nonsense=1"], '"nonsense" cannot be set.'],
-    [["queueCap"], '"queueCap" is no field=value.'],
-  ])("refuses %j and posts nothing", async (pairs, told) => {
+    [["queueCap"], '"queueCap" is not of the form field=value.'],
+  ])("refuses %j and posts nothing", async (pairs, message) => {
     const { code, err } = await run("agents", "set", "main", ...pairs);
     expect(code).not.toBe(0);
-    expect(err).toContain(told);
+    expect(err).toContain(message);
     expect(await waiting()).toEqual([]);
   });
 });
 
 describe("rookery agents back", () => {
-  it("posts the going back, or says that there is no such entry", async () => {
+  it("posts the request, or reports an unknown entry", async () => {
     expect((await run("agents", "back", "main", seed.leaf, "--summary", "nothing much")).code).toBe(0);
     expect(await waiting()).toEqual([{ kind: "branch", entryId: seed.leaf, summary: "nothing much" }]);
     expect((await run("agents", "back", "main", "e9")).err).toContain("is not part of the current session");
   });
 
-  it("is refused while somebody else works in the home", async () => {
+  it("is refused while a node uses the home", async () => {
     const store = openSqliteStore({ home: home.dir });
     expect((await run("agents", "back", "main", seed.leaf)).code).toBe(4);
     await store.close();
@@ -53,7 +53,7 @@ describe("rookery agents back", () => {
 });
 
 describe("rookery history --export", () => {
-  it("writes the session into a file of its own name, and never over one that is there", async () => {
+  it("writes the session into a file with its name, and never overwrites one", async () => {
     const directory = join(home.dir, "out");
     const { out, code } = await run("history", "main", "--export", directory);
     expect(code).toBe(0);
@@ -61,8 +61,8 @@ describe("rookery history --export", () => {
     const file = out.trim();
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readTranscript(readFileSync(file, "utf8"))).toMatchObject({ version: 2, header: { id: seed.sessionId } });
-    expect((await run("history", "main", "--export", directory)).err).toContain("is there already and was left alone");
+    expect((await run("history", "main", "--export", directory)).err).toContain("already exists and was not changed");
     expect((await run("history", "main", "--session", "s", "--transcript", "2")).err).toContain("has no session s");
-    expect((await run("history", "main", "--session", "s")).err).toContain("--session goes with");
+    expect((await run("history", "main", "--session", "s")).err).toContain("--session needs");
   });
 });

@@ -1,6 +1,6 @@
 /**
- * What a person may ask of an agent from the command line while no node runs: the request is posted, and the agent's owner
- * does it when the agent next works (M1). What is wrong is refused at once.
+ * The actions that change an agent from the command line while no node runs. Each posts a message, and the node that next
+ * works on the agent applies it (M1). Invalid input is refused at once.
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { SETTABLE, type StatePatch } from "../../core/agent/patch-state.ts";
@@ -13,9 +13,9 @@ import { type CommandContext, defineAction } from "./command.ts";
 const DAY_MS = 86_400_000;
 
 export const setAction = defineAction({
-  summary: "change what an agent was told to do differently",
+  summary: "change the settings of an agent",
   usage: "<agent id or session key> <field=value …>",
-  description: `Takes back what stands as field= with nothing behind it. Fields: ${Object.keys(SETTABLE).join(", ")}.`,
+  description: `Write field= to clear a setting. Fields: ${Object.keys(SETTABLE).join(", ")}.`,
   arguments: { min: 2, max: 100 },
   run: (context) => {
     const patch = patchOf(context.args.slice(1));
@@ -24,12 +24,13 @@ export const setAction = defineAction({
 });
 
 export const backAction = defineAction({
-  summary: "go back to an entry of the current session",
+  summary: "go back to an earlier entry of the current session",
   usage: "<agent id or session key> <entry id>",
-  description: "What is said next continues from that entry. Nothing is deleted. `rookery history --json` shows ids.",
+  description:
+    "The next message continues from that entry. Nothing is deleted. Run `rookery history <agent> --json` to see the entry ids.",
   arguments: { min: 2, max: 2 },
   options: {
-    summary: { type: "string", value: "TEXT", description: "what the model is told of the branch that is left" },
+    summary: { type: "string", value: "TEXT", description: "a summary of the abandoned branch, for the model" },
   },
   run: (context) => {
     const { args, flags } = context;
@@ -63,7 +64,9 @@ async function ask(
     const to = { agentId: agent.id };
     const accepted = await accept({ store, clock, ids: systemIds() }, { to, message, replayHorizonMs: DAY_MS });
     stdout.write(
-      json ? `${JSON.stringify({ ...to, ...accepted })}\n` : `Accepted; ${agent.id} does it when it next works.\n`,
+      json
+        ? `${JSON.stringify({ ...to, ...accepted })}\n`
+        : `Accepted. Agent ${agent.id} applies it when it next runs.\n`,
     );
   } finally {
     await store.close();
@@ -71,12 +74,15 @@ async function ask(
   return undefined;
 }
 
-/** `queueCap=5` is a number where the field takes one; everything else is text. */
+/** Numeric fields become numbers, an empty value becomes null, and everything else stays text. */
 function patchOf(pairs: readonly string[]): StatePatch {
   const patch: Record<string, unknown> = {};
   for (const pair of pairs) {
     const at = pair.indexOf("=");
-    if (at < 1) throw new InvalidInputError(`"${pair}" is no field=value.`);
+    if (at < 1)
+      throw new InvalidInputError(`"${pair}" is not of the form field=value.`, {
+        hint: "Write for example queueCap=5.",
+      });
     const [field, value] = [pair.slice(0, at), pair.slice(at + 1)];
     const number = /^queue(?:DebounceMs|Cap)$/.test(field) && /^\d+$/.test(value);
     patch[field] = value === "" ? null : number ? Number(value) : value;

@@ -1,13 +1,13 @@
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { cliHome, runCommand, type Surroundings } from "./cli.test-kit.ts";
+import { cliHome, type RunOptions, runCommand } from "./cli.test-kit.ts";
 import { EXIT } from "./exit-code.ts";
 
 const KEY = "sk-planted-0123456789-abcdef-wxyz";
 
 const home = cliHome();
-const run = (argv: readonly string[], around: Surroundings = {}) =>
+const run = (argv: readonly string[], around: RunOptions = {}) =>
   runCommand([...argv, "--home", home.dir], { input: "", ...around });
 
 describe("rookery auth", () => {
@@ -23,7 +23,7 @@ describe("rookery auth", () => {
     expect((await run(["auth", "remove", "anthropic"])).code).toBe(EXIT.failure);
   });
 
-  it("keeps keys of several profiles and lists those of configuration and environment", async () => {
+  it("stores keys of several profiles and lists those of configuration and environment", async () => {
     writeFileSync(
       join(home.dir, "rookery.json5"),
       '{ models: { providers: { local: { api: "x", baseUrl: "http://h", apiKey: { env: "K" } } } } }',
@@ -45,13 +45,15 @@ describe("rookery auth", () => {
     expect(wrong.err).not.toContain("planted");
   });
 
-  it("warns about a provider nobody described", async () => {
-    expect((await run(["auth", "set", "antropic"], { input: KEY })).err).toContain('there is no provider "antropic"');
+  it("warns about an unknown provider", async () => {
+    expect((await run(["auth", "set", "antropic"], { input: KEY })).err).toContain(
+      'the configuration has no provider "antropic"',
+    );
   });
 });
 
 describe("rookery models", () => {
-  it("says which model is used and why, for people and programs", async () => {
+  it("prints which model is used and why, as text and as JSON", async () => {
     const configured = {
       models: {
         default: "local/fake",
@@ -82,7 +84,7 @@ describe("rookery models", () => {
     expect(out).not.toContain("planted");
   });
 
-  it("says that the offline model is no LLM, and what a key in the environment brings", async () => {
+  it("says that the offline model is not an LLM, and uses a key from the environment", async () => {
     writeFileSync(join(home.dir, "rookery.json5"), "{ models: { detect: false } }");
     expect((await run(["models"])).out).toContain("not an LLM");
     writeFileSync(join(home.dir, "rookery.json5"), "{}");
@@ -90,7 +92,7 @@ describe("rookery models", () => {
     expect(found.out).toContain("because the environment variable ANTHROPIC_API_KEY is set");
   });
 
-  it("lists what is known of one provider, and knows a name nobody has", async () => {
+  it("lists the models of one provider, and refuses an unknown provider", async () => {
     expect((await run(["models", "google"])).out).toContain("google/gemini-3.5-flash");
     expect((await run(["models", "nowhere"])).code).toBe(EXIT.failure);
   });

@@ -8,7 +8,7 @@ import { EXIT } from "./exit-code.ts";
 
 let agentId: AgentId;
 const home = cliHome({
-  async begin({ make, inStore, commit }) {
+  async setup({ make, inStore, commit }) {
     ({ id: agentId } = await make(TERMINAL));
     await commit([
       { op: "node.join", name: "t", leaseUntil: 9e15 },
@@ -27,7 +27,7 @@ const { run } = home;
 const configure = (text: string) => writeFileSync(homePaths(home.dir).config, text);
 
 describe("rookery budget", () => {
-  it("lists what was spent of what, and the limits", async () => {
+  it("lists the limits and what each budget has spent", async () => {
     configure("{ budgets: { agent: { dollars: 0.5 } } }");
     const { code, out } = await run("budget");
     expect(code).toBe(EXIT.ok);
@@ -36,13 +36,13 @@ describe("rookery budget", () => {
     expect(out).toContain("Since midnight: 0 tokens");
   });
 
-  it("says that nothing is limited, and lists what was counted before all the same", async () => {
+  it("says that nothing is limited, and still lists earlier spending", async () => {
     const { out } = await run("budget", "list");
     expect(out).toContain("Nothing is limited");
     expect(out).toContain("120 tokens, $0.0001");
   });
 
-  it("allows as much again, or what is said", async () => {
+  it("allows the same amount again, or the named amount", async () => {
     configure("{ budgets: { agent: { dollars: 0.5 } } }");
     expect((await run("budget", "lift", `agent:${agentId}`)).out).toContain("of $1.0000, lifted by 0 tokens, $0.5000");
     const more = await run("budget", "lift", `agent:${agentId}`, "--dollars", "0.25", "--tokens", "10", "--json");
@@ -59,12 +59,12 @@ describe("rookery budget", () => {
 
   it.each([
     [["nonsense"], "is the key of no budget"],
-    [["agent:nobody"], "Nothing was spent"],
+    [["agent:unknown"], "Nothing was spent"],
     [["day:2026-01-01"], "budgets.day is not limited"],
     [["agent:x", "--tokens", "1.5"], "--tokens takes a whole number above 0"],
     [["agent:x", "--dollars", "0"], "--dollars takes an amount above 0"],
     [["agent:x", "--dollars", ""], "--dollars takes an amount above 0"],
-  ])("refuses %j and says why", async (args, why) => {
+  ])("refuses %j with the reason", async (args, why) => {
     configure("{ budgets: { agent: { dollars: 0.5 } } }");
     const { code, err } = await run("budget", "lift", ...args);
     expect(code).not.toBe(EXIT.ok);

@@ -1,4 +1,4 @@
-/** What tests of the command line share: commands with their output caught, over a home that is fresh for each test. */
+/** Runs commands in tests: captures their output, and gives each test a fresh home. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,24 +13,24 @@ import { seedAgent } from "../../engine/context/seed-agent.ts";
 import type { Registry } from "./registry.ts";
 import { runCli } from "./router.ts";
 
-export interface Ran {
+export interface CommandResult {
   readonly code: number;
   readonly out: string;
   readonly err: string;
 }
 
-export interface Surroundings {
+export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** What is piped in. Absent: a terminal at which nobody types. */
+  /** The piped input. Absent: a terminal without input. */
   readonly input?: string;
   readonly registry?: Registry;
 }
 
-/** Runs a command as the shell would. */
+/** Runs a command line. */
 export async function runCommand(
   argv: readonly string[],
-  { env = {}, input, registry }: Surroundings = {},
-): Promise<Ran> {
+  { env = {}, input, registry }: RunOptions = {},
+): Promise<CommandResult> {
   let [out, err] = ["", ""];
   const stdin = {
     isTTY: input === undefined,
@@ -49,28 +49,28 @@ export const ids = systemIds();
 export const TERMINAL = { type: "user", connector: "terminal", userId: "owner", channelId: "owner" } as const;
 
 export interface CliHome {
-  /** Where it is, from the beginning of a test on. */
+  /** The path. Valid inside a test. */
   readonly dir: string;
-  /** Runs a command over this home. */
-  run(...argv: readonly string[]): Promise<Ran>;
-  /** The store, held open or opened for a moment. */
+  /** Runs a command with this home. */
+  run(...argv: readonly string[]): Promise<CommandResult>;
+  /** Uses the open store, or opens it for this call. */
   inStore<T>(work: (store: Store) => Promise<T>): Promise<T>;
   commit(ops: readonly Op[]): Promise<CommitResult>;
-  /** Makes an agent, as it is seeded or with other lines. */
+  /** Creates an agent. `more` replaces fields of its seed. */
   make(descriptor: AgentDescriptor, more?: Partial<AgentSeed>): Promise<AgentSeed>;
-  /** Lets the store go that was held open. */
-  leave(): Promise<void>;
+  /** Closes the store that `busy` holds open. */
+  release(): Promise<void>;
 }
 
 export interface HomeOptions {
-  /** Whether a node works in the home all the while. Commands that change something want the home for themselves. */
+  /** Holds the store open during the test, as a running node does. */
   readonly busy?: boolean;
-  /** Done in each home before its test. */
-  begin?(home: CliHome): Promise<unknown>;
+  /** Runs before each test. */
+  setup?(home: CliHome): Promise<unknown>;
 }
 
-/** Call it once at the top of a file. */
-export function cliHome({ busy = false, begin }: HomeOptions = {}): CliHome {
+/** Call it once per test file. */
+export function cliHome({ busy = false, setup }: HomeOptions = {}): CliHome {
   let dir = "";
   let held: Store | undefined;
   const inStore: CliHome["inStore"] = async (work) => {
@@ -96,7 +96,7 @@ export function cliHome({ busy = false, begin }: HomeOptions = {}): CliHome {
       await commit([{ op: "agent.create", seed }]);
       return seed;
     },
-    async leave() {
+    async release() {
       await held?.close();
       held = undefined;
     },
@@ -104,10 +104,10 @@ export function cliHome({ busy = false, begin }: HomeOptions = {}): CliHome {
   beforeEach(async () => {
     dir = mkdtempSync(join(tmpdir(), "rookery-cli-"));
     if (busy) held = openSqliteStore({ home: dir, synchronous: "normal" });
-    await begin?.(home);
+    await setup?.(home);
   });
   afterEach(async () => {
-    await home.leave();
+    await home.release();
     rmSync(dir, { recursive: true, force: true });
   });
   return home;

@@ -1,6 +1,6 @@
 /**
- * What a command is and what it gets. A command knows the world only through its context, so it can be tested without a
- * process; it writes to `stdout` what was asked for and to `stderr` everything else, and fails by throwing a typed error.
+ * The contract of a command. A command reaches the outside only through its context, so a test can run it without a process.
+ * It writes its result to `stdout` and everything else to `stderr`, and fails by throwing a typed error.
  */
 import type { LoadedConfig } from "../../config/load-config.ts";
 import type { HomePaths } from "../../config/paths.ts";
@@ -14,8 +14,8 @@ export interface Input extends AsyncIterable<string | Uint8Array> {
   readonly isTTY?: boolean;
 }
 
-/** The outside of one invocation. `stdin` is a function: touching it keeps a process alive. */
-export interface World {
+/** What a command line runs in. `stdin` is a function because opening it keeps a process alive. */
+export interface CliDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: () => Input;
   readonly stdout: Output;
@@ -26,14 +26,14 @@ export interface Option {
   readonly type: "string" | "boolean";
   readonly short?: string;
   readonly multiple?: boolean;
-  /** How the value is called in the help. */
+  /** The name of the value in the help. */
   readonly value?: string;
   readonly description: string;
 }
 
 export type Options = Readonly<Record<string, Option>>;
 
-/** What a flag of this option holds. */
+/** The type of a flag's value. */
 type FlagOf<Known extends Option> = Known["type"] extends infer Type
   ? Type extends "boolean"
     ? boolean
@@ -44,54 +44,55 @@ type FlagOf<Known extends Option> = Known["type"] extends infer Type
 
 export type Flags<Known extends Options = Options> = { readonly [Name in keyof Known]?: FlagOf<Known[Name]> };
 
-export interface CommandContext<Known extends Options = Options> extends World {
-  /** What follows the command's name, without flags. */
+export interface CommandContext<Known extends Options = Options> extends CliDeps {
+  /** The arguments after the command, without flags. */
   readonly args: readonly string[];
   readonly flags: Flags<Known>;
-  /** Print for programs: one JSON document. */
+  /** Print one JSON document, for programs. */
   readonly json: boolean;
   readonly home: string;
   readonly paths: HomePaths;
-  /** Reads the configuration, once; its warnings go to `stderr`. */
+  /** Reads the configuration once and writes its warnings to `stderr`. */
   loadConfig(): Promise<LoadedConfig>;
 }
 
-/** Something that can be run. Gives the exit code, or nothing for success. */
+/** A command that runs. Returns the exit code, or undefined for success. */
 export interface Action<Known extends Options = Options> {
   readonly summary: string;
-  /** The arguments as the help shows them, such as `<id> [text]`. */
+  /** The arguments in the help, such as `<id> [text]`. */
   readonly usage?: string;
-  /** More to say than the summary: whole sentences. */
+  /** Details for the help, in whole sentences. */
   readonly description?: string;
   readonly options?: Known;
-  /** How many arguments there may be; the router refuses any other number. Default: none. */
+  /** How many arguments the action takes. The router refuses any other number. Default: none. */
   readonly arguments?: { readonly min: number; readonly max: number };
   run(context: CommandContext<Known>): Promise<number | undefined> | number | undefined;
 }
 
-/** A command with actions of its own, as in `rookery config check`. */
+/** A command with actions, such as `rookery config check`. */
 export interface Group {
   readonly summary: string;
   readonly description?: string;
   readonly actions: Readonly<Record<string, Action>>;
-  /** Runs when no action is named; without it the help is shown. */
+  /** The action that runs if none is named. Default: show the help. */
   readonly fallback?: string;
 }
 
 export type Command = Action | Group;
 
-/** Keeps the flags' types: `defineAction({ options, run({ flags }) {} })`. */
+/** Infers the types of the flags from `options`. */
 export const defineAction = <const Known extends Options>(action: Action<Known>): Action => action;
 
-/** Flags every command understands. */
+/** The flags of every command. */
 export const GLOBAL_OPTIONS = {
   home: { type: "string", value: "DIR", description: "the home directory (default: $ROOKERY_HOME or ~/.rookery)" },
   store: {
     type: "string",
     value: "URL",
-    description: "a shared PostgreSQL (default: $ROOKERY_STORE or store.url, else the home)",
+    description:
+      "a shared PostgreSQL database (default: $ROOKERY_STORE, else store.url, else the store in the home directory)",
   },
-  json: { type: "boolean", description: "print JSON, for programs" },
+  json: { type: "boolean", description: "print JSON" },
   help: { type: "boolean", short: "h", description: "show help" },
   version: { type: "boolean", short: "V", description: "show the version" },
 } as const satisfies Options;

@@ -4,7 +4,7 @@ import { homePaths } from "../../config/paths.ts";
 import { cliHome } from "./cli.test-kit.ts";
 
 const { run: cli } = cliHome({
-  begin: ({ dir, inStore }) => createHome(homePaths(dir)).then(() => inStore(async () => {})),
+  setup: ({ dir, inStore }) => createHome(homePaths(dir)).then(() => inStore(async () => {})),
 });
 
 const ADD = [
@@ -21,14 +21,14 @@ const ADD = [
 ];
 
 describe("rookery cron", () => {
-  it("adds a job and says when it is due, in words and three times", async () => {
+  it("adds a job and prints its schedule and its next three due times", async () => {
     const { code, out } = await cli(...ADD);
     expect(code ?? 0).toBe(0);
     expect(out).toContain("At 09:00 on Monday to Friday (Europe/Berlin)");
     expect(out.match(/ 09:00:00 \(Europe\/Berlin\)/g)).toHaveLength(3);
   });
 
-  it("lists, turns off and on, runs, shows what became of it, and removes", async () => {
+  it("lists, disables, enables, runs, shows and removes a job", async () => {
     const { id } = JSON.parse((await cli(...ADD, "--json")).out) as { id: string };
     expect((await cli("cron")).out).toContain(`${id}  on   mail`);
     await cli("cron", "disable", id);
@@ -36,25 +36,25 @@ describe("rookery cron", () => {
     expect((await cli("cron", "list", "--all")).out).toContain(`${id}  off  mail`);
     await cli("cron", "enable", id);
     await cli("cron", "run", id);
-    expect((await cli("cron", "runs", id)).out).toMatch(/ fired {2}under way/);
+    expect((await cli("cron", "runs", id)).out).toMatch(/ fired {2}running/);
     expect((await cli("cron", "show", id)).out).toContain("look at the mail");
     await cli("cron", "remove", id);
     expect((await cli("cron", "list", "--all")).out).toBe("No jobs.\n");
   });
 
   it.each([
-    [["cron", "add", "--name", "x", "--message", "m"], "A job is due in one way."],
-    [["cron", "add", "--name", "x", "--every", "often", "--message", "m"], '"often" is no time.'],
-    [["cron", "add", "--name", "x", "--every", "5m"], "A job says one thing."],
-    [["cron", "show", "nobody"], "unknown cron job id: nobody"],
+    [["cron", "add", "--name", "x", "--message", "m"], "A job needs exactly one schedule."],
+    [["cron", "add", "--name", "x", "--every", "often", "--message", "m"], '"often" is not a duration.'],
+    [["cron", "add", "--name", "x", "--every", "5m"], "A job needs exactly one message."],
+    [["cron", "show", "missing"], "unknown cron job id: missing"],
     [["cron", "remove", "../x"], "Cron task id contains invalid characters."],
-  ])("refuses %j with what to do", async (argv, message) => {
+  ])("refuses %j with a hint", async (argv, message) => {
     const { code, err } = await cli(...argv);
     expect(code).not.toBe(0);
     expect(err).toContain(message);
   });
 
-  it("understands times from now", async () => {
+  it("accepts a duration from now", async () => {
     const before = Date.now();
     const { out } = await cli("cron", "add", "--name", "tea", "--at", "10m", "--system-event", "Tea.", "--json");
     const job = JSON.parse(out) as { schedule: { atMs: number }; wakeMode: string; sessionTarget: string };
@@ -63,6 +63,6 @@ describe("rookery cron", () => {
   });
 });
 
-it("rookery heartbeat says how it is set", async () => {
-  expect((await cli("heartbeat")).out).toBe("main: every 30m, tells last\n");
+it("rookery heartbeat prints its settings", async () => {
+  expect((await cli("heartbeat")).out).toBe("main: every 30m, delivers to last\n");
 });

@@ -1,4 +1,4 @@
-/** What a program that called us learns from the exit code. */
+/** The exit codes, and which error leads to which. */
 import {
   CommitUnknownError,
   ConfigError,

@@ -1,4 +1,4 @@
-/** The agent a person means: by its id, by its session key, or by the part of the key they remember (`main`). */
+/** Finds an agent by its id, its session key, or the last part of the key, such as `main`. */
 import { type AgentRecord, DEFAULT_PROFILE } from "../../core/agent/agent.ts";
 import { sessionKeyCandidates } from "../../core/agent/key-shape.ts";
 import { DEFAULT_MAIN_KEY } from "../../core/agent/session-key.ts";
@@ -13,5 +13,5 @@ export async function findAgent(store: StoreReader, who: string, mainKey = DEFAU
     const agent = await store.agentByKey(key as SessionKey);
     if (agent) return agent;
   }
-  throw new NotFoundError(`There is no agent "${who}".`, { hint: "`rookery agents` lists them." });
+  throw new NotFoundError(`There is no agent "${who}".`, { hint: "Run `rookery agents` to see all agents." });
 }

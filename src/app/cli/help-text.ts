@@ -1,21 +1,21 @@
-/** The texts of the help: for the program, for a command and for one of its actions. */
+/** The help texts of the program, of a command and of an action. */
 import { type Action, type Command, GLOBAL_OPTIONS, type Options } from "./command.ts";
 import type { Registry } from "./registry.ts";
 
 export function programHelp(registry: Registry): string {
   const commands = Object.entries(registry).map(([name, { summary }]) => [name, summary] as const);
   return [
-    "Rookery keeps AI agents alive: what reaches one is answered once and in order, whatever dies meanwhile.",
+    "Rookery runs AI agents that survive crashes: every message is answered once and in order.",
     "",
     "usage: rookery <command> [flags]",
     "",
     "commands:",
     ...table(commands),
     "",
-    "flags every command understands:",
+    "flags of every command:",
     ...optionLines(GLOBAL_OPTIONS),
     "",
-    "`rookery help <command>` says more about one.",
+    "Run `rookery help <command>` for the details of a command.",
     "",
   ].join("\n");
 }
@@ -34,7 +34,7 @@ export function commandHelp(name: string, command: Command): string {
     "actions:",
     ...table(actions),
     "",
-    `\`rookery ${name} <action> --help\` says more about one.`,
+    `Run \`rookery ${name} <action> --help\` for the details of an action.`,
     "",
   ].join("\n");
 }

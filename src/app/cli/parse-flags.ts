@@ -1,6 +1,7 @@
-/** Reads a command line on top of `util.parseArgs`, with messages that say what was probably meant. */
+/** Parses a command line with `util.parseArgs`, and suggests the flag that was probably meant. */
 import { parseArgs } from "node:util";
 import { closestWord } from "../../config/closest-word.ts";
+import { defined } from "../../core/defined.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { Flags, Options } from "./command.ts";
 
@@ -9,7 +10,7 @@ export interface CommandLine {
   readonly args: readonly string[];
 }
 
-/** Throws a `UsageError` for a flag nobody knows, a value that is missing or one that is too many. */
+/** Throws a `UsageError` for an unknown flag, a missing value and an unexpected value. */
 export function parseFlags(argv: readonly string[], options: Options): CommandLine {
   const { values, tokens } = lenient(argv, options);
   const args: string[] = [];
@@ -19,7 +20,7 @@ export function parseFlags(argv: readonly string[], options: Options): CommandLi
     const option = Object.hasOwn(options, token.name) ? options[token.name] : undefined;
     if (!option) throw unknownFlag(token.rawName, options);
     if (option.type === "boolean" && token.value !== undefined) {
-      throw new UsageError(`${token.rawName} takes no value.`);
+      throw new UsageError(`${token.rawName} takes no value.`, { hint: `Write ${token.rawName} alone.` });
     }
     const missing = token.value === undefined || (!token.inlineValue && /^-./.test(token.value));
     if (option.type === "string" && missing) {
@@ -31,7 +32,7 @@ export function parseFlags(argv: readonly string[], options: Options): CommandLi
   return { flags: values as Flags, args };
 }
 
-/** Where in `argv` the first argument stands that is no flag and no flag's value, or undefined. Refuses nothing. */
+/** The index in `argv` of the first argument that is not a flag or the value of one. Never throws. */
 export function firstArgument(argv: readonly string[], options: Options): number | undefined {
   return lenient(argv, options).tokens.find((token) => token.kind === "positional")?.index;
 }
@@ -42,7 +43,7 @@ function lenient(argv: readonly string[], options: Options) {
     options: Object.fromEntries(
       Object.entries(options).map(([name, { type, short, multiple }]) => [
         name,
-        { type, ...(short ? { short } : {}), ...(multiple ? { multiple } : {}) },
+        { type, ...defined({ short, multiple }) },
       ]),
     ),
     strict: false,
@@ -54,6 +55,6 @@ function lenient(argv: readonly string[], options: Options) {
 function unknownFlag(written: string, options: Options): UsageError {
   const meant = closestWord(written.replace(/^-+/, ""), Object.keys(options));
   return new UsageError(`Unknown flag ${written}.`, {
-    hint: meant ? `Did you mean --${meant}?` : "Add --help to see the flags there are.",
+    hint: meant ? `Did you mean --${meant}?` : "Add --help to see the flags.",
   });
 }

@@ -1,4 +1,4 @@
-/** Texts of others on a terminal: one line, bounded, and without what would move the cursor or change its colours. */
+/** Makes foreign text safe for a terminal: bounded, and without control characters. */
 
 export const printable = (text: string): string => text.replace(/[^\P{C}\n\t]/gu, "�");
 

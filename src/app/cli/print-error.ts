@@ -1,9 +1,9 @@
-/** How a failure is told: what happened, what to do about it, and no stack unless `ROOKERY_DEBUG` asks for it. */
+/** Prints an error: what happened and what to do about it. `ROOKERY_DEBUG` adds the stack. */
 import { inspect } from "node:util";
 import { RookeryError } from "../../core/errors.ts";
-import type { World } from "./command.ts";
+import type { CliDeps } from "./command.ts";
 
-export function printError(error: unknown, { stderr, env }: World, json: boolean): void {
+export function printError(error: unknown, { stderr, env }: CliDeps, json: boolean): void {
   if (json) stderr.write(`${JSON.stringify({ error: describe(error) })}\n`);
   else {
     const { message, hint } = describe(error);
@@ -22,13 +22,13 @@ interface Described {
 function describe(error: unknown): Described {
   if (error instanceof RookeryError) {
     const { code, message, hint, retryable } = error;
-    return { code, message, ...(hint ? { hint } : {}), retryable };
+    return { code, message, hint: hint || undefined, retryable };
   }
   const message = error instanceof Error ? error.message : String(error);
   return {
     code: "unexpected",
     message: `Unexpected error: ${message}`,
-    hint: "This is a bug. Set ROOKERY_DEBUG=1 to see where it happened.",
+    hint: "This is a bug. Run again with ROOKERY_DEBUG=1 to see where it happens.",
     retryable: false,
   };
 }

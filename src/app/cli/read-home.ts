@@ -1,6 +1,6 @@
 /**
- * Looks into the store without disturbing whoever works there: the shared database where one is named, otherwise the
- * home's, by a read-only connection and without its lock.
+ * Reads the store beside a running node: the shared database if one is named, else the database of the home, through a
+ * read-only connection and without its lock.
  */
 import { existsSync } from "node:fs";
 import { openDatabase } from "../../adapters/store/sqlite/database.ts";
@@ -14,7 +14,7 @@ export async function readHome<T>(paths: HomePaths, read: (store: StoreReader) =
   if (shared !== undefined) return readShared(shared, read);
   if (!existsSync(paths.database)) {
     throw new NotFoundError(`There is no database in ${paths.home}.`, {
-      hint: "Nothing was said here yet; try `echo hi | rookery`.",
+      hint: "Send a first message with `echo hi | rookery`, or choose another directory with --home.",
     });
   }
   const db = openDatabase(paths.database, { readOnly: true });
@@ -25,7 +25,7 @@ export async function readHome<T>(paths: HomePaths, read: (store: StoreReader) =
   }
 }
 
-/** The shared database that is meant, if any. */
+/** The URL of the shared database, if one is named. */
 export async function sharedStoreOf(paths: HomePaths): Promise<string | undefined> {
   const { loadConfig } = await import("../../config/load-config.ts");
   const { sharedStoreUrl } = await import("../../adapters/store/shared-store-url.ts");

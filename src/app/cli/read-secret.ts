@@ -1,4 +1,4 @@
-/** Reads a secret from what is piped in, or asks for it at a terminal without showing it. */
+/** Reads a secret from a pipe, or asks for it at a terminal without showing it. */
 import { UsageError } from "../../core/errors.ts";
 import type { Input, Output } from "./command.ts";
 
@@ -9,7 +9,7 @@ interface Terminal {
   setRawMode?(raw: boolean): unknown;
 }
 
-/** One line, without what surrounds it. Throws a `UsageError` where nothing was given. */
+/** Reads one line, trimmed. Throws a `UsageError` if it is empty. */
 export async function readSecret(input: Input & Terminal, output: Output, question: string): Promise<string> {
   if (input.isTTY) output.write(question);
   if (input.isTTY) input.setRawMode?.(true);
@@ -17,7 +17,7 @@ export async function readSecret(input: Input & Terminal, output: Output, questi
   try {
     for await (const chunk of input) {
       text += typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8");
-      if (text.includes(CTRL_C)) throw new UsageError("Nothing was set.");
+      if (text.includes(CTRL_C)) throw new UsageError("Cancelled. Nothing was stored.");
       if (lineEnd(text) !== -1) break;
     }
   } finally {
@@ -29,13 +29,13 @@ export async function readSecret(input: Input & Terminal, output: Output, questi
   const end = lineEnd(text);
   const secret = typed(end === -1 ? text : text.slice(0, end)).trim();
   if (secret !== "") return secret;
-  throw new UsageError("No key was given.", { hint: "Pipe it in, or type it when asked." });
+  throw new UsageError("No key was given.", { hint: "Pipe the key in, or type it when asked." });
 }
 
 const lineEnd = (text: string): number =>
   [...text].findIndex((character) => character === "\r" || character === "\n" || character === CTRL_D);
 
-/** What is left after the backspaces. */
+/** Applies backspaces. */
 function typed(line: string): string {
   const kept: string[] = [];
   for (const character of line) {

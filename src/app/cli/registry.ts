@@ -1,6 +1,6 @@
 /**
- * The commands there are, in the order the help shows them. To add one: write `commands/<name>.ts`, add its line here.
- * Only the line is loaded at start; the file is when its command is called.
+ * All commands, in the order of the help. To add one, write `commands/<name>.ts` and add an entry here. The file is loaded
+ * only when its command runs.
  */
 import type { Command } from "./command.ts";
 
@@ -13,55 +13,55 @@ export type Registry = Readonly<Record<string, Registration>>;
 
 export const REGISTRY: Registry = {
   run: {
-    summary: "answer what is piped in, then end",
+    summary: "answer the text you pipe in, then exit",
     load: async () => (await import("./commands/run.ts")).runCommand,
   },
   serve: {
-    summary: "keep the agents alive and answer over HTTP",
+    summary: "run the agents and serve the HTTP gateway",
     load: async () => (await import("./commands/serve.ts")).serveCommand,
   },
   tokens: {
-    summary: "list, mint and revoke tokens of the gateway",
+    summary: "list, mint and revoke tokens for the gateway",
     load: async () => (await import("./commands/tokens.ts")).tokensCommand,
   },
   models: {
-    summary: "show which models there are, which one is used and why",
+    summary: "show the available models, and which one is used and why",
     load: async () => (await import("./commands/models.ts")).modelsCommand,
   },
   auth: {
-    summary: "set, list and remove keys of model providers",
+    summary: "store, list and remove keys of model providers",
     load: async () => (await import("./commands/auth.ts")).authCommand,
   },
   config: {
-    summary: "see, check and start the configuration",
+    summary: "show, check and create the configuration",
     load: async () => (await import("./commands/config.ts")).configCommand,
   },
   home: {
-    summary: "show where everything is kept",
+    summary: "show the paths of the home directory",
     load: async () => (await import("./commands/home.ts")).homeCommand,
   },
   agents: {
-    summary: "list agents, show, set, stop, start and remove one, go back in its history",
+    summary: "list agents; show, set, stop, start or remove one; go back in its history",
     load: async () => (await import("./commands/agents.ts")).agentsCommand,
   },
   subagents: {
-    summary: "list the children agents have started; inspect, tell, stop and release one",
+    summary: "list subagents; inspect, message, stop or release one",
     load: async () => (await import("./commands/subagents.ts")).subagentsCommand,
   },
   swarms: {
-    summary: "list swarms, show one and take its name back",
+    summary: "list swarms; show or remove one",
     load: async () => (await import("./commands/swarms.ts")).swarmsCommand,
   },
   tree: {
-    summary: "show who started whom, how each stands, and what it used",
+    summary: "show which agent started which, with their state and usage",
     load: async () => (await import("./commands/tree.ts")).treeCommand,
   },
   history: {
-    summary: "show what was said to an agent and by it",
+    summary: "show the conversation of an agent",
     load: async () => (await import("./commands/history.ts")).historyCommand,
   },
   inbox: {
-    summary: "list an agent's messages and how each ended",
+    summary: "list the messages of an agent and their outcomes",
     load: async () => (await import("./commands/inbox.ts")).inboxCommand,
   },
   cron: {
@@ -69,7 +69,7 @@ export const REGISTRY: Registry = {
     load: async () => (await import("./commands/cron.ts")).cronCommand,
   },
   heartbeat: {
-    summary: "show how the heartbeat is set and what its last ticks did",
+    summary: "show the heartbeat settings and its last ticks",
     load: async () => (await import("./commands/heartbeat.ts")).heartbeatCommand,
   },
   outbox: {
@@ -77,19 +77,19 @@ export const REGISTRY: Registry = {
     load: async () => (await import("./commands/outbox.ts")).outboxCommand,
   },
   budget: {
-    summary: "show what was spent of what, and allow more",
+    summary: "show what each budget has spent, and allow more",
     load: async () => (await import("./commands/budget.ts")).budgetCommand,
   },
   repair: {
-    summary: "rebuild a database that cannot be read, keeping the broken one",
+    summary: "rebuild an unreadable database and keep the broken one",
     load: async () => (await import("./commands/repair.ts")).repairCommand,
   },
   nodes: {
-    summary: "show which nodes are up, what they hold and how far behind they are",
+    summary: "show the nodes of a shared store, their agents and their lag",
     load: async () => (await import("./commands/nodes.ts")).nodesCommand,
   },
   store: {
-    summary: "move everything between a home and a shared database",
+    summary: "copy everything between a home and a shared database",
     load: async () => (await import("./commands/store.ts")).storeCommand,
   },
   version: {
@@ -97,10 +97,10 @@ export const REGISTRY: Registry = {
     load: async () => (await import("./commands/version.ts")).versionCommand,
   },
   help: {
-    summary: "show help, also for one command",
+    summary: "show help for the program or a command",
     load: async () => (await import("./commands/help.ts")).helpCommand,
   },
 };
 
-/** What `rookery` alone means, if there is such a command: with text piped into it, and at a terminal. */
+/** The command that `rookery` without arguments starts, if it is registered. */
 export const WITHOUT_ARGUMENTS = { piped: "run", terminal: "chat" } as const;

@@ -10,13 +10,13 @@ import {
   StoreUnreadableError,
   UsageError,
 } from "../../core/errors.ts";
-import { cliHome, type Ran, runCommand, type Surroundings } from "./cli.test-kit.ts";
+import { type CommandResult, cliHome, type RunOptions, runCommand } from "./cli.test-kit.ts";
 import { type CommandContext, defineAction } from "./command.ts";
 import { EXIT } from "./exit-code.ts";
 import { REGISTRY, type Registration, type Registry } from "./registry.ts";
 
-const run = (argv: readonly string[], { piped = false, ...around }: Surroundings & { piped?: boolean } = {}) =>
-  runCommand(argv, { ...around, ...(piped ? { input: "" } : {}) });
+const run = (argv: readonly string[], { piped = false, ...around }: RunOptions & { piped?: boolean } = {}) =>
+  runCommand(argv, { ...around, input: piped ? "" : undefined });
 
 const fails = (error: unknown): Registration => ({
   summary: "fails",
@@ -60,14 +60,14 @@ describe("the router", () => {
     }
   });
 
-  it("says the same of a command in its registration and in its file", async () => {
+  it("has the same summary of a command in the registry and in its file", async () => {
     for (const { summary, load } of Object.values(REGISTRY)) expect((await load()).summary).toBe(summary);
   });
 
   it.each([
     [["confg"], 'Unknown command "confg"', 'Did you mean "config"?'],
-    [["xyzzy"], 'Unknown command "xyzzy"', "`rookery help` lists"],
-    [["__proto__"], 'Unknown command "__proto__"', "`rookery help` lists"],
+    [["xyzzy"], 'Unknown command "xyzzy"', "Run `rookery help`"],
+    [["__proto__"], 'Unknown command "__proto__"', "Run `rookery help`"],
     [["config", "chek"], 'Unknown action "chek" of config', 'Did you mean "check"?'],
     [["config", "toString"], 'Unknown action "toString"', "`rookery help config`"],
     [["home", "--jsno"], "Unknown flag --jsno", "Did you mean --json?"],
@@ -75,10 +75,10 @@ describe("the router", () => {
     [["home", "--home"], "--home needs a value", "--home DIR"],
     [["home", "--home", "--json"], "--home needs a value", "--home DIR"],
     [["home", "--json=yes"], "--json takes no value", ""],
-    [["home", "extra"], 'does not take the argument "extra"', "usage: rookery home"],
+    [["home", "extra"], 'does not take the argument "extra"', "Usage: rookery home"],
     [["help", "confg"], 'There is no command "confg"', 'Did you mean "config"?'],
     [["help", "config", "chek"], 'There is no command "config chek"', 'Did you mean "config check"?'],
-  ])("refuses %j with what was meant", async (argv, message, hint) => {
+  ])("refuses %j and suggests what was meant", async (argv, message, hint) => {
     const { code, out, err } = await run(argv);
     expect(code).toBe(EXIT.usage);
     expect(out).toBe("");
@@ -95,7 +95,7 @@ describe("the router", () => {
     [new NotFoundError("m"), EXIT.failure],
     [new TypeError("m"), EXIT.failure],
     ["a text", EXIT.failure],
-  ])("ends with the code of %o", async (error, code) => {
+  ])("exits with the code of %o", async (error, code) => {
     expect((await run(["it"], { registry: { it: fails(error) } })).code).toBe(code);
   });
 
@@ -105,7 +105,7 @@ describe("the router", () => {
     expect((await run(["it"], { registry, env: { ROOKERY_DEBUG: "1" } })).err).toContain("router.test.ts");
   });
 
-  it("prints errors as JSON for programs", async () => {
+  it("prints errors as JSON", async () => {
     const registry = { it: fails(new HomeLockedError("Taken.", { hint: "Wait." })) };
     const { out, err } = await run(["it", "--json"], { registry });
     expect(out).toBe("");
@@ -114,7 +114,7 @@ describe("the router", () => {
     });
   });
 
-  it("hands a command its arguments, typed flags and home, wherever the flags stand", async () => {
+  it("passes a command its arguments, typed flags and home, wherever the flags stand", async () => {
     let seen: CommandContext | undefined;
     const registry: Registry = {
       say: {
@@ -124,7 +124,7 @@ describe("the router", () => {
             summary: "says",
             arguments: { min: 1, max: 2 },
             options: {
-              to: { type: "string", short: "t", description: "whom" },
+              to: { type: "string", short: "t", description: "the recipient" },
               loud: { type: "boolean", description: "loudly" },
               tag: { type: "string", multiple: true, description: "tags" },
             },
@@ -169,7 +169,7 @@ describe("the router", () => {
   it.each([
     [true, "run"],
     [false, "chat"],
-  ])("without arguments (piped: %s) starts %s where there is such a command", async (piped, name) => {
+  ])("without arguments (piped: %s) starts %s if it is registered", async (piped, name) => {
     const { run: _run, chat: _chat, ...others } = REGISTRY;
     const registry: Registry = {
       ...others,
@@ -189,14 +189,14 @@ describe("the router", () => {
     expect((await run([], { registry, piped: !piped })).out).toContain("usage:");
   });
 
-  it("answers any words with an exit code and never throws", async () => {
+  it("answers any arguments with an exit code and never throws", async () => {
     const word = fc.oneof(
       fc.constantFrom("help", "version", "config", "path", "--json", "--help", "--", "-", "--home", "/nowhere", "-hV"),
       fc.string({ maxLength: 6 }),
     );
     await fc.assert(
       fc.asyncProperty(fc.array(word, { maxLength: 5 }), async (argv) => {
-        // `config init` would write into whatever home the words name.
+        // `config init` would write into the home that the arguments name.
         fc.pre(!argv.includes("init"));
         const { code } = await run(argv);
         expect([EXIT.ok, EXIT.usage]).toContain(code);
@@ -209,37 +209,37 @@ describe("the router", () => {
 describe("rookery config", () => {
   const home = cliHome();
   const file = (): string => join(home.dir, "rookery.json5");
-  const config = (...argv: readonly string[]): Promise<Ran> => home.run("config", ...argv);
+  const config = (...argv: readonly string[]): Promise<CommandResult> => home.run("config", ...argv);
 
-  it("path prints where the file is", async () => {
+  it("path prints the path of the file", async () => {
     expect((await config("path")).out).toBe(`${file()}\n`);
     expect(JSON.parse((await config("path", "--json")).out)).toEqual({ file: file(), exists: false });
     expect((await run(["config", "path"], { env: { ROOKERY_HOME: home.dir } })).out).toBe(`${file()}\n`);
   });
 
-  it("init writes a file for its owner only, which is right as it stands", async () => {
+  it("init writes a valid file that only its owner can read", async () => {
     expect(await config("init")).toMatchObject({ code: EXIT.ok, out: `Wrote ${file()}\n` });
     expect(statSync(file()).mode & 0o777).toBe(0o600);
-    expect(await config("check")).toEqual({ code: EXIT.ok, out: `${file()} can be used.\n`, err: "" });
+    expect(await config("check")).toEqual({ code: EXIT.ok, out: `${file()} is valid.\n`, err: "" });
   });
 
-  it("init never touches a file that is there", async () => {
+  it("init never changes an existing file", async () => {
     writeFileSync(file(), "{ mine: true }");
     const { code, err } = await config("init");
     expect(code).toBe(EXIT.failure);
-    expect(err).toContain("already there and was not touched");
+    expect(err).toContain("already exists and was not changed");
     expect(readFileSync(file(), "utf8")).toBe("{ mine: true }");
   });
 
-  it("init says with a typed error that the home cannot be made", async () => {
+  it("init fails with a typed error if the home cannot be created", async () => {
     writeFileSync(join(home.dir, "taken"), "");
     const { code, err } = await run(["config", "init", "--home", join(home.dir, "taken")]);
     expect(code).toBe(EXIT.configuration);
     expect(err).toContain("cannot be made");
   });
 
-  it("init says with a typed error that the file cannot be written", async () => {
-    // The one failure root meets too: directories fit into the longest path there may be, the file does not.
+  it("init fails with a typed error if the file cannot be written", async () => {
+    // This fails for root too: the directories fit into the longest possible path, the file does not.
     const length = 4_084;
     let deep = home.dir;
     while (deep.length < length) deep = join(deep, "d".repeat(Math.min(200, Math.max(1, length - deep.length - 1))));
@@ -248,12 +248,12 @@ describe("rookery config", () => {
     expect(code).toBe(EXIT.configuration);
   });
 
-  it("check names every error and warning, for people and for programs", async () => {
+  it("check lists every error and warning, as text and as JSON", async () => {
     writeFileSync(file(), "{\n  gatway: {},\n  log: { level: 3 },\n}");
-    const said = await config("check");
-    expect(said.code).toBe(EXIT.configuration);
-    expect(said.out).toContain(`error: ${file()}:3:17: log.level: expected one of`);
-    expect(said.out).toContain(`warning: ${file()}:2:3: gatway: unknown key`);
+    const checked = await config("check");
+    expect(checked.code).toBe(EXIT.configuration);
+    expect(checked.out).toContain(`error: ${file()}:3:17: log.level: expected one of`);
+    expect(checked.out).toContain(`warning: ${file()}:2:3: gatway: unknown key`);
     const { out, code } = await config("check", "--json");
     expect(code).toBe(EXIT.configuration);
     expect(JSON.parse(out)).toMatchObject({
@@ -273,15 +273,15 @@ describe("rookery config", () => {
     expect(out + err).not.toContain("pw@db");
   });
 
-  it("show ends with 3 where the configuration cannot be used", async () => {
+  it("show exits with 3 if the configuration has errors", async () => {
     writeFileSync(file(), "{ gateway: ");
     expect(await config("show")).toMatchObject({ code: EXIT.configuration, out: "" });
   });
 });
 
 describe("rookery home", () => {
-  it("lists the places, for people and for programs", async () => {
-    expect((await run(["home", "--home", "/h"])).out).toContain("/h/rookery.db  (not there yet)");
+  it("lists the paths, as text and as JSON", async () => {
+    expect((await run(["home", "--home", "/h"])).out).toContain("/h/rookery.db  (does not exist yet)");
     expect(JSON.parse((await run(["home", "--home", "/h", "--json"])).out)).toMatchObject({ agents: "/h/agents" });
   });
 });

@@ -1,18 +1,23 @@
-/**
- * From a command line to a command: finds it, loads it, checks its flags, hands it its context and turns whatever
- * happens into an exit code. Never throws.
- */
+/** Finds and loads the command of a command line, checks its flags, runs it and returns the exit code. Never throws. */
 import { closestWord } from "../../config/closest-word.ts";
 import type { LoadedConfig } from "../../config/load-config.ts";
 import { homePaths, resolveHome } from "../../config/paths.ts";
+import { defined } from "../../core/defined.ts";
 import { UsageError } from "../../core/errors.ts";
-import { type Action, type Command, type CommandContext, GLOBAL_OPTIONS, type Options, type World } from "./command.ts";
+import {
+  type Action,
+  type CliDeps,
+  type Command,
+  type CommandContext,
+  GLOBAL_OPTIONS,
+  type Options,
+} from "./command.ts";
 import { EXIT, exitCodeOf } from "./exit-code.ts";
 import { type CommandLine, firstArgument, parseFlags } from "./parse-flags.ts";
 import { printError } from "./print-error.ts";
 import { REGISTRY, type Registry, WITHOUT_ARGUMENTS } from "./registry.ts";
 
-export async function runCli(argv: readonly string[], deps: World, registry: Registry = REGISTRY): Promise<number> {
+export async function runCli(argv: readonly string[], deps: CliDeps, registry: Registry = REGISTRY): Promise<number> {
   try {
     return (await dispatch(argv, deps, registry)) ?? EXIT.ok;
   } catch (error) {
@@ -21,7 +26,7 @@ export async function runCli(argv: readonly string[], deps: World, registry: Reg
   }
 }
 
-async function dispatch(argv: readonly string[], deps: World, registry: Registry): Promise<number | undefined> {
+async function dispatch(argv: readonly string[], deps: CliDeps, registry: Registry): Promise<number | undefined> {
   const named = takeWord(argv, GLOBAL_OPTIONS);
   const name = named.word ?? nameWithoutArguments(argv, deps, registry);
   const command = await load(name, registry);
@@ -34,17 +39,17 @@ async function dispatch(argv: readonly string[], deps: World, registry: Registry
   return await chosen.action.run(contextFor(deps, line));
 }
 
-/** Takes the first word that is no flag out of the arguments. */
+/** Removes the first argument that is not a flag. */
 function takeWord(argv: readonly string[], options: Options): { word?: string; rest: readonly string[] } {
   const at = firstArgument(argv, options);
   const word = at === undefined ? undefined : argv[at];
   return at === undefined || word === undefined ? { rest: argv } : { word, rest: argv.toSpliced(at, 1) };
 }
 
-/** Nothing was named: the chat if there is one, else the help. Flags alone, such as --version, need no command. */
-function nameWithoutArguments(argv: readonly string[], deps: World, registry: Registry): string {
-  const asksOnly = argv.some((arg) => ["--help", "-h", "--version", "-V"].includes(arg));
-  if (asksOnly) return "help";
+/** The command if none is named. A flag such as --version needs no command. */
+function nameWithoutArguments(argv: readonly string[], deps: CliDeps, registry: Registry): string {
+  const onlyAsks = argv.some((arg) => ["--help", "-h", "--version", "-V"].includes(arg));
+  if (onlyAsks) return "help";
   const wanted = deps.stdin().isTTY ? WITHOUT_ARGUMENTS.terminal : WITHOUT_ARGUMENTS.piped;
   return Object.hasOwn(registry, wanted) ? wanted : "help";
 }
@@ -52,13 +57,13 @@ function nameWithoutArguments(argv: readonly string[], deps: World, registry: Re
 async function load(name: string, registry: Registry): Promise<Command> {
   const registration = Object.hasOwn(registry, name) ? registry[name] : undefined;
   if (registration) return await registration.load();
-  throw unknown(`Unknown command "${name}".`, name, Object.keys(registry), "`rookery help` lists the commands.");
+  throw unknown(`Unknown command "${name}".`, name, Object.keys(registry), "Run `rookery help` to see the commands.");
 }
 
 interface Chosen {
-  /** How the action is called, with its command's name. */
+  /** The command and the action, such as `config check`. */
   readonly name: string;
-  /** Absent where the command has actions and none was named. */
+  /** Absent if the command has actions and none is named. */
   readonly action?: Action;
   readonly rest: readonly string[];
 }
@@ -67,12 +72,12 @@ function chooseAction(name: string, command: Command, argv: readonly string[]): 
   if (!("actions" in command)) return { name, action: command, rest: argv };
   const options = Object.assign({}, ...Object.values(command.actions).map((action) => action.options ?? {}));
   const { word: named, rest } = takeWord(argv, { ...options, ...GLOBAL_OPTIONS });
-  // Help without an action is help about them all, not about the one that would run.
+  // `--help` without an action describes all actions, not the fallback.
   const word = named ?? (rest.some((arg) => arg === "--help" || arg === "-h") ? undefined : command.fallback);
   if (word === undefined) return { name, rest };
   const action = Object.hasOwn(command.actions, word) ? command.actions[word] : undefined;
   if (action) return { name: `${name} ${word}`, action, rest };
-  const hint = `\`rookery help ${name}\` lists what there is.`;
+  const hint = `Run \`rookery help ${name}\` to see its actions.`;
   throw unknown(`Unknown action "${word}" of ${name}.`, word, Object.keys(command.actions), hint);
 }
 
@@ -86,17 +91,17 @@ function checkArguments({ name, action }: Chosen, { args }: CommandLine): void {
   if (args.length >= min && args.length <= max) return;
   const problem = args.length < min ? "needs more arguments" : `does not take the argument "${args[max]}"`;
   throw new UsageError(`rookery ${name} ${problem}.`, {
-    hint: `usage: ${["rookery", name, action?.usage].filter(Boolean).join(" ")}`,
+    hint: `Usage: ${["rookery", name, action?.usage].filter(Boolean).join(" ")}`,
   });
 }
 
-function contextFor(deps: World, { flags, args }: CommandLine): CommandContext {
+function contextFor(deps: CliDeps, { flags, args }: CommandLine): CommandContext {
   const home = resolveHome(typeof flags.home === "string" ? flags.home : undefined, deps.env);
   const store = typeof flags.store === "string" ? flags.store : undefined;
-  const paths = { ...homePaths(home), ...(store === undefined ? {} : { sharedStore: store }) };
+  const paths = { ...homePaths(home), ...defined({ sharedStore: store }) };
   let loaded: Promise<LoadedConfig> | undefined;
   const read = async (): Promise<LoadedConfig> => {
-    // The schema library is loaded by the commands that need it only.
+    // Only commands that read the configuration load the schema library.
     const [{ loadConfig }, { formatNote }] = await Promise.all([
       import("../../config/load-config.ts"),
       import("../../config/parse-config.ts"),
@@ -135,7 +140,7 @@ async function versionText(json: boolean): Promise<string> {
   return json ? `${JSON.stringify({ version: readVersion() })}\n` : `${readVersion()}\n`;
 }
 
-function print(deps: World, text: string): number {
+function print(deps: CliDeps, text: string): number {
   deps.stdout.write(text);
   return EXIT.ok;
 }

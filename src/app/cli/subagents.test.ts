@@ -22,7 +22,7 @@ const record = (more: Partial<SubagentRunRecord> = {}): SubagentRunRecord => ({
 });
 
 const { run, inStore, commit } = cliHome({
-  async begin(home) {
+  async setup(home) {
     parent = await home.make(TERMINAL);
     child = await home.make({ type: "subagent", id: "c1", parentAgentId: parent.id, name: "digger" });
     await home.commit([{ op: "subagent.put", record: record() }]);
@@ -30,7 +30,7 @@ const { run, inStore, commit } = cliHome({
 });
 
 describe("rookery subagents", () => {
-  it("lists children, all and of one agent", async () => {
+  it("lists all subagents, and those of one agent", async () => {
     expect((await run("subagents")).out).toMatch(
       /^1 at work, 0 ended\.\n1\. digger: waiting \(.*\), run 0190-run-1\n$/u,
     );
@@ -38,19 +38,21 @@ describe("rookery subagents", () => {
     expect((await run("subagents", "list", child.id)).out).toBe("No children.\n");
   });
 
-  it.each(["1", "0190-run-1", "digger", "0190-r"])("shows the child %s", async (who) => {
+  it.each(["1", "0190-run-1", "digger", "0190-r"])("shows the subagent %s", async (who) => {
     expect(JSON.parse((await run("subagents", "info", who)).out)).toMatchObject({ label: "digger", state: "waiting" });
   });
 
-  it("says where nobody is meant", async () => {
-    expect(await run("subagents", "info", "nobody")).toMatchObject({
+  it("reports an unknown subagent", async () => {
+    expect(await run("subagents", "info", "unknown")).toMatchObject({
       code: EXIT.failure,
-      err: expect.stringContaining('There is no child "nobody".'),
+      err: expect.stringContaining('There is no child "unknown".'),
     });
   });
 
-  it("tells, stops and releases a child", async () => {
-    expect((await run("subagents", "send", "digger", "hurry", "up")).out).toBe("Child run 0190-run-1 will be told.\n");
+  it("messages, stops and releases a subagent", async () => {
+    expect((await run("subagents", "send", "digger", "hurry", "up")).out).toBe(
+      "Subagent run 0190-run-1 will get the message.\n",
+    );
     expect(await run("subagents", "release", "digger")).toMatchObject({ code: EXIT.failure });
     expect((await run("subagents", "stop", "1")).code).toBe(EXIT.ok);
     const [waiting, stopped] = await inStore(async (store) => [
@@ -69,9 +71,11 @@ describe("rookery subagents", () => {
 });
 
 describe("rookery agents", () => {
-  it("stops an agent, lets it start again, and removes it", async () => {
+  it("stops, starts and removes an agent", async () => {
     const mark = () => inStore(async (store) => (await store.agent(parent.id))?.stopped);
-    expect((await run("agents", "stop", "main")).out).toBe(`${parent.id} is stopped, with all it has started.\n`);
+    expect((await run("agents", "stop", "main")).out).toBe(
+      `Agent ${parent.id} is stopped, with all agents it started.\n`,
+    );
     expect(await mark()).toMatchObject({ reason: "stopped by a person" });
     await run("agents", "start", "main");
     expect(await mark()).toBeUndefined();
@@ -79,7 +83,7 @@ describe("rookery agents", () => {
     expect(await mark()).toMatchObject({ removed: true });
   });
 
-  it("does not remove an agent that is at work", async () => {
+  it("does not remove an agent that has work", async () => {
     const message = { body: { kind: "user", text: "x" }, acceptedAt: AT } as const;
     await commit([{ op: "message.post", to: { agentId: parent.id }, message }]);
     expect(await run("agents", "remove", "main")).toMatchObject({ code: EXIT.failure });

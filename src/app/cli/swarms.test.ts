@@ -10,7 +10,7 @@ const DESK = {
 let ann: AgentSeed;
 let servant: AgentSeed;
 const { run, inStore } = cliHome({
-  async begin({ make, commit }) {
+  async setup({ make, commit }) {
     ann = await make({ ...TERMINAL, userId: "ann", channelId: "ann" });
     servant = await make({ type: "swarm", id: "desk", contact: ann.id });
     const result = await commit([
@@ -22,7 +22,7 @@ const { run, inStore } = cliHome({
 });
 
 it("lists swarms and shows one with its contacts", async () => {
-  expect((await run("swarms")).out).toMatch(/^@desk {2}Front Desk {2}made 2026-01-22.* {2}helps guests\n$/u);
+  expect((await run("swarms")).out).toMatch(/^@desk {2}Front Desk {2}created 2026-01-22.* {2}helps guests\n$/u);
   expect((await run("swarms", "show", "@Desk")).out).toContain(`${ann.id}  2 received, 0 sent, last 2026-01-22`);
   expect(JSON.parse((await run("swarms", "show", "desk", "--json")).out)).toMatchObject({
     swarm: DESK,
@@ -30,18 +30,18 @@ it("lists swarms and shows one with its contacts", async () => {
   });
 });
 
-it("takes a name back and marks its agents to be removed", async () => {
+it("removes a swarm and marks its agents for removal", async () => {
   expect((await run("swarms", "remove", "desk")).out).toBe(
-    "@desk is removed; its agents are when the program next runs.\n",
+    "@desk is removed. Its agents are removed when a node next runs.\n",
   );
   expect((await run("swarms")).out).toBe("No swarms.\n");
   const stopped = await inStore(async (store) => (await store.agent(servant.id))?.stopped);
   expect(stopped).toMatchObject({ reason: "removed by a person", removing: true });
 });
 
-it("says where there is no such swarm", async () => {
-  expect(await run("swarms", "remove", "nobody")).toMatchObject({
+it("reports an unknown swarm", async () => {
+  expect(await run("swarms", "remove", "unknown")).toMatchObject({
     code: EXIT.failure,
-    err: expect.stringContaining("There is no swarm nobody."),
+    err: expect.stringContaining("There is no swarm unknown."),
   });
 });

@@ -1,4 +1,4 @@
-/** Opens the place where minted tokens lie, for as long as it is used: a home's file, or the store that nodes share. */
+/** Opens the storage of minted tokens for one use: the file of a home, or the store that nodes share. */
 import type { HomePaths } from "../../config/paths.ts";
 import { fileTokenStorage, sharedTokenStorage, type TokenStorage } from "../gateway/auth/token-storage.ts";
 
@@ -14,7 +14,7 @@ export async function withTokenStorage<T>(
   const store = await openPostgresStore({ url: at.url });
   try {
     const done = await use(sharedTokenStorage({ store, clock, ids: systemIds() }));
-    // Gateways that run look again.
+    // Running gateways read the tokens again.
     notifyChanged(store.relay, "tokens");
     return done;
   } finally {

@@ -1,4 +1,4 @@
-/** `rookery agents stop|start|remove`: marks that the next start of the program heeds before anything else. */
+/** `rookery agents stop|start|remove`: marks an agent. The next node that starts applies the mark before it does any work. */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { DeniedError } from "../../../core/errors.ts";
 import type { Op } from "../../../core/store/change.ts";
@@ -7,9 +7,9 @@ import { changeHome } from "../change-home.ts";
 import { defineAction } from "../command.ts";
 import { findAgent } from "../find-agent.ts";
 
-type Making = (store: Store, agent: AgentRecord, now: number) => Promise<readonly Op[]>;
+type OpsOf = (store: Store, agent: AgentRecord, now: number) => Promise<readonly Op[]>;
 
-const action = (summary: string, said: string, ops: Making) =>
+const action = (summary: string, done: string, ops: OpsOf) =>
   defineAction({
     summary,
     usage: "<agent id or session key>",
@@ -18,33 +18,33 @@ const action = (summary: string, said: string, ops: Making) =>
       const { config } = await loadConfig();
       const id = await changeHome(paths, "cli.agents", async (store, now) => {
         const agent = await findAgent(store, who, config.session.mainKey);
-        return { ops: await ops(store, agent, now), said: agent.id };
+        return { ops: await ops(store, agent, now), result: agent.id };
       });
-      stdout.write(json ? `${JSON.stringify({ id })}\n` : `${id} ${said}.\n`);
+      stdout.write(json ? `${JSON.stringify({ id })}\n` : `Agent ${id} ${done}.\n`);
       return undefined;
     },
   });
 
 export const stopAction = action(
-  "stop an agent and all it has started",
-  "is stopped, with all it has started",
+  "stop an agent and all agents it started",
+  "is stopped, with all agents it started",
   async (store, { id }, now) => {
     const { stopOps } = await import("../../../engine/subagents/stop.ts");
     return stopOps(store, id, "stopped by a person", now);
   },
 );
 
-export const startAction = action("let an agent that was stopped work again", "may work again", async (_, { id }) => [
+export const startAction = action("let a stopped agent work again", "can work again", async (_, { id }) => [
   { op: "agent.stop", agentId: id, mark: null },
 ]);
 
 export const removeAction = action(
-  "remove an agent that rests, with its history, for ever",
+  "remove an idle agent and its history for good",
   "is removed",
   async (_, { id, waiting, runId }) => {
     if (waiting > 0 || runId !== undefined) {
-      throw new DeniedError(`Agent ${id} is at work.`, {
-        hint: "Stop it first and let the program run until it rests.",
+      throw new DeniedError(`Agent ${id} still has work.`, {
+        hint: "Stop it first, then run a node until the agent is idle.",
       });
     }
     return [{ op: "agent.remove", agentId: id, reason: "removed by a person" }];

@@ -1,4 +1,4 @@
-/** `rookery agents`: who lives here, what waits for each, and everything about one. What it changes is posted to the agent. */
+/** `rookery agents`: lists agents, shows one in detail, and posts changes to it. */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { labelOf } from "../../../core/agent/descriptor.ts";
 import { type SessionPhase, sessionPhaseOf } from "../../../core/agent/session-phase.ts";
@@ -15,32 +15,32 @@ const LIMIT = 100;
 const MAX = 10_000;
 
 const list = defineAction({
-  summary: "list agents, in the order they were made",
+  summary: "list agents in the order they were created",
   options: {
     limit: { type: "string", value: "N", description: `how many at most (default: ${LIMIT})` },
-    after: { type: "string", value: "ID", description: "go on behind this agent" },
+    after: { type: "string", value: "ID", description: "start after this agent" },
   },
   async run({ flags, paths, json, stdout }) {
     const limit = wholeNumberFlag(flags.limit, LIMIT, MAX);
     if (limit === undefined) throw new InvalidInputError(`--limit takes a whole number from 1 to ${MAX}.`);
     const after = flags.after as AgentId | undefined;
-    const agents = await readHome(paths, (store) => store.agents({ limit: limit + 1, ...(after ? { after } : {}) }));
+    const agents = await readHome(paths, (store) => store.agents({ limit: limit + 1, after: after || undefined }));
     const shown = agents.slice(0, limit);
     const isMore = agents.length > limit;
     if (json) {
-      const next = isMore ? { next: shown.at(-1)?.id } : {};
-      stdout.write(`${JSON.stringify({ agents: shown.map(summaryOf), ...next })}\n`);
+      const next = isMore ? shown.at(-1)?.id : undefined;
+      stdout.write(`${JSON.stringify({ agents: shown.map(summaryOf), next })}\n`);
     } else if (shown.length === 0) stdout.write("No agents.\n");
     else {
       stdout.write(table(shown.map(summaryOf)));
-      if (isMore) stdout.write(`There are more: rookery agents --after ${shown.at(-1)?.id}\n`);
+      if (isMore) stdout.write(`To see more, run rookery agents --after ${shown.at(-1)?.id}\n`);
     }
     return undefined;
   },
 });
 
 const show = defineAction({
-  summary: "show everything about one agent",
+  summary: "show one agent in detail",
   usage: "<agent id or session key>",
   arguments: { min: 1, max: 1 },
   async run({ args: [who = ""], paths, json, stdout, loadConfig }) {
@@ -101,9 +101,9 @@ function details(agent: AgentRecord, phase: SessionPhase): string {
     ["entries", String(agent.nextPos)],
     ["messages", `${agent.nextSeq - 1} accepted, ${waiting} waiting`],
     ["run", runId ?? "none"],
-    ["made", timeText(agent.createdAt)],
+    ["created", timeText(agent.createdAt)],
     ["last changed", timeText(updatedAt)],
-    ["a person wrote", timeText(agent.lastHumanAt)],
+    ["last human message", timeText(agent.lastHumanAt)],
     ...(stopped ? [["stopped", `${timeText(stopped.at)}: ${stopped.reason}`] as const] : []),
     ...(tokens ? [["last call", `${tokens.provider}/${tokens.model}, ${tokens.size.total} tokens`] as const] : []),
     ...Object.entries(stats).flatMap(([provider, models]) =>
@@ -118,9 +118,9 @@ function details(agent: AgentRecord, phase: SessionPhase): string {
 }
 
 export const agentsCommand: Group = {
-  summary: "list agents, show, set, stop, start and remove one, go back in its history",
+  summary: "list agents; show, set, stop, start or remove one; go back in its history",
   description:
-    "list and show only read; a node may be running meanwhile. The others need the home for themselves, and are done when the agent next works.",
+    "list and show only read; a node may run at the same time. The other actions need the home for themselves; a change takes effect when the agent next runs.",
   actions: {
     list,
     show,

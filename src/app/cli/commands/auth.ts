@@ -1,4 +1,4 @@
-/** `rookery auth`: keys of model providers, stored for their owner only. A key is read from standard input, never from the command line. */
+/** `rookery auth`: manages keys of model providers. A key is read from standard input, never from the command line. */
 import { KNOWN_PROVIDERS } from "../../../config/known-providers.ts";
 import { MASK } from "../../../config/secret.ts";
 import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
@@ -10,9 +10,9 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 const SHOWN_FROM = 20;
 
 const set = defineAction({
-  summary: "store a key, read from standard input or asked for",
+  summary: "store a key that you pipe in or type",
   usage: "<provider>",
-  description: "A key under the same profile is replaced. A running node uses the new key with its next call.",
+  description: "Replaces the key of the same profile. A running node uses the new key with its next call.",
   arguments: { min: 1, max: 1 },
   options: { profile: PROFILE },
   async run(context) {
@@ -21,7 +21,7 @@ const set = defineAction({
     const profile = named(flags.profile ?? "default", "profile");
     const { config } = await context.loadConfig();
     if (!Object.hasOwn(KNOWN_PROVIDERS, provider) && !Object.hasOwn(config.models.providers, provider)) {
-      stderr.write(`rookery: warning: there is no provider "${provider}" in the configuration yet\n`);
+      stderr.write(`rookery: warning: the configuration has no provider "${provider}" yet\n`);
     }
     const key = await readSecret(stdin(), stderr, `Key for ${provider} (not shown): `);
     const { writeKey } = await import("../../../adapters/models/auth-file.ts");
@@ -32,12 +32,12 @@ const set = defineAction({
 });
 
 const list = defineAction({
-  summary: "list where keys are found, masked",
+  summary: "list the keys and where each comes from; keys are masked",
   async run(context) {
     const { json, stdout } = context;
     const keys = await foundKeys(context);
     if (json) stdout.write(`${JSON.stringify({ keys })}\n`);
-    else if (keys.length === 0) stdout.write("There are no keys. `rookery auth set <provider>` stores one.\n");
+    else if (keys.length === 0) stdout.write("There are no keys. Run `rookery auth set <provider>` to store one.\n");
     else {
       for (const { provider, profile, where, key } of keys) {
         stdout.write(`${provider}  ${profile}  ${key ?? "(not set)"}  ${where}\n`);
@@ -58,7 +58,7 @@ const remove = defineAction({
     const { readAuthFile, writeKey } = await import("../../../adapters/models/auth-file.ts");
     if (readAuthFile(paths.auth)[provider]?.[profile] === undefined) {
       throw new NotFoundError(`No key of ${provider} is stored under the profile ${profile}.`, {
-        hint: "`rookery auth list` shows those there are. Keys of the configuration and the environment are not stored here.",
+        hint: "Run `rookery auth list` to see all keys. Keys from the configuration or the environment are removed there.",
       });
     }
     writeKey(paths.auth, provider, profile, undefined);
@@ -71,7 +71,7 @@ interface FoundKey {
   readonly provider: string;
   readonly profile: string;
   readonly where: string;
-  /** Masked; absent where it is not set. */
+  /** Masked. Absent if it is not set. */
   readonly key?: string;
 }
 
@@ -92,21 +92,23 @@ async function foundKeys({ paths, env, loadConfig }: CommandContext): Promise<re
   return [...names].flatMap((provider) =>
     providers.keySources(provider).map(({ profile, where, reveal }) => {
       const key = reveal();
-      return { provider, profile, where, ...(key ? { key: masked(key) } : {}) };
+      return { provider, profile, where, key: key ? masked(key) : undefined };
     }),
   );
 }
 
-/** The end of a long key, by which people tell theirs apart. */
+/** Shows the end of a long key, so that you can tell keys apart. */
 const masked = (key: string): string => (key.length >= SHOWN_FROM ? `${MASK}${key.slice(-4)}` : MASK);
 
 function named(word: string, what: string): string {
   if (NAME.test(word)) return word;
-  throw new InvalidInputError(`This is no name of a ${what}.`, { hint: "A key is never written on the command line." });
+  throw new InvalidInputError(`This is not the name of a ${what}.`, {
+    hint: "Do not write a key on the command line: pipe it in, or type it when asked.",
+  });
 }
 
 export const authCommand: Group = {
-  summary: "set, list and remove keys of model providers",
-  description: "Keys are kept in auth.json of the home, readable for their owner only. No command prints one.",
+  summary: "store, list and remove keys of model providers",
+  description: "Keys are stored in auth.json of the home, which only its owner can read. No command prints a key.",
   actions: { set, list, remove },
 };

@@ -1,4 +1,4 @@
-/** `rookery budget`: what was spent of what, and a way to allow more. */
+/** `rookery budget`: shows what each budget has spent, and allows more. */
 
 import { type Limit, type Limits, limitsOf, microsOf, type Spend } from "../../../core/budget/budget.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
@@ -7,7 +7,7 @@ import { defineAction, type Group } from "../command.ts";
 import { readHome } from "../read-home.ts";
 
 const list = defineAction({
-  summary: "list what was spent towards each budget, and since midnight in all",
+  summary: "list what each budget has spent, and the total since midnight",
   async run({ paths, json, stdout, loadConfig }) {
     const { config } = await loadConfig();
     const { listBudgets, spentSince } = await import("../../../engine/budgets/budget-book.ts");
@@ -27,12 +27,12 @@ const list = defineAction({
 });
 
 const lift = defineAction({
-  summary: "allow as much again, or as much more as is said",
+  summary: "allow the same amount again, or the amount you name",
   usage: "<key> [--tokens N] [--dollars N]",
   arguments: { min: 1, max: 1 },
   options: {
-    tokens: { type: "string", value: "N", description: "so many tokens more" },
-    dollars: { type: "string", value: "N", description: "so many dollars more" },
+    tokens: { type: "string", value: "N", description: "how many more tokens" },
+    dollars: { type: "string", value: "N", description: "how many more dollars" },
   },
   async run({ args: [key = ""], flags, home, json, stdout, loadConfig }) {
     const more = moreIn(flags.tokens, flags.dollars);
@@ -54,9 +54,8 @@ const lift = defineAction({
 });
 
 export const budgetCommand: Group = {
-  summary: "show what was spent of what, and allow more",
-  description:
-    "A budget that is used up ends runs until it is lifted, raised in the configuration, or its day is over.",
+  summary: "show what each budget has spent, and allow more",
+  description: "When a budget is used up, runs fail until you lift it, raise it in the configuration, or its day ends.",
   actions: { list, lift },
   fallback: "list",
 };
@@ -64,8 +63,8 @@ export const budgetCommand: Group = {
 function moreIn(tokens: string | undefined, dollars: string | undefined): Limit | undefined {
   if (tokens === undefined && dollars === undefined) return undefined;
   return {
-    ...(tokens === undefined ? {} : { tokens: amountOf(tokens, "--tokens") }),
-    ...(dollars === undefined ? {} : { micros: microsOf(amountOf(dollars, "--dollars")) }),
+    tokens: tokens === undefined ? undefined : amountOf(tokens, "--tokens"),
+    micros: dollars === undefined ? undefined : microsOf(amountOf(dollars, "--dollars")),
   };
 }
 
@@ -78,13 +77,13 @@ function amountOf(text: string, flag: "--tokens" | "--dollars"): number {
 
 function limitLines(limits: Limits): readonly string[] {
   const lines = Object.entries(limits).map(([scope, limit]) => `limit per ${scope}: ${amounts(limit)}`);
-  return lines.length > 0 ? lines : ["Nothing is limited; `budgets` in the configuration sets limits."];
+  return lines.length > 0 ? lines : ["Nothing is limited. Set limits with `budgets` in the configuration."];
 }
 
 function line({ key, spent, reserved, estimated, allowed, lifted }: ListedBudget): string {
   const parts = [
     `${key}  ${allowed ? ofAllowed(spent, allowed) : amounts(spent)}`,
-    ...(some(reserved) ? [`${amounts(reserved)} reserved by calls under way`] : []),
+    ...(some(reserved) ? [`${amounts(reserved)} reserved by active calls`] : []),
     ...(some(estimated) ? [`${amounts(estimated)} of it estimated`] : []),
     ...(some(lifted) ? [`lifted by ${amounts(lifted)}`] : []),
   ];
@@ -92,7 +91,7 @@ function line({ key, spent, reserved, estimated, allowed, lifted }: ListedBudget
 }
 
 const todayLine = ({ tokens, dollars }: { readonly tokens: number; readonly dollars: number }): string =>
-  `Since midnight: ${tokens} tokens, $${dollars.toFixed(4)}, by runs that began today.`;
+  `Since midnight: ${tokens} tokens, $${dollars.toFixed(4)}, by runs that started today.`;
 
 const some = ({ tokens, micros }: Spend): boolean => tokens > 0 || micros > 0;
 

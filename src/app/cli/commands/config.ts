@@ -1,4 +1,4 @@
-/** `rookery config`: where the configuration is, whether it is right, what it says, and a first one to start from. */
+/** `rookery config`: prints, checks and creates the configuration. */
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { createHome } from "../../../config/create-home.ts";
@@ -18,8 +18,8 @@ const path = defineAction({
 });
 
 const check = defineAction({
-  summary: "say what is wrong with the configuration, if anything is",
-  description: "Ends with 3 where the configuration cannot be used. Warnings do not change the exit code.",
+  summary: "check the configuration and list its errors and warnings",
+  description: "Exits with 3 if the configuration has errors. Warnings do not change the exit code.",
   async run({ paths, env, json, stdout }) {
     const { inspectConfig } = await import("../../../config/load-config.ts");
     const { formatNote } = await import("../../../config/parse-config.ts");
@@ -29,15 +29,15 @@ const check = defineAction({
     else {
       for (const note of errors) stdout.write(`error: ${formatNote(note)}\n`);
       for (const note of warnings) stdout.write(`warning: ${formatNote(note)}\n`);
-      if (!exists) stdout.write(`${paths.config} is not there; every setting has its default.\n`);
-      else if (ok) stdout.write(`${paths.config} can be used.\n`);
+      if (!exists) stdout.write(`${paths.config} does not exist. Every setting has its default.\n`);
+      else if (ok) stdout.write(`${paths.config} is valid.\n`);
     }
     return ok ? EXIT.ok : EXIT.configuration;
   },
 });
 
 const show = defineAction({
-  summary: "print the configuration with every default, secrets masked",
+  summary: "print the configuration with all defaults, secrets masked",
   async run({ loadConfig, json, stdout }) {
     const { config } = await loadConfig();
     stdout.write(`${JSON.stringify(config, null, json ? undefined : 2)}\n`);
@@ -46,12 +46,12 @@ const show = defineAction({
 });
 
 const init = defineAction({
-  summary: "write a first configuration with comments, if there is none",
-  description: "Makes the home directory too. A configuration that is there is never touched.",
+  summary: "write a commented configuration if none exists",
+  description: "Also creates the home directory. Never changes an existing configuration.",
   async run(context) {
     const { open } = await createHome(context.paths);
     for (const directory of open) {
-      context.stderr.write(`rookery: warning: others than its owner can enter ${directory}\n`);
+      context.stderr.write(`rookery: warning: other users can enter ${directory}\n`);
     }
     await writeStarter(context);
     const file = context.paths.config;
@@ -67,17 +67,17 @@ async function writeStarter({ paths }: CommandContext): Promise<void> {
     if ((cause as NodeJS.ErrnoException).code !== "EEXIST") {
       throw new ConfigError(`${paths.config} cannot be written: ${(cause as Error).message}.`, {
         cause,
-        hint: "Make the home writable for this user, or choose another with --home.",
+        hint: "Make the directory writable for this user, or choose another with --home.",
       });
     }
-    throw new InvalidInputError(`${paths.config} is already there and was not touched.`, {
+    throw new InvalidInputError(`${paths.config} already exists and was not changed.`, {
       cause,
-      hint: "Edit it, or move it away first.",
+      hint: "Edit the file, or move it away and run this again.",
     });
   }
 }
 
 export const configCommand: Group = {
-  summary: "see, check and start the configuration",
+  summary: "show, check and create the configuration",
   actions: { path, check, show, init },
 };

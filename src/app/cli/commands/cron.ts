@@ -1,4 +1,4 @@
-/** `rookery cron`: schedules, when they are due next and what became of their due times. */
+/** `rookery cron`: manages scheduled jobs and shows what became of their due times. */
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Store, StoreReader } from "../../../core/store/store.ts";
 import type { CronService, JobView, SlotView } from "../../../engine/triggers/cron/cron-service.ts";
@@ -7,13 +7,13 @@ import { readHome } from "../read-home.ts";
 
 type Context = Pick<CommandContext, "paths" | "home" | "json" | "stdout" | "loadConfig">;
 
-/** Looks without disturbing whoever works in the home. */
+/** Reads beside a running node. */
 async function reading<T>(context: Context, read: (cron: CronService, store: StoreReader) => Promise<T>): Promise<T> {
   const service = await serviceFor(context);
   return readHome(context.paths, (store) => read(service(store as Store), store));
 }
 
-/** Changes the store itself: only while nobody else works in the home. */
+/** Changes the store. Fails if a node runs on it. */
 async function changing<T>(context: Context, change: (cron: CronService) => Promise<T>): Promise<T> {
   const service = await serviceFor(context);
   const { openSqliteStore } = await import("../../../adapters/store/sqlite/open-store.ts");
@@ -31,13 +31,12 @@ async function serviceFor({ loadConfig }: Context): Promise<(store: Store) => Cr
   const { systemClock } = await import("../../../adapters/system/system-clock.ts");
   const { systemIds } = await import("../../../adapters/system/system-ids.ts");
   const { timeZone: zone, mainKey } = config.session;
-  return (store) =>
-    new Service({ store, clock: systemClock, ids: systemIds() }, { mainKey, ...(zone ? { zone } : {}) });
+  return (store) => new Service({ store, clock: systemClock, ids: systemIds() }, { mainKey, zone: zone || undefined });
 }
 
 const list = defineAction({
-  summary: "list jobs with their next times",
-  options: { all: { type: "boolean", description: "also jobs that are turned off" } },
+  summary: "list jobs and when each is due next",
+  options: { all: { type: "boolean", description: "include disabled jobs" } },
   async run(context) {
     const { flags, json, stdout } = context;
     const jobs = await reading(context, (cron) => cron.list({ includeDisabled: flags.all ?? false, limit: 100_000 }));
@@ -59,25 +58,25 @@ const show = defineAction({
 });
 
 const ADD = {
-  name: { type: "string", value: "NAME", description: "what it is called" },
-  at: { type: "string", value: "TIME", description: "due once, such as 2026-01-31T09:00:00Z, or in 10m" },
-  every: { type: "string", value: "TIME", description: "due again and again, such as 30m or 1d" },
-  cron: { type: "string", value: "EXPR", description: 'due by a cron expression, such as "0 9 * * 1-5"' },
-  tz: { type: "string", value: "ZONE", description: "the zone of the expression" },
-  message: { type: "string", value: "TEXT", description: "what the job's own agent is told" },
-  "system-event": { type: "string", value: "TEXT", description: "what the main conversation is told" },
-  wake: { type: "string", value: "MODE", description: "now or next-heartbeat" },
-  deliver: { type: "boolean", description: "send the answer to where you last wrote from, or to --to" },
-  channel: { type: "string", value: "NAME", description: "the channel it is sent on" },
-  to: { type: "string", value: "ID", description: "who it is sent to" },
-  "best-effort-deliver": { type: "boolean", description: "a delivery that finds nobody is no failure" },
-  model: { type: "string", value: "MODEL", description: "the model of its runs" },
-  thinking: { type: "string", value: "LEVEL", description: "how hard it thinks" },
-  "timeout-seconds": { type: "string", value: "N", description: "how long a run may take" },
-  missed: { type: "string", value: "POLICY", description: "skip, once or all" },
-  description: { type: "string", value: "TEXT", description: "what it is for" },
-  "delete-after-run": { type: "boolean", description: "gone after its first run" },
-  disabled: { type: "boolean", description: "turned off at first" },
+  name: { type: "string", value: "NAME", description: "the name of the job" },
+  at: { type: "string", value: "TIME", description: "run once, such as 2026-01-31T09:00:00Z or 10m" },
+  every: { type: "string", value: "TIME", description: "run repeatedly, such as 30m or 1d" },
+  cron: { type: "string", value: "EXPR", description: 'run by a cron expression, such as "0 9 * * 1-5"' },
+  tz: { type: "string", value: "ZONE", description: "the time zone of the expression" },
+  message: { type: "string", value: "TEXT", description: "the message for the job's own agent" },
+  "system-event": { type: "string", value: "TEXT", description: "the message for the main conversation" },
+  wake: { type: "string", value: "MODE", description: "when the main conversation reads it: now or next-heartbeat" },
+  deliver: { type: "boolean", description: "send the answer to your last channel, or to --to" },
+  channel: { type: "string", value: "NAME", description: "the channel of the answer" },
+  to: { type: "string", value: "ID", description: "the recipient of the answer" },
+  "best-effort-deliver": { type: "boolean", description: "do not fail if the answer cannot be delivered" },
+  model: { type: "string", value: "MODEL", description: "the model for its runs" },
+  thinking: { type: "string", value: "LEVEL", description: "the thinking level of its runs" },
+  "timeout-seconds": { type: "string", value: "N", description: "the time limit of a run" },
+  missed: { type: "string", value: "POLICY", description: "what to do about missed due times: skip, once or all" },
+  description: { type: "string", value: "TEXT", description: "a description of the job" },
+  "delete-after-run": { type: "boolean", description: "delete the job after its first run" },
+  disabled: { type: "boolean", description: "create the job disabled" },
 } as const satisfies Options;
 
 const add = defineAction({
@@ -95,7 +94,9 @@ function createFrom(flags: Flags<typeof ADD>): unknown {
   const turn = flags.message === undefined ? undefined : agentTurn(flags);
   const event = flags["system-event"];
   if ((turn === undefined) === (event === undefined)) {
-    throw new InvalidInputError("A job says one thing.", { hint: "Use --message or --system-event." });
+    throw new InvalidInputError("A job needs exactly one message.", {
+      hint: "Use either --message or --system-event.",
+    });
   }
   return {
     name: flags.name,
@@ -134,12 +135,12 @@ function durationOf(text: string): number | undefined {
 function scheduleFrom({ at, every, cron, tz }: Flags<typeof ADD>): unknown {
   const given = [at, every, cron].filter((one) => one !== undefined);
   if (given.length !== 1)
-    throw new InvalidInputError("A job is due in one way.", { hint: "Use --at, --every or --cron." });
-  if (cron !== undefined) return { kind: "cron", expr: cron, ...(tz === undefined ? {} : { tz }) };
+    throw new InvalidInputError("A job needs exactly one schedule.", { hint: "Use one of --at, --every and --cron." });
+  if (cron !== undefined) return { kind: "cron", expr: cron, tz };
   if (every !== undefined) {
     const everyMs = durationOf(every);
     if (everyMs === undefined)
-      throw new InvalidInputError(`"${every}" is no time.`, { hint: "Write 30s, 30m, 2h or 1d." });
+      throw new InvalidInputError(`"${every}" is not a duration.`, { hint: "Write 30s, 30m, 2h or 1d." });
     return { kind: "every", everyMs };
   }
   const inMs = durationOf((at ?? "").replace(/^(?:in\s+|\+)/u, ""));
@@ -160,7 +161,7 @@ const change = (summary: string, done: string, act: (cron: CronService, id: stri
   });
 
 const runs = defineAction({
-  summary: "show what became of a job's due times",
+  summary: "show the past due times of a job and their outcomes",
   usage: "<id>",
   arguments: { min: 1, max: 1 },
   options: { limit: { type: "string", value: "N", description: "how many at most (default: 20)" } },
@@ -169,7 +170,8 @@ const runs = defineAction({
     if (!Number.isInteger(limit) || limit < 1) throw new InvalidInputError("--limit takes a whole number above 0.");
     const slots = await reading(context, (cron) => cron.runs(context.args[0] ?? "", { limit }));
     if (context.json) context.stdout.write(`${JSON.stringify(slots)}\n`);
-    else context.stdout.write(slots.length === 0 ? "Nothing yet.\n" : `${slots.map(slotLine).join("\n")}\n`);
+    else
+      context.stdout.write(slots.length === 0 ? "This job was not due yet.\n" : `${slots.map(slotLine).join("\n")}\n`);
     return undefined;
   },
 });
@@ -177,17 +179,15 @@ const runs = defineAction({
 export const cronCommand: Group = {
   summary: "list, add, run and remove schedules",
   description:
-    "Every due time becomes a run or a recorded skip; `rookery cron runs` tells which. A running program looks at changes at once; these commands change the store while none runs.",
+    "Every due time becomes a run or a recorded skip; `rookery cron runs` shows which. The actions that change a job need the home for themselves: stop the node first.",
   actions: {
     list,
     show,
     add,
     remove: change("remove a job", "is removed", (cron, id) => cron.remove(id)),
-    enable: change("turn a job on", "is on", (cron, id) => cron.update(id, { enabled: true })),
-    disable: change("turn a job off", "is off", (cron, id) => cron.update(id, { enabled: false })),
-    run: change("run a job now, outside of its schedule", "runs as soon as the program does", (cron, id) =>
-      cron.run(id),
-    ),
+    enable: change("enable a job", "is on", (cron, id) => cron.update(id, { enabled: true })),
+    disable: change("disable a job", "is off", (cron, id) => cron.update(id, { enabled: false })),
+    run: change("run a job once, outside of its schedule", "runs as soon as a node starts", (cron, id) => cron.run(id)),
     runs,
   },
   fallback: "list",
@@ -213,7 +213,7 @@ function details(job: JobView): string {
 
 function slotLine({ dueAt, count, status, reason, end, deliveries }: SlotView): string {
   const range = count > 1 ? ` and ${count - 1} more` : "";
-  const run = end ? `run ${end.status}${end.error ? ` (${end.error})` : ""}` : status === "fired" ? "under way" : "";
+  const run = end ? `run ${end.status}${end.error ? ` (${end.error})` : ""}` : status === "fired" ? "running" : "";
   const sent =
     deliveries.map(({ state }) => state).join(", ") ||
     (end && end.delivery.status !== "none" ? end.delivery.status : "");

@@ -1,10 +1,10 @@
-/** `rookery heartbeat`: how the heartbeat is set, when it is due and what its last ticks did. */
+/** `rookery heartbeat`: shows the heartbeat settings, when it is due next, and its last ticks. */
 import type { Store } from "../../../core/store/store.ts";
 import { defineAction } from "../command.ts";
 import { readHome } from "../read-home.ts";
 
 export const heartbeatCommand = defineAction({
-  summary: "show how the heartbeat is set and what its last ticks did",
+  summary: "show the heartbeat settings and its last ticks",
   options: { limit: { type: "string", value: "N", description: "how many ticks to show (default: 10)" } },
   async run({ flags, paths, json, stdout, loadConfig }) {
     const { config } = await loadConfig();
@@ -24,7 +24,7 @@ export const heartbeatCommand = defineAction({
     }
     for (const { profile, enabled, every, target, nextDueMs, ticks } of status) {
       const next = nextDueMs === undefined ? "" : `, next ${new Date(nextDueMs).toISOString()}`;
-      stdout.write(enabled ? `${profile}: every ${every}, tells ${target}${next}\n` : `${profile}: off\n`);
+      stdout.write(enabled ? `${profile}: every ${every}, delivers to ${target}${next}\n` : `${profile}: off\n`);
       for (const { dueAt, status: what, reason, end } of ticks) {
         stdout.write(
           `  ${new Date(dueAt).toISOString()}  ${what}${reason ? `: ${reason}` : ""}${end ? `  run ${end.status}` : ""}\n`,

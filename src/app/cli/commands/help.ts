@@ -1,4 +1,4 @@
-/** `rookery help [command]`: what there is, and how one of them is used. */
+/** `rookery help [command [action]]`: lists the commands, or describes one. */
 import { closestWord } from "../../../config/closest-word.ts";
 import { UsageError } from "../../../core/errors.ts";
 import { defineAction } from "../command.ts";
@@ -6,7 +6,7 @@ import { actionHelp, commandHelp, programHelp } from "../help-text.ts";
 import { REGISTRY } from "../registry.ts";
 
 export const helpCommand = defineAction({
-  summary: "show help, also for one command",
+  summary: "show help for the program or a command",
   usage: "[command [action]]",
   arguments: { min: 0, max: 2 },
   async run({ args: [name, actionName], stdout, json }) {
@@ -35,6 +35,6 @@ export const helpCommand = defineAction({
 
 function noHelp(name: string, known: readonly string[]): UsageError {
   const meant = closestWord(name, known);
-  const list = "`rookery help` lists the commands.";
+  const list = "Run `rookery help` to see the commands.";
   return new UsageError(`There is no command "${name}".`, { hint: meant ? `Did you mean "${meant}"? ${list}` : list });
 }

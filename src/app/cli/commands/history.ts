@@ -1,4 +1,4 @@
-/** `rookery history`: what was said to an agent and by it, the newest part in the order it happened. Only reads. */
+/** `rookery history`: shows the last entries of a conversation, or exports a session as a file. Only reads the store. */
 import { dirname, join } from "node:path";
 import { InvalidInputError } from "../../../core/errors.ts";
 import { type Block, readEntry } from "../../../core/history/entry.ts";
@@ -17,21 +17,25 @@ const MAX = 1_000;
 const MAX_LINE = 500;
 
 export const historyCommand = defineAction({
-  summary: "show what was said to an agent and by it",
+  summary: "show the conversation of an agent",
   usage: "<agent id or session key>",
   description:
-    "The last entries, oldest first; long texts are cut unless --full is given. With --transcript or --export one session is written as a session file instead: printed, or put into a directory under its own name (a file that is there already is left alone).",
+    "Shows the last entries, oldest first. Long texts are cut; --full shows them whole. --transcript prints one session as a session file, and --export writes it into a directory; an existing file is never overwritten.",
   arguments: { min: 1, max: 1 },
   options: {
     limit: { type: "string", value: "N", description: `how many entries at most (default: ${LIMIT})` },
-    full: { type: "boolean", description: "texts as long as they are" },
-    transcript: { type: "string", value: "VERSION", description: "one session as a file: 2 or 3" },
+    full: { type: "boolean", description: "do not cut long texts" },
+    transcript: {
+      type: "string",
+      value: "VERSION",
+      description: "print one session as a session file of version 2 or 3",
+    },
     session: { type: "string", value: "ID", description: "which session (default: the current one)" },
-    export: { type: "string", value: "DIR", description: "write the file into this directory" },
+    export: { type: "string", value: "DIR", description: "write the session file into this directory" },
     archive: {
       type: "string",
       value: "DIR",
-      description: "write it there instead: what the last compaction kept, and the whole of it as .bak",
+      description: "write the session from its last compaction on into this directory, and the whole session as .bak",
     },
   },
   async run({ args: [who = ""], flags, paths, json, stdout, stderr, loadConfig }) {
@@ -39,7 +43,7 @@ export const historyCommand = defineAction({
     if (limit === undefined) throw new InvalidInputError(`--limit takes a whole number from 1 to ${MAX}.`);
     const version = versionOf(flags.transcript) ?? (flags.export === undefined ? undefined : 2);
     if (flags.session !== undefined && version === undefined)
-      throw new InvalidInputError("--session goes with --transcript or --export.");
+      throw new InvalidInputError("--session needs --transcript or --export.");
     const { config } = await loadConfig();
     await readHome(paths, async (store) => {
       const agent = await findAgent(store, who, config.session.mainKey);
@@ -48,13 +52,16 @@ export const historyCommand = defineAction({
         const { name, text, skipped } = await exportSession(store, agent, { sessionId, version, cwd: paths.workspace });
         if (flags.archive !== undefined) {
           const archived = await archiveSession(flags.archive, name, text);
-          if ("refused" in archived) throw new InvalidInputError(archived.refused, { hint: "Nothing was written." });
+          if ("refused" in archived)
+            throw new InvalidInputError(archived.refused, {
+              hint: "Nothing was written. Use --export to write the whole session.",
+            });
           const { file, backup, left } = archived;
-          const told = `${file} written; ${left} older entries are only in ${backup}.`;
-          stdout.write(json ? `${JSON.stringify(archived)}\n` : `${told}\n`);
+          const done = `Wrote ${file}; ${left} older entries are only in ${backup}.`;
+          stdout.write(json ? `${JSON.stringify(archived)}\n` : `${done}\n`);
           return;
         }
-        for (const { line, reason } of skipped) stderr.write(`rookery: warning: line ${line} left out: ${reason}\n`);
+        for (const { line, reason } of skipped) stderr.write(`rookery: warning: skipped line ${line}: ${reason}\n`);
         if (flags.export === undefined) return void stdout.write(text);
         const file = join(flags.export, name);
         await writeNew(file, text);
@@ -67,7 +74,7 @@ export const historyCommand = defineAction({
       else
         stdout.write(
           lines.length === 0
-            ? "Nothing yet.\n"
+            ? "This conversation is empty.\n"
             : `${lines.map((line) => entryText(line, flags.full ?? false)).join("\n")}\n`,
         );
     });
@@ -82,7 +89,7 @@ function versionOf(text: string | undefined): 2 | 3 | undefined {
   throw new InvalidInputError("--transcript takes 2 or 3.");
 }
 
-/** Only for this user, and never over something that is there. */
+/** Creates a file that only this user can read. Never overwrites one. */
 async function writeNew(file: string, text: string): Promise<void> {
   const { mkdir, writeFile } = await import("node:fs/promises");
   try {
@@ -90,7 +97,7 @@ async function writeNew(file: string, text: string): Promise<void> {
     await writeFile(file, text, { mode: 0o600, flag: "wx" });
   } catch (cause) {
     const isThere = (cause as { code?: unknown }).code === "EEXIST";
-    const what = isThere ? "is there already and was left alone" : `cannot be written: ${(cause as Error).message}`;
+    const what = isThere ? "already exists and was not changed" : `cannot be written: ${(cause as Error).message}`;
     throw new InvalidInputError(`${file} ${what}.`, { cause, hint: "Choose another directory." });
   }
 }

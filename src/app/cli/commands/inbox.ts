@@ -1,4 +1,4 @@
-/** `rookery inbox`: what reached an agent and what became of it. */
+/** `rookery inbox`: lists the messages of an agent and their outcomes. */
 
 import { InvalidInputError } from "../../../core/errors.ts";
 import { type Message, type MessageState, messageStateSchema } from "../../../core/message/message.ts";
@@ -9,9 +9,9 @@ import { readHome } from "../read-home.ts";
 const LIMIT = 50;
 
 export const inboxCommand = defineAction({
-  summary: "list an agent's messages and how each ended",
+  summary: "list the messages of an agent and their outcomes",
   usage: "<agent id or session key>",
-  description: "Newest first. A message that was dropped or failed says by which policy or error.",
+  description: "Newest first. A dropped or failed message shows the policy or error that caused it.",
   arguments: { min: 1, max: 1 },
   options: {
     state: { type: "string", value: "STATE", multiple: true, description: "only messages in this state" },
@@ -23,7 +23,7 @@ export const inboxCommand = defineAction({
     if (!Number.isInteger(limit) || limit < 1) throw new InvalidInputError("--limit takes a whole number above 0.");
     const messages = await readHome(paths, async (store) => {
       const { id } = await findAgent(store, who);
-      return store.messages(id, { limit, ...(states.length > 0 ? { states } : {}) });
+      return store.messages(id, { limit, states: states.length > 0 ? states : undefined });
     });
     if (json) stdout.write(`${JSON.stringify(messages)}\n`);
     else stdout.write(messages.length === 0 ? "No messages.\n" : `${messages.map(line).join("\n")}\n`);
@@ -34,14 +34,14 @@ export const inboxCommand = defineAction({
 function stateOf(text: string): MessageState {
   const parsed = messageStateSchema.safeParse(text);
   if (parsed.success) return parsed.data;
-  throw new InvalidInputError(`"${text}" is no state of a message.`, {
+  throw new InvalidInputError(`"${text}" is not a message state.`, {
     hint: `States: ${messageStateSchema.options.join(", ")}.`,
   });
 }
 
 function line({ seq, state, acceptedAt, body, reason, runId }: Message): string {
-  const said = "text" in body ? (body.text ?? "") : "";
-  const short = said.replaceAll(/\s+/g, " ").slice(0, 60);
+  const text = "text" in body ? (body.text ?? "") : "";
+  const short = text.replaceAll(/\s+/g, " ").slice(0, 60);
   const why = reason ? ` (${reason})` : "";
   return `${String(seq).padStart(5)}  ${new Date(acceptedAt).toISOString()}  ${state.padEnd(9)} ${body.kind.padEnd(7)} ${short}${why}${runId ? `  run ${runId}` : ""}`;
 }

@@ -1,14 +1,14 @@
-/** `rookery models`: which models there are, which one is used and why. */
+/** `rookery models`: shows the available models, and which one is used and why. */
 
 import type { DescribedModels } from "../../../adapters/models/describe-models.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import { defineAction } from "../command.ts";
 
 export const modelsCommand = defineAction({
-  summary: "show which models there are, which one is used and why",
+  summary: "show the available models, and which one is used and why",
   usage: "[provider]",
   description:
-    "Lists the models that are configured or were found. With a provider's name it lists all that are known of it. No model is called.",
+    "Lists the models that are configured or detected. Name a provider to list all its known models. Calls no model.",
   arguments: { min: 0, max: 1 },
   async run({ args: [provider], env, paths, json, stdout, loadConfig }) {
     const { config } = await loadConfig();
@@ -19,7 +19,7 @@ export const modelsCommand = defineAction({
     const models = openModels({ config, paths, env, clock: systemClock, log: silentLog });
     if (provider !== undefined && !models.providers.provider(provider)) {
       throw new NotFoundError(`There is no provider "${provider}".`, {
-        hint: "`rookery models` lists those that are configured; models.providers in the configuration adds more.",
+        hint: "Run `rookery models` to see the configured providers. Add one under models.providers in the configuration.",
       });
     }
     const described = await describeModels(config, models, provider);

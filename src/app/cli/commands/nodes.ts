@@ -1,4 +1,4 @@
-/** `rookery nodes`: who works on the shared store, what each node holds, and how far behind it is. Only reads. */
+/** `rookery nodes`: shows the nodes of a shared store, their agents and their lag. Only reads. */
 
 import type { ClusterReport, NodeReport } from "../../../adapters/store/postgres/node-report.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
@@ -6,13 +6,13 @@ import { defineAction } from "../command.ts";
 import { sharedStoreOf } from "../read-home.ts";
 
 export const nodesCommand = defineAction({
-  summary: "show which nodes are up, what they hold and how far behind they are",
+  summary: "show the nodes of a shared store, their agents and their lag",
   description:
-    "For a shared store. `silent` is a node whose lease has ended: its agents are taken over. The lag is how long the oldest message waits at an agent the node holds.",
+    "Needs a shared store. A node is `silent` when its lease has ended: other nodes take its agents over. The lag is the age of the oldest message that waits for one of the node's agents.",
   async run({ paths, json, stdout }) {
     const url = await sharedStoreOf(paths);
     if (url === undefined) {
-      throw new InvalidInputError("This home is not shared: one process works in it, if any.", {
+      throw new InvalidInputError("This home has no shared store, so it has no nodes to list.", {
         hint: "Name a shared store with --store postgres://… or ROOKERY_STORE.",
       });
     }
@@ -40,7 +40,7 @@ function text({ nodes, unheld }: ClusterReport): string {
       .trimEnd(),
   );
   if (nodes.length === 0) lines.splice(0, 1, "No node is up.");
-  if (unheld.agents > 0) lines.push(`Nobody holds ${unheld.agents} agents, at which ${unheld.waiting} messages wait.`);
+  if (unheld.agents > 0) lines.push(`No node holds ${unheld.agents} agents, with ${unheld.waiting} waiting messages.`);
   return `${lines.join("\n")}\n`;
 }
 

@@ -1,4 +1,4 @@
-/** `rookery outbox`: everything that is or was owed outside; what ended badly can be owed again, what waits can be dropped. */
+/** `rookery outbox`: lists deliveries, retries one that failed, and drops one that waits. */
 import { type Delivery, type DeliveryState, deliveryStateSchema } from "../../../core/delivery/delivery.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { DeliveryId } from "../../../core/ids.ts";
@@ -9,7 +9,7 @@ import { writeHome } from "../write-home.ts";
 const LIMIT = 100;
 
 const list = defineAction({
-  summary: "list deliveries that have not ended, or those in a state",
+  summary: "list open deliveries, or those in a state",
   options: {
     state: { type: "string", value: "STATE", multiple: true, description: "only deliveries in this state" },
     limit: { type: "string", value: "N", description: `how many at most (default: ${LIMIT})` },
@@ -19,26 +19,26 @@ const list = defineAction({
     const limit = Number(flags.limit ?? LIMIT);
     if (!Number.isInteger(limit) || limit < 1) throw new InvalidInputError("--limit takes a whole number above 0.");
     const deliveries = await readHome(paths, (store) =>
-      store.deliveries({ limit, ...(states.length > 0 ? { states } : {}) }),
+      store.deliveries({ limit, states: states.length > 0 ? states : undefined }),
     );
     if (json) stdout.write(`${JSON.stringify(deliveries)}\n`);
-    else stdout.write(deliveries.length === 0 ? "Nothing is owed.\n" : `${deliveries.map(line).join("\n")}\n`);
+    else stdout.write(deliveries.length === 0 ? "No deliveries.\n" : `${deliveries.map(line).join("\n")}\n`);
     return undefined;
   },
 });
 
-/** Changes the store itself: only while nobody else works in the home. */
+/** Changes the store. An embedded store must not be in use by a node. */
 const change = (summary: string, what: "retryDelivery" | "dropDelivery") =>
   defineAction({
     summary,
     usage: "<delivery id>",
     arguments: { min: 1, max: 1 },
     async run({ args: [id = ""], paths, json, stdout }) {
-      const desk = await import("../../../engine/outbox/dead-letters.ts");
+      const deadLetters = await import("../../../engine/outbox/dead-letters.ts");
       const { systemClock } = await import("../../../adapters/system/system-clock.ts");
       const { systemIds } = await import("../../../adapters/system/system-ids.ts");
       await writeHome(paths, async (store) => {
-        const delivery = await desk[what]({ store, ids: systemIds(), clock: systemClock }, id as DeliveryId);
+        const delivery = await deadLetters[what]({ store, ids: systemIds(), clock: systemClock }, id as DeliveryId);
         stdout.write(json ? `${JSON.stringify(delivery)}\n` : `${delivery.id} is ${delivery.state}.\n`);
       });
       return undefined;
@@ -47,11 +47,11 @@ const change = (summary: string, what: "retryDelivery" | "dropDelivery") =>
 
 export const outboxCommand: Group = {
   summary: "list, retry and drop deliveries",
-  description: "Nothing that is owed disappears by itself: it is sent, or it is listed here with the reason.",
+  description: "A delivery is sent, or it stays listed here with the reason. None disappears by itself.",
   actions: {
     list,
-    retry: change("owe a delivery that has ended once more", "retryDelivery"),
-    drop: change("give up a delivery that waits to be tried again", "dropDelivery"),
+    retry: change("send an ended delivery again", "retryDelivery"),
+    drop: change("give up a delivery that waits for a retry", "dropDelivery"),
   },
   fallback: "list",
 };
@@ -59,7 +59,7 @@ export const outboxCommand: Group = {
 function stateOf(text: string): DeliveryState {
   const parsed = deliveryStateSchema.safeParse(text);
   if (parsed.success) return parsed.data;
-  throw new InvalidInputError(`"${text}" is no state of a delivery.`, {
+  throw new InvalidInputError(`"${text}" is not a delivery state.`, {
     hint: `States: ${deliveryStateSchema.options.join(", ")}.`,
   });
 }

@@ -1,11 +1,11 @@
-/** `rookery repair`: builds a database that cannot be read again from the plain files, and keeps the broken one. */
+/** `rookery repair`: rebuilds an unreadable database from the plain files and keeps the broken one. */
 import type { RepairReport } from "../../../adapters/store/files/repair.ts";
 import { defineAction } from "../command.ts";
 
 export const repairCommand = defineAction({
-  summary: "rebuild a database that cannot be read, keeping the broken one",
+  summary: "rebuild an unreadable database and keep the broken one",
   description:
-    "Looks at the database first and leaves a readable one alone. What a broken one still gives is brought into the plain files, a new one is built from them, and the broken files are moved aside, never deleted.",
+    "Leaves a readable database alone. Otherwise it saves what it can still read into the plain files, builds a new database from them, and moves the broken files aside. It deletes nothing.",
   async run({ home, paths, json, stdout }) {
     const { repair } = await import("../../../adapters/store/files/repair.ts");
     const { systemClock } = await import("../../../adapters/system/system-clock.ts");
@@ -16,7 +16,7 @@ export const repairCommand = defineAction({
   },
 });
 
-/** The report in lines, for people. */
+/** The report as lines of text. */
 export function repairText({ found, repaired, kept, salvaged, rebuilt }: RepairReport): readonly string[] {
   if (!repaired || !rebuilt) {
     return [found.kind === "ok" ? "The database can be read. Nothing was changed." : "There is nothing to repair."];
@@ -24,7 +24,7 @@ export function repairText({ found, repaired, kept, salvaged, rebuilt }: RepairR
   const { lost } = rebuilt;
   return [
     `Rebuilt: ${rebuilt.agents} agents, ${rebuilt.entries} lines of history, ${rebuilt.waiting} messages waiting, ${rebuilt.jobs} jobs.`,
-    `Unfinished work that was ended: ${lost.runs} runs lost, ${lost.messages} messages failed and told, ${lost.deliveries} deliveries unconfirmed.`,
+    `Ended unfinished work: ${lost.runs} runs lost, ${lost.messages} messages failed with a notice, ${lost.deliveries} deliveries unconfirmed.`,
     ...(salvaged ? [`Read from the broken database: ${salvaged.agents} agents, ${salvaged.lines} lines.`] : []),
     ...(salvaged?.failed.map(({ what, reason }) => `  could not read ${what}: ${reason}`) ?? []),
     ...rebuilt.problems.map(({ file, line, reason, consequence }) => {

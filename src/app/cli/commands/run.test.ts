@@ -32,7 +32,7 @@ function rookery(...argv: readonly string[]) {
   return { child, ended, out };
 }
 
-const said = (input: string, ...argv: readonly string[]) => {
+const send = (input: string, ...argv: readonly string[]) => {
   const { child, ended } = rookery(...argv);
   child.stdin.end(input);
   return ended;
@@ -43,32 +43,32 @@ const until = async (condition: () => boolean): Promise<void> => {
 };
 
 describe("rookery run", () => {
-  it("prints the labelled answer of the offline model and ends well", async () => {
-    const { stdout, stderr, status } = await said("hi\n");
+  it("prints the labelled answer of the offline model and exits with 0", async () => {
+    const { stdout, stderr, status } = await send("hi\n");
     expect(stdout.startsWith(`${OFFLINE_LABEL} Hello.`)).toBe(true);
     expect([stdout.trimEnd().split("\n").length, stderr, status]).toEqual([1, "", 0]);
   });
 
-  it("answers every line in order with --lines, and remembers over processes", async () => {
-    const { stdout, status } = await said("one\n\ntwo\nthree", "--lines");
+  it("answers every line in order with --lines, and remembers across processes", async () => {
+    const { stdout, status } = await send("one\n\ntwo\nthree", "--lines");
     expect(stdout.split("\n").filter(Boolean)).toEqual(
       ["one", "two", "three"].map((word) => `${OFFLINE_LABEL} You said: ${word}`),
     );
     expect(status).toBe(0);
-    const second = await said("four");
+    const second = await send("four");
     expect(second.stdout).toBe(`${OFFLINE_LABEL} You said: four\n`);
   });
 
-  it("tells a second process on the same home plainly that it must wait, and lets a signal end the first one", async () => {
+  it("refuses a second process on the same home, and ends the first on a signal", async () => {
     const first = rookery();
     await until(() => existsSync(join(home, "rookery.db")));
-    const second = await said("hi");
+    const second = await send("hi");
     expect(second.status).toBe(4);
     expect(second.stderr).toContain(home);
     expect(second.stdout).toBe("");
     // Its input is still open: the signal alone must end it.
     first.child.kill("SIGTERM");
     expect((await first.ended).status).toBe(0);
-    expect((await said("hi again")).status).toBe(0);
+    expect((await send("hi again")).status).toBe(0);
   });
 });

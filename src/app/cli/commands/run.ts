@@ -1,16 +1,16 @@
-/** `rookery run`: hands what is piped in to an agent, prints the answer, and ends when all is delivered. */
+/** `rookery run`: sends piped text to an agent, prints the answer, and exits when everything is delivered. */
 import { stdinConnector } from "../../../adapters/connectors/stdin/stdin-connector.ts";
 import { errorText } from "../../../core/errors.ts";
 import { openNode } from "../../node/open-node.ts";
 import { defineAction } from "../command.ts";
 
 export const runCommand = defineAction({
-  summary: "answer what is piped in, then end",
+  summary: "answer the text you pipe in, then exit",
   description:
-    "What is piped in is one message; the answer goes to standard output. With --lines each line is a message of its own, answered in order. `/reset` begins a new session. What an earlier run left unfinished is finished first.",
+    "The piped text is one message, and the answer goes to standard output. With --lines each line is a message, answered in order. `/reset` starts a new session. Unfinished work of an earlier run is completed first.",
   options: {
-    lines: { type: "boolean", description: "each line is a message of its own" },
-    user: { type: "string", value: "NAME", description: "who is speaking (default: owner)" },
+    lines: { type: "boolean", description: "send each line as its own message" },
+    user: { type: "string", value: "NAME", description: "the user who sends the message (default: owner)" },
   },
   async run({ flags, env, stdin, stdout, stderr, paths, loadConfig }) {
     const { config } = await loadConfig();

@@ -1,4 +1,4 @@
-/** `rookery serve`: keeps the agents alive and answers over HTTP until it is told to stop. */
+/** `rookery serve`: runs the agents and the HTTP gateway until a signal stops it. */
 import { flushCompileCache } from "node:module";
 import { errorText, UsageError } from "../../../core/errors.ts";
 import { defineAction } from "../command.ts";
@@ -6,24 +6,24 @@ import { defineAction } from "../command.ts";
 const KEEP_COMPILED_MS = 5_000;
 
 export const serveCommand = defineAction({
-  summary: "keep the agents alive and answer over HTTP",
+  summary: "run the agents and serve the HTTP gateway",
   description:
-    "Listens on gateway.host and gateway.port of the configuration, only for this machine unless it says otherwise. The token to come in with is in `token` of the home, or is what ROOKERY_TOKEN says. SIGHUP reloads the configuration, SIGTERM and SIGINT stop it: what is unfinished goes on at the next start.",
+    "Listens on gateway.host and gateway.port of the configuration; by default only this machine can connect. Clients need the token in the file `token` of the home, or the one in ROOKERY_TOKEN. SIGHUP reloads the configuration. SIGTERM and SIGINT stop the process; unfinished work resumes at the next start.",
   options: {
-    port: { type: "string", value: "N", description: "the port to listen on; 0 takes a free one" },
+    port: { type: "string", value: "N", description: "the port to listen on; 0 chooses a free one" },
     host: { type: "string", value: "ADDRESS", description: "the address to listen on" },
     mirror: { type: "boolean", description: "also write the plain files of a shared store into this home" },
   },
   async run({ flags, env, json, stdout, stderr, paths, loadConfig }) {
     const port = portOf(flags.port);
     const { config } = await loadConfig();
-    // Heard from the beginning: who is told to stop while it starts ends in order too.
+    // Registered first, so that a signal during the start also ends in order.
     const stop = Promise.withResolvers<void>();
     process.once("SIGTERM", stop.resolve);
     process.once("SIGINT", stop.resolve);
     const { serve } = await import("../../gateway/serve.ts");
     const serving = await serve({
-      paths: { ...paths, ...(flags.mirror ? { mirror: true } : {}) },
+      paths: { ...paths, mirror: flags.mirror },
       config,
       env,
       port,
@@ -34,7 +34,7 @@ export const serveCommand = defineAction({
         process.exit(4);
       },
     });
-    // What was compiled is kept for the next start now: a process that is killed cannot do it at its end.
+    // Saves the compile cache now: a killed process cannot do it at its end.
     setTimeout(flushCompileCache, KEEP_COMPILED_MS).unref();
     const { gateway, node, token } = serving;
     const where = "env" in token.from ? token.from.env : token.from.file;

@@ -1,4 +1,4 @@
-/** `rookery store copy`: moves everything from one store into another that is empty, and proves that both are equal. */
+/** `rookery store copy`: copies a store into an empty one and verifies that both are equal. */
 import { resolve } from "node:path";
 import type { CopyEnd } from "../../../adapters/store/copy/copy-end.ts";
 import { isPostgresUrl, postgresUrl } from "../../../adapters/store/shared-store-url.ts";
@@ -6,12 +6,12 @@ import { UsageError } from "../../../core/errors.ts";
 import { defineAction, type Group } from "../command.ts";
 
 const copy = defineAction({
-  summary: "copy everything into an empty store, verified by counts and digests",
+  summary: "copy a store into an empty one, verified by counts and digests",
   description:
-    "Each end is a home's directory or postgres://…; no node may work on either. Files that came with messages stay where they are. The source is not changed.",
+    "Each store is a home directory or postgres://…. Stop all nodes of both first. Attached files are not copied. The source does not change.",
   options: {
-    from: { type: "string", value: "STORE", description: "a home's directory, or postgres://…" },
-    to: { type: "string", value: "STORE", description: "an empty home, or an empty database" },
+    from: { type: "string", value: "STORE", description: "a home directory or postgres://…" },
+    to: { type: "string", value: "STORE", description: "an empty home directory or an empty database" },
   },
   async run({ flags, json, stdout }) {
     if (flags.from === undefined || flags.to === undefined) {
@@ -43,7 +43,7 @@ const copy = defineAction({
   },
 });
 
-/** Minted tokens lie in a file of a home and in the store of nodes: they move with everything else. Gives their number. */
+/** Copies minted tokens, which a home keeps in a file and nodes keep in their store. Returns how many. */
 async function copyTokens(from: string, to: string): Promise<number> {
   const { homePaths } = await import("../../../config/paths.ts");
   const at = (text: string) => (isPostgresUrl(text) ? { url: postgresUrl(text) } : { paths: homePaths(resolve(text)) });
@@ -70,6 +70,6 @@ async function openEnd(text: string): Promise<CopyEnd> {
 }
 
 export const storeCommand: Group = {
-  summary: "move everything between a home and a shared database",
+  summary: "copy everything between a home and a shared database",
   actions: { copy },
 };

@@ -1,4 +1,4 @@
-/** `rookery subagents`: the children agents have started, what each is at, and how to tell, stop and release one. */
+/** `rookery subagents`: lists subagents; inspects, messages, stops or releases one. */
 
 import type { SubagentRunRecord } from "../../../core/agent/subagent-run.ts";
 import { DeniedError, NotFoundError } from "../../../core/errors.ts";
@@ -17,14 +17,14 @@ import { readHome } from "../read-home.ts";
 
 const LOG_LINES = 20;
 
-/** Oldest first: the numbers of the list are what the other actions understand. */
+/** Oldest first: the other actions accept the numbers of this list. */
 async function recordsOf(store: StoreReader, requester?: string): Promise<readonly SubagentRunRecord[]> {
   const records = await store.subagentRuns(requester === undefined ? undefined : { requesterSessionKey: requester });
   return records.toSorted((a, b) => a.createdAt - b.createdAt || (a.runId < b.runId ? -1 : 1));
 }
 
 const list = defineAction({
-  summary: "list children: all, or those of one agent",
+  summary: "list all subagents, or those of one agent",
   usage: "[agent id or session key]",
   arguments: { min: 0, max: 1 },
   async run({ args: [who], paths, json, stdout, loadConfig }) {
@@ -50,7 +50,7 @@ const list = defineAction({
 const CHILD = "<number, run id, session key, agent id or label>";
 
 const info = defineAction({
-  summary: "show everything about one child",
+  summary: "show one subagent in detail",
   usage: CHILD,
   arguments: { min: 1, max: 1 },
   async run({ args: [who = ""], paths, stdout }) {
@@ -64,7 +64,7 @@ const info = defineAction({
 });
 
 const log = defineAction({
-  summary: "show what a child was told and has said",
+  summary: "show the conversation of a subagent",
   usage: CHILD,
   arguments: { min: 1, max: 1 },
   async run({ args: [who = ""], paths, json, stdout }) {
@@ -78,7 +78,7 @@ const log = defineAction({
 
 const change = (
   summary: string,
-  said: string,
+  done: string,
   usage: string,
   ops: (store: StoreReader, record: SubagentRunRecord, now: number, text: string) => Promise<readonly Op[]>,
 ) =>
@@ -89,33 +89,39 @@ const change = (
     async run({ args: [who = "", ...words], paths, json, stdout }) {
       const runId = await changeHome(paths, "cli.subagents", async (store, now) => {
         const record = findSubagentRun(await recordsOf(store), who);
-        return { ops: await ops(store, record, now, words.join(" ")), said: record.runId };
+        return { ops: await ops(store, record, now, words.join(" ")), result: record.runId };
       });
-      stdout.write(json ? `${JSON.stringify({ runId })}\n` : `Child run ${runId} ${said}.\n`);
+      stdout.write(json ? `${JSON.stringify({ runId })}\n` : `Subagent run ${runId} ${done}.\n`);
       return undefined;
     },
   });
 
 export const subagentsCommand: Group = {
-  summary: "list the children agents have started; inspect, tell, stop and release one",
-  description: "What is changed here is heeded when the program next starts; while it runs, agents use their own tool.",
+  summary: "list subagents; inspect, message, stop or release one",
+  description:
+    "Changes take effect when a node next starts. While a node runs, ask the agent to use its subagents tool.",
   actions: {
     list,
     info,
     log,
-    send: change("say something to a child", "will be told", `${CHILD} <text>`, async (_, record, now, text) => [
-      {
-        op: "message.post",
-        to: { agentId: childId(record) },
-        message: { body: { kind: "system", text }, acceptedAt: now },
-      },
-    ]),
-    stop: change("stop a child and all it has started", "is stopped", CHILD, (store, record, now) =>
+    send: change(
+      "send a message to a subagent",
+      "will get the message",
+      `${CHILD} <text>`,
+      async (_, record, now, text) => [
+        {
+          op: "message.post",
+          to: { agentId: childId(record) },
+          message: { body: { kind: "system", text }, acceptedAt: now },
+        },
+      ],
+    ),
+    stop: change("stop a subagent and all agents it started", "is stopped", CHILD, (store, record, now) =>
       stopOps(store, childId(record), "stopped by a person", now),
     ),
-    release: change("forget a child that has ended", "is released", CHILD, async (_, { runId, endedAt }) => {
+    release: change("forget an ended subagent", "is released", CHILD, async (_, { runId, endedAt }) => {
       if (endedAt === undefined) {
-        throw new DeniedError(`Child run ${runId} is at work and still owes its report.`, { hint: "Stop it first." });
+        throw new DeniedError(`Subagent run ${runId} is active and has not reported yet.`, { hint: "Stop it first." });
       }
       return [{ op: "subagent.remove", runId }];
     }),
@@ -124,6 +130,6 @@ export const subagentsCommand: Group = {
 };
 
 function childId({ childAgentId, runId }: SubagentRunRecord): AgentId {
-  if (childAgentId === undefined) throw new NotFoundError(`Nobody knows the agent of child run ${runId}.`);
+  if (childAgentId === undefined) throw new NotFoundError(`Subagent run ${runId} has no agent any more.`);
   return childAgentId as AgentId;
 }

@@ -1,4 +1,4 @@
-/** `rookery swarms`: what is published under which name, who has contacted it, and how to take a name back. */
+/** `rookery swarms`: lists swarms, shows one with its contacts, and removes one. */
 
 import type { SwarmContact, SwarmRecord } from "../../../core/agent/swarm.ts";
 import { NotFoundError } from "../../../core/errors.ts";
@@ -12,7 +12,7 @@ const MAX_COUNT = 1_000;
 const CONTACTS = 50;
 
 const list = defineAction({
-  summary: "list swarms by their names",
+  summary: "list swarms by name",
   async run({ paths, json, stdout }) {
     const swarms = await readHome(paths, (store) => store.swarms({ limit: MAX_COUNT }));
     if (json) stdout.write(`${JSON.stringify({ swarms })}\n`);
@@ -23,13 +23,16 @@ const list = defineAction({
 });
 
 const show = defineAction({
-  summary: "show one swarm and who has contacted it",
+  summary: "show one swarm and its contacts",
   usage: "<name>",
   arguments: { min: 1, max: 1 },
   async run({ args: [written = ""], paths, json, stdout }) {
     const { swarm, contacts } = await readHome(paths, async (store) => {
       const found = await store.swarm(nameOf(written));
-      if (!found) throw new NotFoundError(`There is no swarm ${nameOf(written)}.`);
+      if (!found)
+        throw new NotFoundError(`There is no swarm ${nameOf(written)}.`, {
+          hint: "Run `rookery swarms` to see all swarms.",
+        });
       return { swarm: found, contacts: await store.swarmContacts(found.nametag, { limit: CONTACTS }) };
     });
     if (json) stdout.write(`${JSON.stringify({ swarm, contacts })}\n`);
@@ -40,19 +43,19 @@ const show = defineAction({
 });
 
 const remove = defineAction({
-  summary: "take a swarm's name back, with all its agents",
+  summary: "remove a swarm and all its agents",
   usage: "<name>",
   arguments: { min: 1, max: 1 },
   async run({ args: [written = ""], paths, json, stdout }) {
     const nametag = nameOf(written);
     await changeHome(paths, "cli.swarms", async (store, now) => ({
       ops: await removeSwarmOps(store, nametag, "a person", now),
-      said: nametag,
+      result: nametag,
     }));
     stdout.write(
       json
         ? `${JSON.stringify({ nametag })}\n`
-        : `@${nametag} is removed; its agents are when the program next runs.\n`,
+        : `@${nametag} is removed. Its agents are removed when a node next runs.\n`,
     );
     return undefined;
   },
@@ -61,14 +64,14 @@ const remove = defineAction({
 const nameOf = (written: string): string => written.trim().replace(/^@/u, "").toLowerCase();
 
 const lineOf = ({ nametag, firstName, lastName, bio, createdAt }: SwarmRecord): string =>
-  `@${nametag}  ${oneLine([firstName, lastName].filter(Boolean).join(" "), 60)}  made ${timeText(createdAt)}${bio ? `  ${oneLine(bio, 120)}` : ""}`;
+  `@${nametag}  ${oneLine([firstName, lastName].filter(Boolean).join(" "), 60)}  created ${timeText(createdAt)}${bio ? `  ${oneLine(bio, 120)}` : ""}`;
 
 const contactLine = ({ contact, messagesReceived, messagesSent, lastContactAt }: SwarmContact): string =>
   `${contact}  ${messagesReceived} received, ${messagesSent} sent, last ${timeText(lastContactAt)}`;
 
 export const swarmsCommand: Group = {
-  summary: "list swarms, show one and take its name back",
-  description: "list and show only read; a node may be running meanwhile. remove needs the home for itself.",
+  summary: "list swarms; show or remove one",
+  description: "list and show only read; a node may run at the same time. remove needs the home for itself.",
   actions: { list, show, remove },
   fallback: "list",
 };

@@ -1,6 +1,6 @@
 /**
- * `rookery tokens`: who may come in through the gateway. Works on the home's file, or on the store that nodes share; gateways
- * that run follow it at once.
+ * `rookery tokens`: manages the tokens of the gateway, in the file of a home or in the store that nodes share. A running
+ * gateway applies a change at once.
  */
 import { createHome } from "../../../config/create-home.ts";
 import type { HomePaths } from "../../../config/paths.ts";
@@ -13,10 +13,10 @@ import { defineAction, type Group } from "../command.ts";
 import { sharedStoreOf } from "../read-home.ts";
 import { withTokenStorage } from "../with-token-storage.ts";
 
-/** Whoever may write the home's files may do everything. */
+/** A user who can write the files of the home has every right. */
 const OWNER: Principal = { id: ROOT, name: "the owner of the home", scopes: ["admin"] };
 
-async function withBook<T>(paths: HomePaths, use: (book: TokenService) => Promise<T> | T): Promise<T> {
+async function withTokens<T>(paths: HomePaths, use: (service: TokenService) => Promise<T> | T): Promise<T> {
   const url = await sharedStoreOf(paths);
   return withTokenStorage(url === undefined ? { paths } : { url }, async (storage) =>
     use(await TokenService.open({ storage, now: () => Date.now(), log: silentLog })),
@@ -24,12 +24,12 @@ async function withBook<T>(paths: HomePaths, use: (book: TokenService) => Promis
 }
 
 const list = defineAction({
-  summary: "list tokens and what each may do; none is printed",
+  summary: "list tokens and their scopes, without the secrets",
   async run(context) {
-    const tokens = await withBook(context.paths, (book) => book.list(OWNER));
+    const tokens = await withTokens(context.paths, (service) => service.list(OWNER));
     if (context.json) context.stdout.write(`${JSON.stringify(tokens)}\n`);
     else if (tokens.length === 0)
-      context.stdout.write("No tokens but the home's own. `rookery tokens mint` makes one.\n");
+      context.stdout.write("The home has only its own token. Run `rookery tokens mint <name>` to make another.\n");
     for (const token of context.json ? [] : tokens) {
       const until = token.expiresAt === undefined ? "" : `  until ${new Date(token.expiresAt).toISOString()}`;
       const person = token.person === undefined ? "" : `  as ${token.person}`;
@@ -40,7 +40,7 @@ const list = defineAction({
 });
 
 const mint = defineAction({
-  summary: "make a token; it is printed this once",
+  summary: "make a token; it is printed only once",
   usage: "<name>",
   arguments: { min: 1, max: 1 },
   options: {
@@ -50,10 +50,10 @@ const mint = defineAction({
       multiple: true,
       description: "read, chat, operate or admin (default: chat)",
     },
-    days: { type: "string", value: "N", description: "ends after so many days" },
-    person: { type: "string", value: "NAME", description: "speaks as this `user` and as no other" },
-    "requests-per-minute": { type: "string", value: "N", description: "how often it may ask" },
-    "tokens-per-day": { type: "string", value: "N", description: "how many tokens of models it may use" },
+    days: { type: "string", value: "N", description: "expires after this many days" },
+    person: { type: "string", value: "NAME", description: "may only speak as this `user`" },
+    "requests-per-minute": { type: "string", value: "N", description: "how many requests it may make" },
+    "tokens-per-day": { type: "string", value: "N", description: "how many model tokens it may use" },
     "dollars-per-day": { type: "string", value: "N", description: "how much it may spend" },
   },
   async run({ args: [name = ""], flags, json, stdout, paths }) {
@@ -68,30 +68,30 @@ const mint = defineAction({
       scopes: (flags.scope ?? ["chat"]).map(scopeOf),
       expiresInDays: numberOf(flags.days, "--days"),
       person: flags.person,
-      ...(Object.values(limits).some((limit) => limit !== undefined) ? { limits } : {}),
+      limits: Object.values(limits).some((limit) => limit !== undefined) ? limits : undefined,
     };
-    const made = await withBook(paths, (book) => book.mint(OWNER, minting));
+    const made = await withTokens(paths, (service) => service.mint(OWNER, minting));
     stdout.write(json ? `${JSON.stringify(made)}\n` : `${made.token}\n`);
     return undefined;
   },
 });
 
 const revoke = defineAction({
-  summary: "revoke a token and everything it minted; their open streams end",
+  summary: "revoke a token and all tokens it minted; their open streams end",
   usage: "<id>",
   arguments: { min: 1, max: 1 },
   async run(context) {
     const [id = ""] = context.args;
-    const revoked = await withBook(context.paths, (book) => book.revoke(OWNER, id));
+    const revoked = await withTokens(context.paths, (service) => service.revoke(OWNER, id));
     context.stdout.write(context.json ? `${JSON.stringify({ revoked })}\n` : `Revoked ${revoked.join(", ")}.\n`);
     return undefined;
   },
 });
 
 export const tokensCommand: Group = {
-  summary: "list, mint and revoke tokens of the gateway",
+  summary: "list, mint and revoke tokens for the gateway",
   description:
-    "Tokens are kept as hashes in tokens.json of the home, or in the store where nodes share one. A token may do what its scopes say: read sees everything, chat speaks, operate changes things, admin may do all.",
+    "Tokens are stored as hashes, in tokens.json of the home or in the shared store. The scopes of a token set its rights: read sees everything, chat sends messages, operate changes things, admin can do all.",
   actions: { list, mint, revoke },
   fallback: "list",
 };
@@ -99,7 +99,7 @@ export const tokensCommand: Group = {
 function scopeOf(text: string): Scope {
   const scope = SCOPES.find((known) => known === text);
   if (scope) return scope;
-  throw new InvalidInputError(`"${text}" is no scope.`, { hint: `Scopes: ${SCOPES.join(", ")}.` });
+  throw new InvalidInputError(`"${text}" is not a scope.`, { hint: `Scopes: ${SCOPES.join(", ")}.` });
 }
 
 function numberOf(text: string | undefined, flag: string): number | undefined {

@@ -1,4 +1,4 @@
-/** `rookery tree`: who started whom, how each agent stands, what waits and what it used. Only reads, also beside a running node. */
+/** `rookery tree`: shows which agent started which, with their state and usage. Only reads, also beside a running node. */
 
 import type { TreeNode } from "../../../core/agent/agent-tree.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
@@ -9,13 +9,13 @@ import { oneLine, wholeNumberFlag } from "../plain-text.ts";
 import { readHome } from "../read-home.ts";
 
 export const treeCommand = defineAction({
-  summary: "show who started whom, how each stands, and what it used",
+  summary: "show which agent started which, with their state and usage",
   usage: "[agent id or session key]",
   description:
-    "Reads only; a node may be running meanwhile. Without an agent: all that nobody started, the newest first.",
+    "Only reads; a node may run at the same time. Without an agent it shows all top-level agents, newest first.",
   arguments: { min: 0, max: 1 },
   options: {
-    depth: { type: "string", value: "N", description: `how many levels below (default: ${DEFAULT_DEPTH})` },
+    depth: { type: "string", value: "N", description: `how many levels to show (default: ${DEFAULT_DEPTH})` },
     limit: { type: "string", value: "N", description: `how many agents at most (default: ${DEFAULT_LIMIT})` },
   },
   async run({ args: [who], flags, paths, json, stdout, loadConfig }) {
@@ -26,19 +26,19 @@ export const treeCommand = defineAction({
     const { config } = await loadConfig();
     const tree = await readHome(paths, async (store) => {
       const root = who === undefined ? undefined : (await findAgent(store, who, config.session.mainKey)).id;
-      return readTree(store, Date.now(), { depth, limit, ...(root ? { root } : {}) });
+      return readTree(store, Date.now(), { depth, limit, root });
     });
     if (json) stdout.write(`${JSON.stringify(tree)}\n`);
     else if (tree.roots.length === 0) stdout.write("No agents.\n");
     else {
       for (const root of tree.roots) for (const line of drawn(root, "", "")) stdout.write(`${line}\n`);
-      if (tree.more) stdout.write("There are more: --limit shows more of them.\n");
+      if (tree.more) stdout.write("There are more agents. Raise --limit to see them.\n");
     }
     return undefined;
   },
 });
 
-/** A node and all below it, one line each. */
+/** A tree node and all below it, one line each. */
 function drawn(node: TreeNode, first: string, rest: string): readonly string[] {
   const children = node.children.flatMap((child, index) => {
     const last = index === node.children.length - 1 && !node.more;

@@ -1,4 +1,4 @@
-/** `rookery version`: the same as `--version`, and in JSON the Node it runs on. */
+/** `rookery version`: the same as `--version`. Its JSON also names the version of Node. */
 import { readVersion } from "../../../adapters/system/version.ts";
 import { defineAction } from "../command.ts";
 
