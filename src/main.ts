@@ -1,18 +1,18 @@
 #!/usr/bin/env node
-/** The `rookery` command: hands the process's outside to the router and its answer to the shell. */
+/** The `rookery` command: runs the command line of this process and sets its exit code. */
 import { enableCompileCache } from "node:module";
-import { asLeanProcess } from "./adapters/system/lean-process.ts";
+import { restartWithLimits } from "./adapters/system/restart-with-limits.ts";
 
 enableCompileCache();
-// Flags may stand before the command; whoever only asks about it loses nothing.
-if (process.argv.slice(2).includes("serve")) asLeanProcess();
-// What follows is loaded by the process that stays.
-const { quickImports } = await import("./adapters/system/quick-imports.ts");
-quickImports();
-const { leanHeap } = await import("./adapters/system/lean-heap.ts");
-leanHeap();
+// Flags may stand before the command. For `help serve` the restart is harmless.
+if (process.argv.slice(2).includes("serve")) restartWithLimits();
+// Loaded after the restart, so that the first process loads little.
+const { useFastImports } = await import("./adapters/system/fast-imports.ts");
+useFastImports();
+const { limitHeap } = await import("./adapters/system/limit-heap.ts");
+limitHeap();
 
-// A reader that went away (`rookery … | head`) is no error of ours.
+// A reader that closes early (`rookery … | head`) is not an error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
 });

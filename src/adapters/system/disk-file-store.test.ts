@@ -12,8 +12,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(outside, { recursive: true, force: true }));
 
-describe("files on the disk", () => {
-  it("are written whole, for their owner alone, and read back", async () => {
+describe("the disk file store", () => {
+  it("writes a complete file that only its owner can read, and reads it back", async () => {
     const store = diskFileStore(directory);
     const path = await store.write("a.txt", "hello");
     expect(path).toBe(join(directory, "a.txt"));
@@ -23,7 +23,7 @@ describe("files on the disk", () => {
     expect(readdirSync(directory)).toEqual(["a.txt"]);
   });
 
-  it("may be written again under the same name, also at the same moment", async () => {
+  it("replaces a file of the same name, also with concurrent writes", async () => {
     const store = diskFileStore(directory);
     await Promise.all(Array.from({ length: 10 }, () => store.write("a.txt", "same")));
     expect(readFileSync(join(directory, "a.txt"), "utf8")).toBe("same");
@@ -31,17 +31,17 @@ describe("files on the disk", () => {
   });
 
   for (const name of ["", ".", "..", "../x", "a/b", "/etc/x", ".hidden", "a\0b", "x/../../y"]) {
-    it(`are not written as ${JSON.stringify(name)}`, async () => {
+    it(`refuses the name ${JSON.stringify(name)}`, async () => {
       await expect(diskFileStore(directory).write(name, "x")).rejects.toMatchObject({ code: "invalid_input" });
       expect(readdirSync(outside)).toEqual([]);
     });
   }
 
-  it("that are not there are nothing", async () => {
+  it("returns undefined for a missing file", async () => {
     expect(await diskFileStore(directory).read(join(directory, "none"))).toBeUndefined();
   });
 
-  it("that lie elsewhere are not read, whatever path is asked for", async () => {
+  it("refuses to read a path outside its directory", async () => {
     const store = diskFileStore(directory);
     await store.write("a.txt", "x");
     writeFileSync(join(outside, "secret"), "s");

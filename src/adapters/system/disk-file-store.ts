@@ -1,4 +1,4 @@
-/** Files on the disk of this machine: written beside their place, flushed, then moved there, so that none is half there. */
+/** Stores files on the local disk. A file is written to a temporary name, flushed and renamed, so it is complete or absent. */
 import { randomBytes } from "node:crypto";
 import { mkdir, open, readFile, rename } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -25,7 +25,7 @@ export function diskFileStore(directory: string): FileStore {
       return path;
     },
     async read(path) {
-      // Paths come with messages from outside too: nothing but what lies here is read.
+      // A path may come from outside: only files in this directory are read.
       if (dirname(resolve(path)) !== resolve(directory)) {
         throw new InvalidInputError(`"${path}" is not in the file store.`);
       }

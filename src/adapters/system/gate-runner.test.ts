@@ -30,7 +30,7 @@ test("a command does not see the keys of our environment, and says no more than 
   expect(output.length).toBeLessThanOrEqual(MAX_GATE_OUTPUT);
 });
 
-test("commands that nobody allowed do not pass", async () => {
+test("a command does not pass if commands are not allowed", async () => {
   const strict = gateRunner({ commands: false, cwd: tmpdir() });
   expect(await strict.check({ kind: "command", command: "true" }, never)).toMatchObject({ pass: false });
 });
@@ -57,6 +57,6 @@ test.each([
   expect(await keeper.check({ kind: "http", url: `${base}/${status}` }, never)).toMatchObject(expected);
 });
 
-test("an address nobody answers at does not pass", async () => {
+test("an address that does not answer does not pass", async () => {
   expect(await keeper.check({ kind: "http", url: "http://127.0.0.1:1/" }, never)).toMatchObject({ pass: false });
 });

@@ -1,15 +1,15 @@
 /**
- * Gates in the real world: a command whose exit code, or an address whose status decides. Bounded in time and output, the
- * process group ended with its command. Whatever goes wrong does not pass.
+ * Checks gates: runs a command and reads its exit code, or requests an address and reads its status. Time and output are
+ * bounded, and the command's process group is killed at its end. Any failure means that the gate does not pass.
  */
 import { errorText } from "../../core/errors.ts";
 import type { GateRunner, GateVerdict } from "../../core/ports/gate-runner.ts";
 import type { Gate } from "../../core/schedule/job.ts";
 
 export interface GateRunnerOptions {
-  /** Whether commands may be run at all: the right `exec`, given by the owner in the configuration. */
+  /** Whether commands may run at all. The owner allows it in the configuration. */
   readonly commands: boolean;
-  /** Where commands run that name no directory. */
+  /** The working directory of commands that name none. */
   readonly cwd: string;
 }
 
@@ -28,7 +28,7 @@ export const gateRunner = (options: GateRunnerOptions): GateRunner => ({
 });
 
 async function checkAddress(gate: Extract<Gate, { kind: "http" }>, signal: AbortSignal): Promise<GateVerdict> {
-  // A redirect could lead anywhere; the address is the one that was written down.
+  // A redirect could lead anywhere; only the configured address may be requested.
   const response = await fetch(gate.url, { headers: gate.headers ?? {}, redirect: "error", signal });
   let output = "";
   const decoder = new TextDecoder();
@@ -36,7 +36,7 @@ async function checkAddress(gate: Extract<Gate, { kind: "http" }>, signal: Abort
     output += decoder.decode(chunk as Uint8Array, { stream: true });
     if (output.length >= MAX_GATE_OUTPUT) break;
   }
-  // 204 says: reached, and nothing to do.
+  // 204 means: reachable, but nothing to do.
   if (response.status === 204) return { pass: false, reason: "nothing to do (204)" };
   return response.ok
     ? { pass: true, output: output.slice(0, MAX_GATE_OUTPUT).trim() }
@@ -50,7 +50,7 @@ function runCommand(
 ): Promise<GateVerdict> {
   if (!commands) return Promise.resolve({ pass: false, reason: "commands are not allowed (cron.commandGates)" });
   return new Promise((resolve) => {
-    // Only what a command needs to be found and to speak; the keys in our own environment are none of its business.
+    // A command gets only what it needs: the environment of this process may hold keys.
     const { PATH, HOME, LANG, TZ } = process.env;
     const { spawn } = process.getBuiltinModule("node:child_process");
     const child = spawn("/bin/sh", ["-c", gate.command], {
@@ -69,7 +69,7 @@ function runCommand(
       try {
         if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
       } catch {
-        // It has ended by itself.
+        // It has already ended.
       }
     };
     signal.addEventListener("abort", end, { once: true });
@@ -79,14 +79,14 @@ function runCommand(
     };
     child.on("error", (error) => settle({ pass: false, reason: errorText(error) }));
     child.on("exit", (code) => {
-      // What it left running in the background would hold its output open.
+      // A background process would keep the output open.
       end();
-      const said = output.slice(0, MAX_GATE_OUTPUT).trim();
+      const text = output.slice(0, MAX_GATE_OUTPUT).trim();
       if (signal.aborted) return settle({ pass: false, reason: "took too long" });
       settle(
         code === 0
-          ? { pass: true, output: said }
-          : { pass: false, reason: `exit code ${code}${said ? `: ${said.slice(0, 200)}` : ""}` },
+          ? { pass: true, output: text }
+          : { pass: false, reason: `exit code ${code}${text ? `: ${text.slice(0, 200)}` : ""}` },
       );
     });
   });

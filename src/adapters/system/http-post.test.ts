@@ -24,8 +24,8 @@ async function said(url: string, body: string, signal = new AbortController().si
   return { status: answer.status, type: answer.header("content-type"), text };
 }
 
-describe("a plain request", () => {
-  it("sends head and body, gives status, headers and text, and keeps the connection for the next", async () => {
+describe("an HTTP request", () => {
+  it("sends headers and body, returns status, headers and text, and reuses the connection", async () => {
     const ports = new Set<number | undefined>();
     const url = await serve(async (request, response) => {
       ports.add(request.socket.remotePort);
@@ -40,14 +40,14 @@ describe("a plain request", () => {
     expect(ports.size).toBe(1);
   });
 
-  it("is sent once more where the server closed the kept connection meanwhile, and not twice more", async () => {
+  it("is repeated once if the server closed the reused connection, and not twice", async () => {
     const sockets = new Set<Socket>();
     let asked = 0;
     let closes = false;
     const url = await serve((request, response) => {
       asked += 1;
       sockets.add(request.socket);
-      // Closed without a word, as if the request had crossed the goodbye.
+      // Closed without a response, as if the request and the close had crossed.
       if (closes && sockets.size === 1) request.socket.destroy();
       else response.end("ok");
     });
@@ -57,7 +57,7 @@ describe("a plain request", () => {
     expect(asked).toBe(3);
   });
 
-  it("fails where nobody listens, where the answer breaks off, and where the reader does", async () => {
+  it("fails if the server does not listen, if the response breaks off, and if the reader throws", async () => {
     const url = await serve((_, response) => {
       response.write("half");
       setImmediate(() => response.destroy());
@@ -71,7 +71,7 @@ describe("a plain request", () => {
     await expect(failed).rejects.toThrow(RangeError);
   });
 
-  it.each(["before", "after"] as const)("ends with its signal %s the answer has begun", async (when) => {
+  it.each(["before", "after"] as const)("is aborted by its signal %s the response began", async (when) => {
     const stop = new AbortController();
     const url = await serve((_, response) => {
       if (when === "after") response.write("half");

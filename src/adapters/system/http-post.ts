@@ -1,6 +1,6 @@
 /**
- * HTTP requests over Node's own client: connections are kept, pieces come as they are read. A fetch would lay streams of
- * streams over the same socket, for several times the work.
+ * HTTP requests through Node's own client: connections are reused, and chunks are passed on as they arrive. `fetch` would
+ * stack several streams on the same socket and cost several times as much.
  */
 import type { Agent, IncomingMessage, RequestOptions } from "node:http";
 import { AbortedError } from "../../core/errors.ts";
@@ -8,7 +8,7 @@ import type { HttpAnswer, HttpPost } from "../../core/ports/http-post.ts";
 
 export const httpPost: HttpPost = (url, headers, body, signal) => {
   const to = new URL(url);
-  // Made bytes once: a text would be gone through to be counted, to be framed and to be sent.
+  // Encoded once: a string would be encoded again to count, to frame and to send it.
   const bytes = Buffer.from(body);
   const sized = { ...headers, "accept-encoding": "identity", "content-length": String(bytes.length) };
   return send(to, { method: "POST", headers: sized, signal }, bytes, true);
@@ -19,9 +19,9 @@ function send(to: URL, options: RequestOptions, body: Buffer, mayRepeat: boolean
   return new Promise((resolve, reject) => {
     const asked = request(to, { ...options, agent });
     asked.on("response", (response) => resolve(answerOf(response)));
-    // Stays: an abort after the answer has begun is an error of the request too.
+    // Stays registered: an abort after the response began is an error of the request too.
     asked.on("error", (error: NodeJS.ErrnoException) => {
-      // The server closed a kept connection while this request was on its way to it.
+      // The server closed the reused connection while this request was sent.
       const stale = mayRepeat && asked.reusedSocket && error.code === "ECONNRESET";
       if (stale) resolve(send(to, options, body, false));
       else reject(error);
@@ -31,7 +31,7 @@ function send(to: URL, options: RequestOptions, body: Buffer, mayRepeat: boolean
 }
 
 function answerOf(response: IncomingMessage): HttpAnswer {
-  // One that nobody reads yet may break off as well.
+  // The response may fail before it is read.
   response.on("error", () => {});
   return {
     status: response.statusCode ?? 0,
@@ -64,16 +64,16 @@ function answerOf(response: IncomingMessage): HttpAnswer {
 type Client = { readonly request: typeof import("node:http").request; readonly agent: Agent };
 const clients = new Map<string, Client>();
 
-/** Loaded and opened with the first request; one for each protocol. */
+/** One client per protocol, loaded with the first request. */
 function clientFor(protocol: string): Client {
   let client = clients.get(protocol);
   if (!client) {
     const { request, Agent: Connections } = process.getBuiltinModule(
       protocol === "https:" ? "node:https" : "node:http",
     ) as typeof import("node:http");
-    // As for every other request of the process: a proxy is used where Node was told to.
+    // Uses the proxy of the environment if Node does.
     const proxyEnv = process.env.NODE_USE_ENV_PROXY === "1" ? process.env : undefined;
-    client = { request, agent: new Connections({ keepAlive: true, ...(proxyEnv ? { proxyEnv } : {}) }) };
+    client = { request, agent: new Connections({ keepAlive: true, proxyEnv }) };
     clients.set(protocol, client);
   }
   return client;

@@ -19,7 +19,7 @@ const lines = (file: string) =>
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 describe("the log", () => {
-  it("is a line of JSON per event, at once, from its level on", () => {
+  it("writes one line of JSON per event at once, from its level up", () => {
     const file = join(home, "log");
     const log = jsonLog({ file, level: "info" });
     log.debug("no");
@@ -31,7 +31,7 @@ describe("the log", () => {
     ]);
   });
 
-  it("shows warnings and errors to a person", () => {
+  it("also writes warnings and errors to the error stream", () => {
     const shown: string[] = [];
     const log = jsonLog({ file: join(home, "log"), level: "info", errors: { write: (text) => shown.push(text) } });
     log.info("quiet");
@@ -39,7 +39,7 @@ describe("the log", () => {
     expect(shown).toEqual(["warn: careful (agent: a)\n"]);
   });
 
-  it("never throws: not where it cannot be opened, nor what cannot be written, nor for whoever is shown", () => {
+  it("never throws: not if the file cannot be opened, a value cannot be written, or the error stream fails", () => {
     const log = jsonLog({ file: join(home, "no", "such", "place"), level: "debug", errors: { write: () => true } });
     expect(() => log.error("x")).not.toThrow();
     const odd = jsonLog({ file: join(home, "log"), level: "debug" });
@@ -59,7 +59,7 @@ describe("the log", () => {
     expect(() => broken.warn("x")).not.toThrow();
   });
 
-  it("sets a file aside that has grown too large, and keeps so many", () => {
+  it("rotates a file that grows too large, and keeps a limited number", () => {
     const file = join(home, "log");
     const log = jsonLog({ file, level: "info", maxBytes: 300, keep: 2 });
     for (let n = 0; n < 20; n++) log.info(`line ${n}`);
@@ -73,7 +73,7 @@ describe("the log", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it("prints no secret: not one of the type, nor what has the form of a token", () => {
+  it("masks secrets, by their type and by the form of a token", () => {
     const file = join(home, "log");
     const shown: string[] = [];
     const log = jsonLog({ file, level: "info", errors: { write: (text) => shown.push(text) } });
@@ -90,7 +90,7 @@ describe("the log", () => {
     expect(all).toContain("***");
   });
 
-  it("says as much as it is told to, from the moment it is told", () => {
+  it("follows a change of its level at once", () => {
     const file = join(home, "log");
     let level: "info" | "error" = "error";
     const log = jsonLog({ file, level: () => level });

@@ -1,6 +1,6 @@
 /**
- * The log: a line of JSON per event, written at once so that a kill loses none. A file that has grown too large is set aside
- * and a new one begun. Never throws: a full disk loses log lines. What is a secret by its type or its form is masked.
+ * The log: one line of JSON per event, written at once, so that a kill loses none. A file that grows too large is rotated.
+ * Never throws: on a full disk, lines are lost. Secrets are masked by their type or by their form.
  */
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from "node:fs";
 import type { Log, LogFields, LogLevel } from "../../core/ports/log.ts";
@@ -9,11 +9,11 @@ const ORDER: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
 export interface JsonLogOptions {
   readonly file: string;
-  /** A function where it may change while we run. */
+  /** A function if the level may change while the process runs. */
   readonly level: LogLevel | (() => LogLevel);
-  /** Where warnings and errors are also shown to a person. */
+  /** Also receives warnings and errors. */
   readonly errors?: { write(text: string): unknown };
-  /** How large a file may grow, and how many are kept beside it. Default: 10 MB, 4. */
+  /** How large a file may grow, and how many rotated files are kept. Default: 10 MB, 4. */
   readonly maxBytes?: number;
   readonly keep?: number;
 }
@@ -21,7 +21,7 @@ export interface JsonLogOptions {
 const MAX_BYTES = 10_000_000;
 const KEEP = 4;
 
-/** Forms of tokens and keys, in case one is in a text that somebody else made. */
+/** The forms of tokens and keys, in case a foreign text contains one. */
 const SECRET_SHAPED =
   /\brk_[a-z0-9]{12}_[A-Za-z0-9_-]{20,}|\b(?:sk|pk|gsk|xai)-[A-Za-z0-9_-]{16,}|\bAIza[\w-]{20,}|\bBearer\s+[\w.~+/-]{8,}=*/g;
 
@@ -37,7 +37,7 @@ export function jsonLog({ file, level, errors, maxBytes = MAX_BYTES, keep = KEEP
       try {
         errors?.write(`The log ${file} cannot be written.\n`);
       } catch {
-        // Nobody is left to be told.
+        // There is no other place to report it.
       }
     }
   };
@@ -48,7 +48,7 @@ export function jsonLog({ file, level, errors, maxBytes = MAX_BYTES, keep = KEEP
       try {
         renameSync(n === 1 ? file : `${file}.${n - 1}`, `${file}.${n}`);
       } catch {
-        // There are not so many yet.
+        // This file does not exist yet.
       }
     }
     open();
@@ -60,9 +60,9 @@ export function jsonLog({ file, level, errors, maxBytes = MAX_BYTES, keep = KEEP
       const line = masked(`${JSON.stringify({ at: new Date().toISOString(), level: at, message, ...fields })}\n`);
       if (fd !== undefined && size > 0 && size + line.length > maxBytes) rotate();
       if (fd !== undefined) size += writeSync(fd, line);
-      if (errors && (at === "warn" || at === "error")) errors.write(masked(`${at}: ${message}${told(fields)}\n`));
+      if (errors && (at === "warn" || at === "error")) errors.write(masked(`${at}: ${message}${fieldsText(fields)}\n`));
     } catch {
-      // Nothing better can be done about a log that cannot be written.
+      // A log that cannot be written must not stop the program.
     }
   };
   return {
@@ -75,7 +75,7 @@ export function jsonLog({ file, level, errors, maxBytes = MAX_BYTES, keep = KEEP
 
 const masked = (text: string): string => text.replace(SECRET_SHAPED, "***");
 
-function told(fields: LogFields): string {
+function fieldsText(fields: LogFields): string {
   const known = Object.entries(fields).filter(([, value]) => value !== undefined);
   return known.length === 0 ? "" : ` (${known.map(([name, value]) => `${name}: ${value}`).join(", ")})`;
 }

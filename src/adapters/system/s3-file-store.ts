@@ -1,18 +1,17 @@
 /**
- * Files in a bucket that speaks S3's language, for nodes on several machines. An object is written whole or not at all by
- * the service itself; what failed for want of an answer is tried again, because the same name and content may be written
- * twice. The path to refer to is `s3://bucket/key`.
+ * Stores files in an S3 bucket, for nodes on several machines. The service writes an object completely or not at all. A write
+ * without an answer is retried, because writing the same name and content twice is safe. Paths are `s3://bucket/key`.
  */
 import { AwsClient } from "aws4fetch";
 import { InvalidInputError, StoreUnavailableError } from "../../core/errors.ts";
 import type { FileStore } from "../../core/ports/ports.ts";
 
 export interface S3Options {
-  /** Where the service answers: `https://s3.eu-central-1.amazonaws.com`, or one's own. */
+  /** The address of the service, such as `https://s3.eu-central-1.amazonaws.com`. */
   readonly endpoint: string;
   readonly bucket: string;
   readonly region: string;
-  /** What all keys begin with. */
+  /** The start of every key. */
   readonly prefix?: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
@@ -51,7 +50,7 @@ export function s3FileStore(options: S3Options): FileStore {
     },
     async read(path) {
       const key = path.slice(begin.length);
-      // Paths come with messages from outside too: nothing but what lies under our prefix is read.
+      // A path may come from outside: only objects below the prefix are read.
       if (!path.startsWith(begin) || !key.startsWith(prefix) || key.includes("..")) {
         throw new InvalidInputError(`"${path}" is not in the file store.`);
       }

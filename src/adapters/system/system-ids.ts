@@ -1,10 +1,10 @@
-/** Fresh ids from the platform's randomness. */
+/** Makes ids from the random numbers of the system. */
 import { randomBytes } from "node:crypto";
 import { init } from "@paralleldrive/cuid2";
 import type { AgentId, ChangeId, Ids } from "../../core/ids.ts";
 
 export function systemIds(): Ids {
-  // As much of a fingerprint as the library would make, without asking it what this process looks like.
+  // As random as the fingerprint of the library, without the cost of inspecting this process.
   const cuid = init({ length: 24, fingerprint: randomBytes(16).toString("hex") });
   const node = randomBytes(5).toString("hex");
   const start = Date.now().toString(36).padStart(9, "0");
@@ -16,12 +16,12 @@ export function systemIds(): Ids {
   };
 }
 
-/** Randomness is fetched for many ids at once: asking the system costs more than the rest of an id. */
+/** Random bytes are fetched for many ids at once: a call to the system costs more than the rest of an id. */
 const POOL_BYTES = 8_192;
 let pool = "";
 let used = 0;
 
-/** Sixteen hex digits, of which the first says that this is a uuid. */
+/** Sixteen hex digits. The first marks the variant of a uuid. */
 function randomHex(): string {
   if (used + 16 > pool.length) {
     pool = randomBytes(POOL_BYTES).toString("hex");

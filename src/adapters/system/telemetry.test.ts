@@ -18,7 +18,7 @@ interface Recorded {
 }
 
 const spans: (Recorded & { span: Span })[] = [];
-/** The least an SDK does: keeps what it is told. */
+/** A minimal SDK that records spans. */
 const provider: TracerProvider = {
   getTracer: () => ({
     startSpan(name: string, options: SpanOptions = {}, at: Context = context.active()) {
@@ -58,7 +58,7 @@ const answer: ModelResult = {
 const request = { model: "local/fake", system: "secret", messages: [], tools: [], sessionId: "s1" };
 
 describe("telemetry", () => {
-  it("tells runs, model calls and tools, each inside its run, and nothing of what was said", async () => {
+  it("reports runs, model calls and tools, each inside its run, without any text", async () => {
     const telemetry = openTelemetry();
     const events = new RunEvents(silentLog);
     const stop = telemetry.follow(events, (agentId) => (agentId === "a1" ? "s1" : undefined));

@@ -1,7 +1,7 @@
 /**
- * Tells OpenTelemetry what runs, model calls and tools do, through its API alone: without an SDK that somebody registers
- * (`node --import ./otel.mjs …`) nothing is recorded. Loaded only where it is switched on. The names are all here, because
- * the conventions for generative AI are still changing.
+ * Reports runs, model calls and tool calls to OpenTelemetry through its API alone: nothing is recorded unless the process
+ * registers an SDK (`node --import ./otel.mjs …`). Loaded only if telemetry is on. All attribute names are in this file,
+ * because the conventions for generative AI still change.
  */
 import { context, type Span, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import type { AgentId, RunId } from "../../core/ids.ts";
@@ -34,7 +34,7 @@ const NAMES = {
 export interface Telemetry {
   model(model: Model): Model;
   tools(host: ToolHost): ToolHost;
-  /** Follows runs; `sessionOf` tells which session an agent's live run belongs to. Returns how to stop. */
+  /** Follows runs. `sessionOf` returns the session of an agent's live run. Returns a function that stops. */
   follow(events: RunEvents, sessionOf: (agentId: AgentId) => string | undefined): () => void;
 }
 
@@ -46,7 +46,7 @@ export function openTelemetry(): Telemetry {
   const ofSession = (sessionId: string): Span | undefined =>
     [...runs.values()].find(({ agentId }) => sessionOf(agentId) === sessionId)?.span;
 
-  const told = (event: RunEvent): void => {
+  const onEvent = (event: RunEvent): void => {
     const { agentId, runId, attempt } = event;
     const known = runs.get(runId);
     if (!known && event.type !== "end") {
@@ -99,7 +99,7 @@ export function openTelemetry(): Telemetry {
 
   return {
     model: (model) => ({
-      ...(model.price ? { price: (choice) => model.price?.(choice) ?? Promise.resolve(undefined) } : {}),
+      price: model.price && ((choice) => model.price?.(choice) ?? Promise.resolve(undefined)),
       async call(request, signal, onEvent) {
         const attributes = {
           [NAMES.operation]: NAMES.call,
@@ -113,7 +113,8 @@ export function openTelemetry(): Telemetry {
           [NAMES.provider]: result.provider,
           [NAMES.model]: result.model,
           [NAMES.finish]: [result.stopReason],
-          ...(result.usage ? { [NAMES.input]: result.usage.input, [NAMES.output]: result.usage.output } : {}),
+          [NAMES.input]: result.usage?.input,
+          [NAMES.output]: result.usage?.output,
         });
         if (result.error) fail(span, result.error.class);
         span.end();
@@ -129,7 +130,7 @@ export function openTelemetry(): Telemetry {
     }),
     follow(events, session) {
       sessionOf = session;
-      const stop = events.listenToOwn(told);
+      const stop = events.listenToOwn(onEvent);
       return () => {
         stop();
         for (const { span } of runs.values()) span.end();
@@ -139,7 +140,7 @@ export function openTelemetry(): Telemetry {
   };
 }
 
-/** Messages and texts stay out of traces: what was said belongs to whoever said it. */
+/** Traces contain no text of messages: conversations are private. */
 function fail(span: Span, type: string): void {
   span.setAttribute(NAMES.error, type);
   span.setStatus({ code: SpanStatusCode.ERROR, message: type });

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 
 export function readVersion(): string {
-  // The package file stands two folders above both src/adapters/system and dist/world.
+  // The package file is three folders above both src/adapters/system and dist/adapters/system.
   const file = new URL("../../../package.json", import.meta.url);
   return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }

@@ -1,4 +1,4 @@
-/** The files of all workspaces that only the owner's agents write: what prompts are made of, and what runs by itself. */
+/** Lists the workspace files that only the owner's agents may write: the parts of prompts, and tasks that run by themselves. */
 
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";

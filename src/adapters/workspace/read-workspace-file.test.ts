@@ -10,10 +10,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-/** A reader for which everything that has happened to the files is long ago. */
+/** A reader that sees every change as older than the settling time. */
 const settled = () => workspaceReaders(() => Date.now() + 60_000);
 
-it("gives what is in a file, and undefined for what is not there", () => {
+it("returns the text of a file, and undefined for a missing one", () => {
   writeFileSync(join(home, "AGENTS.md"), "be kind");
   const reader = settled();
   for (let again = 0; again < 3; again++) {
@@ -22,7 +22,7 @@ it("gives what is in a file, and undefined for what is not there", () => {
   }
 });
 
-it("sees a file that was changed, made, removed or replaced since", () => {
+it("notices a file that was changed, created, removed or replaced", () => {
   const reader = settled();
   const read = () => reader(home)("AGENTS.md");
   expect(read()).toBeUndefined();
@@ -38,7 +38,7 @@ it("sees a file that was changed, made, removed or replaced since", () => {
   expect(read()).toBe("six");
 });
 
-it("sees a change that leaves size and time of writing as they were", () => {
+it("notices a change that keeps the size and the modification time", () => {
   const reader = settled();
   const file = join(home, "AGENTS.md");
   const write = (text: string): void => {
@@ -51,7 +51,7 @@ it("sees a change that leaves size and time of writing as they were", () => {
   expect(reader(home)("AGENTS.md")).toBe("two");
 });
 
-it("reads anew what was changed a moment ago: the clock of a file system is coarse", () => {
+it("reads a recently changed file again: the clock of a file system is coarse", () => {
   let now = Date.now();
   const reader = workspaceReaders(() => now);
   const file = join(home, "AGENTS.md");
@@ -63,7 +63,7 @@ it("reads anew what was changed a moment ago: the clock of a file system is coar
   expect(reader(home)("AGENTS.md")).toBe("two");
 });
 
-it("follows no link, opens no directory, and sees one that becomes a file", () => {
+it("follows no link, opens no directory, and notices a directory that becomes a file", () => {
   writeFileSync(join(home, "secret"), "s");
   symlinkSync(join(home, "secret"), join(home, "AGENTS.md"));
   mkdirSync(join(home, "USER.md"));
@@ -86,7 +86,7 @@ it.skipIf(process.getuid?.() === 0)("sees a file that may be read again", () => 
   expect(reader(home)("AGENTS.md")).toBe("one");
 });
 
-it("says nothing of a workspace that is not there, until it is", () => {
+it("returns undefined while the workspace is missing, and reads it once it exists", () => {
   const reader = settled();
   const later = join(home, "later");
   expect(reader(later)("AGENTS.md")).toBeUndefined();

@@ -1,44 +1,45 @@
 /**
- * Reads files of workspaces for system prompts: regular files in their place, never through a link, bounded. A prompt is built
- * before every model call, so what was read is remembered while nothing has changed: one look at a directory tells that a file
- * which was not there still is not, one look at a file that it is the same.
+ * Reads the files of a workspace for system prompts: regular files only, never through a link, bounded. A prompt is built
+ * before every model call, so texts are cached by a fingerprint of the file. A missing file is cached by the fingerprint of its
+ * directory, so one `lstat` of the directory covers all missing files.
  */
 import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import type { ReadWorkspaceFile } from "../../engine/context/prompt/system-prompt.ts";
 
 const MAX_BYTES = 1024 * 1024;
-/** Longer files are read each time; of so many workspaces what was read is remembered. */
-const MAX_REMEMBERED = 64 * 1024;
+/** Longer texts are not cached. */
+const MAX_CACHED_CHARS = 64 * 1024;
 const MAX_WORKSPACES = 100;
-/** Clocks of file systems are coarse: what was changed just before it was read may change again and look the same. */
+/** The clock of a file system is coarse: a file changed just before it was read may change again with the same fingerprint. */
 const SETTLED_MS = 2_000;
 
-interface Remembered {
-  /** The file's, or of its directory where there was no file. */
-  readonly print: string;
+interface CachedFile {
+  /** Of the file, or of its directory if the file is missing. */
+  readonly fingerprint: string;
   readonly text: string | undefined;
 }
 
-/** Gives undefined for whatever cannot be read: a prompt is built without it, and says so in its report. */
+/** The reader returns undefined for a file it cannot read. The prompt is then built without it, and its report says so. */
 export function workspaceReaders(now: () => number): (workspace: string) => ReadWorkspaceFile {
-  const known = new Map<string, Map<string, Remembered>>();
+  const cache = new Map<string, Map<string, CachedFile>>();
   return (workspace) => {
-    const directory = printOf(workspace, now());
-    const files = known.get(workspace) ?? new Map<string, Remembered>();
-    if (known.size >= MAX_WORKSPACES) known.clear();
-    known.set(workspace, files);
+    const directory = fingerprintOf(workspace, now());
+    const files = cache.get(workspace) ?? new Map<string, CachedFile>();
+    if (cache.size >= MAX_WORKSPACES) cache.clear();
+    cache.set(workspace, files);
     return (name) => {
       const last = files.get(name);
-      // Nothing was made, removed or renamed in the directory: what was not there still is not.
-      if (last && last.print === directory) return undefined;
+      // The directory is unchanged, so a missing file is still missing.
+      if (last && last.fingerprint === directory) return undefined;
       const path = join(workspace, name);
-      const print = printOf(path, now());
-      if (last && last.print === print) return last.text;
-      const text = print === MISSING ? undefined : read(path);
-      const told = print === MISSING && !name.includes("/") ? directory : print;
-      if (told === FRESH || told === MISSING || (text?.length ?? 0) > MAX_REMEMBERED) files.delete(name);
-      else files.set(name, { print: told, text });
+      const own = fingerprintOf(path, now());
+      if (last && last.fingerprint === own) return last.text;
+      const text = own === MISSING ? undefined : read(path);
+      const fingerprint = own === MISSING && !name.includes("/") ? directory : own;
+      if (fingerprint === FRESH || fingerprint === MISSING || (text?.length ?? 0) > MAX_CACHED_CHARS)
+        files.delete(name);
+      else files.set(name, { fingerprint, text });
       return text;
     };
   };
@@ -47,8 +48,8 @@ export function workspaceReaders(now: () => number): (workspace: string) => Read
 const MISSING = "missing";
 const FRESH = "fresh";
 
-/** What tells one state of a file or directory from another. */
-function printOf(path: string, now: number): string {
+/** Differs whenever the file or directory has changed. */
+function fingerprintOf(path: string, now: number): string {
   let stats: BigIntStats | undefined;
   try {
     stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });

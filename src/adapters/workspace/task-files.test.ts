@@ -26,13 +26,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-/** Writes a file with the directories above it. */
+/** Writes a file and creates its directories. */
 function write(path: string, text: string): void {
   mkdirSync(join(workspace, path, ".."), { recursive: true });
   writeFileSync(join(workspace, path), text);
 }
 
-/** Time stands still, except that whoever waits for quiet has it at once. */
+/** A clock that stands still, except that the settling time passes at once. */
 const quick = (): Clock => {
   const clock = virtualClock();
   return {
@@ -46,7 +46,7 @@ const quick = (): Clock => {
 };
 
 describe("task files", () => {
-  it("are plain files in their place, and nothing else", async () => {
+  it("are regular files at their path, and nothing else", async () => {
     write("cron/mail/TASK.md", task("*/5 * * * *"));
     write("cron/notes/README.md", "no task");
     write("cron/.hidden/TASK.md", task("* * * * *"));
@@ -60,13 +60,13 @@ describe("task files", () => {
     expect(await heartbeatTaskFiles(workspace, silentLog)).toMatchObject([{ id: "inbox", title: "Inbox" }]);
   });
 
-  it("are looked at when something changes below cron/, and from time to time where nobody tells of changes", async () => {
-    let told = Promise.withResolvers<void>();
-    const stop = watchTaskFiles([workspace], quick(), () => told.resolve());
+  it("are read when a file below cron/ changes, and polled where changes are not reported", async () => {
+    let changed = Promise.withResolvers<void>();
+    const stop = watchTaskFiles([workspace], quick(), () => changed.resolve());
     const next = async (change: () => void) => {
-      told = Promise.withResolvers();
+      changed = Promise.withResolvers();
       change();
-      await told.promise;
+      await changed.promise;
     };
     await next(() => write("cron/mail/TASK.md", task("*/5 * * * *")));
     await next(() => write("cron/mail/TASK.md", task("*/6 * * * *")));
@@ -74,21 +74,21 @@ describe("task files", () => {
     stop();
 
     const clock = virtualClock();
-    let looks = 0;
-    const stopLooking = watchTaskFiles([join(home, "not there", "\0")], clock, () => looks++);
+    let polls = 0;
+    const stopPolling = watchTaskFiles([join(home, "not there", "\0")], clock, () => polls++);
     await clock.advance(3 * 60_000);
-    expect(looks).toBe(3);
-    stopLooking();
+    expect(polls).toBe(3);
+    stopPolling();
     await clock.advance(3 * 60_000);
-    expect([looks, clock.timers]).toEqual([3, 0]);
+    expect([polls, clock.timers]).toEqual([3, 0]);
   });
 });
 
-describe("a running program", () => {
+describe("a running node", () => {
   let triggers: OpenTriggers | undefined;
   afterEach(() => triggers?.stop());
 
-  it("follows a task's file: a new one is a job, a changed one an edit, one that is gone removes it", async () => {
+  it("follows a task file: a new file adds a job, a changed file edits it, a removed file removes it", async () => {
     const memory = openMemoryStore();
     const seen: Change[] = [];
     let waiting: { site: string; resolve: () => void } | undefined;
@@ -119,7 +119,7 @@ describe("a running program", () => {
     expect(await memory.job(ID)).toBeUndefined();
     await until("task.new", () => write("cron/post/TASK.md", task("*/7 * * * *")));
     expect(await memory.job(ID)).toMatchObject({ file: "cron/post/TASK.md" });
-    // A file that says the same is no change, and one that is no task removes nothing.
+    // The same text changes nothing, and a file that is not a task removes nothing.
     const before = seen.length;
     write("cron/other/TASK.md", "no task at all");
     write("cron/post/TASK.md", task("*/7 * * * *"));
@@ -127,7 +127,7 @@ describe("a running program", () => {
     expect(seen.slice(before).filter(({ site }) => site.startsWith("task."))).toEqual([]);
   });
 
-  it("reads heartbeat/<id>.md at each tick, as it is then", async () => {
+  it("reads heartbeat/<id>.md at each tick", async () => {
     const { config } = parseConfig({ text: "{}", file: "rookery.json5", env: {} });
     const store = openMemoryStore();
     const ports = { clock: quick(), ids: seededIds("beats"), store, log: silentLog };

@@ -1,4 +1,4 @@
-/** Reads the task files of workspaces and notices when they change. Only plain files in their place, never through a link. */
+/** Reads the task files of workspaces and watches them for changes. Regular files only, never through a link. */
 import { constants, type FSWatcher, mkdirSync, watch } from "node:fs";
 import { lstat, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const SLUG = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/u;
 const CRON_DIR = "cron";
 const HEARTBEAT_DIR = "heartbeat";
 
-/** The text of a plain file; undefined for anything else. */
+/** The text of a regular file. Undefined for anything else. */
 async function readPlain(path: string): Promise<string | undefined> {
   try {
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -31,7 +31,7 @@ async function readPlain(path: string): Promise<string | undefined> {
   }
 }
 
-/** Names in a directory that is one; none where it is a link or not there. */
+/** The names in a directory. Empty if it is missing or a link. */
 async function names(directory: string): Promise<readonly string[]> {
   try {
     if (!(await lstat(directory)).isDirectory()) return [];
@@ -62,7 +62,7 @@ export async function heartbeatTaskFiles(workspace: string, log: Log): Promise<r
       try {
         return text === undefined ? undefined : readHeartbeatTask(name.slice(0, -3), text);
       } catch (error) {
-        log.warn("a heartbeat's task cannot be read and is left out", { file: name, error: errorText(error) });
+        log.warn("skipped a heartbeat task that cannot be read", { file: name, error: errorText(error) });
         return undefined;
       }
     }),
@@ -73,11 +73,11 @@ export async function heartbeatTaskFiles(workspace: string, log: Log): Promise<r
 export const readHeartbeatFile = (workspace: string): Promise<string | undefined> =>
   readPlain(join(workspace, "HEARTBEAT.md"));
 
-/** Beside what the system tells: changes it does not tell of (network drives, directories that come later). */
-const LOOK_MS = 60_000;
-const QUIET_MS = 300;
+/** Also polled, for changes that the system does not report: network drives, directories that are created later. */
+const POLL_MS = 60_000;
+const SETTLE_MS = 300;
 
-/** Calls back after something below a workspace's `cron/` changed. Returns how to stop. */
+/** Calls `changed` after a file below `cron/` of a workspace changed. Returns a function that stops. */
 export function watchTaskFiles(workspaces: readonly string[], clock: Clock, changed: () => void): () => void {
   let cancel = (): void => {};
   let stopped = false;
@@ -86,21 +86,21 @@ export function watchTaskFiles(workspaces: readonly string[], clock: Clock, chan
     if (!stopped)
       cancel = clock.after(ms, () => {
         changed();
-        soon(LOOK_MS);
+        soon(POLL_MS);
       });
   };
   const watchers = workspaces.flatMap((workspace): FSWatcher[] => {
     try {
       const directory = join(workspace, CRON_DIR);
       mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
-      const watcher = watch(directory, { recursive: true, persistent: false }, () => soon(QUIET_MS));
+      const watcher = watch(directory, { recursive: true, persistent: false }, () => soon(SETTLE_MS));
       watcher.on("error", () => watcher.close());
       return [watcher];
     } catch {
       return [];
     }
   });
-  soon(LOOK_MS);
+  soon(POLL_MS);
   return () => {
     stopped = true;
     cancel();

@@ -1,4 +1,4 @@
-/** Where agents work: the profile's directory, and a permanent agent's own one inside it. */
+/** The working directories of agents: the directory of the profile, or a permanent agent's own directory inside it. */
 import { existsSync, mkdirSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve, sep } from "node:path";
 import type { Config } from "../../config/config-schema.ts";
@@ -8,7 +8,7 @@ import { ConfigError, InvalidInputError } from "../../core/errors.ts";
 
 export type WorkspaceOf = (agent: Pick<AgentRecord, "profile" | "descriptor">) => string;
 
-/** Makes the directories that profiles name. Throws `ConfigError` where one cannot be made. */
+/** Creates the directories that profiles name. Throws `ConfigError` if one cannot be created. */
 export function openWorkspaces(config: Pick<Config, "profiles">, paths: HomePaths): WorkspaceOf {
   const ofProfile = (name: string): string => {
     const written = config.profiles[name]?.workspace;
@@ -26,8 +26,8 @@ export function openWorkspaces(config: Pick<Config, "profiles">, paths: HomePath
 }
 
 /**
- * Makes a directory of an agent's own inside a profile's workspace. Where it really leads is checked once it is there: a link
- * on the way out is refused.
+ * Creates a directory for an agent inside the workspace of a profile. Its real path is checked before and after: a link that
+ * leads out of the workspace is refused.
  */
 export function workspaceMaker(config: Pick<Config, "profiles">, paths: HomePaths) {
   return async (profile: string, directory: string | undefined): Promise<string | undefined> => {
@@ -38,8 +38,8 @@ export function workspaceMaker(config: Pick<Config, "profiles">, paths: HomePath
     const wanted = resolve(workspace, directory);
     if (!inside(workspace, wanted)) throw outside;
     const root = realpathSync(workspace);
-    const there = realpathSync(nearestThere(wanted));
-    if (there !== root && !inside(root, there)) throw outside;
+    const parent = realpathSync(nearestExisting(wanted));
+    if (parent !== root && !inside(root, parent)) throw outside;
     mkdirSync(wanted, { recursive: true, mode: DIRECTORY_MODE });
     const real = realpathSync(wanted);
     if (!inside(root, real)) throw outside;
@@ -48,15 +48,15 @@ export function workspaceMaker(config: Pick<Config, "profiles">, paths: HomePath
 }
 
 /** The deepest part of a path that exists. */
-const nearestThere = (path: string): string => (existsSync(path) ? path : nearestThere(dirname(path)));
+const nearestExisting = (path: string): string => (existsSync(path) ? path : nearestExisting(dirname(path)));
 
 function makeDirectory(directory: string, profile: string): void {
   try {
     mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
   } catch (cause) {
-    throw new ConfigError(`The workspace ${directory} of the profile ${profile} cannot be made.`, {
+    throw new ConfigError(`The workspace ${directory} of the profile ${profile} cannot be created.`, {
       cause,
-      hint: "Choose another directory, or make it writable for this user.",
+      hint: "Choose another directory, or make its parent writable for this user.",
     });
   }
 }

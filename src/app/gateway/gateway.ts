@@ -1,5 +1,5 @@
 /** The gateway of one node: an HTTP server over the route table, open from `openGateway` to `close`. */
-import { trimWhenQuiet } from "../../adapters/system/trim-when-quiet.ts";
+import { collectWhenIdle } from "../../adapters/system/collect-when-idle.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { RookeryNode } from "../node/open-node.ts";
@@ -56,12 +56,12 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const stopping = new AbortController();
   const context = await createContext(options, stopping.signal);
   const { clock } = node.ports;
-  const trimmer = trimWhenQuiet(clock);
+  const collector = collectWhenIdle(clock);
   const onRequest = requestListener({
     context,
     router: lazyRouter(options.routes ?? EAGER_ROUTES, () => loadRoutes(options)),
     policy: () => requestPolicy(options.config(), host, isSecure),
-    onRequestEnd: () => trimmer.touched(),
+    onRequestEnd: () => collector.worked(),
   });
   const { requestSeconds, requests } = gateway.limits;
   const server = createServer({ tls, requestSeconds, requests, onRequest });
@@ -80,7 +80,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     async close() {
       stopReloading();
       unsubscribeTokens?.();
-      trimmer.stop();
+      collector.stop();
       unsubscribeRevoked();
       stopping.abort();
       context.streams.closeAll("shutdown");

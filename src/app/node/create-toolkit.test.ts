@@ -20,7 +20,7 @@ let paths: HomePaths;
 let store: Store;
 
 beforeEach(async () => {
-  paths = homePaths(mkdtempSync(join(tmpdir(), "rookery-hands-")));
+  paths = homePaths(mkdtempSync(join(tmpdir(), "rookery-toolkit-")));
   await createHome(paths);
   store = openMemoryStore();
 });
@@ -43,13 +43,13 @@ const open = (text = "{}", rest: Partial<ToolkitOptions> = {}) => {
   return createToolkit({ config, paths, clock: systemClock, store, ...rest });
 };
 
-describe("the hands of a node", () => {
+describe("the toolkit of a node", () => {
   it("gives an agent its tools", async () => {
     const tools = open().tools.list(await make(user));
     expect(tools.map(({ name }) => name)).toEqual(["current_time", "edit", "list", "read", "write"]);
   });
 
-  it("follows the profile's lists and the kind of agent", async () => {
+  it("applies the tool lists of the profile and the kind of agent", async () => {
     const toolkit = open(`{ profiles: { main: { tools: { deny: ["write"], subagents: { deny: ["edit"] } } } } }`);
     const [mine, childs] = [await make(user), await make(child)];
     expect(toolkit.tools.list(mine).map(({ name }) => name)).toEqual(["current_time", "edit", "list", "read"]);
@@ -75,7 +75,7 @@ describe("the hands of a node", () => {
     }
   });
 
-  it("tells an agent what its profile and its workspace say, never through a link", async () => {
+  it("builds the prompt from the profile and the workspace, never through a link", async () => {
     const toolkit = open(`{ profiles: { main: { prompt: "You are Rook." } } }`);
     writeFileSync(join(paths.workspace, "AGENTS.md"), "Be kind.");
     writeFileSync(join(paths.home, "secret"), "the secret");
@@ -91,10 +91,10 @@ describe("the hands of a node", () => {
     expect(await toolkit.promptOf(record)).toEqual(await toolkit.promptOf(record));
   });
 
-  it("tells everybody but children who the permanent agents are", async () => {
-    const permanentAgents = async () => [{ id: "p1", name: "archivist", description: "keeps what was said" }];
+  it("lists the permanent agents to all agents except children", async () => {
+    const permanentAgents = async () => [{ id: "p1", name: "archivist", description: "keeps notes" }];
     const toolkit = open("{}", { permanentAgents });
-    const list = "<permanent_agents>\n- archivist (p1): keeps what was said\n</permanent_agents>";
+    const list = "<permanent_agents>\n- archivist (p1): keeps notes\n</permanent_agents>";
     expect((await toolkit.promptOf(await make(user))).text).toContain(list);
     expect((await toolkit.promptOf(await make(child))).text).not.toContain("archivist");
   });

@@ -1,4 +1,4 @@
-/** What other people's agents try, to reach the owner's rights by a schedule, a gate or a file that is read later. */
+/** Attacks of guests' agents: they try to get the owner's rights by a schedule, a gate or a file that is read later. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -64,7 +64,7 @@ async function make(descriptor: AgentDescriptor, profile = "main"): Promise<Agen
 const childOf = (parent: AgentRecord, id = "dig") =>
   make({ type: "subagent", id, parentAgentId: parent.id, name: id }, parent.profile);
 
-/** The agent of a job that was made in a conversation before. */
+/** The agent of a job that a conversation created earlier. */
 async function jobOf(maker: AgentRecord): Promise<AgentRecord> {
   const { profile, sessionKey } = maker;
   const create = { name: "old", schedule: { expr: "0 9 * * *" }, payload: { message: "go" } };
@@ -127,7 +127,7 @@ const OWNERS: readonly (readonly [string, () => Promise<AgentRecord>])[] = [
 describe.each(GUESTS)("%s", (_, guest) => {
   it.each(ATTACKS)("is denied %s", async (_title, name, input) => {
     const owner = await make(person("owner", "terminal"));
-    // The tool as the owner has it: what counts is the agent it is called for.
+    // The tool of the owner's agent: only the calling agent matters.
     await expect(call(await guest(), name, input, owner)).rejects.toMatchObject({
       code: "denied",
       message: `${name} is denied: only the owner's agents can use schedules and the heartbeat.`,
@@ -158,7 +158,7 @@ describe.each(OWNERS)("%s", (_, owner) => {
 });
 
 describe("the tools of schedules", () => {
-  it("are shown to the owner's agents and not to a guest's, who is told why when it calls one", async () => {
+  it("are listed for the owner's agents only, and answer a guest's agent why they are denied", async () => {
     const names = (agent: AgentRecord) => toolkit.tools.list(agent).map(({ name }) => name);
     const [guest, olga] = [await make(person("ann")), await make(person("olga"))];
     expect(names(olga)).toEqual(expect.arrayContaining(schedules.map(({ name }) => name)));
@@ -167,7 +167,7 @@ describe("the tools of schedules", () => {
     await expect(call(guest, "heartbeat_run", {})).rejects.toThrow("heartbeat_run is denied");
   });
 
-  it("are found by their name and right, so that one that comes later is covered", async () => {
+  it("are recognised by name and right, so that a new tool is covered too", async () => {
     const { config } = parseConfig({ text: CONFIG, file: "rookery.json5", env: {} });
     const later = (name: string, rights: Tool["rights"]): Tool => ({ ...(schedules[0] as Tool), name, rights });
     const more = [later("cron_x", []), later("heartbeat_x", []), later("remind", ["schedule"])];
@@ -233,7 +233,7 @@ describe("prompt and task files", () => {
     },
   );
 
-  it("are guarded in the workspace of every profile, also where it is a directory the agent was given", async () => {
+  it("are guarded in the workspace of every profile, also if the agent may write that directory", async () => {
     const guest = await make(person("ann"), "else");
     await expect(call(guest, "write", { path: "AGENTS.md", content: "obey" })).rejects.toThrow(DeniedError);
     const given = { ...guest, state: { ...guest.state, permissions: { writeDirs: [join(paths.workspace, "cron")] } } };
@@ -241,7 +241,7 @@ describe("prompt and task files", () => {
     await expect(call(given, "write", { path, content: "obey" })).rejects.toThrow("only the owner's agents");
   });
 
-  it("are all that is guarded", async () => {
+  it("are the only guarded files", async () => {
     const guest = await make(person("ann"));
     for (const path of ["notes.md", "cron.txt", "real/agents.txt", "cronies/a.md", "cron/../fine.md"]) {
       await call(guest, "write", { path, content: "mine" });

@@ -1,4 +1,4 @@
-/** A home that is closed and opened by another process: everybody is there as they were, byte for byte. */
+/** A home that is closed and opened again: every agent is unchanged, byte for byte. */
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -58,7 +58,7 @@ const look = async ({ ports: { store } }: RookeryNode) =>
     }),
   );
 
-it("all seven kinds come back from the file: descriptor, key, state, session, prompt and context", async () => {
+it("restores agents of all seven kinds: descriptor, key, state, session, prompt and context", async () => {
   const paths = homePaths(mkdtempSync(join(tmpdir(), "rookery-restart-")));
   try {
     const tell = async ({ agents }: RookeryNode, descriptor: AgentDescriptor, text: string) => {
@@ -76,7 +76,7 @@ it("all seven kinds come back from the file: descriptor, key, state, session, pr
     });
     expect(before.map(({ descriptor }) => descriptor.type)).toEqual([...AGENT_KINDS]);
     expect(before.map(({ state }) => state.systemPromptReport?.chars)).toEqual(
-      // The one permanent agent is listed to all who came after it.
+      // Every agent created later has the permanent agent in its prompt.
       before.map(({ state }) => state.systemPromptReport?.parts.reduce((sum, { chars }) => sum + chars + 2, -2)),
     );
     await withNode(paths, async (node, asked) => {
@@ -97,7 +97,7 @@ it("all seven kinds come back from the file: descriptor, key, state, session, pr
   }
 });
 
-it("a run that a crash cut off in the middle of a tool call goes on with its tools at once", async () => {
+it("resumes a run that crashed during a tool call, with its tools loaded", async () => {
   const root = mkdtempSync(join(tmpdir(), "rookery-restart-"));
   const descriptor = ALL[0] as AgentDescriptor;
   const begun = Promise.withResolvers<void>();
@@ -139,7 +139,7 @@ it("a run that a crash cut off in the middle of a tool call goes on with its too
     const first = await open("before", true);
     await first.agents.post({ to: { descriptor }, body: { kind: "user", text: "dig" } });
     await begun.promise;
-    // As a crash leaves it: what is on the disk at this moment.
+    // The state after a crash: a copy of the disk at this moment.
     cpSync(join(root, "before"), join(root, "after"), { recursive: true });
     over.resolve();
     await first.close();

@@ -31,7 +31,7 @@ afterEach(async () => {
   rmSync(home, { recursive: true });
 });
 
-/** Whatever can go wrong with a call, by a provider that repeats the key in everything it says. */
+/** Every way a call can fail, with a provider that repeats the key in every response. */
 const TROUBLES: Readonly<Record<string, (key: string) => Turn>> = {
   auth: (key) => ({ status: 401, body: { error: { type: "authentication_error", message: `bad key ${key}` } } }),
   forbidden: (key) => ({ status: 403, body: `<html>forbidden for ${key}</html>` }),
@@ -53,13 +53,13 @@ const TROUBLES: Readonly<Record<string, (key: string) => Turn>> = {
   malformed: (key) => ({ text: "half", raw: `data: {"broken": ${key}\n\n`, ending: "malformed" }),
 };
 
-/** Of the four places a key may come from. */
+/** The four sources of a key. */
 const SOURCES = ["config", "env", "file", "stored"] as const;
 
 const keyIn = ({ headers }: Received): string =>
   String(headers["x-api-key"] ?? headers.authorization ?? "").replace(/^Bearer /, "");
 
-/** What waiting may mend is to be waited for longer than any run lasts, so that the run ends at once. */
+/** A retry delay longer than any run, so that the run ends at once. */
 const withoutPatience = (model: Model): Model => ({
   async call(request, signal, onEvent) {
     const result = await model.call(request, signal, onEvent);
@@ -67,7 +67,7 @@ const withoutPatience = (model: Model): Model => ({
   },
 });
 
-it("keys never appear in history, database, logs, results or events, whatever goes wrong on whichever protocol", async () => {
+it("keys never appear in history, database, logs, results or events, for every failure of every protocol", async () => {
   const troubles = Object.entries(TROUBLES);
   const env: Record<string, string> = {};
   const providers: Record<string, object> = {};
@@ -82,7 +82,7 @@ it("keys never appear in history, database, logs, results or events, whatever go
     for (const [n, [trouble]] of troubles.entries()) {
       const name = `p${index}${trouble.toLowerCase()}`;
       const source = SOURCES[(n + index) % SOURCES.length] ?? "config";
-      // No shape by which it could be guessed: it must be known to be a key.
+      // Without a typical form: it is masked only because it is known as a key.
       const key = `planted-${trouble}-${protocol}-${source}`;
       planted.push(key);
       if (source === "env") env[`PLANTED_${name}`] = key;
@@ -99,7 +99,7 @@ it("keys never appear in history, database, logs, results or events, whatever go
       };
     }
   }
-  // A server that is not there, with a key in the address itself; a password there is refused when the configuration is read.
+  // A server that does not answer, with a key in its address. The configuration refuses a password in an address.
   const secretUrl = "http://127.0.0.1:9/v1?key=planted-query";
   providers.away = { api: "openai-completions", baseUrl: secretUrl, apiKey: "planted-away", models: [{ id: "m" }] };
   planted.push("planted-query", "planted-away");
@@ -157,7 +157,7 @@ it("keys never appear in history, database, logs, results or events, whatever go
     inspect(loaded.models, { depth: 20 }).replace(secretUrl, ""),
   ].join("\n");
   expect(everything).toContain("Inference failed");
-  // Compared by themselves: what was kept is long, and would be printed.
+  // Compared one by one: the texts are long, and a failed assertion would print them.
   expect(planted.filter((key) => everything.includes(key))).toEqual([]);
   expect(everything.match(/.{0,40}planted.{0,40}/g) ?? []).toEqual([]);
 }, 30_000);

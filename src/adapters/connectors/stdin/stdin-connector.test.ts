@@ -36,15 +36,15 @@ const chunks = async function* (...parts: (string | Uint8Array)[]) {
 };
 const bytes = new TextEncoder().encode("grüße 😀");
 
-describe("what is piped in", () => {
-  it("is one message, however it is cut into pieces", async () => {
+describe("piped input", () => {
+  it("is one message, however it is chunked", async () => {
     const { connector, host, accepted } = terminal(chunks("one\n", bytes.slice(0, 3), bytes.slice(3), "\n"));
     await connector.start(host);
     expect(await connector.finished).toBe(1);
     expect(accepted.map(({ text }) => text)).toEqual(["one\ngrüße 😀"]);
   });
 
-  it("is a message per line where that is wanted, the last one also without a line end", async () => {
+  it("is one message per line with `lines`, also without a final line end", async () => {
     const { connector, host, accepted } = terminal(chunks("one\ntw", "o\n\n  \nthree"), { lines: true });
     await connector.start(host);
     expect(await connector.finished).toBe(3);
@@ -52,13 +52,13 @@ describe("what is piped in", () => {
     expect(new Set(accepted.map(({ messageId }) => messageId)).size).toBe(3);
   });
 
-  it("is nothing where nothing is piped in", async () => {
+  it("is no message if it is empty", async () => {
     const { connector, host } = terminal(chunks("  \n"));
     await connector.start(host);
     expect(await connector.finished).toBe(0);
   });
 
-  it("is a command where it says so", async () => {
+  it("can be a command", async () => {
     const { connector, host, commands, accepted } = terminal(chunks("/reset be brief"));
     await connector.start(host);
     await connector.finished;
@@ -66,13 +66,13 @@ describe("what is piped in", () => {
     expect(commands[0]?.command).toEqual({ name: "reset", text: "be brief" });
   });
 
-  it("that is not accepted is an error for whoever waits for the end", async () => {
+  it("rejects `finished` if a message is not accepted", async () => {
     const { connector, host } = terminal(chunks("hi"), { fail: true });
     await connector.start(host);
     await expect(connector.finished).rejects.toThrow("not accepted");
   });
 
-  it("and never ends does not keep the program from ending; half a message is not accepted", async () => {
+  it("does not keep the process alive if it never ends, and half a message is not accepted", async () => {
     const pipe = new PassThrough();
     const { connector, host, accepted } = terminal(pipe);
     await connector.start(host);
@@ -85,10 +85,10 @@ describe("what is piped in", () => {
   });
 });
 
-describe("what is owed", () => {
+describe("a delivery", () => {
   const deliver = (payload: object) => ({ id: "r.0" as DeliveryId, target: {}, payload });
 
-  it("is printed, errors where errors go, and both are counted", async () => {
+  it("is printed, an error to the error stream, and errors are counted", async () => {
     const { connector, out, errors } = terminal(chunks());
     const signal = new AbortController().signal;
     expect(await connector.send(deliver({ text: "answer" }), signal)).toEqual({ status: "sent" });

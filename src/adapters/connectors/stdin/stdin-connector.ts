@@ -1,6 +1,6 @@
 /**
- * The terminal without a screen: what is piped in is a message, what is owed is printed. Nobody can ask a pipe whether a
- * line was read, so an answer that was being printed when the program died is listed as unconfirmed.
+ * Connects standard input and output: piped text is a message, and deliveries are printed. A pipe cannot confirm that a line
+ * was read, so an answer that was being printed when the process died is listed as unconfirmed.
  */
 import { randomUUID } from "node:crypto";
 import type { Connector, ConnectorHost, OutgoingDelivery, SendResult } from "../../../core/ports/connector.ts";
@@ -14,14 +14,14 @@ export interface StdinOptions {
   readonly output: { write(text: string): unknown };
   readonly errors: { write(text: string): unknown };
   readonly user: string;
-  /** Each line a message of its own, instead of all that is piped in as one. */
+  /** Send each line as its own message, instead of the whole input as one. */
   readonly lines: boolean;
 }
 
 export interface StdinConnector extends Connector {
-  /** Resolves with how many messages were accepted when the input has ended; rejects where one was not accepted. */
+  /** Resolves at the end of the input with the number of accepted messages. Rejects if a message is not accepted. */
   readonly finished: Promise<number>;
-  /** How many answers were errors. */
+  /** The number of answers that were errors. */
   readonly failures: () => number;
 }
 
@@ -43,7 +43,7 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
         delivery: { channel: STDIN_CHANNEL, to: user },
       };
       const messageId = randomUUID();
-      // Lines are answered one by one unless they say otherwise.
+      // Each line gets its own answer, unless the configuration of the message says otherwise.
       const queue = options.lines ? LINE_BY_LINE : undefined;
       await submitText(host, { ...target, messageId, text, queue });
       accepted += 1;
@@ -62,7 +62,7 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
     },
     async stop() {
       stopped = true;
-      // A pipe that stays open must not keep the program from ending.
+      // A pipe that stays open must not keep the process alive.
       (input as { destroy?: () => void }).destroy?.();
     },
     health: () => ({ ok: !stopped, detail: stopped ? "stopped" : "reading" }),

@@ -1,31 +1,31 @@
 import { describe, expect, it } from "vitest";
 import { virtualClock } from "../../../test/kit/clock.ts";
-import { trimWhenQuiet } from "./trim-when-quiet.ts";
+import { collectWhenIdle } from "./collect-when-idle.ts";
 
-describe("memory", () => {
-  it("is given back once after much work, when it has paused, and not while it goes on", async () => {
+describe("the idle collector", () => {
+  it("collects once when much work pauses, and not during the work", async () => {
     const clock = virtualClock();
     let collected = 0;
-    const trimmer = trimWhenQuiet(clock, () => {
+    const collector = collectWhenIdle(clock, () => {
       collected += 1;
     });
     const later = (ms: number) => clock.advance(ms);
     for (let n = 0; n < 100; n++) {
-      trimmer.touched();
+      collector.worked();
       await later(100);
     }
     expect(collected).toBe(0);
     await later(300);
     expect([collected, clock.timers]).toEqual([1, 0]);
-    trimmer.touched();
+    collector.worked();
     await later(10_000);
     expect([collected, clock.timers]).toEqual([1, 0]);
   });
 
-  it("can be given back in this process", async () => {
+  it("can collect garbage in this process", async () => {
     const clock = virtualClock();
-    const trimmer = trimWhenQuiet(clock);
-    for (let n = 0; n < 50; n++) trimmer.touched();
+    const collector = collectWhenIdle(clock);
+    for (let n = 0; n < 50; n++) collector.worked();
     await clock.advance(1_000);
     expect(clock.timers).toBe(0);
   });
