@@ -45,11 +45,17 @@ export interface OpenModels {
   renew(): void;
 }
 
+let loadingOffline: Promise<Model> | undefined;
+
+function loadOffline(): Promise<Model> {
+  loadingOffline ??= import("./offline-model.ts").then(({ offlineModel }) => offlineModel);
+  return loadingOffline;
+}
+
 /** Loaded on first use. */
 const offline: Model = {
-  call: async (request, signal, onEvent) =>
-    (await import("./offline-model.ts")).offlineModel.call(request, signal, onEvent),
-  price: async (choice) => (await import("./offline-model.ts")).offlineModel.price?.(choice),
+  call: async (request, signal, onEvent) => (await loadOffline()).call(request, signal, onEvent),
+  price: async (choice) => (await loadOffline()).price?.(choice),
 };
 
 /** How long after a detection without a result the next one may start. */

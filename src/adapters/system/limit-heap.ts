@@ -21,11 +21,10 @@ export function limitHeap(): void {
  */
 function growYoungGeneration(): void {
   setFlagsFromString("--semi-space-growth-factor=4");
-  for (let round = 0; round < MAX_ROUNDS && youngBytes() < YOUNG_BYTES; round++) {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const young = getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space");
+    if (!young || young.space_size >= YOUNG_BYTES) return;
     const survivors: object[] = [];
     for (let n = 0; n < 10_000; n++) survivors.push({ n });
   }
 }
-
-const youngBytes = (): number =>
-  getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space")?.space_size ?? YOUNG_BYTES;

@@ -17,11 +17,11 @@ import { guardedFilesOf } from "../../adapters/workspace/guarded-workspace-files
 import { openWorkspaces, workspaceMaker } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
-import { timeZoneOf } from "../../config/time-zone.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Tool, ToolHost } from "../../core/ports/tool.ts";
+import { hostZone } from "../../core/zoned-time.ts";
 import type { AgentSystem } from "../../engine/agents/agent-system.ts";
 import { permanentAgentsOf } from "../../engine/agents/permanent-agents.ts";
 import type { SystemAgent } from "../../engine/agents/system-agents.ts";
@@ -56,7 +56,7 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
     const guarded = (await forOwner(agent)) ? undefined : guardedFilesOf(config, paths, workspaceOf);
     return { workingDir: workspaceOf(agent), readDirs, writeDirs, guarded };
   };
-  const all = [currentTimeTool(clock, () => timeZoneOf(config)), ...fileTools(placesOf), ...more];
+  const all = [currentTimeTool(clock, () => config.session.timeZone ?? hostZone()), ...fileTools(placesOf), ...more];
   const tools =
     options.tools ??
     toolHost({

@@ -8,11 +8,11 @@ import { contextLimitsOf } from "../../adapters/models/context-limits.ts";
 import type { OpenModels } from "../../adapters/models/open-models.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
-import { timeZoneOf } from "../../config/time-zone.ts";
 import { addressFor } from "../../core/agent/address.ts";
 import { isStale, resetPolicyFor } from "../../core/agent/session-freshness.ts";
 import { isOwner } from "../../core/agent/session-key.ts";
 import { inheritsParent } from "../../core/agent/thread-settings.ts";
+import { hostZone } from "../../core/zoned-time.ts";
 import type { AgentSystemOptions } from "../../engine/agents/agent-system-options.ts";
 import type { RetentionLimits } from "../../engine/agents/retention.ts";
 import { liveBudgets } from "../../engine/budgets/budget-settings.ts";
@@ -81,7 +81,8 @@ const sessionOptions = (config: Config) =>
     resetTriggers: config.session.resetTriggers,
     inheritsParent: (descriptor) => inheritsParent(config.session.thread, descriptor),
     sendPolicy: config.session.sendPolicy,
-    isStale: (agent, last, now) => isStale(resetPolicyFor(agent, config.session.reset), last, now, timeZoneOf(config)),
+    isStale: (agent, last, now) =>
+      isStale(resetPolicyFor(agent, config.session.reset), last, now, config.session.timeZone ?? hostZone()),
   }) satisfies Partial<AgentSystemOptions>;
 
 export function subagentOptions(config: Config, paths: Pick<HomePaths, "home">): SubagentSettings {

@@ -1,6 +1,7 @@
 /**
- * Loads the toolkit with the first run: a node that only accepts messages starts without it. A new run asks for its prompt
- * first, which loads the tools. A run that resumes needs them at once, so call `ready` before resuming.
+ * A toolkit that loads with the first run: a node that only accepts messages starts without it. A new run asks for its prompt
+ * first, which loads the tools. A run that resumes needs them at once, so call `ready` before resuming. Once loaded, its
+ * functions are those of the real toolkit.
  */
 import { InvariantError } from "../../core/errors.ts";
 import type { Toolkit } from "./create-toolkit.ts";
@@ -9,34 +10,33 @@ export interface LazyToolkit extends Toolkit {
   /** Sets how to load. Tools need the engine, which is created with this toolkit. */
   connect(load: () => Promise<Toolkit>): void;
   /** Loads the toolkit, once. */
-  ready(): Promise<Toolkit>;
+  ready(): Promise<void>;
 }
 
 export function lazyToolkit(): LazyToolkit {
   let load: (() => Promise<Toolkit>) | undefined;
-  let loading: Promise<Toolkit> | undefined;
-  let toolkit: Toolkit | undefined;
-  const ready = (): Promise<Toolkit> => {
-    if (!load) throw new InvariantError("The toolkit is used before it is connected.");
-    loading ??= load().then((loaded) => {
-      toolkit = loaded;
-      return loaded;
-    });
-    return loading;
-  };
-  const loaded = (): Toolkit => {
-    if (toolkit) return toolkit;
+  let loading: Promise<void> | undefined;
+  const notLoaded = (): never => {
     throw new InvariantError("A run asked for its tools before they were loaded.");
   };
-  return {
+  const become = ({ tools, promptOf }: Toolkit): void => {
+    Object.assign(toolkit.tools, { list: tools.list.bind(tools), find: tools.find.bind(tools) });
+    Object.assign(toolkit, { promptOf });
+  };
+  const toolkit: LazyToolkit = {
     connect(how) {
       load = how;
     },
-    ready,
-    tools: {
-      list: (agent) => loaded().tools.list(agent),
-      find: (agent, name) => loaded().tools.find(agent, name),
+    ready() {
+      if (!load) throw new InvariantError("The toolkit is used before it is connected.");
+      loading ??= load().then(become);
+      return loading;
     },
-    promptOf: async (agent) => (toolkit ?? (await ready())).promptOf(agent),
+    tools: { list: notLoaded, find: notLoaded },
+    async promptOf(agent) {
+      await toolkit.ready();
+      return toolkit.promptOf(agent);
+    },
   };
+  return toolkit;
 }

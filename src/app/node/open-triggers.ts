@@ -10,9 +10,9 @@ import { openWorkspaces } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { secretDeps } from "../../config/load-config.ts";
 import { FILE_MODE, type HomePaths } from "../../config/paths.ts";
-import { timeZoneOf } from "../../config/time-zone.ts";
 import { DEFAULT_PROFILE } from "../../core/agent/agent.ts";
 import type { Ports } from "../../core/ports/ports.ts";
+import { hostZone } from "../../core/zoned-time.ts";
 import type { AgentSystem } from "../../engine/agents/agent-system.ts";
 import { heartbeatProfiles } from "../../engine/triggers/heartbeat/heartbeat-config.ts";
 import { Triggers } from "../../engine/triggers/triggers.ts";
@@ -57,7 +57,7 @@ export function openTriggers({ ports, config, paths, env, models, shared = false
     },
     {
       get zone() {
-        return timeZoneOf(config);
+        return config.session.timeZone;
       },
       missed,
       mainKey: config.session.mainKey,
@@ -70,7 +70,7 @@ export function openTriggers({ ports, config, paths, env, models, shared = false
   const taskFiles = taskFileSync(ports, {
     profiles: [...new Set([DEFAULT_PROFILE, ...Object.keys(config.profiles)])],
     workspaceOf,
-    timeZone: () => timeZoneOf(config),
+    timeZone: () => config.session.timeZone ?? hostZone(),
     shared,
     onSynced: () => triggers.wake(),
   });

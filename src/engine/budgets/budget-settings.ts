@@ -1,10 +1,9 @@
 /** Reads the budget settings of the configuration into the form the engine uses. */
 import type { Config } from "../../config/config-schema.ts";
-import { timeZoneOf } from "../../config/time-zone.ts";
 import { linkedName } from "../../core/agent/identity-links.ts";
 import { isOwner } from "../../core/agent/session-key.ts";
 import { type Budgets, limitedScopes, limitsOf } from "../../core/budget/budget.ts";
-import { zonedFields, zonedInstant } from "../../core/zoned-time.ts";
+import { hostZone, zonedFields, zonedInstant } from "../../core/zoned-time.ts";
 
 const OWNER = "owner";
 
@@ -16,7 +15,7 @@ export function budgetsOf(config: BudgetConfig): Budgets | undefined {
   if (limitedScopes(limits).length === 0) return undefined;
   return {
     limitsFor: () => limits,
-    dayOf: (at) => dayIn(at, timeZoneOf(config)),
+    dayOf: (at) => dayIn(at, config.session.timeZone ?? hostZone()),
     personNamed: (connector, userId) =>
       linkedName(config.session.identityLinks, connector, userId) ??
       (isOwner({ connector, userId }, config.owner.accounts) ? OWNER : `${connector}:${userId}`),

@@ -4,6 +4,7 @@ import { labelOf } from "../../../core/agent/descriptor.ts";
 import { type SessionPhase, sessionPhaseOf } from "../../../core/agent/session-phase.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { AgentId } from "../../../core/ids.ts";
+import { hostZone } from "../../../core/zoned-time.ts";
 import { backAction, setAction } from "../ask-agent.ts";
 import { defineAction, type Group } from "../command.ts";
 import { findAgent } from "../find-agent.ts";
@@ -46,7 +47,7 @@ const show = defineAction({
   async run({ args: [who = ""], paths, json, stdout, loadConfig }) {
     const { config } = await loadConfig();
     const agent = await readHome(paths, (store) => findAgent(store, who, config.session.mainKey));
-    const zone = config.session.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const zone = config.session.timeZone ?? hostZone();
     const phase = sessionPhaseOf(agent, config.session.reset, Date.now(), zone);
     stdout.write(json ? `${JSON.stringify({ ...agent, phase })}\n` : details(agent, phase));
     return undefined;

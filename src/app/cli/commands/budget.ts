@@ -12,10 +12,10 @@ const list = defineAction({
     const { config } = await loadConfig();
     const { listBudgets, spentSince } = await import("../../../engine/budgets/budget-book.ts");
     const { startOfDay } = await import("../../../engine/budgets/budget-settings.ts");
-    const { timeZoneOf } = await import("../../../config/time-zone.ts");
+    const { hostZone } = await import("../../../core/zoned-time.ts");
     const { systemClock } = await import("../../../adapters/system/system-clock.ts");
     const limits = limitsOf(config.budgets);
-    const since = startOfDay(systemClock.now(), timeZoneOf(config));
+    const since = startOfDay(systemClock.now(), config.session.timeZone ?? hostZone());
     const { budgets, today } = await readHome(paths, async (store) => ({
       budgets: await listBudgets({ store }, limits),
       today: await spentSince({ store }, since),
