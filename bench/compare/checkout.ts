@@ -20,17 +20,27 @@ export async function withCheckouts<Result>(
   const commits = revisions.map(commitOf);
   const dir = mkdtempSync(join(realpathSync(tmpdir()), "rookery-checkouts-"));
   const made: Checkout[] = [];
+  const remove = (): void => {
+    for (const { path } of made.splice(0)) git("worktree", "remove", "--force", path);
+    rmSync(dir, { recursive: true, force: true });
+  };
+  // A comparison takes minutes: one that is interrupted cleans up as well.
+  const interrupted = (): void => {
+    remove();
+    process.exit(130);
+  };
+  process.once("SIGINT", interrupted).once("SIGTERM", interrupted);
   try {
     for (const [n, commit] of commits.entries()) {
       const path = join(dir, String(n));
-      git("worktree", "add", "--detach", "--quiet", path, commit);
       made.push({ commit, path });
+      git("worktree", "add", "--detach", "--quiet", path, commit);
       provideDependencies(path);
     }
     return await use(made);
   } finally {
-    for (const { path } of made) git("worktree", "remove", "--force", path);
-    rmSync(dir, { recursive: true, force: true });
+    process.off("SIGINT", interrupted).off("SIGTERM", interrupted);
+    remove();
   }
 }
 
