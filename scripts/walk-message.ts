@@ -9,9 +9,6 @@ import { type Walk, walkHttp, walkTerminal } from "./walk/walk.ts";
 const ROOT = join(import.meta.dirname, "..");
 export const PAGE = "docs/message-path.md";
 
-/** Files that run by time, not for a message: they may or may not run while the message is on its way. */
-export const BY_TIME: readonly string[] = ["src/adapters/system/trim-when-quiet.ts", "src/core/ports/clock.ts"];
-
 export interface Walks {
   readonly terminal: Walk;
   readonly http: Walk;
@@ -29,14 +26,11 @@ export interface Lists {
 
 export const walkMessages = async (): Promise<Walks> => ({ terminal: await walkTerminal(), http: await walkHttp() });
 
-export function listsOf(walks: Walks): Lists {
-  const [terminal, http] = [walks.terminal, walks.http].map((walk) => walk.filter((file) => !BY_TIME.includes(file)));
-  return {
-    terminal: terminal ?? [],
-    http: (http ?? []).filter((file) => !terminal?.includes(file)),
-    "not-over-http": (terminal ?? []).filter((file) => !http?.includes(file)),
-  };
-}
+export const listsOf = ({ terminal, http }: Walks): Lists => ({
+  terminal,
+  http: http.filter((file) => !terminal.includes(file)),
+  "not-over-http": terminal.filter((file) => !http.includes(file)),
+});
 
 /** The lists as the page shows them. */
 export function readLists(page: string): Lists {

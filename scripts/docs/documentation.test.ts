@@ -14,6 +14,9 @@ const pages = readPages();
 const UNCHECKED = ["text", "markdown", "sql"];
 const CHECKED = ["sh", "console", "json", "json5", "ts", "mermaid"];
 
+/** Names that stand for any file, or for files that must not exist. */
+const EXAMPLES = ["x.ts", "x.test.ts", "x.test-kit.ts", "utils.ts"];
+
 const blocksIn = (...languages: readonly string[]): readonly { readonly at: string; readonly block: CodeBlock }[] =>
   [...pages].flatMap(([path, { blocks }]) =>
     blocks
@@ -155,6 +158,18 @@ describe("code in the text", () => {
       return path === undefined ? [] : routeProblems(method, path).map((problem) => `${at}: ${problem}`);
     });
     expect(problems).toEqual([]);
+  });
+
+  it("names files without their folder only if there is one", () => {
+    const names = new Set(
+      globSync("{src,test,bench,scripts}/**/*.{ts,sql}", { cwd: ROOT }).map((path) => path.split("/").at(-1)),
+    );
+    const missing = spans.flatMap(({ at, text }) =>
+      !/^[\w.-]+\.(?:ts|sql)$/.test(text) || EXAMPLES.includes(text) || names.has(text)
+        ? []
+        : [`${at}: there is no ${text}`],
+    );
+    expect(missing).toEqual([]);
   });
 
   it("names functions, fields and settings that exist in the code", () => {

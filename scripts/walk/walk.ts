@@ -14,8 +14,12 @@ const HOOK = join(import.meta.dirname, "record-hook.ts");
 const WARM_MESSAGES = 3;
 /** A message ends some time after its answer: what was sent is marked so. */
 const QUIET_MS = 400;
+const MAX_ROUNDS = 5;
 const MAX_WAIT_MS = 60_000;
 const TOKEN = "walk-token-0123456789abcdef";
+
+/** Files that run by time, not for a message: they may or may not run while the message is on its way. */
+const BY_TIME: readonly string[] = ["src/adapters/system/trim-when-quiet.ts", "src/core/ports/clock.ts"];
 
 /** The files in the order in which the message reaches them first. */
 export type Walk = readonly string[];
@@ -72,7 +76,7 @@ async function walk(
   try {
     const say = await open(child);
     let taken = 0;
-    const passed = async (): Promise<Walk> => {
+    const passedSince = async (): Promise<Walk> => {
       await sleep(QUIET_MS);
       const path = join(lists, String(taken++));
       child.kill("SIGUSR2");
@@ -80,6 +84,16 @@ async function walk(
         if (child.exitCode !== null || performance.now() > end) throw new Error("The process gave no list.");
       }
       return JSON.parse(readFileSync(path, "utf8")) as Walk;
+    };
+    /** Until nothing more runs: on a busy machine a message takes its time. */
+    const passed = async (): Promise<Walk> => {
+      const files = new Set<string>();
+      for (let round = 0; round < MAX_ROUNDS; round++) {
+        const more = (await passedSince()).filter((file) => !BY_TIME.includes(file));
+        if (more.length === 0) break;
+        for (const file of more) files.add(file);
+      }
+      return [...files];
     };
     for (let n = 1; n <= WARM_MESSAGES; n++) await say(`message ${n}`);
     await passed();
