@@ -9,7 +9,7 @@ export interface Phrase {
   readonly tool: string;
   readonly pattern: RegExp;
   readonly arguments: (found: Readonly<Record<string, string>>) => Record<string, unknown>;
-  /** What is said of a result that is no error. */
+  /** The answer for a successful result. */
   readonly answer: (result: string, given: Readonly<Record<string, unknown>>) => string;
 }
 

@@ -75,7 +75,7 @@ async function withChild(
     }
     case "log": {
       const { child } = await subagents.info(runId);
-      return output(child ? await historyLog(store, child.id, input.limit ?? 20) : "Its history is gone.");
+      return output(child ? await historyLog(store, child.id, input.limit ?? 20) : "Its history was removed.");
     }
     case "send": {
       if (!input.text?.trim()) throw new InvalidInputError("The action send needs a text.");
