@@ -22,7 +22,7 @@ export async function populate(home: string, agents: number): Promise<void> {
   settleDisk(join(home, DATABASE_FILE));
 }
 
-/** What was written without waiting for the disk must not be paid for by whatever is measured next. */
+/** Writes that did not wait for the disk must not slow down the next measurement. */
 export function settleDisk(path: string): void {
   const file = openSync(path, "r+");
   fsyncSync(file);

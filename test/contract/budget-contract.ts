@@ -1,4 +1,4 @@
-/** Budgets: reserved inside the transaction, settled once, charged where nobody learns the result, lifted (L8, M21). */
+/** Budgets: reserved inside the transaction, settled once, charged in full if the result stays unknown, lifted (L8, M21). */
 import { expect } from "vitest";
 import { FRESH_ROW, type Limit, NOTHING } from "../../src/core/budget/budget.ts";
 import { type BudgetDecision, type CallCost, costOf } from "../../src/core/budget/budget-decision.ts";
@@ -93,7 +93,7 @@ export function budgetContract(open: Opener): void {
     expect(await world.store.reservations({ limit: 10 })).toEqual([]);
   });
 
-  storeTest("a run's reservations are charged in full where nobody learns their result", open, async (world) => {
+  storeTest("a run's reservations are charged in full if their result stays unknown", open, async (world) => {
     const a = await world.agent("a");
     await reserve(world, a, reserveOp("1", { micros: 1_000 }));
     await reserve(world, a, reserveOp("2", { micros: 1_000 }));
@@ -105,21 +105,25 @@ export function budgetContract(open: Opener): void {
     expect((await world.store.reservations({ limit: 10 })).map(({ id }) => id)).toEqual(["3"]);
   });
 
-  storeTest("who was told is known by agent, until it is lifted", open, async (world) => {
-    const [a, b] = [await world.agent("a"), await world.agent("b")];
-    const op = (id: string) => reserveOp(id, { micros: 29 });
-    expect((await reserve(world, a, op("1"))).told).toBe(false);
-    await world.done([{ op: "budget.told", key: TREE }], a.owner);
-    await world.done([{ op: "budget.told", key: TREE }], a.owner);
-    expect((await reserve(world, a, op("2"))).told).toBe(true);
-    expect((await reserve(world, b, op("3"))).told).toBe(false);
-    await world.done([{ op: "budget.lift", key: TREE, more: { tokens: 0, micros: 500 } }]);
-    expect((await reserve(world, a, op("4"))).decision.kind).toBe("go");
-    expect(await world.store.budget(TREE)).toMatchObject({ lifted: { tokens: 0, micros: 500 }, reserved: FULL });
-    await world.done([{ op: "budget.forfeit", runId: R }]);
-    await world.done([{ op: "budget.lift", key: TREE, more: { tokens: 0, micros: -500 } }]);
-    expect((await reserve(world, a, op("5"))).told).toBe(false);
-  });
+  storeTest(
+    "a notice that the budget is used up is stored per agent, until the budget is lifted",
+    open,
+    async (world) => {
+      const [a, b] = [await world.agent("a"), await world.agent("b")];
+      const op = (id: string) => reserveOp(id, { micros: 29 });
+      expect((await reserve(world, a, op("1"))).told).toBe(false);
+      await world.done([{ op: "budget.told", key: TREE }], a.owner);
+      await world.done([{ op: "budget.told", key: TREE }], a.owner);
+      expect((await reserve(world, a, op("2"))).told).toBe(true);
+      expect((await reserve(world, b, op("3"))).told).toBe(false);
+      await world.done([{ op: "budget.lift", key: TREE, more: { tokens: 0, micros: 500 } }]);
+      expect((await reserve(world, a, op("4"))).decision.kind).toBe("go");
+      expect(await world.store.budget(TREE)).toMatchObject({ lifted: { tokens: 0, micros: 500 }, reserved: FULL });
+      await world.done([{ op: "budget.forfeit", runId: R }]);
+      await world.done([{ op: "budget.lift", key: TREE, more: { tokens: 0, micros: -500 } }]);
+      expect((await reserve(world, a, op("5"))).told).toBe(false);
+    },
+  );
 
   storeTest("only the owner reserves, and only for a run as the change says it is", open, async (world) => {
     const a = await world.agent("a");
@@ -155,14 +159,13 @@ export function budgetContract(open: Opener): void {
   storeTest("rows are listed by key, in portions", open, async (world) => {
     const a = await world.agent("a");
     await reserve(world, a, reserveOp("1", { micros: 1_000 }, ["agent:b", "agent:a", "day:d"]));
-    const keys = async (after?: string) =>
-      (await world.store.budgets({ limit: 2, ...(after ? { after } : {}) })).map(({ key }) => key);
+    const keys = async (after?: string) => (await world.store.budgets({ limit: 2, after })).map(({ key }) => key);
     expect(await keys()).toEqual(["agent:a", "agent:b"]);
     expect(await keys("agent:b")).toEqual(["day:d"]);
-    expect(await world.store.budget("agent:nobody")).toBeUndefined();
+    expect(await world.store.budget("agent:unknown")).toBeUndefined();
   });
 
-  storeTest("budgets, reservations and who was told outlive the store", open, async (world, opened, context) => {
+  storeTest("budgets, reservations and notices outlive the store", open, async (world, opened, context) => {
     const a = await world.agent("a");
     await reserve(world, a, reserveOp("1", { micros: 1_000 }));
     await world.done([{ op: "budget.told", key: TREE }], a.owner);

@@ -8,7 +8,7 @@ import { idOf, keyOf, type Opener, postOp, runBody, sessionOf, storeTest, userBo
 const fact = (key: string, value: string): Op => ({ op: "fact.put", key, value });
 
 export function commitContract(open: Opener): void {
-  storeTest("a refused change leaves nothing behind, whatever it wrote before the refusal", open, async (world) => {
+  storeTest("a refused change leaves nothing behind, even if it wrote before the refusal", open, async (world) => {
     const a = await world.agent("a");
     await world.post(a.id);
     const before = await world.store.agent(a.id);
@@ -45,7 +45,7 @@ export function commitContract(open: Opener): void {
         world.commit([
           fact(`bad-${i}`, "1"),
           postOp({ agentId: a.id }, userBody("lost"), i),
-          postOp({ agentId: idOf("nobody") }, userBody("lost"), i),
+          postOp({ agentId: idOf("unknown") }, userBody("lost"), i),
         ]),
       );
       commits.push(world.commit([fact(`stale-${i}`, "1")], { ...b.owner, epoch: b.owner.epoch + 7 }));
@@ -118,16 +118,16 @@ export function commitContract(open: Opener): void {
     expect(await world.store.agent(a.id)).toMatchObject({ sessionId: sessionOf(2) });
   });
 
-  storeTest("whoever does not exist is refused as missing", open, async (world) => {
+  storeTest("a change about an agent or run that does not exist is refused as missing", open, async (world) => {
     const a = await world.agent("a");
-    const nobody = idOf("nobody");
+    const unknown = idOf("unknown");
     const run = "none" as RunId;
-    expect(await world.refused([fact("f", "1")], { ...a.owner, agentId: nobody })).toBe("missing");
+    expect(await world.refused([fact("f", "1")], { ...a.owner, agentId: unknown })).toBe("missing");
     expect(await world.refused([fact("f", "1")], { ...a.owner, run: { id: run, step: 1 } })).toBe("missing");
-    expect(await world.refused([postOp({ agentId: nobody }, userBody("x"), 1)])).toBe("missing");
-    expect(await world.refused([postOp({ sessionKey: keyOf("nobody") }, userBody("x"), 1)])).toBe("missing");
-    expect(await world.refused([{ op: "agent.claim", agentId: nobody, node: world.node }])).toBe("missing");
-    expect(await world.refused([{ op: "agent.stop", agentId: nobody, mark: null }])).toBe("missing");
+    expect(await world.refused([postOp({ agentId: unknown }, userBody("x"), 1)])).toBe("missing");
+    expect(await world.refused([postOp({ sessionKey: keyOf("unknown") }, userBody("x"), 1)])).toBe("missing");
+    expect(await world.refused([{ op: "agent.claim", agentId: unknown, node: world.node }])).toBe("missing");
+    expect(await world.refused([{ op: "agent.stop", agentId: unknown, mark: null }])).toBe("missing");
     expect(await world.refused([{ op: "run.abort", runId: run, mark: { reason: "person", at: 1 } }])).toBe("missing");
   });
 
@@ -147,7 +147,7 @@ export function commitContract(open: Opener): void {
   });
 
   storeTest("a change that was refused or never made has no outcome", open, async (world) => {
-    const refused = world.change([postOp({ agentId: idOf("nobody") }, userBody("x"), 1)]);
+    const refused = world.change([postOp({ agentId: idOf("unknown") }, userBody("x"), 1)]);
     expect(await world.store.commit(refused)).toMatchObject({ ok: false });
     expect(await world.store.outcome(refused.id)).toBeUndefined();
     expect(await world.store.outcome("never" as ChangeId)).toBeUndefined();

@@ -1,4 +1,4 @@
-/** One record that cannot be read stops nobody else, and is left as it is (L11). */
+/** A record that cannot be read blocks no other record and stays unchanged (L11). */
 import { expect } from "vitest";
 import { CorruptDataError } from "../../src/core/errors.ts";
 import type { CronJob } from "../../src/core/schedule/job.ts";
@@ -9,7 +9,7 @@ export function damageContract(open: Opener): void {
     "an agent that cannot be read is passed over in lists, and pages stay full",
     open,
     async (world, opened, context) => {
-      if (!opened.damage) return context.skip("nobody can get at this store's data");
+      if (!opened.damage) return context.skip("the data of this store cannot be damaged from outside");
       const names = ["a", "b", "c", "d", "e"];
       for (const name of names) {
         const { id } = await world.agent(name);
@@ -40,7 +40,7 @@ export function damageContract(open: Opener): void {
     "a job that cannot be read does not keep the others from being due",
     open,
     async (world, opened, context) => {
-      if (!opened.damage) return context.skip("nobody can get at this store's data");
+      if (!opened.damage) return context.skip("the data of this store cannot be damaged from outside");
       for (const [n, id] of ["one", "two", "three"].entries()) {
         const job = { id, name: id, enabled: true, createdAtMs: 0, updatedAtMs: 0, state: { nextRunAtMs: n + 1 } };
         await world.done([{ op: "job.put", job: job as unknown as CronJob }]);

@@ -1,4 +1,4 @@
-/** A small world around one store: ids that count, a clock that ticks with every commit, and the changes tests make. */
+/** What contract tests share: one store with counted ids, a clock that ticks with every commit, and the usual changes. */
 import { type TestContext, test } from "vitest";
 import type { AgentSeed } from "../../src/core/agent/agent.ts";
 import type { AgentDescriptor } from "../../src/core/agent/descriptor.ts";
@@ -11,10 +11,12 @@ import type { Store } from "../../src/core/store/store.ts";
 
 export interface Opened {
   readonly store: Store;
-  /** Opens the same data again after `store.close()`. Absent where data does not outlive the store. */
+  /** Opens the same data again after `store.close()`. Absent if data does not outlive the store. */
   readonly reopen?: () => Promise<Store>;
   readonly dispose?: () => Promise<void>;
-  /** Damages what lies in the database, past the store. */
+  /** Later tests use the same store, emptied: a test need not close it. Opening one costs far more than emptying it. */
+  readonly isShared?: boolean;
+  /** Damages rows in the database behind the store's back. */
   readonly damage?: (statement: string) => Promise<void>;
 }
 export type Opener = () => Promise<Opened>;
@@ -22,7 +24,7 @@ export type Opener = () => Promise<Opened>;
 export const START = 1_750_000_000_000;
 export const LEASE_MS = 60_000;
 
-/** An agent the world holds, and what its owner says in every change. */
+/** An agent that the test's node owns, and the owner part of its changes. */
 export interface Held {
   readonly id: AgentId;
   readonly owner: Owner;
@@ -58,7 +60,7 @@ export async function worldOn(store: Store): Promise<World> {
       id: `change-${(made++).toString().padStart(8, "0")}` as ChangeId,
       site: "test",
       at: world.now++,
-      ...(owner ? { owner } : {}),
+      owner,
       ops,
     }),
     commit: (ops, owner) => world.store.commit(world.change(ops, owner)),
@@ -117,7 +119,7 @@ export async function worldOn(store: Store): Promise<World> {
   return Object.assign(world, { node });
 }
 
-/** A test that gets a fresh store and closes it whatever happens. */
+/** A test that gets an empty store. The store is closed at the end, also when the test fails. */
 export function storeTest(
   title: string,
   open: Opener,
@@ -129,10 +131,15 @@ export function storeTest(
     try {
       await body(world, opened, context);
     } finally {
-      await world.store.close();
-      await opened.dispose?.();
+      await closed(world, opened);
     }
   });
+}
+
+/** Ends a test's use of its store. */
+export async function closed(world: World, opened: Opened): Promise<void> {
+  if (!opened.isShared || world.store !== opened.store) await world.store.close();
+  await opened.dispose?.();
 }
 
 /** Closes the world's store and opens it again on the same data. */

@@ -44,7 +44,7 @@ export function historyContract(open: Opener): void {
   });
 
   storeTest(
-    "the leaf moves without an entry, and the state is kept with fields nobody here knows",
+    "the leaf moves without an entry, and a state keeps fields this program does not know",
     open,
     async (world) => {
       const a = await world.agent("a");

@@ -20,7 +20,7 @@ import {
 const ENDS = ["answered", "recorded", "merged", "dropped", "failed", "aborted", "discarded", "removed"] as const;
 
 export function inboxContract(open: Opener): void {
-  storeTest("sequences are dense and ordered per agent, whoever posts at the same time", open, async (world) => {
+  storeTest("sequences are dense and ordered per agent, also when posts come at the same time", open, async (world) => {
     const agents = [await world.agent("a"), await world.agent("b"), await world.agent("c")];
     const posts = Array.from({ length: 120 }, (_, i) => {
       const agent = agents[i % 3];
@@ -63,23 +63,27 @@ export function inboxContract(open: Opener): void {
     expect(await world.store.agents({ limit: 10 })).toHaveLength(1);
   });
 
-  storeTest("a message seen before is told as a duplicate, with the first one's place", open, async (world) => {
-    const dedupe = (key: string) => ({ dedupe: { key, keepUntil: START * 2 } });
-    const post = async (name: string, key: string) =>
-      postedIn(
-        await world.done([
-          postOp({ sessionKey: keyOf(name), create: world.seed(name) }, userBody(key), world.now, dedupe(key)),
-        ]),
-      );
-    const first = await post("a", "m1");
-    expect(first).toMatchObject({ agentId: idOf("a"), seq: 1, duplicate: false, created: true });
-    expect(await post("a", "m1")).toMatchObject({ agentId: idOf("a"), seq: 1, duplicate: true, created: false });
-    expect(await post("a", "m1/revision 2")).toMatchObject({ seq: 2, duplicate: false });
-    // The same message under another address is still the same message, and makes nobody.
-    expect(await post("b", "m1")).toMatchObject({ agentId: idOf("a"), seq: 1, duplicate: true, created: false });
-    expect(await world.store.agent(idOf("b"))).toBeUndefined();
-    expect(await world.store.agent(idOf("a"))).toMatchObject({ nextSeq: 3, waiting: 2 });
-  });
+  storeTest(
+    "a message seen before is reported as a duplicate, with the sequence of the first one",
+    open,
+    async (world) => {
+      const dedupe = (key: string) => ({ dedupe: { key, keepUntil: START * 2 } });
+      const post = async (name: string, key: string) =>
+        postedIn(
+          await world.done([
+            postOp({ sessionKey: keyOf(name), create: world.seed(name) }, userBody(key), world.now, dedupe(key)),
+          ]),
+        );
+      const first = await post("a", "m1");
+      expect(first).toMatchObject({ agentId: idOf("a"), seq: 1, duplicate: false, created: true });
+      expect(await post("a", "m1")).toMatchObject({ agentId: idOf("a"), seq: 1, duplicate: true, created: false });
+      expect(await post("a", "m1/revision 2")).toMatchObject({ seq: 2, duplicate: false });
+      // The same message under another address is still the same message, and creates no agent.
+      expect(await post("b", "m1")).toMatchObject({ agentId: idOf("a"), seq: 1, duplicate: true, created: false });
+      expect(await world.store.agent(idOf("b"))).toBeUndefined();
+      expect(await world.store.agent(idOf("a"))).toMatchObject({ nextSeq: 3, waiting: 2 });
+    },
+  );
 
   storeTest("of many redeliveries at the same moment one is taken in", open, async (world) => {
     const a = await world.agent("a");
@@ -97,24 +101,30 @@ export function inboxContract(open: Opener): void {
     expect(await world.store.agent(a.id)).toMatchObject({ nextSeq: 2, waiting: 1 });
   });
 
-  storeTest("a message goes from waiting to taken to any end, once, and says by whom and why", open, async (world) => {
-    const a = await world.agent("a");
-    for (const end of ENDS) {
-      const { seq } = await world.post(a.id);
-      await world.done([{ op: "message.take", runId: `run-${end}` as RunId, seqs: [seq] }], a.owner);
-      expect(await world.store.message(a.id, seq)).toMatchObject({ state: "taken", runId: `run-${end}` });
-      expect(await world.refused([{ op: "message.take", runId: "z" as RunId, seqs: [seq] }], a.owner)).toBe("conflict");
-      expect(await settle(world, a, seq, "waiting", end)).toBe("conflict");
-      expect(await settle(world, a, seq, "taken", end, "because")).toBe("ok");
-      expect(await settle(world, a, seq, "taken", end)).toBe("conflict");
-      const message = await world.store.message(a.id, seq);
-      expect(message).toMatchObject({ state: end, runId: `run-${end}`, reason: "because" });
-      expect(message?.settledAt).toBeGreaterThanOrEqual(START);
-    }
-    expect(await world.store.agent(a.id)).toMatchObject({ waiting: 0, cursor: ENDS.length });
-  });
+  storeTest(
+    "a message goes from waiting to taken to any end, once, with its run and its reason",
+    open,
+    async (world) => {
+      const a = await world.agent("a");
+      for (const end of ENDS) {
+        const { seq } = await world.post(a.id);
+        await world.done([{ op: "message.take", runId: `run-${end}` as RunId, seqs: [seq] }], a.owner);
+        expect(await world.store.message(a.id, seq)).toMatchObject({ state: "taken", runId: `run-${end}` });
+        expect(await world.refused([{ op: "message.take", runId: "z" as RunId, seqs: [seq] }], a.owner)).toBe(
+          "conflict",
+        );
+        expect(await settle(world, a, seq, "waiting", end)).toBe("conflict");
+        expect(await settle(world, a, seq, "taken", end, "because")).toBe("ok");
+        expect(await settle(world, a, seq, "taken", end)).toBe("conflict");
+        const message = await world.store.message(a.id, seq);
+        expect(message).toMatchObject({ state: end, runId: `run-${end}`, reason: "because" });
+        expect(message?.settledAt).toBeGreaterThanOrEqual(START);
+      }
+      expect(await world.store.agent(a.id)).toMatchObject({ waiting: 0, cursor: ENDS.length });
+    },
+  );
 
-  storeTest("a take is refused where a reset waits that nobody looked at", open, async (world) => {
+  storeTest("a take is refused if a reset waits that the owner has not seen", open, async (world) => {
     const a = await world.agent("a");
     const { seq } = await world.post(a.id);
     const take = (unlessResetAfter: number) =>
@@ -167,7 +177,7 @@ export function inboxContract(open: Opener): void {
   });
 
   storeTest(
-    "the most recent foreground is moved by people and by nobody else, also after reopening",
+    "only messages of people change the most recent foreground agent, also after reopening",
     open,
     async (world, opened, context) => {
       const a = await world.agent("a");
@@ -214,7 +224,7 @@ async function settle(
   reason?: string,
 ): Promise<string> {
   const result = await world.commit(
-    [{ op: "message.settle", settlements: [{ seq, from, state, ...(reason ? { reason } : {}) }] }],
+    [{ op: "message.settle", settlements: [{ seq, from, state, reason }] }],
     held.owner,
   );
   return result.ok ? "ok" : result.refused;

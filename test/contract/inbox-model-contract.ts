@@ -1,9 +1,9 @@
-/** The inbox against a model: whatever is posted, taken and settled, counters and listings are those of a plain list. */
+/** The inbox against a model: after any posts, takes and settlements, counters and listings equal those of a plain list. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { RunId } from "../../src/core/ids.ts";
 import type { Store } from "../../src/core/store/store.ts";
-import { type Held, type Opener, resetBody, userBody, type World, worldOn } from "./fixture.ts";
+import { closed, type Held, type Opener, resetBody, userBody, type World, worldOn } from "./fixture.ts";
 
 type Action =
   | { readonly do: "post"; readonly urgent: boolean }
@@ -39,7 +39,7 @@ interface ModelMessage {
 }
 
 export function inboxModelContract(open: Opener): void {
-  test("whatever is posted, taken and settled, the inbox is that of a plain list", async () => {
+  test("after any posts, takes and settlements, the inbox equals that of a plain list", async () => {
     const opened = await open();
     const world = await worldOn(opened.store);
     let runs = 0;
@@ -56,8 +56,7 @@ export function inboxModelContract(open: Opener): void {
         { numRuns: 60, seed: 4 },
       );
     } finally {
-      await world.store.close();
-      await opened.dispose?.();
+      await closed(world, opened);
     }
   });
 }

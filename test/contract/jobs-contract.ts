@@ -73,7 +73,7 @@ export function jobsContract(open: Opener): void {
     expect(await world.store.jobSlots("a", { limit: 1 })).toHaveLength(1);
   });
 
-  storeTest("jobs are found by the time somebody must look at them", open, async (world) => {
+  storeTest("jobs are found by their next due time", open, async (world) => {
     const at = (id: string, nextRunAtMs: number | undefined, rest: Partial<CronJob> = {}) =>
       world.done([{ op: "job.put", job: job(id, { ...rest, state: { ...rest.state, nextRunAtMs } }) }]);
     await at("late", START + 300);
@@ -127,21 +127,21 @@ export function jobsContract(open: Opener): void {
         { op: "job.put", job: job("a", { state: { nextRunAtMs: START + 120_000 } }) },
         { op: "job.slot", slot: slot("a", "1@1") },
       ]);
-      const told = (status: "sent" | "failed" | "unconfirmed", failed = status === "failed") =>
+      const delivered = (status: "sent" | "failed" | "unconfirmed", failed = status === "failed") =>
         world.done([
           { op: "job.delivered", jobId: "a", slot: "1@1", told: { at: START, status, reason: "no", failed } },
         ]);
       // Before the run's end nothing is owed for it.
-      await told("failed");
+      await delivered("failed");
       expect((await world.store.job("a"))?.state.consecutiveErrors).toBeUndefined();
       const owed = { op: "job.ran", jobId: "a", slot: "1@1", end: end({ delivery: { status: "owed" } }) } as const;
       await world.done([owed]);
-      await told("sent");
+      await delivered("sent");
       expect(await world.store.jobSlot("a", "1@1")).toMatchObject({
         end: { status: "ok", delivery: { status: "sent" } },
       });
       expect((await world.store.job("a"))?.state).toMatchObject({ lastDeliveryStatus: "sent", consecutiveErrors: 0 });
-      for (const status of ["failed", "failed", "sent"] as const) await told(status);
+      for (const status of ["failed", "failed", "sent"] as const) await delivered(status);
       expect(await world.store.jobSlot("a", "1@1")).toMatchObject({
         end: { delivery: { status: "failed", reason: "no" } },
       });
@@ -154,7 +154,7 @@ export function jobsContract(open: Opener): void {
         consecutiveErrors: 1,
         deliveryErrors: 1,
       });
-      await told("sent");
+      await delivered("sent");
       const well = (await world.store.job("a"))?.state;
       expect([well?.consecutiveErrors, well?.deliveryErrors, well?.lastDeliveryStatus]).toEqual([0, undefined, "sent"]);
       await world.done([

@@ -9,7 +9,7 @@ const delivery = (agentId: AgentId, id: string, rest: Partial<NewDelivery> = {})
   id: id as DeliveryId,
   agentId,
   runId: "r" as RunId,
-  target: { channel: "test", to: "somebody", threadId: 7 },
+  target: { channel: "test", to: "ann", threadId: 7 },
   payload: { text: `text of ${id}`, replyToId: "m1" },
   createdAt: START,
   ...rest,
@@ -53,7 +53,7 @@ export function outboxContract(open: Opener): void {
         const [said] = await world.done([add(one)], a.owner);
         return said?.op === "delivery.add" ? said.next : undefined;
       };
-      const otherTarget = { target: { channel: "test", to: "somebody else" } };
+      const otherTarget = { target: { channel: "test", to: "bob" } };
       // A store need not say it; what it says must be true.
       expect([undefined, "d1"]).toContain(await next(delivery(a.id, "d1")));
       expect(await next(delivery(a.id, "d2"))).toBeUndefined();
@@ -144,7 +144,7 @@ export function outboxContract(open: Opener): void {
     expect(await order(world, { states: ["failed", "unconfirmed"] })).toEqual(["d3", "d4"]);
     expect(await order(world, { agentId: a.id })).toEqual(["d1", "d5"]);
     expect(await order(world, { agentId: b.id, states: ["unconfirmed", "pending"] })).toEqual(["d4", "d6"]);
-    expect(await order(world, { agentId: idOf("nobody") })).toEqual([]);
+    expect(await order(world, { agentId: idOf("unknown") })).toEqual([]);
   });
 }
 

@@ -17,7 +17,7 @@ import {
 } from "./fixture.ts";
 
 export function ownershipContract(open: Opener): void {
-  storeTest("an agent nobody holds can be claimed, and each hand-over raises the epoch", open, async (world) => {
+  storeTest("an agent without an owner can be claimed, and each new owner raises the epoch", open, async (world) => {
     await world.done([{ op: "agent.create", seed: world.seed("a") }]);
     const id = idOf("a");
     expect(await world.store.agent(id)).toMatchObject({ epoch: 0 });
@@ -80,7 +80,7 @@ export function ownershipContract(open: Opener): void {
     },
   );
 
-  storeTest("a node that was away and joins again is told from one that left", open, async (world) => {
+  storeTest("a node that lost its lease and joined again differs from one that left", open, async (world) => {
     const was = await world.join("away");
     const held = world.seed("held");
     await world.done([
@@ -91,8 +91,8 @@ export function ownershipContract(open: Opener): void {
     await world.done([{ op: "node.leave", node: other }]);
     const [joined] = await world.done([{ op: "node.join", name: "back", leaseUntil: world.now + LEASE_MS, was }]);
     const node = joined?.op === "node.join" ? joined.node : 0;
-    const told = (await world.store.nodes()).filter((one) => [was, other, node].includes(one.node));
-    expect(told.map(({ left, returned }) => ({ left, returned }))).toEqual([
+    const nodes = (await world.store.nodes()).filter((one) => [was, other, node].includes(one.node));
+    expect(nodes.map(({ left, returned }) => ({ left, returned }))).toEqual([
       { left: false, returned: true },
       { left: true, returned: false },
       { left: false, returned: false },
@@ -284,7 +284,7 @@ export function ownershipContract(open: Opener): void {
         await world.done([{ op: "agent.create", seed: { ...world.seed(name), descriptor: childOf(root.id, name) } }]);
       }
       const children = async (after?: AgentId) =>
-        (await world.store.children(root.id, { limit: 2, ...(after ? { after } : {}) })).map(({ id }) => id);
+        (await world.store.children(root.id, { limit: 2, after })).map(({ id }) => id);
       expect(await children()).toEqual([idOf("c"), idOf("a")]);
       expect(await children(idOf("a"))).toEqual([idOf("b")]);
       await world.done([{ op: "agent.remove", agentId: idOf("c"), reason: "done" }]);

@@ -64,11 +64,11 @@ export function recordsContract(open: Opener): void {
     expect(await world.store.subagentRun("1")).toBeUndefined();
   });
 
-  storeTest("a subagent run ends once, and whoever comes second is refused", open, async (world) => {
+  storeTest("a subagent run ends once, and a second end is refused", open, async (world) => {
     const put = (record: SubagentRunRecord, expected?: "open" | "ended"): Op => ({
       op: "subagent.put",
       record,
-      ...(expected ? { expect: expected } : {}),
+      expect: expected,
     });
     const fresh = spawned("1", "x");
     const ended = { ...fresh, endedAt: START + 5 };
@@ -84,7 +84,8 @@ export function recordsContract(open: Opener): void {
   storeTest("subagent runs are counted while they are open and found when they are due", open, async (world) => {
     const at = (runId: string, archiveAtMs?: number) => ({
       ...spawned(runId, "x"),
-      ...(archiveAtMs === undefined ? {} : { endedAt: START, archiveAtMs }),
+      endedAt: archiveAtMs === undefined ? undefined : START,
+      archiveAtMs,
     });
     for (const record of [at("1"), at("2", 30), at("3", 10), at("4", 20), at("5")]) {
       await world.done([{ op: "subagent.put", record }]);
@@ -105,32 +106,36 @@ export function recordsContract(open: Opener): void {
     expect(await world.store.fact("offset")).toBeUndefined();
   });
 
-  storeTest("a fact that somebody else changed is not put over, nor anything with it", open, async (world) => {
-    const put = (value: string | null, expect?: string | null): Op => ({
-      op: "fact.put",
-      key: "shared",
-      value,
-      ...(expect === undefined ? {} : { expect }),
-    });
-    expect(await world.refused([{ op: "fact.put", key: "beside", value: "1" }, put("1", "0")])).toBe("conflict");
-    expect(await world.store.fact("beside")).toBeUndefined();
-    await world.done([put("1", null)]);
-    expect(await world.refused([put("2", null)])).toBe("conflict");
-    await world.done([put("2", "1")]);
-    expect(await world.refused([put(null, "1")])).toBe("conflict");
-    await world.done([put(null, "2")]);
-    expect(await world.store.fact("shared")).toBeUndefined();
-    // In one change they come one after the other.
-    await world.done([put("1"), put("2", "1"), put(null, "2")]);
-    // Of many that change the same one at once, each that is not refused counts.
-    const add = async (): Promise<void> => {
-      for (;;) {
-        const known = await world.store.fact("shared");
-        const change = world.change([put(String(Number(known ?? 0) + 1), known ?? null)]);
-        if ((await world.store.commit(change)).ok) return;
-      }
-    };
-    await Promise.all(Array.from({ length: 8 }, add));
-    expect(await world.store.fact("shared")).toBe("8");
-  });
+  storeTest(
+    "a fact that another change has changed is not overwritten, and the whole change is refused",
+    open,
+    async (world) => {
+      const put = (value: string | null, expect?: string | null): Op => ({
+        op: "fact.put",
+        key: "shared",
+        value,
+        expect,
+      });
+      expect(await world.refused([{ op: "fact.put", key: "beside", value: "1" }, put("1", "0")])).toBe("conflict");
+      expect(await world.store.fact("beside")).toBeUndefined();
+      await world.done([put("1", null)]);
+      expect(await world.refused([put("2", null)])).toBe("conflict");
+      await world.done([put("2", "1")]);
+      expect(await world.refused([put(null, "1")])).toBe("conflict");
+      await world.done([put(null, "2")]);
+      expect(await world.store.fact("shared")).toBeUndefined();
+      // In one change they come one after the other.
+      await world.done([put("1"), put("2", "1"), put(null, "2")]);
+      // Of many that change the same one at once, each that is not refused counts.
+      const add = async (): Promise<void> => {
+        for (;;) {
+          const known = await world.store.fact("shared");
+          const change = world.change([put(String(Number(known ?? 0) + 1), known ?? null)]);
+          if ((await world.store.commit(change)).ok) return;
+        }
+      };
+      await Promise.all(Array.from({ length: 8 }, add));
+      expect(await world.store.fact("shared")).toBe("8");
+    },
+  );
 }

@@ -9,12 +9,12 @@ const step = (attempt?: number): Op => ({
   op: "run.step",
   runId: R,
   body: { ...runBody(), iterations: 3 },
-  ...(attempt === undefined ? {} : { attempt }),
+  attempt,
 });
 const end = (outcome: "ok" | "aborted" = "ok"): Op => ({ op: "run.end", runId: R, body: runBody(), outcome });
 const at = (held: Held, n: number, evenAborted?: boolean): Owner => ({
   ...held.owner,
-  run: { id: R, step: n, ...(evenAborted ? { evenAborted } : {}) },
+  run: { id: R, step: n, evenAborted },
 });
 
 async function abort(world: World): Promise<boolean> {
@@ -85,14 +85,18 @@ export function runContract(open: Opener): void {
     expect(await world.store.run(R)).toMatchObject({ state: "open", step: 1 });
   });
 
-  storeTest("attempts are counted as told and start anew with the next step", open, async (world) => {
-    const a = await world.agent("a");
-    await world.openRun(a, R);
-    await world.done([step(2)], at(a, 1));
-    expect(await world.store.run(R)).toMatchObject({ attempt: 2, step: 2 });
-    await world.done([step()], at(a, 2));
-    expect(await world.store.run(R)).toMatchObject({ attempt: 1, step: 3 });
-  });
+  storeTest(
+    "a step stores the attempt it names, and one without starts at the first attempt again",
+    open,
+    async (world) => {
+      const a = await world.agent("a");
+      await world.openRun(a, R);
+      await world.done([step(2)], at(a, 1));
+      expect(await world.store.run(R)).toMatchObject({ attempt: 2, step: 2 });
+      await world.done([step()], at(a, 2));
+      expect(await world.store.run(R)).toMatchObject({ attempt: 1, step: 3 });
+    },
+  );
 
   storeTest(
     "a mark before rest refuses every later step, and only a change that knows of it ends the run",
@@ -134,8 +138,8 @@ export function runContract(open: Opener): void {
     expect(stepped).toMatchObject({ ok: false, refused: "aborted" });
   });
 
-  storeTest("a run nobody knows is undefined, and an unknown agent has none", open, async (world) => {
+  storeTest("an unknown run is undefined, and an unknown agent has no runs", open, async (world) => {
     expect(await world.store.run("none" as RunId)).toBeUndefined();
-    expect(await world.store.runs(idOf("nobody"), { limit: 5 })).toEqual([]);
+    expect(await world.store.runs(idOf("unknown"), { limit: 5 })).toEqual([]);
   });
 }

@@ -1,6 +1,6 @@
 /**
- * What any store must do, whatever it is built on. It knows nothing but the port, so that PostgreSQL passes the very same
- * tests as SQLite on a file and in memory.
+ * What every store must do. The tests use the port only, so that PostgreSQL passes the same tests as SQLite on a file and
+ * in memory.
  */
 import { describe } from "vitest";
 import { budgetContract } from "./budget-contract.ts";

@@ -1,4 +1,4 @@
-/** What agents together need of a store: swarms and their contacts, permanent agents that change and go, who started whom. */
+/** Swarms and their contacts, permanent agents that are described again and removed, and children of agents. */
 import { expect } from "vitest";
 import type { SwarmRecord } from "../../src/core/agent/swarm.ts";
 import { childOf, idOf, type Opener, postOp, START, storeTest, userBody } from "./fixture.ts";
@@ -61,7 +61,7 @@ export function swarmContract(open: Opener): void {
     expect(await world.refused([{ ...about, nametag: "nowhere", contact: ann }])).toBe("missing");
   });
 
-  storeTest("a permanent agent is described anew by its owner, no other kind ever is", open, async (world) => {
+  storeTest("only a permanent agent is described again, by its owner", open, async (world) => {
     const clerk = { type: "permanent", id: "c", name: "clerk", description: "d", systemPrompt: "old" } as const;
     const held = await world.agent("clerk", clerk);
     const op = { op: "agent.describe", descriptor: { ...clerk, systemPrompt: "new" } } as const;

@@ -72,7 +72,7 @@ export function waitsContract(open: Opener): void {
   });
 
   storeTest(
-    "a wait may be for an agent that is made by the same change, not for one nobody makes",
+    "a wait may be for an agent that the same change creates, not for one that does not exist",
     open,
     async (world) => {
       const { a } = (await busy(world, ["a"])) as { a: Busy };
@@ -84,7 +84,7 @@ export function waitsContract(open: Opener): void {
     },
   );
 
-  storeTest("a circle never comes to be, in whatever order agents ask", open, async (world) => {
+  storeTest("no order of waits closes a circle", open, async (world) => {
     const agents = await busy(world);
     const name = fc.constantFrom(...NAMES);
     const asks = fc.array(fc.record({ from: name, to: name, ends: fc.boolean() }), { maxLength: 30 });

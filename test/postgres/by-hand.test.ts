@@ -45,14 +45,14 @@ async function connection(): Promise<pg.Client> {
   return client;
 }
 
-/** Applies a group inside whatever transaction the connection is in. `alone` never raises for a refused change. */
+/** Applies a group inside the connection's current transaction. `alone` never raises for a refused change. */
 async function apply(
   client: pg.Client,
   changes: readonly Change[],
-  plain = changes.every(isBatchable),
+  batched = changes.every(isBatchable),
 ): Promise<unknown> {
   const { applyChanges, applyBatch } = applyFunctions();
-  if (plain) {
+  if (batched) {
     const { names, agents, keys } = locksOfGroup(changes);
     const values = [batchWire(changes), names, agents, keys, false];
     return (await client.query(`SELECT ${applyBatch}($1::jsonb, $2, $3, $4, $5) AS said`, values)).rows[0]?.said;
@@ -68,7 +68,7 @@ const change = (ops: readonly Op[], owner?: Owner): Change => ({
   id: `by-hand-${n++}` as ChangeId,
   site: "by hand",
   at: world.now++,
-  ...(owner ? { owner } : {}),
+  owner,
   ops,
 });
 
@@ -90,14 +90,14 @@ async function waits(promise: Promise<unknown>, client: pg.Client): Promise<bool
 }
 
 test.each([true, false])(
-  "a message posted while its agent is being released is not lost (plain: %s)",
-  async (plain) => {
+  "a message posted while its agent is being released is not lost (batched: %s)",
+  async (batched) => {
     const a = await world.agent("a");
-    // The owner has looked: nothing waits. A message is written and not yet committed, the owner lets go meanwhile.
+    // The owner saw that nothing waits. A message is written and not yet committed; the owner releases the agent now.
     expect(await store.waiting(a.id, { limit: 1 })).toEqual([]);
     await one.query("BEGIN");
-    await apply(one, [change([postOp({ agentId: a.id }, userBody("late"), 1)])], plain);
-    const releasing = apply(two, [change([{ op: "agent.release" }], a.owner)], plain);
+    await apply(one, [change([postOp({ agentId: a.id }, userBody("late"), 1)])], batched);
+    const releasing = apply(two, [change([{ op: "agent.release" }], a.owner)], batched);
     expect(await waits(releasing, two)).toBe(true);
     await one.query("COMMIT");
     expect(JSON.stringify(await releasing)).toContain('"released":false');
@@ -105,7 +105,7 @@ test.each([true, false])(
   },
 );
 
-test("a release that comes first lets the message find nobody, and whoever posts claims", async () => {
+test("a release that comes first leaves the agent without an owner, and the poster claims it", async () => {
   const a = await world.agent("a");
   await one.query("BEGIN");
   await apply(one, [change([{ op: "agent.release" }], a.owner)]);
@@ -122,13 +122,13 @@ test("groups that send to each other's agents wait, and never in a circle", asyn
       [{ op: "session.begin", sessionId: "s" as never }, postOp({ agentId: to.id }, userBody("x"), 1)],
       held.owner,
     );
-  for (const plain of [true, false]) {
+  for (const batched of [true, false]) {
     await one.query("BEGIN");
-    await apply(one, [step(a, b)], plain);
-    const other = apply(two, [step(b, a)], plain);
+    await apply(one, [step(a, b)], batched);
+    const other = apply(two, [step(b, a)], batched);
     expect(await waits(other, two)).toBe(true);
     // Had the second locked its own agent first and then the first one's, this would be the deadlock.
-    await apply(one, [step(a, b)], plain);
+    await apply(one, [step(a, b)], batched);
     await one.query("COMMIT");
     await other;
   }
@@ -155,7 +155,7 @@ test("a sequence is taken under the agent's lock, so that none can be committed 
   await apply(one, [change([postOp({ agentId: a.id }, userBody("first"), 1)])]);
   const second = apply(two, [change([postOp({ agentId: a.id }, userBody("second"), 1)])]);
   expect(await waits(second, two)).toBe(true);
-  // Whoever reads now sees neither, and a cursor cannot pass the first one by.
+  // A read now sees neither, so a cursor cannot skip the first one.
   expect(await store.waiting(a.id, { limit: 9 })).toEqual([]);
   await one.query("ROLLBACK");
   await second;
@@ -193,28 +193,36 @@ test("of two redeliveries at the same moment one is taken in", async () => {
   expect(await second).toMatchObject([{ ok: { 0: { seq: 1, duplicate: true } } }]);
 });
 
-test.each([true, false])("nothing starts below a stop that is being made, on any node (plain: %s)", async (plain) => {
-  const root = await world.agent("root");
-  const child = await world.agent("child", childOf(root.id, "child"));
-  const start = (id: string): Change => change([{ op: "run.open", runId: id as RunId, body: runBody() }], child.owner);
-  // A start that is under way holds the stop up, since it was first.
-  await one.query("BEGIN");
-  await apply(one, [start("before")], plain);
-  const stopping = apply(two, [change([{ op: "agent.stop", agentId: root.id, mark: { at: 1, reason: "x" } }])], false);
-  expect(await waits(stopping, two)).toBe(true);
-  await one.query("ROLLBACK");
-  await stopping;
-  // And one that comes behind a stop waits for it, and is refused.
-  await store.commit(change([{ op: "agent.stop", agentId: root.id, mark: null }]));
-  await one.query("BEGIN");
-  await apply(one, [change([{ op: "agent.stop", agentId: root.id, mark: { at: 1, reason: "x" } }])], false);
-  const starting = apply(two, [start("after")], plain);
-  expect(await waits(starting, two)).toBe(true);
-  await one.query("COMMIT");
-  if (plain) await expect(starting).rejects.toMatchObject({ code: "RKSLW" });
-  else expect(await starting).toMatchObject([{ refused: "stopped" }]);
-  expect(await store.run("after" as RunId)).toBeUndefined();
-});
+test.each([true, false])(
+  "nothing starts below a stop that is being made, on any node (batched: %s)",
+  async (batched) => {
+    const root = await world.agent("root");
+    const child = await world.agent("child", childOf(root.id, "child"));
+    const start = (id: string): Change =>
+      change([{ op: "run.open", runId: id as RunId, body: runBody() }], child.owner);
+    // A start that is under way holds the stop up, since it was first.
+    await one.query("BEGIN");
+    await apply(one, [start("before")], batched);
+    const stopping = apply(
+      two,
+      [change([{ op: "agent.stop", agentId: root.id, mark: { at: 1, reason: "x" } }])],
+      false,
+    );
+    expect(await waits(stopping, two)).toBe(true);
+    await one.query("ROLLBACK");
+    await stopping;
+    // And one that comes behind a stop waits for it, and is refused.
+    await store.commit(change([{ op: "agent.stop", agentId: root.id, mark: null }]));
+    await one.query("BEGIN");
+    await apply(one, [change([{ op: "agent.stop", agentId: root.id, mark: { at: 1, reason: "x" } }])], false);
+    const starting = apply(two, [start("after")], batched);
+    expect(await waits(starting, two)).toBe(true);
+    await one.query("COMMIT");
+    if (batched) await expect(starting).rejects.toMatchObject({ code: "RKSLW" });
+    else expect(await starting).toMatchObject([{ refused: "stopped" }]);
+    expect(await store.run("after" as RunId)).toBeUndefined();
+  },
+);
 
 test("agents another transaction works on are passed over when work is handed out", async () => {
   const names = ["a", "b", "c"];

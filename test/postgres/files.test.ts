@@ -57,7 +57,7 @@ describe("a bucket that speaks S3's language", () => {
       const path = await s3FileStore(options).write("other", "x");
       await expect(s3FileStore({ ...options, prefix: "files/" }).read(path)).rejects.toThrow(InvalidInputError);
       await expect(s3FileStore({ ...options, bucket: "none" }).write("x", "y")).rejects.toThrow(StoreUnavailableError);
-      await expect(s3FileStore({ ...options, accessKeyId: "nobody" }).write("x", "y")).rejects.toThrow(/refused/);
+      await expect(s3FileStore({ ...options, accessKeyId: "unknown" }).write("x", "y")).rejects.toThrow(/refused/);
     } finally {
       await server.close();
       rmSync(directory, { recursive: true, force: true });

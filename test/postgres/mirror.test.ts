@@ -1,4 +1,4 @@
-/** Plain files of a shared database, written by a node that was told to. */
+/** Plain files of a shared database, written by a node with `--mirror`. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ test("what is committed by any node is in the files, and goes on after a restart
     messages: [{ seq: 1, state: "waiting", message: { body: userBody("hi") } }],
   });
   await mirror.stop();
-  await append(3, "while nobody looked");
+  await append(3, "while no mirror ran");
   const again = await followShared({ home, store, log: silentLog, everyMs: 3_600_000 });
   await again.flush();
   expect(read("history.jsonl").trimEnd().split("\n")).toHaveLength(4);

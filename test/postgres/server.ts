@@ -1,6 +1,6 @@
 /**
  * A real PostgreSQL for tests, benches and crash tests: the binaries an npm package brings, in a directory of its own, on
- * a loopback port nobody else has. As root it runs under another user, since the server refuses to be root.
+ * a free loopback port. As root it runs under another user, because the server refuses to run as root.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import {
@@ -39,7 +39,7 @@ export interface Server {
   readonly pid: number;
   /** Makes a database and gives its address. */
   createDatabase(name: string): Promise<string>;
-  /** Ends it as an administrator in a hurry would; nothing that was answered is lost. */
+  /** Ends it quickly, as an administrator would; nothing that was answered is lost. */
   halt(): Promise<void>;
   /** Starts it again on the same data and port. */
   start(): Promise<void>;
@@ -81,7 +81,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     unix_socket_directories: "",
     max_connections: "200",
     shared_buffers: "128MB",
-    ...(options.durable ? {} : { fsync: "off", full_page_writes: "off", synchronous_commit: "off" }),
+    ...(!options.durable && { fsync: "off", full_page_writes: "off", synchronous_commit: "off" }),
     ...secured,
     ...options.settings,
   };
@@ -150,7 +150,7 @@ async function untilItAnswers(url: string, child: ChildProcess): Promise<void> {
   }
 }
 
-/** Whom the server runs as where we are root: an account every system has. */
+/** The account the server runs as if this process is root: one that every system has. */
 function unprivileged(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ["postgres", "nobody"]) {
@@ -159,10 +159,10 @@ function unprivileged(): { uid: number; gid: number } | undefined {
         Number(execFileSync("id", [flag, name], { encoding: "utf8", stdio: "pipe" }));
       return { uid: id("-u"), gid: id("-g") };
     } catch {
-      // There is no such account here.
+      // This system does not have the account.
     }
   }
-  throw new Error("There is no account the server could run as.");
+  throw new Error("Found no account to run the server as.");
 }
 
 async function binaries(base: string, user: { uid: number; gid: number } | undefined): Promise<Binaries> {
@@ -181,7 +181,7 @@ async function binaries(base: string, user: { uid: number; gid: number } | undef
     try {
       execFileSync(bin("postgres"), ["--version"], { ...user, stdio: "pipe" });
     } catch {
-      // The packages lie where only root can look.
+      // Only root can read the packages.
       cpSync(native, join(base, "native"), { recursive: true, verbatimSymlinks: true });
       native = join(base, "native");
     }

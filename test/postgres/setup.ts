@@ -1,4 +1,4 @@
-/** Global set-up of a test run: a place where the first test file that needs PostgreSQL starts one, and its end. */
+/** Global set-up of a test run: a directory in which the first test file that needs PostgreSQL starts one, and its end. */
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,9 +9,9 @@ export default function setup(): () => Promise<void> {
   chmodSync(directory, 0o755);
   process.env.ROOKERY_TEST_RUN = directory;
   return async () => {
-    const told = join(directory, "server.json");
-    if (existsSync(told)) {
-      const { pid } = JSON.parse(readFileSync(told, "utf8"));
+    const info = join(directory, "server.json");
+    if (existsSync(info)) {
+      const { pid } = JSON.parse(readFileSync(info, "utf8"));
       if (pid) await ended(pid);
     }
     rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
@@ -26,6 +26,6 @@ async function ended(pid: number): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   } catch {
-    // It is gone.
+    // It has ended.
   }
 }

@@ -13,7 +13,7 @@ import { freshDatabase } from "./shared.ts";
 const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2 };
 const about = { api: "scripted", provider: "scripted", model: "scripted", usage };
 
-/** Sends what it is told to once, and then only answers. */
+/** Sends the given message once, and then only answers. */
 function modelThat(calls: { tell?: { agentId: string; text: string } }, heard: string[]): Model {
   return {
     async call({ messages }) {
@@ -49,19 +49,19 @@ test("a message crosses once, also where the other database was away when it was
     return opened;
   };
   try {
-    const [toldA, heardA, heardB] = [
+    const [sentByA, heardA, heardB] = [
       {} as { tell?: { agentId: string; text: string } },
       [] as string[],
       [] as string[],
     ];
-    const a = await node(urlA, { shard: "a", shards: { b: proxy.through(urlB) } }, modelThat(toldA, heardA));
+    const a = await node(urlA, { shard: "a", shards: { b: proxy.through(urlB) } }, modelThat(sentByA, heardA));
     const b = await node(urlB, { shard: "b", shards: { a: urlA } }, modelThat({}, heardB));
     const bob = await b.agents.post({ to: { descriptor: descriptor("bob") }, body: { kind: "user", text: "hi" } });
     if (bob.status === "stale") throw new Error("Not accepted.");
     await expect.poll(() => heardB.length, { interval: 10, timeout: 10_000 }).toBe(1);
     proxy.refusing = true;
     proxy.cut();
-    toldA.tell = { agentId: `b/${bob.agentId}`, text: "news from the other side" };
+    sentByA.tell = { agentId: `b/${bob.agentId}`, text: "news from the other side" };
     const asked = await a.agents.postAndAwait(
       { to: { descriptor: descriptor("ann") }, body: { kind: "user", text: "tell bob" } },
       { timeoutMs: 20_000 },
@@ -76,8 +76,8 @@ test("a message crosses once, also where the other database was away when it was
     await expect.poll(owed, { interval: 20, timeout: 10_000 }).toEqual([]);
     const messages = await b.ports.store.messages(bob.agentId, { limit: 9 });
     expect(messages.filter(({ body }) => body.kind === "system")).toHaveLength(1);
-    // Whoever is not the owner reaches nobody elsewhere.
-    toldA.tell = { agentId: `b/${bob.agentId}`, text: "let me in" };
+    // An agent that does not work for the owner reaches no other shard.
+    sentByA.tell = { agentId: `b/${bob.agentId}`, text: "let me in" };
     const eve = { to: { descriptor: descriptor("eve") }, body: { kind: "user", text: "tell bob" } } as const;
     await a.agents.postAndAwait(eve, { timeoutMs: 20_000 });
     expect(heardA.at(-1)).toContain("denied");

@@ -22,18 +22,18 @@ export const serverForTests = async (): Promise<string> => process.env.ROOKERY_T
 async function sharedServer(): Promise<string> {
   const directory = process.env.ROOKERY_TEST_RUN;
   if (!directory) throw new Error("No run is set up: is test/postgres/setup.ts among vitest's global setups?");
-  const told = join(directory, "server.json");
-  if (!existsSync(told) && isFirst(directory)) {
+  const info = join(directory, "server.json");
+  if (!existsSync(info) && isFirst(directory)) {
     try {
       const { url, pid } = await startServer({ directory: join(directory, "postgres") });
-      writeFileSync(`${told}.new`, JSON.stringify({ url, pid }));
+      writeFileSync(`${info}.new`, JSON.stringify({ url, pid }));
     } catch (error) {
-      writeFileSync(`${told}.new`, JSON.stringify({ error: String(error) }));
+      writeFileSync(`${info}.new`, JSON.stringify({ error: String(error) }));
     }
-    renameSync(`${told}.new`, told);
+    renameSync(`${info}.new`, info);
   }
-  while (!existsSync(told)) await new Promise((resolve) => setTimeout(resolve, 50));
-  const { url, error } = JSON.parse(readFileSync(told, "utf8"));
+  while (!existsSync(info)) await new Promise((resolve) => setTimeout(resolve, 50));
+  const { url, error } = JSON.parse(readFileSync(info, "utf8"));
   if (error) throw new Error(`The shared server did not start: ${error}`);
   return url;
 }

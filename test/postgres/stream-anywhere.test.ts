@@ -58,7 +58,7 @@ async function runOnB(user: string, said: string) {
 }
 
 describe("two nodes behind one address", () => {
-  it("stream a run of B to whoever is connected to A, and go on where a reader left", async () => {
+  it("stream a run of B to a client of A, and continue where a reader left off", async () => {
     const { answer, call, runId, agentId } = await runOnB("person-ann", "hello");
     const tree = readEvents(a.port, "/api/events", {
       until: ({ event, data }) => event === "end" && (data as { runId: string }).runId === runId,
@@ -150,11 +150,11 @@ describe("two nodes behind one address", () => {
       again.end();
     };
     b = await b.crash();
-    const told = await events;
-    expect(told.at(-1)).toMatchObject({ event: "end", data: expect.objectContaining({ type: "end" }) });
-    const restart = told.findLastIndex(({ event }) => event === "restart");
+    const received = await events;
+    expect(received.at(-1)).toMatchObject({ event: "end", data: expect.objectContaining({ type: "end" }) });
+    const restart = received.findLastIndex(({ event }) => event === "restart");
     expect(restart).toBeGreaterThan(0);
-    expect(deltas(told.slice(restart))).toBe("all over again");
+    expect(deltas(received.slice(restart))).toBe("all over again");
     expect(model.calls.length).toBe(2);
   });
 
@@ -183,8 +183,8 @@ describe("two nodes behind one address", () => {
     const plain = await chat(a, "person-dan", "without a key");
     const retry = await chat(b, "person-dan", "without a key", {}, { "x-stainless-retry-count": "1" });
     expect(retry.headers["x-rookery-run"]).toBe(plain.headers["x-rookery-run"]);
-    const anew = await chat(b, "person-dan", "without a key");
-    expect(anew.headers["x-rookery-run"]).not.toBe(plain.headers["x-rookery-run"]);
+    const second = await chat(b, "person-dan", "without a key");
+    expect(second.headers["x-rookery-run"]).not.toBe(plain.headers["x-rookery-run"]);
     expect(model.calls.filter(({ prompt }) => prompt.includes("key")).length).toBe(3);
   });
 });

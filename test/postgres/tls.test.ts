@@ -1,4 +1,4 @@
-/** A connection that is encrypted and knows whom it speaks to. */
+/** An encrypted connection that verifies the server. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -46,7 +46,7 @@ test("a server's certificate is checked, and what travels is encrypted", async (
     );
     expect(rows).toEqual([{ ssl: true }]);
     await store.close();
-    // Nobody has vouched for it.
+    // No authority has signed it.
     await expect(openPostgresStore({ url: `${server.url}?sslmode=verify-full` })).rejects.toThrow(
       StoreUnavailableError,
     );

@@ -18,7 +18,7 @@ const about = { api: "scripted", provider: "scripted", model: "scripted", usage 
 const textOf = (message: ModelMessage | undefined): string =>
   (message?.content ?? []).flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");
 
-/** Answers what it was told last; waits inside the call until it is let go or told to stop. */
+/** Answers with the last text; waits inside the call until the test releases or stops it. */
 class HeldModel implements Model {
   readonly #held: (() => void)[] = [];
   readonly calls: string[] = [];
@@ -105,7 +105,7 @@ async function runOnB(b: RookeryNode, model: HeldModel, user: string): Promise<{
   return { agentId: posted.agentId, runId: b.agents.runs.live(posted.agentId)?.id as RunId };
 }
 
-test("a run on B streams to whoever listens on A, and its result reaches who waits on A", async () => {
+test("a run on B streams to a listener on A, and its result reaches a waiter on A", async () => {
   const [ours, theirs] = [new HeldModel(), new HeldModel()];
   const [a, b] = [await node(ours), await node(theirs)];
   const { agentId } = await runOnB(b, theirs, "streamed");
@@ -146,7 +146,7 @@ test("words are said from A into a run on B, and it takes them up", async () => 
   const [a, b] = [await node(new HeldModel()), await node(theirs)];
   const { agentId, runId } = await runOnB(b, theirs, "steered");
   expect(await a.agents.runs.steer(runId, "turn left")).toBe(true);
-  expect(await a.agents.runs.steer("nobody" as RunId, "x")).toBe(false);
+  expect(await a.agents.runs.steer("unknown" as RunId, "x")).toBe(false);
   await expect.poll(async () => (await a.ports.store.waiting(agentId, { limit: 5 })).length, { interval: 10 }).toBe(1);
   await expect.poll(() => steerable(b, agentId), { interval: 20, timeout: 5_000 }).toBe(true);
   theirs.lease = false;
@@ -172,7 +172,7 @@ test("a node that ends hands over: what it was at goes on elsewhere within secon
   expect(await a.agents.runs.wait(runId, 10_000)).toMatchObject({ status: "ended", outcome: "ok" });
   expect(performance.now() - began).toBeLessThan(8_000);
   expect(ours.calls).toContain("handed over");
-  // Handing over is no crash: it counts as no attempt.
+  // A handover is not a crash and does not count as an attempt.
   expect(await a.ports.store.run(runId)).toMatchObject({ attempt: 1 });
   expect((await a.ports.store.agent(agentId))?.waiting).toBe(0);
 });

@@ -27,7 +27,7 @@ const open = (at = url, rest: object = {}): Promise<PostgresStore> =>
   openPostgresStore({ url: at, leaseClock: "changes", ...rest });
 
 describe("a commit whose answer is lost (M2)", () => {
-  test("is looked up by its id and told as it went, and not applied twice", async () => {
+  test("is looked up by its id, answered with its result, and not applied twice", async () => {
     const store = await open(proxy.through(url));
     const world = await worldOn(store);
     const a = await world.agent("applied");
@@ -44,7 +44,7 @@ describe("a commit whose answer is lost (M2)", () => {
     await store.close();
   });
 
-  test("is unknown where nobody can be asked, and found out later", async () => {
+  test("is unknown while the database is away, and found out later", async () => {
     const store = await open(proxy.through(url), { connectTimeoutMs: 300, settleMs: 300 });
     const world = await worldOn(store);
     const a = await world.agent("unknown");
@@ -89,7 +89,7 @@ describe("a database that is away", () => {
     await store.close();
   });
 
-  test("connections that break while nobody uses them are replaced without a word", async () => {
+  test("idle connections that break are replaced without an error", async () => {
     const store = await open(proxy.through(url));
     const world = await worldOn(store);
     const a = await world.agent("idle");

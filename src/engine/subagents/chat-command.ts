@@ -88,7 +88,9 @@ async function log(
   const { childAgentId } = record;
   const lines = Math.min(MAX_LOG_LINES, Math.max(1, Number(limit ?? LOG_LINES) || LOG_LINES));
   const child = childAgentId === undefined ? undefined : await store.agent(childAgentId as AgentRecord["id"]);
-  return said(`⚙️ ${nameOf(record)}:\n${child ? await historyLog(store, child.id, lines) : "Its history was removed."}`);
+  return answer(
+    `⚙️ ${nameOf(record)}:\n${child ? await historyLog(store, child.id, lines) : "Its history was removed."}`,
+  );
 }
 
 async function info(subagents: Subagents, record: SubagentRunRecord): Promise<CommandAnswer> {

@@ -100,7 +100,7 @@ describe("looking at a database", () => {
       truncateSync(path, 40_960);
       rmSync(`${path}-wal`);
     },
-    "a file that is no database": () => writeFileSync(path, "This is a text. ".repeat(1000)),
+    "a file that is not a database": () => writeFileSync(path, "This is a text. ".repeat(1000)),
     "a database of another program": () => {
       const other = openDatabase(path);
       other.sql.exec("PRAGMA user_version = 0");

@@ -1,6 +1,6 @@
 /**
  * The plain files in memory, for tests: any call can be made to crash before or after it happened or to tear what it
- * writes, and the power can go, which loses, keeps or tears whatever was not brought to the disk.
+ * writes, and the power can go, which loses, keeps or tears writes that were not flushed.
  */
 import { dirname } from "node:path/posix";
 import type { MirrorFiles } from "./mirror-files.ts";

@@ -204,7 +204,7 @@ describe("the mirror", () => {
     expect(notices).toEqual([{ kind: "torn-line", file: path, bytes: 13 }]);
   });
 
-  test("notices a history that somebody changed while it was running", () => {
+  test("notices a history that was changed from outside while it was running", () => {
     const { db, work, files, open } = world();
     const ann = work.agent("ann");
     const mirror = open();
@@ -231,7 +231,7 @@ describe("the mirror", () => {
     expect(notices).toMatchObject([{ kind: "orphaned-lines", file: path, line: 3 }]);
   });
 
-  test("recognises a restored backup: what it does not have is set aside, agents and lines", () => {
+  test("recognises a restored backup: agents and lines it does not have are moved aside", () => {
     const now = world();
     for (const act of lifeOf(now.work)) act();
     const mirror = now.open();
@@ -262,7 +262,7 @@ describe("the mirror", () => {
     expectFilesMatch(db, files);
   });
 
-  test("an agent whose row cannot be written as files is reported and stops nobody else", () => {
+  test("an agent whose row cannot be written as files is reported and blocks no other agent", () => {
     const { db, work, files, notices, open } = world();
     const ann = work.agent("ann");
     db.sql.prepare("UPDATE agents SET state = '{' WHERE id = ?").run(ann);

@@ -123,7 +123,7 @@ describe("rebuilding from the plain files", () => {
     });
   });
 
-  test("one message waiting, one taken, one delivery unsent: waiting, lost and told, unconfirmed", async () => {
+  test("one message waiting, one taken, one delivery unsent: waiting, lost and reported, unconfirmed", async () => {
     let runId = "" as RunId;
     let delivery = "" as DeliveryId;
     lived((work) => {
@@ -303,7 +303,7 @@ describe("rebuilding from the plain files", () => {
       work.agent("ann");
       work.agent("bob");
     });
-    writeFileSync(file(ann, "descriptor.json"), '{ "type": "nobody" }\n');
+    writeFileSync(file(ann, "descriptor.json"), '{ "type": "unknown" }\n');
     const report = run();
     expect(report.agents).toBe(1);
     expect(report.problems).toMatchObject([
@@ -312,7 +312,7 @@ describe("rebuilding from the plain files", () => {
     const db = open();
     expect(await readerOf(db).agent(bob)).toBeDefined();
     mirrored(db);
-    expect(read(ann, "descriptor.json")).toBe('{ "type": "nobody" }\n');
+    expect(read(ann, "descriptor.json")).toBe('{ "type": "unknown" }\n');
   });
 
   test("an agent whose state is from a newer version is skipped and not touched", () => {

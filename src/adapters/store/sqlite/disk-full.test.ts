@@ -86,7 +86,7 @@ describe("a full disk", () => {
     db.close();
   });
 
-  test("counters that a full disk interrupted are read anew and stay lawful", () => {
+  test("counters that a full disk interrupted are read again and stay lawful", () => {
     const db = openDatabase(join(home, "rookery.db"));
     const create: Op = {
       op: "agent.create",
@@ -138,7 +138,7 @@ describe("a full disk", () => {
 });
 
 describe("a home that cannot be written", () => {
-  test("a read-only disk is told at opening, and what is on it stays", async (context) => {
+  test("a read-only disk is reported at opening, and its data stays", async (context) => {
     const store = openSqliteStore({ home });
     await store.commit(change(put("k", 10)));
     await store.close();
@@ -155,7 +155,7 @@ describe("a home that cannot be written", () => {
     await again.close();
   });
 
-  test("a home that belongs to somebody else is told as that", (context) => {
+  test("a home that belongs to another user is reported as such", (context) => {
     if (process.getuid?.() !== 0) {
       chmodSync(home, 0o500);
       expect(() => openSqliteStore({ home })).toThrow(StoreFullError);
@@ -167,8 +167,11 @@ describe("a home that cannot be written", () => {
       const { openSqliteStore } = await import(${JSON.stringify(OPEN_STORE)});
       try { openSqliteStore({ home: ${JSON.stringify(home)} }); process.stdout.write("opened"); }
       catch (error) { process.stdout.write(error.code + ": " + error.message); }`;
-    const nobody = { uid: 65_534, gid: 65_534 };
-    const other = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8", ...nobody });
+    const otherUser = { uid: 65_534, gid: 65_534 };
+    const other = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
+      encoding: "utf8",
+      ...otherUser,
+    });
     if (other.error || other.stdout === "") context.skip(`another user cannot run this here: ${other.stderr}`);
     expect(other.stdout).toMatch(/^store_full: The home .* cannot be written/);
   });

@@ -7,7 +7,7 @@ import { groupCommit, type LogFlush, MAX_BATCH } from "./group-commit.ts";
 
 const put = (n: number): Op => ({ op: "fact.put", key: `f${n}`, value: "1" });
 const change = (n: number, ...ops: Op[]): Change => ({ id: `c${n}` as ChangeId, site: "test", at: n, ops });
-/** What only a bug can hand in: an op nobody knows. */
+/** An op that does not exist: only a bug can commit it. */
 const nonsense = { op: "no such op" } as unknown as Op;
 
 /** Counts the transactions of a database. */
@@ -48,7 +48,7 @@ describe("group commit", () => {
     db.close();
   });
 
-  test("answers nobody before the log is flushed, and one flush answers all that were written before it", async () => {
+  test("answers no commit before the log is flushed, and one flush answers all that were written before it", async () => {
     const db = openDatabase(":memory:");
     const flushes: ((error: Error | null) => void)[] = [];
     const log: LogFlush = { flush: (done) => void flushes.push(done), close: () => {} };
@@ -75,7 +75,7 @@ describe("group commit", () => {
     let answer: CommitResult | undefined;
     const refused = group.commit({
       ...change(1, put(1)),
-      owner: { agentId: "nobody" as never, node: 1, epoch: 1 },
+      owner: { agentId: "unknown" as never, node: 1, epoch: 1 },
     });
     const seen = refused.then((result) => {
       answer = result;
@@ -88,7 +88,7 @@ describe("group commit", () => {
     db.close();
   });
 
-  test("a log that cannot be flushed is fatal: nobody knows what is on the disk", async () => {
+  test("a log that cannot be flushed is fatal, because the content of the disk is unknown", async () => {
     const db = openDatabase(":memory:");
     const fatal: unknown[] = [];
     const group = groupCommit(db, {

@@ -40,7 +40,7 @@ async function holder(): Promise<ChildProcess> {
   return started;
 }
 
-test("a second process on the same home is told the pid of the first", async () => {
+test("a second process on the same home gets the pid of the first", async () => {
   child = await holder();
   const attempt = (): unknown => openSqliteStore({ home });
   expect(attempt).toThrow(HomeLockedError);
@@ -65,7 +65,7 @@ test("one process does not get the same home twice, and gets it again after lett
   lockHome(home).release();
 });
 
-test("a home that cannot be written is told as that, not as a lock", () => {
+test("a home that cannot be written is reported as such, not as locked", () => {
   expect(() => lockHome(join(home, "not there"))).toThrow(StoreFullError);
 });
 
