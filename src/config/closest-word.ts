@@ -1,4 +1,4 @@
-/** Finds the word somebody probably meant: for unknown keys, commands and flags. */
+/** Suggests a known word for an unknown key, command or flag. */
 
 /** Letters to insert, delete, replace or swap with a neighbour to get from one word to the other. */
 export function editDistance(from: string, to: string): number {
@@ -24,7 +24,7 @@ export function editDistance(from: string, to: string): number {
   return last[b.length] ?? 0;
 }
 
-/** The candidate nearest to the word, or undefined where none is near enough to be worth saying. */
+/** The candidate nearest to the word; undefined if none is near enough. */
 export function closestWord(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = word.toLowerCase();
   if (wanted.length === 0 || wanted.length > 64) return undefined;

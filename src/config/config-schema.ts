@@ -1,4 +1,4 @@
-/** The whole configuration, put together from its sections. A new section is a file in `sections/` and a line here. */
+/** The schema of the whole configuration, made of its sections. A new section is a file in `sections/` and a line here. */
 import type { z } from "zod";
 import { agentToAgentDefaults, agentToAgentSchema } from "./sections/agent-to-agent.ts";
 import { bindingsSchema } from "./sections/bindings.ts";

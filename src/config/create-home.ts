@@ -1,6 +1,6 @@
 /**
- * Makes a home and the directories in it, each for its owner only. A directory that is already there keeps its mode:
- * whoever made it may share it on purpose, so it is reported and not changed.
+ * Creates a home and its directories, readable for their owner only. An existing directory keeps its mode, because it may be
+ * shared on purpose; it is reported.
  */
 import { mkdir, stat } from "node:fs/promises";
 import { ConfigError } from "../core/errors.ts";
@@ -8,7 +8,7 @@ import { DIRECTORY_MODE, type HomePaths, homeDirectories } from "./paths.ts";
 
 export interface CreatedHome {
   readonly created: readonly string[];
-  /** Directories that others than their owner can enter. */
+  /** Directories that other users can enter. */
   readonly open: readonly string[];
 }
 
@@ -20,7 +20,7 @@ export async function createHome(paths: HomePaths): Promise<CreatedHome> {
       if (await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE })) created.push(directory);
       else if (((await stat(directory)).mode & 0o077) !== 0) open.push(directory);
     } catch (cause) {
-      throw new ConfigError(`The directory ${directory} cannot be made: ${(cause as Error).message}.`, {
+      throw new ConfigError(`The directory ${directory} cannot be created: ${(cause as Error).message}.`, {
         cause,
         hint: "Choose another home with --home or ROOKERY_HOME, or make it writable for this user.",
       });

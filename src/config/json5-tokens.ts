@@ -1,6 +1,6 @@
 /**
- * Cuts JSON5 text into tokens with their offsets. It accepts any text and never throws: whether the text is valid is the
- * parser's judgement, this only knows where things stand.
+ * Splits JSON5 text into tokens with their offsets. Accepts any text and never throws: the parser decides whether the text is
+ * valid, this only finds positions.
  */
 
 export type Punctuation = "{" | "}" | "[" | "]" | ":" | ",";
@@ -31,7 +31,7 @@ export function tokenise(text: string): readonly Token[] {
   return tokens;
 }
 
-/** Where the whitespace or comment that begins here ends, or undefined where none begins here. */
+/** The end of the whitespace or comment that begins here; undefined if none begins here. */
 function blankEnd(text: string, at: number): number | undefined {
   const space = matchEnd(SPACE, text, at);
   if (space !== undefined) return space;

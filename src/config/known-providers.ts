@@ -1,15 +1,15 @@
-/** Providers that need no description: where they are, what they speak, and where a key for them usually is. */
+/** Providers that need no configuration: their address, their API, and where their key usually is. */
 
 export interface KnownProvider {
   readonly api: string;
   readonly baseUrl: string;
-  /** Environment variables that may hold a key, the first that is set wins. */
+  /** Environment variables that may hold a key; the first that is set wins. */
   readonly env: readonly string[];
-  /** The model used where a key is found and nothing else is said. */
+  /** The model used if a key is found and no model is configured. */
   readonly model?: string;
-  /** Servers on this machine want none. */
+  /** Servers on this machine need no key. */
   readonly keyless?: true;
-  /** What fits where nobody says otherwise and a server would cut without a word. */
+  /** The context window to assume, for servers that cut longer prompts silently. */
   readonly contextWindow?: number;
 }
 

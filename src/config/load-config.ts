@@ -1,4 +1,4 @@
-/** The thin adaptor between the configuration and the disk: reads the file of a home, and the files secrets refer to. */
+/** Reads the configuration file of a home, and the files that secrets refer to. */
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { ConfigError } from "../core/errors.ts";
@@ -8,18 +8,18 @@ import type { SecretDeps } from "./secret.ts";
 
 export interface LoadedConfig extends ParsedConfig {
   readonly file: string;
-  /** A file that is not there is an empty configuration. */
+  /** A missing file is an empty configuration. */
   readonly exists: boolean;
 }
 
-/** Throws a `ConfigError` where the file cannot be read or used. */
+/** Throws a `ConfigError` if the file cannot be read or used. */
 export async function loadConfig(paths: HomePaths, env: Environment): Promise<LoadedConfig> {
   const text = await readConfigText(paths.config);
   const parsed = parseConfig({ text: text ?? "", file: paths.config, env });
   return { ...parsed, file: paths.config, exists: text !== undefined };
 }
 
-/** As `loadConfig`, but says what is wrong instead of throwing it. */
+/** Like `loadConfig`, but returns the problems instead of throwing. */
 export async function inspectConfig(
   paths: HomePaths,
   env: Environment,
@@ -28,7 +28,7 @@ export async function inspectConfig(
   return { ...checkConfig({ text: text ?? "", file: paths.config, env }), exists: text !== undefined };
 }
 
-/** What secrets are revealed with: the environment, and files with paths as the configuration writes them. */
+/** How secrets are revealed: from the environment, and from files with paths as in the configuration. */
 export const secretDeps = (home: string, env: Environment): SecretDeps => ({
   env,
   readFile: (path) => readFileSync(resolvePath(path, home), "utf8"),

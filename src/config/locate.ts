@@ -1,13 +1,13 @@
 /**
- * Finds where in a JSON5 text the value of a path stands, so that a bad value can be named by line and column. Works on
- * text the parser has accepted; on any other text it may find nothing, but never throws.
+ * Finds the position of a path's value in a JSON5 text, so that a message can name line and column. Works on text that the
+ * parser has accepted; on other text it may find nothing, but never throws.
  */
 import JSON5 from "json5";
 import { type Token, tokenise } from "./json5-tokens.ts";
 
 export type Path = readonly PropertyKey[];
 
-/** A stretch of the text. Lines and columns count from 1. */
+/** A range of the text. Lines and columns count from 1. */
 export interface Place {
   readonly start: number;
   readonly end: number;
@@ -23,7 +23,7 @@ export interface Located {
 
 export type Locator = (path: Path) => Located | undefined;
 
-/** Reads the text once and answers for as many paths as wanted. Of a key given twice it finds the last, as the parser does. */
+/** Reads the text once, for any number of paths. If a key occurs twice it finds the last one, like the parser. */
 export function locatorFor(text: string): Locator {
   const tokens = tokenise(text);
   const place = (from: number, past: number): Place => {
@@ -43,7 +43,7 @@ export function locatorFor(text: string): Locator {
   };
 }
 
-/** The place of the path, or of the nearest thing around it that is in the text (for values that are missing). */
+/** The position of the path, or of its nearest parent in the text if the value is missing. */
 export function locateNearest(locate: Locator, path: Path): Located | undefined {
   for (let length = path.length; length >= 0; length--) {
     const found = locate(path.slice(0, length));
@@ -106,7 +106,7 @@ function valueEnd(tokens: readonly Token[], from: number): number {
 
 const afterComma = (tokens: readonly Token[], at: number): number => (tokens[at]?.kind === "," ? at + 1 : at);
 
-/** A key as the parser reads it, quoted or not, with or without escapes; undefined where the parser would refuse it. */
+/** A key as the parser reads it, quoted or not, with or without escapes; undefined if the parser would refuse it. */
 function keyName(text: string, token: Token): string | undefined {
   try {
     return Object.keys(JSON5.parse<object>(`{${text.slice(token.start, token.end)}:0}`))[0];

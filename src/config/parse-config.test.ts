@@ -109,7 +109,7 @@ describe("a bad value", () => {
       "1:50",
       "models.providers.p.baseUrl: expected",
     ],
-    ["{ models: { providers: { p: { api: 'x', baseUrl: 'http://me@x' } } } }", "1:50", "and holds no password"],
+    ["{ models: { providers: { p: { api: 'x', baseUrl: 'http://me@x' } } } }", "1:50", "and contains no password"],
     ["{ models: { providers: { 'a/b': {} } } }", "1:26", "models.providers.a/b: expected a name of letters"],
     ["{ store: { url: { env: '' } } }", "1:17", "store.url: expected a secret"],
     ["{ runs: { restore: 'retry' } }", "1:20", 'runs.restore: expected one of "resume", "discard", not this text'],

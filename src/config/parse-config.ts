@@ -1,6 +1,6 @@
 /**
- * From the text of a configuration file to a configuration, without touching the world. Bad values are errors, unknown
- * keys are warnings; both name file, line and column.
+ * Parses the text of a configuration file. Pure. Bad values are errors, unknown keys are warnings; both name file, line and
+ * column.
  */
 import JSON5 from "json5";
 import type { z } from "zod";
@@ -18,12 +18,12 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface ConfigText {
   readonly text: string;
-  /** How the file is called in messages. */
+  /** The name of the file in messages. */
   readonly file: string;
   readonly env: Environment;
 }
 
-/** One thing to say about the file. */
+/** One message about the file. */
 export interface ConfigNote {
   readonly file: string;
   readonly line: number;
@@ -34,7 +34,7 @@ export interface ConfigNote {
 }
 
 export interface CheckedConfig {
-  /** Absent where there are errors. */
+  /** Absent if there are errors. */
   readonly config?: Config;
   readonly errors: readonly ConfigNote[];
   readonly warnings: readonly ConfigNote[];
@@ -45,14 +45,14 @@ export interface ParsedConfig {
   readonly warnings: readonly ConfigNote[];
 }
 
-/** Everything there is to say about a text. Never throws. */
+/** The configuration and all messages about a text. Never throws. */
 export function checkConfig({ text, file, env }: ConfigText): CheckedConfig {
   const read = readJson5(text, file);
   if ("error" in read) return { errors: [read.error], warnings: [] };
 
   const locate = locatorFor(text);
   const warnings = warningsOf(schemaTree(configSchema), read.value).map((warning) => noteOf(warning, locate, file));
-  // Read once: compiling the checks first would take longer than they do.
+  // Used once: compiling the schema first would take longer than the check.
   const result = configSchema.safeParse(read.value, { jitless: true });
   if (result.success) return { config: withEnvironment(result.data, env), errors: [], warnings };
 
@@ -80,7 +80,7 @@ export function formatNote(note: ConfigNote): string {
   return `${note.file}:${note.line}:${note.column}: ${about}${note.message}`;
 }
 
-/** A file that holds nothing but space and comments is an empty configuration. */
+/** A file with only whitespace and comments is an empty configuration. */
 function readJson5(text: string, file: string): { readonly value: unknown } | { readonly error: ConfigNote } {
   if (tokenise(text).length === 0) return { value: {} };
   try {
@@ -98,7 +98,7 @@ interface Json5Error {
   readonly columnNumber: number;
 }
 
-/** The environment wins over the file where both say where the store is. */
+/** The environment overrides the file's store address. */
 function withEnvironment(config: Config, env: Environment): Config {
   if (!env.ROOKERY_STORE) return config;
   return { ...config, store: { ...config.store, url: new Secret({ env: "ROOKERY_STORE" }) } };
@@ -119,7 +119,7 @@ function noteOf(warning: Warning, locate: Locator, file: string): ConfigNote {
 function keyOf(path: Path): string {
   return path.reduce<string>((key, segment) => {
     if (typeof segment === "number") return `${key}[${segment}]`;
-    // A key may hold anything; what is printed stays in its line.
+    // A key may contain any character; the printed path must stay on one line.
     const shown = String(segment).replace(
       /[\p{Cc}\p{Zl}\p{Zp}]/gu,
       (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`,
@@ -128,7 +128,7 @@ function keyOf(path: Path): string {
   }, "");
 }
 
-/** What was expected and what stands there. Texts are never quoted: one of them might be a secret in the wrong place. */
+/** What was expected and what was found. Texts are never quoted: one may be a secret in the wrong place. */
 function explain(issue: z.core.$ZodIssue, document: unknown): string {
   if (issue.code === "invalid_key") return NAME_EXPECTED;
   const value = valueAt(document, issue.path);

@@ -1,4 +1,4 @@
-/** Where everything lives below `$ROOKERY_HOME`. Only names here; nothing is read or made. */
+/** The paths below `$ROOKERY_HOME`. Only names; nothing is read or created. */
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 
@@ -8,9 +8,9 @@ export interface HomePaths {
   readonly database: string;
   /** Keys set with `rookery auth`. */
   readonly auth: string;
-  /** The token that opens the gateway for whoever owns the home. */
+  /** The gateway token of the owner of the home. */
   readonly token: string;
-  /** Tokens minted for others, as hashes. */
+  /** Hashes of tokens for other people. */
   readonly tokens: string;
   readonly agents: string;
   readonly files: string;
@@ -18,7 +18,7 @@ export interface HomePaths {
   readonly logs: string;
   readonly subagents: string;
   readonly cron: string;
-  /** The address of a shared database, where whoever started this says one; the configuration may say one too. */
+  /** The address of a shared database, if the environment names one; the configuration may name one too. */
   readonly sharedStore?: string;
   /** Whether this node also writes the plain files of a shared database into its home. */
   readonly mirror?: boolean;
@@ -53,7 +53,7 @@ export const homePaths = (home: string): HomePaths => ({
   cron: join(home, "cron"),
 });
 
-/** The home: what the command line says, else the environment, else `~/.rookery`. */
+/** The home: from the command line, else the environment, else `~/.rookery`. */
 export function resolveHome(
   said: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
@@ -63,7 +63,7 @@ export function resolveHome(
   return resolve(expandUser(written, userHome));
 }
 
-/** A path as the configuration writes it: `~` is the user's home, a relative path starts at the Rookery home. */
+/** Resolves a path of the configuration: `~` is the user's home, a relative path starts at the Rookery home. */
 export function resolvePath(written: string, home: string, userHome: string = homedir()): string {
   const path = expandUser(written, userHome);
   return isAbsolute(path) ? path : resolve(home, path);

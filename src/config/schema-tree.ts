@@ -1,6 +1,6 @@
 /**
- * The configuration's schema as a plain tree: which keys may stand where, and where secrets are. Unknown keys, secrets
- * written openly and the documentation's completeness are all judged by this one tree.
+ * The configuration's schema as a plain tree: the known keys and the secrets. Checks for unknown keys, for secrets in plain
+ * text and for complete documentation use this one tree.
  */
 import { z } from "zod";
 import { secretSchema } from "./secret.ts";
@@ -21,7 +21,7 @@ export function schemaTree(schema: unknown): SchemaTree {
   if (schema instanceof z.ZodRecord) return { kind: "named", value: schemaTree(schema.valueType) };
   if (schema instanceof z.ZodArray) return { kind: "list", item: schemaTree(schema.element) };
   if (schema instanceof z.ZodPipe) {
-    // Preprocessed values have their form behind the pipe, transformed ones before it.
+    // The schema of a preprocessed value is the output of the pipe; that of a transformed value is the input.
     return schemaTree(schema.in instanceof z.ZodTransform ? schema.out : schema.in);
   }
   if (

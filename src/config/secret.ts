@@ -1,18 +1,18 @@
 /**
- * A secret of the configuration. It is held by reference and prints as *** in every form; the only way to its value is
- * an explicit `reveal` at the moment of use.
+ * A secret of the configuration. It is held by reference and prints as *** in every form. Only an explicit `reveal` at the
+ * moment of use returns its value.
  */
 import { inspect } from "node:util";
 import { z } from "zod";
 import { ConfigError } from "../core/errors.ts";
 
-/** Where a value is to be found. `value` is a secret written openly: accepted, and warned about. */
+/** The source of a value. `value`: a secret in plain text, accepted with a warning. */
 export type SecretSource = { readonly env: string } | { readonly file: string } | { readonly value: string };
 
-/** What revealing needs of the world. `readFile` throws what the file system throws. */
+/** The ports that `reveal` needs. `readFile` throws the file system's errors. */
 export interface SecretDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Gets the path as written in the configuration; whoever implements it resolves `~` and relative paths. */
+  /** Gets the path as written in the configuration. The implementation resolves `~` and relative paths. */
   readFile(path: string): string;
 }
 
@@ -25,7 +25,7 @@ export class Secret {
     this.#source = source;
   }
 
-  /** The value, without the line end a file has. Throws a `ConfigError` where it is not to be had or is empty. */
+  /** The value, without the line end of a file. Throws a `ConfigError` if it is missing or empty. */
   reveal(deps: SecretDeps): string {
     const value = read(this.#source, deps);
     if (value !== "") return value;
@@ -82,11 +82,11 @@ const sourceSchema = z.union([
     .transform((value) => ({ value })),
 ]);
 
-/** Reads a secret wherever the configuration may have one. One object, so that walkers of the schema recognise it. */
+/** The schema of a secret. One object, so that code that walks the schema recognises it. */
 export const secretSchema = z.unknown().transform((value, context) => {
   const source = sourceSchema.safeParse(value);
   if (source.success) return new Secret(source.data);
-  // The message is our own: a value that may be a secret is never quoted back.
+  // A fixed message: a value that may be a secret is never quoted.
   context.addIssue({ code: "custom", message: EXPECTED });
   return z.NEVER;
 });

@@ -1,18 +1,18 @@
 /**
- * The building blocks of the configuration's schema. Each says in plain words what it expects, so that every message
- * about a bad value does. What they give is frozen.
+ * The building blocks of the configuration's schema. Each says in plain words what it expects, for messages about bad values.
+ * Their results are frozen.
  */
 import { z } from "zod";
 
-/** A part of the configuration with keys of its own. Keys nobody knows are left out here and warned about elsewhere. */
+/** An object with known keys. Unknown keys are dropped here; `warnings.ts` reports them. */
 export const section = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.object(shape, { error: "expected an object with keys, { … }" }).readonly();
 
-/** A list of things of one form. */
+/** A list of values of one schema. */
 export const list = <Item extends z.ZodType>(item: Item) =>
   z.array(item, { error: "expected a list, [ … ]" }).readonly();
 
-/** Things of one form under names a person chooses. */
+/** Values of one schema under names a person chooses. */
 export const named = <Value extends z.ZodType>(value: Value) =>
   z
     .record(z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/), value, {
@@ -47,7 +47,7 @@ export function oneOf<const Words extends readonly [string, ...string[]]>(words:
 
 /** An http or https address without credentials in it. */
 export function httpUrl() {
-  const error = "expected an address that begins with http:// or https:// and holds no password";
+  const error = "expected an address that begins with http:// or https:// and contains no password";
   return z.string({ error }).refine(
     (value) => {
       const url = URL.parse(value);

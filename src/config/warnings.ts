@@ -1,4 +1,4 @@
-/** What is wrong with a configuration without stopping it: keys nobody knows, and secrets written openly. */
+/** Warnings about a configuration: unknown keys, and secrets in plain text. */
 import { closestWord } from "./closest-word.ts";
 import type { Path } from "./locate.ts";
 import type { SchemaTree } from "./schema-tree.ts";
@@ -6,11 +6,11 @@ import type { SchemaTree } from "./schema-tree.ts";
 export interface Warning {
   readonly path: Path;
   readonly message: string;
-  /** Whether the key is meant, and not the value behind it. */
+  /** Whether the warning is about the key, not its value. */
   readonly atKey: boolean;
 }
 
-/** What other systems call our sections. */
+/** Names that other systems use for sections of this configuration. */
 const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
   ["agents", "profiles"],
   ["sessions", "profiles"],

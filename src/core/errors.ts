@@ -1,6 +1,6 @@
 /**
- * Typed errors. A class per decision a caller can take; each has a stable code, says whether trying again makes sense,
- * keeps its cause and tells the reader what to do next. Expected outcomes are returned, not thrown.
+ * Typed errors: one class per decision a caller can take. Each has a stable code, says whether a retry makes sense, keeps its
+ * cause, and tells the reader what to do next. Expected outcomes are returned, not thrown.
  */
 
 export interface ErrorOptions {
@@ -22,7 +22,7 @@ export abstract class RookeryError extends Error {
   }
 }
 
-/** Something handed in from outside does not have the form it should have. */
+/** Input from outside has a wrong form. */
 export class InvalidInputError extends RookeryError {
   readonly code = "invalid_input";
   readonly retryable = false;
@@ -40,19 +40,19 @@ export class UsageError extends RookeryError {
   readonly retryable = false;
 }
 
-/** What was asked for does not exist. */
+/** The requested thing does not exist. */
 export class NotFoundError extends RookeryError {
   readonly code = "not_found";
   readonly retryable = false;
 }
 
-/** Somebody else changed it first. What is there now has to be read before it is tried again. */
+/** Another writer changed it first. Read it again before the next attempt. */
 export class ConflictError extends RookeryError {
   readonly code = "conflict";
   readonly retryable = true;
 }
 
-/** What was asked for is not allowed to whoever asked. */
+/** The caller is not allowed to do this. */
 export class DeniedError extends RookeryError {
   readonly code = "denied";
   readonly retryable = false;
@@ -64,7 +64,7 @@ export class HomeLockedError extends RookeryError {
   readonly retryable = true;
 }
 
-/** The database cannot be read. Nothing was touched; `rookery repair` is the way on. */
+/** The database cannot be read. Nothing was changed; use `rookery repair`. */
 export class StoreUnreadableError extends RookeryError {
   readonly code = "store_unreadable";
   readonly retryable = false;
@@ -82,19 +82,19 @@ export class MigrationError extends RookeryError {
   readonly retryable = false;
 }
 
-/** The disk is full, read-only or forbidden. Nothing of this change was kept; it may be tried again later. */
+/** The disk is full, read-only or forbidden. Nothing of this change was stored; it may be tried again later. */
 export class StoreFullError extends RookeryError {
   readonly code = "store_full";
   readonly retryable = true;
 }
 
-/** A shared database that does not answer or cannot be written now. Nothing of this change was kept. */
+/** A shared database does not answer or cannot be written now. Nothing of this change was stored. */
 export class StoreUnavailableError extends RookeryError {
   readonly code = "store_unavailable";
   readonly retryable = true;
 }
 
-/** A database, or what stands before it, that this program cannot work with. */
+/** A database, or a proxy in front of it, that this program cannot work with. */
 export class StoreUnsuitableError extends RookeryError {
   readonly code = "store_unsuitable";
   readonly retryable = false;
@@ -107,8 +107,8 @@ export class StoreClosedError extends RookeryError {
 }
 
 /**
- * A commit of which nobody knows whether it was applied. The caller throws away what it has in memory and asks the
- * store for the change's outcome before it goes on (M2).
+ * The outcome of a commit is unknown. The caller drops what it has in memory and asks the store for the change's outcome
+ * before it goes on (M2).
  */
 export class CommitUnknownError extends RookeryError {
   readonly code = "commit_unknown";
@@ -121,43 +121,43 @@ export class CorruptDataError extends RookeryError {
   readonly retryable = false;
 }
 
-/** A wait that reached its limit before what it waited for happened. */
+/** A wait reached its time limit. */
 export class TimeoutError extends RookeryError {
   readonly code = "timeout";
   readonly retryable = true;
 }
 
-/** Waiting here would close a circle of agents that wait for each other. */
+/** This wait would close a cycle of agents that wait for each other. */
 export class WaitCycleError extends RookeryError {
   readonly code = "wait_cycle";
   readonly retryable = false;
 }
 
-/** Whoever waited was ended: nobody needs the answer any more. */
+/** The waiting caller was aborted and needs no answer any more. */
 export class AbortedError extends RookeryError {
   readonly code = "aborted";
   readonly retryable = false;
 }
 
-/** The program stops; what was under way is put aside as it is and goes on after the restart. */
+/** The program stops. The work is suspended and goes on after the restart. */
 export class SuspendedError extends RookeryError {
   readonly code = "set_aside";
   readonly retryable = true;
 }
 
-/** The program's own rules were broken: a bug. */
+/** An internal rule was broken: a bug. */
 export class InvariantError extends RookeryError {
   readonly code = "invariant";
   readonly retryable = false;
 }
 
-/** What any thrown thing says, for logs and for people. */
+/** The message of any thrown value, for logs and for people. */
 export function errorText(error: unknown): string {
   if (error instanceof RookeryError && error.hint) return `${error.message} ${error.hint}`;
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Ends an exhaustive switch: the compiler proves it is never reached, data from outside may still prove it wrong. */
+/** Ends an exhaustive switch. The compiler proves that it is not reached; wrong data from outside may still reach it. */
 export function unreachable(value: never, what: string): never {
   throw new InvariantError(`Unexpected ${what}: ${JSON.stringify(value)}`);
 }

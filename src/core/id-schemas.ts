@@ -1,4 +1,4 @@
-/** Ids as they are read from files and requests. Apart from the ids themselves, which need no library to be used. */
+/** Schemas of ids in files and requests. Separate from the ids themselves, which need no library. */
 import { z } from "zod";
 import { AGENT_ID, type AgentId, type SessionId, type SessionKey, UUID } from "./ids.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Identifiers. Every id is a branded string, so that one kind cannot be handed in where another is wanted, and each
- * says where it comes from: agents are cuid2, sessions and runs are uuids, messages and entries carry their position.
+ * Identifiers. Every id is a branded string, so that one kind cannot be passed for another. Agents have a cuid2, sessions and
+ * runs a uuid; ids of messages and entries contain their position.
  */
 declare const brand: unique symbol;
 type Brand<Name extends string> = string & { readonly [brand]: Name };
@@ -14,13 +14,13 @@ export type ChangeId = Brand<"ChangeId">;
 export type DeliveryId = Brand<"DeliveryId">;
 export type MessageId = Brand<"MessageId">;
 
-/** The shape of a cuid2 as daycare checked it: lower case letters and digits, 24 to 32 of them. */
+/** The form of a cuid2 as daycare checked it: 24 to 32 lower-case letters and digits. */
 export const AGENT_ID = /^[a-z0-9]{24,32}$/;
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 export const isAgentId = (text: string): text is AgentId => AGENT_ID.test(text);
 
-/** The world's source of fresh ids. Seeded in the simulation, random otherwise. */
+/** The port for new ids. Seeded in the simulation, random otherwise. */
 export interface Ids {
   agent(): AgentId;
   /** A uuid (version 7: it begins with the time, so indexes over it append), for sessions, runs and the like. */
@@ -29,10 +29,10 @@ export interface Ids {
   change(): ChangeId;
 }
 
-/** A message's id is its place: the agent it was sent to and its sequence there. */
+/** A message's id: its agent and its sequence in that agent's inbox. */
 export const messageId = (agentId: AgentId, seq: number): MessageId => `${agentId}/${seq}` as MessageId;
 
-/** Takes a message id apart, or gives undefined where the text is no such id. */
+/** The parts of a message id; undefined for any other text. */
 export function parseMessageId(text: string): { agentId: AgentId; seq: number } | undefined {
   const match = /^([a-z0-9]{24,32})\/([1-9][0-9]{0,15})$/.exec(text);
   if (!match) return undefined;
@@ -48,7 +48,7 @@ export function entryId(position: number, uuid: string): EntryId {
   return `${place}-${uuid.slice(9, 13)}-8${uuid.slice(15)}` as EntryId;
 }
 
-/** The position an entry id carries, or undefined where the id was made elsewhere (imported histories). */
+/** The position in an entry id; undefined if another program made the id (imported histories). */
 export function positionOf(id: EntryId): number | undefined {
   return UUID.test(id) && id[14] === "8" ? Number.parseInt(id.slice(0, 8), 16) : undefined;
 }

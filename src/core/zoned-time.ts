@@ -1,4 +1,4 @@
-/** Wall-clock time in a named zone, from and to instants. Pure: the zone is an argument, its rules are the language's own. */
+/** Converts between wall-clock time in a named zone and instants. Pure: the zone is an argument, the platform knows its rules. */
 import { InvalidInputError } from "./errors.ts";
 
 export interface ZonedFields {
@@ -13,7 +13,7 @@ export interface ZonedFields {
 
 let host: string | undefined;
 
-/** The zone of the machine. Asked for late: the first question about zones loads all that the platform knows of them. */
+/** The zone of the machine. Read late, because the first use of zones loads their tables. */
 export function hostZone(): string {
   host ??= Intl.DateTimeFormat().resolvedOptions().timeZone;
   return host;
@@ -33,7 +33,7 @@ function formatFor(zone: string): Intl.DateTimeFormat {
         ...{ hour: "numeric", minute: "numeric", second: "numeric" },
       });
     } catch (cause) {
-      throw new InvalidInputError(`Nobody knows the time zone "${zone}".`, {
+      throw new InvalidInputError(`Unknown time zone "${zone}".`, {
         cause,
         hint: 'Zones have names such as "Europe/Berlin" or "UTC".',
       });
@@ -43,7 +43,7 @@ function formatFor(zone: string): Intl.DateTimeFormat {
   return format;
 }
 
-/** What a clock on the wall shows in a zone at an instant. */
+/** The wall-clock time in a zone at an instant. */
 export function zonedFields(at: number, zone: string): ZonedFields {
   const parts = new Map(
     formatFor(zone)
@@ -71,8 +71,8 @@ function offsetAt(at: number, zone: string): number {
 }
 
 /**
- * The instant at which a day's clock shows a full hour. An hour that comes twice is its first time; one that is left out
- * is the moment the clock jumps over it. `day` may run out of its month (0 is the day before the first).
+ * The instant at which a clock shows a full hour of a day. If the hour comes twice, the first one; if it is skipped, the
+ * moment of the jump. `day` may lie outside of its month (0 is the day before the first).
  */
 export function zonedInstant(year: number, month: number, day: number, hour: number, zone: string): number {
   const asUtc = Date.UTC(year, month - 1, day, hour);

@@ -130,6 +130,6 @@ describe("current_time", () => {
 
   it("names an unknown time zone", async () => {
     const call = currentTimeTool(clock, () => "UTC").execute({ timeZone: "Mars/Olympus" }, context);
-    await expect(call).rejects.toThrow('Nobody knows the time zone "Mars/Olympus".');
+    await expect(call).rejects.toThrow('Unknown time zone "Mars/Olympus".');
   });
 });

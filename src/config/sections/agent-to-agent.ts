@@ -1,9 +1,9 @@
-/** Who may write to whom and read of whom, and how messages between agents are bounded. */
+/** Which agents may write to and read which others, and the limits of messages between agents. */
 import { list, oneOf, section, wholeNumber } from "../values.ts";
 
 /**
- * How one agent can stand to another. `tree`: both come from the same root. `parent`: it started this one. `permanent`,
- * `system`: it is of that kind. `foreground`: a person wrote to it last. `any`: however it stands.
+ * The relation of one agent to another. `tree`: both have the same root. `parent`: it started this one. `permanent`, `system`:
+ * its kind. `foreground`: a person wrote to it last. `any`: every relation.
  */
 export const RELATIONS = ["tree", "parent", "permanent", "system", "foreground", "any"] as const;
 export type Relation = (typeof RELATIONS)[number];

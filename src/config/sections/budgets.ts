@@ -1,4 +1,4 @@
-/** How much may be spent before a run is ended: in tokens, in dollars, or both. What has no limit is not limited. */
+/** How much may be spent before a run is ended: in tokens, in dollars, or both. Absent: no limit. */
 import { amount, section, wholeNumber } from "../values.ts";
 
 const limitSchema = section({

@@ -1,4 +1,4 @@
-/** When contexts are compacted, what is kept, and the memory flush before it: for all models, and for single ones. */
+/** When contexts are compacted, what is kept, and the memory flush before: for all models, and for single ones. */
 import { z } from "zod";
 import { DEFAULT_COMPACTION } from "../../core/history/compaction-settings.ts";
 import { section, text, wholeNumber } from "../values.ts";

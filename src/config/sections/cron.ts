@@ -1,4 +1,4 @@
-/** What holds for every cron job that does not say otherwise itself. */
+/** The defaults of cron jobs. */
 import { flag, oneOf, section, wholeNumber } from "../values.ts";
 
 export const cronDefaults = { enabled: true, missed: "once", commandGates: false } as const;

@@ -1,4 +1,4 @@
-/** Where the gateway listens, whom it lets in and how much it takes on. Loopback unless somebody says otherwise. */
+/** Where the gateway listens, which clients it accepts, and its limits. Loopback by default. */
 import { amount, list, section, text, wholeNumber } from "../values.ts";
 
 export const gatewayDefaults = {
@@ -30,21 +30,21 @@ const limitsSchema = section({
   bodyBytes: wholeNumber(1_024, 100_000_000).default(limits.bodyBytes),
   /** How long a request may take to arrive. */
   requestSeconds: wholeNumber(1, 3_600).default(limits.requestSeconds),
-  /** How long an answer is waited for; it is not lost after that. */
+  /** How long a request waits for an answer. The answer is not lost after that. */
   answerSeconds: wholeNumber(1, 86_400).default(limits.answerSeconds),
   /** Under way at a time. */
   requests: wholeNumber(1, 1_000_000).default(limits.requests),
   /** From one address. */
   requestsPerSecond: wholeNumber(1, 1_000_000).default(limits.requestsPerSecond),
-  /** Bad tokens from one address before it is sent away. */
+  /** Bad tokens from one address before it is rejected. */
   failuresPerMinute: wholeNumber(1, 1_000_000).default(limits.failuresPerMinute),
   streams: wholeNumber(1, 1_000_000).default(limits.streams),
   streamsPerToken: wholeNumber(1, 1_000_000).default(limits.streamsPerToken),
-  /** What a slow reader may leave waiting before it is let go. */
+  /** How much a slow reader may leave unread before it is disconnected. */
   streamBufferBytes: wholeNumber(1_024, 100_000_000).default(limits.streamBufferBytes),
-  /** Of every token that has no limits of its own. */
+  /** For every token without separate limits. */
   perToken: allowanceSchema,
-  /** Of every `user` of the API. */
+  /** For every `user` of the API. */
   perPerson: allowanceSchema,
 }).prefault({});
 
@@ -53,11 +53,11 @@ export const gatewaySchema = section({
   host: text("a host name or an address to listen on").default(gatewayDefaults.host),
   /** Files with the certificate and its key. */
   tls: section({ cert: text("the path of a certificate"), key: text("the path of its key") }).optional(),
-  /** Addresses of proxies that bring TLS and whose word about the client is believed. */
+  /** Addresses of trusted proxies, which provide TLS and name the client. */
   trustedProxies: list(text("the address of a proxy")).prefault([]),
-  /** Names under which this server may be spoken to. */
+  /** Host names that this server accepts. */
   allowedHosts: list(text("a host name")).prefault([]),
-  /** Origins of pages that may speak to this server. */
+  /** Origins of pages that may call this server. */
   allowedOrigins: list(text("an origin such as https://example.org")).prefault([]),
   limits: limitsSchema,
 }).prefault({});

@@ -1,4 +1,4 @@
-/** The heartbeat: how often an agent looks whether something needs attention, when, and whom it tells. */
+/** The heartbeat: how often an agent checks for work, when, and where it reports. */
 import { amount, flag, section, text, wholeNumber } from "../values.ts";
 
 export const heartbeatDefaults = { every: "30m", target: "last", ackMaxChars: 300, includeReasoning: false } as const;
@@ -31,7 +31,7 @@ const fields = {
     end: clockTime().optional(),
     timezone: text('"user", "local" or the name of a time zone').optional(),
   }).optional(),
-  /** What the ticks of one day may cost; when it is used up they are skipped until the next. */
+  /** What the ticks of one day may cost. After that, ticks are skipped until the next day. */
   dollarsPerDay: amount().optional(),
 };
 
@@ -43,7 +43,7 @@ export const heartbeatSchema = section({
   ...fields,
 }).prefault({});
 
-/** What a profile says of its own; the rest is as above. */
+/** The settings of one profile; the rest as above. */
 export const profileHeartbeatSchema = section({
   every: duration().optional(),
   target: target().optional(),

@@ -1,4 +1,4 @@
-/** Webhooks: who may call `POST /hooks/<name>`, what is made of the body, and who is told. */
+/** Webhooks: which clients may call `POST /hooks/<name>`, what becomes of the body, and where the answer goes. */
 import { secretSchema } from "../secret.ts";
 import { named, oneOf, section, text, wholeNumber } from "../values.ts";
 

@@ -1,4 +1,4 @@
-/** How much the program says. */
+/** The level of the log. */
 import type { LogLevel } from "../../core/ports/log.ts";
 import { oneOf, section } from "../values.ts";
 

@@ -1,4 +1,4 @@
-/** Which models there are and which one is used. A model is named `provider/id`. */
+/** The models and the default one. A model is named `provider/id`. */
 import { z } from "zod";
 import { knownProvider } from "../known-providers.ts";
 import { secretSchema } from "../secret.ts";
@@ -7,16 +7,16 @@ import { amount, httpUrl, list, named, oneOf, section, text, wholeNumber } from 
 export const modelDefaults = {
   contextWindow: 200_000,
   maxTokens: 8_192,
-  /** Dollars for a million tokens. */
+  /** Dollars per million tokens. */
   cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
 } as const;
 
-/** Of each provider; put in place where a provider is used. */
+/** Defaults of each provider, applied where a provider is used. */
 export const providerDefaults = { maxConcurrent: 64, stallSeconds: 180 } as const;
 
 const MODEL = 'a model as "provider/id"';
 
-/** `offline` is the model that needs nothing. */
+/** `offline` is the model that needs no network and no key. */
 export const modelNameSchema = () =>
   text(MODEL).regex(/^(?:[A-Za-z0-9][A-Za-z0-9._-]*\/\S+|offline)$/, `expected ${MODEL}`);
 

@@ -1,4 +1,4 @@
-/** Which accounts are the owner's own. Their direct messages share the main conversation; the terminal's always do. */
+/** The owner's accounts. Their direct messages share the main conversation; those of the terminal always do. */
 import { list, section, text } from "../values.ts";
 
 const ACCOUNT = 'an account as "channel:id"';

@@ -1,4 +1,4 @@
-/** Who an agent speaks as. The profile `main` is there even if nobody writes it down. */
+/** Profiles: model, prompt, tools and limits of agents. The profile `main` always exists. */
 import { normalizeAgentId } from "../../core/agent/session-key.ts";
 import { list, named, section, text, wholeNumber } from "../values.ts";
 import { profileHeartbeatSchema } from "./heartbeat.ts";
@@ -7,11 +7,11 @@ import { profileSubagentsSchema } from "./subagents.ts";
 
 const tools = () => list(text('the name of a tool, or a beginning with "*" behind it'));
 
-/** Which tools its agents have; what is denied is denied whatever allows it. */
+/** The tools of its agents. `deny` overrides `allow`. */
 const toolsSchema = section({
   allow: tools().optional(),
   deny: tools().optional(),
-  /** Its subagents lose more tools by default; here they are given back, or more are taken. */
+  /** Subagents have fewer tools by default. Adds tools for them, or removes more. */
   subagents: section({ allow: tools().optional(), deny: tools().optional() }).optional(),
 });
 
@@ -30,11 +30,11 @@ const profileSchema = section({
   tools: toolsSchema.optional(),
   limits: limitsSchema.optional(),
   subagents: profileSubagentsSchema.optional(),
-  /** A profile that says something here has a heartbeat of its own; what it does not say is as in `heartbeat`. */
+  /** With this section the profile has a separate heartbeat. Missing fields are as in `heartbeat`. */
   heartbeat: profileHeartbeatSchema.optional(),
 });
 
-/** A profile's name is part of its agents' addresses: two that read alike there would share them. */
+/** A profile's name is part of its agents' addresses, so two names must differ there. */
 export const profilesSchema = named(profileSchema)
   .superRefine((profiles, context) => {
     const seen = new Map<string, string>();

@@ -1,4 +1,4 @@
-/** What becomes of messages that arrive while a run is active: in general, and per channel. */
+/** What happens to messages that arrive while a run is active: in general, and per channel. */
 import { z } from "zod";
 import { queueModeSchema } from "../../core/message/queue.ts";
 import { named, oneOf, section, wholeNumber } from "../values.ts";

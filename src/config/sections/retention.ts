@@ -1,4 +1,4 @@
-/** How long settled things are kept before they are pruned in the background. History is never pruned. */
+/** How long ended rows are kept before they are pruned in the background. History is never pruned. */
 import { amount, section } from "../values.ts";
 
 export const retentionDefaults = { messagesDays: 30, deliveriesDays: 30, runsDays: 90, changesHours: 24 } as const;

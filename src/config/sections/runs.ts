@@ -1,4 +1,4 @@
-/** The limits of a run, and what becomes of what was pending when the process stopped. */
+/** The limits of a run, and what happens to unfinished work after a restart. */
 import { oneOf, section, wholeNumber } from "../values.ts";
 
 export const runDefaults = { timeoutSeconds: 600, maxIterations: 500, restore: "resume" } as const;

@@ -1,4 +1,4 @@
-/** How conversations are kept apart, when they begin anew, and whether they may send. */
+/** How conversations are separated, when a new session begins, and whether they may send. */
 import { z } from "zod";
 import { DEFAULT_RESET_HOUR, RESET_MODES } from "../../core/agent/session-freshness.ts";
 import { DEFAULT_DM_SCOPE, DEFAULT_MAIN_KEY, DM_SCOPES } from "../../core/agent/session-key.ts";

@@ -1,4 +1,4 @@
-/** Where everything durable is kept, how hard the embedded database insists on the disk, and what nodes share. */
+/** Where durable data is kept, how the embedded database syncs to disk, and what nodes share. */
 import { secretSchema } from "../secret.ts";
 import { httpUrl, named, oneOf, section, text, wholeNumber } from "../values.ts";
 
@@ -8,13 +8,13 @@ export const storeSchema = section({
   synchronous: oneOf(["full", "normal"]).default(storeDefaults.synchronous),
   /** The address of a shared database. It may hold a password, so it is a secret. */
   url: secretSchema.optional(),
-  /** How long a node that says nothing counts as alive. */
+  /** How long a silent node counts as alive. */
   leaseSeconds: wholeNumber(2, 300).default(storeDefaults.leaseSeconds),
-  /** Connections one node may have to the shared database, beside the one it always has. */
+  /** Connections of one node to the shared database, besides the one it always has. */
   maxConnections: wholeNumber(2, 200).default(storeDefaults.maxConnections),
-  /** This shard's name among several shared databases, each of which holds some agents with all they own. */
+  /** The name of this shard. Each shard is a shared database with some of the agents and their data. */
   shard: text("the name of this shard").default(storeDefaults.shard),
-  /** The addresses of the others, by their names. */
+  /** The addresses of the other shards, by name. */
   shards: named(secretSchema).default({}),
   /** A bucket for files, instead of the shared database. */
   s3: section({

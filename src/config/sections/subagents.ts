@@ -1,4 +1,4 @@
-/** Children of agents: how deep and how many, as whom, on which model, and when they are put away. */
+/** Subagents: depth, number, profile, model, and when they are archived. */
 import { z } from "zod";
 import { list, section, text, wholeNumber } from "../values.ts";
 import { modelNameSchema, thinkingSchema } from "./models.ts";
@@ -9,7 +9,7 @@ const allowAgents = () => list(text('the name of a profile, or "*" for any'));
 /** A name, or an object whose `primary` is one. */
 const model = () => z.union([modelNameSchema(), section({ primary: modelNameSchema() })]);
 
-/** What a profile says about the children its agents start, and about children started as it. */
+/** The settings of one profile: for children its agents start, and for children under this profile. */
 export const profileSubagentsSchema = section({
   allowAgents: allowAgents().optional(),
   model: model().optional(),

@@ -1,4 +1,4 @@
-/** Agents of the installation itself, by their tags: more of them, or other prompts for those that are shipped. */
+/** System agents by tag: additional ones, or other prompts for the shipped ones. */
 import { z } from "zod";
 import { section, text } from "../values.ts";
 

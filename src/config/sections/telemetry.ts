@@ -1,4 +1,4 @@
-/** Whether OpenTelemetry is told what runs, model calls and tools do. */
+/** Whether runs, model calls and tools are reported to OpenTelemetry. */
 import { z } from "zod";
 import { section } from "../values.ts";
 

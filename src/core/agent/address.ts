@@ -1,8 +1,9 @@
 /**
- * From a person's message to the agent it is for: the profile by the bindings, the descriptor of the conversation, and
- * its session key by scope and links. Pure: the same message and configuration always give the same address.
+ * The address of a person's message: the profile by the bindings, the descriptor of the conversation, and its session key
+ * by scope and links. Pure: the same message and configuration always give the same address.
  */
 
+import { defined } from "../defined.ts";
 import { InvalidInputError } from "../errors.ts";
 import type { SessionKey } from "../ids.ts";
 import type { IncomingMessage } from "../message/incoming-message.ts";
@@ -11,13 +12,13 @@ import type { AgentDescriptor } from "./descriptor.ts";
 import type { IdentityLinks } from "./identity-links.ts";
 import { DEFAULT_ACCOUNT, type DmScope, normalizeAccountId, type PeerKind, sessionKeyOf } from "./session-key.ts";
 
-/** What of a message says which conversation it belongs to. */
+/** The fields of a message that name its conversation. */
 export type Conversation = Pick<
   IncomingMessage,
   "connector" | "accountId" | "userId" | "channelId" | "peerKind" | "threadId" | "guildId" | "teamId"
 >;
 
-/** The parts of the configuration that decide about addresses. */
+/** The parts of the configuration that decide an address. */
 export interface AddressConfig {
   readonly profiles: Readonly<Record<string, unknown>>;
   readonly bindings: readonly Binding[];
@@ -49,12 +50,12 @@ export function addressFor(incoming: Conversation, config: AddressConfig): Addre
   return { profile, descriptor, sessionKey: sessionKeyOf(descriptor, profile, scoping) };
 }
 
-/** The descriptor of the conversation a message belongs to. Refuses a message that does not say which it is. */
+/** The descriptor of a message's conversation. Throws if the message does not name one. */
 export function userDescriptor(incoming: Conversation): AgentDescriptor {
   const { connector, userId, channelId, accountId, peerKind, threadId } = incoming;
   for (const [name, id] of Object.entries({ connector, userId, channelId })) {
     if (id.trim() === "") {
-      throw new InvalidInputError(`A message came without ${name}, so nobody knows whose conversation it belongs to.`, {
+      throw new InvalidInputError(`A message came without ${name}, so its conversation is unknown.`, {
         hint: "Connectors must provide connector, channelId and userId.",
       });
     }
@@ -64,9 +65,11 @@ export function userDescriptor(incoming: Conversation): AgentDescriptor {
     connector,
     userId,
     channelId,
-    ...(accountId ? { accountId } : {}),
-    ...(peerKind ? { peerKind } : {}),
-    ...(threadId === undefined || threadId === "" ? {} : { threadId }),
+    ...defined({
+      accountId: accountId || undefined,
+      peerKind: peerKind || undefined,
+      threadId: threadId === "" ? undefined : threadId,
+    }),
   };
 }
 
@@ -98,12 +101,12 @@ export interface ResolvedBinding {
   readonly matchedBy: MatchedBy;
 }
 
-/** From the most exact to the least; the first binding of the first rank that has one wins. */
+/** From the most exact to the least. The first binding of the first rank with a match wins. */
 const RANKS = ["peer", "guild", "team", "account", "any-account"] as const satisfies readonly MatchedBy[];
 
 /**
- * Peer before guild before team before account before any account before the default. A binding to a profile nobody
- * knows leads to the default one: better the wrong voice than no answer.
+ * The profile of a conversation: by peer, else guild, team, account, any account, else the default. A binding to an unknown
+ * profile leads to the default profile, so that the message still gets an answer.
  */
 export function resolveBinding(
   origin: BindingOrigin,
@@ -130,7 +133,7 @@ function fitsChannel(match: Binding["match"], origin: BindingOrigin): boolean {
   return normalizeAccountId(wanted ?? DEFAULT_ACCOUNT) === normalizeAccountId(origin.accountId);
 }
 
-/** How exactly a binding of the right channel and account names an origin; undefined where it names another. */
+/** How exactly a binding of the right channel and account matches an origin; undefined if it does not match. */
 function rankOf({ peer, guildId, teamId, accountId }: Binding["match"], origin: BindingOrigin): MatchedBy | undefined {
   if (peer) return samePeer(peer, origin.peer) ? "peer" : undefined;
   if (guildId !== undefined) return sameId(guildId, origin.guildId) ? "guild" : undefined;

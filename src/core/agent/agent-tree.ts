@@ -1,4 +1,4 @@
-/** Who started whom, how each stands and what it has used: one bounded answer, for screens and streams. */
+/** The tree of agents: which agent started which, the state of each and what it has used. Bounded, for screens and streams. */
 
 import type { AgentId, RunId } from "../ids.ts";
 import type { AgentKind } from "./descriptor.ts";
@@ -9,14 +9,14 @@ export interface TreeNode {
   readonly kind: AgentKind;
   readonly label: string;
   readonly state: "running" | "waiting" | "resting" | "stopped";
-  /** Messages in its inbox that nobody has taken. */
+  /** Messages that wait in its inbox. */
   readonly waiting: number;
   readonly runId?: RunId;
-  /** Whom its run waits for. */
+  /** The agents its run waits for. */
   readonly waitsFor?: readonly AgentId[];
   /** What it has used itself over its life. */
   readonly tokens: number;
-  /** What was charged to it, and to it with all it started, where budgets count that. */
+  /** What was charged to it, and to its whole tree, if budgets count that. */
   readonly spent?: { readonly tokens: number; readonly micros: number };
   readonly treeSpent?: { readonly tokens: number; readonly micros: number };
   readonly lastActivityAt: number;
@@ -33,7 +33,7 @@ export interface AgentTree {
 }
 
 export interface TreeOptions {
-  /** The agent to begin with. Absent: all that nobody started, the newest first. */
+  /** The agent to begin with. Absent: all agents without a parent, the newest first. */
   readonly root?: AgentId;
   /** How many levels below the roots. */
   readonly depth?: number;

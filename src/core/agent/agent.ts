@@ -4,7 +4,7 @@ import type { AgentId, EntryId, RunId, SessionId, SessionKey } from "../ids.ts";
 import type { AgentDescriptor } from "./descriptor.ts";
 import type { AgentState } from "./state.ts";
 
-/** Who an agent speaks as unless a configuration says otherwise. */
+/** The profile of an agent unless the configuration names another. */
 export const DEFAULT_PROFILE = "main";
 
 export interface AgentRecord {
@@ -25,10 +25,10 @@ export interface AgentRecord {
   readonly leaf: EntryId;
   /** The run that has not ended, if any: at most one (L3). */
   readonly runId?: RunId;
-  /** The node that holds the agent and the count of hand-overs; every commit of the owner names both (M1). */
+  /** The node that holds the agent, and the number of claims so far; every commit of the owner names both (M1). */
   readonly node?: number;
   readonly epoch: number;
-  /** When a person last wrote to it; what `most-recent-foreground` looks at. */
+  /** When a person last wrote to it. `most-recent-foreground` compares this. */
   readonly lastHumanAt?: number;
   readonly stopped?: StopMark;
   readonly createdAt: number;
@@ -37,15 +37,15 @@ export interface AgentRecord {
 export interface StopMark {
   readonly at: number;
   readonly reason: string;
-  /** The sequence the next message would have got: what has it or a later one came after the stop. Set by the store. */
+  /** The sequence of the next message: one with this or a later sequence came after the stop. Set by the store. */
   readonly seq?: number;
-  /** It is to be removed for good as soon as it rests; what waits for it is settled as removed. */
+  /** The agent is removed for good as soon as it rests. Its waiting messages are settled as removed. */
   readonly removing?: true;
-  /** The agent is gone: its address is free, its inbox takes nothing, its history is deleted or kept for good. Never taken back. */
+  /** The agent was removed: its address is free, its inbox accepts nothing, its history is deleted or kept. Final. */
   readonly removed?: true;
 }
 
-/** What it takes to make an agent. Two first messages make one: the session key is unique (M3). */
+/** What creates an agent. Two first messages create one agent: the session key is unique (M3). */
 export interface AgentSeed {
   readonly id: AgentId;
   readonly sessionKey: SessionKey;

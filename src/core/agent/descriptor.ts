@@ -1,6 +1,6 @@
 /**
- * What an agent is: one of seven kinds, written once when the agent is made, restored as it was written and never
- * derived again from anything else. Only the kind `user` is foreground.
+ * What an agent is: one of seven kinds. Written once when the agent is created, restored as it was written, and never derived
+ * from other data. Only the kind `user` is foreground.
  */
 import { z } from "zod";
 import { CorruptDataError } from "../errors.ts";
@@ -39,11 +39,11 @@ export type AgentDescriptor = z.infer<typeof agentDescriptorSchema>;
 export type AgentKind = AgentDescriptor["type"];
 export const AGENT_KINDS = ["user", "cron", "heartbeat", "system", "subagent", "swarm", "permanent"] as const;
 
-/** How another agent may be found without its id. */
+/** How an agent is found without its id. */
 export const agentFetchStrategySchema = z.enum(["most-recent-foreground", "heartbeat"]);
 export type AgentFetchStrategy = z.infer<typeof agentFetchStrategySchema>;
 
-/** Reads a stored descriptor. A wrong shape is an error: nothing is guessed in its place. */
+/** Reads a stored descriptor. A wrong shape is an error; no other one is assumed. */
 export function parseDescriptor(value: unknown, where: string): AgentDescriptor {
   const result = agentDescriptorSchema.safeParse(value);
   if (result.success) return result.data;
@@ -54,7 +54,7 @@ export function parseDescriptor(value: unknown, where: string): AgentDescriptor 
 
 export const isForeground = (descriptor: AgentDescriptor): boolean => descriptor.type === "user";
 
-/** What an agent is called on screens. */
+/** The name of an agent on screens. */
 export function labelOf(descriptor: AgentDescriptor): string {
   switch (descriptor.type) {
     case "subagent":

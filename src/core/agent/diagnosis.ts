@@ -1,15 +1,15 @@
-/** What is under way and what is stuck, in one bounded answer. It tells who, since when and why, and no word anybody said. */
+/** What is under way and what is stuck, in one bounded answer: which agent, since when and why. Contains no text of messages. */
 
 import type { AgentId, RunId } from "../ids.ts";
 import type { AgentKind } from "./descriptor.ts";
 
 export interface Diagnosis {
   readonly at: number;
-  /** Agents with work, the first made first. */
+  /** Agents with work, the oldest first. */
   readonly busy: readonly BusyAgent[];
   /** Whether there are more of them than are listed. */
   readonly more: boolean;
-  /** How many runs each lane holds, has at work and keeps waiting on this node. */
+  /** The size of each lane on this node, its active runs and its waiting runs. */
   readonly lanes: Readonly<
     Record<string, { readonly size: number; readonly active: number; readonly waiting: number }>
   >;
@@ -43,6 +43,6 @@ export interface BusyAgent {
     readonly abort?: string;
   };
   readonly waiting: number;
-  /** The first that wait, with what will become of each. */
+  /** The first waiting messages, with what will happen to each. */
   readonly next: readonly { readonly kind: string; readonly forMs: number; readonly will: string }[];
 }

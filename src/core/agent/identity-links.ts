@@ -1,12 +1,12 @@
-/** Which ids are one person: a canonical name, and the ids it is known by, each `id` or `channel:id`. */
+/** Which ids belong to one person: a canonical name and its ids, each `id` or `channel:id`. */
 
 export type IdentityLinks = Readonly<Record<string, readonly string[]>>;
 
 const folded = (text: string): string => text.trim().toLowerCase();
 
 /**
- * The canonical name of a peer, the first in the order written whose list has the peer; undefined where no link names it.
- * Blank names and values that are no lists are passed over: links may come from a file nobody has checked.
+ * The canonical name of a peer: the first one whose list contains it; undefined if no link names it. Blank names and values
+ * that are not lists are skipped, because links may come from an unchecked file.
  */
 export function linkedName(links: IdentityLinks | undefined, channel: string, peerId: string): string | undefined {
   const peer = folded(peerId);
@@ -19,6 +19,6 @@ export function linkedName(links: IdentityLinks | undefined, channel: string, pe
   return undefined;
 }
 
-/** Whether a name is somebody's canonical name; a stranger who is called so must not be taken for them. */
+/** Whether a name is a canonical name. A stranger with the same name must not be taken for that person. */
 export const isCanonicalName = (links: IdentityLinks | undefined, name: string): boolean =>
   links !== undefined && Object.keys(links).some((known) => folded(known) === folded(name));

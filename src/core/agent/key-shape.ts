@@ -1,4 +1,4 @@
-/** What a session key says, read back: for listings, policies and people. Messages are never routed by it. */
+/** Reads a session key back into its parts, for listings, policies and people. Messages are never routed by them. */
 import { parseAgentSessionKey, readPart } from "./session-key.ts";
 
 export interface KeyShape {
@@ -16,13 +16,13 @@ export interface KeyShape {
   readonly profile?: string;
   readonly channel?: string;
   readonly accountId?: string;
-  /** The peer, or whatever id the kind has: the job, the tag, the swarm, the name. */
+  /** The id of the peer, the job, the tag, the swarm or the name, by kind. */
   readonly id?: string;
   readonly contact?: string;
   readonly threadId?: string;
 }
 
-/** Undefined where the text is no key of this program. */
+/** Undefined if the text is not a session key. */
 export function readSessionKey(sessionKey: string): KeyShape | undefined {
   const cron = /^cron:([^:]+)$/.exec(sessionKey.trim())?.[1];
   if (cron !== undefined) return { kind: "cron", id: readPart(cron) };
@@ -32,8 +32,8 @@ export function readSessionKey(sessionKey: string): KeyShape | undefined {
   const threaded = parts.length > 2 && /^(?:thread|topic)$/.test(parts.at(-2) ?? "");
   const shape = shapeOf(threaded ? parts.slice(0, -2) : parts);
   if (!shape) return undefined;
-  const thread = threaded ? { threadId: readPart(parts.at(-1) ?? "") } : {};
-  return { ...shape, profile: parsed.agentId, ...thread };
+  const threadId = threaded ? readPart(parts.at(-1) ?? "") : undefined;
+  return { ...shape, profile: parsed.agentId, threadId };
 }
 
 function shapeOf(parts: readonly string[]): KeyShape | undefined {
@@ -45,7 +45,7 @@ function shapeOf(parts: readonly string[]): KeyShape | undefined {
     case 2:
       if (literal === "dm" || literal === "system" || literal === "subagent" || literal === "permanent")
         return { kind: literal, id: second };
-      // The longer form clawdbot keeps cron agents under.
+      // Clawdbot's longer form of a cron key.
       return literal === "cron" ? { kind: "cron", id: second } : undefined;
     case 3:
       if (literal === "swarm") return { kind: "swarm", id: second, contact: third };
@@ -59,7 +59,7 @@ function shapeOf(parts: readonly string[]): KeyShape | undefined {
   }
 }
 
-/** What a person may have meant by a key: as it is, the main conversation by one of its names, or without its prefix. */
+/** The keys a person may have meant: the text as it is, the main conversation by one of its names, or with its prefix added. */
 export function sessionKeyCandidates(
   requested: string,
   about: { agentId: string; mainKey: string },

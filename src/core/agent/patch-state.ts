@@ -1,4 +1,4 @@
-/** The one way to change an agent's overrides: every field checked, an error names the field and what it may be. */
+/** The only way to change an agent's overrides. Checks every field; an error names the field and its allowed values. */
 import { z } from "zod";
 import { InvalidInputError } from "../errors.ts";
 import { queueDropPolicySchema, queueModeSchema } from "../message/queue.ts";
@@ -16,7 +16,7 @@ const oneLine = (max: number) =>
 
 interface Settable {
   readonly schema: z.ZodType;
-  /** What the field may be, for people. */
+  /** The allowed values as text. */
   readonly expected: string;
 }
 
@@ -30,7 +30,7 @@ const whole = (min: number, max: number): Settable => ({
   expected: `a whole number from ${min} to ${max}`,
 });
 
-/** What may be set from outside. Everything else in a state is written by the part of the engine it belongs to. */
+/** The fields that may be set from outside. The engine itself writes all others. */
 export const SETTABLE = {
   thinkingLevel: words(THINKING_LEVELS),
   verboseLevel: words(["off", "on", "full"]),
@@ -61,8 +61,8 @@ export type SettableField = keyof typeof SETTABLE;
 export type StatePatch = { readonly [Field in SettableField]?: AgentState[Field] | null };
 
 /**
- * The state with the patch applied. Throws `InvalidInputError` and changes nothing where any field is wrong. What the
- * state holds beside is kept, also what this program does not know.
+ * The state with the patch applied. Throws `InvalidInputError` and changes nothing if a field is wrong. Keeps all other
+ * fields, also those this program does not know.
  */
 export function patchState(state: AgentState, patch: Readonly<Record<string, unknown>>, at = 0): AgentState {
   const changed: Record<string, unknown> = { ...state };

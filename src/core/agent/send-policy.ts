@@ -1,4 +1,4 @@
-/** Whether an agent may send at all: what was said of the agent itself, else the rules, of which a denying one always wins. */
+/** Whether an agent may send: by the agent's own override, else by the rules. A rule that denies always wins. */
 import { type KeyShape, readSessionKey } from "./key-shape.ts";
 import type { SessionChatType } from "./session-entry.ts";
 import { parseAgentSessionKey } from "./session-key.ts";
@@ -6,7 +6,7 @@ import type { AgentState } from "./state.ts";
 
 export type SendDecision = "allow" | "deny";
 
-/** A rule holds where everything it names holds; one that names nothing holds always. */
+/** A rule applies if everything it names matches; a rule that names nothing always applies. */
 export interface SendRule {
   readonly action: SendDecision;
   readonly match?: {
@@ -30,7 +30,7 @@ export interface SendQuestion {
   readonly chatType?: SessionChatType;
 }
 
-/** What somebody is told whose send was denied. */
+/** The answer to a send that was denied. */
 export const SEND_BLOCKED = "send blocked by session policy";
 
 export function resolveSendPolicy(question: SendQuestion): SendDecision {

@@ -1,7 +1,7 @@
 /**
- * What an agent's state keeps of clawdbot's `SessionEntry`, under the same names. What is a column or a row elsewhere (the
- * session's id, what waits, runs) is not here. Values are read leniently, since older programs wrote them; what a person or
- * a tool sets goes through `patchState`, which is strict.
+ * The fields of clawdbot's `SessionEntry` that an agent's state keeps, under the same names. Data with its own column or row (the
+ * session id, waiting messages, runs) is not here. Values are read leniently, because older programs wrote them; values from
+ * a person or a tool go through `patchState`, which is strict.
  */
 import { z } from "zod";
 import { deliveryContextSchema } from "../delivery/delivery.ts";
@@ -21,7 +21,7 @@ const count = z.number().optional();
 const flag = z.boolean().optional();
 
 export const sessionEntryFields = {
-  /** Written when an agent is made or moved in. */
+  /** Written when an agent is created or imported. */
   sessionFile: text,
   spawnedBy: text,
   chatType: chatTypeSchema.optional(),
@@ -46,7 +46,7 @@ export const sessionEntryFields = {
   cliSessionIds: z.record(z.string(), z.string()).optional(),
   claudeCliSessionId: text,
 
-  /** Where the last message came from: data for people; a reply follows the message it answers. */
+  /** Where the last message came from, for people. A reply goes where the message it answers came from. */
   deliveryContext: deliveryContextSchema.optional(),
   lastChannel: text,
   lastTo: text,

@@ -1,6 +1,6 @@
 /**
- * When a conversation begins anew by itself: at an hour of the day, after a time of silence, or both, whichever comes first.
- * Only a person's messages are activity. Pure: the time and the zone are arguments; asked when the next message is taken.
+ * When a session ends by itself: at an hour of the day, after a time without messages, or both, at the earlier time. Only
+ * messages of a person count as activity. Pure: time and zone are arguments. Checked when the next message is taken.
  */
 
 import { zonedFields, zonedInstant } from "../zoned-time.ts";
@@ -11,23 +11,23 @@ export const RESET_MODES = ["daily", "idle", "both", "off"] as const;
 export type ResetMode = (typeof RESET_MODES)[number];
 export type ChatKind = "dm" | "group" | "thread";
 
-/** What is said about resets in one place. What is left out is taken from the place around it. */
+/** The reset settings of one level. A missing field comes from the level above. */
 export interface ResetSettings {
   readonly mode?: ResetMode;
   /** 0 to 23. */
   readonly atHour?: number;
-  /** Said beside `daily`, it arms the idle reset too. */
+  /** Together with `daily` it also enables the idle reset. */
   readonly idleMinutes?: number;
 }
 
 export interface ResetConfig extends ResetSettings {
-  /** Over what is said in general. */
+  /** Overrides the general settings by kind of conversation. */
   readonly byType?: Readonly<Partial<Record<ChatKind, ResetSettings>>>;
-  /** In the place of everything else that is said. */
+  /** Replaces all other settings, by channel. */
   readonly byChannel?: Readonly<Record<string, ResetSettings>>;
 }
 
-/** What holds for one conversation. Neither part: it never begins anew by itself. */
+/** The policy of one conversation. Without both parts its session never ends by itself. */
 export interface ResetPolicy {
   readonly daily?: { readonly atHour: number };
   readonly idle?: { readonly minutes: number };
@@ -36,7 +36,7 @@ export interface ResetPolicy {
 export const DEFAULT_RESET_HOUR = 4;
 export const DEFAULT_IDLE_MINUTES = 60;
 
-/** Which of the three kinds a conversation is, by what its agent is and by its key. */
+/** The kind of a conversation, by its agent's descriptor and key. */
 export function chatKindOf(descriptor: AgentDescriptor, sessionKey: string): ChatKind {
   const user = descriptor.type === "user" ? descriptor : undefined;
   if (user?.threadId !== undefined || resolveThreadParentSessionKey(sessionKey) !== null) return "thread";
@@ -44,7 +44,7 @@ export function chatKindOf(descriptor: AgentDescriptor, sessionKey: string): Cha
   return isGroup ? "group" : "dm";
 }
 
-/** The policy of an agent. Only people's conversations have one: the others end with their work. */
+/** The policy of an agent. Only conversations with people have one. */
 export function resetPolicyFor(
   agent: { readonly descriptor: AgentDescriptor; readonly sessionKey: string },
   config: ResetConfig = {},
@@ -62,12 +62,12 @@ function policyOf(base: ResetSettings, over: ResetSettings = {}): ResetPolicy {
   const mode = over.mode ?? base.mode ?? "daily";
   if (mode === "off") return {};
   const minutes = over.idleMinutes ?? base.idleMinutes;
-  // A mode chosen here speaks for itself: minutes said elsewhere do not arm what it does not name.
+  // A mode on this level stands alone: minutes from the level above do not enable the idle reset.
   const armed = over.mode === undefined ? minutes !== undefined : over.idleMinutes !== undefined;
   const isIdle = mode === "idle" || mode === "both" || armed;
   return {
-    ...(mode === "idle" ? {} : { daily: { atHour: hourOf(over.atHour ?? base.atHour) } }),
-    ...(isIdle ? { idle: { minutes: minutesOf(minutes) } } : {}),
+    daily: mode === "idle" ? undefined : { atHour: hourOf(over.atHour ?? base.atHour) },
+    idle: isIdle ? { minutes: minutesOf(minutes) } : undefined,
   };
 }
 
@@ -78,8 +78,8 @@ const minutesOf = (minutes: number | undefined): number =>
   minutes === undefined || !Number.isFinite(minutes) ? DEFAULT_IDLE_MINUTES : Math.max(1, Math.floor(minutes));
 
 /**
- * Which of its limits a conversation has passed, the earlier one where it passed both; undefined while it is fresh.
- * `lastHumanAt` is when a person last wrote; where nobody ever did, there is nothing to begin anew.
+ * The limit a session has passed, the earlier one if it passed both; undefined while it is fresh. `lastHumanAt`: when a
+ * person last wrote. Without such a message the session is fresh.
  */
 export function staleBy(
   policy: ResetPolicy,
@@ -97,14 +97,14 @@ export function staleBy(
   return isIdle ? "idle" : undefined;
 }
 
-/** Whether a conversation begins anew with the next message. */
+/** Whether a new session begins with the next message. */
 export const isStale = (policy: ResetPolicy, lastHumanAt: number | undefined, now: number, zone: string): boolean =>
   staleBy(policy, lastHumanAt, now, zone) !== undefined;
 
-/** Between `from` and `boundary` there is no other one: what was worked out last answers for all messages of a day. */
+/** There is no other boundary between `from` and `boundary`, so the last result serves all messages of a day. */
 const lastAsked = new Map<string, { readonly from: number; readonly boundary: number }>();
 
-/** The first time after an instant that clocks in the zone show the hour. At the hour itself a new day has begun. */
+/** The first instant after `from` at which clocks in the zone show the hour. At the hour itself the new day has begun. */
 export function nextBoundary(hour: number, after: number, zone: string): number {
   const asked = `${hour} ${zone}`;
   const last = lastAsked.get(asked);
@@ -116,7 +116,7 @@ export function nextBoundary(hour: number, after: number, zone: string): number 
 
 function boundaryAfter(hour: number, after: number, zone: string): number {
   const { year, month, day } = zonedFields(after, zone);
-  // Days that a zone leaves out, and hours that come twice, make the next one lie further than tomorrow at times.
+  // A zone may skip a day or repeat an hour, so the next boundary may be later than tomorrow.
   for (let ahead = 0; ; ahead++) {
     const boundary = zonedInstant(year, month, day + ahead, hour, zone);
     if (boundary > after) return boundary;

@@ -1,6 +1,6 @@
 /**
- * An agent's readable address, `agent:{profile}:{type}:{context}`: computed once from what the agent is, the profile and
- * the configuration of that moment, and stored. Two conversations share a key only where a scope or a link says so.
+ * An agent's readable address, `agent:{profile}:{type}:{context}`. Computed once from the descriptor, the profile and the
+ * configuration at that moment, and stored. Two conversations share a key only if a scope or a link says so.
  */
 
 import { unreachable } from "../errors.ts";
@@ -8,7 +8,7 @@ import type { SessionKey } from "../ids.ts";
 import type { AgentDescriptor } from "./descriptor.ts";
 import { type IdentityLinks, isCanonicalName, linkedName } from "./identity-links.ts";
 
-/** How direct messages are kept apart: not at all, by person, by channel and person, by account as well. */
+/** How direct messages are separated: not at all, by person, by channel and person, by account too. */
 export const DM_SCOPES = ["main", "per-peer", "per-channel-peer", "per-account-channel-peer"] as const;
 export type DmScope = (typeof DM_SCOPES)[number];
 export type PeerKind = "dm" | "group" | "channel";
@@ -25,7 +25,7 @@ export function parseAgentSessionKey(sessionKey: string | undefined | null): Par
   return { agentId, rest: rest.join(":") };
 }
 
-/** Whether a key is a subagent's, in its full form or without the profile in front. */
+/** Whether a key belongs to a subagent, with or without the profile in front. */
 export function isSubagentSessionKey(sessionKey: string | undefined | null): boolean {
   const isSubagent = (text: string): boolean => text.toLowerCase().startsWith("subagent:");
   const raw = (sessionKey ?? "").trim();
@@ -56,7 +56,7 @@ export interface PeerSessionKeyParams {
   readonly threadWord?: "thread" | "topic";
 }
 
-/** The key of a conversation with a peer: a direct message by its scope, a group or a channel always of its own. */
+/** The key of a conversation with a peer: a direct message by its scope; a group or a channel always has its own. */
 export function buildAgentPeerSessionKey(params: PeerSessionKeyParams): string {
   return withThread(peerKey(params), params.threadId, params.threadWord);
 }
@@ -91,10 +91,10 @@ function dmPeer({ identityLinks, channel, peerId }: PeerSessionKeyParams): strin
   return apart(keyPart(id), isCanonicalName(identityLinks, id));
 }
 
-/** Somebody who only happens to be called as a linked person is, is not that person. */
+/** Another person with the same name as a linked person gets another key. */
 const apart = (peer: string, namesake: boolean): string => (namesake && peer !== "" ? setApart(peer) : peer);
 
-/** The key of a thread inside a conversation; the conversation's own key where there is no thread. */
+/** The key of a thread inside a conversation; the conversation's own key without a thread. */
 export function withThread(
   base: string,
   threadId?: string | number | null,
@@ -104,16 +104,16 @@ export function withThread(
   return thread === "" ? base : `${base}:${word}:${thread}`;
 }
 
-/** The key of the conversation a thread belongs to; null where the key is no thread's. */
+/** The key of the conversation a thread belongs to; null if the key does not belong to a thread. */
 export function resolveThreadParentSessionKey(sessionKey: string | undefined | null): string | null {
-  // Greedy: what stands before the last marker.
+  // Greedy: everything before the last marker.
   const parent = /^(.+):(?:thread|topic):/is.exec((sessionKey ?? "").trim())?.[1]?.trim();
   return parent || null;
 }
 
-/** What the configuration says about people's conversations. */
+/** The settings of the configuration about conversations with people. */
 export interface KeyScoping {
-  /** How people other than the owner are kept apart. Absent: `per-channel-peer`. */
+  /** How people other than the owner are separated. Absent: `per-channel-peer`. */
   readonly dmScope?: DmScope;
   readonly mainKey?: string;
   readonly identityLinks?: IdentityLinks;
@@ -123,9 +123,9 @@ export interface KeyScoping {
 
 export const DEFAULT_DM_SCOPE: DmScope = "per-channel-peer";
 
-/** Whoever sits at the terminal of a home can read all of it. */
+/** A person at the terminal of a home can read all of it. */
 const OWNER_CHANNEL = "terminal";
-/** Users of the API are names their caller chose: kept apart always, and by case too. */
+/** Users of the API are names that their caller chose: always separate, and case counts. */
 const API_CHANNEL = "api";
 
 /** The address of an agent, for all seven kinds. */
@@ -166,7 +166,7 @@ function userKey(user: UserDescriptor, profile: string, scoping: KeyScoping): st
   if (isOwner(user, scoping.ownerAccounts)) return withThread(buildAgentMainSessionKey(common), threadId);
   if (connector.trim().toLowerCase() === API_CHANNEL) return withThread(apiKey(userId, profile, scoping), threadId);
   const dmScope = scoping.dmScope ?? DEFAULT_DM_SCOPE;
-  // Without an id it goes by its channel: an empty one would lead into the owner's conversation.
+  // Without a user id the channel id is used: an empty id would lead into the owner's conversation.
   const peerId = userId.trim() || channelId.trim() || "unknown";
   return buildAgentPeerSessionKey({ ...common, peerKind, peerId, dmScope });
 }
@@ -194,13 +194,13 @@ export function isOwner(user: Pick<UserDescriptor, "connector" | "userId">, acco
 // The components of a key. Ids from outside are trimmed and lower-cased, as clawdbot's are. A character that would read as
 // another component, or cannot be stored and printed as it is, is escaped, so that two addresses never share a key.
 
-/** Words that stand for themselves in keys. Whatever may stand in the same place is kept apart from them by an escape. */
+/** Words with a meaning in keys. A component at the same position is escaped if it equals one of them. */
 const RESERVED: ReadonlySet<string> = new Set([
   ...["dm", "group", "channel", "thread", "topic"],
   ...["heartbeat", "system", "subagent", "swarm", "permanent", "cron", "acp"],
 ]);
 
-/** The escape itself, the separator, blanks, control characters, and halves of characters. */
+/** The escape character, the separator, blanks, control characters, and lone surrogates. */
 const UNSAFE = /[%:\p{Cc}\p{Cs}\p{Z}]/gu;
 
 /** `%3a` for a character below 256, `%u2028` for the others. */
@@ -209,19 +209,19 @@ function escaped(character: string): string {
   return code < 0x100 ? `%${code.toString(16).padStart(2, "0")}` : `%u${code.toString(16).padStart(4, "0")}`;
 }
 
-/** A component as it stands in a key, its case kept: for ids of our own and names where case counts. */
+/** A component with its case kept: for internal ids, and names where case counts. */
 export const exactPart = (text: string | number): string => String(text).replace(UNSAFE, escaped);
 
-/** A component as it stands in a key, trimmed and lower-cased: for ids of channels, whose case says nothing. */
+/** A component trimmed and lower-cased: for ids of channels, where case does not count. */
 export const keyPart = (text: string | number): string => exactPart(String(text).trim().toLowerCase());
 
-/** Sets a component apart from one that is spelled the same and means something else. No escape ends so. */
+/** Makes a component differ from an equal one with another meaning. No escape sequence ends in `%`. */
 export const setApart = (part: string): string => `${part}%`;
 
-/** Sets a component apart from the words of a key, where it would be taken for one. */
+/** Makes a component differ from a reserved word. */
 export const notReserved = (part: string): string => (RESERVED.has(part.toLowerCase()) ? setApart(part) : part);
 
-/** Gives back what a component was made of. */
+/** The original text of a component. */
 export const readPart = (part: string): string =>
   part
     .replace(/%$/, "")
@@ -243,7 +243,7 @@ function normalizeId(text: string | null | undefined, otherwise: string): string
   return made === "" ? otherwise : made;
 }
 
-/** A profile's name as it stands in keys. */
+/** A profile's name in keys. */
 export const normalizeAgentId = (id: string | null | undefined): string => normalizeId(id, "main");
 
 export const DEFAULT_ACCOUNT = "default";

@@ -1,8 +1,8 @@
-/** Where a session stands, for people: nothing said yet, going on, or over with the next message. */
+/** The phase of a session, for people: new, active, or stale (the next message begins a new one). */
 import type { AgentRecord } from "./agent.ts";
 import { type ResetConfig, resetPolicyFor, staleBy } from "./session-freshness.ts";
 
-/** A reset is no state to rest in: it makes a session new. */
+/** A reset has no phase: after it the session is new. */
 export type SessionPhase = "new" | "active" | "idle";
 
 export function sessionPhaseOf(

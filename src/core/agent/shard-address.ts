@@ -1,4 +1,4 @@
-/** Agents of other shards: `shard/agent`, the agent by its id or session key. What crosses goes through the sender's outbox (M25). */
+/** Addresses of agents on other shards: `shard/agent`, the agent by id or session key. Messages go through the sender's outbox (M25). */
 import type { DeliveryContext } from "../delivery/delivery.ts";
 
 export const SHARD_CHANNEL = "shard";
@@ -10,7 +10,7 @@ export interface ShardAddress {
 
 const SHAPE = /^([A-Za-z0-9][A-Za-z0-9._-]*)\/(\S+)$/;
 
-/** Undefined where the text names nobody on one of these shards. */
+/** Undefined if the text does not name an agent on one of these shards. */
 export function shardAddress(text: string, shards: readonly string[]): ShardAddress | undefined {
   const [, shard = "", agent = ""] = SHAPE.exec(text.trim()) ?? [];
   return shards.includes(shard) ? { shard, agent } : undefined;

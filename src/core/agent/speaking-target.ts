@@ -1,9 +1,9 @@
-/** Where an agent's person is, so that what it makes of a message of another agent reaches them. */
+/** Where an agent's person can be reached, for the answer to a message from another agent. */
 
 import type { DeliveryContext } from "../delivery/delivery.ts";
 import type { AgentRecord } from "./agent.ts";
 
-/** The last route, else the first; undefined where no person speaks with it. */
+/** The last route, else the first; undefined if no person writes to the agent. */
 export function whereItSpeaks({ descriptor, state }: AgentRecord): DeliveryContext | undefined {
   if (descriptor.type !== "user") return undefined;
   if (state.deliveryContext) return state.deliveryContext;
@@ -11,7 +11,7 @@ export function whereItSpeaks({ descriptor, state }: AgentRecord): DeliveryConte
   return {
     channel: connector,
     to: channelId,
-    ...(accountId === undefined ? {} : { accountId }),
-    ...(threadId === undefined ? {} : { threadId }),
+    accountId,
+    threadId,
   };
 }

@@ -1,7 +1,7 @@
-/** What becomes of an agent's state when a new session begins: what a person chose stays, what counted the old one goes. */
+/** An agent's state in a new session: choices of a person stay, counters of the old session are cleared. */
 import type { AgentState } from "./state.ts";
 
-/** Speaks of the session that ended. `stats` counts the agent's life and stays; so does every override. */
+/** Fields about the old session. `stats` counts over the agent's life and stays, as do all overrides. */
 const OF_A_SESSION = [
   "systemSent",
   "lastInteractionAt",
@@ -22,7 +22,7 @@ const OF_A_SESSION = [
 export function stateAfterReset(state: AgentState, at: number): AgentState {
   const kept: Record<string, unknown> = { ...state };
   for (const field of OF_A_SESSION) delete kept[field];
-  // A key that was chosen by itself was chosen for the old session's cache.
+  // A key that was chosen automatically belongs to the old session's cache.
   if (state.authProfileOverrideSource === "auto") {
     delete kept.authProfileOverride;
     delete kept.authProfileOverrideSource;

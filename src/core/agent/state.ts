@@ -1,6 +1,6 @@
 /**
- * An agent's mutable record (`state.json`). A field is written by one owner; the record is always spread and never
- * rebuilt from a list of fields, so that what this program does not know is kept.
+ * An agent's mutable record (`state.json`). One part of the engine writes each field. The record is always spread, never
+ * rebuilt from a list of fields, so that unknown fields are kept.
  */
 import { z } from "zod";
 import { CorruptDataError } from "../errors.ts";
@@ -22,15 +22,15 @@ export const agentStateSchema = z.looseObject({
   version: z.literal(STATE_VERSION),
   createdAt: z.number().int(),
   updatedAt: z.number().int(),
-  /** When a person's message was last answered in this session: what daily and idle resets look at. */
+  /** When a person's message was last answered in this session. Daily and idle resets compare this. */
   lastInteractionAt: z.number().int().optional(),
   /** The last inference, as the provider counted it. */
   tokens: z.looseObject({ provider: z.string(), model: z.string(), size: tokenSizeSchema }).nullable(),
-  /** Counted up over the agent's life: provider → model → numbers the provider reported, never estimates. */
+  /** Sums over the agent's life: provider → model → numbers the provider reported, never estimates. */
   stats: z.record(z.string(), z.record(z.string(), tokenSizeSchema)),
   providerId: z.string().nullable(),
   permissions: permissionsSchema.optional(),
-  /** The tools an agent has at most: those of the one that started it, where it speaks as somebody else. */
+  /** The most tools an agent may have: those of its parent, if it runs under another profile. */
   inheritedTools: z.array(z.string()).optional(),
   ...sessionEntryFields,
 });
@@ -45,7 +45,7 @@ export const freshState = (at: number): AgentState => ({
   providerId: null,
 });
 
-/** Reads a stored state. A state of a newer version is refused: writing it back would lose what it holds. */
+/** Reads a stored state. A newer version is refused: writing it back would lose data. */
 export function parseState(value: unknown, where: string): AgentState {
   const version = (value as { version?: unknown } | null)?.version;
   if (typeof version === "number" && version > STATE_VERSION) {

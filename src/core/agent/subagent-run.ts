@@ -1,4 +1,4 @@
-/** The record of one spawned child: who asked, what for, how it ended. Persisted as clawdbot's registry, version 2. */
+/** The record of one spawned child: its requester, its task, its outcome. Persisted as clawdbot's registry, version 2. */
 import { z } from "zod";
 import { deliveryContextSchema } from "../delivery/delivery.ts";
 
@@ -24,16 +24,16 @@ export const subagentRunRecordSchema = z.looseObject({
   archiveAtMs: z.number().int().optional(),
   cleanupCompletedAt: z.number().int().optional(),
   cleanupHandled: z.boolean().optional(),
-  /** By their ids, which outlive their addresses. */
+  /** Agent ids, which stay valid when a session key is reused. */
   childAgentId: z.string().optional(),
   requesterAgentId: z.string().optional(),
-  /** The agent that was told, or why nobody was (M19). */
+  /** The agent that got the report, or why none did (M19). */
   reportedTo: z.string().optional(),
   reportDropped: z.string().optional(),
 });
 export type SubagentRunRecord = z.infer<typeof subagentRunRecordSchema>;
 
-/** The form of `subagents/runs.json`. */
+/** The format of `subagents/runs.json`. */
 export interface PersistedSubagentRegistry {
   readonly version: 2;
   readonly runs: Readonly<Record<string, SubagentRunRecord>>;

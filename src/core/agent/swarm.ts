@@ -1,6 +1,6 @@
 /**
- * A swarm is an agent that is published under a name. Whoever contacts it gets an agent of its own behind that name, so that
- * contacts never share a context; the directory of contacts says who may be written to.
+ * A swarm is an agent that is published under a name. Each contact gets a separate agent behind that name, so contacts never
+ * share a context. The directory of contacts lists who the swarm may write to.
  */
 import { z } from "zod";
 import type { AgentId } from "../ids.ts";
@@ -14,25 +14,25 @@ export const swarmRecordSchema = z.looseObject({
   nametag: nametagSchema,
   /** The agent of the person it belongs to. */
   owner: z.string().min(1),
-  /** Who its agents speak as: model, limits, workspace. */
+  /** The profile of its agents: model, limits, workspace. */
   profile: z.string().min(1),
   firstName: z.string().min(1),
   lastName: z.string().optional(),
   bio: z.string().optional(),
   about: z.string().optional(),
   systemPrompt: z.string().min(1),
-  /** Whether its agents see what the profile remembers. */
+  /** Whether its agents see the memory of the profile. */
   memory: z.boolean(),
   createdAt: z.number().int(),
 });
 export type SwarmRecord = z.infer<typeof swarmRecordSchema>;
 
-/** One who has contacted a swarm. */
+/** An agent that has contacted a swarm. */
 export interface SwarmContact {
   readonly swarm: string;
-  /** The agent that contacted it, at the top of its tree: the person's own. */
+  /** The root of the tree of the agent that contacted it: the person's own agent. */
   readonly contact: AgentId;
-  /** The swarm's agent that serves this contact, once it is there. */
+  /** The swarm's agent for this contact, once it exists. */
   readonly agentId?: AgentId;
   readonly messagesSent: number;
   readonly messagesReceived: number;

@@ -1,4 +1,4 @@
-/** What a system prompt is made of: each part with its size, so that a person can see what fills the context. */
+/** The parts of a system prompt with their sizes, so that a person can see what fills the context. */
 import { z } from "zod";
 
 export const systemPromptReportSchema = z.looseObject({
@@ -8,13 +8,13 @@ export const systemPromptReportSchema = z.looseObject({
     z.looseObject({
       name: z.string(),
       source: z.enum(["profile", "kind", "tools", "file", "agents", "extra"]),
-      /** Characters of the part as it stands in the prompt, its heading included. */
+      /** Characters of the part in the prompt, with its heading. */
       chars: z.number().int(),
-      /** Characters the source has, where only its beginning is shown. */
+      /** Characters of the source, if only its beginning is in the prompt. */
       cutFrom: z.number().int().optional(),
     }),
   ),
-  /** Workspace files that were looked for and are not there or are empty. */
+  /** Workspace files that are missing or empty. */
   missing: z.array(z.string()),
 });
 export type SystemPromptReport = z.infer<typeof systemPromptReportSchema>;

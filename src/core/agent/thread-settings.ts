@@ -1,4 +1,4 @@
-/** Whether a thread begins with what was said in its parent conversation: in general, and by channel. */
+/** Whether a thread begins with the history of its parent conversation: in general, and by channel. */
 import type { AgentDescriptor } from "./descriptor.ts";
 
 export interface ThreadSettings {

@@ -1,11 +1,11 @@
 /**
- * A delivery is something owed to somebody outside. It is committed before it is sent, and ends `sent`, `suppressed`,
- * `failed` or `unconfirmed`, never silently (L5); it appears at most once outside (L12).
+ * A delivery is something to send to a target outside. It is committed before it is sent, and ends `sent`, `suppressed`,
+ * `failed` or `unconfirmed`, never silently (L5). It appears at most once outside (L12).
  */
 import { z } from "zod";
 import type { AgentId, DeliveryId, RunId } from "../ids.ts";
 
-/** Where a reply goes. An address is atomic: taken whole from the message it answers, never merged field by field. */
+/** Where a reply goes. An address is atomic: copied as a whole from the message it answers, never merged field by field. */
 export const deliveryContextSchema = z
   .object({
     channel: z.string().trim().min(1).optional(),
@@ -23,15 +23,15 @@ export const payloadSchema = z
     mediaUrls: z.array(z.string()).optional(),
     replyToId: z.string().optional(),
     isError: z.boolean().optional(),
-    /** The trigger's slot it was owed for, which is told how it ended. No channel is told of it. */
+    /** The trigger's slot that gets the result. Not sent to a channel. */
     slot: z.object({ jobId: z.string(), slot: z.string() }).readonly().optional(),
   })
   .readonly();
 export type Payload = z.infer<typeof payloadSchema>;
 
 /**
- * What a channel can tell about a send that was interrupted. `idempotent`: sending again under the same id shows it once.
- * `reconcilable`: the channel can be asked whether it arrived. `ambiguous`: nobody can know; it is listed as unconfirmed.
+ * What a channel knows about an interrupted send. `idempotent`: a second send with the same id appears once. `reconcilable`:
+ * the channel can be asked whether it arrived. `ambiguous`: it cannot; the delivery is listed as unconfirmed.
  */
 export const sendingClassSchema = z.enum(["idempotent", "reconcilable", "ambiguous"]);
 export type SendingClass = z.infer<typeof sendingClassSchema>;
@@ -39,7 +39,7 @@ export type SendingClass = z.infer<typeof sendingClassSchema>;
 export const deliveryStateSchema = z.enum(["pending", "sending", "sent", "suppressed", "failed", "unconfirmed"]);
 export type DeliveryState = z.infer<typeof deliveryStateSchema>;
 
-/** What is written when a delivery is owed. `part` counts the pieces of one split text, each a row of its own (M16). */
+/** A new delivery. `part` counts the parts of one split text, each a separate row (M16). */
 export interface NewDelivery {
   readonly id: DeliveryId;
   readonly agentId: AgentId;
@@ -47,12 +47,12 @@ export interface NewDelivery {
   readonly target: DeliveryContext;
   readonly payload: Payload;
   readonly createdAt: number;
-  /** Set where it ends at once: a silent reply, a duplicate, nobody to send it to. */
+  /** Set if it ends at once: a silent reply, a duplicate, no target. */
   readonly ended?: { readonly state: "suppressed" | "failed"; readonly reason: string };
 }
 
 export interface Delivery extends NewDelivery {
-  /** The store's own order; deliveries to one target are sent in it (M17). */
+  /** The store's order. Deliveries to one target are sent in this order (M17). */
   readonly n: number;
   readonly state: DeliveryState;
   readonly attempts: number;
@@ -67,12 +67,12 @@ export interface Delivery extends NewDelivery {
 }
 
 /**
- * An address as text, the same for the same address: what the store keeps, and what orders deliveries. Those to one key
- * are sent one after the other; a failing head blocks only its own key (M17).
+ * An address as text, equal for equal addresses. The store keeps it, and deliveries with the same key are sent one after
+ * the other; a failing delivery blocks only its own key (M17).
  */
 export function targetKey({ channel, accountId, to, threadId }: DeliveryContext): string {
   return JSON.stringify({ channel, accountId, to, threadId });
 }
 
-/** A delivery's id: the run that owes it and its place among that run's deliveries, so that a retried step makes no second one. */
+/** A delivery's id: its run and its number within the run, so that a repeated step creates no second delivery. */
 export const deliveryId = (runId: RunId, ordinal: number): DeliveryId => `${runId}.${ordinal}` as DeliveryId;

@@ -1,4 +1,4 @@
-/** A file that came with a message or was made by a tool: where it lies in the file store and what it is. */
+/** A file that came with a message or from a tool: its path in the file store and its type. */
 import { z } from "zod";
 
 export const fileReferenceSchema = z

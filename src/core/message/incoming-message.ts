@@ -1,9 +1,9 @@
-/** A person's message as it comes in from a channel, before it has an agent and a place in an inbox. */
+/** A person's message from a channel, before it has an agent and a sequence. */
 import type { DeliveryContext } from "../delivery/delivery.ts";
 import type { FileReference } from "./file-reference.ts";
 import type { QueueSettings } from "./queue.ts";
 
-/** A person's message as a connector hands it in. All ids are the channel's own, immutable ones. */
+/** A person's message as a connector submits it. All ids are the channel's immutable ones. */
 export interface IncomingMessage {
   readonly connector: string;
   readonly accountId?: string;
@@ -11,7 +11,7 @@ export interface IncomingMessage {
   readonly channelId: string;
   readonly peerKind?: "dm" | "group" | "channel";
   readonly threadId?: string | number;
-  /** Where a channel groups its conversations further (Discord's guild, Slack's team): bindings may name them. */
+  /** A channel's group of conversations (Discord's guild, Slack's team), for bindings. */
   readonly guildId?: string;
   readonly teamId?: string;
   readonly messageId: string;
@@ -22,7 +22,7 @@ export interface IncomingMessage {
   readonly files?: readonly FileReference[];
   readonly replyToId?: string;
   readonly senderName?: string;
-  /** Said with this message, for it only. */
+  /** Queue settings for this message only. */
   readonly queue?: Partial<QueueSettings>;
   /** Where the answer goes. */
   readonly delivery: DeliveryContext;

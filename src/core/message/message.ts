@@ -13,8 +13,8 @@ import { type RunOverrides, runOverridesSchema } from "./run-overrides.ts";
 import { triggerSchema } from "./trigger.ts";
 
 /**
- * Whom what is said is for, as `connector:id`, where an agent says it: set by the engine from the run that says it, never read
- * from text. What comes of it counts for them (M21).
+ * The person a message of an agent is for, as `connector:id`. The engine sets it from the run that sends the message, never from
+ * text. The cost of the work counts for this person (M21).
  */
 const person = z.string().min(1).optional();
 
@@ -23,7 +23,7 @@ const runId = z
   .min(1)
   .transform((id) => id as RunId);
 
-/** What a message says. One form per kind. */
+/** The content of a message. One form per kind. */
 export const messageBodySchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("user"),
@@ -32,7 +32,7 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     /** The channel's id of the message this one answers. */
     replyToId: z.string().optional(),
     sender: z.object({ id: z.string(), name: z.string().optional() }).optional(),
-    /** Said for this message only; wins over every other queue setting. */
+    /** For this message only; overrides every other queue setting. */
     queue: queueSettingsSchema.partial().optional(),
     wishes: runOverridesSchema.optional(),
     person,
@@ -43,7 +43,7 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     /** The agent it comes from, set by the engine and never read from text. Absent: the system itself. */
     origin: z.string().optional(),
     silent: z.boolean().optional(),
-    /** How many messages between agents led to this one, one after the other: by this, agents that only answer each other end. */
+    /** The length of the chain of messages between agents that led to this one. It limits agents that answer each other. */
     hops: z.number().int().optional(),
     person,
   }),
@@ -59,7 +59,7 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     childId: agentIdSchema,
     childRunId: runId,
     person,
-    /** Recorded, and nobody is woken: the child said that there is nothing to announce, or its requester was stopped. */
+    /** Recorded without waking the agent: the child has nothing to announce, or its requester was stopped. */
     silent: z.boolean().optional(),
   }),
   z.object({
@@ -67,21 +67,21 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     text: z.string().optional(),
     by: z.enum(["person", "daily", "idle", "system"]),
   }),
-  /** Changes the agent's overrides; its owner writes them when the message's turn comes. */
+  /** Changes the agent's overrides; its owner writes them in the order of the inbox. */
   z.object({
     kind: z.literal("setting"),
-    /** How to treat what arrives while it is busy; `null` takes that back. */
+    /** Queue settings; `null`: back to the default. */
     queue: queueSettingsSchema.partial().nullable().optional(),
     /** Fields of the state that may be set from outside, `null` clears one; checked by `patchState`. */
     patch: z.record(z.string(), z.unknown()).optional(),
-    /** Why nothing may be changed: what the person is told instead. */
+    /** Why nothing may be changed: the answer to the person. */
     refused: z.string().optional(),
   }),
   /** Goes back to an entry of the current session and continues from there. */
   z.object({ kind: z.literal("branch"), entryId: z.string().min(1), summary: z.string().optional() }),
-  /** Ends the run that works on what came before this message. */
+  /** Ends the run that works on earlier messages. */
   z.object({ kind: z.literal("stop") }),
-  /** What a permanent agent is told about itself from now on. */
+  /** The new description and prompt of a permanent agent. */
   z.object({
     kind: z.literal("describe"),
     by: z.string(),
@@ -92,7 +92,7 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     permissions: permissionsSchema.optional(),
   }),
   z.object({ kind: z.literal("restore") }),
-  /** A person's question about what the agent has started, or an order to it; see `/subagents`. */
+  /** A person's question or command about the agent's children; see `/subagents`. */
   z.object({ kind: z.literal("subagents"), command: z.string() }),
   z.object({ kind: z.literal("compact"), instructions: z.string().optional() }),
   z.object({
@@ -106,7 +106,7 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
 export type MessageBody = z.infer<typeof messageBodySchema>;
 export type MessageKind = MessageBody["kind"];
 
-/** Where a message came from, as the channel names it. Ids are the channel's immutable ones, never display names. */
+/** The origin of a message. Ids are the channel's immutable ones, never display names. */
 export const sourceSchema = z
   .object({
     connector: z.string().min(1),
@@ -139,11 +139,11 @@ export const newMessageSchema = z
   .object({
     body: messageBodySchema,
     source: sourceSchema.optional(),
-    /** A key of the caller's own that makes a repeated message the same one, where no channel gives an id. */
+    /** The caller's key, if no channel gives an id. A second message with the same key is the same message. */
     key: z.string().min(1).optional(),
-    /** The id of the run that takes it, promised when it was posted: whoever started a child can ask for its run at once. */
+    /** The id of the run that takes it, promised when it was posted, so that a parent knows its child's run at once. */
     asRun: runId.optional(),
-    /** Where the answer goes. Absent: nobody outside is answered. */
+    /** Where the answer goes. Absent: no answer is sent. */
     delivery: deliveryContextSchema.optional(),
     acceptedAt: z.number().int(),
   })
@@ -157,7 +157,7 @@ export interface Message extends NewMessage {
   readonly state: MessageState;
   /** The run that took it, or into whose prompt it was merged. */
   readonly runId?: RunId;
-  /** Why it ended as it did, where the state alone does not say: the drop policy, an error. */
+  /** Why it ended, if the state alone does not say it: the drop policy, an error. */
   readonly reason?: string;
   readonly settledAt?: number;
 }
@@ -169,8 +169,8 @@ export const messageText = (body: MessageBody): string => ("text" in body ? (bod
 export const isSettled = ({ state }: Pick<Message, "state">): boolean => state !== "waiting" && state !== "taken";
 
 /**
- * What overtakes what waits: a stop (M9), a reset (M10), a decision about a call that is waiting for it (M11), a message
- * that says of itself that it interrupts.
+ * Whether a message overtakes those that wait: a stop (M9), a reset (M10), a decision about a call that waits for it (M11),
+ * or a message with the mode `interrupt`.
  */
 export const isUrgent = (body: MessageBody): boolean =>
   body.kind === "stop" ||
@@ -178,21 +178,21 @@ export const isUrgent = (body: MessageBody): boolean =>
   body.kind === "permission" ||
   (body.kind === "user" && body.queue?.mode === "interrupt");
 
-/** What a message wants for its run. One that wants something runs alone, so that nobody else gets what it wished for. */
+/** The overrides of a message for its run. A message with overrides runs alone, so that they apply to no other message. */
 export const overridesOf = (body: MessageBody): RunOverrides | undefined =>
   body.kind === "user" || body.kind === "trigger" ? body.wishes : undefined;
 
-/** Says nothing and brings nothing: there is nothing to answer. A run that was promised to somebody takes place all the same. */
+/** Whether a message has no text and no files, so that it needs no run. A promised run takes place in any case. */
 export const saysNothing = ({ body, asRun }: Pick<NewMessage, "body" | "asRun">): boolean =>
   body.kind === "user" && body.text.trim() === "" && !body.files?.length && asRun === undefined;
 
-/** Silent messages are recorded and wake nobody (M4). */
+/** Silent messages are recorded and wake no agent (M4). */
 export const isSilent = (body: MessageBody): boolean =>
   (body.kind === "system" || body.kind === "report") && body.silent === true;
 
 /**
- * Whether a message counts towards the queue's cap: people's and ordinary system messages do, the rest are exempt (M1). So is
- * one whose run is promised: whoever was told of it waits for its report.
+ * Whether a message counts towards the queue's cap: messages of people and ordinary system messages do, others do not (M1).
+ * A message with a promised run does not: its requester waits for the report.
  */
 export const countsTowardsCap = ({ body, asRun }: Pick<NewMessage, "body" | "asRun">): boolean =>
   asRun === undefined && (body.kind === "user" || (body.kind === "system" && !body.silent));

@@ -1,4 +1,4 @@
-/** Which directories an agent may use and whether it may reach the network: a message can carry a change of them. */
+/** The directories an agent may use, and whether it may use the network. A message can change them. */
 import { z } from "zod";
 
 export const permissionsSchema = z.looseObject({

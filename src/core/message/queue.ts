@@ -1,4 +1,4 @@
-/** What may become of a message that arrives while its agent's run is active: six modes, three drop policies. */
+/** What happens to a message that arrives while its agent's run is active: six modes, three drop policies. */
 import { z } from "zod";
 
 export const queueModeSchema = z.enum(["steer", "followup", "collect", "steer-backlog", "queue", "interrupt"]);
@@ -13,7 +13,7 @@ export type QueueDedupeMode = z.infer<typeof queueDedupeModeSchema>;
 
 export const queueSettingsSchema = z.object({
   mode: queueModeSchema,
-  /** How long it must be quiet before what waits is taken. */
+  /** How long no message may come before the waiting ones are taken. */
   debounceMs: z.number().min(0).optional(),
   /** How many may wait. */
   cap: z.number().min(1).optional(),

@@ -1,32 +1,32 @@
-/** The words that begin a new session, recognised on the connector's side: the engine never reads commands out of text. */
+/** The words that begin a new session. Recognised on the connector's side; the engine never reads commands from text. */
 
 export const DEFAULT_RESET_TRIGGERS: readonly string[] = ["/new", "/reset"];
 
 export interface ResetCommand {
-  /** The trigger as it is configured. */
+  /** The trigger as the configuration spells it. */
   readonly trigger: string;
-  /** What was said behind it, its case kept; absent where nothing was. */
+  /** The text after the trigger, with its case. */
   readonly text?: string;
 }
 
 /**
- * A trigger alone or with a text behind it, in any case. `mentions` are the names the agent is addressed by in groups
- * (`@rook`): one in front is passed over, as is one joined to the trigger (`/reset@rook`).
+ * A trigger alone or with a text after it, in any case. `mentions`: the agent's names in groups (`@rook`). One in front of the
+ * trigger or joined to it (`/reset@rook`) is skipped.
  */
 export function parseResetCommand(
   text: string,
   triggers: readonly string[] = DEFAULT_RESET_TRIGGERS,
   mentions: readonly string[] = [],
 ): ResetCommand | undefined {
-  const said = withoutMention(text.trim(), mentions);
-  const [first = ""] = said.split(/\s/u, 1);
-  const rest = said.slice(first.length).trim();
+  const typed = withoutMention(text.trim(), mentions);
+  const [first = ""] = typed.split(/\s/u, 1);
+  const rest = typed.slice(first.length).trim();
   const word = first.toLowerCase();
   for (const trigger of triggers) {
     const wanted = trigger.trim().toLowerCase();
     if (wanted === "") continue;
     const joined = mentions.some((name) => word === `${wanted}@${bare(name)}`);
-    if (word === wanted || joined) return { trigger, ...(rest === "" ? {} : { text: rest }) };
+    if (word === wanted || joined) return { trigger, text: rest || undefined };
   }
   return undefined;
 }

@@ -1,16 +1,16 @@
 /**
- * What a message wants for its own run and for no other: a schedule's model and time limit, an API caller's system
- * message. They are committed with the run, so that a run that goes on after a crash goes on with the same ones.
+ * The overrides of one message for its own run: a schedule's model and time limit, an API caller's system message. They are
+ * committed with the run, so that a run resumed after a crash keeps them.
  */
 import { z } from "zod";
 
 export const runOverridesSchema = z
   .object({
-    /** As the agent's own override: a model's name, with its provider or without. */
+    /** A model's name, with or without its provider, as in the agent's own override. */
     model: z.string().min(1).optional(),
     thinking: z.string().min(1).optional(),
     timeoutSeconds: z.number().positive().optional(),
-    /** Said to the model behind everything the agent is told anyway. */
+    /** Appended to the agent's system prompt. */
     extraSystemPrompt: z.string().min(1).optional(),
   })
   .readonly();

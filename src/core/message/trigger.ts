@@ -1,4 +1,4 @@
-/** What makes messages by itself: a cron job, the heartbeat, a webhook. Named in the message it made and in that one's run. */
+/** The origin of a message that no person or agent sent: a cron job, the heartbeat, a webhook. Stored with the message and its run. */
 import { z } from "zod";
 
 export const triggerSchema = z.object({

@@ -1,5 +1,5 @@
 /**
- * Time. Everything in the core that waits or asks for the time does it here, so that the simulation can own it.
+ * Time. Everything that waits or reads the time uses this port, so that the simulation controls time.
  * Wall time is for people and records, monotonic time for measuring and leases (M23).
  */
 export interface Clock {
@@ -11,7 +11,7 @@ export interface Clock {
   after(ms: number, callback: () => void): () => void;
 }
 
-/** Resolves after `ms`, or at once when the signal aborts. Tells which. */
+/** Resolves after `ms`, or at once when the signal aborts. The result says which. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<"slept" | "aborted"> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve("aborted");

@@ -1,6 +1,6 @@
 /**
  * The contract of a connector, the adaptor to one channel. A connector acknowledges to its channel only after `accept`
- * has resolved, and hands on ids that never change (never display names).
+ * has resolved, and submits ids that never change (never display names).
  */
 
 import type { SendDecision } from "../agent/send-policy.ts";
@@ -15,49 +15,49 @@ export interface ConnectorCapabilities {
   readonly reactions?: boolean;
   readonly typing?: boolean;
   readonly edits?: boolean;
-  /** Longer texts are split before they are owed, each part a delivery of its own. Absent: no limit. */
+  /** A longer text is split, and each part is a separate delivery. Absent: no limit. */
   readonly maxTextLength?: number;
-  /** What the model is told about how to write for this channel. */
+  /** Instructions to the model on how to write for this channel. */
   readonly formatPrompt?: string;
 }
 
-/** A command the connector recognised (the engine never reads slash commands out of text). */
+/** A command that the connector recognised (the engine never reads slash commands from text). */
 export type IncomingCommand = Omit<IncomingMessage, "text" | "files"> & {
   readonly command:
     | { readonly name: "reset"; readonly text?: string }
     | { readonly name: "stop" }
     | { readonly name: "compact"; readonly instructions?: string }
-    /** What the agent has started: `text` says what is wanted of it. */
+    /** About the agent's children: `text` is the command. */
     | { readonly name: "subagents"; readonly text: string }
-    /** How to treat what arrives while the agent is busy; `null`: back to the default. */
+    /** Queue settings; `null`: back to the default. */
     | { readonly name: "queue"; readonly settings: Partial<QueueSettings> | null }
-    /** Whether the agent may send at all; `null`: what the rules say. Only the owner may say so. */
+    /** Whether the agent may send; `null`: by the rules. Only the owner may change this. */
     | { readonly name: "send"; readonly policy: SendDecision | null };
 };
 
-/** What accepting says. `stale`: older than the channel's replay horizon, refused with a trace (M5). */
+/** The result of accepting. `stale`: older than the channel's replay horizon, refused with a trace (M5). */
 export type Accepted =
   | { readonly status: "accepted" | "duplicate"; readonly agentId: AgentId; readonly messageId: MessageId }
   | { readonly status: "stale" };
 
-/** What a connector may call. Both calls are durable when they resolve; a rejection means: not accepted, do not acknowledge. */
+/** What a connector may call. Both calls are durable when they resolve. After a rejection the connector must not acknowledge. */
 export interface ConnectorHost {
   accept(message: IncomingMessage): Promise<Accepted>;
   command(command: IncomingCommand): Promise<Accepted>;
-  /** The words that begin a new session here. */
+  /** Words that begin a new session. */
   readonly resetTriggers?: readonly string[];
 }
 
 export interface OutgoingDelivery {
-  /** Stable over retries: what an idempotent channel takes as its key. */
+  /** The same for all retries: the key of an idempotent channel. */
   readonly id: DeliveryId;
   readonly target: DeliveryContext;
   readonly payload: Payload;
 }
 
 /**
- * How one send ended. `sent`: the channel has it. `refused`: it never will (bad recipient, blocked). `retry`: it certainly
- * does not have it, try again. `unknown`: it may have it (a timeout after sending).
+ * How one send ended. `sent`: the channel has it. `refused`: it will never accept it (bad recipient, blocked). `retry`: it does
+ * not have it, try again. `unknown`: it may have it (a timeout after sending).
  */
 export type SendResult =
   | { readonly status: "sent"; readonly receipt?: string }
@@ -81,7 +81,7 @@ export interface Connector {
   /** Must run on one node at a time: a bot that polls, an account that may be connected once. */
   readonly once?: boolean;
   start(host: ConnectorHost): Promise<void>;
-  /** Stops taking messages in; sends in flight may finish. */
+  /** Stops accepting messages; sends in flight may finish. */
   stop(): Promise<void>;
   health(): ConnectorHealth;
   /** Must not throw: every failure is one of the results. */

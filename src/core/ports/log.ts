@@ -1,4 +1,4 @@
-/** Where the program says what it does. Fields are data, never secrets; writing never throws and never waits. */
+/** The log. Fields are data, never secrets; writing never throws and never waits. */
 export interface Log {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;

@@ -1,17 +1,17 @@
 /**
- * The model's port: a request in, events out, a complete result at the end. It never throws; failures are one of the
- * classes, and each class has its rule in the loop.
+ * The port for models: a request in, events out, a complete result at the end. It never throws; a failure belongs to one of the
+ * classes, and the loop has a rule for each class.
  */
 import type { Block, StopReason, Usage } from "../history/entry.ts";
 
 export interface ModelMessage {
   readonly role: "user" | "assistant" | "tool";
   readonly content: readonly Block[];
-  /** Role `tool`: which call this answers. */
+  /** Role `tool`: the call that this answers. */
   readonly toolCallId?: string;
   readonly toolName?: string;
   readonly isError?: boolean;
-  /** Role `assistant`: who wrote it, for handing over between providers. */
+  /** Role `assistant`: the model that wrote it, for a change of provider. */
   readonly api?: string;
   readonly provider?: string;
   readonly model?: string;
@@ -26,13 +26,13 @@ export interface ModelTool {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** Who is asked, and how hard it is to think. */
+/** The model to call, and its thinking level. */
 export interface ModelChoice {
-  /** `provider/id`, or `auto` where nothing was said. */
+  /** `provider/id`, or `auto` if none was chosen. */
   readonly model: string;
-  /** Tried in order, within the same call, when the one before cannot answer. */
+  /** Tried in order, within the same call, when the model before cannot answer. */
   readonly fallbacks?: readonly string[];
-  /** The key to use first, by its profile's name; `only`: no other one is tried. */
+  /** The key to use first, by its profile's name; `only`: no other key is tried. */
   readonly authProfile?: { readonly name: string; readonly only: boolean };
   readonly thinking?: string;
 }
@@ -42,17 +42,17 @@ export interface ModelRequest extends ModelChoice {
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ModelTool[];
   readonly sessionId: string;
-  /** The how-manieth time this very request is made, from 1; tells when a model has had its chances. */
+  /** The number of this attempt of the same request, from 1. */
   readonly tries?: number;
-  /** The longest answer there may be, in tokens; the model's own limit where absent or smaller. */
+  /** The longest answer in tokens. Absent or larger than the model's limit: the model's limit. */
   readonly maxTokens?: number;
 }
 
-/** What calls cost, in dollars for a million tokens, and how long prompt and answer can be. */
+/** Prices in dollars per million tokens, and the limits of prompt and answer. */
 export interface CallPrice {
   readonly contextWindow: number;
   readonly maxTokens: number;
-  /** The shortest limit of an answer that leaves room for one. */
+  /** The smallest useful limit of an answer. */
   readonly leastTokens: number;
   readonly cost: {
     readonly input: number;
@@ -62,10 +62,10 @@ export interface CallPrice {
   };
 }
 
-/** How often the loop makes the same call, by the class of its error. Waiting and repeating is the loop's alone. */
+/** How often the loop repeats a call, by the class of its error. Only the loop waits and repeats. */
 export const MODEL_TRIES = { transient: 3, rate: 5 } as const;
 
-/** `restart`: what was told before within this call is void, another try begins. */
+/** `restart`: another attempt begins; earlier events of this call are void. */
 export type ModelEvent =
   | { readonly type: "restart" }
   | { readonly type: "text"; readonly delta: string }
@@ -80,7 +80,7 @@ export interface ModelError {
   readonly retryAfterMs?: number;
 }
 
-/** What a call gave. On an error, `content` holds whatever had arrived. */
+/** The result of a call. On an error, `content` holds what had arrived. */
 export interface ModelResult {
   readonly content: readonly Block[];
   readonly stopReason: StopReason;
@@ -89,15 +89,15 @@ export interface ModelResult {
   readonly model: string;
   readonly usage?: Usage;
   readonly error?: ModelError;
-  /** What tries that failed within the same call had used before the last one answered. */
+  /** The usage of failed attempts within the same call. */
   readonly alsoUsed?: readonly Usage[];
-  /** Set by whoever gave up waiting: nobody heard how the call ended, nor what it used. */
+  /** The caller gave up waiting: the end of the call and its usage are unknown. */
   readonly unheard?: boolean;
 }
 
 export interface Model {
-  /** Must not throw and must settle when the signal aborts. `onEvent` is told of deltas as they come. */
+  /** Must not throw and must settle when the signal aborts. `onEvent` gets deltas as they come. */
   call(request: ModelRequest, signal: AbortSignal, onEvent: (event: ModelEvent) => void): Promise<ModelResult>;
-  /** The most that whoever may answer such a call costs. Absent: nobody knows. Must not throw. */
+  /** The highest price of the models that may answer such a call. Absent: unknown. Must not throw. */
   price?(choice: ModelChoice): Promise<CallPrice | undefined>;
 }

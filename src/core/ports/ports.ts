@@ -1,4 +1,4 @@
-/** Everything the core knows of the world, in one object that is handed down. No ambient clock, randomness or disk. */
+/** All ports in one object that is passed down. The engine has no ambient clock, randomness or disk. */
 
 import type { Ids } from "../ids.ts";
 import type { Store } from "../store/store.ts";
@@ -16,13 +16,13 @@ export interface Ports {
   readonly tools: ToolHost;
   readonly files: FileStore;
   readonly log: Log;
-  /** By name. A connector that is not there cannot send now; its deliveries wait. */
+  /** By name. The deliveries of a missing connector wait. */
   readonly connectors: ReadonlyMap<string, Connector>;
 }
 
-/** Where files live: attachments, and the parts of tool outputs the model is not shown. */
+/** The file store: attachments, and the parts of tool outputs that the model does not see. */
 export interface FileStore {
-  /** Durable when it resolves; the same name and content may be written again. Gives the path to refer to. */
+  /** Durable when it resolves; the same name and content may be written again. Returns the path. */
   write(name: string, content: string | Uint8Array): Promise<string>;
   read(path: string): Promise<Uint8Array | undefined>;
 }

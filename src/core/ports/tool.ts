@@ -1,6 +1,6 @@
 /**
- * The contract of a tool. A tool says what it takes, what it may do, whether it may be repeated after a crash and how
- * much it may say; the loop validates, bounds and records (L4).
+ * The contract of a tool. A tool declares its input, what it may touch, whether it may be repeated after a crash, and how much
+ * it may output; the loop validates, bounds and records (L4).
  */
 import type { z } from "zod";
 import type { AgentRecord } from "../agent/agent.ts";
@@ -19,27 +19,27 @@ export interface Tool<Input = unknown> {
   readonly input: z.ZodType<Input>;
   readonly rights: readonly Right[];
   readonly replay: ReplayPolicy;
-  /** May run beside other tools of the same turn that also say so. */
+  /** May run in parallel with other tools of the same turn that have this set. */
   readonly parallel: boolean;
-  /** Characters of text the model is shown; the rest goes to a file. */
+  /** Characters of text that the model sees; the rest goes to a file. */
   readonly maxOutput: number;
   /** Failures may be thrown or returned as an error; both are a result the model sees. */
   execute(input: Input, context: ToolContext): Promise<ToolOutput>;
 }
 
 export interface ToolContext {
-  /** Whom the tool works for, as it is now. */
+  /** The agent that called the tool, as it is now. */
   readonly agent: AgentRecord;
   readonly agentId: AgentId;
   readonly runId: RunId;
-  /** Stable over retries of the same call: the key for whatever a tool does outside. */
+  /** The same for all retries of a call: the key for effects outside. */
   readonly callId: string;
   /** Where the run's answer goes, if anywhere. */
   readonly delivery?: DeliveryContext;
-  /** Whom the run works for, as `connector:id`, where somebody is known. */
+  /** The person the run works for, as `connector:id`, if known. */
   readonly person?: string;
   readonly signal: AbortSignal;
-  /** Tells listeners how far the tool is. Not durable. */
+  /** Sends progress to listeners. Not durable. */
   progress(text: string): void;
 }
 
@@ -48,11 +48,11 @@ export interface ToolOutput {
   readonly isError?: boolean;
   /** Changes of the store that are the tool's effect: committed together with its result (M12). */
   readonly ops?: readonly Op[];
-  /** Sends that are the tool's effect, owed in its own step. */
+  /** Sends that are the tool's effect, committed with its result. */
   readonly deliveries?: readonly Pick<NewDelivery, "target" | "payload">[];
 }
 
-/** The tools an agent has. `find` gives undefined for a name nobody knows. */
+/** The tools of an agent. `find` returns undefined for an unknown name. */
 export interface ToolHost {
   list(agent: AgentRecord): readonly Tool[];
   find(agent: AgentRecord, name: string): Tool | undefined;

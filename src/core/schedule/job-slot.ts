@@ -1,7 +1,7 @@
 /**
- * A slot is one due time of a trigger (job, schedule revision, due time) or one demand of a person. It yields exactly one
- * row here: fired, with what its run and its deliveries came to, or skipped with the reason (L9, M22). One row of skips may
- * stand for a range.
+ * A slot is one due time of a trigger (job, schedule revision, due time) or one request of a person. It has exactly one row:
+ * fired, with the result of its run and its deliveries, or skipped with the reason (L9, M22). One row of skips may stand for
+ * a range.
  */
 
 import type { AgentId, DeliveryId, RunId } from "../ids.ts";
@@ -25,13 +25,13 @@ export interface JobSlot {
   readonly reason?: string;
   /** When the row was written. */
   readonly at: number;
-  /** What the slot came to, once its message has ended. */
+  /** The result of the slot, once its message has ended. */
   readonly end?: SlotEnd;
 }
 
 export type SlotDeliveryStatus = "none" | "owed" | "suppressed" | "sent" | "failed" | "unconfirmed";
 
-/** How a slot's run and its deliveries ended: two things. */
+/** How a slot's run ended, and how its deliveries ended. */
 export interface SlotEnd {
   readonly at: number;
   /** `recorded`: a silent message that entered its conversation without a run. `dropped`: settled without a run. */
@@ -42,7 +42,7 @@ export interface SlotEnd {
   readonly startedAt?: number;
   readonly durationMs?: number;
   readonly summary?: string;
-  /** `none`: nobody was to be told. `owed`: until the outbox knows what became of it. */
+  /** `none`: nothing to send. `owed`: until the outbox knows the result. */
   readonly delivery: { readonly status: SlotDeliveryStatus; readonly reason?: string };
   readonly deliveryIds?: readonly DeliveryId[];
   readonly cost?: number;
@@ -52,7 +52,7 @@ export const MANUAL_SLOT = "manual@";
 
 export const slotName = (job: CronJob, dueAt: number): string => `${revisionOf(job)}@${dueAt}`;
 
-/** What a run's end means for its job. */
+/** The end of a run, for its job. */
 export interface JobRunEnd extends SlotEnd {
   /** Whether it counts as a failure: of the run, or of a delivery that was not best effort. */
   readonly failed: boolean;
@@ -60,7 +60,7 @@ export interface JobRunEnd extends SlotEnd {
   readonly manual?: boolean;
 }
 
-/** What became of something that was owed for a slot. */
+/** The end of a delivery that belongs to a slot. */
 export interface SlotDelivered {
   readonly at: number;
   readonly status: "sent" | "failed" | "unconfirmed";
@@ -71,19 +71,19 @@ export interface SlotDelivered {
 
 /** Waits after the first, second, … failure in a row. */
 export const FAILURE_BACKOFF_MS: readonly number[] = [30_000, 60_000, 300_000, 900_000, 3_600_000];
-/** Failures in a row after which the person is told, and after which the job is turned off. */
+/** Failures in a row after which the person gets a message, and after which the job is turned off. */
 export const ALERT_AFTER = 2;
 export const DISABLE_AFTER = 10;
 
-/** The job after a run's end; undefined where it is removed. Pure, so that every store does the same inside its commit. */
+/** The job after a run's end; undefined if it is removed. Pure, so that every store does the same inside its commit. */
 export function jobAfterRun(job: CronJob, end: JobRunEnd): CronJob | undefined {
   const { runningAtMs: _, backoffUntilMs: __, lastError: ___, deliveryErrors, ...before } = job.state;
-  // A run that went well does not make up for deliveries that failed while nobody knows what becomes of its own.
-  const draft = end.delivery.status === "owed" ? (deliveryErrors ?? 0) : 0;
-  const errors = end.failed ? (job.state.consecutiveErrors ?? 0) + 1 : draft;
+  // A successful run does not clear failed deliveries while the result of its own delivery is unknown.
+  const unsettled = end.delivery.status === "owed" ? (deliveryErrors ?? 0) : 0;
+  const errors = end.failed ? (job.state.consecutiveErrors ?? 0) + 1 : unsettled;
   const wait = FAILURE_BACKOFF_MS[Math.min(errors, FAILURE_BACKOFF_MS.length) - 1] ?? 0;
   const over = !end.manual && (job.schedule.kind === "at" || job.deleteAfterRun === true);
-  // A job that stands in a file stays known, so that the file does not bring it back.
+  // A job from a file stays in the store, so that the file does not create it again.
   if (over && !end.failed && job.deleteAfterRun && !job.file) return undefined;
   const tooMany = errors >= DISABLE_AFTER;
   return {
@@ -91,35 +91,35 @@ export function jobAfterRun(job: CronJob, end: JobRunEnd): CronJob | undefined {
     enabled: job.enabled && !over && !tooMany,
     state: {
       ...before,
-      ...(end.startedAt === undefined ? {} : { lastRunAtMs: end.startedAt }),
-      ...(end.durationMs === undefined ? {} : { lastDurationMs: end.durationMs }),
+      lastRunAtMs: end.startedAt ?? before.lastRunAtMs,
+      lastDurationMs: end.durationMs ?? before.lastDurationMs,
       lastStatus: end.failed ? "error" : end.status === "dropped" ? "skipped" : "ok",
-      ...(end.error === undefined ? {} : { lastError: end.error }),
+      lastError: end.error,
       lastDeliveryStatus: end.delivery.status,
       consecutiveErrors: errors,
-      ...(!end.failed && draft > 0 ? { deliveryErrors: draft } : {}),
-      ...(end.failed && !over ? { backoffUntilMs: end.at + wait } : {}),
-      ...(tooMany ? { disabledReason: `${errors} failures in a row` } : {}),
-      ...(end.cost === undefined ? {} : { spent: addSpent(job.state.spent, end.at, end.cost) }),
+      deliveryErrors: !end.failed && unsettled > 0 ? unsettled : undefined,
+      backoffUntilMs: end.failed && !over ? end.at + wait : undefined,
+      disabledReason: tooMany ? `${errors} failures in a row` : before.disabledReason,
+      spent: end.cost === undefined ? before.spent : addSpent(before.spent, end.at, end.cost),
     },
   };
 }
 
-/** The slot's row after a delivery of its run has ended. Where one of several failed, the others do not make up for it. */
+/** The slot's row after a delivery of its run has ended. If one of several failed, the slot's delivery failed. */
 export function slotAfterDelivery(slot: JobSlot, { status, reason }: SlotDelivered): JobSlot {
   if (!slot.end || !isOpen(slot)) return slot;
-  return { ...slot, end: { ...slot.end, delivery: { status, ...(reason === undefined ? {} : { reason }) } } };
+  return { ...slot, end: { ...slot.end, delivery: { status, reason } } };
 }
 
-/** Whether something may still become of what is owed for a slot. */
+/** Whether a delivery of the slot has not ended yet. */
 const isOpen = ({ end }: JobSlot): boolean => end?.delivery.status === "owed" || end?.delivery.status === "sent";
 
-/** The job after a delivery of its last run has ended: a failure counts as one of the run would, a success makes up for earlier ones. */
-export function jobAfterDelivery(job: CronJob, slot: JobSlot | undefined, told: SlotDelivered): CronJob {
+/** The job after a delivery of its last run has ended. A failure counts like one of the run; a success clears earlier ones. */
+export function jobAfterDelivery(job: CronJob, slot: JobSlot | undefined, delivered: SlotDelivered): CronJob {
   if (!slot || !isOpen(slot)) return job;
-  const state = { ...job.state, lastDeliveryStatus: told.status };
-  if (!told.failed) {
-    if (told.status !== "sent" || !state.deliveryErrors) return { ...job, state };
+  const state = { ...job.state, lastDeliveryStatus: delivered.status };
+  if (!delivered.failed) {
+    if (delivered.status !== "sent" || !state.deliveryErrors) return { ...job, state };
     const { deliveryErrors: _, backoffUntilMs: __, lastError: ___, ...rest } = state;
     return { ...job, state: { ...rest, lastStatus: "ok", consecutiveErrors: 0 } };
   }
@@ -132,11 +132,11 @@ export function jobAfterDelivery(job: CronJob, slot: JobSlot | undefined, told: 
     state: {
       ...state,
       lastStatus: "error",
-      lastError: `The delivery failed: ${told.reason ?? told.status}`,
+      lastError: `The delivery failed: ${delivered.reason ?? delivered.status}`,
       consecutiveErrors: errors,
       deliveryErrors: errors,
-      ...(job.enabled ? { backoffUntilMs: told.at + wait } : {}),
-      ...(tooMany ? { disabledReason: `${errors} failures in a row` } : {}),
+      backoffUntilMs: job.enabled ? delivered.at + wait : state.backoffUntilMs,
+      disabledReason: tooMany ? `${errors} failures in a row` : state.disabledReason,
     },
   };
 }

@@ -1,4 +1,4 @@
-/** A cron job: what makes messages by itself at stated times. The shapes are clawdbot's, so that its files can be read. */
+/** A cron job: creates messages at stated times. The types are clawdbot's, so that its files can be read. */
 import { z } from "zod";
 
 export const cronScheduleSchema = z.discriminatedUnion("kind", [
@@ -23,7 +23,7 @@ export const cronPayloadSchema = z.discriminatedUnion("kind", [
   }),
 ]);
 export type CronPayload = z.infer<typeof cronPayloadSchema>;
-/** A connector's name, or `last`: wherever the main conversation was last spoken to. */
+/** A connector's name, or `last`: where a person last wrote to the main conversation. */
 export type CronMessageChannel = NonNullable<Extract<CronPayload, { kind: "agentTurn" }>["channel"]>;
 
 export const cronSessionTargetSchema = z.enum(["main", "isolated"]);
@@ -39,17 +39,17 @@ export const cronIsolationSchema = z.object({
 export type CronIsolation = z.infer<typeof cronIsolationSchema>;
 
 /**
- * What becomes of due times nobody was there for. `skip`: they are recorded as skipped. `once`: the newest of them runs,
+ * What happens with due times that were missed while no node ran. `skip`: recorded as skipped. `once`: the newest one runs,
  * late. `all`: each runs.
  */
 export const missedPolicySchema = z.enum(["skip", "once", "all"]);
 export type MissedPolicy = z.infer<typeof missedPolicySchema>;
 
-/** What becomes of a due time that finds the job's last run still at work. */
+/** What happens with a due time while the job's last run is still active. */
 export const overlapPolicySchema = z.enum(["skip", "queue"]);
 export type OverlapPolicy = z.infer<typeof overlapPolicySchema>;
 
-/** A check before the run that needs no model: only if it passes there is a run, and what it says is in the prompt. */
+/** A check before the run that needs no model. The job runs only if it passes; its output is part of the prompt. */
 export const gateSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("command"),
@@ -75,11 +75,11 @@ export const cronJobStateSchema = z.looseObject({
   lastStatus: z.enum(["ok", "error", "skipped"]).optional(),
   lastError: z.string().optional(),
   lastDurationMs: z.number().optional(),
-  /** What became of the last run's answer. */
+  /** The delivery state of the last run's answer. */
   lastDeliveryStatus: z.string().optional(),
   /** Failures since the last run that did not fail. */
   consecutiveErrors: z.number().int().optional(),
-  /** As many of them as stay until a delivery has arrived: the last one failed. */
+  /** How many of them stay until a delivery arrives, because the last delivery failed. */
   deliveryErrors: z.number().int().optional(),
   /** Due times before this are skipped: the last runs failed. */
   backoffUntilMs: z.number().int().optional(),
@@ -103,29 +103,29 @@ export const cronJobSchema = z.looseObject({
   payload: cronPayloadSchema,
   isolation: cronIsolationSchema.optional(),
   state: cronJobStateSchema,
-  /** Counts writes. Whoever changes a job names the version he read; another one refuses the change. */
+  /** Counts writes. A change names the version it read; another version refuses it. */
   version: z.number().int().optional(),
   /** Counts schedules: an edit that changes when the job is due begins a new one (M22). */
   revision: z.number().int().optional(),
   missed: missedPolicySchema.optional(),
-  /** A due time older than this is not run any more. Absent: however late. */
+  /** A due time older than this does not run. Absent: no limit. */
   maxLatenessMs: z.number().int().nonnegative().optional(),
   overlap: overlapPolicySchema.optional(),
-  /** Jobs due at the same time are spread over this long, each at its own fixed place. */
+  /** Jobs due at the same time are spread over this time, each at a fixed offset. */
   staggerMs: z.number().int().nonnegative().max(86_400_000).optional(),
   gate: gateSchema.optional(),
-  /** The conversation that stands for "main": the one the job was made in. Absent: the profile's main conversation. */
+  /** The conversation for target "main": the one the job was created in. Absent: the profile's main conversation. */
   sessionKey: z.string().optional(),
-  /** An isolated job that runs in this agent and not in one of its own. */
+  /** An isolated job runs in this agent instead of a separate one. */
   targetAgentId: z.string().optional(),
-  /** Where the job is written down, if it is a file, and what the file said. */
+  /** The file of the job, if it has one, and its content. */
   file: z.string().optional(),
   fileHash: z.string().optional(),
-  /** What its own agent wrote down for its next runs. */
+  /** Notes of its agent for the next runs. */
   memory: z.string().optional(),
   /** The heartbeat's own tasks, on its row. */
   tasks: z.array(z.object({ id: z.string(), title: z.string(), prompt: z.string() })).optional(),
-  /** Set on the rows that are not a person's jobs: the heartbeat's ticks. */
+  /** Set on rows of the engine itself: the heartbeat's ticks. */
   system: z.enum(["heartbeat"]).optional(),
 });
 export type CronJob = z.infer<typeof cronJobSchema>;
@@ -141,7 +141,7 @@ export function staggerOf({ id, staggerMs = 0 }: Pick<CronJob, "id" | "staggerMs
   return (hash >>> 0) % staggerMs;
 }
 
-/** When somebody must look at the job next; undefined where never. What the store's index is over. */
+/** When the scheduler must check the job next; undefined: never. The store has an index over it. */
 export function wakeTimeOf(job: CronJob): number | undefined {
   const { nextRunAtMs, backoffUntilMs = 0 } = job.state;
   if (!job.enabled || nextRunAtMs === undefined) return undefined;

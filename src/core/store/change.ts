@@ -1,6 +1,6 @@
 /**
- * A change is data: everything one step changes, applied whole or not at all, and only if the node still owns the agent
- * (M1). `commit(change)` is the only way to write.
+ * A change is data: everything one step writes. It is applied as a whole or not at all, and only if the node still owns the
+ * agent (M1). `commit(change)` is the only way to write.
  */
 import type { AgentSeed, StopMark } from "../agent/agent.ts";
 import type { AgentDescriptor } from "../agent/descriptor.ts";
@@ -19,7 +19,7 @@ import type { JobRunEnd, JobSlot, SlotDelivered } from "../schedule/job-slot.ts"
 export interface Change {
   /** Stored with the change, so that a commit whose answer was lost can be looked up (M2). */
   readonly id: ChangeId;
-  /** The place in the program that makes this change: for logs, and for the simulation to crash around. */
+  /** The place in the program that makes this change, for logs and for crashes in the simulation. */
   readonly site: string;
   readonly at: number;
   /** The agent this change belongs to. Ops marked "owner" act on it and need it. */
@@ -27,23 +27,23 @@ export interface Change {
   readonly ops: readonly Op[];
 }
 
-/** What the owner claims to hold. Any part that is no longer true refuses the whole change. */
+/** What the owner assumes. If one part is no longer true, the whole change is refused. */
 export interface Owner {
   readonly agentId: AgentId;
   readonly node: number;
   readonly epoch: number;
   /** Refused after a later marker (M10). */
   readonly sessionId?: SessionId;
-  /** The run must be open, at this step, and bear no abort mark unless `evenAborted` (M9). */
+  /** The run must be open, at this step, and without an abort mark unless `evenAborted` (M9). */
   readonly run?: { readonly id: RunId; readonly step: number; readonly evenAborted?: boolean };
 }
 
-/** Where a message goes: an agent that exists, or the agent of a session key, made if there is none. */
+/** The recipient of a message: an existing agent, or the agent of a session key, created if it does not exist. */
 export type Recipient =
   | { readonly agentId: AgentId }
   | { readonly sessionKey: SessionKey; readonly create?: AgentSeed };
 
-/** Recognises a message that was accepted before (M5). */
+/** Detects a message that was accepted before (M5). */
 export interface Dedupe {
   readonly key: string;
   /** Kept until then, and as long as the message is unsettled. */
@@ -51,19 +51,19 @@ export interface Dedupe {
 }
 
 export type Op =
-  // Anybody may do these, for any agent.
-  /** `fresh`: refused where the session key is taken; otherwise the agent that has it is the answer. */
+  // Allowed without ownership, for any agent.
+  /** `fresh`: refused if the session key is taken. Otherwise the agent with that key is the result. */
   | { readonly op: "agent.create"; readonly seed: AgentSeed; readonly fresh?: boolean }
   | {
       readonly op: "message.post";
       readonly to: Recipient;
       readonly message: NewMessage;
       readonly dedupe?: Dedupe;
-      /** Claim the recipient for this node if nobody holds it, in the same commit. */
+      /** Claims the recipient for this node if no node holds it, in the same commit. */
       readonly claimFor?: number;
     }
   | { readonly op: "run.abort"; readonly runId: RunId; readonly mark: AbortMark }
-  /** An agent's run waits for another agent. Refused where that closes a circle of open runs (M11); again is the same. */
+  /** An agent's run waits for another agent. Refused if that closes a cycle of open runs (M11). Idempotent by id. */
   | {
       readonly op: "wait.begin";
       readonly id: string;
@@ -72,25 +72,25 @@ export type Op =
       readonly runId: RunId;
     }
   | { readonly op: "wait.end"; readonly id: string }
-  /** `ifSeq`: refused unless the mark in place is the one of that sequence, so that a later stop is never taken back. */
+  /** `ifSeq`: refused unless the current mark has that sequence, so that a later stop is never taken back. */
   | { readonly op: "agent.stop"; readonly agentId: AgentId; readonly mark: StopMark | null; readonly ifSeq?: number }
-  /** Removes an agent that rests, for ever; refused while something waits or runs. What it owes outside is still sent. */
+  /** Removes a resting agent for good. Refused while a message waits or a run is open. Its open deliveries are still sent. */
   | {
       readonly op: "agent.remove";
       readonly agentId: AgentId;
       readonly reason: string;
-      /** Its history, messages and runs stay for whoever looks. */
+      /** Its history, messages and runs stay readable. */
       readonly keep?: boolean;
     }
   // Ownership.
-  /** `was`: the number this same process had before it lost its lease. It was away and has not died (M13). */
+  /** `was`: the earlier number of the same process, which lost its lease but did not die (M13). */
   | { readonly op: "node.join"; readonly name: string; readonly leaseUntil: number; readonly was?: number }
   | { readonly op: "node.renew"; readonly node: number; readonly leaseUntil: number }
   | { readonly op: "node.leave"; readonly node: number }
   | { readonly op: "agent.claim"; readonly agentId: AgentId; readonly node: number }
   /**
-   * Claims up to `limit` agents that have work and no living owner. `own`: names also those the node holds already, for
-   * a node that may have claimed without learning of it. `after` goes on where an earlier portion ended.
+   * Claims up to `limit` agents that have work and no living owner. `own`: also lists those the node already holds, for a node
+   * that missed the answer to a claim. `after`: continues after an earlier portion.
    */
   | {
       readonly op: "agents.claim";
@@ -100,13 +100,13 @@ export type Op =
       readonly after?: AgentId;
     }
   // Owner only.
-  /** Gives the agent back if nothing waits and no run is open; compares counters in the releasing statement (M3). */
+  /** Releases the agent if no message waits and no run is open; compares counters in the same statement (M3). */
   | { readonly op: "agent.release" }
   | {
       readonly op: "message.take";
       readonly runId: RunId;
       readonly seqs: readonly number[];
-      /** Refused where a reset waits that came after this one: it goes first, and these run in the new session (M10). */
+      /** Refused if a reset waits that came after this sequence: it goes first, and these run in the new session (M10). */
       readonly unlessResetAfter?: number;
     }
   | { readonly op: "message.settle"; readonly settlements: readonly Settlement[] }
@@ -117,20 +117,20 @@ export type Op =
       readonly lines: readonly string[];
       readonly leaf: EntryId;
     }
-  /** Another description, prompt or workspace of a permanent agent; no other kind is ever described anew. */
+  /** A new description, prompt or workspace of a permanent agent. No other kind can change its descriptor. */
   | { readonly op: "agent.describe"; readonly descriptor: AgentDescriptor }
-  /** Moves the tip to an entry that is already there. */
+  /** Moves the tip to an existing entry. */
   | { readonly op: "leaf.move"; readonly leaf: EntryId }
   | { readonly op: "session.begin"; readonly sessionId: SessionId }
   | { readonly op: "state.put"; readonly state: AgentState }
   | { readonly op: "run.open"; readonly runId: RunId; readonly body: RunBody }
-  /** A committed step: counts the step up and, where `attempt` is absent, starts the attempts anew (M13). */
+  /** A committed step: increments the step. Without `attempt` the attempts start again at 1 (M13). */
   | { readonly op: "run.step"; readonly runId: RunId; readonly body: RunBody; readonly attempt?: number }
   | { readonly op: "run.end"; readonly runId: RunId; readonly body: RunBody; readonly outcome: RunOutcome }
   | { readonly op: "delivery.add"; readonly delivery: NewDelivery }
   /**
-   * Reserves what a model call may cost on every row, or says what stands in the way; decided inside the transaction (M21).
-   * The same id again is the same reservation.
+   * Reserves the cost of a model call on every row, or returns which budget refuses it; decided inside the transaction (M21).
+   * Idempotent by id.
    */
   | {
       readonly op: "budget.reserve";
@@ -139,9 +139,9 @@ export type Op =
       readonly call: CallCost;
       readonly rows: readonly LimitedRow[];
     }
-  /** This agent's people were told that the budget is used up. */
+  /** This agent's person knows that the budget is used up. */
   | { readonly op: "budget.told"; readonly key: string }
-  // Guarded by what they change, not by an agent's owner.
+  // Guarded by the row they change, not by an agent's owner.
   | {
       readonly op: "delivery.move";
       readonly id: DeliveryId;
@@ -152,40 +152,40 @@ export type Op =
       readonly nextAt?: number;
       readonly reason?: string;
       readonly receipt?: string;
-      /** Who is sending it; while that node lives, nobody else takes it up. */
+      /** The node that sends it. While that node lives, no other node takes it. */
       readonly node?: number;
-      /** Owes it anew from now on, behind all others (a person's retry, M17). */
+      /** Moves it behind all others (a person's retry, M17). */
       readonly toTail?: boolean;
     }
-  /** The result replaces the reservation; `unknown` charges what was reserved. Nothing where it was settled before. */
+  /** The cost replaces the reservation; `unknown` charges the reserved amount. No effect if it was settled before. */
   | {
       readonly op: "budget.settle";
       readonly id: string;
       readonly actual: Spend | "unknown";
       readonly estimated?: boolean;
     }
-  /** Charges what a run has reserved and will never learn the result of. */
+  /** Charges the open reservations of a run whose results will never be known. */
   | { readonly op: "budget.forfeit"; readonly runId: RunId }
-  /** A person allows more; whoever was told is told again when that is used up too. */
+  /** A person allows more. When that is used up too, the persons concerned get a message again. */
   | { readonly op: "budget.lift"; readonly key: string; readonly more: Spend }
-  /** Charges reservations and removes rows of past days that are older. Rows of agents and trees stay. */
+  /** Charges old reservations and removes old rows of past days. Rows of agents and trees stay. */
   | { readonly op: "budget.sweep"; readonly reservedBefore: number; readonly rowsBefore: number }
-  /** `expect`: refused unless the record is there and has not ended, or has. */
+  /** `expect`: refused unless the record exists and is open, or has ended. */
   | { readonly op: "subagent.put"; readonly record: SubagentRunRecord; readonly expect?: "open" | "ended" }
-  /** Writes a job with the next version. `expect`: refused unless this is the version it has; 0 where there is none. */
+  /** Writes a job with the next version. `expect`: refused unless the job has this version; 0: it must not exist. */
   | { readonly op: "job.put"; readonly job: CronJob; readonly expect?: number }
   | { readonly op: "job.remove"; readonly id: string; readonly expect?: number }
-  /** What became of a due time; refused where the slot has its row already (L9). */
+  /** The row of a due time. Refused if the slot already has one (L9). */
   | { readonly op: "job.slot"; readonly slot: JobSlot }
   /** How a delivery that belongs to a slot ended. */
   | { readonly op: "job.delivered"; readonly jobId: string; readonly slot: string; readonly told: SlotDelivered }
   /** The end of a slot's run. Written to the slot's row and to the job, if they still exist. Never refused. */
   | { readonly op: "job.ran"; readonly jobId: string; readonly slot: string; readonly end: JobRunEnd }
   | { readonly op: "subagent.remove"; readonly runId: string }
-  /** `fresh`: refused where the name is taken. */
+  /** `fresh`: refused if the name is taken. */
   | { readonly op: "swarm.put"; readonly swarm: SwarmRecord; readonly fresh?: boolean }
   | { readonly op: "swarm.remove"; readonly nametag: string }
-  /** Counts messages between a swarm and a contact; the first makes the contact known. `known`: refused where it is not. */
+  /** Counts messages between a swarm and a contact; the first one creates the contact. `known`: refused if it does not exist. */
   | {
       readonly op: "swarm.contact";
       readonly nametag: string;
@@ -196,8 +196,8 @@ export type Op =
       readonly known?: boolean;
     }
   /**
-   * A small durable fact: a connector's offset, a counter. `null` removes it. `expect`: refused unless the fact is this one;
-   * `null` where there must be none.
+   * A small durable value: a connector's offset, a counter. `null` removes it. `expect`: refused unless the current value is
+   * this one; `null`: there must be none.
    */
   | {
       readonly op: "fact.put";
@@ -205,7 +205,7 @@ export type Op =
       readonly value: string | null;
       readonly expect?: string | null;
     }
-  /** Removes one bounded portion of what has outlived its limit; history is never pruned. */
+  /** Removes one bounded portion of expired rows; history is never pruned. */
   | {
       readonly op: "prune";
       readonly what: Prunable;
@@ -225,7 +225,7 @@ export interface Settlement {
   readonly reason?: string;
 }
 
-/** What an op has to say beside "done". Ops not named here say nothing. */
+/** The result of an op. Ops not named here have none. */
 export type OpResult =
   | { readonly op: "agent.create"; readonly agentId: AgentId; readonly created: boolean }
   | ({ readonly op: "message.post" } & Posted)
@@ -234,9 +234,9 @@ export type OpResult =
   | { readonly op: "agent.claim"; readonly epoch: number | undefined }
   | { readonly op: "agents.claim"; readonly claims: readonly { readonly agentId: AgentId; readonly epoch: number }[] }
   | { readonly op: "agent.release"; readonly released: boolean }
-  /** Said only where nothing else is owed to its target: it is the next to be sent there. */
+  /** Only if no other delivery to its target is open: it is the next to be sent there. */
   | { readonly op: "delivery.add"; readonly next: DeliveryId }
-  /** `told`: whether this agent's people know already, where the budget is reached. */
+  /** `told`: whether this agent's person already knows that the budget is reached. */
   | { readonly op: "budget.reserve"; readonly decision: BudgetDecision; readonly told: boolean }
   | { readonly op: "budget.forfeit"; readonly charged: number }
   | { readonly op: "budget.sweep"; readonly charged: number; readonly removed: number }
@@ -244,14 +244,14 @@ export type OpResult =
 
 export interface Posted {
   readonly agentId: AgentId;
-  /** The sequence given now, or the one the same message got before. */
+  /** The new sequence, or the earlier one of the same message. */
   readonly seq: number;
   readonly duplicate: boolean;
-  /** Whether this message made the agent. */
+  /** Whether this message created the agent. */
   readonly created: boolean;
-  /** Who holds the recipient after this commit, if anybody does. */
+  /** The node that holds the recipient after this commit. */
   readonly holder?: { readonly node: number; readonly epoch: number };
-  /** Nothing else waits there. Absent: something may. */
+  /** No other message waits there. Absent: unknown. */
   readonly alone?: true;
 }
 
@@ -261,7 +261,7 @@ export type Refusal =
   | "fenced"
   /** A marker came after the session this change belongs to. */
   | "session"
-  /** The run bears an abort mark. */
+  /** The run has an abort mark. */
   | "aborted"
   /** The run has ended or is at another step. */
   | "run"
@@ -269,7 +269,7 @@ export type Refusal =
   | "stopped"
   /** There is no such agent, run or delivery. */
   | "missing"
-  /** Agents would wait for each other in a circle (M11). */
+  /** Agents would wait for each other in a cycle (M11). */
   | "cycle"
   /** Something else changed in between: a delivery's state, a position. */
   | "conflict";

@@ -18,11 +18,11 @@ import type { WaitEdge } from "./wait.ts";
 
 export interface Store extends StoreReader {
   /**
-   * Applies a change whole or not at all; durable when it resolves. Rejects with `CommitUnknownError` where nobody knows,
-   * with `StoreFullError` where nothing was kept for want of room, with `StoreClosedError` after `close`.
+   * Applies a change as a whole or not at all; durable when it resolves. Rejects with `CommitUnknownError` if the outcome is
+   * unknown, with `StoreFullError` if nothing was stored for lack of space, with `StoreClosedError` after `close`.
    */
   commit(change: Change): Promise<CommitResult>;
-  /** What became of a change, or undefined where it was not applied (M2). */
+  /** The outcome of a change; undefined if it was not applied (M2). */
   outcome(id: ChangeId): Promise<CommitResult | undefined>;
   /** Calls back with agents that another node posted to: a hint, may be late or missing (M24). Returns how to stop. */
   onHint(listener: (agentId: AgentId) => void): () => void;
@@ -34,23 +34,23 @@ export interface Page {
 }
 
 export interface StoreReader {
-  /** Also one that was removed: its mark says so. */
+  /** Includes removed agents: their mark says so. */
   agent(id: AgentId): Promise<AgentRecord | undefined>;
   agentByKey(key: SessionKey): Promise<AgentRecord | undefined>;
   agentFor(strategy: AgentFetchStrategy): Promise<AgentRecord | undefined>;
-  /** Agents in the order they were made, for listings; `newest`: the other way round. */
+  /** Agents in the order of creation, for listings; `newest`: reversed. */
   agents(page: Page & { readonly after?: AgentId; readonly newest?: boolean }): Promise<readonly AgentRecord[]>;
-  /** Agents that nobody started, the newest first. */
+  /** Agents without a parent, the newest first. */
   roots(page: Page & { readonly after?: AgentId }): Promise<readonly AgentRecord[]>;
-  /** Agents for whom something waits or whose run has not ended, in the order they were made. */
+  /** Agents with waiting messages or an open run, in the order of creation. */
   busyAgents(page: Page & { readonly after?: AgentId }): Promise<readonly AgentRecord[]>;
-  /** The agents an agent has started, in the order they were made. Those that were removed are not among them. */
+  /** The children of an agent in the order of creation, without removed ones. */
   children(agentId: AgentId, page: Page & { readonly after?: AgentId }): Promise<readonly AgentRecord[]>;
 
-  /** Agents of one kind in the order they were made. Costs what it gives, however many others there are. */
+  /** Agents of one kind in the order of creation. The cost depends only on the result. */
   agentsOfKind(kind: AgentKind, page: Page & { readonly after?: AgentId }): Promise<readonly AgentRecord[]>;
 
-  /** Messages that wait, oldest first. `urgent` gives only those that overtake. */
+  /** Waiting messages, oldest first. `urgent`: only those that overtake. */
   waiting(
     agentId: AgentId,
     page: Page & { readonly afterSeq?: number; readonly urgent?: boolean },
@@ -77,11 +77,11 @@ export interface StoreReader {
   ): Promise<readonly Delivery[]>;
 
   job(id: string): Promise<CronJob | undefined>;
-  /** By id; all of them where no page is asked for. */
+  /** By id; all of them without a page. */
   jobs(page?: Page & { readonly after?: string }): Promise<readonly CronJob[]>;
-  /** Jobs somebody must look at by a time, the first first: those due, or the next one. */
+  /** Jobs to check by a time, earliest first: those due, or the next one. */
   nextJobs(page: Page & { readonly before?: number }): Promise<readonly CronJob[]>;
-  /** What became of a job's due times, newest first. */
+  /** The slots of a job, newest first. */
   jobSlots(
     jobId: string,
     page: Page & { readonly beforeN?: number },
@@ -94,11 +94,11 @@ export interface StoreReader {
   budget(key: string): Promise<BudgetRecord | undefined>;
   /** By key, for listings. */
   budgets(page: Page & { readonly after?: string }): Promise<readonly BudgetRecord[]>;
-  /** Calls under way that something is reserved for, oldest first. */
+  /** Open reservations, oldest first. */
   reservations(page: Page): Promise<readonly Reservation[]>;
-  /** What runs that began at or after a time have used, by agent and by who wrote to it. */
+  /** The usage of runs that began at or after a time, by agent and person. */
   usageSince(at: number): Promise<readonly RunUsage[]>;
-  /** Waits of runs that are open, of one agent or of all, by their ids. */
+  /** Waits of open runs, of one agent or of all, by id. */
   waits(page: Page & { readonly from?: AgentId; readonly after?: string }): Promise<readonly WaitEdge[]>;
   swarm(nametag: string): Promise<SwarmRecord | undefined>;
   /** By their names. */
@@ -110,16 +110,16 @@ export interface StoreReader {
   nodes(): Promise<readonly NodeRecord[]>;
 }
 
-/** Sums over runs. `person` as the run's messages name it; absent where nobody is named. */
+/** Sums over runs. `person`: as the run's messages name them; absent if they name none. */
 export interface RunUsage {
   readonly agentId: AgentId;
   readonly person?: string;
   readonly runs: number;
   readonly tokens: number;
-  /** In dollars, as the providers' prices say. */
+  /** In dollars, by the providers' prices. */
   readonly cost: number;
 }
-/** One of: the children of a requester, those that have not ended, those to be put away by a time (the first due first). */
+/** One of: the children of a requester, the open ones, or those due for archiving by a time (earliest first). */
 export type SubagentRunFilter =
   | { readonly requesterSessionKey: string }
   | { readonly open: true }
@@ -135,6 +135,6 @@ export interface NodeRecord {
   readonly name: string;
   readonly leaseUntil: number;
   readonly left: boolean;
-  /** Its process lost the lease, lived on and joined again under another number. What it had begun may still go on until then. */
+  /** Its process lost the lease and joined again under another number. Until then its work may have gone on. */
   readonly returned: boolean;
 }

@@ -1,11 +1,11 @@
 /**
- * A wait is an edge: one agent's run does not go on before another agent has answered. Edges are stored, so that a circle is
- * seen whichever nodes the agents are on, and refused before it closes (M11).
+ * A wait is an edge: one agent's run does not go on before another agent has answered. Edges are stored, so that a cycle is
+ * detected across nodes and refused before it closes (M11).
  */
 import type { AgentId, RunId } from "../ids.ts";
 
 export interface WaitEdge {
-  /** The waiter's own name for it: the same after a restart, so that a wait taken up again is the same one. */
+  /** Chosen by the waiting run; the same after a restart, so that a resumed wait is the same edge. */
   readonly id: string;
   readonly from: AgentId;
   readonly to: AgentId;
