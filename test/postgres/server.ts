@@ -74,6 +74,9 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     writeFileSync(join(data, name), text, { mode: 0o600 });
     if (user) chownSync(join(data, name), user.uid, user.gid);
   }
+  const flushing: Record<string, string> = options.durable
+    ? {}
+    : { fsync: "off", full_page_writes: "off", synchronous_commit: "off" };
   const port = await freePort();
   let child: ChildProcess | undefined;
   const settings: Record<string, string> = {
@@ -81,7 +84,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     unix_socket_directories: "",
     max_connections: "200",
     shared_buffers: "128MB",
-    ...(!options.durable && { fsync: "off", full_page_writes: "off", synchronous_commit: "off" }),
+    ...flushing,
     ...secured,
     ...options.settings,
   };

@@ -16,18 +16,18 @@ const state: Op = { op: "state.put", state: {} as AgentState };
 const change = (ops: readonly Op[]): Change => ({ id: "c" as ChangeId, site: "rest", at: 0, owner, ops });
 
 it.each([
-  ["the end of a run, as it is committed", [settle, end, release, append, state], true],
-  ["an agent given back before its messages are settled", [release, settle], false],
-  ["an agent given back before its run has ended", [settle, release, end], false],
-  ["the end of a run that went wrong", [settle, { ...end, outcome: "error" } as Op], false],
-  ["an agent given back twice", [release, release], false],
-  ["what concerns many agents", [{ op: "agents.claim", node: 1, limit: 1 } as Op], false],
-])("%s", (_, ops, plain) => {
-  expect(isBatchable(change(ops))).toBe(plain);
+  ["the usual end of a run", true, [settle, end, release, append, state]],
+  ["a release before the messages are settled", false, [release, settle]],
+  ["a release before the run has ended", false, [settle, release, end]],
+  ["the end of a failed run", false, [settle, { ...end, outcome: "error" } as Op]],
+  ["two releases", false, [release, release]],
+  ["an op on many agents", false, [{ op: "agents.claim", node: 1, limit: 1 } as Op]],
+])("%s: batchable is %s", (_, batchable, ops) => {
+  expect(isBatchable(change(ops))).toBe(batchable);
 });
 
-/** A plan is made once per connection, mostly while tables are young, and kept. */
-it("looks rows up by what was told: no state of a row is a constant that could be read all of", () => {
+/** A plan is made once per connection, mostly while tables are young, and cached. */
+it("finds rows by the given keys: no statement compares a state with a constant, which the planner would read all rows of", () => {
   const text = readFileSync(new URL("./functions/8-apply-batch.sql", import.meta.url), "utf8");
   const joined = text.split("\n").filter((line) => /^ {4}WHERE [a-z]\.(agent|id) = w\./.test(line));
   expect(joined.length).toBeGreaterThan(4);

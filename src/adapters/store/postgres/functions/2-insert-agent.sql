@@ -1,4 +1,4 @@
--- Makes an agent with the lines its history begins with. A stopped ancestor refuses (M20).
+-- Creates an agent with the first lines of its history. Refused if an ancestor is stopped (M20).
 CREATE OR REPLACE FUNCTION {{insert_agent}}(p jsonb) RETURNS agents LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v agents;

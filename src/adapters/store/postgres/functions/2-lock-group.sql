@@ -27,7 +27,7 @@ BEGIN
   IF cardinality(p_runs) > 0 THEN
     v_agents := v_agents || ARRAY(SELECT agent FROM runs WHERE id = ANY (p_runs));
   END IF;
-  -- Who spawns, starts or steps shares the stop locks of all its ancestors; who stops holds its own alone (M20).
+  -- A spawn, start or step shares the stop locks of all its ancestors; a stop holds its own lock exclusively (M20).
   v_parents := ARRAY(SELECT parent FROM agents WHERE id = ANY (v_agents) AND parent IS NOT NULL) || p_parents;
   WHILE cardinality(v_parents) > 0 AND cardinality(v_above) < 4096 LOOP
     v_above := v_above || v_parents;

@@ -1,5 +1,5 @@
--- How long an answer may be under a limit, at most as long as wanted; negative where not even the prompt fits. The same
--- arithmetic as `decideBudget`, whose tests this passes too.
+-- How long an answer may be under a limit, at most the wanted length; negative if not even the prompt fits. The same
+-- arithmetic as `decideBudget`.
 CREATE OR REPLACE FUNCTION {{longest_answer}}(p_call jsonb, p_tokens float8, p_micros float8) RETURNS float8 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   v_prompt float8 := (p_call->>'prompt')::float8;

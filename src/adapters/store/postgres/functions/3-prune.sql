@@ -1,5 +1,5 @@
--- Removes one bounded portion of what has outlived its limit, walking a table by its key from where the last portion ended.
--- What has not ended is kept, whatever its age.
+-- Removes one bounded portion of rows older than their limit, walking a table by its key from where the last portion ended.
+-- Rows that have not ended stay at any age.
 CREATE OR REPLACE FUNCTION {{prune}}(p_what text, p_before bigint, p_limit bigint, p_after text) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

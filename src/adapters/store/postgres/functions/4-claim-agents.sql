@@ -1,5 +1,5 @@
--- Hands out agents that have work and no living owner, each hand-over raising the epoch. Rows that another transaction is
--- working on are passed over. A node whose process is gone has lost its advisory lock and is retired first (M23).
+-- Claims agents that have work and no live owner; each claim raises the epoch. Rows that another transaction has locked are
+-- skipped. A node whose process has ended has lost its advisory lock and is retired first (M23).
 CREATE OR REPLACE FUNCTION {{claim_agents}}(p jsonb, p_now bigint) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v_node bigint := (p->>'node')::bigint;

@@ -1,4 +1,4 @@
--- Moves a delivery from the state it is said to be in, so that of two senders one wins (L12). Gives the agent it belongs to.
+-- Moves a delivery from the state the op names, so that of two senders one wins (L12). Returns the agent it belongs to.
 CREATE OR REPLACE FUNCTION {{move_delivery}}(p jsonb, p_at bigint) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v record;

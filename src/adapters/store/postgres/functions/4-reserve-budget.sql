@@ -1,5 +1,5 @@
--- Reserves what a model call may cost on every row, or says what stands in the way. The rows are locked by the caller, so two
--- calls at once are never given the same money (L8). A row that is used up counts before one that is only waiting.
+-- Reserves what a model call may cost on every row, or returns which limit forbids it. The caller has locked the rows, so two
+-- calls at once never reserve the same money (L8). A row that is used up counts before one that is only waiting.
 CREATE OR REPLACE FUNCTION {{reserve_budget}}(p jsonb, p_agent text, p_at bigint) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   c jsonb := p->'call';

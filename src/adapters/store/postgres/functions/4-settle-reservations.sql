@@ -1,5 +1,5 @@
--- The results replace reservations; without a result what was reserved is charged, and kept as an estimate. Reservations that
--- are no longer there were settled before. Gives how many there were.
+-- The results replace reservations. Without a result the reserved amount is charged, as an estimate. Reservations that no
+-- longer exist were settled before. Returns how many existed.
 CREATE OR REPLACE FUNCTION {{settle_reservations}}(p_ids text[], p_tokens bigint, p_micros bigint, p_estimated boolean, p_at bigint)
 RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

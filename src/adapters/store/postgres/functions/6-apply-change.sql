@@ -1,5 +1,5 @@
--- Applies one change whole, or refuses it: by its answer where nothing was written yet, by an exception otherwise. The rows
--- of all agents it names are locked by the caller. The owner's row is read once, changed in memory and written once.
+-- Applies one change whole, or refuses it: by its answer if nothing was written yet, by an exception otherwise. The caller
+-- has locked the rows of all agents it names. The owner's row is read once, changed in memory and written once.
 CREATE OR REPLACE FUNCTION {{apply_change}}(c jsonb, p_clock boolean) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   o agents;
@@ -73,7 +73,7 @@ BEGIN
             RAISE EXCEPTION 'run:Run % is not open.', p->>'runId' USING ERRCODE = 'RKREF';
           END IF;
         WHEN 'message.take' THEN
-          -- A reset that nobody has looked at goes first (M10).
+          -- A reset that the owner has not seen goes first (M10).
           IF o.next_seq > (p->>'unless')::bigint + 1 AND EXISTS (
             SELECT FROM messages WHERE agent = o.id AND seq > (p->>'unless')::bigint AND urgent AND is_reset AND state = 'waiting'
           ) THEN
@@ -92,7 +92,7 @@ BEGIN
           END IF;
           v_dirty := true;
         WHEN 'message.settle' THEN
-          -- Several settlements of the same kind go together; each must find its message as it says.
+          -- Settlements of the same kind share one statement; each must find its message in the state it names.
           FOR v_run IN
             SELECT s->>'from' AS came, s->>'state' AS state, s->>'runId' AS run_id, s->>'reason' AS reason,
               array_agg((s->>'seq')::bigint) AS seqs
@@ -130,7 +130,7 @@ BEGIN
             RAISE EXCEPTION 'run:Run % is not open.', p->>'runId' USING ERRCODE = 'RKREF';
           END IF;
           o.run_id := NULL;
-          -- One that ended well has come back from whatever it waited for.
+          -- A run that ended well has ended its own waits.
           IF p->>'outcome' <> 'ok' THEN DELETE FROM waits WHERE waiter = o.id; END IF;
           v_dirty := true;
         WHEN 'state.put' THEN
@@ -167,7 +167,7 @@ BEGIN
       END CASE;
       v_touched := v_touched || o.id;
     ELSE
-      -- What follows may touch the owner's row too, so that row is written first and read again afterwards.
+      -- These ops may write the owner's row too, so that row is written first and read again afterwards.
       IF v_dirty THEN
         UPDATE agents SET session_id = o.session_id, next_seq = o.next_seq, cursor = o.cursor, waiting = o.waiting, next_pos = o.next_pos,
           leaf = o.leaf, run_id = o.run_id, node = o.node, busy = o.waiting > 0 OR o.run_id IS NOT NULL
@@ -204,12 +204,12 @@ BEGIN
           IF p ? 'ifSeq' AND v_run.stop_seq IS DISTINCT FROM (p->>'ifSeq')::bigint THEN
             RAISE EXCEPTION 'conflict:Agent % bears another stop than the one of %.', p->>'agentId', p->>'ifSeq' USING ERRCODE = 'RKREF';
           END IF;
-          -- The mark says what came before it: everything below the sequence of its moment.
+          -- The mark's sequence says what came before it: everything below.
           UPDATE agents SET stopped = left(p->>'mark', -1) || ',"seq":' || next_seq || '}', stop_seq = CASE WHEN p ? 'mark' THEN next_seq END
           WHERE id = p->>'agentId';
           v_touched := v_touched || (p->>'agentId');
         WHEN 'agent.remove' THEN
-          -- The row stays, with its parent and a mark, so that whoever it started still finds the way up; all else goes.
+          -- The row stays, with its parent and a mark, so that its children still find their ancestors; all else is deleted.
           SELECT id, session_key, removed, waiting, run_id INTO v_run FROM agents WHERE id = p->>'agentId' FOR UPDATE;
           IF NOT FOUND THEN RAISE EXCEPTION 'missing:There is no agent %.', p->>'agentId' USING ERRCODE = 'RKREF'; END IF;
           IF NOT v_run.removed THEN
@@ -273,7 +273,7 @@ BEGIN
           ON CONFLICT (swarm, contact) DO UPDATE SET agent = coalesce(excluded.agent, c.agent), sent = c.sent + excluded.sent,
             received = c.received + excluded.received, last_at = greatest(c.last_at, excluded.last_at);
         WHEN 'wait.begin' THEN
-          -- Waits begin one after the other, on whichever node, so that no two close a circle together (M11).
+          -- Waits of all nodes begin one after the other, so that no two close a circle together (M11).
           SELECT id INTO v_text FROM agents
           WHERE id = coalesce(p->>'to', (SELECT agent FROM session_keys WHERE key = p->>'key'));
           IF NOT FOUND THEN RAISE EXCEPTION 'missing:There is no agent %.', coalesce(p->>'to', p->>'key') USING ERRCODE = 'RKREF'; END IF;
@@ -338,8 +338,8 @@ BEGIN
             RAISE EXCEPTION 'conflict:Slot % of job % has its row already.', p->>'slot', p->>'id' USING ERRCODE = 'RKREF';
           END IF;
         WHEN 'job.ran' THEN
-          -- What the job becomes was worked out by the caller from the version it read; where that is no longer the one, it
-          -- reads and works it out again.
+          -- The caller computed what the job becomes from the version it read. If the job has another version by now, the
+          -- caller reads it and computes again.
           v_count := coalesce((SELECT version FROM jobs WHERE id = p->>'id' FOR UPDATE), 0);
           IF v_count <> (p->>'version')::bigint THEN RAISE EXCEPTION 'job % has changed', p->>'id' USING ERRCODE = 'RKAGN'; END IF;
           IF p ? 'row' THEN UPDATE job_slots SET row = p->>'row' WHERE job = p->>'id' AND slot = p->>'slot'; END IF;

@@ -1,6 +1,6 @@
--- Applies a group of changes one after the other, in one transaction and one round trip. `p_alone`: each change stands alone,
--- behind a savepoint of its own; without it the first that cannot stand ends the whole group, which the caller then tries
--- again alone. So the usual group costs no savepoints.
+-- Applies a group of changes one after the other, in one transaction and one round trip. `p_alone`: each change has a
+-- savepoint of its own. Without it the first change that is refused ends the whole group, which the caller then sends again
+-- with `p_alone`. So the usual group costs no savepoints.
 CREATE OR REPLACE FUNCTION {{apply_changes}}(
   p_changes jsonb, p_names text[], p_agents text[], p_keys text[], p_runs text[], p_parents text[], p_stops text[],
   p_budgets text[], p_reservations text[], p_alone boolean, p_clock boolean

@@ -1,9 +1,9 @@
--- Applies a group of plain changes at once: one statement per table, whatever the number of changes. Plain are changes whose
--- ops are the everyday ones and of which no two get in each other's way (the caller sees to that). Everything a change
--- claims is checked by the statements themselves: the number of rows each one writes must be the number of rows told. Where
--- it is not, nothing is applied and the caller has the group applied one change after the other, which says why.
--- States are compared with what the rows told say (`came`), never with a word in the statement: of few rows that are in a
--- state the planner would read all, and look among them for those that are meant.
+-- Applies a batch of changes at once, with one statement per table for any number of changes. The caller makes sure that a
+-- batch has only everyday ops and that no two of its changes conflict (`batchable.ts`). The statements check everything a
+-- change claims: each must write as many rows as it was given. If one does not, nothing is applied, and the caller applies
+-- the group one change after the other, which finds the reason.
+-- States are compared with the given rows (`came`), never with a constant: the planner would read all rows in that state and
+-- search the given ones among them.
 CREATE OR REPLACE FUNCTION {{apply_batch}}(
   p jsonb, p_names text[], p_agents text[], p_keys text[], p_clock boolean
 ) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$
@@ -34,7 +34,7 @@ BEGIN
   END IF;
 
   IF p ? 'owners' THEN
-    -- Who claims to own an agent does, and whatever else it claims is true: session, run and its step, no marks, position.
+    -- Checks every claim of an owner: node and epoch, session, run and its step, no marks, position.
     WITH given AS (
       UPDATE agents a SET
         next_pos = a.next_pos + w.lines,
@@ -131,15 +131,15 @@ BEGIN
 
   IF p ? 'posts' THEN
     v_living := ARRAY(SELECT node FROM nodes WHERE gone <> 1 AND lease_until > v_now);
-    -- The sequence of each is the agent's next, counted up in the order they were told (M3).
-    WITH told AS (
+    -- Each message gets the agent's next sequence, in the order of the batch (M3).
+    WITH given AS (
       SELECT w.*, coalesce(w.agent, k.agent) AS recipient
       FROM jsonb_to_recordset(p->'posts') AS w (i int, o int, agent text, key text, urgent boolean, reset boolean, human boolean, at bigint, message text,
         dedupe text, keep bigint, claim bigint)
       LEFT JOIN session_keys k ON k.key = w.key
     ), numbered AS MATERIALIZED (
-      SELECT told.*, a.next_seq + row_number() OVER (PARTITION BY recipient ORDER BY i, o) - 1 AS seq
-      FROM told JOIN agents a ON a.id = told.recipient AND NOT a.removed
+      SELECT given.*, a.next_seq + row_number() OVER (PARTITION BY recipient ORDER BY i, o) - 1 AS seq
+      FROM given JOIN agents a ON a.id = given.recipient AND NOT a.removed
     ), put AS (
       INSERT INTO messages (agent, seq, state, urgent, is_reset, accepted_at, message)
         SELECT recipient, seq, 'waiting', coalesce(urgent, false), coalesce(reset, false), at, message FROM numbered
@@ -164,7 +164,7 @@ BEGIN
           THEN jsonb_build_object('holder', jsonb_build_object('node', c.node, 'epoch', c.epoch)) ELSE '{}' END
         || CASE WHEN c.waiting = 1 THEN '{"alone": true}'::jsonb ELSE '{}' END))
     INTO v_count, v_released FROM numbered n JOIN counted c ON c.id = n.recipient;
-    -- Somebody who is not there, or a message that was there before.
+    -- A recipient does not exist, or a message was accepted before.
     IF v_count <> 0 THEN RAISE EXCEPTION 'not batchable: posts' USING ERRCODE = 'RKSLW'; END IF;
     v_said := v_said || v_released;
   END IF;
