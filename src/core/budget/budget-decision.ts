@@ -17,7 +17,7 @@ export interface CallCost {
 export type BudgetDecision =
   /** Reserved. The answer must not be longer than `maxTokens`. */
   | { readonly kind: "go"; readonly reserved: Spend; readonly maxTokens: number }
-  /** Only calls under way stand in the way; their results may make room. */
+  /** Other calls hold the rest of the budget; their results may free some. */
   | { readonly kind: "wait"; readonly key: string }
   | {
       readonly kind: "reached";
@@ -28,7 +28,7 @@ export type BudgetDecision =
       readonly needed: Spend;
     };
 
-/** Rather than give a shorter answer than this, a call waits for those under way. */
+/** A call waits for the others rather than giving a shorter answer than this. */
 const DECENT_ANSWER_TOKENS = 4_096;
 
 export const costOf = ({ prompt, read, write }: CallCost, answer: number): Spend => ({
@@ -67,7 +67,7 @@ function longestAnswer(call: CallCost, { tokens, micros }: Limit, used: Spend): 
 }
 
 function affordable(call: CallCost, left: number, wanted: number): number {
-  // A call that costs nothing is held back by no limit in money.
+  // A limit in money does not hold back a call that costs nothing.
   if (call.read === 0 && call.write === 0) return wanted;
   if (costOf(call, wanted).micros <= left) return wanted;
   if (call.write === 0) return -1;

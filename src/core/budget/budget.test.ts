@@ -101,7 +101,7 @@ describe("rows", () => {
     expect(microsOf(0)).toBe(0);
   });
 
-  it("keep what nobody counted as an estimate, too", () => {
+  it("keep a charge that no provider counted as an estimate, too", () => {
     const reserved = reserve(FRESH_ROW, micros(30));
     expect(settle(reserved, micros(30), "unknown")).toMatchObject({ spent: micros(30), estimated: micros(30) });
     expect(settle(reserved, micros(30), micros(7), true)).toMatchObject({ spent: micros(7), estimated: micros(7) });
@@ -121,7 +121,7 @@ describe("spend (L8)", () => {
     settles: fc.boolean(),
   });
 
-  it("never passes a limit while no call costs more than was reserved for it, whatever the order and the prices", () => {
+  it("never passes a limit while no call costs more than its reservation, in any order and at any price", () => {
     fc.assert(
       fc.property(
         fc.record({ tokens: fc.nat(3_000), micros: fc.nat(6_000) }),
@@ -156,7 +156,7 @@ describe("spend (L8)", () => {
     );
   });
 
-  it("is the same in whatever order calls end", () => {
+  it("is the same in any order of the calls' ends", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(50), fc.nat(50)), { maxLength: 10 }), (calls) => {
         const start = calls.reduce((one, [cost]) => reserve(one, micros(cost)), FRESH_ROW);

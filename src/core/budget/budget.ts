@@ -14,7 +14,7 @@ export interface Spend {
   readonly micros: number;
 }
 
-/** What has no limit is not limited. */
+/** An absent unit is not limited. */
 export interface Limit {
   readonly tokens?: number;
   readonly micros?: number;
@@ -40,7 +40,7 @@ export interface BudgetRow {
   readonly reserved: Spend;
   /** What a person allowed beyond the limit. */
   readonly lifted: Spend;
-  /** The part of `spent` that nobody counted: calls whose result was never learned, charged what was reserved. */
+  /** The part of `spent` that no provider counted: calls with an unknown result, charged with their reservation. */
   readonly estimated: Spend;
 }
 
@@ -70,13 +70,13 @@ export const addSpend = (one: Spend, other: Spend): Spend => ({
 
 const MICROS = 1_000_000;
 
-/** Rounded up, but not for what a sum of fractions is off by. */
+/** Rounded up, except for the error of a sum of fractions. */
 export const microsOf = (dollars: number): number => Math.max(0, Math.ceil(dollars * MICROS - 1e-6));
 
 /** Who a call counts for. `day` is the calendar day as the installation sees it, `2026-01-31`. */
 export interface Spender {
   readonly agentId: string;
-  /** The agent at the top of the tree this one was started in; itself where nobody started it. */
+  /** The agent at the top of this one's tree; itself if no agent started it. */
   readonly rootId: string;
   readonly person?: string;
   readonly day: string;
@@ -88,7 +88,7 @@ export interface LimitedRow {
   readonly limit: Limit;
 }
 
-/** The row of each scope that has a limit. A person's and the day's begin anew each day by having another key. */
+/** The row of each scope that has a limit. The keys of a person and of the day contain the date, so they start fresh daily. */
 export function limitedRows(limits: Limits, { agentId, rootId, person, day }: Spender): readonly LimitedRow[] {
   const keys: Readonly<Record<BudgetScope, string | undefined>> = {
     agent: `agent:${agentId}`,
@@ -125,8 +125,8 @@ export const allowedOf = ({ tokens, micros }: Limit, lifted: Spend): Limit =>
 export const reserve = (row: BudgetRow, cost: Spend): BudgetRow => ({ ...row, reserved: addSpend(row.reserved, cost) });
 
 /**
- * The result replaces the reservation. A call nobody knows the result of is charged what was reserved. What nobody counted
- * is also kept as an estimate.
+ * The result replaces the reservation. A call with an unknown result is charged with its reservation. A charge that no
+ * provider counted is also added to the estimate.
  */
 export function settle(row: BudgetRow, reserved: Spend, actual: Spend | "unknown", estimated = false): BudgetRow {
   const charged = actual === "unknown" ? reserved : actual;
@@ -138,7 +138,7 @@ export function settle(row: BudgetRow, reserved: Spend, actual: Spend | "unknown
   };
 }
 
-/** A person allows more; whoever was told that it is used up will be told again when that is used up too. */
+/** A person allows more. The next time the budget is used up it is announced again. */
 export const lift = (row: BudgetRow, more: Spend): BudgetRow => ({ ...row, lifted: addSpend(row.lifted, more) });
 
 const WHOSE: Readonly<Record<BudgetScope, string>> = {
@@ -148,7 +148,7 @@ const WHOSE: Readonly<Record<BudgetScope, string>> = {
   day: "for today",
 };
 
-/** What a person is told when a budget is used up. */
+/** The text that announces a budget that is used up. */
 export function reachedText(key: string, { tokens, micros }: Limit, spent: Spend, needed: Spend): string {
   const scope = scopeOf(key) ?? "agent";
   const inMoney = micros !== undefined && spent.micros + needed.micros > micros;

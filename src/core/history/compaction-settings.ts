@@ -1,9 +1,9 @@
-/** How large a context may become and what is done then: the settings of compaction and of the memory flush before it. */
+/** The settings of compaction and of the memory flush before it: how large a context may become, and what happens then. */
 
 export interface CompactionSettings {
-  /** Whether contexts are kept within their limits by themselves. A person can always ask for it. */
+  /** Whether contexts are compacted automatically. A person can always ask for it. */
   readonly enabled: boolean;
-  /** Room for the next turn; never below the floor, where the floor is not 0. */
+  /** Room for the next turn; at least the floor, unless that is 0. */
   readonly reserveTokens: number;
   readonly reserveTokensFloor: number;
   /** How much of the end is kept word for word. */
@@ -14,7 +14,7 @@ export interface CompactionSettings {
 
 export interface MemoryFlushSettings {
   readonly enabled: boolean;
-  /** How far before the first compaction the flush comes. */
+  /** How many tokens before the compaction the flush comes. */
   readonly softThresholdTokens: number;
   readonly prompt: string;
   readonly systemPrompt: string;

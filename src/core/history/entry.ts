@@ -137,7 +137,7 @@ export type EntryType = Entry["type"];
 export type MessageEntry = Extract<Entry, { type: "message" }>;
 export const ENTRY_TYPES: readonly string[] = entrySchema.options.map((option) => option.shape.type.value);
 
-/** What reading a line can give. Unknown types are kept in the chain and skipped; a broken line is reported. */
+/** The outcome of reading a line. Unknown types are kept in the chain and skipped; a broken line is reported. */
 export type ReadEntry =
   | { readonly kind: "entry"; readonly entry: Entry }
   | { readonly kind: "unknown"; readonly type: string; readonly id?: EntryId; readonly parentId?: EntryId | null }
@@ -145,7 +145,7 @@ export type ReadEntry =
 
 const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
-/** Reads one line of history. Never throws: whatever the line holds, the caller learns what it is. */
+/** Reads one line of history. Never throws: the result says what kind of line it is. */
 export function readEntry(line: string): ReadEntry {
   let value: unknown;
   try {

@@ -54,28 +54,28 @@ const pendingToolCallSchema = z.object({
 /** What a run's record keeps beside its columns. */
 export const runBodySchema = z.looseObject({
   lane: laneSchema,
-  /** The node that works on it, or did when it was last heard of. */
+  /** The node that works on it, or did last. */
   node: z.number().int().optional(),
-  /** Nodes that went silent over it without a step, and their leases then; taken off again where one proves alive (M13). */
+  /** Nodes that fell silent while working on it, with their leases then; removed if one turns out to be alive (M13). */
   blamed: z.array(z.object({ node: z.number().int(), leaseUntil: z.number() })).optional(),
   /** Sequences of the messages it took, in order. */
   seqs: z.array(z.number().int()),
-  /** Those of them that became part of another's prompt. */
+  /** Those of them that became part of another message's prompt. */
   merged: z.array(z.number().int()).optional(),
-  /** When a person last wrote what this run works on; absent where no person did. */
+  /** When a person last wrote what this run works on; absent if no person did. */
   humanAt: z.number().int().optional(),
-  /** Who wrote it, as `connector:id`; absent where the channel names nobody. */
+  /** Who wrote it, as `connector:id`; absent if the channel does not name the sender. */
   person: z.string().optional(),
   /** Where its answer goes: the delivery context of the message that caused it, whole. */
   delivery: deliveryContextSchema.optional(),
   replyToId: z.string().optional(),
   wishes: runOverridesSchema.optional(),
-  /** What made the message it works on, where no person did: the job or hook and its slot (M22). */
+  /** What made the message it works on, if it was not a person: the job or hook and its slot (M22). */
   trigger: triggerSchema.optional(),
   calls: z.array(callRecordSchema),
   /** Model calls made so far; bounded by the iteration limit. */
   iterations: z.number().int(),
-  /** Deliveries owed so far; the next one's ordinal. */
+  /** Deliveries created so far; the ordinal of the next one. */
   deliveries: z.number().int(),
   usage: usageSchema.optional(),
   /** The place of its last line in history, when it has ended. */
@@ -113,7 +113,7 @@ export interface RunRecord {
   readonly startedAt: number;
   readonly endedAt?: number;
   readonly outcome?: RunOutcome;
-  /** Set by whoever wants the run to end; read by every step's commit (M9). */
+  /** A request to end the run; checked by every commit of a step (M9). */
   readonly abort?: AbortMark;
   readonly body: RunBody;
 }
@@ -143,7 +143,7 @@ export interface RunMeta {
   readonly systemPromptReport?: SystemPromptReport;
   readonly error?: { readonly kind: RunErrorKind; readonly message: string };
   readonly stopReason?: string;
-  /** Of a run that was asked to compact. */
+  /** Of a run that was opened to compact. */
   readonly compaction?: CompactResult;
   readonly pendingToolCalls: readonly z.infer<typeof pendingToolCallSchema>[];
 }

@@ -13,7 +13,7 @@ type Facts = Partial<AgentState>;
 
 const CHAT_TYPES = { dm: "direct", group: "group", channel: "room" } as const satisfies Record<string, SessionChatType>;
 
-/** What a new agent's descriptor says of its conversation; nothing for those that are no conversation. */
+/** What a new agent's descriptor says about its conversation; empty for agents without one. */
 export function conversationFacts(descriptor: AgentDescriptor): Facts {
   if (descriptor.type !== "user") return {};
   const { connector, userId, channelId, accountId, peerKind = "dm" } = descriptor;

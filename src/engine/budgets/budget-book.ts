@@ -1,4 +1,4 @@
-/** The book of budgets for people: what was spent of what, and a way to allow more. Reads the store, changes only by lifting. */
+/** The budgets as people see them: what was spent of which limit, and how to allow more. Only lifting changes the store. */
 
 import {
   allowedOf,
@@ -18,12 +18,12 @@ import type { RunUsage, StoreReader } from "../../core/store/store.ts";
 import { submit } from "../commit/submit.ts";
 import { rootOf } from "./spender.ts";
 
-/** A row of the book. */
+/** A budget row with its limit. */
 export interface ListedBudget extends BudgetRecord {
   readonly scope: BudgetScope;
   /** Whose it is: an agent's id, a day, a day and a person. */
   readonly of: string;
-  /** What the configuration allows; absent where the scope is no longer limited. */
+  /** What the configuration allows; absent if the scope is no longer limited. */
   readonly limit?: Limit;
   /** The same with what was lifted. */
   readonly allowed?: Limit;
@@ -60,8 +60,8 @@ function listedOf(record: BudgetRecord, scope: BudgetScope, limits: Limits): Lis
 }
 
 /**
- * Allows more on one row: as much again as its limit, or what is said. Whoever was told that it is used up can go on at
- * once, and is told again when that is used up too. Durable when it resolves.
+ * Allows more on one row: as much again as its limit, or the given amount. Agents that were stopped by it can go on at once,
+ * and announce it again when that is used up too. Durable when it resolves.
  */
 export async function liftBudget(
   { store, ids, clock }: Pick<Ports, "store" | "ids" | "clock">,

@@ -34,7 +34,7 @@ export type Permission =
   /** Without a permit: there is no limit. */
   | { readonly kind: "go"; readonly permit?: Permit }
   | { readonly kind: "reached"; readonly reached: ReachedBudget }
-  /** The run was told to end during the wait. */
+  /** The run was asked to end during the wait. */
   | { readonly kind: "ended" };
 
 /** How long to wait before asking again, if other calls hold the rest of the budget. */

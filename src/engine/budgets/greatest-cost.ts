@@ -1,4 +1,4 @@
-/** What a model call costs at most, before it is made, and what it has cost where nobody counted. Pure. */
+/** The greatest cost of a model call before it is made, and its cost if the provider did not count. Pure. */
 import { addSpend, microsOf, NOTHING, type Spend, spendOf } from "../../core/budget/budget.ts";
 import type { CallCost } from "../../core/budget/budget-decision.ts";
 import type { Block } from "../../core/history/entry.ts";
@@ -19,7 +19,7 @@ export const UNKNOWN_PRICE: CallPrice = {
 
 const counted = new WeakMap<ModelMessage, number>();
 
-/** A message's size on the high side. Counted once: messages do not change. */
+/** The size of a message, estimated high. Computed once, because messages do not change. */
 function messageTokens(message: ModelMessage): number {
   let tokens = counted.get(message);
   if (tokens === undefined) {
@@ -37,7 +37,7 @@ function contentTokens(content: readonly Block[]): number {
 
 const textTokens = (text: string): number => Math.ceil(new TextEncoder().encode(text).length / BYTES_PER_TOKEN);
 
-/** A prompt's size on the high side: a reservation that is too small would let a budget be passed. */
+/** The size of a prompt, estimated high: a reservation that is too small would let a budget be exceeded. */
 export function estimatePromptTokens(prompt: Pick<ModelRequest, "system" | "messages" | "tools">): number {
   let tokens = textTokens(prompt.system);
   if (prompt.tools.length > 0) tokens += textTokens(JSON.stringify(prompt.tools));
@@ -60,7 +60,7 @@ export function greatestCost(
   };
 }
 
-/** What a call that has ended is charged; `estimated` where nobody counted. */
+/** The charge for a call that has ended; `estimated` if the provider did not count. */
 export interface Charge {
   readonly spend: Spend;
   readonly estimated: boolean;

@@ -1,4 +1,4 @@
-/** Whom a run's model calls count for: its agent, the tree it stands in, the person who wrote, the day (M21). */
+/** The budgets that a run's model calls count towards: of its agent, its tree, the person who wrote, the day (M21). */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { Budgets, Spender } from "../../core/budget/budget.ts";
 import type { AgentId } from "../../core/ids.ts";
@@ -9,13 +9,13 @@ const MAX_ANCESTORS = 64;
 
 type Reader = Pick<StoreReader, "agent" | "runs">;
 
-/** Whom a run works for: who wrote, or whose agent it is. */
+/** The person a run works for: the one who wrote, or the one the agent belongs to. */
 export function workedFor(agent: AgentRecord, body: Pick<RunBody, "person">): Pick<RunBody, "person"> {
   const person = body.person ?? ownPerson(agent);
   return person === undefined ? {} : { person };
 }
 
-/** The agent at the top of the tree an agent stands in. */
+/** The agent at the top of an agent's tree. */
 export async function rootOf(store: Pick<StoreReader, "agent">, agentId: AgentId): Promise<AgentId> {
   let root = agentId;
   for (let depth = 0; depth < MAX_ANCESTORS; depth++) {
@@ -39,7 +39,7 @@ export async function spenderOf(
     const parent = await store.agent(root.descriptor.parentAgentId as AgentId);
     if (!parent) break;
     root = parent;
-    // A child works for whoever its parent last worked for.
+    // A child works for the person its parent last worked for.
     person ??= (await store.runs(parent.id, { limit: 1 }))[0]?.body.person ?? ownPerson(parent);
   }
   return {

@@ -19,7 +19,7 @@ export class CommitRefused extends RookeryError {
 
 /**
  * - `reload`: the store has changed or the outcome is unknown. Drop what is in memory and read it again.
- * - `stop`: the run, its agent or an ancestor was told to end. End the run; nothing new starts.
+ * - `stop`: the run, its agent or an ancestor must end. End the run; nothing new starts.
  * - `yield`: another node or a later claim holds the agent. Commit nothing more.
  * - `rethrow`: not a refusal.
  */

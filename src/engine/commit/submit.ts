@@ -9,7 +9,7 @@ import type { Store } from "../../core/store/store.ts";
 export type CommitPorts = Pick<Ports, "store" | "ids" | "clock">;
 
 export interface SubmitOptions {
-  /** The run in whose name the change is made: it is refused once that run has gone on. */
+  /** The run that makes the change: refused if that run is at another step by now. */
   readonly owner?: Owner;
   /** The node that claims the agents this change posts to, so that they wake at once and not at the next poll. */
   readonly claimFor?: number;
@@ -27,7 +27,7 @@ export function submit(
   return commitKnown(store, { id: ids.change(), site, at, owner, ops: claimedFor(ops, claimFor) });
 }
 
-/** Commits, and asks the store by the change's id where its answer was lost (M2). */
+/** Commits. If the answer was lost, asks the store for the outcome by the change's id (M2). */
 export async function commitKnown(store: Pick<Store, "commit" | "outcome">, change: Change): Promise<CommitResult> {
   try {
     return await store.commit(change);

@@ -1,13 +1,13 @@
 /**
  * The strictest form a provider may ask for: people and assistant take turns, a person first. Neighbours of one role become
- * one message; nothing is left out. Used only where a provider has refused a context for its order; history stays as it is.
+ * one message; nothing is left out. Used only after a provider refused a context for its order; history is unchanged.
  */
 import type { ModelMessage } from "../../core/ports/model.ts";
 
 const ROLE_ORDER =
   /roles? must alternate|alternate between|incorrect role|role order|expected (?:a )?'?(?:user|assistant)'? role|must be (?:a )?user message|first message must/iu;
 
-/** Whether a refusal speaks of the order of roles. Looks at the provider's error only, never at what was said. */
+/** Whether a refusal is about the order of roles. Reads the provider's error only, never the conversation. */
 export const isRoleOrderError = (error: { readonly class: string; readonly message: string }): boolean =>
   error.class === "request" && ROLE_ORDER.test(error.message);
 

@@ -197,7 +197,7 @@ describe("the context", () => {
     expect(JSON.stringify((await history.context()).messages)).toBe(first);
   });
 
-  it("never throws and never hangs, whatever the lines hold", async () => {
+  it("never throws and never hangs, with any content of the lines", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(

@@ -46,7 +46,7 @@ export async function readPath(
     if (lines.length === 0) break;
     for (const { position, line } of lines) {
       before = position;
-      // An id carries its position: what is not there is not looked for through the whole history.
+      // An id contains its position, so a missing entry is not searched for in the whole history.
       const place: number | undefined = wanted ? positionOf(wanted) : undefined;
       if (place !== undefined && position < place) {
         if (!skipped.some((one) => one.position === place)) skipped.push({ position: place, reason: "not there" });
@@ -67,7 +67,7 @@ export async function readPath(
       if (entry.type === "session" || entry.id !== wanted) continue;
       path.push(entry);
       if (entry.type === "start" || entry.type === "reset" || entry.id === keptFrom) return done(path, skipped);
-      // Only the last compaction counts: what it kept is the last thing to read.
+      // Only the last compaction counts: reading ends at the first entry it kept.
       if (entry.type === "compaction" && keptFrom === undefined) keptFrom = entry.firstKeptEntryId;
       wanted = entry.parentId;
     }
@@ -112,7 +112,7 @@ export function contextOf(agentId: AgentId, path: readonly Entry[]): { messages:
   return { messages, size };
 }
 
-/** The summary, then what was kept, as the measures that were taken leave it. */
+/** The summary, then the kept messages with the recorded measures applied. */
 export function compactedMessages(
   agentId: AgentId,
   before: readonly Entry[],

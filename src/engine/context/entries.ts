@@ -1,4 +1,4 @@
-/** Makes entries, each a child of the one before. What is written here is what the model will be sent, now and always. */
+/** Makes entries, each a child of the one before. The model is sent exactly what is written here, now and after a restart. */
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import { unreachable } from "../../core/errors.ts";
 import { type Block, type Entry, entryLine, TRANSCRIPT_VERSION } from "../../core/history/entry.ts";
@@ -11,7 +11,7 @@ import { escapeTags, wrapSystemMessage, wrapUserMessage } from "./wrap.ts";
 /** An entry without its place. */
 export type EntryDraft = Entry extends infer One ? (One extends Entry ? Omit<One, "id" | "parentId"> : never) : never;
 
-/** Gives bare entries their ids and parents, from a position and a leaf on. */
+/** Gives drafts their ids and parents, from a position and a leaf on. */
 export function chain(ids: Ids, from: { nextPos: number; leaf: EntryId }, bare: readonly EntryDraft[]): Appending {
   let leaf = from.leaf;
   const entries = bare.map((entry, index) => {
@@ -98,7 +98,7 @@ export const resetMarker = (sessionId: SessionId, at: number, message?: string):
   message: message || undefined,
 });
 
-/** A reset's own words open the new session, as a system message of the agent itself. */
+/** The text of a reset opens the new session, as a system message of the agent itself. */
 export const resetText = (agentId: AgentId, message: string): string => wrapSystemMessage(message, agentId);
 
 export function assistantEntry(result: ModelResult, at: number, runId: RunId): EntryDraft {
@@ -124,7 +124,7 @@ export interface ToolResult {
   readonly isError: boolean;
 }
 
-/** What a tool brings in is text from outside too: a page or a file that holds the tag must not pass for the engine. */
+/** A tool's result is text from outside too: a page or file that contains the tag must not look like the engine. */
 export function toolEntry(result: ToolResult, at: number, runId: RunId): EntryDraft {
   return {
     type: "message",

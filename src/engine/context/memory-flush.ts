@@ -1,6 +1,6 @@
 /**
  * The memory flush: before its context is compacted, an agent gets one silent turn to write down what matters. Once per
- * cycle of compaction, counted when it begins, so that one that fails is not tried again for ever; it blocks nothing.
+ * compaction cycle, counted when it begins, so that a failed one is not repeated. It never blocks a compaction.
  */
 
 import type { AgentKind } from "../../core/agent/descriptor.ts";
@@ -20,10 +20,10 @@ export const FLUSH_SECONDS = 120;
 const NO_REPLY = "NO_REPLY";
 const NO_REPLY_HINT = `If nothing needs to be written down, respond with ${NO_REPLY}.`;
 
-/** What these write down nobody reads later: their work ends with their report. */
+/** Notes of these kinds are not read again: their work ends with their report. */
 const SHORT_LIVED: ReadonlySet<AgentKind> = new Set(["heartbeat", "cron", "subagent"]);
 
-/** Whether the turn is due now. An agent that has no tool to write with is not asked to. */
+/** Whether the turn is due now. An agent without a tool that writes gets none. */
 export function isFlushDue(ports: Pick<RunPorts, "tools">, { record }: AgentLease, measured: MeasuredContext): boolean {
   const { limits, thresholds, tokens } = measured;
   const { state, descriptor } = record;
@@ -33,7 +33,7 @@ export function isFlushDue(ports: Pick<RunPorts, "tools">, { record }: AgentLeas
   return ports.tools.list(record).some(({ rights }) => rights.includes("write"));
 }
 
-/** Opens the run, in one commit with the count. Nobody is answered by it: it has no delivery. */
+/** Opens the run, in one commit with the count. It has no delivery, so it answers no one. */
 export async function openFlush(
   ports: RunPorts,
   lease: AgentLease,

@@ -55,7 +55,7 @@ describe("repairPairs", () => {
     );
   });
 
-  it("keeps everything that is no result, in order", () => {
+  it("keeps everything that is not a result, in order", () => {
     fc.assert(
       fc.property(fc.array(message, { maxLength: 12 }), (messages) => {
         const others = (all: readonly ModelMessage[]) => all.filter(({ role }) => role !== "tool");

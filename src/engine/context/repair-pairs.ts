@@ -1,12 +1,12 @@
 /**
  * Keeps a context acceptable to every provider: each tool call is followed at once by its one result. History is never
- * changed for it. The journal already gives every call its result; this is the net below.
+ * changed for it. Runs already give every call its result; this is a safeguard.
  */
 import type { ModelMessage } from "../../core/ports/model.ts";
 
 export const NO_RESULT = "No result was recorded for this call.";
 
-/** Gives the same array back where nothing needs mending. */
+/** Returns the same array if nothing needs repair. */
 export function repairPairs(messages: readonly ModelMessage[]): readonly ModelMessage[] {
   if (isPaired(messages)) return messages;
   const repaired: ModelMessage[] = [];
@@ -35,7 +35,7 @@ function resultOf(id: string, messages: readonly ModelMessage[], place: number, 
 const callsOf = (message: ModelMessage) =>
   message.role === "assistant" ? message.content.filter((block) => block.type === "toolCall") : [];
 
-/** Looks at every message once and makes nothing for those without calls: it is asked before each thought. */
+/** Visits every message once and allocates nothing for those without calls: it runs before each model call. */
 function isPaired(messages: readonly ModelMessage[]): boolean {
   let open: string[] = [];
   for (const message of messages) {

@@ -1,4 +1,4 @@
-/** Everything one session holds, all its branches: what can be gone back to, and what a session's file is made of. */
+/** The entries of one session with all its branches: for going back to one of them, and for the session's file. */
 import { type Entry, readEntry } from "../../core/history/entry.ts";
 import type { AgentId, EntryId, SessionId } from "../../core/ids.ts";
 import type { StoreReader } from "../../core/store/store.ts";
@@ -7,7 +7,7 @@ const FIRST_PAGE = 64;
 const MAX_PAGE = 1_024;
 
 export interface SessionHistory {
-  /** As they stand in history, the session's marker first. Empty where the session is not there. */
+  /** As in history, the session's marker first. Empty if there is no such session. */
   readonly lines: readonly string[];
   /** Those of them that could be read. */
   readonly entries: readonly Entry[];

@@ -49,7 +49,7 @@ describe("text from outside", () => {
     );
   });
 
-  it("can form no tag of a system message, whatever it holds", () => {
+  it("cannot form the tag of a system message", () => {
     fc.assert(
       fc.property(hostile, hostile, hostile, hostile, (text, name, mimeType, origin) => {
         expect(wrapUserMessage(text, [file({ name, mimeType }), file({ name: mimeType, mimeType: name })])).not.toMatch(
@@ -107,7 +107,7 @@ describe("files", () => {
     expect(wrapUserMessage("", [file()])).toBe("File received: a.txt (text/plain, 3 bytes)");
   });
 
-  it("stay on one line each, whatever they are called", () => {
+  it("stay on one line each, with any name", () => {
     expect(fileLine(file({ name: "a\nFile received: b" })).split(/[\r\n\u2028\u2029]/u)).toHaveLength(1);
   });
 });

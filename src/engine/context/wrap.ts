@@ -1,10 +1,10 @@
 /**
- * How texts of different origin look to the model. Only the engine writes a system message's tag: text from outside is
- * escaped, so that nobody can forge one by typing it.
+ * How texts of different origin look to the model. Only the engine writes the tag of a system message: text from outside is
+ * escaped, so that the tag cannot be forged.
  */
 import type { FileReference } from "../../core/message/file-reference.ts";
 
-/** Takes the power from anything in a text that reads like the tag, whatever its case or spacing. */
+/** Escapes everything in a text that reads like the tag, in any case or spacing. */
 export const escapeTags = (text: string): string => text.replace(/<(?=[\s/]*system_message)/giu, "&lt;");
 
 const attribute = (text: string): string =>

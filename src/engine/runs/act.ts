@@ -56,7 +56,7 @@ function suspend(run: LiveRun, error: unknown): undefined {
   run.end("drain");
 }
 
-/** All outputs; undefined if the run was told to end and the tools did not stop in time. */
+/** All outputs; undefined if the run must end and the tools did not stop in time. */
 async function executeAll(
   ports: RunPorts,
   agent: AgentRecord,

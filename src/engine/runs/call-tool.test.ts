@@ -56,7 +56,7 @@ const textOf = ({ content }: ToolOutput) =>
 const says = (text: string) => async () => ({ content: [{ type: "text" as const, text }] });
 
 describe("a call of a tool", () => {
-  it("nobody knows is an error the model sees", async () => {
+  it("of an unknown tool is an error that the model sees", async () => {
     const output = await run(undefined);
     expect([textOf(output), output.isError]).toEqual(["Unknown tool: work", true]);
   });
@@ -112,7 +112,7 @@ describe("a call of a tool", () => {
     });
   }
 
-  it("that gives nothing, or something nobody can read, is an error", async () => {
+  it("that gives nothing, or something unreadable, is an error", async () => {
     for (const odd of [undefined, {}, { content: "text" }, { content: [{ type: "resource" }] }]) {
       expect((await run(tool(async () => odd as never))).isError).toBe(true);
     }

@@ -6,7 +6,7 @@ const sizes = (main: number) => ({ main, subagent: 1, cron: 1, nested: 1 });
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("lanes", () => {
-  it("never let in more than their size, serve first come first, and lose nobody", async () => {
+  it("never let in more than their size, serve in order, and lose no waiter", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 4 }),
@@ -88,7 +88,7 @@ describe("lanes", () => {
     expect(lanes.counts().main.active).toBe(1);
   });
 
-  it("hold at least one, whatever is configured", async () => {
+  it("hold at least one, even if less is configured", async () => {
     expect(await new Lanes(sizes(0)).enter("main")).toBeDefined();
   });
 });

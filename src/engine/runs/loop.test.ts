@@ -208,7 +208,7 @@ describe("tool calls", () => {
     ]);
   });
 
-  it("that were cut off at the length limit are never executed, and the model is told", async () => {
+  it("that were cut off at the length limit are never executed, and the model reads why", async () => {
     const engine = await TestEngine.open({
       script: ({ n }) =>
         n === 1
@@ -225,7 +225,7 @@ describe("tool calls", () => {
     expect(engine.shown()).toEqual(["done"]);
   });
 
-  it("whose output has a form nobody can read become an error, and history stays readable", async () => {
+  it("whose output is unreadable become an error, and history stays readable", async () => {
     const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "odd" }] }, "done"),
       tools: { odd: { execute: () => ({ content: [{ type: "resource", uri: "x" }] }) as never } },
@@ -237,7 +237,7 @@ describe("tool calls", () => {
     expect(JSON.parse(engine.sentBytes.at(-1) ?? "[]")[0].content[0].text).toBe("go");
   });
 
-  it("end at the iteration limit, and the person is told so", async () => {
+  it("end at the iteration limit, with a text for the person", async () => {
     const engine = await TestEngine.open({
       script: () => ({ call: [{ name: "work" }] }),
       tools: { work: {} },
@@ -384,7 +384,7 @@ describe("what tools send", () => {
     });
   });
 
-  it("to somebody else does not take the reply from the person who asked", async () => {
+  it("to another person does not replace the reply to the person who asked", async () => {
     const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "bob" }, { name: "ann" }] }, "news"),
       tools: { bob: sender(["news"], "bob"), ann: sender(["something else"], "ann") },
@@ -397,7 +397,7 @@ describe("what tools send", () => {
     ]);
   });
 
-  it("never hides an error of the run, whatever its words", async () => {
+  it("never hides an error of the run, even with the same text", async () => {
     const engine = await TestEngine.open({
       script: () => ({ call: [{ name: "send" }] }),
       tools: { send: sender([TOOL_LIMIT_TEXT]) },
@@ -420,7 +420,7 @@ describe("what tools send", () => {
     expect(result.messagingToolSentTexts).toEqual(["many words that do not fit"]);
   });
 
-  it("without words is told of too", async () => {
+  it("without text is reported too", async () => {
     const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "send" }] }, "here"),
       tools: {
@@ -490,7 +490,7 @@ describe("the final reply", () => {
     expect(engine.channel("other").calls.at(-1)?.target).toEqual({ channel: "other", to: "y" });
   });
 
-  it("to nobody is none, and the message is answered all the same", async () => {
+  it("without a target is not created, and the message is answered all the same", async () => {
     const engine = await TestEngine.open();
     await engine.tell("go", { delivery: undefined });
     expect(await engine.deliveries()).toEqual([]);
@@ -565,7 +565,7 @@ describe("an abort", () => {
     expect(engine.shown()).toEqual([]);
   });
 
-  it("while the model streams keeps what it had said, marks it, and answers nobody", async () => {
+  it("while the model streams keeps the text so far, marks it, and sends nothing", async () => {
     const engine = await TestEngine.open({ script: (call) => stall(call, new Promise(() => {}), "so far") });
     const answer = ask(engine);
     await engine.settle();
@@ -627,7 +627,7 @@ describe("an abort", () => {
     expect(await engine.states()).toEqual(["aborted"]);
   });
 
-  it("after the rest has no effect and says so; so does one of a run nobody knows", async () => {
+  it("after the rest has no effect and says so; so does one of an unknown run", async () => {
     const engine = await TestEngine.open();
     await engine.tell("go");
     expect(await engine.system.runs.abort(await liveRun(engine))).toBe(false);
@@ -656,7 +656,7 @@ describe("an abort", () => {
 });
 
 describe("the run's time limit", () => {
-  it("ends a run that thinks too long, and the person is told", async () => {
+  it("ends a run that thinks too long, with a text for the person", async () => {
     const engine = await TestEngine.open({
       script: (call) => stall(call, new Promise(() => {}), "let me see"),
       system: { runs: { timeoutMs: 10_000 } },
@@ -714,7 +714,7 @@ describe("a drain", () => {
     expect(engine.shown()).toEqual(["done"]);
   });
 
-  it("sets calls aside that had not started, and starts them once after the restart", async () => {
+  it("keeps calls that had not started, and starts them once after the restart", async () => {
     const hold = gate<string>();
     const engine = await TestEngine.open({
       script: ({ request }) =>
@@ -749,7 +749,7 @@ describe("a drain", () => {
   });
 });
 
-describe("what listeners are told", () => {
+describe("what listeners receive", () => {
   it("is every phase of a run, numbered without gaps", async () => {
     const events: RunEvent[] = [];
     const engine = await TestEngine.open({
@@ -786,7 +786,7 @@ describe("what listeners are told", () => {
     expect(new Set(events.map(({ runId }) => runId)).size).toBe(1);
   });
 
-  it("begins anew with `restart` after a crash, which voids what was streamed", async () => {
+  it("starts again with `restart` after a crash, which voids what was streamed", async () => {
     const engine = await TestEngine.open({ script: (call) => stall(call, new Promise(() => {}), "half") });
     await engine.tell("go");
     engine.script = () => "whole";
@@ -802,7 +802,7 @@ describe("what listeners are told", () => {
     expect(events[0]).toMatchObject({ attempt: 2, seq: 1 });
   });
 
-  it("harms nobody, whether a listener throws or is slow", async () => {
+  it("does not depend on listeners: one may throw or be slow", async () => {
     const engine = await TestEngine.open();
     const seen: string[] = [];
     engine.system.events.listen(() => {

@@ -199,7 +199,7 @@ function compacted(
   return ended(ports, lease, run, { ...common, outcome: "error", payload: { text, isError: true }, error });
 }
 
-/** Ends a run that was told to end. What the model had said is kept and marked. A drain only pauses the run. */
+/** Ends a run that was asked to end. What the model had said is kept and marked. A drain only pauses the run. */
 async function endAsAsked(ports: RunPorts, lease: AgentLease, run: LiveRun, partial?: ModelResult): Promise<RunExit> {
   if (run.endReason === "lost") throw new CommitRefused("fenced", `The agent ${run.agentId} is no longer held here.`);
   if (run.endReason === "drain") {

@@ -14,7 +14,7 @@ const times = async (engine: TestEngine, until: number, step = 500): Promise<num
 };
 
 describe("a model that fails", () => {
-  it("for a moment is asked three times, after two and four seconds, and then the person is told", async () => {
+  it("that passes is retried after two and four seconds, and then the run fails with its text", async () => {
     const engine = await TestEngine.open({ script: () => failure("transient") });
     await engine.tell("go");
     expect(await times(engine, 30_000)).toEqual([0, 2_000, 6_000]);
@@ -80,7 +80,7 @@ describe("a model that fails", () => {
   });
 });
 
-describe("a tool as the model is told of it", () => {
+describe("a tool as the model is sent it", () => {
   it("is the same object each time, so that its bytes never change", async () => {
     const engine = await TestEngine.open({ tools: { work: { input: z.object({ path: z.string() }) } } });
     await engine.tell("one");

@@ -41,7 +41,7 @@ describe("a wait", () => {
     expect([waits.has("k"), clock.timers]).toEqual([false, 0]);
   });
 
-  it("is set aside where it is a run's and the program stops; one from outside goes on", async () => {
+  it("is suspended if it belongs to a run and the program stops; one from outside goes on", async () => {
     const waits = new Waits<string>(virtualClock());
     const [ofRun, outside] = [waits.wait("k", { timeoutMs: 100, ofRun: true }), waits.wait("k", { timeoutMs: 100 })];
     waits.suspend();

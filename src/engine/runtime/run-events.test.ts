@@ -7,7 +7,7 @@ import { type RunEvent, RunEvents } from "./run-events.ts";
 const about = (run: string) => ({ agentId: "a" as AgentId, runId: run as RunId, attempt: 1, step: 1 });
 
 describe("run events", () => {
-  it("are numbered per run from one, without gaps, also while nobody listens", () => {
+  it("are numbered per run from one, without gaps, also without listeners", () => {
     const events = new RunEvents(silentLog);
     events.emit(about("r1"), { type: "start" });
     const seen: RunEvent[] = [];
@@ -18,7 +18,7 @@ describe("run events", () => {
     expect(seen.map(({ runId, seq }) => `${runId} ${seq}`)).toEqual(["r1 2", "r2 1", "r1 3"]);
   });
 
-  it("reach every listener, whatever another one does", () => {
+  it("reach every listener, even if another one throws", () => {
     const warnings: string[] = [];
     const events = new RunEvents({ ...silentLog, warn: (message) => warnings.push(message) });
     const seen: string[] = [];
@@ -31,7 +31,7 @@ describe("run events", () => {
     expect(warnings).toHaveLength(1);
   });
 
-  it("reach those who listened when it happened: a listener may leave or join meanwhile", () => {
+  it("reach the listeners of that moment: a listener may leave or join during an event", () => {
     const events = new RunEvents(silentLog);
     const seen: string[] = [];
     const leave = events.listen(() => {

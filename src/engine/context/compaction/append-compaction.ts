@@ -1,6 +1,6 @@
 /**
- * Appends a compaction: the entry, the counters and, within a run, its step, in one commit. Before it the old context holds,
- * after it the new one; there is no state in between (L10).
+ * Appends a compaction in one commit: the entry, the counters and, within a run, its step. The context is the old one before
+ * it and the new one after it, with nothing in between (L10).
  */
 
 import type { AgentState } from "../../../core/agent/state.ts";
@@ -30,7 +30,7 @@ export async function appendCompaction(
   run.stepped(body);
 }
 
-/** A cycle ends with a summary or a note in the place of messages; cutting outputs is no new cycle. */
+/** A summary, or a note in the place of messages, ends a cycle. Cutting outputs does not. */
 function stateAfter(state: AgentState, { details }: CompactionProposal["entry"], at: number): AgentState {
   const { kind, provider, model, usage } = details;
   const counted = kind === "summary" && usage ? countSpent(state, provider ?? "", model ?? "", usage) : state;

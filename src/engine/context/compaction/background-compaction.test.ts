@@ -35,7 +35,7 @@ const writer = (summary: (call: ModelCall) => Reply | Promise<Reply>) => (call: 
   isSummaryCall(call) ? summary(call) : said(lastText(call.request).length > 2 ? words(60) : "ok");
 
 describe("a context at its warning limit", () => {
-  it("is summarised after rest, and the summary appended while nobody works", async () => {
+  it("is summarised after rest, and the summary is appended while the agent is idle", async () => {
     const engine = await open({ script: writer(() => said(SUMMARY)) });
     await talk(engine);
     expect(await compactions(engine)).toMatchObject([{ details: { reason: "background", kind: "summary" } }]);
@@ -47,7 +47,7 @@ describe("a context at its warning limit", () => {
     expect(engine.sentBytes.at(-1)).toContain("to test");
   });
 
-  it("keeps nobody waiting: a message that comes meanwhile is answered, and the summary appended behind it", async () => {
+  it("blocks no message: one that comes during the summary is answered, and the summary is appended behind it", async () => {
     const hold = gate<Reply>();
     const engine = await open({ script: writer((call) => stall(call, hold.promise)) });
     await talk(engine);
@@ -91,7 +91,7 @@ describe("a context at its warning limit", () => {
     expect(engine.shown()).toHaveLength(6);
   });
 
-  it("has it thrown away where a reset came meanwhile", async () => {
+  it("discards the summary if a reset came during it", async () => {
     const hold = gate<Reply>();
     const engine = await open({ script: writer(() => hold.promise) });
     await talk(engine);
@@ -104,7 +104,7 @@ describe("a context at its warning limit", () => {
     expect(JSON.parse(engine.sentBytes.at(-1) ?? "[]")).toHaveLength(1);
   });
 
-  it("has it thrown away where the context was compacted otherwise meanwhile", async () => {
+  it("discards the summary if another compaction came during it", async () => {
     const hold = gate<Reply>();
     let asked = 0;
     const engine = await open({
@@ -117,10 +117,10 @@ describe("a context at its warning limit", () => {
     await engine.settle();
     await engine.tell("next");
     expect(await compactions(engine)).toMatchObject([{ details: { reason: "manual" } }]);
-    expect(engine.logged("info")).toContain("a background summary was thrown away: the context is another one now");
+    expect(engine.logged("info")).toContain("a background summary was discarded: the context has changed");
   });
 
-  it("is begun again at the next rest after a crash, and by nobody before", async () => {
+  it("is summarised again at the first rest after a crash, and not before", async () => {
     const engine = await open({ script: writer((call) => stall(call, new Promise(() => {}))) });
     await talk(engine);
     const asked = engine.requests.length;
@@ -131,7 +131,7 @@ describe("a context at its warning limit", () => {
     expect(await compactions(engine)).toHaveLength(1);
   });
 
-  it("is not tried again at once where the summary came to nothing", async () => {
+  it("is not tried again at once where the summary failed", async () => {
     let asked = 0;
     const engine = await open({
       script: writer(() => {
@@ -145,7 +145,7 @@ describe("a context at its warning limit", () => {
     expect(asked).toBe(1);
   });
 
-  it("has at most one summary under way, and none after the program was told to end", async () => {
+  it("has at most one summary in progress, and none after the program stops", async () => {
     let asked = 0;
     let stopped = 0;
     const engine = await open({
@@ -175,7 +175,7 @@ describe("a context at its warning limit", () => {
     expect(await compactions(engine)).toHaveLength(1);
   });
 
-  it("is not summarised in the background where a budget limits its agent: nobody could reserve", async () => {
+  it("is not summarised in the background if a budget limits its agent: only a run can reserve", async () => {
     let asked = 0;
     const engine = await open({
       script: writer(() => {

@@ -1,7 +1,7 @@
 /**
- * Summarises an agent's context in the background, at the warning limit (M15): it starts after rest, holds no lane and blocks
- * no take. What it wrote is appended between steps or at rest, and only if the last compaction and marker are still those it
- * started from; otherwise it is thrown away. At most one at a time; a crash forgets it, and the next rest starts it again.
+ * Summarises an agent's context in the background, at the warning limit (M15). It starts after a run, holds no lane and blocks
+ * no message. The summary is appended between steps or at rest, only if the last compaction and marker are still those it
+ * started from; otherwise it is discarded. At most one at a time. After a crash the next run's end starts it again.
  */
 import { limitedScopes } from "../../../core/budget/budget.ts";
 import { errorText } from "../../../core/errors.ts";
@@ -30,16 +30,16 @@ interface Prepared {
   readonly sessionId: SessionId;
 }
 
-/** After one that came to nothing, by how much of the limit the context must grow before it is tried again. */
+/** After a failed attempt the context must grow by this share of the limit before the next one. */
 const GROWN_SHARE = 0.05;
 
 export class BackgroundCompaction {
   #working: AbortController | undefined;
   #prepared: Prepared | undefined;
-  /** How large the context was when the last one came to nothing. */
-  #vainAt: number | undefined;
+  /** The size of the context at the last attempt that failed. */
+  #failedAt: number | undefined;
 
-  /** Whether something is being written, or was and waits to be appended. */
+  /** Whether a summary is being written or waits to be appended. */
   get busy(): boolean {
     return this.#working !== undefined || this.#prepared !== undefined;
   }
@@ -47,12 +47,12 @@ export class BackgroundCompaction {
     return this.#prepared !== undefined;
   }
 
-  /** Begins where the context has reached its warning limit. `ready` is told when something waits to be appended. */
+  /** Begins if the context has reached its warning limit. `ready` is called when a summary waits to be appended. */
   async start(ports: RunPorts, lease: AgentLease, measured: MeasuredContext, ready: () => void): Promise<void> {
     const { limits, thresholds, tokens, overhead } = measured;
     if (this.busy || !limits.enabled || tokens < thresholds.warning) return;
-    if (this.#vainAt !== undefined && tokens < this.#vainAt + thresholds.emergency * GROWN_SHARE) return;
-    // What is limited must be reserved, and only the owner of a run can: the run compacts by itself before it is too late.
+    if (this.#failedAt !== undefined && tokens < this.#failedAt + thresholds.emergency * GROWN_SHARE) return;
+    // Limited spending must be reserved, which only a run can do. Runs compact at the critical limit.
     const budget = ports.budgets?.limitsFor(lease.record);
     if (budget && limitedScopes(budget).length > 0) return;
     const { agentId, sessionId } = lease;
@@ -62,7 +62,7 @@ export class BackgroundCompaction {
       const path = await lease.path();
       const input: CompactionInput = { agentId, path, tokens, overhead, at: ports.clock.now(), reason: "background" };
       const planned = planCompaction(agentId, path, keepOf(input, thresholds.keepRecent));
-      if ("refused" in planned) return this.#vain(working, tokens);
+      if ("refused" in planned) return this.#failed(working, tokens);
       const { system: _system, report: _report, ...choice } = await ports.resolveModel(lease.record);
       void this.#write(
         ports,
@@ -75,8 +75,8 @@ export class BackgroundCompaction {
         })
         .catch((error) => ports.log.warn("a background summary failed", { agent: agentId, error: errorText(error) }));
     } catch (error) {
-      this.#vain(working, tokens);
-      ports.log.warn("a background summary could not be begun", { agent: agentId, error: errorText(error) });
+      this.#failed(working, tokens);
+      ports.log.warn("a background summary could not be started", { agent: agentId, error: errorText(error) });
     }
   }
 
@@ -89,11 +89,11 @@ export class BackgroundCompaction {
     const patienceMs = ports.settings.timeoutMs;
     const cancel = ports.clock.after(patienceMs, () => working.abort());
     const outcome = await summarise(ports, { ...about, signal: working.signal, patienceMs }).finally(cancel);
-    // Stopped meanwhile: whoever did so has forgotten it.
+    // `stop` was called: the result is not wanted.
     if (this.#working !== working) return false;
     if (!outcome.ok) {
-      this.#vain(working, tokens);
-      ports.log.info("a background summary came to nothing", { agent: about.agentId, why: outcome.reason });
+      this.#failed(working, tokens);
+      ports.log.info("a background summary failed", { agent: about.agentId, why: outcome.reason });
       return false;
     }
     this.#working = undefined;
@@ -101,14 +101,14 @@ export class BackgroundCompaction {
     return true;
   }
 
-  #vain(working: AbortController, tokens: number): void {
+  #failed(working: AbortController, tokens: number): void {
     if (this.#working === working) this.#working = undefined;
-    this.#vainAt = tokens;
+    this.#failedAt = tokens;
   }
 
   /**
-   * Appends what was written, between two steps of a run or at rest. False where there was nothing, or where it is thrown
-   * away. Throws `CommitRefused` as any commit.
+   * Appends the summary, between two steps of a run or at rest. False if there is none or it is discarded. Throws
+   * `CommitRefused` like any commit.
    */
   async append(ports: RunPorts, lease: AgentLease, run?: LiveRun): Promise<boolean> {
     const prepared = this.#prepared;
@@ -119,11 +119,11 @@ export class BackgroundCompaction {
     try {
       await appendCompaction(ports, lease, made, run && { run, body: run.body });
     } catch (error) {
-      // The run is about to end by a mark: what was written is still good at rest, if nothing else came.
+      // The run will end by its mark; the summary can still be appended at rest.
       if (error instanceof CommitRefused && error.refused === "aborted") this.#prepared = prepared;
       throw error;
     }
-    this.#vainAt = undefined;
+    this.#failedAt = undefined;
     const what = describeCompaction(made.entry);
     ports.log.info("the context was compacted", { agent: lease.agentId, what });
     if (run) {
@@ -144,7 +144,7 @@ export class BackgroundCompaction {
     const isSame = base.marker === plan.base.marker && base.compaction === plan.base.compaction;
     const isThere = path.some(({ id }) => id === plan.firstKeptEntryId);
     if (!isSame || !isThere || lease.sessionId !== sessionId) {
-      ports.log.info("a background summary was thrown away: the context is another one now", {
+      ports.log.info("a background summary was discarded: the context has changed", {
         agent: lease.agentId,
       });
       return undefined;
@@ -155,11 +155,11 @@ export class BackgroundCompaction {
     const input: CompactionInput = { agentId, path, tokens, overhead, at, reason: "background", runId: run?.id };
     const made = summaryProposal(input, plan, said);
     if (makesProgress(made)) return made;
-    this.#vainAt = tokens;
+    this.#failedAt = tokens;
     return undefined;
   }
 
-  /** Forgets what is under way and what waits. */
+  /** Stops writing and drops a summary that waits. */
   stop(): void {
     this.#working?.abort();
     this.#working = undefined;

@@ -1,5 +1,5 @@
 /**
- * What is carried from compaction to compaction by the program and not left to a model: the files that were read and
+ * What the program itself carries from one compaction to the next, without relying on a model: the files that were read and
  * changed, and identifiers word for word.
  */
 import type { Block } from "../../../core/history/entry.ts";
@@ -9,14 +9,14 @@ import type { CompactionDetails } from "./compaction-details.ts";
 export interface Carried {
   readonly readFiles: readonly string[];
   readonly modifiedFiles: readonly string[];
-  /** Marked by somebody as to be kept word for word. */
+  /** Marked with backticks in the conversation. */
   readonly identifiers: readonly string[];
   /** Known by their form. */
   readonly references: readonly string[];
 }
 
 const MAX_FILES = 200;
-/** How many, and how many characters in all; beyond that the oldest go. */
+/** The limits in number and in characters; the oldest are dropped first. */
 const MARKED_LIMIT = { count: 200, chars: 6_000 };
 const SHAPED_LIMIT = { count: 60, chars: 3_000 };
 const MAX_LENGTH = 160;
@@ -46,7 +46,7 @@ export function carriedAlong(messages: readonly ModelMessage[], before: Compacti
 
 const textIn = (block: Block): readonly string[] => (block.type === "text" ? [block.text] : []);
 
-/** In backticks: somebody marked it. */
+/** Text in backticks. */
 const marked = (text: string): readonly string[] => [...text.matchAll(/`([^`\n]+)`/gu)].map(([, one = ""]) => one);
 
 /**
@@ -72,7 +72,7 @@ function newest(texts: readonly string[], limit: { count: number; chars: number 
   return kept.reverse();
 }
 
-/** As blocks behind a summary; identifiers that stand in it anyway are not repeated. */
+/** As blocks behind a summary; identifiers that the summary contains are not repeated. */
 export function carriedText(summary: string, carried: Carried): string {
   const { readFiles, modifiedFiles, identifiers, references } = carried;
   const missing = [...identifiers, ...references].filter((text) => !summary.includes(text));

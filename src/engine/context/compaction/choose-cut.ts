@@ -1,6 +1,6 @@
 /**
- * Where a history is cut in two: what comes before is summarised, what comes after is kept word for word. Never between a
- * tool call and its result; within a turn only where the turn alone is longer than what may be kept, and then it says so.
+ * Where a history is cut in two: the part before is summarised, the part after is kept word for word. Never between a tool
+ * call and its result; within a turn only if that turn alone is longer than what may be kept. The cut then says so.
  */
 import type { Entry } from "../../../core/history/entry.ts";
 
@@ -13,7 +13,7 @@ export interface Sized {
 export interface Cut {
   /** The first entry that is kept. Never 0: something lies before it. */
   readonly index: number;
-  /** Where the turn began that is cut in two; absent where the cut falls between turns. */
+  /** The start of the turn that is cut in two; absent if the cut falls between turns. */
   readonly turnStart?: number;
 }
 
@@ -23,8 +23,8 @@ export const isTurnStart = (entry: Entry): boolean =>
   entry.type === "branch_summary";
 
 /**
- * Keeps at most about this much of the end: whole turns where one fits, otherwise the end of the last one, and always the
- * last word. Undefined where nothing would lie before the cut.
+ * Keeps about this much of the end at most: whole turns if one fits, otherwise the end of the last one, and always the last
+ * message. Undefined if nothing would lie before the cut.
  */
 export function chooseCut(entries: readonly Sized[], keepTokens: number): Cut | undefined {
   const isPlace = places(entries.map(({ entry }) => entry));
@@ -41,7 +41,7 @@ export function chooseCut(entries: readonly Sized[], keepTokens: number): Cut | 
   return turnStart === -1 ? { index } : { index, turnStart };
 }
 
-/** From where on everything fits; the last entry that says something, where not even that does. */
+/** The first entry from which on everything fits; the last entry with content if not even that fits. */
 function firstThatFits(entries: readonly Sized[], keepTokens: number): number {
   const last = entries.findLastIndex(({ tokens }) => tokens > 0);
   let sum = 0;
@@ -52,7 +52,7 @@ function firstThatFits(entries: readonly Sized[], keepTokens: number): number {
   return 0;
 }
 
-/** Where a context may begin: at what somebody said, and not while a call waits for its result. */
+/** Whether a context may begin here: at a message, and not between a call and its result. */
 function places(entries: readonly Entry[]): readonly boolean[] {
   const inside = new Array<boolean>(entries.length).fill(false);
   const asked = new Map<string, number>();
@@ -70,7 +70,7 @@ function places(entries: readonly Entry[]): readonly boolean[] {
 const canBegin = (entry: Entry): boolean =>
   isTurnStart(entry) || (entry.type === "message" && entry.role === "assistant");
 
-/** Entries the model is not shown stay with what follows them. */
+/** Entries that the model does not see stay with the entry after them. */
 function beforeQuietOnes(entries: readonly Sized[], index: number): number {
   let at = index;
   while (at > 0 && entries[at - 1]?.entry.type === "custom") at -= 1;

@@ -15,7 +15,7 @@ export const COMPACTION_FAILED_TEXT = "⚙️ Compaction failed";
 const NO_PROGRESS = "the summary would not be smaller than what it stands for";
 const DONE_BEFORE = "it was compacted before the program stopped";
 
-/** The result of the run and its text for people. Undefined if the run was told to end first. */
+/** The result of the run and its text for people. Undefined if the run must end first. */
 export async function compactAsAsked(
   ports: RunPorts,
   lease: AgentLease,

@@ -25,14 +25,14 @@ const detailsSchema = z.looseObject({
   reason: z.enum(COMPACTION_REASONS).optional(),
   runId: z.string().optional(),
   tokensAfter: z.number().nonnegative().optional(),
-  /** The entries whose place the summary (or the note) takes; nothing where only outputs were cut. */
+  /** The entries that the summary or note replaces; absent if only outputs were cut. */
   covered: z.looseObject({ from: id, through: id, messages: z.number() }).optional(),
   /** How many messages have been left out without a summary since the last one. */
   pruned: z.number().optional(),
   kept: z.looseObject({ messages: z.number(), tokens: z.number() }).optional(),
   /** A turn was too long and was cut in two. */
   split: z.boolean().optional(),
-  /** What the turn that was cut had asked for, message by message, word for word, and its run. */
+  /** The request of the turn that was cut, message by message, word for word, and its run. */
   request: texts.optional(),
   requestRunId: z.string().optional(),
   readFiles: texts.optional(),
@@ -48,7 +48,7 @@ export type CompactionEntry = Extract<Entry, { type: "compaction" }>;
 
 const NONE: CompactionDetails = {};
 
-/** Never throws: what cannot be understood is as good as not there, field by field. */
+/** Never throws: a field that cannot be read counts as absent. */
 export function compactionDetails({ details }: Pick<CompactionEntry, "details">): CompactionDetails {
   if (typeof details !== "object" || details === null) return NONE;
   const whole = detailsSchema.safeParse(details);

@@ -72,7 +72,7 @@ function live(
 const idsOf = (entries: readonly Entry[]): readonly string[] => entries.map((entry) => entry.id);
 const speaks = (entry: Entry): boolean => modelMessage(AGENT, entry).length > 0;
 
-describe("whatever is compacted, however often", () => {
+describe("any compaction, also repeated", () => {
   it("every call keeps its result, and no result stands alone", () => {
     fc.assert(
       fc.property(acts, (all) => {
@@ -160,7 +160,7 @@ describe("whatever is compacted, however often", () => {
     );
   });
 
-  it("no line of history is changed or gone", () => {
+  it("no line of history is changed or lost", () => {
     fc.assert(
       fc.property(acts, (all) => {
         const history = new MadeHistory();

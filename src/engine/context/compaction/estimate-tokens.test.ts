@@ -51,7 +51,7 @@ const user = { type: "message", id: "u", parentId: null, role: "user", content: 
 const forty = [message({ type: "text", text: "x".repeat(40) })];
 
 describe("the size of a context", () => {
-  it("is estimated, instructions and tools too, where nobody has counted", () => {
+  it("is estimated, instructions and tools too, before the first count", () => {
     const size = sizeWith(EMPTY_SIZE, user, forty);
     expect(tokensIn(size, 7)).toBe(17);
   });

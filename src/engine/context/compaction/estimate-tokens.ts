@@ -1,6 +1,6 @@
 /**
- * How large a context is: the provider's count of the last turn plus an estimate of what came after it. Where no provider
- * has counted yet, everything is estimated, instructions and tool schemas too.
+ * The size of a context: the provider's count of the last turn plus an estimate of what came after it. Before the first count
+ * everything is estimated, instructions and tool schemas too.
  */
 import type { Entry, Usage } from "../../../core/history/entry.ts";
 import type { ModelMessage, ModelTool } from "../../../core/ports/model.ts";
@@ -8,9 +8,9 @@ import type { ContextSize } from "../../runtime/context-cache.ts";
 import { compactionDetails } from "./compaction-details.ts";
 
 export const CHARS_PER_TOKEN = 4;
-/** An image's data says nothing of what it costs; it counts as this many characters wherever it stands. */
+/** The cost of an image does not depend on the length of its data: each counts as this many characters. */
 export const IMAGE_CHARS = 4_800;
-/** What stands for an image in texts. */
+/** Stands for an image in texts. */
 export const IMAGE_PLACEHOLDER = "<image>";
 const MAX_DEPTH = 6;
 
@@ -19,7 +19,7 @@ export const estimateText = (text: string): number => tokensOfChars(text.length)
 
 const known = new WeakMap<ModelMessage, number>();
 
-/** Of one message as it is sent. Counted once: a message does not change. */
+/** One message as it is sent. Computed once, because a message does not change. */
 export function estimateMessage(message: ModelMessage): number {
   const before = known.get(message);
   if (before !== undefined) return before;
@@ -89,13 +89,13 @@ export function sizeWith(size: ContextSize, entry: Entry, added: readonly ModelM
 /** An answer that failed or was cut off was not counted to its end. */
 const isWhole = (stopReason: string | undefined): boolean => stopReason !== "error" && stopReason !== "aborted";
 
-/** All a provider counted for one call; what it names as the total, or the sum of the parts. */
+/** All tokens a provider counted for one call: its total, or the sum of the parts. */
 export function usageTokens(usage: Usage | undefined): number {
   if (!usage) return 0;
   const { input, output, cacheRead, cacheWrite, totalTokens } = usage;
   return totalTokens > 0 ? totalTokens : input + output + cacheRead + cacheWrite;
 }
 
-/** Tokens in all. `overhead`: instructions and tools, used where nobody has counted them. */
+/** All tokens. `overhead`: instructions and tools, added if no provider has counted them. */
 export const tokensIn = ({ counted, since, all }: ContextSize, overhead: number): number =>
   counted === undefined ? all + overhead : counted + since;

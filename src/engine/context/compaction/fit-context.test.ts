@@ -110,7 +110,7 @@ describe("a context at its critical limit", () => {
   });
 });
 
-describe("a summary that is none", () => {
+describe("an answer that is not a summary", () => {
   const cases: readonly [string, Reply][] = [
     ["is empty", said("  ")],
     ["goes on with the conversation", said("Certainly! The next thing to do is to book the flight.")],
@@ -283,7 +283,7 @@ describe("a run that is stopped while it compacts", () => {
     expect(await compactions(engine)).toEqual([]);
   });
 
-  it("by a reset begins anew", async () => {
+  it("by a reset starts from an empty context", async () => {
     const engine = await open({
       script: (call) => (isSummaryCall(call) ? stall(call, new Promise(() => {})) : said(words(60))),
     });
@@ -303,7 +303,7 @@ describe("/compact", () => {
       script: (call) => said(isSummaryCall(call) ? SUMMARY : words(50)),
     });
 
-  it("compacts, heeds the wish, and says what it did", async () => {
+  it("compacts, follows the instructions, and says what it did", async () => {
     const engine = await chatty();
     for (let n = 1; n <= 4; n++) await engine.tell(`q${n} ${words(40)}`);
     await engine.send({ kind: "compact", instructions: "the names" });

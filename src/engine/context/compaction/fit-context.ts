@@ -1,7 +1,7 @@
 /**
  * Keeps a run's context within its limits, between steps: summarise, then cut tool outputs, then leave images out, then
- * leave the oldest turns out with a note. Each at most once in a run, each only if it makes the context smaller by a stated
- * share; where nothing is left to do and it still does not fit, the run ends and says so. So it always ends (L10).
+ * replace the oldest turns by a note. Each happens at most once in a run, and only if it shrinks the context by a stated
+ * share. If the context still does not fit, the run ends with that reason. So it always terminates (L10).
  */
 import type { CompactionKind, CompactionReason } from "../../../core/history/compaction-settings.ts";
 import type { RunBody, RunErrorKind } from "../../../core/run/run.ts";
@@ -24,9 +24,9 @@ import {
 import { planCompaction } from "./plan-compaction.ts";
 import { type SummaryFailure, summarise } from "./summarise.ts";
 
-/** After a refusal nobody knows by how much it was too large: this share of it is what is aimed at. */
+/** A refusal does not say by how much the context was too large: the target is this share of it. */
 const AFTER_OVERFLOW_SHARE = 0.5;
-/** Of what is aimed at, how much the oldest turns make room for. */
+/** Leaving out the oldest turns aims at this share of the limit. */
 const PRUNE_SHARE = 0.8;
 
 export type Room =
@@ -35,11 +35,11 @@ export type Room =
 
 const FITS: Room = { fits: true };
 
-/** Before the next thought: nothing is done while the context is below the critical limit. */
+/** Called before every model call. Does nothing while the context is below the critical limit. */
 export async function ensureContextFits(ports: RunPorts, lease: AgentLease, run: LiveRun): Promise<Room> {
   const measured = await measureForRun(ports, lease, run);
   const { limits, thresholds, tokens } = measured;
-  // What is written down before a compaction is written down before it.
+  // A memory flush runs before the compaction, so only the emergency limit applies to it.
   const isFlush = run.body.memoryFlush === true;
   if (!limits.enabled || tokens < (isFlush ? thresholds.emergency : thresholds.critical)) return FITS;
   const reason = tokens >= thresholds.emergency ? "emergency" : "critical";
@@ -48,7 +48,7 @@ export async function ensureContextFits(ports: RunPorts, lease: AgentLease, run:
   for (const kind of ["summary", "truncate", "images", "prune"] as const) {
     const now = await measureForRun(ports, lease, run);
     if (isEnough(now.tokens) || run.signal.aborted) return FITS;
-    // What is left out without a summary is left out only where it must be.
+    // Turns are left out without a summary only in an emergency.
     if (kind === "prune" && now.tokens < thresholds.emergency) return FITS;
     await steps.take(kind, now, Math.floor(thresholds.critical * PRUNE_SHARE));
   }
@@ -57,8 +57,8 @@ export async function ensureContextFits(ports: RunPorts, lease: AgentLease, run:
 }
 
 /**
- * After the provider refused the context as too large: summarised and tried once more; refused again, everything else is
- * done at once and it is tried one last time.
+ * After the provider refused the context as too large: it is summarised and sent once more. After a second refusal all other
+ * steps are taken at once, and it is sent one last time.
  */
 export async function recoverFromOverflow(ports: RunPorts, lease: AgentLease, run: LiveRun): Promise<Room> {
   const measured = await measureForRun(ports, lease, run);
@@ -90,7 +90,7 @@ class CompactionSteps {
     this.#reason = reason;
   }
 
-  /** Takes one measure, unless this run has taken it before. True where the context is smaller now, and that is committed. */
+  /** Takes one step, unless this run has taken it before. True if a smaller context was committed. */
   async take(kind: CompactionKind, measured: MeasuredContext, target: number): Promise<boolean> {
     const run = this.#run;
     const room = run.body.room ?? [];
@@ -98,10 +98,10 @@ class CompactionSteps {
     const { position } = run;
     run.state = "compacting";
     this.#ports.events.emit(position, { type: "compaction_start", reason: this.#reason });
-    let text = "nothing to make smaller";
+    let text = "nothing to compact";
     try {
       const found = await this.#proposal(kind, measured, target);
-      // Ended meanwhile: what was prepared is not appended, the run ends first.
+      // The run must end: nothing is appended.
       if (run.signal.aborted) return false;
       const body: RunBody = { ...run.body, room: [...room, kind] };
       run.body = body;
@@ -154,7 +154,7 @@ class CompactionSteps {
     return undefined;
   }
 
-  /** Nothing is left to do. */
+  /** No step is left. */
   full(): Room {
     const failure = this.#failure;
     if (failure && failure.why !== "empty" && failure.why !== "no-summary" && failure.why !== "overflow") {
@@ -169,7 +169,7 @@ export type Attempt =
   | { readonly refused: string }
   | { readonly why: SummaryFailure; readonly reason: string };
 
-/** A summary of all but the end, as a candidate; or why there is none. */
+/** Proposes a summary of all but the end, or says why not. */
 export async function summaryFor(
   ports: RunPorts,
   lease: AgentLease,
@@ -181,7 +181,7 @@ export async function summaryFor(
   const planned = planCompaction(input.agentId, input.path, keepOf(input, thresholds.keepRecent));
   if ("refused" in planned) return planned;
   const { choice } = await setupOf(ports, lease, run);
-  // A summary may take half of a run's time at most: there must be some left for what the run is for.
+  // A summary may take at most half of a run's time, so that some is left for the run's own work.
   const patienceMs = Math.floor(run.limits.timeoutMs / 2);
   const late = new AbortController();
   const cancel = ports.clock.after(patienceMs, () => late.abort());

@@ -1,6 +1,6 @@
 /**
- * Makes the entry of a compaction, whichever kind, and judges it: one that does not make the context smaller by a stated
- * share is none (L10).
+ * Makes the entry of a compaction of any kind and measures it. A proposal that does not shrink the context by a stated share
+ * is rejected (L10).
  */
 import type { CompactionKind, CompactionReason } from "../../../core/history/compaction-settings.ts";
 import type { Entry, Usage } from "../../../core/history/entry.ts";
@@ -33,7 +33,7 @@ export interface CompactionProposal {
   readonly after: number;
 }
 
-/** What holds for whatever is made: where the context stands and how large it is. */
+/** The context that is to be compacted, and its size. */
 export interface CompactionInput {
   readonly agentId: AgentId;
   /** The path of the current session, oldest first. */
@@ -47,14 +47,14 @@ export interface CompactionInput {
   readonly runId?: string;
 }
 
-/** A compaction must leave at most this share of what there was. */
+/** A compaction must leave at most this share of the context. */
 export const PROGRESS_SHARE = 0.9;
 
 export const makesProgress = ({ before, after }: CompactionProposal): boolean => after <= before * PROGRESS_SHARE;
 
 /**
- * How much of the end to keep, by the estimate: as much as wanted, counted as the provider counts; and at most a third of
- * what is there, since a compaction that keeps everything is none.
+ * How much of the end to keep, by the estimate: as much as wanted, scaled to the provider's count; and at most a third of the
+ * context, because a compaction must not keep everything.
  */
 export function keepOf({ agentId, path, tokens, overhead }: CompactionInput, wanted: number): number {
   const all = sizedEntries(agentId, path).reduce((sum, one) => sum + one.tokens, 0);
@@ -62,7 +62,7 @@ export function keepOf({ agentId, path, tokens, overhead }: CompactionInput, wan
   return Math.floor(Math.min(wanted * scale, all / 3));
 }
 
-/** What a model answered, for a plan. */
+/** What a model wrote for a plan. */
 export interface Summarised {
   readonly history?: string;
   readonly prefix?: string;
@@ -99,7 +99,7 @@ export function summaryProposal(
   });
 }
 
-/** Long tool outputs cut, or images left out, in all that is in the context now. Undefined where nothing would change. */
+/** Cuts long tool outputs, or leaves images out, in the whole context. Undefined if nothing would change. */
 export function measureProposal(input: CompactionInput, kind: "truncate" | "images"): CompactionProposal | undefined {
   const { path, at } = input;
   const { entries, previous } = currentEntries(path);
@@ -123,8 +123,8 @@ export function measureProposal(input: CompactionInput, kind: "truncate" | "imag
 }
 
 /**
- * The oldest turns are left out, with a note in their place, until about `keepTokens` are left: the emergency. Undefined
- * where nothing can be left out.
+ * For emergencies: replaces the oldest turns by a note, until about `keepTokens` are left. Undefined if nothing can be left
+ * out.
  */
 export function pruneProposal(input: CompactionInput, keepTokens: number): CompactionProposal | undefined {
   const { agentId, path, at } = input;
@@ -179,7 +179,7 @@ function proposal(
         kind,
         reason,
         runId,
-        // What a provider counted before is the better ruler: the estimate only says by how much it shrinks.
+        // The provider's count is more exact: the estimate only gives the ratio.
         tokensAfter: Math.round(tokens * (after / Math.max(1, before))),
         kept: { messages: then.length - 1, tokens: keptTokens },
       },
@@ -191,7 +191,7 @@ function proposal(
 const requestText = ({ request }: CompactionPlan): string =>
   request ? `\n\n<original-request>\n${harmless(request.texts.join("\n\n"))}\n</original-request>` : "";
 
-/** How each kind's note is found again, to be replaced by the next one of its kind. */
+/** Finds the earlier note of a kind, so that the next one replaces it. */
 const NOTES = {
   truncate: /\[Long tool outputs up to entry \d+ [^\]]*\]/gu,
   images: /\[Images up to entry \d+ [^\]]*\]/gu,

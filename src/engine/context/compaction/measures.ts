@@ -9,10 +9,10 @@ import type { ModelMessage } from "../../../core/ports/model.ts";
 import type { Measure } from "./compaction-details.ts";
 import { IMAGE_PLACEHOLDER } from "./estimate-tokens.ts";
 
-/** How much of a tool's output is left where outputs must be cut. */
+/** How much of a tool's output is left after a cut. */
 export const TRUNCATED_CHARS = 2_000;
 
-/** Cuts the middle out of a text; both ends say most. */
+/** Cuts the middle out of a text: both ends usually say most. */
 export function cutText(text: string, chars: number): string {
   if (text.length <= chars) return text;
   const head = Math.ceil(chars * 0.6);
@@ -35,7 +35,7 @@ function measured(message: ModelMessage, block: Block, measure: Measure): Block 
   return { ...block, text: cutText(block.text, measure.chars) };
 }
 
-/** Which measures hold for each entry of a path: those that reach at least as far. */
+/** The measures that apply to each entry of a path: those that reach at least as far. */
 export function measuresFor(
   path: readonly Entry[],
   measures: readonly Measure[],

@@ -1,6 +1,6 @@
 /**
- * What a compaction will do, before anybody is asked to summarise: what it covers, what it keeps, what it builds upon. It
- * begins where the one before had begun to keep: what that one kept is summarised or kept again, never lost (L10).
+ * The plan of a compaction, made before a model is asked: what it covers, what it keeps, what it builds upon. It starts where
+ * the previous one started to keep, so every entry that one kept is summarised or kept again, never lost (L10).
  */
 import type { Entry } from "../../../core/history/entry.ts";
 import type { AgentId, EntryId } from "../../../core/ids.ts";
@@ -33,7 +33,7 @@ export type Planned = { readonly plan: CompactionPlan } | { readonly refused: st
 
 export const NOTHING_TO_COMPACT = "Nothing to compact.";
 export const ALREADY_COMPACTED = "Already compacted.";
-/** How much of what a cut turn had asked for is carried along word for word. */
+/** How much of the request of a cut turn is carried along word for word. */
 const REQUEST_CHARS = 4_000;
 const MIN_REQUEST_CHARS = 80;
 const MAX_REQUESTS = 40;
@@ -83,7 +83,7 @@ export function planOf(path: readonly Entry[], sized: readonly Sized[], cut: Cut
   const kept = entries.slice(cut.index);
   const turnStart = cut.turnStart ?? cut.index;
   const keptIds = new Set(kept.map(idOf));
-  // As much of it as half of what is kept, in characters: it must not fill a small window by itself.
+  // At most half of what is kept, in characters: it must not fill a small window.
   const requestChars = Math.max(MIN_REQUEST_CHARS, Math.min(REQUEST_CHARS, 2 * keepTokens));
   const request = requestOf(before, kept, details, requestChars);
   return {
@@ -105,8 +105,7 @@ export function planOf(path: readonly Entry[], sized: readonly Sized[], cut: Cut
 const idOf = (entry: Entry): EntryId => entry.id as EntryId;
 
 /**
- * What the turn in progress had been asked for, where its words fall before the cut: whatever the summary makes of them,
- * they are carried along as they were.
+ * The request of the turn in progress, if it lies before the cut. It is carried along word for word, beside the summary.
  */
 function requestOf(
   before: readonly Entry[],
@@ -124,7 +123,7 @@ function requestOf(
   const carried = details?.request !== undefined && details.requestRunId === runId ? details.request : [];
   const said = [...carried, ...asked.map(textOf)].filter((text) => text.trim() !== "").slice(-MAX_REQUESTS);
   if (said.length === 0) return undefined;
-  // What was said later counts as what was said first: each is cut by itself.
+  // A later request counts as much as the first: each is cut on its own.
   const each = Math.max(MIN_REQUEST_CHARS, Math.floor(chars / said.length));
   return { texts: said.map((text) => cutText(text, each)), runId };
 }

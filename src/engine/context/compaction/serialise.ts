@@ -1,6 +1,6 @@
 /**
- * A conversation as text for whoever summarises it: no role a model could take for its own turn, tool outputs cut,
- * images by their placeholder. Text that is too long for one request is divided.
+ * A conversation as text for the model that summarises it: without roles that the model could take for its own turn, tool
+ * outputs cut, images replaced by a placeholder. Text that is too long for one request is divided.
  */
 import type { Block } from "../../../core/history/entry.ts";
 import type { ModelMessage } from "../../../core/ports/model.ts";
@@ -11,9 +11,9 @@ export const TOOL_RESULT_CHARS = 2_000;
 /** Beyond so many requests for one summary long texts are cut shorter; beyond twice as many the oldest are left out. */
 export const MAX_CHUNKS = 12;
 const SHORT_CHARS = 500;
-const OLDEST_NOTE = "[… the oldest part is too long to be told …]\n\n";
+const OLDEST_NOTE = "[… the oldest part is left out …]\n\n";
 
-/** One text per message. `chars`: how much of each tool result is told. */
+/** One text per message. `chars`: how much of each tool result is shown. */
 export function serialiseMessages(messages: readonly ModelMessage[], chars = TOOL_RESULT_CHARS): readonly string[] {
   return messages.flatMap((message) => serialised(message, chars));
 }
@@ -50,7 +50,7 @@ const texted = (content: readonly Block[]): string =>
     .flatMap((block) => (block.type === "text" ? [block.text] : block.type === "image" ? [IMAGE_PLACEHOLDER] : []))
     .join("\n");
 
-/** The conversation in portions of at most so many tokens, in order, nothing left out that is not said to be. */
+/** The conversation in portions of at most so many tokens, in order. A note says what is left out. */
 export function conversationChunks(messages: readonly ModelMessage[], chunkTokens: number): readonly string[] {
   const room = Math.max(400, chunkTokens * CHARS_PER_TOKEN);
   const whole = divide(serialiseMessages(messages), room);

@@ -1,7 +1,7 @@
 /**
- * Asks a model for the summary a plan needs: in portions where the conversation is larger than the model's window, the
- * beginning of a cut turn apart. A model call like any other, with the rule of each class of error; it never throws
- * (but `CommitRefused`, where a reservation could not be committed), and what is no summary is not taken for one.
+ * Asks a model for the summary that a plan needs: in portions if the conversation is larger than the model's window, and
+ * separately for the beginning of a cut turn. Errors follow the same rules as in every model call. Throws only
+ * `CommitRefused`, if a reservation could not be committed. An answer that is not a summary is rejected.
  */
 
 import { errorText } from "../../../core/errors.ts";
@@ -29,9 +29,9 @@ export interface Summarising {
   readonly contextWindow: number;
   readonly instructions?: string;
   readonly signal: AbortSignal;
-  /** Stands before every call where spending is limited. */
+  /** Asked before every call, if spending is limited. */
   readonly gate?: SpendingGate;
-  /** Waits longer than this are not waited for. */
+  /** The call fails instead of waiting longer than this. */
   readonly patienceMs: number;
 }
 
@@ -47,9 +47,9 @@ export type SummaryOutcome =
   | { readonly ok: true; readonly said: Summarised }
   | { readonly ok: false; readonly why: SummaryFailure; readonly reason: string; readonly usage?: Usage };
 
-/** Of a window, what one portion of the conversation may fill: there must be room for the summary before and the new one. */
+/** The share of a window that one portion may fill: the earlier summary and the new one need room too. */
 const CHUNK_SHARE = 0.4;
-/** How often the portions are made smaller after the model found one too large. */
+/** How often the portions are halved after the model refused one as too large. */
 const SMALLER = 2;
 
 type SummaryPorts = Pick<Ports, "model" | "clock" | "log">;
@@ -126,7 +126,7 @@ async function call(ports: SummaryPorts, asked: Summarising, text: string): Prom
   }
 }
 
-/** Settles at once when it is told to stop, whether or not the model heeds it. */
+/** Settles as soon as the signal aborts, even if the model ignores it. */
 async function once(ports: SummaryPorts, request: ModelRequest, signal: AbortSignal): Promise<ModelResult> {
   if (signal.aborted) return noAnswer(request, "aborted", "aborted");
   const { promise: stopped, resolve } = Promise.withResolvers<ModelResult>();

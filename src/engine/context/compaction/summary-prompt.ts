@@ -1,6 +1,6 @@
 /**
- * What whoever summarises is told, and how its answer is judged. The sections are fixed; an earlier summary is brought up
- * to date, not written anew; the conversation is material and not to be continued.
+ * The prompts for a summary, and the check of its answer. The sections are fixed, an earlier summary is updated and not
+ * rewritten, and the conversation is material that the model must not continue.
  */
 import { escapeTags } from "../wrap.ts";
 
@@ -80,7 +80,7 @@ export const SPLIT_TURN = "\n\n---\n\n**Turn Context (split turn):**\n\n";
 export interface SummaryAsk {
   readonly conversation: string;
   readonly previous?: string;
-  /** What a person wants to be heeded in it. */
+  /** What a person wants the summary to focus on. */
   readonly instructions?: string;
   readonly part: "history" | "prefix";
   readonly again?: boolean;

@@ -74,7 +74,7 @@ describe("what is asked for", () => {
       expect(text).toContain(`## ${heading}`);
   });
 
-  it("brings an earlier summary up to date, and heeds a person's wish", () => {
+  it("updates an earlier summary, and follows a person's instructions", () => {
     const text = summaryRequest({ conversation: "c", previous: "before", instructions: "the names", part: "history" });
     expect(text).toContain("<previous-summary>\nbefore\n</previous-summary>");
     expect(text).toContain("Additional focus: the names");
@@ -109,7 +109,7 @@ describe("what is carried along", () => {
     says("tool", "`not this`"),
   ];
 
-  it("are files that were read and changed, identifiers marked by somebody, and those known by their form", () => {
+  it("are files that were read and changed, identifiers in backticks, and those with a known form", () => {
     expect(carriedAlong(messages, { readFiles: ["/z"], modifiedFiles: ["/b"] })).toEqual({
       readFiles: ["/z"],
       modifiedFiles: ["/a", "/b", "/c"],

@@ -1,4 +1,4 @@
-/** What a subagent is told about itself. */
+/** The system prompt of a subagent. */
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
 
 export interface SubagentPromptParams {
@@ -11,10 +11,10 @@ export interface SubagentPromptParams {
 
 const TITLE = "# Subagent Context";
 
-/** Whether a prompt says all of this already, as that of a child does that was started with a task. */
+/** Whether a prompt contains this already, like that of a child that was started with a task. */
 export const isSubagentContext = (prompt: string): boolean => prompt.startsWith(TITLE);
 
-/** The task as one line: a task is somebody's text and may not look like further rules. */
+/** The task as one line: a task is text from outside and must not look like further rules. */
 export function buildSubagentSystemPrompt({ task, label }: SubagentPromptParams): string {
   const taskText = (task ?? label ?? "").replace(/\s+/gu, " ").trim() || "the task you are given";
   return [

@@ -80,7 +80,7 @@ describe("a system prompt", () => {
     expect(added.text).toMatch(/^You are Rook\.\n\nYou are the system agent "doctor"\..*\n\n## Agent Prompt\nLook\./s);
   });
 
-  it("gives a swarm's agent the swarm's prompt, nobody's memory unless it is shared, and no other agents", () => {
+  it("gives a swarm's agent the swarm's prompt, no memory unless it is shared, and no other agents", () => {
     const descriptor = { type: "swarm", id: "desk", contact: "c" } as const;
     const swarm = {
       nametag: "desk",
@@ -167,7 +167,7 @@ describe("a system prompt", () => {
     expect(report.chars).toBe(report.parts.reduce((sum, { chars }) => sum + chars, 0) + 2 * (report.parts.length - 1));
   });
 
-  it("has the same bytes whatever order its sources come in", () => {
+  it("has the same bytes in any order of its sources", () => {
     const named = fc.record({ id: fc.uuid(), name: fc.string({ maxLength: 3 }), description: fc.string() });
     const list = fc.uniqueArray(named, { selector: ({ id }) => id, maxLength: 6 });
     const shuffled = list.chain((all) =>

@@ -1,6 +1,6 @@
 /**
  * The system prompt of an agent, put together from its profile, its kind, its tools and its workspace. The same sources
- * always give the same bytes: nothing here knows the time, and nothing is in an order of chance (prompt caches live from it).
+ * always give the same bytes, because providers cache prompts: nothing depends on the time or on a random order.
  */
 import type { AgentDescriptor, AgentKind } from "../../../core/agent/descriptor.ts";
 import type { SwarmRecord } from "../../../core/agent/swarm.ts";
@@ -34,7 +34,7 @@ export interface PromptSources {
   readonly readFile: ReadWorkspaceFile;
   readonly permanentAgents?: readonly PermanentAgent[];
   readonly extraSystemPrompt?: string;
-  /** What a system agent is told, and whether that is all. */
+  /** The prompt of a system agent, and whether it replaces the rest. */
   readonly systemAgent?: { readonly prompt: string; readonly replacesSystemPrompt: boolean };
   /** The swarm whose contact the agent serves. */
   readonly swarm?: Pick<SwarmRecord, "nametag" | "firstName" | "lastName" | "about" | "systemPrompt" | "memory">;
@@ -55,7 +55,7 @@ export interface SystemPrompt {
   readonly report: SystemPromptReport;
 }
 
-/** Who has one task, or speaks with strangers, is not told of the others. */
+/** Agents with one task, or that talk to strangers, do not see the other agents. */
 const KNOW_NOBODY: ReadonlySet<AgentKind> = new Set(["subagent", "swarm"]);
 
 type Part = SystemPromptReport["parts"][number] & { readonly text: string };
@@ -82,7 +82,7 @@ export function buildSystemPrompt(sources: PromptSources): SystemPrompt {
 
 const part = (name: string, source: Part["source"], text: string): Part => ({ name, source, text, chars: text.length });
 
-/** Who the agent is: a permanent agent's own prompt stands in the place of the profile's. */
+/** Who the agent is: a permanent agent's own prompt replaces the profile's. */
 function firstWords({ descriptor, profilePrompt, systemAgent, swarm }: PromptSources): string {
   if (descriptor.type === "permanent") return descriptor.systemPrompt.trim();
   if (descriptor.type === "swarm" && swarm) return swarm.systemPrompt.trim();
@@ -145,7 +145,7 @@ function workspaceParts({ descriptor, workspace, readFile, swarm }: PromptSource
     parts.push({ ...part(name, "file", `# ${name}\n${text}`), cutFrom });
   }
   const about = `# Workspace\nYour files are in ${workspace}.${parts.length > 0 ? " These of them are part of this prompt:" : ""}`;
-  // A swarm's agent has no hands there.
+  // Agents of a swarm have no tools for the workspace.
   return { parts: descriptor.type === "swarm" ? parts : [part("workspace", "file", about), ...parts], missing };
 }
 

@@ -65,10 +65,10 @@ describe("a session file that is archived", () => {
     );
   });
 
-  it("stays as it is where nothing was compacted, or where it is none", () => {
+  it("stays unchanged if nothing was compacted, or if it is not a session file", () => {
     const history = new MadeHistory();
     expect(archiveTranscript(fileOf(history, 2))).toEqual({ refused: "Nothing was compacted in this session yet." });
-    expect(archiveTranscript("hello\n")).toMatchObject({ refused: expect.stringContaining("no session file") });
+    expect(archiveTranscript("hello\n")).toMatchObject({ refused: expect.stringContaining("not a session file") });
   });
 });
 

@@ -18,7 +18,7 @@ export type Archived =
 
 export function archiveTranscript(text: string): Archived {
   const { header, entries, leaf } = readTranscript(text);
-  if (!header) return { refused: "This is no session file: it does not begin with a session header." };
+  if (!header) return { refused: "This is not a session file: it does not begin with a session header." };
   const path = pathTo(entries, leaf);
   const compaction = path.findLast(({ entry }) => entry?.type === "compaction")?.entry;
   const first = compaction?.type === "compaction" ? compaction.firstKeptEntryId : undefined;

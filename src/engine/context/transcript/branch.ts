@@ -18,17 +18,17 @@ export interface Branching {
 }
 
 export interface Branched {
-  /** For a change of the agent's owner, who reads its context anew afterwards. Empty where the tip is there already. */
+  /** For a commit of the agent's owner, which reads the context again afterwards. Empty if the tip is there already. */
   readonly ops: readonly Op[];
   readonly leaf: EntryId;
 }
 
-/** Throws `NotFoundError` where the entry is not of the current session: a reset is not undone by going back. */
+/** Throws `NotFoundError` if the entry is not of the current session: going back does not undo a reset. */
 export function branchFrom(ids: Pick<Ids, "uuid">, from: Branching, target: EntryId, summary = ""): Branched {
   const isThere = from.entries.some((entry) => entry.type !== "session" && entry.id === target);
   if (!isThere) {
     throw new NotFoundError(`The entry ${target} is not part of the current session.`, {
-      hint: "Only entries since the last start or reset can be gone back to.",
+      hint: "You can only go back to an entry since the last start or reset.",
     });
   }
   if (summary === "") {

@@ -1,6 +1,6 @@
 /**
- * Reads a session file of any version, whoever wrote it. Nothing is thrown away in silence: unknown types keep their place
- * in the chain, and every line that cannot be used is named with its number and the reason.
+ * Reads a session file of any version, from any program. Nothing is dropped silently: unknown types keep their place in the
+ * chain, and every line that cannot be used is reported with its number and the reason.
  */
 import { type Entry, readEntry } from "../../../core/history/entry.ts";
 import type { EntryId } from "../../../core/ids.ts";
@@ -125,7 +125,7 @@ function placed(
     if (type === "session") return skip("a second session header");
     if (typeof type !== "string") return skip("no type");
     if (typeof id !== "string" || id === "") return skip("no id");
-    if (parentId !== null && typeof parentId !== "string") return skip("the parent is no id");
+    if (parentId !== null && typeof parentId !== "string") return skip("the parent is not an id");
     if (lineOf.has(id)) return skip(`its id stands on line ${lineOf.get(id)} already`);
     lineOf.set(id, line);
     const place = { line, id: id as EntryId, parentId: parentId as EntryId | null, raw };

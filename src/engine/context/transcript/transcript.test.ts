@@ -240,7 +240,7 @@ describe("reading a session file", () => {
       "a parent that is no id",
       file(header(2), { type: "custom", id: "x", parentId: 5 }, said("a", null)),
       2,
-      "the parent is no id",
+      "the parent is not an id",
     ],
     [
       "an id that stands there already",
@@ -286,7 +286,7 @@ describe("reading a session file", () => {
     expect(itself.problems).toEqual([{ line: 2, reason: "its parents lead back to itself" }]);
   });
 
-  it("leaves a descriptor out that is none, and keeps one that is", () => {
+  it("leaves an unreadable descriptor out, and keeps a readable one", () => {
     const good = { type: "heartbeat" };
     expect(readTranscript(file({ ...header(2), descriptor: good })).header?.descriptor).toEqual(good);
     const bad = readTranscript(file({ ...header(2), descriptor: { type: "nonsense" } }));
@@ -294,7 +294,7 @@ describe("reading a session file", () => {
     expect(bad.header?.descriptor).toBeUndefined();
   });
 
-  it("loses no line of any tree, and ends, whatever is torn, missing or circular", () => {
+  it("loses no line of any tree, and terminates, even if lines are torn, missing or circular", () => {
     const nodes = fc.array(
       fc.tuple(fc.nat(30), fc.constantFrom("message", "custom", "odd_type", "broken"), fc.nat(9)),
       {
@@ -470,7 +470,7 @@ describe("going back to an entry", () => {
     ]);
   });
 
-  it("refuses an entry of an earlier session, and one nobody knows", () => {
+  it("refuses an entry of an earlier session, and an unknown one", () => {
     for (const target of [known[2], "nobody"])
       expect(() => branchFrom(ids(), from, target as EntryId)).toThrow(NotFoundError);
   });

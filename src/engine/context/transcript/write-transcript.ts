@@ -97,7 +97,7 @@ function headerOf({ sessionId, cwd, parentSession }: SessionLines, version: numb
   };
 }
 
-/** Readers take the last line for the tip. Where it is none, a line that adds nothing to the context points there. */
+/** Readers take the last line for the tip. If the tip is another line, a line without content is added that points to it. */
 function pointerTo(leaf: EntryId, version: 2 | 3, at: number): Raw {
   const entry = {
     type: "custom" as const,
