@@ -41,14 +41,14 @@ console.log(`\nNothing acknowledged is missing after ${kills} kills.`);
 
 async function nodes(count: number, minutes: number): Promise<number> {
   const { crashNodes } = await import("./nodes/target.ts");
-  const told = await crashNodes({ nodes: count, minutes, seed: values.seed, say: (text) => console.log(text) });
+  const report = await crashNodes({ nodes: count, minutes, seed: values.seed, say: (text) => console.log(text) });
   console.log();
-  for (const [what, count] of Object.entries(told.counts)) console.log(`${what}: ${count.toLocaleString("en")}`);
-  if (told.problems.length === 0) {
+  for (const [what, count] of Object.entries(report.counts)) console.log(`${what}: ${count.toLocaleString("en")}`);
+  if (report.problems.length === 0) {
     console.log(`\nNothing lost, nothing answered twice, order kept, over ${minutes} minutes on ${count} nodes.`);
     return 0;
   }
-  console.error(`\n${told.problems.length} problems:`);
-  for (const problem of told.problems.slice(0, 20)) console.error(`- ${problem}`);
+  console.error(`\n${report.problems.length} problems:`);
+  for (const problem of report.problems.slice(0, 20)) console.error(`- ${problem}`);
   return 1;
 }

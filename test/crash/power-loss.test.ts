@@ -10,7 +10,7 @@ import { cannotRecord } from "./power-loss/record.ts";
 const reason = cannotRecord();
 
 describe.skipIf(reason !== undefined)(`power loss${reason ? ` (skipped: ${reason})` : ""}`, () => {
-  test("everything acknowledged is there, whatever became of writes that were not flushed", async () => {
+  test("everything acknowledged is there, with unflushed writes lost, kept or torn", async () => {
     const report = await losePower({ synchronous: "full", seed: "full", promises: 400, images: 120 });
     expect(report.problems).toEqual([]);
     expect(report.promises).toBeGreaterThan(350);
@@ -30,7 +30,7 @@ describe.skipIf(reason !== undefined)(`power loss${reason ? ` (skipped: ${reason
 
   test("`normal` may lose the last moments, but what is left is whole", async () => {
     const report = await losePower({ synchronous: "normal", seed: "normal", promises: 300, images: 40 });
-    const lost = /was acknowledged and is missing|was told as answered/;
+    const lost = /was acknowledged and is missing|was reported as answered/;
     expect(report.problems.some((problem) => lost.test(problem))).toBe(true);
     expect(report.problems.filter((problem) => !lost.test(problem))).toEqual([]);
   });

@@ -8,11 +8,11 @@ test("a store that is killed ten times has everything it acknowledged", async ()
   expect(report.counts.kills).toBe(10);
   expect(report.counts["promises kept"]).toBeGreaterThan(1_000);
   expect(report.counts["runs resumed"]).toBeGreaterThan(0);
-  expect(report.counts["committed but never told"]).toBeGreaterThan(0);
+  expect(report.counts["committed but never reported"]).toBeGreaterThan(0);
 });
 
 test("a store that acknowledges before it commits is found out", async () => {
   const report = await crashStore({ kills: 10, seed: "mutation", say: () => {}, mutation: "ack-early" });
-  // Missing, or in its place another that was given the number anew.
+  // Missing, or in its place another that got the same number.
   expect(report.problems.join("\n")).toMatch(/was acknowledged and is missing|is not where it was said to be/);
 });

@@ -9,7 +9,7 @@ export interface CrashOptions {
 export interface CrashReport {
   /** Empty where every promise was kept. */
   readonly problems: readonly string[];
-  /** What happened, so that a run in which nothing was in flight can be told from one that means something. */
+  /** What happened, so that a run in which nothing was in flight is recognised as proving nothing. */
   readonly counts: Readonly<Record<string, number>>;
 }
 

@@ -1,4 +1,4 @@
-/** A process that will be killed: started by us, read line by line, and killed by its own pid and nobody else's. */
+/** A process that will be killed: started by us, read line by line, and killed by its own pid only. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";

@@ -61,11 +61,11 @@ async function main(): Promise<number> {
     const [moment, site = ""] = text.split(":");
     return { site, moment: moment === "after" ? "after" : "before" };
   });
-  const like = { subject: subject.name, ...(values.file ? { onFile: true } : {}), ...(postgres ? { postgres } : {}) };
+  const like = { subject: subject.name, onFile: values.file || undefined, postgres };
   const jobs = Array.from({ length: seeds }, (_, index): Job => {
     const seed = first + index;
     const scenario = scenarios[seed % scenarios.length] ?? scenarios[0];
-    return { seed, scenario: scenario?.name ?? "", ...like, ...(aims.length > 0 ? { aims } : {}) };
+    return { seed, scenario: scenario?.name ?? "", ...like, aims: aims.length > 0 ? aims : undefined };
   });
 
   const began = performance.now();
@@ -97,7 +97,7 @@ async function runParallel(report: Report, jobs: readonly Job[], announced: numb
   for (let at = 0; at < jobs.length; at += PORTION) portions.push(jobs.slice(at, at + PORTION));
   const workers = Math.min(Number(values.jobs ?? Math.min(2, availableParallelism())), portions.length);
   const began = performance.now();
-  let told = began;
+  let reportedAt = began;
   const path = fileURLToPath(new URL("./worker.ts", import.meta.url));
   await Promise.all(
     Array.from({ length: workers }, () => {
@@ -111,9 +111,9 @@ async function runParallel(report: Report, jobs: readonly Job[], announced: numb
         worker.on("message", (part: Report) => {
           for (const failure of part.failures) tell(failure);
           merge(report, part);
-          if (announced > 0 && performance.now() - told > 5_000) {
-            told = performance.now();
-            const rate = report.runs / ((told - began) / 1000);
+          if (announced > 0 && performance.now() - reportedAt > 5_000) {
+            reportedAt = performance.now();
+            const rate = report.runs / ((reportedAt - began) / 1000);
             console.log(
               `  ${report.runs} of ${announced} seeds, ${report.failures.length} failed, ${rate.toFixed(1)} seeds/s`,
             );

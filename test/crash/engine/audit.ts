@@ -42,17 +42,15 @@ export async function audit(store: StoreReader, outside: Seen): Promise<Audit> {
   }
   problems.push(...(await charged(store, outside)));
   const unconfirmed = deliveries.filter(({ state }) => state === "unconfirmed").length;
-  return {
-    problems,
-    counts: {
-      "messages written": outside.written.length,
-      ...states,
-      "answers shown": outside.shown.length,
-      unconfirmed,
-      "tools executed": outside.executed.size,
-      ...(outside.charged === undefined ? {} : { "tokens charged": outside.charged }),
-    },
+  const counts: Record<string, number> = {
+    "messages written": outside.written.length,
+    ...states,
+    "answers shown": outside.shown.length,
+    unconfirmed,
+    "tools executed": outside.executed.size,
   };
+  if (outside.charged !== undefined) counts["tokens charged"] = outside.charged;
+  return { problems, counts };
 }
 
 /** L8: everything the model charged is in the book, also what was under way at a kill, and nothing stays reserved. */
@@ -70,7 +68,7 @@ async function charged(store: StoreReader, { charged: billed = 0 }: Seen): Promi
 /** An answer is shown once: to a channel that knows ids, under one id; to a blind one, once or listed as unconfirmed. */
 function answeredOnce(token: string, message: Message, deliveries: readonly Delivery[], outside: Seen): string[] {
   const owed = deliveries.filter(({ runId }) => runId !== undefined && runId === message.runId);
-  if (owed.length === 0) return [`${token} ended ${message.state} and nobody is told`];
+  if (owed.length === 0) return [`${token} ended ${message.state} without a delivery that says so`];
   if (owed.length > 1) return [`${token} is answered by ${owed.length} deliveries`];
   const [delivery] = owed;
   const shown = outside.shown.filter(({ id }) => id === delivery?.id);

@@ -92,7 +92,7 @@ const { config } = parseConfig({
   env: {},
 });
 const node = await openNode({
-  paths: { ...homePaths(home), ...(sharedStore ? { sharedStore } : {}) },
+  paths: { ...homePaths(home), sharedStore },
   config,
   env: {},
   connectors,
@@ -125,7 +125,7 @@ for await (const line of createInterface({ input: process.stdin })) {
       await hosts.get(channel)?.accept(incoming);
       tell({ say: "ack", id });
     };
-    // A store that is away: whoever wrote hands it in again.
+    // The store is away: the writer submits the message again.
     accept().catch(() => tell({ say: "refused", id }));
   } else if (heard.say === "when") {
     wanted = heard.what;
@@ -136,7 +136,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     do {
       await node.agents.settled();
       await pass(50);
-      // Also what another node holds, or nobody at this moment: all come to rest before the first one leaves.
+      // Also agents that another node or no node holds: all come to rest before the first node leaves.
       const { store } = node.ports;
       rests =
         (await store.deliveries({ limit: 1 })).length === 0 && (await store.busyAgents({ limit: 1 })).length === 0;

@@ -38,7 +38,7 @@ export class Outside {
     this.#tell = tell;
   }
 
-  /** A new life began: what nobody acknowledged is handed in again. */
+  /** A new process started: submits again what was not acknowledged. */
   reconnect(): void {
     for (const message of this.written) if (!message.acknowledged) this.#hand(message);
     this.#write();

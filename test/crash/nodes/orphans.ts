@@ -18,7 +18,7 @@ export async function heldBy(client: pg.Client, pid: number): Promise<readonly {
   return rows;
 }
 
-/** Resolves when all of them are held anew or have come to rest, with the time that took; rejects after `atMostMs`. */
+/** Resolves when all of them have an owner again or have come to rest, with the time that took; rejects after `atMostMs`. */
 export async function takenOver(
   client: pg.Client,
   orphans: readonly { id: string; epoch: number }[],

@@ -63,7 +63,7 @@ export class People {
     }
   }
 
-  /** Lets everybody write who is not waiting for too much, and hands in again what nobody acknowledged. */
+  /** Lets every person write who does not wait for too many answers, and submits again what was not acknowledged. */
   move(): void {
     for (let n = 0; n < this.people; n++) {
       const person = `p${n}`;
@@ -96,7 +96,7 @@ export class People {
     to.tell({ say: "in", channel, person, id, text });
   }
 
-  /** Whoever was never shown an answer, for instance because it is listed as unconfirmed, writes on all the same. */
+  /** A person who never saw an answer, for instance because it is listed as unconfirmed, writes on. */
   forgive(): void {
     for (const [person, said] of this.#said)
       this.#answered.set(person, Math.max(said, this.#answered.get(person) ?? 0));

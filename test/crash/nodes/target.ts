@@ -103,7 +103,7 @@ export async function crashNodes(options: NodesCrashOptions): Promise<CrashRepor
 
   async function oneFault(): Promise<void> {
     const living = nodes.filter((node) => node.living);
-    // Somebody must be left to take over.
+    // One node must be left to take over.
     if (living.length < 2) return;
     const node = random.pick(living);
     const what = random.next();
@@ -162,7 +162,7 @@ export async function crashNodes(options: NodesCrashOptions): Promise<CrashRepor
     await sleep(random.int(0, 1_500));
     await server.start();
     watch = await watching(url);
-    // Until the nodes have their connections again nobody can be timed.
+    // Nothing is timed until the nodes are connected again.
     await sleep(4_000);
   }
 }

@@ -1,4 +1,4 @@
-/** From system calls to what a disk sees: names that come and go, data of files, flushes, and what was said meanwhile. */
+/** From system calls to what a disk sees: names that come and go, data of files, flushes, and the promises printed in between. */
 import { dirname } from "node:path";
 import { descriptorIn, lastNumberIn, type SystemCall, stringsIn } from "./system-calls.ts";
 
@@ -50,7 +50,7 @@ export function diskEvents(calls: readonly SystemCall[], home: string): DiskEven
   const open = new Map<number, OpenFile>();
   const inHome = (path: string): boolean => path === home || path.startsWith(`${home}/`);
 
-  /** Log and index of SQLite's own memory are not data: the index is made anew by whoever opens first. */
+  /** Log and index of SQLite's own memory are not data: the first process to open the database makes a new index. */
   const isMemory = (path: string): boolean => path.endsWith("-shm");
 
   function opened(call: SystemCall): void {

@@ -17,7 +17,7 @@ export function writeImage(
   events: DiskEvents,
   home: string,
   cut: number,
-  onCommit: Fate,
+  fate: Fate,
   random: Random,
   into: string,
 ): void {
@@ -29,15 +29,15 @@ export function writeImage(
   for (const event of events.data) {
     const content = contents.get(event.file);
     if (event.begun >= cut || !content) continue;
-    if (onCommit === "kept" || covered(event.file, event.ended)) apply(content, event);
-    else if (onCommit === "mixed") applyByChance(content, event, random);
+    if (fate === "kept" || covered(event.file, event.ended)) apply(content, event);
+    else if (fate === "mixed") applyByChance(content, event, random);
   }
 
   const names = new Map<string, number>();
   mkdirSync(into, { recursive: true });
   const open = events.names.filter((event) => event.begun < cut);
-  // Names nobody flushed: kept up to here.
-  const kept = onCommit === "lost" ? 0 : onCommit === "kept" ? open.length : random.int(0, open.length);
+  // Names that were not flushed: kept up to here.
+  const kept = fate === "lost" ? 0 : fate === "kept" ? open.length : random.int(0, open.length);
   for (const [index, event] of open.entries()) {
     if (index < kept || isNameCovered(event, covered)) applyName(names, event);
   }

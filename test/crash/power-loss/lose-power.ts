@@ -28,7 +28,7 @@ export interface PowerLossReport {
   readonly problems: readonly string[];
   readonly promises: number;
   readonly flushes: number;
-  /** How often the log was begun anew after a checkpoint: both must have been cut into. */
+  /** How often the log started again after a checkpoint: both must have been cut into. */
   readonly logBegun: number;
   readonly images: number;
 }

@@ -1,6 +1,6 @@
 /**
  * Agents that answer: take up to three messages, think, rest, each a commit. A life that finds a run without an end goes on
- * from its last committed step, so that every message is asked once and answered once whatever was killed.
+ * from its last committed step, so that every message is asked once and answered once after every kill.
  */
 import type { AgentRecord } from "../../../src/core/agent/agent.ts";
 import { deliveryId } from "../../../src/core/delivery/delivery.ts";
@@ -11,7 +11,7 @@ import type { Op, Owner } from "../../../src/core/store/change.ts";
 import { type ActorRegistry, answeredLine, commit } from "./crowd.ts";
 import { WEIGHT } from "./posting.ts";
 
-/** Looks for agents nobody answers yet and answers them, for good. */
+/** Finds agents that have no loop yet and starts one for each. */
 export async function answerAll(crowd: ActorRegistry): Promise<never> {
   for (;;) {
     const [claimed] = await commit(crowd, "crash.claim", [{ op: "agents.claim", node: crowd.node, limit: 100 }]);

@@ -10,7 +10,7 @@ import type { Promised } from "./promises.ts";
 export interface Audit {
   readonly problems: string[];
   readonly messages: number;
-  /** Committed, but killed before anybody was told: the proof that kills hit something. */
+  /** Committed, but killed before the report: the proof that kills hit something. */
   readonly untold: number;
   readonly openRuns: number;
 }
@@ -60,7 +60,7 @@ function audit(sql: DatabaseSync, promised: Promised): Audit {
   }
   for (const token of promised.answered) {
     const state = byToken.get(token)?.state;
-    if (state !== "answered") wrong(`Message ${token} was told as answered and is ${state ?? "missing"}.`);
+    if (state !== "answered") wrong(`Message ${token} was reported as answered and is ${state ?? "missing"}.`);
   }
 
   auditCounters(sql, wrong);
@@ -70,7 +70,7 @@ function audit(sql: DatabaseSync, promised: Promised): Audit {
   return { problems, messages: messages.length, untold, openRuns };
 }
 
-/** Sequences and positions are dense, the counters are the counts, and the cursor passes nobody who waits. */
+/** Sequences and positions are dense, the counters are the counts, and the cursor passes no waiting message. */
 function auditCounters(sql: DatabaseSync, wrong: (text: string) => void): void {
   const agents = sql
     .prepare(

@@ -14,9 +14,9 @@ export interface ActorRegistry {
   readonly random: Random;
   readonly agents: number;
   readonly say: (line: string) => void;
-  /** Wakes an agent that waits for messages; an agent nobody answers yet is not in it. */
+  /** Wakes an agent that waits for messages; an agent without a loop is not in it. */
   readonly wake: Map<AgentId, () => void>;
-  /** Calls back when somebody wrote to an agent that nobody answers yet. */
+  /** Calls back when a message arrives for an agent without a loop. */
   onNewAgent(callback: () => void): void;
   newAgent(): void;
   /** The mutation that must be found: promises are given before the commit. */
@@ -30,7 +30,7 @@ export async function commit(
   ops: readonly Op[],
   owner?: Owner,
 ): Promise<readonly (OpResult | undefined)[]> {
-  const change: Change = { id: ids.change(), site, at: Date.now(), ops, ...(owner ? { owner } : {}) };
+  const change: Change = { id: ids.change(), site, at: Date.now(), ops, owner };
   const result = await store.commit(change);
   if (!result.ok) throw new Error(`${site} was refused as ${result.refused}: ${result.detail}`);
   return result.results;

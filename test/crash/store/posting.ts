@@ -13,7 +13,7 @@ export async function postForever(crowd: ActorRegistry, writer: number): Promise
     const agent = crowd.random.int(0, crowd.agents - 1);
     if (crowd.ackEarly) crowd.say(acceptedLine(`early` as never, 0, token));
     const posted = await post(crowd, agent, token);
-    if (posted.duplicate) throw new Error(`${token} is new and was told as a duplicate.`);
+    if (posted.duplicate) throw new Error(`${token} is new and was reported as a duplicate.`);
     crowd.say(acceptedLine(posted.agentId, posted.seq, token));
     const wake = crowd.wake.get(posted.agentId) ?? crowd.newAgent;
     wake();

@@ -32,7 +32,7 @@ export async function crashStore(options: StoreCrashOptions): Promise<CrashRepor
     kills: 0,
     "killed while opening": 0,
     "promises kept": 0,
-    "committed but never told": 0,
+    "committed but never reported": 0,
     "runs resumed": 0,
   };
   const problems: string[] = [];
@@ -53,7 +53,7 @@ export async function crashStore(options: StoreCrashOptions): Promise<CrashRepor
     // The last kill is audited too, in a life that is not made to work.
     const last = await oneLife(options, { path, life: lives, random, promised, mayDieEarly: false, idle: true });
     problems.push(...last.problems.map((problem) => `home ${home}, at the end: ${problem}`));
-    counts["committed but never told"] += Math.max(untold, last.untold);
+    counts["committed but never reported"] += Math.max(untold, last.untold);
     counts["promises kept"] += promised.accepted.size + promised.answered.size;
     options.say(`${counts.kills} kills, ${counts["promises kept"].toLocaleString("en")} promises kept`);
     rmSync(path, { recursive: true, force: true });
@@ -97,12 +97,12 @@ async function oneLife(options: StoreCrashOptions, life: Life): Promise<Seen> {
     seen = { ...audit, problems: [...audit.problems, ...auditFiles(path)], opened: true };
     if (!life.idle) {
       // After so many promises, and a little later: on a busy machine as on an idle one there is work in flight.
-      const told = new Promise<void>((resolve) => {
+      const reported = new Promise<void>((resolve) => {
         enough = resolve;
       });
       wanted = heard + random.int(1, MAX_PROMISES);
       victim.tell("go");
-      await Promise.race([told, sleep(MAX_LIFE_MS)]);
+      await Promise.race([reported, sleep(MAX_LIFE_MS)]);
       await sleep(random.int(0, 10));
     }
   }

@@ -1,6 +1,6 @@
 /**
  * Budgets, by the model's own bill: what it charged never passes a limit (L8), since it never charges more than was reserved;
- * nothing that was charged is missing from the book, nothing stays reserved, people are told once (M21).
+ * nothing that was charged is missing from the book, nothing stays reserved, people get one notice (M21).
  */
 import type { Limit, Spend } from "../../../src/core/budget/budget.ts";
 import type { ModelCall } from "../world/model-call.ts";
@@ -76,7 +76,7 @@ function pursesOf({ scenario, listed, calls }: View): ReadonlyMap<string, Purse>
     if (scope === "day") return "day:today";
     if (scope === "person") {
       const { descriptor } = root;
-      return descriptor.type === "user" ? `person:today:${descriptor.connector}:${descriptor.userId}` : "nobody";
+      return descriptor.type === "user" ? `person:today:${descriptor.connector}:${descriptor.userId}` : "none";
     }
     return `${scope}:${scope === "tree" ? root.id : one.agent.id}`;
   };
@@ -97,18 +97,18 @@ function pursesOf({ scenario, listed, calls }: View): ReadonlyMap<string, Purse>
   return purses;
 }
 
-/** Each conversation is told once of each budget that it meets, and nobody's run ends so without a word. */
+/** Each conversation gets one notice per budget that it meets, and no run ends for a budget without one. */
 function* toldOnce({ listed }: View): Iterable<Violation> {
   for (const { agent, runs, deliveries } of listed) {
-    const told = new Map<string, number>();
+    const notices = new Map<string, number>();
     for (const notice of deliveries.filter(isBudgetNotice)) {
       const whose = textOf(notice).split(" is ")[0] ?? "";
-      told.set(whose, (told.get(whose) ?? 0) + 1);
+      notices.set(whose, (notices.get(whose) ?? 0) + 1);
     }
-    for (const [whose, times] of told) {
-      if (times > 1) yield broken("M21", `${agent.id} was told ${times} times: ${whose}`);
+    for (const [whose, times] of notices) {
+      if (times > 1) yield broken("M21", `${agent.id} got ${times} notices: ${whose}`);
     }
     const met = runs.some(({ body }) => body.error?.kind === "budget" && body.delivery);
-    if (met && told.size === 0) yield broken("M21", `${agent.id} met a budget and was never told`);
+    if (met && notices.size === 0) yield broken("M21", `${agent.id} met a budget and got no notice`);
   }
 }

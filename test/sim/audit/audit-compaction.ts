@@ -42,7 +42,7 @@ export function* compaction(view: View): Iterable<Violation> {
 
 const isCompaction = (line: Line): line is CompactionLine => line.type === "compaction";
 
-/** Every message that a run took stands in its agent's history, and stays there whatever was compacted. */
+/** Every message that a run took stands in its agent's history, and stays there after every compaction. */
 function* nothingLost({ listed, rows }: View): Iterable<Violation> {
   const texts = new Map(listed.map((of) => [of, of.lines.join("\n")]));
   for (const [token, found] of rows) {

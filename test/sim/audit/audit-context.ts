@@ -1,6 +1,6 @@
 /**
  * L11, from what the model was sent: every request is one a provider accepts, and a history builds the same bytes each
- * time it is read, whoever reads it and whatever died before.
+ * time it is read, by any process and after any crash.
  */
 
 import type { ModelCall } from "../world/model-call.ts";
@@ -15,7 +15,7 @@ export function* context(view: View): Iterable<Violation> {
     if (known) known.push(call);
     else sessions.set(call.sessionId, [call]);
   }
-  // Who went back is told less than before: what that must be is the law of branches.
+  // After going back a request is shorter than before: the law of branches judges it.
   const back = new Set(view.branches.map(({ agentId }) => agentId));
   const left = new Set(
     view.listed.flatMap(({ agent, lines }) =>
@@ -39,7 +39,7 @@ function bySummary(calls: readonly ModelCall[]): ReadonlyMap<string, readonly Mo
   return stretches;
 }
 
-/** L10: once a context was compacted, nobody is sent what it was before; but a node that was left behind, beside another. */
+/** L10: once a context was compacted, no request holds what it was before, except by a node that lost its lease. */
 function* onlyForward({ nodes }: View, calls: readonly ModelCall[]): Iterable<Violation> {
   const order: string[] = [];
   const last = new Map<string, number>();
@@ -53,7 +53,7 @@ function* onlyForward({ nodes }: View, calls: readonly ModelCall[]): Iterable<Vi
   }
 }
 
-/** Whatever was restored, the model is asked only what a provider accepts, and no message stands twice in it. */
+/** After every restore the requests are ones a provider accepts, and no message stands twice in it. */
 function* lawfulRequests({ calls }: View): Iterable<Violation> {
   for (const { n, process, unlawful, tokens } of calls) {
     if (unlawful) yield broken("L11", `model call ${n} (${process}): ${unlawful}`);
@@ -63,7 +63,7 @@ function* lawfulRequests({ calls }: View): Iterable<Violation> {
 }
 
 /**
- * Within a session nothing the model was once told changes: each call begins with the very bytes of the one before. A call
+ * Within a session nothing of an earlier request changes: each call begins with the very bytes of the one before. A call
  * whose result was not kept (a crash, an error, a lost lease) is followed by one of exactly the same bytes.
  */
 function* sameBytes({ calls: all, nodes }: View, calls: readonly ModelCall[]): Iterable<Violation> {
@@ -73,20 +73,20 @@ function* sameBytes({ calls: all, nodes }: View, calls: readonly ModelCall[]): I
   for (const call of calls) {
     const [before] = most;
     const known = before?.bytes ?? [];
-    const whom = `model call ${call.n} (${call.process}), after call ${before?.n} (${before?.process})`;
+    const where = `model call ${call.n} (${call.process}), after call ${before?.n} (${before?.process})`;
     const shared = Math.min(known.length, call.bytes.length);
     const at = call.bytes.findIndex((bytes, index) => index < shared && bytes !== known[index]);
-    if (at !== -1) return yield broken("L11", `${whom}: was "${known[at]}", is "${call.bytes[at]}"`);
+    if (at !== -1) return yield broken("L11", `${where}: was "${known[at]}", is "${call.bytes[at]}"`);
     if (call.bytes.length < known.length) {
       // Only a node that was left behind may still ask what was asked before, and only beside another one.
       const beside = nodes > 1 && most.every(({ process }) => process !== call.process);
-      if (!beside) yield broken("L11", `${whom}: knows less than was known before`);
+      if (!beside) yield broken("L11", `${where}: knows less than was known before`);
     } else if (call.bytes.length === known.length) {
       most.push(call);
     } else {
       const same = before !== undefined && call.fresh.join() === before.fresh.join();
       const nothing = !most.flatMap(marksOf).some((mark) => kept.has(mark));
-      if (same && nothing) yield broken("L11", `${whom}: is told more, though nothing was kept in between`);
+      if (same && nothing) yield broken("L11", `${where}: holds more, though nothing was stored in between`);
       most = [call];
     }
   }

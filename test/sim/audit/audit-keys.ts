@@ -2,13 +2,13 @@
 import { broken, type View, type Violation } from "./audit-view.ts";
 
 export function* keys({ keyUses }: View): Iterable<Violation> {
-  for (const told of keyUses) {
-    if (told.answeredAt === undefined || told.outcome === "answered") continue;
+  for (const answer of keyUses) {
+    if (answer.answeredAt === undefined || answer.outcome === "answered") continue;
     for (const { process, key, startedAt } of keyUses) {
-      if (process !== told.process || key !== told.key || startedAt <= told.answeredAt) continue;
-      if (told.outcome === "refused") yield broken("keys", `${process} used ${key} again, which was refused`);
-      else if (startedAt < told.until)
-        yield broken("keys", `${process} used ${key} ${told.until - startedAt} ms before its limit is over`);
+      if (process !== answer.process || key !== answer.key || startedAt <= answer.answeredAt) continue;
+      if (answer.outcome === "refused") yield broken("keys", `${process} used ${key} again, which was refused`);
+      else if (startedAt < answer.until)
+        yield broken("keys", `${process} used ${key} ${answer.until - startedAt} ms before its limit is over`);
     }
   }
 }

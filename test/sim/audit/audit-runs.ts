@@ -24,7 +24,7 @@ export function* runs(view: View): Iterable<Violation> {
 
 /** L3, by commits: a result that was kept was thought up knowing every result kept before it in its session. */
 function* oneLiveRun({ listed, calls, branches }: View): Iterable<Violation> {
-  // Only somebody who went back may leave a fork in a history; two runs at once would leave one too.
+  // Only a person who goes back may leave a fork in a history; two runs at once would leave one too.
   const back = new Set(branches.map(({ agentId }) => agentId));
   const byMark = new Map<string, ModelCall>();
   for (const call of calls) for (const mark of [call.answer ?? "", ...call.asked]) byMark.set(mark, call);
@@ -67,7 +67,7 @@ function sessionsOf(lines: readonly Line[]): readonly (readonly Line[])[] {
   return sessions;
 }
 
-/** Where somebody went back, each way from the beginning to a tip is told on its own. */
+/** Where a person went back, each path from the beginning to a tip counts on its own. */
 function branchesOf(session: readonly Line[]): readonly (readonly Line[])[] {
   const parents = new Set(session.map(({ parentId }) => parentId));
   const tips = session.filter(({ id }) => id !== undefined && !parents.has(id));
@@ -107,7 +107,7 @@ function* noToolRepeated({ executions, listed }: View): Iterable<Violation> {
   }
 }
 
-/** M9: whoever was told that a run will end sees it end so and hears no answer; a "no" means that it was over. */
+/** M9: a run that a node said will end ends so and answers nothing; a "no" means that it was over. */
 function* endsAsAsked({ aborts, listed, workload, scenario, removed }: View): Iterable<Violation> {
   const runOf = new Map(
     listed.flatMap(({ runs: all, deliveries }) => all.map((run) => [String(run.id), { run, deliveries }])),
@@ -131,7 +131,8 @@ function* endsAsAsked({ aborts, listed, workload, scenario, removed }: View): It
   for (const { run } of commanded ? [] : runOf.values()) {
     // Who is removed for good is ended with it.
     if (removed.includes(run.agentId)) continue;
-    if (run.outcome === "aborted" && !asked.has(run.id)) yield broken("M9", `run ${run.id} was aborted, by nobody`);
+    if (run.outcome === "aborted" && !asked.has(run.id))
+      yield broken("M9", `run ${run.id} was aborted without a request`);
   }
 }
 
@@ -167,7 +168,7 @@ function* failuresHaveCauses({ listed, rows, directives, executions, deaths, sce
   const fails = (token: string): boolean => FATAL.some((fatal) => directives.get(token)?.includes(fatal));
   for (const [token, found] of rows) {
     for (const { of, message } of found) {
-      // Where contexts are larger than they may be, a run may end for that reason; the person is told.
+      // Where contexts are larger than they may be, a run may end for that reason; the person gets a delivery that says so.
       const tooLarge = scenario.context !== undefined && message.reason?.startsWith("Context overflow");
       const often = others >= (scenario.restore === "discard" ? 1 : ATTEMPTS);
       const excused = tooLarge || fails(token) || overBudget({ of, message }) || often;

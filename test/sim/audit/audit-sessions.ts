@@ -10,7 +10,7 @@ import type { ListedAgent } from "./evidence.ts";
 
 /** What may pass between a decision and its commit, and between a commit and its being seen. */
 const SLACK_MS = 3_000;
-/** How long a person's reset may take where nobody dies: the run hears of it, ends, and gives way. */
+/** How long a person's reset may take where no process dies: the run is aborted and ends. */
 const RESET_MS = 6_000;
 const DAY_MS = 86_400_000;
 
@@ -28,7 +28,7 @@ export function* sessions(view: View): Iterable<Violation> {
 
 const isMarker = ({ type }: Line): boolean => type === "start" || type === "reset";
 
-/** M10: whatever was accepted is told to the model in one session only, the one it was taken in. */
+/** M10: every accepted message reaches the model in one session only, the one it was taken in. */
 function* toldInOneSession({ calls, rows, listed }: View): Iterable<Violation> {
   const agentOf = new Map(
     listed.flatMap(({ agent, lines }) =>
@@ -40,7 +40,8 @@ function* toldInOneSession({ calls, rows, listed }: View): Iterable<Violation> {
     for (const token of tokens) {
       if (rows.get(token)?.[0]?.of.agent.id !== agentOf.get(sessionId)) continue;
       const before = toldIn.get(token) ?? sessionId;
-      if (before !== sessionId) yield broken("M10", `${token} is told in ${sessionId} (call ${n}), after ${before}`);
+      if (before !== sessionId)
+        yield broken("M10", `${token} is in a request of ${sessionId} (call ${n}), after ${before}`);
       toldIn.set(token, before);
     }
   }
@@ -68,21 +69,21 @@ function* resetsGoFirst(
   const startOf = new Map(runs.map(({ id, startedAt }) => [String(id), startedAt]));
   for (const { body, seq, acceptedAt, settledAt = 0, state } of messages) {
     if (body.kind !== "reset" || state !== "recorded") continue;
-    const whom = `${agent.id}: the reset of seq ${seq}`;
+    const where = `${agent.id}: the reset of seq ${seq}`;
     const marker = lines.findIndex(({ type, timestamp }) => type === "reset" && timestamp === settledAt);
     if (marker === -1) {
-      yield broken("M10", `${whom} left no marker`);
+      yield broken("M10", `${where} left no marker`);
       continue;
     }
     if (view.deaths === 0 && view.paused.length === 0 && settledAt - acceptedAt > RESET_MS) {
-      yield broken("M10", `${whom} waited ${settledAt - acceptedAt} ms`);
+      yield broken("M10", `${where} waited ${settledAt - acceptedAt} ms`);
     }
     for (const { runId, seqs = [] } of lines.slice(0, marker)) {
       const late = seqs.find((one) => one > seq);
-      if (late !== undefined) yield broken("M10", `${whom} was overtaken by seq ${late}`);
+      if (late !== undefined) yield broken("M10", `${where} was overtaken by seq ${late}`);
       const waited = (startOf.get(runId ?? "") ?? 0) - acceptedAt;
       if (seqs.length > 0 && waited > SLACK_MS)
-        yield broken("M10", `${whom} waited for seq ${seqs[0]}, taken ${waited} ms later`);
+        yield broken("M10", `${where} waited for seq ${seqs[0]}, taken ${waited} ms later`);
     }
   }
 }
@@ -90,7 +91,7 @@ function* resetsGoFirst(
 /** M10: a person's message never goes on in a session that should have ended, and none ends before its time. */
 function* endsByItself({ scenario }: View, of: ListedAgent, lines: readonly Line[]): Iterable<Violation> {
   const { agent, messages, runs } = of;
-  // A job of its own begins each time anew.
+  // An isolated job starts a new session each time.
   if (agent.descriptor.type !== "user") return;
   const byPerson = new Set(messages.filter(({ body }) => body.kind === "reset").map(({ settledAt }) => settledAt));
   for (const [index, marker] of lines.filter(isMarker).entries()) {
@@ -164,7 +165,7 @@ function* forks({ listed }: View, { agent, lines: _ }: ListedAgent, lines: reado
   if (missing) yield broken("fork", `${agent.id} does not know what its parent had said in run ${missing.runId}`);
 }
 
-/** Who went back continues from there: what the model is told next is the way to that entry, and what came of it once. */
+/** After going back the next request is the path to that entry, with its summary once. */
 function* wentBack(
   { calls, rows }: View,
   { agent, messages, runs }: ListedAgent,
@@ -175,16 +176,16 @@ function* wentBack(
   );
   for (const { body, reason, settledAt = 0 } of moves) {
     if (body.kind !== "branch" || !reason?.startsWith("went back")) continue;
-    const whom = `${agent.id}: back to ${body.entryId}`;
+    const where = `${agent.id}: back to ${body.entryId}`;
     const summaries = lines.filter(({ type, summary }) => type === "branch_summary" && summary === body.summary);
     if (body.summary !== undefined && (summaries.length !== 1 || summaries[0]?.parentId !== body.entryId)) {
-      yield broken("branch", `${whom} is told ${summaries.length} times`);
+      yield broken("branch", `${where} is in history ${summaries.length} times`);
     }
     const nextMove = moves.find((other) => (other.settledAt ?? 0) > settledAt)?.settledAt ?? Number.POSITIVE_INFINITY;
     const run = runs.find(({ startedAt }) => startedAt >= settledAt);
     const tip = body.summary === undefined ? body.entryId : summaries[0]?.id;
     if (!run && nextMove === Number.POSITIVE_INFINITY && agent.leaf !== tip) {
-      yield broken("branch", `${whom} left the tip at ${agent.leaf}`);
+      yield broken("branch", `${where} left the tip at ${agent.leaf}`);
     }
     if (!run || run.startedAt >= nextMove) continue;
     const tokens = [...rows].flatMap(([token, found]) =>
@@ -193,7 +194,10 @@ function* wentBack(
     const call = calls.find(({ fresh }) => tokens.some((token) => fresh.includes(token)));
     const wanted = marksOnTheWay(lines, body.entryId);
     if (!call || (call.context.size === wanted.size && [...wanted].every((mark) => call.context.has(mark)))) continue;
-    yield broken("branch", `${whom}: call ${call.n} knew ${[...call.context].join(" ")}, not ${[...wanted].join(" ")}`);
+    yield broken(
+      "branch",
+      `${where}: call ${call.n} knew ${[...call.context].join(" ")}, not ${[...wanted].join(" ")}`,
+    );
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * L6 and L7, judged by the changes that were applied, in their order, and by what the model was told. The log of changes is
+ * L6 and L7, judged by the changes that were applied, in their order, and by the requests to the model. The log of changes is
  * the world's own: it is written as they pass, not read from anybody's tables.
  */
 
@@ -37,8 +37,8 @@ interface Spawn {
   last: SubagentRunRecord | undefined;
   ended: SubagentRunRecord | undefined;
   reports: number;
-  /** Whether the commit that made it also told its parent. */
-  readonly told: boolean;
+  /** Whether the commit that made it also wrote it into its parent's history. */
+  readonly announced: boolean;
 }
 
 function spawnsOf({ applied }: View): Map<string, Spawn> {
@@ -49,8 +49,8 @@ function spawnsOf({ applied }: View): Map<string, Spawn> {
       if (op.op === "subagent.put") {
         const { record } = op;
         const known = spawns.get(record.runId);
-        const told = lines.some((line) => line.includes(record.runId));
-        const spawn = known ?? { record, last: record, ended: undefined, reports: 0, told };
+        const announced = lines.some((line) => line.includes(record.runId));
+        const spawn = known ?? { record, last: record, ended: undefined, reports: 0, announced };
         spawn.last = record;
         if (record.endedAt !== undefined) spawn.ended ??= record;
         spawns.set(record.runId, spawn);
@@ -77,16 +77,17 @@ const stray = (runId: string): Spawn => ({
   last: undefined,
   ended: undefined,
   reports: 1,
-  told: true,
+  announced: true,
 });
 
 /** L6: every spawn has one report or a recorded drop, is known to its parent, and was made once. */
 function* everyChildReportsOnce(view: View): Iterable<Violation> {
   const byLabel = new Map<string, number>();
-  for (const [runId, { record, ended, last, reports, told }] of spawnsOf(view)) {
+  for (const [runId, { record, ended, last, reports, announced }] of spawnsOf(view)) {
     const who = `${record.label} (${runId})`;
     byLabel.set(record.label ?? "", (byLabel.get(record.label ?? "") ?? 0) + 1);
-    if (!told) yield broken("L6", `${who} was started in another commit than the one that told its parent`);
+    if (!announced)
+      yield broken("L6", `${who} was started in another commit than the one that wrote it into its parent's history`);
     if (!ended) yield broken("L6", `${who} never came to an end`);
     const dropped = ended?.reportDropped !== undefined;
     if (reports !== (dropped ? 0 : 1))
@@ -114,7 +115,7 @@ function* everyReportIsHeard({ listed, calls, applied }: View): Iterable<Violati
       if ((state === "answered" || state === "merged") && !heard())
         yield broken("L6", `the report of ${mark} is ${state}, but the model never heard of it`);
       if (state === "answered" && delivery && !deliveries.some((one) => one.runId === runId))
-        yield broken("L6", `the report of ${mark} is answered, and nobody is owed the answer`);
+        yield broken("L6", `the report of ${mark} is answered, and the answer has no delivery`);
       const [requester, origin] = (origins.get(body.childRunId) ?? []) as [string?, object?];
       if (requester === agent.id && JSON.stringify(delivery) !== JSON.stringify(origin))
         yield broken("L6", `the report of ${mark} goes to ${JSON.stringify(delivery)}, not to its origin`);

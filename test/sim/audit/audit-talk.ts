@@ -1,6 +1,6 @@
 /**
- * What agents say to each other: a call that says it has sent a message has sent one, to whom it meant, and a call that says
- * anything else has not (M12); an answer that was waited for is the answer to that question; nobody is left waiting (M11).
+ * What agents say to each other: a call that says it has sent a message has sent one, to the agent it meant, and a call that says
+ * anything else has not (M12); an answer that was waited for is the answer to that question; no agent is left waiting (M11).
  */
 import { firstToken, saidToken, spokenTo, TALK, type Talk } from "../world/talk.ts";
 import { tokensIn, tokenText } from "../world/tokens.ts";
@@ -11,7 +11,7 @@ import type { ListedAgent } from "./evidence.ts";
 interface Saying {
   readonly talk: Talk;
   readonly token: string;
-  /** What the model was told of it; undefined where it was told nothing. */
+  /** The result of the call as the model saw it; undefined where it saw none. */
   readonly result: string | undefined;
 }
 
@@ -20,7 +20,7 @@ export function* talk(view: View): Iterable<Violation> {
   for (const of of view.listed) {
     for (const saying of sayingsOf(of)) {
       said.add(saidToken(saying.talk, saying.token));
-      yield* saying.talk.startsWith("ask") ? asked(view, of, saying) : told(view, of, saying);
+      yield* saying.talk.startsWith("ask") ? asked(view, of, saying) : sent(view, of, saying);
     }
   }
   for (const [token, [row]] of view.rows) {
@@ -34,7 +34,7 @@ export function* talk(view: View): Iterable<Violation> {
   for (const { from, to, id } of view.waits) yield broken("M11", `${from} is left waiting for ${to} (${id})`);
 }
 
-/** No word of one contact of a swarm is ever in what the agent of another is told. */
+/** No word of one contact of a swarm ever reaches the agent of another. */
 function* contactsApart({ listed, calls, workload }: View): Iterable<Violation> {
   const speakers = new Map(
     workload.items.flatMap((item) => (item.kind === "message" ? [[item.token, item.conversation.user]] : [])),
@@ -56,7 +56,7 @@ function* contactsApart({ listed, calls, workload }: View): Iterable<Violation> 
   }
 }
 
-/** A permanent agent is what it was last told to be, and one that was removed is gone, with nothing left undone. */
+/** A permanent agent has the last prompt it was given, and a removed one is no longer listed and has no work left. */
 function* asDescribed({ listed, gone, described, removed }: View): Iterable<Violation> {
   for (const { agent, messages, runs } of gone) {
     if (!agent.stopped?.removed) yield broken("liveness", `${agent.id} was to be removed and is still there`);
@@ -73,11 +73,11 @@ function* asDescribed({ listed, gone, described, removed }: View): Iterable<Viol
     const last = described.get(id)?.at(-1);
     if (descriptor.type !== "permanent" || last === undefined || removed.includes(id)) continue;
     if (descriptor.systemPrompt !== last)
-      yield broken("L1", `${descriptor.name} is "${descriptor.systemPrompt}", was told "${last}"`);
+      yield broken("L1", `${descriptor.name} is "${descriptor.systemPrompt}", was given "${last}"`);
   }
 }
 
-/** How long a refusal may take to be told; and how long a wait of a process that died may live on in the store. */
+/** How long a refusal may take; and how long a wait of a process that died may live on in the store. */
 const SLACK_MS = 4_000;
 const AFTERLIFE_MS = 120_000;
 
@@ -97,7 +97,7 @@ function* noCircles({ waited }: View): Iterable<Violation> {
   for (const one of waited) {
     if (one.until === undefined) continue;
     if (one.refused && !reaches(one.to, one.from, one.until, new Set([one.to]))) {
-      yield broken("M11", `${one.from} was refused to wait for ${one.to}, which waited for nobody`);
+      yield broken("M11", `${one.from} was refused to wait for ${one.to}, which waited for no agent`);
     }
     for (const other of waited) {
       if (other.until === undefined || other.from !== one.to || other.to !== one.from) continue;
@@ -129,14 +129,14 @@ function sayingsOf({ lines }: ListedAgent): readonly Saying[] {
 
 const textOf = ({ content }: Line): string => (content ?? []).map((block) => block.text ?? "").join("");
 
-function* told(view: View, of: ListedAgent, { talk: kind, token, result = "" }: Saying): Iterable<Violation> {
+function* sent(view: View, of: ListedAgent, { talk: kind, token, result = "" }: Saying): Iterable<Violation> {
   const derived = saidToken(kind, token);
   const rows = view.rows.get(derived) ?? [];
   const sent = result === "System message sent." || result.startsWith("Message sent to swarm");
   if (sent !== rows.length > 0)
     yield broken("M12", `${derived} is in ${rows.length} inboxes, but its call said "${result}"`);
-  if (kind === "nobody" && !result.startsWith("Agent not found"))
-    yield broken("M12", `${derived} to nobody: "${result}"`);
+  if (kind === "missing" && !result.startsWith("Agent not found"))
+    yield broken("M12", `${derived} to a missing agent: "${result}"`);
   for (const row of rows) yield* arrivedWhereMeant(view, of, kind, token, row);
 }
 
@@ -172,7 +172,7 @@ function* arrivedWhereMeant(
   { of, message }: Row,
 ): Iterable<Violation> {
   const { body } = message;
-  if (body.kind !== "system" || body.origin !== from.agent.id) yield broken("M12", `${token}: not from whom it is`);
+  if (body.kind !== "system" || body.origin !== from.agent.id) yield broken("M12", `${token}: its origin is wrong`);
   const speakers = new Map(
     workload.items.flatMap((item) => (item.kind === "message" ? [[item.token, item.conversation]] : [])),
   );

@@ -66,7 +66,7 @@ function* everySlotItsMessage({ listed }: View, { id, slots }: JobEvidence): Ite
   for (const { slot, status, end } of slots) {
     if (status !== "fired" || end?.status === "recorded") continue;
     const message = ofJob.find(({ body }) => body.kind === "trigger" && body.trigger.slot === slot);
-    if (!message) yield broken("L9", `${id}: slot ${slot} fired and nobody has its message`);
+    if (!message) yield broken("L9", `${id}: slot ${slot} fired and its message is in no inbox`);
     else if (!end) yield broken("L9", `${id}: slot ${slot} has no end, its message is ${message.state}`);
     else if (end.runId !== message.runId)
       yield broken("L9", `${id}: slot ${slot} ended with run ${end.runId}, its message with ${message.runId}`);

@@ -47,9 +47,9 @@ export interface View extends Evidence {
   readonly rows: ReadonlyMap<string, readonly Row[]>;
   readonly shown: ReadonlyMap<string, readonly SendRecord[]>;
   readonly sends: ReadonlyMap<string, readonly SendRecord[]>;
-  /** Deliveries nobody could confirm: whether and when they arrive is the channel's affair. */
+  /** Unconfirmed deliveries: the channel decides whether and when they arrive. */
   readonly lost: ReadonlySet<string>;
-  /** What the writer of each token told the model to do. */
+  /** The directives of each token. */
   readonly directives: ReadonlyMap<string, readonly Directive[]>;
 }
 
@@ -131,5 +131,5 @@ export const FATAL: readonly Directive[] = [
 export const overBudget = ({ of, message }: Row): boolean =>
   of.runs.find(({ id }) => id === message.runId)?.body.error?.kind === "budget";
 
-/** What people are told when a budget is used up. */
+/** The notice that a budget is used up. */
 export const isBudgetNotice = (delivery: Delivery): boolean => textOf(delivery).startsWith("The budget ");

@@ -69,7 +69,7 @@ function* identity({ workload, rows }: View): Iterable<Violation> {
   }
 }
 
-/** L1: what was acknowledged lies in one inbox and has ended once, with its trace; what was answered is owed to somebody. */
+/** L1: what was acknowledged lies in one inbox and has ended once, with its trace; every answer has a delivery. */
 function* everyMessageSettledOnce(view: View): Iterable<Violation> {
   for (const { token, acknowledgedAt } of view.channels.flatMap((channel) => channel.inbound)) {
     if (token === undefined) continue;
@@ -102,10 +102,10 @@ function* settled({ calls, scenario }: View, token: string, { of, message }: Row
   }
   if (!scenario.ends.includes(state)) yield broken("L1", `${token} ended ${state}, which no policy here does`);
   if (runId === undefined && reason === undefined) yield broken("L1", `${token} ended ${state} without a trace`);
-  // Of a budget that is used up people are told once.
+  // A used-up budget is reported once.
   const toldBefore = overBudget({ of, message }) && of.deliveries.some(isBudgetNotice);
   if (state === "failed" && message.delivery && owed.length === 0 && !toldBefore)
-    yield broken("L1", `${token} failed and nobody is told`);
+    yield broken("L1", `${token} failed without a delivery that says so`);
 }
 
 const isAnswerTo = (delivery: Delivery, token: string): boolean =>
@@ -172,7 +172,7 @@ function* answersInOrder({ channels, rows, lost, scenario }: View): Iterable<Vio
   }
 }
 
-/** M17: what is owed to one place is sent there in the order it was owed, whoever owes it. */
+/** M17: deliveries to one target are sent in the order they were added, by all agents together. */
 function* targetsInOrder({ listed, sends, lost }: View): Iterable<Violation> {
   const byTarget = new Map<string, Delivery[]>();
   for (const delivery of listed.flatMap(({ deliveries }) => deliveries)) {

@@ -48,7 +48,7 @@ export interface Evidence {
   readonly waited: readonly Waited[];
   readonly jobs: readonly JobEvidence[];
   readonly permanentAgents: readonly string[];
-  /** What each permanent agent was told about itself, in order. */
+  /** The prompts each permanent agent was given, in order. */
   readonly described: ReadonlyMap<string, readonly string[]>;
   /** Permanent agents that were removed for good, by their ids. */
   readonly removed: readonly string[];

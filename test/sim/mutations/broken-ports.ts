@@ -12,14 +12,14 @@ export function sorted(blocks: string): string {
 }
 
 export function acknowledgingFirst(ports: Ports): Ports {
-  const told = { status: "accepted", agentId: "" as AgentId, messageId: "" as MessageId } as const;
+  const accepted = { status: "accepted", agentId: "" as AgentId, messageId: "" as MessageId } as const;
   const connectors = [...ports.connectors].map(([name, connector]) => {
     const start: typeof connector.start = (host) =>
       connector.start({
         ...host,
         async accept(message) {
           host.accept(message).catch(() => undefined);
-          return told;
+          return accepted;
         },
       });
     return [name, { ...connector, start }] as const;

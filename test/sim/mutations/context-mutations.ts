@@ -13,7 +13,7 @@ interface Record {
 export const CONTEXT_MUTATIONS: readonly Mutation[] = [
   {
     name: "tail not kept",
-    about: "a compaction keeps the last entry only, whatever it says it covers",
+    about: "a compaction keeps the last entry only, also where it says it covers less",
     law: "L10",
     scenario: "compaction",
     seeds: 5,
@@ -37,7 +37,7 @@ export const CONTEXT_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "flush not counted",
-    about: "nobody remembers that an agent was asked to write down what matters",
+    about: "the request to write down what matters is not recorded",
     law: "L10",
     scenario: "flush",
     seeds: 30,

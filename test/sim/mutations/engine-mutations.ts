@@ -52,7 +52,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   },
   {
     name: "drop without a trace",
-    about: "what exceeds the cap is dropped and nobody can say by which policy",
+    about: "what exceeds the cap is dropped without the name of the policy",
     law: "L1",
     scenario: "collect",
     seeds: 10,
@@ -203,7 +203,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     ports: sendingUnmarked,
   },
   {
-    name: "nobody sends",
+    name: "deliveries unseen",
     about: "a delivery under way on a node that does not answer is taken for abandoned",
     law: "L12",
     scenario: "frozen-senders",
@@ -212,7 +212,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   },
   {
     name: "claims lost",
-    about: "nobody takes up what an earlier life left",
+    about: "no node continues the work of an earlier life",
     law: "liveness",
     scenario: "crashes",
     seeds: 10,
@@ -276,7 +276,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   },
 ];
 
-/** The store's own mutations, in front of the engine: the law must find them whoever is behind. */
+/** The store's own mutations, in front of the engine: the law must find them with the engine too. */
 const FOR_THE_ENGINE: Partial<Record<string, Pick<Mutation, "seeds">>> = {
   "dedupe forgotten": { seeds: 5 },
   "no fence": { seeds: 30 },

@@ -1,4 +1,4 @@
-/** Broken worlds for agents that talk to each other: what they send, whom they wait for. */
+/** Broken worlds for agents that talk to each other: what they send and which agents they wait for. */
 
 import type { ChangeId, SessionKey } from "../../../src/core/ids.ts";
 import type { Op } from "../../../src/core/store/change.ts";
@@ -75,7 +75,7 @@ export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     }),
   },
   {
-    name: "asked anew",
+    name: "asked again",
     about: "a wait that is taken up after a restart asks a second time",
     law: "L1",
     scenario: "agent-asks",
@@ -84,7 +84,7 @@ export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
   },
   {
     name: "circles allowed",
-    about: "nobody looks whether agents wait for each other",
+    about: "circles of waiting agents are not checked",
     law: "M11",
     scenario: "agent-asks",
     seeds: 10,
@@ -100,7 +100,7 @@ export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
   },
   {
     name: "description forgotten",
-    about: "a permanent agent is said to be described anew, and is not",
+    about: "a new prompt of a permanent agent is reported as stored and is not",
     law: "L1",
     scenario: "permanent-agents",
     seeds: 5,

@@ -55,7 +55,7 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "orphan for nothing",
-    about: "a call whose result nobody learned is not charged",
+    about: "a call whose result was lost is not charged",
     law: "L8",
     scenario: "day-budget",
     seeds: 40,
@@ -68,8 +68,8 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
     }),
   },
   {
-    name: "told each time",
-    about: "nobody remembers who was told that a budget is used up",
+    name: "notice repeated",
+    about: "the notice that a budget is used up is not recorded",
     law: "M21",
     scenario: "tree-budget",
     seeds: 5,
@@ -77,7 +77,7 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "answer unlimited",
-    about: "the model is not told how long its answer may be",
+    about: "the request does not limit the length of the answer",
     law: "L8",
     scenario: "tree-budget",
     seeds: 40,

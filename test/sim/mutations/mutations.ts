@@ -27,7 +27,7 @@ export interface Mutation {
 export const MUTATIONS: readonly Mutation[] = [
   {
     name: "acknowledge first",
-    about: "the origin is told before the message is durable",
+    about: "the origin gets its acknowledgement before the message is durable",
     law: "L1",
     scenario: "outages",
     seeds: 20,
@@ -51,7 +51,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "refused release ignored",
-    about: "a message that came in while the agent was given back wakes nobody",
+    about: "a message that arrives during the release starts no run",
     law: "liveness",
     scenario: "bursts",
     seeds: 60,
@@ -59,7 +59,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "blind retry",
-    about: "after an unanswered commit the step is tried anew without reading what became of it",
+    about: "after an unanswered commit the step is tried again without reading the outcome",
     law: "liveness",
     scenario: "unknown-commits",
     seeds: 30,
@@ -131,7 +131,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "no fence",
-    about: "claims and commits look at no owner: the store believes whoever says he holds the agent, at whatever step",
+    about: "claims and commits check no owner: any node that claims to hold the agent may write, at any step",
     law: "L3",
     scenario: "zombies",
     seeds: 20,
@@ -216,7 +216,7 @@ function withYoungKey(db: Database, change: Change): Change {
   };
 }
 
-/** Replaces everything the owner claims by what is the case, and lets anybody claim what somebody holds. */
+/** Replaces everything the owner claims by the true values, and lets any node claim an agent that another holds. */
 function believed(db: Database, change: Change): Change {
   if (change.ops.some(({ op }) => op === "agents.claim")) {
     db.sql.exec("UPDATE agents SET node = NULL WHERE run_id IS NOT NULL");

@@ -20,7 +20,7 @@ export const SESSION_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
   },
   {
     name: "never stale",
-    about: "nobody remembers when a person was last answered, so no session ends by itself",
+    about: "the time of the last answer is not kept, so that no session ends by itself",
     law: "M10",
     scenario: "stale-idle",
     seeds: 10,

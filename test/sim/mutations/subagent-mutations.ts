@@ -28,7 +28,7 @@ export const SUBAGENT_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "stop without ancestors",
-    about: "a stop holds for the agent that bears it and for nobody below",
+    about: "a stop holds for its agent and not for the agents below",
     law: "L7",
     scenario: "children-stopped",
     seeds: 30,
@@ -44,7 +44,7 @@ export const SUBAGENT_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "spawn before its result",
-    about: "a child is started in one commit, its parent is told in the next",
+    about: "a child is started in one commit, its parent learns of it in the next",
     law: "L6",
     scenario: "children",
     seeds: 30,

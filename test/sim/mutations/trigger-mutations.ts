@@ -33,7 +33,7 @@ function splitFiring(ports: Ports): Ports {
   };
 }
 
-/** Every firing is a slot of its own, over whatever version of the job is there. */
+/** Every firing is a slot of its own, over any version of the job. */
 function unguarded(change: Change): Change {
   const own = (slot: string | undefined): string => `${slot}#${change.id}`;
   return ops((op): readonly Op[] => {
@@ -50,7 +50,7 @@ function unguarded(change: Change): Change {
 export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: Ports) => Ports })[] = [
   {
     name: "slot unguarded",
-    about: "a job is fired whatever another broker did since it was read, and nobody knows the slot again",
+    about: "a job fires although another broker changed it since it was read, under a new slot each time",
     law: "L9",
     scenario: "two-brokers",
     seeds: 20,

@@ -142,7 +142,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "silences",
-    "slow runs on three nodes whose leases end by pauses and by clocks that jump, and nobody dies",
+    "slow runs on three nodes whose leases end by pauses and by clocks that jump, and no process dies",
     {
       nodes: [3, 3],
       crashes: [0, 0],
@@ -193,7 +193,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "silent-messages",
-    "messages that are recorded and wake nobody",
+    "messages that are recorded and start no run",
     {
       needs: ["silent-messages"],
       workload: { systemMessages: [8, 15] },
@@ -202,7 +202,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "resets",
-    "people who begin anew while messages wait",
+    "people who reset while messages wait",
     {
       needs: ["commands"],
       workload: { resets: [4, 8] },
@@ -220,7 +220,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "stalls",
-    "a model that does not answer: the run times out and the person is told",
+    "a model that does not answer: the run times out and the person gets an answer that says so",
     {
       crashes: [0, 2],
       needs: ["timeouts", "tools"],

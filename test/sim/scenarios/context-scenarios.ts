@@ -43,7 +43,7 @@ export const CONTEXT_SCENARIOS: readonly NamedChanges[] = [
   ["no-summaries", "a model that never writes a summary at all", talk({ manners: ["empty", "continues", "bloats"] })],
   [
     "compaction-resets",
-    "people who begin anew, stop and ask for a summary while one is being written",
+    "people who reset, stop and ask for a summary while one is being written",
     talk(
       { manners: ["good", "slow", "slow"] },
       {

@@ -1,4 +1,4 @@
-/** Agents that write to each other, both sides dying: told and whispered to, asked and waited for, in circles and full lanes. */
+/** Agents that write to each other, while either side dies: messages, silent messages, questions, circles of questions, full lanes. */
 import type { Changes, NamedChanges } from "./scenario.ts";
 
 const talk: Changes = {
@@ -10,7 +10,7 @@ const talk: Changes = {
 export const MESSAGE_SCENARIOS: readonly NamedChanges[] = [
   [
     "agent-messages",
-    "agents that tell each other things, aloud and silently, also nobody",
+    "agents that send each other messages, also silent ones and to an agent that does not exist",
     {
       ...talk,
       nodes: [1, 2],
@@ -20,7 +20,7 @@ export const MESSAGE_SCENARIOS: readonly NamedChanges[] = [
           "tool:tell": 0.3,
           "tool:whisper": 0.2,
           "tool:report": 0.15,
-          "tool:nobody": 0.08,
+          "tool:missing": 0.08,
           "tool:never": 0.05,
           slow: 0.03,
         },
@@ -41,7 +41,7 @@ export const MESSAGE_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "asks-full-lanes",
-    "one lane for all, and everybody waits for somebody",
+    "one lane for all, and every agent waits for another",
     {
       ...talk,
       crashes: [0, 3],
@@ -82,7 +82,7 @@ export const MESSAGE_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "permanent-agents",
-    "permanent agents that are told otherwise about themselves while messages wait",
+    "permanent agents that get new prompts while messages wait",
     {
       ...talk,
       nodes: [1, 2],

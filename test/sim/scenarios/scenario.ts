@@ -36,7 +36,7 @@ export interface Scenario {
   readonly order?: "inbox" | "route" | "none";
   /** How messages may end here beside `answered` and `merged`. */
   readonly ends: readonly string[];
-  /** How often somebody asks by the program's own interface for a run to end. */
+  /** How often a person aborts a run through the program's interface. */
   readonly aborts: Range;
   readonly restore: "resume" | "discard";
   /** What may be spent, in tokens and millionths of a dollar. */
@@ -45,23 +45,23 @@ export interface Scenario {
   readonly keys?: boolean;
   /** How large contexts may be, and how summaries turn out. Absent: nothing comes near the limits. */
   readonly context?: SimContext;
-  /** When sessions begin anew by themselves; hours are those of UTC. Absent: never. */
+  /** When sessions are reset by themselves; hours are those of UTC. Absent: never. */
   readonly reset?: ResetSettings;
   /** When the world begins, before or after its usual wall time. */
   readonly wallOffsetMs?: number;
-  /** How often somebody goes back to an earlier answer. */
+  /** How often a person goes back to an earlier answer. */
   readonly branches?: Range;
-  /** How often somebody stops an agent with all it has started, or removes one. */
+  /** How often a person stops an agent with everything it started, or removes one. */
   readonly treeStops?: Range;
   readonly removals?: Range;
   readonly subagents?: SubjectNode["subagents"];
-  /** Nobody fails but by his own fault, however often a poisonous message kills the node (M13). */
+  /** A message fails only by its own fault, however often a poisonous one kills the node (M13). */
   readonly innocentsLive?: boolean;
   /** How many runs a node has active at a time. */
   readonly lanes?: LaneSizes;
-  /** Schedules that are due meanwhile. */
+  /** Cron jobs that are due while people write. */
   readonly jobs?: JobsShape;
-  /** Permanent agents there are, and how often each may be described anew and removed for good. */
+  /** How many permanent agents there are, and how often they get new prompts and are removed. */
   readonly permanentAgents?: { readonly count: number; readonly describes: Range; readonly removals: Range };
 }
 

@@ -63,10 +63,10 @@ export const SESSION_SCENARIOS: readonly NamedChanges[] = [
       },
     ),
   ],
-  ["resets-busy", "people who begin anew while runs are active and much waits", restless()],
+  ["resets-busy", "people who reset while runs are active and much waits", restless()],
   [
     "resets-collect",
-    "people who begin anew while messages wait to be collected",
+    "people who reset while messages wait to be collected",
     restless({
       needs: ["sessions", "commands", "tools", "queue-modes"],
       queue: { mode: "collect", debounceMs: 400, cap: 6 },

@@ -28,7 +28,7 @@ const MIXED = {
 export const SUBAGENT_SCENARIOS: readonly NamedChanges[] = [
   [
     "children",
-    "agents that start children and are told of each of them once, whichever side dies",
+    "agents that start children and get one report of each, whichever side dies",
     family({ workload: { directives: MIXED } }),
   ],
   [
@@ -60,7 +60,7 @@ export const SUBAGENT_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "children-resets",
-    "people who begin anew while children are at work",
+    "people who reset while children are at work",
     family({ needs: ["commands"], workload: { resets: [4, 8], directives: MIXED } }),
   ],
   [
@@ -81,7 +81,7 @@ export const SUBAGENT_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "children-orphaned",
-    "requesters that are removed while their children are at work: the nearest ancestor is told",
+    "requesters that are removed while their children are at work: the nearest ancestor gets the report",
     family({
       crashes: [0, 3],
       removals: [3, 7],
@@ -134,7 +134,7 @@ export const SUBAGENT_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "children-sick-store",
-    "commits of which nobody knows whether they were applied, around spawns and reports",
+    "commits with an unknown outcome, around spawns and reports",
     family({
       nodes: [2, 2],
       crashes: [0, 2],

@@ -13,7 +13,7 @@ import type { SimContext } from "../world/summariser.ts";
 import type { SubjectUnderTest } from "./subject.ts";
 import { withTalk } from "./talk-tools.ts";
 
-/** A window nobody knows is taken for one of the usual size. */
+/** An unknown window counts as one of the default size. */
 const limitsOf = ({ window, unknown, flush }: SimContext): ContextLimits => ({
   ...DEFAULT_CONTEXT_LIMITS,
   // Nothing reserved: the background has its stretch between the warning and the critical limit.
@@ -23,7 +23,7 @@ const limitsOf = ({ window, unknown, flush }: SimContext): ContextLimits => ({
   memoryFlush: { ...DEFAULT_CONTEXT_LIMITS.memoryFlush, softThresholdTokens: 60, enabled: flush },
 });
 
-/** Whoever wants to may write to whomever: what is judged is that it arrives. */
+/** Every agent may write to every other: the auditor judges whether it arrives. */
 const CONFIG = parseConfig({ text: `{ agentToAgent: { write: ["any"] } }`, file: "sim", env: {} }).config;
 
 export const engine: SubjectUnderTest = {
@@ -61,16 +61,16 @@ export const engine: SubjectUnderTest = {
       { ...ports, tools },
       {
         nodeName: name,
-        ...(alone ? {} : { leaseMs }),
+        leaseMs: alone ? undefined : leaseMs,
         restore,
-        ...(queue ? { queue: { ...configDefaults.queue, byChannel: {}, ...queue } } : {}),
-        ...(lanes ? { lanes } : {}),
-        ...(context ? { contextLimits: () => limitsOf(context) } : {}),
-        ...(reset ? { isStale: (agent, last, now) => isStale(resetPolicyFor(agent, reset), last, now, "UTC") } : {}),
-        ...(subagents ? { subagents } : {}),
+        queue: queue && { ...configDefaults.queue, byChannel: {}, ...queue },
+        lanes,
+        contextLimits: context && (() => limitsOf(context)),
+        isStale: reset && ((agent, last, now) => isStale(resetPolicyFor(agent, reset), last, now, "UTC")),
+        subagents,
         runs: { timeoutMs: 30_000 },
-        ...(budgets ? { budgets: { limitsFor: () => budgets, dayOf: () => "today" } } : {}),
-        ...(triggers ? { hooks: triggers.hooks } : {}),
+        budgets: budgets && { limitsFor: () => budgets, dayOf: () => "today" },
+        hooks: triggers?.hooks,
         resolveModel: () => ({ ...(model ?? { model: "scripted" }), system: "You are simulated." }),
       },
     );

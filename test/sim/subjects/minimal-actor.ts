@@ -17,13 +17,13 @@ import type { StartSubject, SubjectNode, SubjectUnderTest } from "./subject.ts";
 
 /** Deliberate faults. All off: lawful. */
 export interface Quirks {
-  /** The origin is told before the message is durable. */
+  /** The origin gets its acknowledgement before the message is durable. */
   readonly acknowledgeFirst?: boolean;
   /** Messages are worked on only by the process that accepted them. */
   readonly memoryQueue?: boolean;
   /** A refused release is taken for a release. */
   readonly ignoreRefusedRelease?: boolean;
-  /** After an unanswered commit the step is simply tried anew, under a new id. */
+  /** After an unanswered commit the step is tried again under a new id. */
   readonly retryBlindly?: boolean;
   /** Messages are settled in one commit, the reply is owed in the next. */
   readonly settleFirst?: boolean;
@@ -43,7 +43,7 @@ export interface Quirks {
   readonly sendAllAtOnce?: boolean;
 }
 
-/** One membership: a number among the nodes and a lease. A node that lost its lease joins anew under another number. */
+/** One membership: a number among the nodes and a lease. A node that lost its lease joins again under another number. */
 export interface Membership {
   readonly node: number;
   renewedAt: number;
@@ -57,7 +57,7 @@ export interface Actor {
   readonly quirks: Quirks;
   /** Whether this node may still act: before anything is done outside (M23). */
   holds(membership: Membership): boolean;
-  /** Commits and, whatever the answer, finds out what became of it (M2). Tries until it is known. */
+  /** Commits and finds out the outcome, also after an error (M2). Tries until it is known. */
   commit(site: string, ops: readonly Op[], owner?: Owner): Promise<CommitResult>;
   /** Messages this very process accepted; looked at only by a quirk. */
   readonly remembered: Set<string>;
@@ -256,7 +256,7 @@ export async function patiently<T>(actor: Actor, read: () => Promise<T>): Promis
 
 /**
  * An error says nothing about what was applied. The id is read back, and only a change that is not there is tried again:
- * under the same id, so that a commit still on its way cannot be applied twice. `unlessFull`: a full store is told at once.
+ * under the same id, so that a commit still on its way cannot be applied twice. `unlessFull`: a full store throws at once.
  */
 async function commitDurably(ports: Ports, quirks: Quirks, first: Change, unlessFull = false): Promise<CommitResult> {
   const { store, clock, ids } = ports;

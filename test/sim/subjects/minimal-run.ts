@@ -50,10 +50,10 @@ const ownerOf = (mine: Membership, agent: AgentRecord, run?: { id: RunId; step: 
   agentId: agent.id,
   node: mine.node,
   epoch: agent.epoch,
-  ...(run ? { run } : {}),
+  run,
 });
 
-/** Opens a run over these messages. Gives the run's id, or undefined where the agent was lost meanwhile. */
+/** Opens a run over these messages. Gives the run's id, or undefined where the agent was lost. */
 async function take(
   actor: Actor,
   mine: Membership,
@@ -69,7 +69,7 @@ async function take(
     calls: [],
     iterations: 0,
     deliveries: 0,
-    ...(delivery ? { delivery } : {}),
+    delivery,
   };
   const said = messages.map(({ body: { ...it } }) => ("text" in it ? (it.text ?? "") : ""));
   const entries = said.map((text): Said => ({ role: "user", content: [{ type: "text", text }], runId }));
@@ -277,8 +277,8 @@ async function end(
   const silent = text.trim() === "NO_REPLY";
   const delivery: NewDelivery = {
     ...newDelivery(actor, progress, 0),
-    payload: { text, ...(error === undefined ? {} : { isError: true }) },
-    ...(silent ? { ended: { state: "suppressed", reason: "silent reply" } } : {}),
+    payload: { text, isError: error === undefined ? undefined : true },
+    ended: silent ? { state: "suppressed", reason: "silent reply" } : undefined,
   };
   const reply: Op[] = run.body.delivery ? [{ op: "delivery.add", delivery }] : [];
   const settled: Op[] = [

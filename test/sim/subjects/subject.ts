@@ -14,7 +14,7 @@ import type { SimContext } from "../world/summariser.ts";
 export interface Subject {
   /** Takes nothing new, ends what it has begun, gives its agents back. Resolves when the process may end. */
   drain(): Promise<void>;
-  /** Asks a run to end, wherever it runs. False where it had ended already or nobody knows it (M9). */
+  /** Asks a run to end, wherever it runs. False where it had ended already or does not exist (M9). */
   abort?(runId: RunId): Promise<boolean>;
   /** Changes a cron job. */
   updateJob?(id: string, patch: unknown): Promise<unknown>;
@@ -31,14 +31,14 @@ export interface Person {
   readonly user: string;
 }
 
-/** Who writes in this world, for agents that are told to speak to each other. */
+/** Who writes in this world, for agents that speak to each other. */
 export interface Participants {
   readonly people: readonly Person[];
   /** Permanent agents, by their names. */
   readonly permanentAgents: readonly string[];
   /** Who wrote a token. */
   speakerOf(token: string): Person | undefined;
-  /** Told that an agent begins to wait for another; the returned function, that it no longer does. */
+  /** Called when an agent begins to wait for another; the returned function is called when the wait ends. */
   waits(from: string, to: string): (refused: boolean) => void;
 }
 
@@ -63,7 +63,7 @@ export interface SubjectNode {
   readonly triggers?: boolean;
   /** How large contexts may be. Absent: as large as they are by default. */
   readonly context?: SimContext;
-  /** When sessions begin anew by themselves; hours are those of UTC. Absent: never. */
+  /** When sessions are reset by themselves; hours are those of UTC. Absent: never. */
   readonly reset?: ResetSettings;
 }
 

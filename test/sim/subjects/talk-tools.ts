@@ -1,6 +1,6 @@
 /**
- * How a message makes its agent talk to others: simulated tools over the program's real ones. Whom a call speaks to and what
- * it says follow from the token alone, as a model's arguments do, so that a repeated call is the same call.
+ * How a message makes its agent talk to others: simulated tools over the program's real ones. The agent a call speaks to and
+ * its text follow from the token alone, as a model's arguments do, so that a repeated call is the same call.
  */
 import { z } from "zod";
 import type { AgentToolDeps } from "../../../src/adapters/tools/agents/agent-tool-deps.ts";
@@ -35,8 +35,8 @@ export function withTalk(host: ToolHost, world: AgentToolDeps, participants: Par
     whisper: ({ token }, context) => say(token, "whisper", context),
     report: ({ token }, context) =>
       call("send_agent_message", { text: tokenText(saidToken("report", token)) }, context),
-    nobody: ({ token }, context) =>
-      call("send_agent_message", { text: tokenText(saidToken("nobody", token)), agentId: "nobody at all" }, context),
+    missing: ({ token }, context) =>
+      call("send_agent_message", { text: tokenText(saidToken("missing", token)), agentId: "no such agent" }, context),
     ask: ({ token }, context) => ask(token, "ask", "", context),
     askround: ({ token }, context) => ask(token, "askround", " tool:askback ", context),
     askback: ({ token }, context) => ask(token, "askback", "", context),
@@ -52,7 +52,7 @@ export function withTalk(host: ToolHost, world: AgentToolDeps, participants: Par
       {
         text: tokenText(saidToken(talk, token)),
         agentId: keyOf(talk, token),
-        ...(talk === "whisper" ? { silent: true } : {}),
+        silent: talk === "whisper" ? true : undefined,
       },
       context,
     );
@@ -62,7 +62,7 @@ export function withTalk(host: ToolHost, world: AgentToolDeps, participants: Par
     const message = `${tokenText(saidToken(talk, token))}${more}`;
     const output = await call("sessions_send", { sessionKey, message, timeoutSeconds: ASK_SECONDS }, context);
     const said = output.content.map((block) => (block.type === "text" ? block.text : "")).join("");
-    // Where the store did not answer, the wait may still come to be: nobody here knows when it ends.
+    // Where the store did not answer, the wait may still begin, and its end is unknown here.
     if (said.startsWith("{")) over(said.includes("is waiting for it"));
     return output;
   };

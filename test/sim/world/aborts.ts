@@ -51,7 +51,7 @@ export function makeAborts(deps: AskDeps): Aborts {
 }
 
 async function pickRun({ random, backend: { reader } }: AskDeps): Promise<RunId | undefined> {
-  if (random.chance(0.05)) return "nobody-knows-it" as RunId;
+  if (random.chance(0.05)) return "no-such-run" as RunId;
   const agents = await reader.agents({ limit: 1_000 });
   const open = agents.flatMap(({ runId }) => runId ?? []);
   if (open.length > 0 && random.chance(0.9)) return random.pick(open);

@@ -23,7 +23,7 @@ export interface ModelCall {
   readonly asked: string[];
   error: string | undefined;
   readonly sessionId: string;
-  /** Everything the model is told, as bytes: the instructions, then each message (L11). */
+  /** The whole request as bytes: the instructions, then each message (L11). */
   readonly bytes: readonly string[];
   /** Why a provider would refuse this request, or undefined. */
   readonly unlawful: string | undefined;
@@ -31,7 +31,7 @@ export interface ModelCall {
   readonly prompt: number;
   /** How many results of tools the model had seen since its last answer. */
   readonly results: number;
-  /** What this call costs whoever made it, also where nobody heard its end. */
+  /** What this call costs its caller, also where its answer was lost. */
   charged: Spend;
 }
 
@@ -82,12 +82,12 @@ export function sinceLastAnswer(messages: readonly ModelMessage[]): number {
   return last + 1;
 }
 
-/** What a strict provider would say: every call has its one result at once, and a turn ends with somebody else's word. */
+/** What a strict provider would say: every call has its one result at once, and the last message is not the assistant's. */
 function unlawful(messages: readonly ModelMessage[]): string | undefined {
   let open = new Set<string>();
   for (const message of messages) {
     if (message.role === "tool") {
-      if (!open.delete(message.toolCallId ?? "")) return `a result for ${message.toolCallId} that nobody waits for`;
+      if (!open.delete(message.toolCallId ?? "")) return `a result for ${message.toolCallId} that no call asked for`;
       continue;
     }
     if (open.size > 0) return `no result for ${[...open].join(", ")}`;

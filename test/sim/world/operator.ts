@@ -1,6 +1,6 @@
 /**
- * Whoever runs the place, as another program on the same store: publishes the swarm, makes the permanent agents, tells them
- * otherwise about themselves and removes them while messages wait.
+ * The operator, as another program on the same store: publishes the swarm, creates the permanent agents, changes their
+ * prompts and removes them while messages wait.
  */
 
 import type { AgentId, ChangeId } from "../../../src/core/ids.ts";
@@ -21,7 +21,7 @@ export interface OperatorDeps {
 }
 
 export interface Operator {
-  /** What each permanent agent was told about itself, in order, by its id. */
+  /** The prompts each permanent agent was given, in order, by its id. */
   readonly described: ReadonlyMap<string, readonly string[]>;
   readonly removed: readonly AgentId[];
   /** Gives some permanent agent another system prompt. */

@@ -43,7 +43,7 @@ test("a process that dies after a call has made it and never hears the answer", 
   expect({ made, heard, state: process.state }).toEqual({ made: true, heard: false, state: "dead" });
 });
 
-test("a paused process hears answers and timers late, in order, and not those it cancelled meanwhile", async () => {
+test("a paused process hears answers and timers late, in order, and not those it cancelled", async () => {
   const { scheduler, process } = world();
   const seen: string[] = [];
   process.clock.after(5, () => {

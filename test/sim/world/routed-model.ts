@@ -24,10 +24,10 @@ export interface KeyUse {
   readonly process: string;
   readonly key: string;
   readonly startedAt: number;
-  /** When the process was told; undefined where it never was. */
+  /** When the process got its answer; undefined where it got none. */
   answeredAt: number | undefined;
   readonly outcome: "answered" | "limited" | "refused";
-  /** Until when it was told to wait. */
+  /** The end of the wait that the provider asked for. */
   readonly until: number;
 }
 
@@ -45,7 +45,7 @@ export interface RoutedWorld {
 }
 
 const KEYS = { first: { a: "first-a", b: "first-b", c: "first-c" }, second: { a: "second-a", b: "second-b" } };
-/** So short that whoever waits as he is told gets his answer. */
+/** So short that a run that waits as long as the provider asks gets its answer. */
 const MAX_LIMIT_MS = 1_500;
 const PROVIDER = (id: string) =>
   `{ api: "openai-completions", baseUrl: "http://127.0.0.1:9", models: [{ id: "${id}" }] }`;

@@ -17,7 +17,7 @@ export interface Scheduler {
 /** Lets promises and immediate follow-ups settle: microtasks all run before the next immediate. */
 const immediate = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** `idle`: what the world waits for outside of itself, if anything is under way there. Time stands still meanwhile. */
+/** `idle`: a promise for work outside of the world, if any is under way. Virtual time stands still until it resolves. */
 export function makeScheduler(
   onError: (error: unknown) => void,
   idle: () => Promise<void> | undefined = () => undefined,

@@ -1,6 +1,6 @@
 /**
  * The model of the simulated world. It answers the tokens it has not answered yet, asks for the tools their directives
- * name, fails, stalls and overflows as told, and keeps a ledger of every call. It also plays the strict provider: a
+ * name, fails, stalls and overflows as they say, and keeps a ledger of every call. It also plays the strict provider: a
  * history no provider would accept is noted.
  */
 import type { Spend } from "../../../src/core/budget/budget.ts";

@@ -30,7 +30,7 @@ export const DIRECTIVES = [
   "tool:tell",
   "tool:whisper",
   "tool:report",
-  "tool:nobody",
+  "tool:missing",
   "tool:ask",
   "tool:askround",
   "tool:askback",

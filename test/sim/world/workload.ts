@@ -39,7 +39,7 @@ export type WorkItem =
       readonly token: string;
       readonly silent: boolean;
     }
-  /** A child of the conversation's agent, and what it is told. Nobody outside is answered. */
+  /** A child of the conversation's agent, and its task. No channel gets its answer. */
   | {
       readonly kind: "child";
       readonly at: number;
