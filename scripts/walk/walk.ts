@@ -12,8 +12,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 const ROOT = join(import.meta.dirname, "../..");
 const HOOK = join(import.meta.dirname, "record-hook.ts");
 const WARM_MESSAGES = 3;
+const RECORDED_MESSAGES = 3;
 /** A message ends some time after its answer: what was sent is marked so. */
-const QUIET_MS = 400;
+const QUIET_MS = 250;
 const MAX_ROUNDS = 5;
 const MAX_WAIT_MS = 60_000;
 const TOKEN = "walk-token-0123456789abcdef";
@@ -97,8 +98,13 @@ async function walk(
     };
     for (let n = 1; n <= WARM_MESSAGES; n++) await say(`message ${n}`);
     await passed();
-    await say("one more message");
-    return await passed();
+    const walks: Walk[] = [];
+    for (let n = 1; n <= RECORDED_MESSAGES; n++) {
+      await say(`one more message, ${n}`);
+      walks.push(await passed());
+    }
+    // Work that goes by time may fall into one of them, hardly into all.
+    return (walks[0] ?? []).filter((file) => walks.every((other) => other.includes(file)));
   } finally {
     const ended = child.exitCode === null ? once(child, "exit") : undefined;
     child.kill("SIGTERM");
