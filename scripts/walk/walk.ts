@@ -20,7 +20,7 @@ const MAX_WAIT_MS = 60_000;
 const TOKEN = "walk-token-0123456789abcdef";
 
 /** Files that run by time, not for a message: they may or may not run while the message is on its way. */
-const BY_TIME: readonly string[] = ["src/adapters/system/trim-when-quiet.ts", "src/core/ports/clock.ts"];
+const BY_TIME: readonly string[] = ["src/adapters/system/collect-when-idle.ts", "src/core/ports/clock.ts"];
 
 /** The files in the order in which the message reaches them first. */
 export type Walk = readonly string[];
