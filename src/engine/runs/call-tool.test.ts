@@ -56,7 +56,7 @@ const textOf = ({ content }: ToolOutput) =>
 const says = (text: string) => async () => ({ content: [{ type: "text" as const, text }] });
 
 describe("a call of a tool", () => {
-  it("of an unknown tool is an error that the model sees", async () => {
+  it("that does not exist is an error that the model sees", async () => {
     const output = await run(undefined);
     expect([textOf(output), output.isError]).toEqual(["Unknown tool: work", true]);
   });

@@ -14,7 +14,7 @@ const times = async (engine: TestEngine, until: number, step = 500): Promise<num
 };
 
 describe("a model that fails", () => {
-  it("that passes is retried after two and four seconds, and then the run fails with its text", async () => {
+  it("for a moment is retried after two and four seconds, and then the run fails with its text", async () => {
     const engine = await TestEngine.open({ script: () => failure("transient") });
     await engine.tell("go");
     expect(await times(engine, 30_000)).toEqual([0, 2_000, 6_000]);
