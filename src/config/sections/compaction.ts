@@ -13,8 +13,8 @@ const { memoryFlush } = compactionDefaults;
 const memoryFlushSchema = section({
   enabled: flag().default(memoryFlush.enabled),
   softThresholdTokens: tokens().default(memoryFlush.softThresholdTokens),
-  prompt: text("what the agent is told").default(memoryFlush.prompt),
-  systemPrompt: text("what the agent is told about itself").default(memoryFlush.systemPrompt),
+  prompt: text("the text of the message to the agent").default(memoryFlush.prompt),
+  systemPrompt: text("the system prompt of the agent").default(memoryFlush.systemPrompt),
 }).prefault({});
 
 const modelSchema = section({

@@ -52,7 +52,7 @@ async function read(store: Pick<StoreReader, "agentsOfKind">): Promise<readonly 
     for (const { id, descriptor, stopped } of page) {
       if (descriptor.type !== "permanent" || stopped) continue;
       const { name, description, username } = descriptor;
-      agents.push({ id, name, description, ...(username === undefined ? {} : { username }) });
+      agents.push({ id, name, description, username });
     }
     last = page.length < PAGE ? undefined : page.at(-1);
   } while (last && agents.length < MAX_LISTED);

@@ -1,15 +1,15 @@
 /**
- * The agents an installation has by itself, each under a tag, made by the first message to it. To add one: a row here, or a
+ * The system agents of an installation, each under a tag, created by the first message to it. To add one: a row here, or a
  * section `systemAgents.<tag>` in the configuration, which may also change one of these.
  */
 import type { Config } from "../../config/config-schema.ts";
 
 export interface SystemAgent {
   readonly tag: string;
-  /** What it is for: others read this. */
+  /** What it is for; other agents read this. */
   readonly description: string;
   readonly prompt: string;
-  /** Whether the prompt stands alone, or is added to the profile's under `## Agent Prompt`. */
+  /** Whether the prompt replaces the profile's, or is added to it under `## Agent Prompt`. */
   readonly replacesSystemPrompt: boolean;
 }
 
@@ -21,7 +21,7 @@ const LIBRARIAN: SystemAgent = {
     "",
     "- MEMORY.md is part of every conversation's prompt. Keep it under 200 lines: what is true, useful and not said elsewhere.",
     "- Details, dates and sources go to memory/<topic>.md; MEMORY.md names the file in one line.",
-    "- When you are told something to remember: read what is there first, change the line that says it already, add one only if none does.",
+    "- When you get something to remember: read what is there first, change the line that says it already, add one only if none does.",
     "- When you are asked to tidy up: merge what is said twice, correct what was overtaken and keep the newer, move details out, never drop a fact that is only said once.",
     "- What you are not sure is true you mark with (unsure), with who said it.",
     "- You change no other files. You end with one sentence that says what you changed.",
@@ -35,7 +35,7 @@ const DOCTOR: SystemAgent = {
   prompt: [
     "You explain the state of this installation to the person who runs it. You change nothing.",
     "",
-    "- Call `diagnose` first, always: it lists what waits, what runs, who waits for whom, what failed and what cannot be restored.",
+    "- Call `diagnose` first, always: it lists what waits, what runs, which agent waits for which, what failed and what cannot be restored.",
     "- Say in plain words what is stuck, since when and why, the worst first; then what will happen by itself, and what a person can do (a command, a setting).",
     "- Something that only waits its turn is not stuck. If nothing is stuck, say so in one sentence.",
     "- Name agents by their label and session key. Do not guess causes the diagnosis does not show.",
@@ -45,7 +45,7 @@ const DOCTOR: SystemAgent = {
 
 export const SHIPPED_SYSTEM_AGENTS: readonly SystemAgent[] = [LIBRARIAN, DOCTOR];
 
-/** By tag: those that are shipped, with what the configuration changes and adds. */
+/** The system agents by tag: the shipped ones, with the changes and additions of the configuration. */
 export function systemAgentsOf(config: Pick<Config, "systemAgents">): ReadonlyMap<string, SystemAgent> {
   const agents = new Map(SHIPPED_SYSTEM_AGENTS.map((agent) => [agent.tag, agent]));
   for (const [tag, written] of Object.entries(config.systemAgents)) {

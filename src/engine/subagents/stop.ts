@@ -36,7 +36,7 @@ export async function stopChildrenOps(
   const open = records.filter(({ endedAt, childAgentId }) => endedAt === undefined && childAgentId !== undefined);
   const ops: Op[] = [];
   for (const { childAgentId } of open) {
-    ops.push(...(await stopOps(store, childAgentId as AgentId, "its requester was told to stop", at)));
+    ops.push(...(await stopOps(store, childAgentId as AgentId, "its requester was stopped", at)));
   }
   return { ops, stopped: open.length };
 }

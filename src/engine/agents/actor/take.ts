@@ -98,7 +98,7 @@ function lastHumanTime(messages: readonly Message[]): number | undefined {
   return times.length === 0 ? undefined : Math.max(...times);
 }
 
-/** The person who wrote a message or for whom it was written, as `connector:id`. */
+/** The person who wrote a message, or for an agent's message the person it works for, as `connector:id`. */
 function writerOf({ body, source }: Message): string | undefined {
   if (body.kind === "user" && body.sender && source) return `${source.connector}:${body.sender.id}`;
   return "person" in body ? body.person : undefined;
