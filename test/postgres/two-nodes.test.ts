@@ -22,14 +22,14 @@ const textOf = (message: ModelMessage | undefined): string =>
 class HeldModel implements Model {
   readonly #held: (() => void)[] = [];
   readonly calls: string[] = [];
-  lease = false;
+  isHeld = false;
   deltas: readonly string[] = [];
 
   readonly call: Model["call"] = async ({ messages }, signal, onEvent) => {
     const asked = textOf(messages.findLast(({ role }) => role === "user"));
     this.calls.push(asked);
     for (const text of this.deltas) onEvent?.({ type: "text", delta: text });
-    if (this.lease) {
+    if (this.isHeld) {
       await new Promise<void>((resolve) => {
         this.#held.push(resolve);
         signal.addEventListener("abort", () => resolve(), { once: true });
@@ -97,7 +97,7 @@ const say = (text: string) => ({ kind: "user", text }) as const;
 
 /** Makes node B hold an agent with a run that waits inside its model call. */
 async function runOnB(b: RookeryNode, model: HeldModel, user: string): Promise<{ agentId: AgentId; runId: RunId }> {
-  model.lease = true;
+  model.isHeld = true;
   const posted = await b.agents.post({ to: { descriptor: descriptor(user) }, body: say(user) });
   if (posted.status === "stale") throw new Error("Not accepted.");
   await expect.poll(() => b.agents.runs.live(posted.agentId)?.id, { interval: 5 }).toBeDefined();
@@ -114,7 +114,7 @@ test("a run on B streams to a listener on A, and its result reaches a waiter on 
   a.remoteNodes?.follow(agentId);
   const awaited = a.agents.postAndAwait({ to: { agentId }, body: say("second") }, { timeoutMs: 20_000 });
   await expect.poll(async () => (await a.ports.store.agent(agentId))?.waiting, { interval: 10 }).toBe(1);
-  theirs.lease = false;
+  theirs.isHeld = false;
   theirs.deltas = ["word ".repeat(1_000), "ü".repeat(3_000), "end"];
   theirs.letGo();
   const { result } = await awaited;
@@ -149,7 +149,7 @@ test("words are said from A into a run on B, and it takes them up", async () => 
   expect(await a.agents.runs.steer("unknown" as RunId, "x")).toBe(false);
   await expect.poll(async () => (await a.ports.store.waiting(agentId, { limit: 5 })).length, { interval: 10 }).toBe(1);
   await expect.poll(() => steerable(b, agentId), { interval: 20, timeout: 5_000 }).toBe(true);
-  theirs.lease = false;
+  theirs.isHeld = false;
   theirs.letGo();
   expect(await a.agents.runs.wait(runId, 10_000)).toMatchObject({ status: "ended" });
   await expect

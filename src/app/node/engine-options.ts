@@ -74,16 +74,22 @@ const outboxSettings = ({ outbox }: Config): AgentSystemOptions["outbox"] => ({
   sendTimeoutMs: outbox.sendTimeoutSeconds * 1000,
 });
 
-const sessionOptions = (config: Config) =>
-  ({
+const sessionOptions = (config: Config) => {
+  let host: string | undefined;
+  /** The zone of the machine does not change while the process runs. */
+  const zone = (): string => {
+    host ??= hostZone();
+    return config.session.timeZone ?? host;
+  };
+  return {
     address: (incoming) => addressFor(incoming, config),
     isOwner: (sender) => isOwner(sender, config.owner.accounts),
     resetTriggers: config.session.resetTriggers,
     inheritsParent: (descriptor) => inheritsParent(config.session.thread, descriptor),
     sendPolicy: config.session.sendPolicy,
-    isStale: (agent, last, now) =>
-      isStale(resetPolicyFor(agent, config.session.reset), last, now, config.session.timeZone ?? hostZone()),
-  }) satisfies Partial<AgentSystemOptions>;
+    isStale: (agent, last, now) => isStale(resetPolicyFor(agent, config.session.reset), last, now, zone()),
+  } satisfies Partial<AgentSystemOptions>;
+};
 
 export function subagentOptions(config: Config, paths: Pick<HomePaths, "home">): SubagentSettings {
   return subagentSettings(config, {

@@ -40,13 +40,13 @@ export function resolveSendPolicy(question: SendQuestion): SendDecision {
   const shape = readSessionKey(sessionKey);
   const channel = folded(question.channel ?? state?.channel ?? state?.lastChannel ?? shape?.channel);
   const chatType = question.chatType ?? state?.chatType ?? chatTypeOf(shape);
-  const lease = policy.rules.filter(({ match = {} }) => {
+  const matching = policy.rules.filter(({ match = {} }) => {
     if (match.channel !== undefined && folded(match.channel) !== channel) return false;
     if (match.chatType !== undefined && match.chatType !== chatType) return false;
     return match.keyPrefix === undefined || hasPrefix(sessionKey, match.keyPrefix);
   });
-  if (lease.some(({ action }) => action === "deny")) return "deny";
-  if (lease.some(({ action }) => action === "allow")) return "allow";
+  if (matching.some(({ action }) => action === "deny")) return "deny";
+  if (matching.some(({ action }) => action === "allow")) return "allow";
   return policy.default ?? "allow";
 }
 

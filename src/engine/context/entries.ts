@@ -1,12 +1,15 @@
-/** Makes entries, each a child of the one before. The model is sent exactly what is written here, now and after a restart. */
+/**
+ * Makes entries, each a child of the one before. The model is sent exactly what is written here, now and after a restart.
+ * Only the engine writes a system message's tag: text from outside is escaped, so that it cannot forge one.
+ */
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import { unreachable } from "../../core/errors.ts";
 import { type Block, type Entry, entryLine, TRANSCRIPT_VERSION } from "../../core/history/entry.ts";
 import { type AgentId, type EntryId, entryId, type Ids, type RunId, type SessionId } from "../../core/ids.ts";
+import type { FileReference } from "../../core/message/file-reference.ts";
 import type { Message } from "../../core/message/message.ts";
 import type { ModelResult } from "../../core/ports/model.ts";
 import type { Appending } from "../runtime/agent-lease.ts";
-import { escapeTags, wrapSystemMessage, wrapUserMessage } from "./wrap.ts";
 
 /** An entry without its place. */
 export type EntryDraft = Entry extends infer One ? (One extends Entry ? Omit<One, "id" | "parentId"> : never) : never;
@@ -138,4 +141,27 @@ export function toolEntry(result: ToolResult, at: number, runId: RunId): EntryDr
     timestamp: at,
     runId,
   };
+}
+
+/** Escapes everything in a text that reads like the tag, in any case or spacing. */
+export const escapeTags = (text: string): string => text.replace(/<(?=[\s/]*system_message)/giu, "&lt;");
+
+const attribute = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+/** A message from an agent or from the system itself. `origin` comes from the store, never from text. */
+export function wrapSystemMessage(text: string, origin?: string): string {
+  const from = origin === undefined ? "" : ` origin="${attribute(origin)}"`;
+  return `<system_message${from}>${escapeTags(text)}</system_message>`;
+}
+
+/** Names and types come from outside too; a line break in one would pass for another line. */
+const onOneLine = (text: string): string => escapeTags(text.replace(/[\r\n\u2028\u2029]+/gu, " "));
+
+export const fileLine = (file: FileReference): string =>
+  `File received: ${onOneLine(file.name)} (${onOneLine(file.mimeType)}, ${file.size} bytes)`;
+
+/** What a person wrote, with a line for each file. */
+export function wrapUserMessage(text: string, files: readonly FileReference[] = []): string {
+  return [escapeTags(text), ...files.map(fileLine)].filter((line) => line !== "").join("\n");
 }

@@ -11,9 +11,8 @@ import type { RunBody } from "../../core/run/run.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import { LiveRun, runTimeOf } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
-import { chain, type EntryDraft } from "./entries.ts";
+import { chain, type EntryDraft, wrapSystemMessage } from "./entries.ts";
 import type { MeasuredContext } from "./measure-context.ts";
-import { wrapSystemMessage } from "./wrap.ts";
 
 /** People wait for it at most this long. */
 export const FLUSH_SECONDS = 120;

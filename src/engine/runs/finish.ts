@@ -63,7 +63,11 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
     payload && !payload.isError
       ? ports.replyOf?.(agent, run, { payload, reasoning: ending.reasoning ?? "" })
       : undefined;
-  const around = aroundReply(agent.state, { ...ending, usage: run.body.usage, sessionKey: agent.sessionKey });
+  const { reasoningLevel, responseUsage } = agent.state;
+  const isPlain = reasoningLevel === undefined && responseUsage === undefined;
+  const around: AroundReply = isPlain
+    ? {}
+    : aroundReply(agent.state, { ...ending, usage: run.body.usage, sessionKey: agent.sessionKey });
   const owed = repliesOf(ports, run, { reply, around }, payload, at);
   const deliveries = forSlot(run.body.trigger, applySendPolicy(ports.sendPolicy, agent, owed));
   const body: RunBody = {

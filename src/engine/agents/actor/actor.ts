@@ -80,7 +80,7 @@ export class Actor {
   }
   /** Whether a summary of its context is being written in the background: it stays in memory until then. */
   get summarising(): boolean {
-    return this.#driver.background.busy;
+    return this.#driver.background?.busy ?? false;
   }
   /** What a commit in the name of the active run says of itself. */
   get asOwner(): Owner | undefined {
@@ -114,7 +114,7 @@ export class Actor {
 
   #end(reason: "drain" | "lost"): void {
     this.#interruptWait?.();
-    this.#driver.background.stop();
+    this.#driver.background?.stop();
     this.run?.end(reason);
   }
 

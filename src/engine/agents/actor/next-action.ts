@@ -32,7 +32,7 @@ export async function nextAction(parts: ActorParts, lease: AgentLease): Promise<
   parts.faulted = false;
   const next = stopped && (await drainStopped(parts, lease));
   if (next) return next;
-  if (await driver.background.append(host.ports, lease)) return "again";
+  if (await driver.background?.append(host.ports, lease)) return "again";
   const look = await inbox.choose(lease, driver.busyUntil);
   if (parts.discards) {
     const discarded = await discardWaiting(host, lease, look.messages);
@@ -53,7 +53,7 @@ async function act(parts: ActorParts, lease: AgentLease, { choice, seen, now }: 
       await debounce(parts, choice.until);
       return "again";
     case "reset":
-      driver.background.stop();
+      driver.background?.stop();
       await resetSession(ports, lease, choice.message);
       return settled(parts, [choice.message]);
     case "record":
@@ -65,7 +65,7 @@ async function act(parts: ActorParts, lease: AgentLease, { choice, seen, now }: 
       return handleCommand(parts, lease, choice.message, choice.reason);
     case "run":
       if (isSessionStale(host, lease, choice.messages, now)) {
-        driver.background.stop();
+        driver.background?.stop();
         await replaceStaleSession(ports, lease);
         return "again";
       }
@@ -122,7 +122,7 @@ async function handleCommand(parts: ActorParts, lease: AgentLease, message: Mess
       break;
     case "branch":
       // The summary in progress may be about entries that the branch leaves.
-      parts.driver.background.stop();
+      parts.driver.background?.stop();
       await goBack(ports, lease, message);
       settled(parts, [message]);
       // The context in memory belongs to the old tip.

@@ -9,7 +9,7 @@ import type { Lane, RunResult } from "../../../core/run/run.ts";
 import type { Owner } from "../../../core/store/change.ts";
 import { CommitRefused } from "../../commit/commit-refused.ts";
 import { BackgroundCompaction } from "../../context/compaction/background-compaction.ts";
-import { measureAtRest } from "../../context/measure-context.ts";
+import { type MeasuredContext, measureAtRest } from "../../context/measure-context.ts";
 import { isFlushDue, openFlush } from "../../context/memory-flush.ts";
 import { Place } from "../../runs/lanes.ts";
 import { runLoop } from "../../runs/loop.ts";
@@ -36,7 +36,8 @@ export class RunDriver {
   readonly #agentId: AgentId;
   readonly #inbox: InboxView;
   readonly #actor: DriverActor;
-  readonly background = new BackgroundCompaction();
+  /** Made when a context first comes near its limit. */
+  background: BackgroundCompaction | undefined;
   /** A run that waits for a lane. */
   queued: { readonly runId: RunId; abort(): void } | undefined;
   /** When the last run ended here; a message that came before had to wait for it. */
@@ -139,7 +140,7 @@ export class RunDriver {
   /** Between two steps: a finished summary is appended, questions are answered, steering messages enter the run. */
   async #between(lease: AgentLease, run: LiveRun): Promise<void> {
     const { ports } = this.#host;
-    await this.background.append(ports, lease, run);
+    await this.background?.append(ports, lease, run);
     for (const question of await this.#inbox.questions()) {
       await answerAboutChildren(ports, lease, question);
       this.#settled([question]);
@@ -172,7 +173,7 @@ export class RunDriver {
   async flush(lease: AgentLease): Promise<boolean> {
     const { ports } = this.#host;
     const measured = await measureAtRest(ports, lease);
-    if (!isFlushDue(ports, lease, measured)) return false;
+    if (isFarFromLimits(measured) || !isFlushDue(ports, lease, measured)) return false;
     const place = await this.enter(lease.lane);
     try {
       if (this.#host.draining()) return false;
@@ -190,8 +191,11 @@ export class RunDriver {
     if (this.#host.draining()) return;
     try {
       const measured = await measureAtRest(ports, lease);
+      this.#flushIsDue = false;
+      if (isFarFromLimits(measured)) return;
       this.#flushIsDue = isFlushDue(ports, lease, measured);
       if (!this.#flushIsDue) {
+        this.background ??= new BackgroundCompaction();
         await this.background.start(ports, lease, measured, () => this.#actor.contextWorkDue());
       }
     } catch (error) {
@@ -201,7 +205,7 @@ export class RunDriver {
 
   /** Whether a flush or a finished summary needs a turn of the agent. The caller gives it one. */
   takeContextWork(): boolean {
-    const due = this.#flushIsDue || this.background.isReady;
+    const due = this.#flushIsDue || (this.background?.isReady ?? false);
     this.#flushIsDue = false;
     return due;
   }
@@ -210,3 +214,6 @@ export class RunDriver {
     this.#host.emit({ type: "settled", messages, result });
   }
 }
+
+/** A flush is the first measure of all: below its threshold a context needs none. */
+const isFarFromLimits = ({ tokens, thresholds }: MeasuredContext): boolean => tokens < thresholds.flush;

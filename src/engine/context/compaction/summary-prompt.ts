@@ -2,7 +2,7 @@
  * The prompts for a summary, and the check of its answer. The sections are fixed, an earlier summary is updated and not
  * rewritten, and the conversation is material that the model must not continue.
  */
-import { escapeTags } from "../wrap.ts";
+import { escapeTags } from "../entries.ts";
 
 export const SUMMARY_SYSTEM_PROMPT =
   "You summarise conversations between people and an AI agent, so that the agent can go on from your summary alone. " +

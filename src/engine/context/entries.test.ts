@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { RunId } from "../../core/ids.ts";
-import { toolEntry } from "./entries.ts";
-import { escapeTags, fileLine, wrapSystemMessage, wrapUserMessage } from "./wrap.ts";
+import { escapeTags, fileLine, toolEntry, wrapSystemMessage, wrapUserMessage } from "./entries.ts";
 
 const file = (more: object = {}) => ({
   id: "f1",
