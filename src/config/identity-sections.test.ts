@@ -91,7 +91,7 @@ describe("what the configuration says about identity", () => {
     expect(() => parse(text)).toThrow(message);
   });
 
-  it("warns of a key nobody knows, deep inside", () => {
+  it("warns of an unknown key deep inside", () => {
     const { warnings } = parse(
       `{ session: { reset: { byType: { direct: {} } } }, bindings: [{ profile: "x", match: { channel: "y", peers: 1 } }] }`,
     );

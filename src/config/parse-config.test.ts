@@ -66,7 +66,7 @@ describe("parseConfig", () => {
     expect(parse(text).config.store.url?.reveal(world)).toBe("postgres://b");
   });
 
-  it("gives data nobody can change", () => {
+  it("returns frozen data", () => {
     const { config } = parse(`{ profiles: { main: { prompt: "Be kind." } } }`);
     expect(Object.isFrozen(config)).toBe(true);
     expect(Object.isFrozen(config.gateway)).toBe(true);
@@ -160,7 +160,7 @@ describe("an unknown key", () => {
     expect(parse("{ gatway: { port: 1 }, queue: { bananas: true } }").config).toEqual(parse("").config);
   });
 
-  it("is also told when another value is wrong", () => {
+  it("is also reported when another value is wrong", () => {
     const { config, errors, warnings } = check("{ gatway: {}, log: 1 }");
     expect(config).toBeUndefined();
     expect(errors).toHaveLength(1);

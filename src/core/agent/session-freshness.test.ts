@@ -186,7 +186,7 @@ describe("a daily reset", () => {
     );
   });
 
-  it("says which zone nobody knows", () => {
+  it("names an unknown zone", () => {
     expect(() => isStale({ daily: { atHour: 4 } }, 0, 1, "Mars/Olympus")).toThrow(InvalidInputError);
   });
 });

@@ -10,7 +10,7 @@ import { stateAfterReset } from "./state-after-reset.ts";
 const fresh = freshState(1_000);
 
 describe("a stored state", () => {
-  it("keeps every field of a session entry, and what nobody knows", () => {
+  it("keeps every field of a session entry, and unknown fields", () => {
     const entry = {
       ...{ chatType: "group", thinkingLevel: "high", verboseLevel: "on", reasoningLevel: "off", elevatedLevel: "ask" },
       ...{ execHost: "h", execSecurity: "s", execAsk: "a", execNode: "n", providerOverride: "p", modelOverride: "m" },
@@ -118,7 +118,7 @@ describe("patchState", () => {
     expect(fresh).toEqual(before);
   });
 
-  it("keeps what it does not know, whatever else the state holds", () => {
+  it("keeps unknown fields in every state", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (extra) => {
         fc.pre(!Object.keys(extra).some((key) => isSettable(key) || key in fresh || key === "__proto__"));

@@ -49,7 +49,7 @@ describe("first messages", () => {
 });
 
 describe("one run at a time", () => {
-  it("per agent, whatever comes in", async () => {
+  it("per agent, for every kind of message", async () => {
     let now = 0;
     let most = 0;
     const engine = await TestEngine.open({
@@ -95,7 +95,7 @@ describe("idle agents", () => {
     expect(engine.shown().at(-1)).toBe("answer to again");
   });
 
-  it("are held by nobody, so that any node may take them up", async () => {
+  it("are held by no node, so that any node may claim them", async () => {
     const engine = await TestEngine.open();
     await engine.tell("hello");
     expect((await engine.store.agent(await engine.agentId()))?.node).toBeUndefined();
@@ -125,7 +125,7 @@ describe("an agent that waits for quiet before it goes on", () => {
     return engine;
   };
 
-  it("is not taken for idle: it is not forgotten, and what comes meanwhile finds the same one at work", async () => {
+  it("does not count as idle: it stays in memory, and the next message reaches the same actor", async () => {
     const engine = await waiting();
     for (let n = 0; n < 5; n++) await engine.tell("hello", { name: `p${n}` });
     await engine.advance(500);
@@ -138,7 +138,7 @@ describe("an agent that waits for quiet before it goes on", () => {
     ]);
   });
 
-  it("is waited for by whoever wants to know that all is done", async () => {
+  it("is awaited by settled()", async () => {
     const engine = await waiting();
     let done = false;
     const settled = engine.system.settled().then(() => {
@@ -244,7 +244,7 @@ describe("postAndAwait", () => {
     await expect(two).resolves.toBeDefined();
   });
 
-  it("settles where the message has been pruned meanwhile", async () => {
+  it("settles if the message was pruned during the wait", async () => {
     const engine = await TestEngine.open();
     const posting = { ...engine.person(), body: text("hi"), key: "request-1" };
     const one = engine.system.postAndAwait(posting);
@@ -619,7 +619,7 @@ describe("a drain", () => {
     expect(engine.shown()).toEqual(["answer to one", "answer to two"]);
   });
 
-  it("keeps what is posted meanwhile and afterwards; it is handled after the restart", async () => {
+  it("keeps messages that are posted during and after it; they are handled after the restart", async () => {
     const engine = await TestEngine.open();
     await engine.tell("one");
     const draining = engine.system.drain();
@@ -702,7 +702,7 @@ describe("connectors", () => {
 });
 
 describe("a message that says nothing", () => {
-  it("is recorded with its reason, asks no model, and whoever waits for it learns so", async () => {
+  it("is recorded with its reason, calls no model, and settles the wait for it", async () => {
     const engine = await TestEngine.open();
     const answer = await engine.system.postAndAwait({ ...engine.person(), body: { kind: "user", text: "  " } });
     expect(answer).toEqual({ result: undefined, ended: { state: "recorded", reason: "it says nothing" } });

@@ -102,7 +102,7 @@ describe("a budget", () => {
     await nothingReserved(engine);
   });
 
-  it("that is used up ends the run with that reason, is told once, and can be lifted", async () => {
+  it("ends the run with that reason when it is used up, sends one message about it, and can be lifted", async () => {
     const engine = await TestEngine.open(within({ agent: { dollars: dollars(2_100) } }));
     for (const text of ["one", "two", "three", "four"]) await engine.tell(text);
     const shown = engine.shown();
@@ -127,7 +127,7 @@ describe("a budget", () => {
     await nothingReserved(engine);
   });
 
-  it("is told to each conversation that meets it, and to nobody by a run that answers nobody", async () => {
+  it("sends a message to each conversation that reaches it, and none for a run without a delivery", async () => {
     const engine = await TestEngine.open(within({ day: { dollars: dollars(1_500) } }));
     await engine.tell("one");
     await engine.tell("unheard", { delivery: undefined });
@@ -141,7 +141,7 @@ describe("a budget", () => {
     expect(engine.shown().at(-1)).toBe("answer to next day");
   });
 
-  it("is told to the next who writes where the run that met it was aborted instead", async () => {
+  it("sends its message to the next person who writes if the run that reached it was aborted", async () => {
     const engine = await TestEngine.open(within({ agent: { dollars: dollars(10) } }));
     engine.onCommit = (change) => {
       const run = change.site === "end.failed" ? change.owner?.run : undefined;
@@ -222,7 +222,7 @@ describe("a tree's budget", () => {
     await nothingReserved(engine);
   });
 
-  it("ends a child's run as it ends its parent's, and a child works for whoever wrote to its parent", async () => {
+  it("ends a child's run like its parent's, and counts a child's work for the person who wrote to its parent", async () => {
     const engine = await TestEngine.open(within({ tree: { dollars: dollars(2_100) }, person: { dollars: 1 } }));
     const sender = { id: "carl" };
     await engine.send({ kind: "user", text: "hi", sender }, { source: { connector: "test", messageId: "1" } });
@@ -318,7 +318,7 @@ describe("a call whose result is not simply there", () => {
     await nothingReserved(engine);
   });
 
-  it("is settled where a drain sets the run aside, and reserved anew when it goes on", async () => {
+  it("is settled when a drain suspends the run, and reserved again when it goes on", async () => {
     const engine = await TestEngine.open(
       within({ agent: { dollars: 1 } }, { script: (call) => stall(call, new Promise<Reply>(() => {})) }),
     );
@@ -333,7 +333,7 @@ describe("a call whose result is not simply there", () => {
 });
 
 describe("the book", () => {
-  it("lists what was spent, and since when by whom, also where nothing is limited", async () => {
+  it("lists what was spent by each person since a time, also without limits", async () => {
     const engine = await TestEngine.open(within({ agent: { dollars: 1 } }));
     await engine.tell("hi");
     await engine.tell("hi", { name: "ben" });

@@ -26,7 +26,7 @@ const limits: ContextLimits = {
   memoryFlush: { ...DEFAULT_CONTEXT_LIMITS.memoryFlush, enabled: false },
 };
 
-it(`${FACTS} facts told in ${TURNS} turns survive at least five compactions word for word, and a restart`, async () => {
+it(`${FACTS} facts from ${TURNS} turns survive at least five compactions word for word, and a restart`, async () => {
   const engine = await TestEngine.open({
     system: { contextLimits: () => limits },
     script: (call) =>

@@ -31,7 +31,7 @@ async function world() {
 }
 
 describe("the permanent agents a prompt lists", () => {
-  it("are sorted by name, whoever was made first, and nobody else is among them", async () => {
+  it("are sorted by name, not by age, and contain no other kind of agent", async () => {
     const { agents, named, make } = await world();
     const [zoe, ann] = [await named("zoe"), await named("ann")];
     await make({ type: "user", connector: "c", userId: "u", channelId: "u" });
@@ -55,7 +55,7 @@ describe("the permanent agents a prompt lists", () => {
     expect(await agents.list()).toEqual([]);
   });
 
-  it("are read once for runs that begin together, and anew a moment later or when one was made here", async () => {
+  it("are read once for runs that begin together, and again a moment later or after one was created here", async () => {
     const { agents, named, clock, reads } = await world();
     await Promise.all([agents.list(), agents.list()]);
     expect(reads()).toBe(1);

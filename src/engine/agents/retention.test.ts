@@ -8,7 +8,7 @@ const limits = { messagesMs: DAY, deliveriesMs: DAY, runsMs: DAY, changesMs: DAY
 const world = (engine: TestEngine) => engine.ports({ alive: true, name: "retention" });
 
 describe("a round of pruning", () => {
-  it("never removes what has not ended, whatever its age; history is never touched", async () => {
+  it("never removes rows that have not ended, at any age, and never touches history", async () => {
     const one = channel("test");
     one.sending = () => ({ status: "retry", reason: "down" });
     const engine = await TestEngine.open({
@@ -72,7 +72,7 @@ describe("a round of pruning", () => {
     expect(pauses).toBeGreaterThan(10);
   });
 
-  it("comes every hour, goes on after one that failed, and stops when told", async () => {
+  it("runs every hour, goes on after a failure, and stops on request", async () => {
     const engine = TestEngine.unloaded();
     const ports = world(engine);
     let rounds = 0;

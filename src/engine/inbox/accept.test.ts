@@ -90,7 +90,7 @@ describe("accept", () => {
     expect(await accept({ source: { ...source, sentAt: sentAt + 1 } })).toMatchObject({ status: "accepted" });
   });
 
-  it("keeps a bounded number of such traces, whatever comes", () => {
+  it("keeps a bounded number of such traces", () => {
     const keys = new Set(Array.from({ length: 20_000 }, (_, n) => staleTraceKey(`["test","","ann","${n}",0]`)));
     expect(keys.size).toBeLessThanOrEqual(STALE_TRACES);
     expect(keys.size).toBeGreaterThan(STALE_TRACES / 2);

@@ -6,7 +6,7 @@ import { normalizeQueueDropPolicy, normalizeQueueMode, resolveQueueSettings } fr
 const cfg = (text: string) => parseConfig({ text, file: "rookery.json5", env: {} }).config;
 
 describe("the settings of a message's queue", () => {
-  test("are the defaults where nobody said anything", () => {
+  test("are the defaults without any setting", () => {
     expect(resolveQueueSettings({ cfg: cfg("") })).toEqual({
       mode: "collect",
       debounceMs: 1000,

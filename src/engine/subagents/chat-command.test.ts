@@ -37,7 +37,7 @@ describe("/subagents", () => {
     expect(await engine.states()).toEqual(["answered", "answered", "recorded", "recorded"]);
   });
 
-  it("tells nobody of the children of others", async () => {
+  it("does not show the children of other agents", async () => {
     const { engine } = await withChildren();
     await engine.system.post({ ...engine.person("bob"), body: { kind: "subagents", command: "list" } });
     await engine.settle();
@@ -89,7 +89,7 @@ describe("/subagents", () => {
     expect(await type(engine, "/subagents stop 1")).toBe("⚙️ That child has ended already.");
   });
 
-  it("tells a child what it was told to", async () => {
+  it("sends a child the typed message", async () => {
     const { engine, door } = await withChildren();
     await type(engine, "/subagents send 1 look in the cellar");
     door.open();

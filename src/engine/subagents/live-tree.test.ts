@@ -22,7 +22,7 @@ const drawn = ({ label, children, more }: TreeNode): string =>
   `${label}${children.length + Number(more ?? 0) > 0 ? `(${[...children.map(drawn), ...(more ? ["…"] : [])].join(" ")})` : ""}`;
 
 describe("the live tree", () => {
-  it("shows who started whom, from the top or below one agent, as deep and as many as asked for", async () => {
+  it("shows which agent started which, from the top or below one agent, up to the given depth and limit", async () => {
     const engine = await TestEngine.open();
     const ann = await made(engine, person("ann"));
     const a = await child(engine, ann, "a");
@@ -81,7 +81,7 @@ describe("the live tree", () => {
 });
 
 describe("changes of the tree", () => {
-  it("are told together and a moment later, to those who listen and only while they do", async () => {
+  it("reach listeners together after a moment, only while they listen", async () => {
     const engine = await TestEngine.open();
     const told: (readonly AgentId[])[] = [];
     const stop = engine.system.tree.onChange(({ agents }) => told.push([...agents].sort()));
@@ -101,7 +101,7 @@ describe("changes of the tree", () => {
     expect(engine.clock.timers).toBe(timers);
   });
 
-  it("are counted and not named where they are too many; a listener that throws harms nobody", async () => {
+  it("are not named if there are too many; a listener that throws does not affect the others", async () => {
     const engine = await TestEngine.open();
     const told: unknown[] = [];
     engine.system.tree.onChange(() => {

@@ -34,7 +34,7 @@ async function open(...records: readonly SubagentRunRecord[]) {
 }
 
 describe("the registry of children", () => {
-  it("registers a spawn with the time it began, as long as nobody knows better", () => {
+  it("registers a spawn with its creation time as its start until the run begins", () => {
     expect(registerSubagentRun(record("a"))).toEqual({ op: "subagent.put", record: record("a", { startedAt: 100 }) });
     expect(registerSubagentRun(record("a", { startedAt: 200 }))).toMatchObject({ record: { startedAt: 200 } });
   });

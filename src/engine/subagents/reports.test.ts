@@ -98,7 +98,7 @@ describe("a child that ends", () => {
     expect(engine.shown().slice(-2)).toEqual(["done", "told"]);
   });
 
-  it("does not interrupt its requester, whatever the queue mode", async () => {
+  it("does not interrupt its requester in any queue mode", async () => {
     const [busy, ready] = [gate<string>(), gate<string>()];
     const queue = {
       mode: "interrupt",
@@ -150,7 +150,7 @@ describe("a child that does not come to its end", () => {
     expect(await failing(engine)).toContain('A background task "task dig" just timed out.');
   });
 
-  it("because somebody aborted its run, reports that", async () => {
+  it("because a person aborted its run, reports that", async () => {
     const engine = await openFamily({ child: (call) => stall(call, new Promise(() => {})) });
     await engine.tell("spawn dig");
     const [record] = await records(engine);

@@ -230,7 +230,7 @@ describe("start_background_agent", () => {
     expect(await last(with_)).toBe(said);
   });
 
-  it("calls its child subagent unless told otherwise, and registers it as any other", async () => {
+  it("calls its child subagent by default, and registers it like any other", async () => {
     const engine = await openFamily({ tool: "start_background_agent" });
     await engine.tell("spawn dig");
     expect((await childrenOf(engine)).map(({ descriptor }) => descriptor)).toMatchObject([{ name: "subagent" }]);

@@ -43,7 +43,7 @@ describe("stopping an agent", () => {
     expect((await engine.store.agent(id))?.node).toBeUndefined();
   });
 
-  it("holds until its person writes again, and what was told meanwhile is then known", async () => {
+  it("holds until its person writes again; reports that came before are then known", async () => {
     const engine = await openFamily(forever);
     await engine.tell("spawn a");
     const id = await engine.agentId();
@@ -140,7 +140,7 @@ describe("a person's stop", () => {
   });
 });
 
-describe("whom a report goes to", () => {
+describe("the recipient of a report", () => {
   const remove = async (engine: TestEngine, id: AgentId): Promise<void> => {
     const removed = engine.system.lifecycle.remove(id);
     for (let n = 0; n < 5; n++) await engine.advance(500);
@@ -200,7 +200,7 @@ describe("whom a report goes to", () => {
     expect(engine.shown().at(-1)).toBe("told");
   });
 
-  it("is nobody where nobody is there, and that is on record", async () => {
+  it("is missing if no agent is left, and the record says so", async () => {
     const [engine, cron] = await scheduled(forever);
     await remove(engine, cron);
     expect(await told(engine)).toEqual([]);

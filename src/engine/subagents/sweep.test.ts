@@ -64,7 +64,7 @@ describe("a child that is kept", () => {
 });
 
 describe("a child that is to be deleted", () => {
-  it("is gone after its report, with its history, and its requester was told", async () => {
+  it("is removed with its history after it reported to its requester", async () => {
     const engine = await openFamily({ spawn: { cleanup: "delete" } });
     await engine.tell("spawn dig");
     const [child] = await childrenOf(engine);

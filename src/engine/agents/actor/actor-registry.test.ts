@@ -24,7 +24,7 @@ function world(warm: number) {
   return { actors, busy, wake, settle, reads: () => reads };
 }
 
-it("lets those go that have rested longest, and keeps whoever is at work", async () => {
+it("drops the actors that have rested longest, and keeps those at work", async () => {
   const { actors, busy, wake, settle } = world(3);
   busy.add("a0").add("a1");
   for (let n = 0; n < 6; n++) wake(`a${n}`);

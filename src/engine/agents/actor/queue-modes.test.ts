@@ -186,7 +186,7 @@ describe("queue settings", () => {
 });
 
 describe("runs as a caller sees them", () => {
-  it("have a state, are waited for, and an id nobody knows says so", async () => {
+  it("have a state and can be awaited; an unknown id is answered with unknown", async () => {
     const { script, go } = held();
     const engine = await TestEngine.open({ script });
     await engine.tell("one");

@@ -177,7 +177,7 @@ describe("a run that was cut off", () => {
 describe("attempts", () => {
   const poisoned = () => TestEngine.open({ script: () => new Promise<never>(() => {}) });
 
-  it("fail the run visibly after the third crash without a new step, and the person is told", async () => {
+  it("fail the run visibly after the third crash without a new step, and the person gets a message", async () => {
     const engine = await poisoned();
     await engine.tell("poison");
     for (const attempt of [2, 3]) {
@@ -194,7 +194,7 @@ describe("attempts", () => {
     expect(engine.requests).toHaveLength(3);
   });
 
-  it("begin anew with every committed step", async () => {
+  it("start again with every committed step", async () => {
     let stuck = false;
     const engine = await TestEngine.open({
       script: ({ request }) => (stuck ? new Promise<never>(() => {}) : useTool("work")({ request } as never)),
@@ -241,7 +241,7 @@ describe("attempts", () => {
     expect(await engine.states()).toEqual(["answered"]);
   });
 
-  it("count a fault of the program itself as a crash, so that a run it cannot work on ends and is told", async () => {
+  it("count a fault of the program itself as a crash, so that a run it cannot work on ends with a message", async () => {
     const engine = await TestEngine.open({
       system: {
         resolveModel: () => {
@@ -356,7 +356,7 @@ describe("attempts", () => {
     expect(await engine.states()).toEqual(["failed"]);
   });
 
-  it("end a run that is watched at once where somebody aborts it", async () => {
+  it("end a watched run at once if a person aborts it", async () => {
     const engine = await shared();
     await threeSilent(engine);
     await engine.system.runs.abort((await engine.runs())[0]?.id as RunId);
@@ -450,7 +450,7 @@ describe('restore: "discard"', () => {
     expect(await engine.states()).toEqual(["failed", "discarded", "answered"]);
   });
 
-  it("discards nothing that was accepted by this process, whatever the wall clock does", async () => {
+  it("discards no message that this process accepted, even if the wall clock jumps", async () => {
     const engine = await TestEngine.open({ system: { restore: "discard" } });
     engine.clock.jump(-3600_000);
     await engine.tell("hello");
@@ -528,7 +528,7 @@ describe("a commit whose answer was lost", () => {
     }
   }
 
-  it("is settled for whoever waits, also where even the outcome could not be read", async () => {
+  it("settles its waits, even if the outcome could not be read", async () => {
     const engine = await TestEngine.open();
     engine.onCommit = (change, nth) => (change.site === "rest" && nth === 1 ? "unknown-applied" : "go");
     const { outcome } = engine.store;

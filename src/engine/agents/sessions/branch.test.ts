@@ -77,7 +77,7 @@ describe("going back to an entry", () => {
     ]);
   });
 
-  it("is refused at once for an entry of an earlier session, of another agent, or of nobody", async () => {
+  it("is refused at once for an entry of an earlier session, of another agent, or of an unknown agent", async () => {
     const engine = await TestEngine.open();
     await engine.tell("one");
     const old = await entryOf(engine, "answer to one");
@@ -130,7 +130,7 @@ describe("going back to an entry", () => {
     expect(heard(engine)).toEqual(["three"]);
   });
 
-  it.each(["before", "after"] as const)("happens once, whatever dies %s its commit", async (moment) => {
+  it.each(["before", "after"] as const)("happens once after a crash %s its commit", async (moment) => {
     const engine = await TestEngine.open();
     for (const text of ["one", "two"]) await engine.tell(text);
     const [agentId, target] = [await engine.agentId(), await entryOf(engine, "answer to one")];

@@ -35,7 +35,7 @@ describe("an agent's overrides", () => {
     expect(engine.shown()).toEqual(["answer to hello"]);
   });
 
-  it("of an agent nobody knows cannot be changed", async () => {
+  it("of an unknown agent cannot be changed", async () => {
     const engine = await TestEngine.open();
     await expect(engine.system.sessions.patch("nobody" as never, { label: "x" })).rejects.toMatchObject({
       code: "not_found",
@@ -80,7 +80,7 @@ describe("the send policy", () => {
     expect(await engine.states()).toEqual(["answered"]);
   });
 
-  it("suppresses what a tool sends, and the model is told", async () => {
+  it("suppresses what a tool sends, and the model sees that", async () => {
     const target = { channel: "test", to: "bob" };
     const engine = await TestEngine.open({
       system: { sendPolicy: { rules: [{ action: "deny", match: { keyPrefix: "test:dm:ann" } }] } },
@@ -122,7 +122,7 @@ describe("the send policy", () => {
     expect((await engine.deliveries()).map(({ reason }) => reason)).toEqual([SEND_BLOCKED, SEND_BLOCKED]);
   });
 
-  it("gives way to what the agent itself was told", async () => {
+  it("gives way to the agent's own override", async () => {
     const engine = await TestEngine.open({ system: { sendPolicy: denied } });
     await engine.tell("one");
     await engine.system.sessions.patch(await engine.agentId(), { sendPolicy: "allow" });
@@ -131,7 +131,7 @@ describe("the send policy", () => {
     expect(engine.shown()).toEqual(["answer to two"]);
   });
 
-  it("is set by the owner with /send, whose answer is not held back, and by nobody else", async () => {
+  it("is set only by the owner with /send, whose answer is not suppressed", async () => {
     const engine = await TestEngine.open({ system: { isOwner: ({ userId }) => userId === "ann" } });
     const host = engine.system.connectorHost({ name: "test" });
     const send = async (id: string, policy: "allow" | "deny" | null, who = "ann") => {

@@ -115,7 +115,7 @@ describe("a session ends by itself", () => {
     expect(await engine.transcript(await engine.agentId("ann", "quiet"))).toContain("--- reset");
   });
 
-  it("and what nobody said is no activity: triggers, silent and system messages", async () => {
+  it("and triggers, silent and system messages do not count as activity", async () => {
     const engine = await TestEngine.open({ system: resetting(IDLE, "UTC") });
     setTo(engine, "2026-05-01T10:00Z");
     await engine.tell("one");
