@@ -44,6 +44,7 @@ export type { SessionChatType } from "./core/agent/session-entry.ts";
 export {
   type ChatKind,
   chatKindOf,
+  DEFAULT_RESET_TRIGGERS,
   isStale,
   type ResetConfig,
   type ResetMode,
@@ -147,7 +148,6 @@ export type {
   Source,
 } from "./core/message/message.ts";
 export type { QueueDedupeMode, QueueDropPolicy, QueueMode, QueueSettings } from "./core/message/queue.ts";
-export { DEFAULT_RESET_TRIGGERS, parseResetCommand, type ResetCommand } from "./core/message/reset-command.ts";
 export { type Clock, sleep } from "./core/ports/clock.ts";
 export type {
   Accepted,
@@ -231,7 +231,7 @@ export {
 } from "./engine/context/transcript/read-transcript.ts";
 export { transcriptFileName, writeTranscript } from "./engine/context/transcript/write-transcript.ts";
 export { normalizeQueueDropPolicy, normalizeQueueMode, resolveQueueSettings } from "./engine/inbox/queue-settings.ts";
-export { parseQueueDirective, submitText } from "./engine/inbox/user-input.ts";
+export { parseQueueDirective, parseResetCommand, type ResetCommand, submitText } from "./engine/inbox/user-input.ts";
 export {
   initSubagentRegistry,
   listSubagentRunsForRequester,

@@ -1,8 +1,7 @@
 /** How conversations are separated, when a new session begins, and whether they may send. */
 import { z } from "zod";
-import { DEFAULT_RESET_HOUR, RESET_MODES } from "../../core/agent/session-freshness.ts";
+import { DEFAULT_RESET_HOUR, DEFAULT_RESET_TRIGGERS, RESET_MODES } from "../../core/agent/session-freshness.ts";
 import { DEFAULT_DM_SCOPE, DEFAULT_MAIN_KEY, DM_SCOPES } from "../../core/agent/session-key.ts";
-import { DEFAULT_RESET_TRIGGERS } from "../../core/message/reset-command.ts";
 import { zonedFields } from "../../core/zoned-time.ts";
 import { list, named, oneOf, section, text, wholeNumber } from "../values.ts";
 

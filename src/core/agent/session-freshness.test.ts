@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { parseResetCommand } from "../../engine/inbox/user-input.ts";
 import { InvalidInputError } from "../errors.ts";
-import { parseResetCommand } from "../message/reset-command.ts";
 import { zonedFields, zonedInstant } from "../zoned-time.ts";
 import type { AgentDescriptor } from "./descriptor.ts";
 import {

@@ -7,6 +7,9 @@ import { zonedFields, zonedInstant } from "../zoned-time.ts";
 import type { AgentDescriptor } from "./descriptor.ts";
 import { resolveThreadParentSessionKey } from "./session-key.ts";
 
+/** The words that begin a new session, if the configuration names none. */
+export const DEFAULT_RESET_TRIGGERS: readonly string[] = ["/new", "/reset"];
+
 export const RESET_MODES = ["daily", "idle", "both", "off"] as const;
 export type ResetMode = (typeof RESET_MODES)[number];
 export type ChatKind = "dm" | "group" | "thread";

@@ -7,8 +7,7 @@ import { CommitRefused } from "../commit/commit-refused.ts";
 import type { ContextCache, ContextSize } from "../runtime/context-cache.ts";
 import type { ContextBounds } from "../runtime/live-run.ts";
 import { EMPTY_SIZE, sizeWith } from "./compaction/estimate-tokens.ts";
-import { buildHistoryContext, modelMessage, readPath } from "./context.ts";
-import { repairPairs } from "./repair-pairs.ts";
+import { buildHistoryContext, modelMessage, readPath, repairPairs } from "./context.ts";
 
 export class HistoryContextCache implements ContextCache {
   readonly #ports: Pick<Ports, "store" | "log">;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ModelMessage } from "../../core/ports/model.ts";
-import { NO_RESULT, repairPairs } from "./repair-pairs.ts";
+import { NO_RESULT, repairPairs } from "./context.ts";
 
 const text = (words: string) => ({ type: "text" as const, text: words });
 const user = (words = "hi"): ModelMessage => ({ role: "user", content: [text(words)] });

@@ -5,7 +5,7 @@ import { InvalidInputError, NotFoundError } from "../../core/errors.ts";
 import type { AgentId, DeliveryId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { commitKnown } from "../commit/submit.ts";
-import { type DeliveryMove, moveChange } from "./move-delivery.ts";
+import { type DeliveryMove, moveChange } from "./send-delivery.ts";
 
 type DeadLetterPorts = Pick<Ports, "store" | "ids" | "clock">;
 

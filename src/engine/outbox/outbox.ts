@@ -10,9 +10,8 @@ import type { Ports } from "../../core/ports/ports.ts";
 import type { Op, OpResult, Posted } from "../../core/store/change.ts";
 import { claimedFor, postedIn } from "../commit/submit.ts";
 import { backoffMs } from "./backoff.ts";
-import { lookUp, send } from "./call-channel.ts";
-import { commitUntilKnown, type DeliveryMove, moveChange } from "./move-delivery.ts";
 import { mayBeSentByOther } from "./other-sender.ts";
+import { commitUntilKnown, type DeliveryMove, lookUp, moveChange, send } from "./send-delivery.ts";
 import { type LookupAnswer, NO_CHANNEL_WAIT_MS, settleUnknown } from "./settle-unknown.ts";
 import { type Target, TargetQueue, type Turn } from "./target-queue.ts";
 

@@ -4,11 +4,10 @@
  */
 
 import type { AgentState } from "../../core/agent/state.ts";
-import type { NewDelivery, Payload } from "../../core/delivery/delivery.ts";
+import type { DeliveryContext, NewDelivery, Payload } from "../../core/delivery/delivery.ts";
 import type { CompactResult } from "../../core/run/compact-result.ts";
 import type { RunBody, RunErrorKind, RunOutcome, RunResult } from "../../core/run/run.ts";
-import { runResult } from "../../core/run/run-result.ts";
-import { routingFacts } from "../../core/run/session-facts.ts";
+import { runResult } from "../../core/run/run.ts";
 import type { CommitResult, Op, Settlement } from "../../core/store/change.ts";
 import { isOutdated } from "../commit/commit-refused.ts";
 import { claimedFor } from "../commit/submit.ts";
@@ -174,4 +173,17 @@ function repliesOf(
     owed.push(...createReplyDeliveries({ ...draft, ordinal: draft.ordinal + owed.length }, one, sent));
   }
   return owed;
+}
+
+/** Where the message came from that was answered last: an address is atomic, so what it does not name is absent. */
+function routingFacts(delivery: DeliveryContext | undefined): Partial<AgentState> {
+  if (!delivery) return {};
+  const { channel, to, accountId, threadId } = delivery;
+  return {
+    deliveryContext: delivery,
+    lastChannel: channel,
+    lastTo: to,
+    lastAccountId: accountId,
+    lastThreadId: threadId,
+  };
 }

@@ -2,7 +2,7 @@
 import { readEntry } from "../../core/history/entry.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { RunResult } from "../../core/run/run.ts";
-import { runResult } from "../../core/run/run-result.ts";
+import { runResult } from "../../core/run/run.ts";
 import type { StoreReader } from "../../core/store/store.ts";
 
 /** Undefined if the run is unknown, pruned or has not ended. */

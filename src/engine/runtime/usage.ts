@@ -4,7 +4,6 @@ import type { AgentState, TokenSize } from "../../core/agent/state.ts";
 import type { SystemPromptReport } from "../../core/agent/system-prompt-report.ts";
 import type { Usage } from "../../core/history/entry.ts";
 import type { ModelResult } from "../../core/ports/model.ts";
-import { callFacts } from "../../core/run/session-facts.ts";
 
 export function addUsage(sum: Usage | undefined, more: Usage | undefined): Usage | undefined {
   if (!sum || !more) return sum ?? more;
@@ -69,3 +68,25 @@ const sizeOf = ({ input, output, cacheRead, cacheWrite, totalTokens: total }: Us
   cacheWrite,
   total,
 });
+
+/** The last call, as its provider counted it: `totalTokens` is what the context filled. */
+function callFacts({
+  provider,
+  model,
+  usage,
+}: {
+  provider: string;
+  model: string;
+  usage?: Usage;
+}): Partial<AgentState> {
+  if (!usage) return {};
+  const { input, output, cacheRead, cacheWrite } = usage;
+  return {
+    systemSent: true,
+    modelProvider: provider,
+    model,
+    inputTokens: input,
+    outputTokens: output,
+    totalTokens: input + cacheRead + cacheWrite,
+  };
+}

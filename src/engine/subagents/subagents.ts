@@ -79,6 +79,8 @@ export class Subagents {
   readonly settings: SubagentSettings;
   readonly #waits: Waits<SubagentWait>;
   #sweep: Sweep | undefined;
+  /** Run ends are heard only while someone waits for a child. */
+  #waiting = 0;
   #unlisten = (): void => {};
 
   constructor(ports: Ports, host: SubagentHost, settings: Partial<SubagentSettings> = {}) {
@@ -89,8 +91,6 @@ export class Subagents {
   }
 
   init(): void {
-    this.#unlisten();
-    this.#unlisten = this.#host.events.listenToEnds(({ runId }) => void this.#lookUp(runId, true));
     this.#sweep ??= initSubagentRegistry(this.#ports, this.settings, this.#host);
   }
 
@@ -198,6 +198,9 @@ export class Subagents {
     const waiter = from && this.#host.actors.runOf(from);
     const edge = options.edge ?? this.#ports.ids.uuid();
     if (from && waiter) await this.#beginWait(edge, from, waiter, record);
+    if (this.#waiting++ === 0) {
+      this.#unlisten = this.#host.events.listenToEnds((end) => void this.#lookUp(end.runId, true));
+    }
     try {
       const waiting = this.#waits.wait(runId, { timeoutMs, signal, ofRun: waiter !== undefined });
       void this.#lookUp(runId);
@@ -206,6 +209,7 @@ export class Subagents {
       if (error instanceof TimeoutError || error instanceof AbortedError) return { status: "timeout" };
       throw error;
     } finally {
+      if (--this.#waiting === 0) this.#unlisten();
       // A caller that gives the edge ends it in the commit that stores its own result.
       if (waiter && options.edge === undefined) await this.#commit("wait.end", [{ op: "wait.end", id: edge }]);
     }

@@ -2,12 +2,14 @@
  * What an actor does next. A run without an end goes first, then a stop, a finished summary, and the choice that the
  * inbox makes; `act` is the table of what is done for each choice.
  */
+
 import type { Message } from "../../../core/message/message.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import { changeSettings } from "../sessions/change-settings.ts";
 import { goBack } from "../sessions/go-back.ts";
-import { isSessionStale, replaceStaleSession, resetSession } from "../sessions/reset-session.ts";
+import { replaceStaleSession, resetSession } from "../sessions/reset-session.ts";
 import { updatePermanentAgent } from "../sessions/update-permanent-agent.ts";
+import type { ActorHost } from "./actor-host.ts";
 import { drainStoppedInbox, removeForGood } from "./drain-stopped-inbox.ts";
 import { answerAboutChildren, recordSilent, settle, settleStop } from "./inbox-steps.ts";
 import type { Look } from "./inbox-view.ts";
@@ -148,4 +150,16 @@ async function debounce({ host, inbox, pause }: ActorParts, until: number): Prom
     await pause(left);
     if (host.draining() || until <= clock.now() || (await inbox.overtaken())) return;
   }
+}
+
+/** Whether the session ended by itself before these messages. Only a message of a person counts. */
+function isSessionStale(
+  host: Pick<ActorHost, "isStale">,
+  { record, state }: AgentLease,
+  messages: readonly Message[],
+  now: number,
+): boolean {
+  const last = state.lastInteractionAt;
+  if (last === undefined || !messages.some(({ body }) => body.kind === "user")) return false;
+  return host.isStale({ ...record, state }, last, now);
 }

@@ -8,7 +8,6 @@ import type { Message } from "../../../core/message/message.ts";
 import { chain, resetMarker } from "../../context/entries.ts";
 import type { AgentLease, Committing } from "../../runtime/agent-lease.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
-import type { ActorHost } from "../actor/actor-host.ts";
 import { settleCommand } from "../actor/inbox-steps.ts";
 
 export const RESET_TEXT = "Session reset.";
@@ -34,16 +33,4 @@ function newSession(
   const begins = ids.uuid() as SessionId;
   const append = chain(ids, lease, [resetMarker(begins, at, text)]);
   return { append, state: stateAfterReset(lease.state, at), begins };
-}
-
-/** Whether the session ended by itself before these messages. Only a message of a person counts. */
-export function isSessionStale(
-  host: Pick<ActorHost, "isStale">,
-  { record, state }: AgentLease,
-  messages: readonly Message[],
-  now: number,
-): boolean {
-  const last = state.lastInteractionAt;
-  if (last === undefined || !messages.some(({ body }) => body.kind === "user")) return false;
-  return host.isStale({ ...record, state }, last, now);
 }

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Entry } from "../../../core/history/entry.ts";
-import { contextOf, modelMessage } from "../context.ts";
-import { repairPairs } from "../repair-pairs.ts";
+import { contextOf, modelMessage, repairPairs } from "../context.ts";
 import { type CompactionEntry, compactionDetails } from "./compaction-details.ts";
 import { estimateMessages, tokensIn } from "./estimate-tokens.ts";
 import { AGENT, MadeHistory, type TurnShape, turnShape } from "./histories.test-kit.ts";
