@@ -235,7 +235,7 @@ describe("rookery config", () => {
     writeFileSync(join(home.dir, "taken"), "");
     const { code, err } = await run(["config", "init", "--home", join(home.dir, "taken")]);
     expect(code).toBe(EXIT.configuration);
-    expect(err).toContain("cannot be made");
+    expect(err).toContain("cannot be created");
   });
 
   it("init fails with a typed error if the file cannot be written", async () => {
