@@ -13,9 +13,11 @@ describe("the engine keeps the laws", () => {
     "in %s",
     async (_, scenario, index) => {
       const seed = index + 1;
-      const { violations } = await runWorld({ seed, scenario, subject: engine });
+      const { violations, counts } = await runWorld({ seed, scenario, subject: engine });
       const replay = replayCommand({ seed, scenario: scenario.name, subject: engine.name });
       expect(violations, `Replay: ${replay} --verbose`).toEqual([]);
+      // A world in which every run fails keeps the laws and proves nothing.
+      expect(counts.answered, `Replay: ${replay} --verbose`).toBeGreaterThan(5);
     },
   );
 });

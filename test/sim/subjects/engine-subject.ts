@@ -52,10 +52,11 @@ export const engine: SubjectUnderTest = {
     const { name, leaseMs, alone, restore, queue, lanes, subagents, participants, budgets, model, context, reset } =
       node;
     const world = agentToolDepsOf({ ...ports, config: CONFIG, system: () => system });
-    const tools = withChildren(
+    const all = withChildren(
       withTalk(ports.tools, world, participants),
       subagentTools(() => system, ports),
     );
+    const tools = context ? listingOnly(all, "sim_safe") : all;
     const triggers = node.triggers ? new Triggers(ports, { zone: "UTC", pollMs: 2_000 }) : undefined;
     const system: AgentSystem = new AgentSystem(
       { ...ports, tools },
@@ -97,4 +98,9 @@ function withChildren(host: ToolHost, more: readonly Tool[]): ToolHost {
     list: (agent) => [...host.list(agent), ...more],
     find: (agent, name) => host.find(agent, name) ?? more.find((tool) => tool.name === name),
   };
+}
+
+/** A host that finds every tool and lists one: the windows of the context scenarios are smaller than all schemas together. */
+function listingOnly(host: ToolHost, name: string): ToolHost {
+  return { ...host, list: (agent) => host.list(agent).filter((tool) => tool.name === name) };
 }
