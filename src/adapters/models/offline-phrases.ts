@@ -99,10 +99,14 @@ export const OFFLINE_PHRASES: readonly Phrase[] = [
 
 /** The findings in a subagent's report; undefined if the text is not a report. */
 export function findingsIn(text: string): string | undefined {
-  const found = /A background task "(?<name>.*?)" just (?<how>[^\n]*?)\.\n\nFindings:\n(?<what>.*?)\n\nStats: /su.exec(
-    text,
-  )?.groups;
-  return found && `${found.name}: ${found.how}.\n${found.what}`;
+  const [start, middle, heading, end] = ['A background task "', '" just ', ".\n\nFindings:\n", "\n\nStats: "];
+  const name = text.indexOf(start);
+  const how = name === -1 ? -1 : text.indexOf(middle, name);
+  const what = how === -1 ? -1 : text.indexOf(heading, how);
+  const stats = what === -1 ? -1 : text.indexOf(end, what + heading.length);
+  if (stats === -1) return undefined;
+  const findings = text.slice(what + heading.length, stats);
+  return `${text.slice(name + start.length, how)}: ${text.slice(how + middle.length, what)}.\n${findings}`;
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000 };

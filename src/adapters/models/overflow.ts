@@ -20,7 +20,7 @@ const TOO_LONG: readonly RegExp[] = [
   /prompt (?:is )?too long/i,
   /input is too long for requested model/i,
   /exceeds the context window/i,
-  /input token count.*exceeds the maximum/i,
+  /input token count.{0,200}exceeds the maximum/i,
   /maximum prompt length is \d+/i,
   /reduce the length of the messages/i,
   new RegExp(`maximum context length is ${N} tokens`, "i"),
@@ -48,7 +48,7 @@ const TOO_LONG: readonly RegExp[] = [
   /input tokens exceed the configured limit of \d+ tokens/i,
 ];
 
-const CEREBRAS_WITHOUT_WORDS = /^4(?:00|13)\s*(?:status code)?\s*\(no body\)/i;
+const CEREBRAS_WITHOUT_WORDS = /^4(?:00|13)\s{0,8}(?:status code\s{0,8})?\(no body\)/i;
 
 export function saysTooLong(errorText: string, provider: string): boolean {
   if (OTHER_MEANING.some((pattern) => pattern.test(errorText))) return false;

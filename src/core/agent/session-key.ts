@@ -5,6 +5,7 @@
 
 import { unreachable } from "../errors.ts";
 import type { SessionKey } from "../ids.ts";
+import { trimChars } from "../trim-chars.ts";
 import type { AgentDescriptor } from "./descriptor.ts";
 import { type IdentityLinks, isCanonicalName, linkedName } from "./identity-links.ts";
 
@@ -235,11 +236,7 @@ function normalizeId(text: string | null | undefined, otherwise: string): string
   const trimmed = (text ?? "").trim();
   if (trimmed === "") return otherwise;
   if (ID.test(trimmed)) return trimmed.toLowerCase();
-  const made = trimmed
-    .toLowerCase()
-    .replace(/[^a-z0-9_-]+/g, "-")
-    .replace(/^-+|-+$/g, "")
-    .slice(0, 64);
+  const made = trimChars(trimmed.toLowerCase().replace(/[^a-z0-9_-]+/g, "-"), "-").slice(0, 64);
   return made === "" ? otherwise : made;
 }
 

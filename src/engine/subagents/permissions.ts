@@ -2,6 +2,7 @@
 
 import type { AgentState } from "../../core/agent/state.ts";
 import { InvalidInputError } from "../../core/errors.ts";
+import { trimCharsEnd } from "../../core/trim-chars.ts";
 
 type Permissions = NonNullable<AgentState["permissions"]>;
 
@@ -29,7 +30,7 @@ export function permissionsOf(tags: readonly string[], parent: Permissions = {})
 function isInside(path: string, directories: readonly string[]): boolean {
   if (!path.startsWith("/") || path.split("/").some((part) => part === "." || part === "..")) return false;
   const below = (directory: string): boolean => {
-    const root = directory.replace(/\/+$/u, "");
+    const root = trimCharsEnd(directory, "/");
     return path === root || path.startsWith(`${root}/`);
   };
   return directories.some(below);

@@ -2,7 +2,9 @@
  * Calls a server that speaks the plain chat completions protocol, without a library: local servers, where the library's
  * cost would matter. Servers with a dialect of their own go through the library.
  */
+
 import { defined } from "../../../core/defined.ts";
+import { trimCharsEnd } from "../../../core/trim-chars.ts";
 import { textOf } from "../http-exchange.ts";
 import type { ProviderApi, ProviderCall } from "../provider-call.ts";
 import { type CallContext, type ReportedFailure, runProviderCall } from "../run-provider-call.ts";
@@ -26,7 +28,7 @@ async function converse(
   { exchange, signal, draft, forward }: CallContext,
 ): Promise<ReportedFailure | undefined> {
   const answer = await exchange.post(
-    `${call.model.baseUrl.replace(/\/+$/, "")}/chat/completions`,
+    `${trimCharsEnd(call.model.baseUrl, "/")}/chat/completions`,
     defined({
       "content-type": "application/json",
       accept: "text/event-stream",

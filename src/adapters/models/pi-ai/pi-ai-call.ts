@@ -77,13 +77,20 @@ function reportedBy(message: AssistantMessage, exchange: HttpExchange): Reported
   if (message.rawStopReason !== undefined && (exchange.status ?? 200) < 400) {
     return { error: { code: message.rawStopReason, text: `The answer was stopped (${message.rawStopReason}).` } };
   }
-  const [, status, json] =
-    /^(?:(\d{3}):?\s+)?(?:got status: .*?\. )?(\{.*\}|\[.*\])$/s.exec(message.errorMessage ?? "") ?? [];
-  const value = parse(json ?? "");
+  const { status, json } = jsonIn(message.errorMessage ?? "");
+  const value = parse(json);
   const error = errorInJson(value);
   if (!error) return {};
   const code = status ?? codeIn(value);
-  return { error, status: code === undefined ? undefined : Number(code), retryAfterMs: retryDelayIn(json ?? "") };
+  return { error, status: code === undefined ? undefined : Number(code), retryAfterMs: retryDelayIn(json) };
+}
+
+/** The library's message: an optional status, an optional `got status: … .`, then the provider's JSON to the end. */
+function jsonIn(message: string): { readonly status?: string; readonly json: string } {
+  const [before = "", status] = /^(?:(\d{3}):?\s{1,8})?/.exec(message) ?? [];
+  let json = message.slice(before.length);
+  if (json.startsWith("got status: ")) json = json.slice(json.search(/\. [{[]/) + 2);
+  return /^[{[]/.test(json) ? { status, json } : { json: "" };
 }
 
 const codeIn = (value: unknown): number | undefined => {

@@ -2,8 +2,10 @@
  * Protects prompt files and task files: only the owner's agents may write them (L13). Real paths are checked at any depth,
  * because a directory inside one workspace may be another agent's workspace.
  */
+
 import { relative, sep } from "node:path";
 import { DeniedError } from "../../../core/errors.ts";
+import { trimCharsEnd } from "../../../core/trim-chars.ts";
 import type { Disk } from "./disk.ts";
 
 export interface GuardedFiles {
@@ -32,9 +34,11 @@ export async function checkGuarded(disk: Disk, { roots, files, directories }: Gu
 
 /** Names that some file system treats as equal fold to the same text. */
 const folded = (name: string): string =>
-  name
-    .normalize("NFKC")
-    .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
-    .toUpperCase()
-    .toLowerCase()
-    .replace(/[. ]{1,255}$/u, "");
+  trimCharsEnd(
+    name
+      .normalize("NFKC")
+      .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
+      .toUpperCase()
+      .toLowerCase(),
+    ". ",
+  );

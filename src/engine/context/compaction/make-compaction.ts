@@ -193,9 +193,9 @@ const requestText = ({ request }: CompactionPlan): string =>
 
 /** Finds the earlier note of a kind, so that the next one replaces it. */
 const NOTES = {
-  truncate: /\[Long tool outputs up to entry \d+ [^\]]*\]/gu,
-  images: /\[Images up to entry \d+ [^\]]*\]/gu,
-  prune: /\[\d+ older messages were left out [^\]]*\]/gu,
+  truncate: /\[Long tool outputs up to entry \d{1,15} [^\][]{0,300}\]/gu,
+  images: /\[Images up to entry \d{1,15} [^\][]{0,300}\]/gu,
+  prune: /\[\d{1,15} older messages were left out [^\][]{0,300}\]/gu,
 } as const;
 
 const withNote = (summary: string, earlier: RegExp, note: string): string =>

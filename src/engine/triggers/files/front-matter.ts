@@ -17,7 +17,7 @@ export type Value =
   | { readonly [name: string]: string | number | boolean };
 
 const FENCE = /^---\s*$/u;
-const FIELD = /^([A-Za-z_][\w-]*)\s*:\s*(.*)$/u;
+const NAME = /^[A-Za-z_][\w-]*$/u;
 
 export function readFrontMatter(text: string): FrontMatter {
   const lines = text.replace(/^\uFEFF/u, "").split(/\r?\n/u);
@@ -29,8 +29,8 @@ export function readFrontMatter(text: string): FrontMatter {
   for (const line of lines.slice(1, end)) {
     if (line.trim() === "" || /^\s*#/u.test(line)) continue;
     const nested = /^\s+\S/u.test(line);
-    const item = /^\s+-\s+(.*)$/u.exec(line)?.[1];
-    const [, name, value = ""] = FIELD.exec(line.trim()) ?? [];
+    const item = nested ? itemIn(line.trim()) : undefined;
+    const { name, value } = fieldIn(line.trim());
     if (nested && open !== undefined && item !== undefined) {
       const before = fields[open];
       fields[open] = [...(Array.isArray(before) ? (before as string[]) : []), String(scalar(item))];
@@ -53,11 +53,36 @@ export function readFrontMatter(text: string): FrontMatter {
   };
 }
 
+/** `- text`: an item of a list. */
+const itemIn = (line: string): string | undefined => (/^-\s/u.test(line) ? line.slice(1).trimStart() : undefined);
+
+/** `name: value`. */
+function fieldIn(line: string): { readonly name?: string; readonly value: string } {
+  const at = line.indexOf(":");
+  const name = at === -1 ? "" : line.slice(0, at).trimEnd();
+  return NAME.test(name) ? { name, value: line.slice(at + 1).trimStart() } : { value: "" };
+}
+
 function scalar(raw: string): string | number | boolean {
-  const quoted = /^(["'])(.*)\1\s*(?:#.*)?$/u.exec(raw.trim())?.[2];
+  const quoted = quotedIn(raw.trim());
   if (quoted !== undefined) return quoted;
-  const text = raw.replace(/\s+#.*$/u, "").trim();
+  const comment = raw.search(/\s#/u);
+  const text = (comment === -1 ? raw : raw.slice(0, comment)).trim();
   if (/^(?:true|yes|on)$/iu.test(text)) return true;
   if (/^(?:false|no|off)$/iu.test(text)) return false;
   return /^-?\d+(?:\.\d+)?$/u.test(text) ? Number(text) : text;
+}
+
+/** A text in quotes, with nothing or a comment after it. The last quote that fits ends it. */
+function quotedIn(text: string): string | undefined {
+  const [quote = ""] = text;
+  if (quote !== '"' && quote !== "'") return undefined;
+  /** The next character to the right that is not a space. */
+  let next = "";
+  for (let at = text.length - 1; at > 0; at--) {
+    const letter = text.charAt(at);
+    if (letter === quote && (next === "" || next === "#")) return text.slice(1, at);
+    if (letter.trim() !== "") next = letter;
+  }
+  return undefined;
 }

@@ -2,10 +2,12 @@
  * The tasks of a heartbeat: those stored with its job, which tools add and remove, and the files in `heartbeat/`. One tick
  * runs them as one prompt.
  */
+
 import { DeniedError, NotFoundError } from "../../../core/errors.ts";
 import { type CronJob, type Gate, versionOf } from "../../../core/schedule/job.ts";
 import type { Op } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
+import { trimChars } from "../../../core/trim-chars.ts";
 import { heartbeatJobId } from "./heartbeat-job.ts";
 
 export interface HeartbeatTask {
@@ -72,12 +74,7 @@ export class HeartbeatTasks {
 
 /** A short id from the title, with a number if the id is taken. */
 function taskIdFrom(title: string, tasks: readonly { readonly id: string }[]): string {
-  const base =
-    title
-      .toLowerCase()
-      .replace(/[^a-z0-9]+/gu, "-")
-      .replace(/^-+|-+$/gu, "")
-      .slice(0, 60) || "task";
+  const base = trimChars(title.toLowerCase().replace(/[^a-z0-9]+/gu, "-"), "-").slice(0, 60) || "task";
   const taken = new Set(tasks.map(({ id }) => id));
   let id = base;
   for (let n = 2; taken.has(id); n++) id = `${base}-${n}`;

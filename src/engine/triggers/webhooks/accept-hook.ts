@@ -135,7 +135,7 @@ async function deliveryOf(
 function isAllowed({ reveal }: HookPorts, { token, hmac }: Hook, { headers, body }: HookRequest): boolean {
   if (!reveal || (!token && !hmac)) return false;
   if (token) {
-    const given = /^bearer\s+(.+)$/iu.exec(headers.authorization ?? "")?.[1] ?? "";
+    const given = /^bearer\s(.+)$/iu.exec(headers.authorization ?? "")?.[1] ?? "";
     if (!sameText(given.trim(), reveal(token))) return false;
   }
   if (!hmac) return true;

@@ -1,6 +1,7 @@
 /** Replaces `{{field.of.the.body}}` in a text. Reads own fields only; a missing field becomes empty. */
 export function fillTemplate(template: string, values: { readonly body: unknown; readonly name: string }): string {
-  return template.replace(/\{\{\s*([^{}]*?)\s*\}\}/gu, (_, path: string) => {
+  return template.replace(/\{\{([^{}]{0,500})\}\}/gu, (_, given: string) => {
+    const path = given.trim();
     if (path === "name") return values.name;
     if (path === "body") return asText(values.body);
     return asText(valueAt(values.body, path.replace(/^body\./u, "")));
