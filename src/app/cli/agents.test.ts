@@ -87,7 +87,7 @@ describe("rookery agents", () => {
     expect((await run("agents", "--limit", "x")).code).toBe(EXIT.failure);
   });
 
-  it.each(["main", "agent:main:main", "MAIN"])("shows one by %s", async (who) => {
+  it.each(["main", "agent:main:main", "MAIN"])("shows one agent by %s", async (who) => {
     const { id } = await make(TERMINAL);
     const { out, code } = await run("agents", "show", who);
     expect(code).toBe(EXIT.ok);

@@ -79,7 +79,7 @@ describe("rookery history", () => {
     expect(readFileSync(join(dir, `${sessionId}.jsonl.bak.2`), "utf8")).toBe("mine\n");
   });
 
-  it("--archive says why there is nothing to leave out, and writes nothing", async () => {
+  it("--archive writes nothing if no compaction exists, and prints the reason", async () => {
     const { id } = await make(false);
     const { code, err } = await run("history", id, "--archive", join(home.dir, "out"));
     expect(code).not.toBe(EXIT.ok);

@@ -114,7 +114,7 @@ describe("the router", () => {
     });
   });
 
-  it("passes a command its arguments, typed flags and home, wherever the flags stand", async () => {
+  it("passes a command its arguments, typed flags and home, wherever the flags are written", async () => {
     let seen: CommandContext | undefined;
     const registry: Registry = {
       say: {
@@ -189,7 +189,7 @@ describe("the router", () => {
     expect((await run([], { registry, piped: !piped })).out).toContain("usage:");
   });
 
-  it("answers any arguments with an exit code and never throws", async () => {
+  it("returns an exit code for any arguments and never throws", async () => {
     const word = fc.oneof(
       fc.constantFrom("help", "version", "config", "path", "--json", "--help", "--", "-", "--home", "/nowhere", "-hV"),
       fc.string({ maxLength: 6 }),

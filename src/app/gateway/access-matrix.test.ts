@@ -92,7 +92,7 @@ describe.each(ROUTES.map((route) => [`${route.method} ${route.path}`, route] as 
 
   if (route.access === "any") return;
 
-  it("denies insufficient scopes, and allows the route's own", async () => {
+  it("denies tokens without the route's scope, and allows those with it", async () => {
     const { access } = route;
     for (const scope of insufficient[access as Scope]) {
       expect(await denied({ token: tokenWith.get(scope) }), scope).toEqual({ status: 403, code: "insufficient_scope" });

@@ -8,7 +8,7 @@ const ORDER = ["http", "auth", "events", "messages", "routing", "openai", "api",
 const ROOT = fileURLToPath(new URL(".", import.meta.url));
 const folderOf = (file: string): string => (file.includes("/") ? (file.split("/")[0] ?? "") : "");
 
-it("has folders that import in one direction, and openai and api do not import each other", () => {
+it("the folders of the gateway import in one direction, and openai and api do not import each other", () => {
   const files = readdirSync(ROOT, { recursive: true, encoding: "utf8" }).filter(
     (file) => file.endsWith(".ts") && !/\.test(-kit)?\.ts$/.test(file),
   );

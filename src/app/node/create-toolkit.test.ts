@@ -44,7 +44,7 @@ const open = (text = "{}", rest: Partial<ToolkitOptions> = {}) => {
 };
 
 describe("the toolkit of a node", () => {
-  it("gives an agent its tools", async () => {
+  it("lists the tools of an agent", async () => {
     const tools = open().tools.list(await make(user));
     expect(tools.map(({ name }) => name)).toEqual(["current_time", "edit", "list", "read", "write"]);
   });

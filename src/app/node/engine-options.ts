@@ -1,5 +1,5 @@
 /**
- * Turns the sections of the configuration into the options of the engine. A reload takes effect where an option is a function
+ * Turns the sections of the configuration into the options of the engine. A reload takes effect if an option is a function
  * or a getter; the other options keep the values the process started with.
  */
 import { join } from "node:path";
@@ -113,5 +113,5 @@ const withoutDetection = (models: OpenModels): OpenModels => ({
   get providers() {
     return models.providers;
   },
-  detect: async () => ({ model: "offline", why: "a model was handed in" }),
+  detect: async () => ({ model: "offline", why: "the caller provides the model" }),
 });

@@ -158,7 +158,7 @@ describe.each(OWNERS)("%s", (_, owner) => {
 });
 
 describe("the tools of schedules", () => {
-  it("are listed for the owner's agents only, and answer a guest's agent why they are denied", async () => {
+  it("are listed for the owner's agents only, and tell a guest's agent why they are denied", async () => {
     const names = (agent: AgentRecord) => toolkit.tools.list(agent).map(({ name }) => name);
     const [guest, olga] = [await make(person("ann")), await make(person("olga"))];
     expect(names(olga)).toEqual(expect.arrayContaining(schedules.map(({ name }) => name)));

@@ -1,6 +1,6 @@
 /**
  * The configuration of a running node. A reload swaps sections in place, so code that reads `config.section` at the moment
- * of use sees the new one, and code that kept a section keeps the old one.
+ * of use reads the new one, and code that kept a section keeps the old one.
  */
 import type { Config } from "../../config/config-schema.ts";
 

@@ -1,4 +1,4 @@
-/** `rookery cron`: manages scheduled jobs and shows what became of their due times. */
+/** `rookery cron`: manages scheduled jobs and shows the outcomes of their due times. */
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Store, StoreReader } from "../../../core/store/store.ts";
 import type { CronService, JobView, SlotView } from "../../../engine/triggers/cron/cron-service.ts";

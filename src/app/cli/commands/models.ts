@@ -43,7 +43,7 @@ function modelsText({ using, providers }: DescribedModels): readonly string[] {
       ...models.map(
         ({ provider, id, contextWindow, maxTokens, cost, thinking, images }) =>
           `  ${provider}/${id}  ${size(contextWindow)} in, ${size(maxTokens)} out, $${cost.input}/$${cost.output} per million` +
-          `${thinking.length > 1 ? `, thinks ${thinking.join(" ")}` : ""}${images ? ", sees images" : ""}`,
+          `${thinking.length > 1 ? `, thinking ${thinking.join(" ")}` : ""}${images ? ", accepts images" : ""}`,
       ),
     ]),
   ];

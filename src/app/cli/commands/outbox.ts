@@ -47,7 +47,7 @@ const change = (summary: string, what: "retryDelivery" | "dropDelivery") =>
 
 export const outboxCommand: Group = {
   summary: "list, retry and drop deliveries",
-  description: "A delivery is sent, or it stays listed here with the reason. None disappears by itself.",
+  description: "A delivery is sent, or it stays listed here with the reason. No delivery disappears silently.",
   actions: {
     list,
     retry: change("send an ended delivery again", "retryDelivery"),

@@ -130,6 +130,6 @@ export const subagentsCommand: Group = {
 };
 
 function childId({ childAgentId, runId }: SubagentRunRecord): AgentId {
-  if (childAgentId === undefined) throw new NotFoundError(`Subagent run ${runId} has no agent any more.`);
+  if (childAgentId === undefined) throw new NotFoundError(`The agent of subagent run ${runId} no longer exists.`);
   return childAgentId as AgentId;
 }

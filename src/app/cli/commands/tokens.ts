@@ -51,7 +51,7 @@ const mint = defineAction({
       description: "read, chat, operate or admin (default: chat)",
     },
     days: { type: "string", value: "N", description: "expires after this many days" },
-    person: { type: "string", value: "NAME", description: "may only speak as this `user`" },
+    person: { type: "string", value: "NAME", description: "may only send as this `user`" },
     "requests-per-minute": { type: "string", value: "N", description: "how many requests it may make" },
     "tokens-per-day": { type: "string", value: "N", description: "how many model tokens it may use" },
     "dollars-per-day": { type: "string", value: "N", description: "how much it may spend" },

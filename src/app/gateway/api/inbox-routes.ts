@@ -1,4 +1,4 @@
-/** An agent's inbox: what waits, every message with its end, and sending a message. */
+/** An agent's inbox: waiting messages, every message with its outcome, and sending a message. */
 import { z } from "zod";
 import { NotFoundError, TimeoutError } from "../../../core/errors.ts";
 import { messageStateSchema } from "../../../core/message/message.ts";

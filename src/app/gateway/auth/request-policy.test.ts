@@ -28,7 +28,7 @@ const incoming = (
 const code = (headers: Record<string, string>, policy: Partial<RequestPolicy> = {}, more = {}): string | undefined =>
   checkRequest(incoming({ host: "127.0.0.1:7717", ...headers }, more), { ...POLICY, ...policy })?.code;
 
-/** With escapes that are no valid UTF-8. */
+/** With escapes that are not valid UTF-8. */
 const PATHS = fc.stringMatching(/^(\/([\w.~!$&'()*+,;=:@-]|%[0-9A-F]{2}){0,6}){0,4}$/);
 
 describe("the request policy", () => {

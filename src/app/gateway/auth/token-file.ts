@@ -58,7 +58,7 @@ export function readTokenFile(file: string): readonly TokenRecord[] {
   }
 }
 
-/** Throws if the text has not the format of `tokensText`. */
+/** Throws if the text does not have the format of `tokensText`. */
 export const parseTokens = (text: string): readonly TokenRecord[] => tokenFileSchema.parse(JSON.parse(text)).tokens;
 
 export const tokensText = (tokens: readonly TokenRecord[]): string =>

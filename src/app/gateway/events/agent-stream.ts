@@ -34,7 +34,7 @@ export interface AgentStreamOptions {
 const PAGE_SIZE = 100;
 /** A returning reader gets at most this many missed entries. */
 const MAX_REPLAYED = 2_000;
-/** How often the store is asked whether a run on another node has ended. */
+/** How often the stream asks the store whether a run on another node has ended. */
 const POLL_MS = 3_000;
 /** Events that start a step, so that a reader needs no `restart` before them. */
 const STEP_STARTS: ReadonlySet<RunEvent["type"]> = new Set(["start", "restart", "step", "end"]);

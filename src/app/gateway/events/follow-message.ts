@@ -12,8 +12,8 @@ export interface FollowContext {
 }
 
 /**
- * Returns a function that unsubscribes. Which messages a run on this node has taken is known in memory. For a run on another
- * node the store is asked, and events wait until it has answered.
+ * Returns a function that unsubscribes. For a run on this node, memory holds the messages that the run has taken. For a run on
+ * another node it asks the store, and holds events back until the store has answered.
  */
 export function followMessage(
   { ports, agents, runEvents }: FollowContext,
@@ -21,9 +21,9 @@ export function followMessage(
   onEvent: (event: RunEvent) => void,
 ): () => void {
   let foundRun: RunId | undefined;
-  /** Events that arrived while the store is asked; undefined while it is not. */
+  /** Events that arrived during a query of the store; undefined if no query is open. */
   let waiting: RunEvent[] | undefined;
-  /** Steps the store was asked about: a run may take the message at each new step. */
+  /** Steps that were already looked up in the store: a run may take the message at each new step. */
   const askedSteps = new Set<string>();
   const isFromFoundRun = ({ runId }: RunEvent): boolean => {
     if (foundRun) return foundRun === runId;

@@ -18,7 +18,7 @@ export interface Certificate {
 export interface ServerOptions {
   readonly tls: Certificate | undefined;
   readonly requestSeconds: number;
-  /** Requests under way; twice as many connections may be open. */
+  /** Requests in progress; twice as many connections may be open. */
   readonly requests: number;
   readonly onRequest: (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 }

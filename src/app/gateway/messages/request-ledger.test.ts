@@ -26,7 +26,7 @@ const request = (text: string, more: object = {}) => ({
 });
 
 describe("a request without an idempotency key", () => {
-  it("is new while the same request is being answered and after it was, and joins it if the response broke off", async () => {
+  it("is new while the same request is answered and afterwards, and joins it if its response was cut off", async () => {
     const { ledger: make } = await open();
     const ledger = make();
     const first = await ledger.register(request("yes"));
@@ -41,7 +41,7 @@ describe("a request without an idempotency key", () => {
     expect((await ledger.register(request("yes"))).key).not.toBe(first.key);
   });
 
-  it("joins as a retry, also if the earlier response was finished", async () => {
+  it("joins the earlier request if it is marked as a retry, even if that response was finished", async () => {
     const { ledger: make } = await open();
     const ledger = make();
     const first = await ledger.register(request("yes"));
@@ -55,7 +55,7 @@ describe("a request without an idempotency key", () => {
     ["another person", { user: "bob" }],
     ["no person", { user: undefined }],
     ["another body", { body: Buffer.from("no") }],
-  ])("never joins a request of %s", async (_, more) => {
+  ])("never joins a request with %s", async (_, more) => {
     const { ledger: make } = await open();
     const ledger = make();
     const first = await ledger.register(request("yes"));
@@ -110,7 +110,7 @@ describe("a request without an idempotency key, with two nodes", () => {
     return { engine, accept, a: new RequestLedger(ports, () => one), b: new RequestLedger(ports, () => other) };
   };
 
-  it("is new while the other node answers, and joins if that broke off or the node died", async () => {
+  it("is new while the other node answers, and joins if that response was cut off or the node died", async () => {
     const { engine, accept, a, b } = await two();
     const first = await a.register(request("yes"));
     await accept(first.ops);

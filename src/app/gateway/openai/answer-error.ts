@@ -1,4 +1,4 @@
-/** The HTTP error for an answer whose run failed. The same answer always gives the same error. */
+/** The HTTP error for an answer whose run failed. The same answer always leads to the same error. */
 import { unreachable } from "../../../core/errors.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { Answer } from "../messages/answer.ts";

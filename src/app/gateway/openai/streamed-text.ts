@@ -1,6 +1,6 @@
 /**
  * The text of a run as one stream, for protocols that cannot take text back. When the model starts a step again and
- * repeats the same text, the stream continues; when it says something else, what was sent is void.
+ * repeats the same text, the stream continues; when it produces another text, the text already sent is void.
  */
 import type { RunEvent } from "../../../engine/runtime/run-events.ts";
 
