@@ -1,4 +1,4 @@
-/** A thousand children of one agent that end within the same moment: what their reports cost, and that all of them arrive. */
+/** A thousand children of one agent end at the same moment: measures what their reports cost, and whether all of them arrive. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -52,14 +52,14 @@ export const childrenBench: Bench = {
           unit: "×",
         },
         {
-          what: "… where each has nothing to do but to end",
+          what: "… if each child ends at once",
           goal: 3,
           better: "less",
           measured: median(quick.reports.map(({ ms }) => ms)) / median(quick.bare.map(({ ms }) => ms)),
           unit: "×",
         },
         {
-          what: "reports that were heard, of the worst round",
+          what: "reports that arrived, in the worst round",
           goal: CHILDREN,
           better: "more",
           measured: Math.min(...[...rounds.reports, ...quick.reports].map(({ heard }) => heard)),

@@ -10,11 +10,11 @@ const comparison = (low: number, more: Partial<typeof counts> = {}): Comparison 
 });
 
 describe("regressions", () => {
-  it("finds none where the interval reaches down to 1.05 and no count is higher", () => {
+  it("finds none if the interval starts at 1.05 or below and no count is higher", () => {
     expect(regressions([comparison(1.05), comparison(0.7, { statements: 12, readerStatements: 9 })])).toEqual([]);
   });
 
-  it("names a workload that is surely slower, and each count that is higher", () => {
+  it("names a workload whose whole interval is slower, and each count that is higher", () => {
     expect(regressions([comparison(1.06), comparison(1, { rows: 11, commits: 3.25 })])).toEqual([
       "engine: a turn takes 1.060 to 1.080 times the processor time (90 % sure)",
       "engine: 11.00 rows per turn instead of 10.00",
@@ -22,12 +22,12 @@ describe("regressions", () => {
     ]);
   });
 
-  it("says nothing about the time where too few pairs were measured", () => {
+  it("does not judge the time if too few pairs were measured", () => {
     const few = comparison(1.4);
     expect(regressions([{ ...few, ratio: { ...few.ratio, confidence: 0.75 } }])).toEqual([]);
   });
 
-  it("allows for work that goes by time", () => {
+  it("tolerates the statements of timers", () => {
     expect(regressions([comparison(1, { statements: 20.1 })])).toEqual([]);
   });
 });
@@ -39,7 +39,7 @@ describe("compareCommand", () => {
     [["a", "b", "--pairs", "none"]],
     [["a", "b", "--only", "nothing"]],
     [["a", "b", "--unknown"]],
-  ])("refuses %j with 2", async (argv) => {
+  ])("refuses %j with exit code 2", async (argv) => {
     expect(await compareCommand(argv)).toBe(2);
   });
 });

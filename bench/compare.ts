@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- compare OLD NEW`: what a turn costs at two commits, measured in alternating pairs on the same
- * machine, so that its other load cancels out. Fails where the newer one is slower or asks more of the store.
+ * `npm run bench -- compare OLD NEW`: measures what a turn costs at two commits, in alternating pairs on the same machine,
+ * so that its other load cancels out. Fails if the newer commit is slower or makes more statements, rows or commits.
  */
 import { parseArgs } from "node:util";
 import { type Checkout, withCheckouts } from "./compare/checkout.ts";
@@ -20,11 +20,11 @@ ${Object.entries(WORKLOADS)
   .map(([name, { about }]) => `  ${name.padEnd(7)} ${about}`)
   .join("\n")}`;
 
-/** A ratio that is surely above this is a regression. */
+/** A ratio whose whole interval is above this is a regression. */
 const MAX_RATIO = 1.05;
-/** With fewer than five pairs no interval is this sure, and nothing is said about the time. */
+/** Fewer than five pairs cannot reach this confidence; then the time is not judged. */
 const MIN_CONFIDENCE = 0.9;
-/** Work that goes by time adds a few statements to many turns. One more statement in a kind of turn adds at least 0.25. */
+/** Work of timers adds a few statements to many turns. One more statement in one kind of turn adds at least 0.25. */
 const COUNT_SLACK = 0.2;
 const COUNTED = ["statements", "rows", "commits"] as const;
 /** Background work can only add, so the lowest of a few runs is the turn itself. */
@@ -106,7 +106,7 @@ async function compareCheckouts(old: Checkout, newer: Checkout, options: Options
     for (let n = 0; n < options.pairs; n++) {
       const cpuOf = async ({ path }: Checkout): Promise<number> =>
         (await measure(workload, path, options.turns, false)).cpuMsPerTurn;
-      // The order is swapped every pair, so that going second gives no advantage.
+      // The order is swapped every pair, so that running second is no advantage.
       const first = await cpuOf(n % 2 === 0 ? old : newer);
       const second = await cpuOf(n % 2 === 0 ? newer : old);
       const pair = n % 2 === 0 ? { old: first, new: second } : { old: second, new: first };
@@ -146,7 +146,7 @@ async function countsOf(workload: string, { path }: Checkout, turns: number): Pr
   };
 }
 
-/** What is worse at the newer commit, as sentences. */
+/** The regressions of the newer commit, as sentences. */
 export function regressions(comparisons: readonly Comparison[]): readonly string[] {
   return comparisons.flatMap(({ workload, ratio, counts }) => [
     ...(ratio.low > MAX_RATIO && ratio.confidence >= MIN_CONFIDENCE

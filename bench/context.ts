@@ -1,6 +1,6 @@
 /**
- * What it costs to build a context: of 5,000 entries after a compaction, against the kept part alone. In memory, so that no
- * disk is measured; the time of the processor, the median of many rounds.
+ * Measures what it costs to build a context of 5,000 entries after a compaction, against the kept part alone. In memory, so
+ * that no disk is measured. Processor time, the median of many rounds.
  */
 
 import { openMemoryStore } from "../src/adapters/store/sqlite/open-store.ts";
@@ -34,7 +34,7 @@ export const contextBench: Bench = {
     for (const made of [long, kept]) await microseconds(made);
     const figures = { long: [] as number[], kept: [] as number[] };
     for (let round = 1; round <= ROUNDS; round++) {
-      // Alternating, so that other load of the machine hits both.
+      // Alternating, so that other load of the machine affects both.
       figures.kept.push(await microseconds(kept));
       figures.long.push(await microseconds(long));
       if (round % 20 === 0)
@@ -73,7 +73,7 @@ async function microseconds({ store, agentId, leaf }: Made, times = PER_ROUND): 
   return (user + system) / times;
 }
 
-/** A history of that many entries; the compaction keeps the last `KEPT` of them. */
+/** A history of this many entries; the compaction keeps the last `KEPT` of them. */
 async function make(entries: number, isCompacted: boolean): Promise<Made> {
   const ids = systemIds();
   const store = openMemoryStore();

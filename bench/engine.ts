@@ -1,4 +1,4 @@
-/** What a turn costs through the whole engine, durable: accepted, taken, thought, rested, sent. */
+/** Measures what a durable turn costs through the whole engine, from the accepted message to the sent answer. */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ export const engineBench: Bench = {
         say(
           `round ${round}: ${AGENTS} agents × ${MESSAGES} messages, in stores of ${AGENTS} and ${MANY_AGENTS.toLocaleString("en")} …`,
         );
-        // Each round on a fresh copy, so that no round reads what an earlier one said.
+        // Each round on a fresh copy, so that no round reads the history of an earlier one.
         fewTurns.push(turnsIn(copyOf(few, home(`few-${round}`)), AGENTS, MESSAGES, 1));
         manyTurns.push(turnsIn(copyOf(many, home(`many-${round}`)), AGENTS, MESSAGES, MANY_AGENTS / AGENTS));
         say(`  ${rate(fewTurns)} and ${rate(manyTurns)} turns/s`);
@@ -89,7 +89,7 @@ function copyOf(from: string, to: string): string {
   return to;
 }
 
-/** `step`: how far apart the people are who speak, in a store that knows many. */
+/** `step`: the distance between the agents that get messages, in a store of many. */
 function turnsIn(home: string, agents: number, messages: number, step: number): Turns {
   const child = fileURLToPath(new URL("./engine/turns-child.ts", import.meta.url));
   const out = execFileSync(process.execPath, [child, home, String(agents), String(messages), "0", String(step)], {

@@ -1,6 +1,6 @@
 /**
  * Turns over HTTP: the real process, a model server without delay, twenty people over `/v1/chat/completions`.
- * The same load on the bare model server shows what the machine can do.
+ * The same load on the bare model server shows the limit of the machine.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";

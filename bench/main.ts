@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- NAME [--json] [--gate]`: measures one part of the system and holds it against its goals.
+ * `npm run bench -- NAME [--json] [--gate]`: measures one part of the system and compares it with its goals.
  * `npm run bench -- compare OLD NEW`: compares two commits.
  */
 import { type Bench, missed, printReport } from "./report.ts";

@@ -1,6 +1,6 @@
 /**
- * What a turn costs in CPU around the model: through the engine, through the port alone, and with a bare fetch. The goal
- * is held against an answer of 200 pieces, a paragraph as providers stream it; 50 are a sentence or two.
+ * Measures the CPU time of a turn around the model: through the engine, through the port alone, and with a bare fetch. The
+ * goal applies to an answer of 200 pieces, a paragraph as providers stream it; 50 pieces are a sentence or two.
  */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,7 +14,7 @@ import type { Bench } from "./report.ts";
 import { median } from "./statistics.ts";
 
 const ROUNDS = 5;
-/** So many that each way is busy all the time: who idles reads a stream in smaller portions, which costs more each. */
+/** Enough to keep the process busy: an idle process reads a stream in smaller chunks, which costs more. */
 const PEOPLE = 100;
 const TURNS = 10;
 const LENGTHS = [200, 50] as const;
@@ -76,7 +76,7 @@ async function measure(pieces: number, say: (text: string) => void): Promise<Cos
   }
 }
 
-/** Round by round: what else the machine does weighs on both alike. */
+/** Compared round by round, because other load of the machine affects both in the same way. */
 const ratio = (costs: Costs, one: Way, other: Way): number =>
   median((costs.get(one) ?? []).map(({ cpuMs }, round) => cpuMs / (costs.get(other)?.[round]?.cpuMs ?? Number.NaN)));
 

@@ -1,4 +1,4 @@
-/** What it costs to take the next message with ten waiting, and with ten thousand. In memory, so that no disk is measured. */
+/** Measures what it costs to take the next message with ten and with ten thousand waiting. In memory: no disk is measured. */
 
 import { openMemoryStore } from "../src/adapters/store/sqlite/open-store.ts";
 import { systemClock } from "../src/adapters/system/system-clock.ts";
@@ -46,7 +46,7 @@ export const queueBench: Bench = {
   },
 };
 
-/** An agent with that many messages in its inbox takes one after the other; for each that it takes, another comes. */
+/** An agent with this many messages in its inbox takes one after the other; for each one it takes, another arrives. */
 async function microsecondsPerTurn(waiting: number): Promise<number> {
   let turns = 0;
   let begun = process.cpuUsage();
@@ -62,7 +62,7 @@ async function microsecondsPerTurn(waiting: number): Promise<number> {
         await new Promise(() => {});
       }
       await system.post({ to, body: { kind: "user", text: "one more" } });
-      // Without a session of its own the context would grow with every turn, and that is not what is measured.
+      // The answer is empty, so that the context grows as little as possible with each turn.
       return { content: [], stopReason: "stop", api: "s", provider: "s", model: "s" };
     },
   };

@@ -1,6 +1,6 @@
 /**
- * What it costs to restore an agent's context after a restart, with a long history and with a short one; both have as much
- * behind their last marker. On a file, read by a store that was just opened: nothing of it is in the process's memory.
+ * Measures what it costs to restore an agent's context after a restart, with a long history and with a short one. Both have
+ * the same number of entries after their last marker. A newly opened store reads a file: nothing is in the process's memory.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -40,7 +40,7 @@ export const restoreBench: Bench = {
       const turn = { long: [] as number[], short: [] as number[] };
       // The first rounds warm the code up and are not counted.
       for (let round = -5; round < ROUNDS; round++) {
-        // Alternating, so that other load of the machine hits both.
+        // Alternating, so that other load of the machine affects both.
         for (const [kind, { id }] of [["long", long] as const, ["short", short] as const]) {
           const took = await milliseconds(home, id);
           if (round >= 0) read[kind].push(took);
@@ -87,7 +87,7 @@ async function make(
     lines.push(entryLine({ ...entry, id, parentId: leaf } as unknown as Entry));
     leaf = id as EntryId;
   };
-  // The resets lie apart evenly; as much as in the short history stands behind the last one.
+  // The resets are evenly spaced; as many entries follow the last one as in the short history.
   const behind = entries - AFTER_MARKER;
   const every = Math.max(1, Math.floor(behind / Math.max(1, resets)));
   const isReset = (n: number): boolean => n <= behind && (behind - n) % every === 0 && (behind - n) / every < resets;
@@ -106,7 +106,7 @@ async function make(
   return made;
 }
 
-/** Record and context, from a store that was just opened. */
+/** Reads the record and the context from a newly opened store. */
 async function milliseconds(home: string, id: AgentId): Promise<number> {
   const store = openSqliteStore({ home });
   const begun = performance.now();
@@ -118,7 +118,7 @@ async function milliseconds(home: string, id: AgentId): Promise<number> {
   return took;
 }
 
-/** A new engine on the home: from its start, through a message, to what the model is asked. The message is not answered. */
+/** A new engine on the home: from its start, through a message, to the call of the model. The model does not answer. */
 async function firstTurn(home: string, id: AgentId): Promise<number> {
   const store = openSqliteStore({ home });
   const { promise: asked, resolve } = Promise.withResolvers<number>();

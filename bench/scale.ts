@@ -1,4 +1,4 @@
-/** What several nodes on one PostgreSQL carry: two against one, durable steps per second, and claiming among many. */
+/** Measures several nodes on one PostgreSQL: two nodes against one, durable steps per second, and claiming among many. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import { median, medianInterval, percentile } from "./statistics.ts";
 
 describe("medianInterval", () => {
-  it("takes the fourth lowest and fourth highest of fifteen, which hold the median with 96.5 %", () => {
+  it("returns the fourth lowest and fourth highest of fifteen values, with 96.5 % confidence", () => {
     const values = Array.from({ length: 15 }, (_, n) => 15 - n);
     const { confidence, ...interval } = medianInterval(values);
     expect(interval).toEqual({ median: 8, low: 4, high: 12 });
     expect(confidence).toBeCloseTo(0.9648, 4);
   });
 
-  it("says how little few values are worth", () => {
+  it("returns a low confidence for few values", () => {
     expect(medianInterval([1.2, 0.9, 1])).toEqual({ median: 1, low: 0.9, high: 1.2, confidence: 0.75 });
     expect(medianInterval([1])).toEqual({ median: 1, low: 1, high: 1, confidence: 0 });
   });
@@ -21,8 +21,8 @@ describe("medianInterval", () => {
     expect(high).toBeLessThan(1.02);
   });
 
-  it("holds the true median about as often as it says", () => {
-    // A fixed generator: the test gives the same answer every time.
+  it("contains the true median about as often as its confidence promises", () => {
+    // A fixed generator: the test has the same result every time.
     let state = 1;
     const chance = (): number => {
       state = (state * 48_271) % 2_147_483_647;
@@ -40,7 +40,7 @@ describe("medianInterval", () => {
 });
 
 describe("percentile", () => {
-  it("finds the value a share of the others lies below", () => {
+  it("returns the value below which the given share of values lies", () => {
     expect(percentile([5, 1, 4, 2, 3], 0.99)).toBe(5);
     expect(median([3, 1, 2])).toBe(2);
   });

@@ -11,14 +11,14 @@ export interface Interval {
   readonly median: number;
   readonly low: number;
   readonly high: number;
-  /** How sure it is that the true median lies between `low` and `high`. */
+  /** The probability that the true median lies between `low` and `high`. */
   readonly confidence: number;
 }
 
 /**
- * The median with an interval from order statistics: the narrowest pair of k-th lowest and k-th highest value that holds the
- * true median with at least the wanted confidence, for any distribution. With few values it is lowest to highest,
- * and `confidence` says how little that is worth.
+ * The median with an interval from order statistics: the narrowest pair of k-th lowest and k-th highest value that contains the
+ * true median with at least the wanted confidence, for any distribution. With few values the interval is lowest to highest,
+ * and `confidence` is lower than wanted.
  */
 export function medianInterval(values: readonly number[], wanted = 0.9): Interval {
   const sorted = [...values].sort((a, b) => a - b);
@@ -34,7 +34,7 @@ export function medianInterval(values: readonly number[], wanted = 0.9): Interva
   };
 }
 
-/** That of n values fewer than k, or more than n - k, lie on one side of the median has twice a binomial tail. */
+/** The interval misses the median if fewer than k of n values lie on one side of it: twice a binomial tail. */
 function confidenceOf(n: number, k: number): number {
   let tail = 0;
   let ways = 1;

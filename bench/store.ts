@@ -1,4 +1,4 @@
-/** What the store costs, as ratios measured in one run: everything is alternated, because the machine is shared. */
+/** Measures what the store costs, as ratios of one run. The compared parts alternate, because the machine is shared. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,10 +16,10 @@ import { WRITERS } from "./store/workload.ts";
 
 const ROUNDS = 7;
 const MESSAGES = 8_000;
-/** Many short rounds, because what is compared differs by a few microseconds. */
+/** Many short rounds, because the compared values differ by a few microseconds. */
 const COMPARE_ROUNDS = 31;
 const COMPARE_MESSAGES = 3_000;
-/** Long rounds, because the plain files are brought to the disk every few seconds and at a round's end. */
+/** Long rounds, because the plain files are flushed to disk every few seconds and at the end of a round. */
 const FILE_ROUNDS = 3;
 const FILE_MESSAGES = 40_000;
 const MANY_AGENTS = 100_000;
@@ -130,7 +130,7 @@ async function durableMessages(ourHome: string, bareHome: string): Promise<{ goa
 }
 
 interface Comparison {
-  /** What a message costs in the second home, in messages of the first. */
+  /** The cost of a message in the second home, as a multiple of its cost in the first. */
   readonly ratio: number;
   figures(first: string, second: string): Figure[];
 }

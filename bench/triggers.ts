@@ -1,6 +1,6 @@
 /**
- * What it costs to add a job and to fire one, with a hundred jobs in the store and with a hundred thousand, on a real file
- * with the plain files following; and what a hundred thousand jobs cost while none is due.
+ * Measures what it costs to add a job and to fire one, with a hundred jobs in the store and with a hundred thousand, on a
+ * real file with plain files; and what a hundred thousand jobs cost while none is due.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,7 +24,7 @@ const ROUNDS = 3;
 const PORTIONS = 9;
 const PORTION = 60;
 const IDLE_MS = 30_000;
-/** What making so many jobs has left to be tidied up by the machine is not the price of having them. */
+/** Time for the clean-up after creating the jobs, which is not part of the idle cost. */
 const SETTLE_MS = 20_000;
 const YEAR_MS = 365 * 86_400_000;
 
@@ -184,7 +184,7 @@ async function costsWith(count: number, measureIdle: boolean): Promise<Costs> {
   }
 }
 
-/** The middle of several portions: what comes once in a while (a checkpoint, a fold of the files) is not in every one. */
+/** The median of several portions, because occasional work (a checkpoint, a fold of the files) is not in every portion. */
 async function cost(work: (portion: number) => Promise<void>): Promise<number> {
   const portions: number[] = [];
   for (let portion = 0; portion < PORTIONS; portion++) {
@@ -196,7 +196,7 @@ async function cost(work: (portion: number) => Promise<void>): Promise<number> {
   return median(portions);
 }
 
-/** Everything settles first; then nothing happens, and what is spent is the price of being there. */
+/** Waits until everything has settled, then measures while nothing is due: the idle cost. */
 async function idleShare(): Promise<number> {
   await new Promise((next) => setTimeout(next, SETTLE_MS));
   const begun = process.cpuUsage();

@@ -1,4 +1,4 @@
-/** `npm run build`: what a published package ships. JavaScript and types from tsc, SQL files beside them, in `dist/`. */
+/** `npm run build`: builds the published package in `dist/`: JavaScript and types from tsc, and the SQL files beside them. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, "..");
 const source = join(root, "src");
 const target = join(root, "dist");
 
-/** Ends the process with the compiler's code where it fails. */
+/** If the compiler fails, ends the process with its exit code. */
 function compile(): void {
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
   const { status, error } = spawnSync(process.execPath, [tsc, "--project", join(root, "tsconfig.build.json")], {
@@ -17,7 +17,7 @@ function compile(): void {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-/** Files the sources read at run time stand in `dist` where they stand in `src`. */
+/** Copies the files that the sources read at run time to the same paths in `dist`. */
 function copySql(): number {
   const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".sql"));
   for (const file of files) {

@@ -8,7 +8,7 @@ const problems = (page: string, rows: readonly string[]): readonly string[] =>
   mapProblems(page, rows.join("\n"), layers).map(({ line, message }) => `${line}: ${message}`);
 
 describe("mapProblems", () => {
-  it("finds nothing where both maps are complete", () => {
+  it("finds no problem if both maps are complete", () => {
     expect(problems("AGENTS.md", agents)).toEqual([]);
     expect(problems("docs/architecture.md", architecture)).toEqual([]);
   });

@@ -1,6 +1,6 @@
 /**
- * Checks that AGENTS.md and docs/architecture.md show the source tree as it is: every layer and room of the table of
- * layers has its row, no row shows a folder that does not exist.
+ * Checks that AGENTS.md and docs/architecture.md match the source tree: every layer and room of the table of layers
+ * has its row, and no row names a folder that does not exist.
  */
 
 export interface MapProblem {

@@ -4,11 +4,11 @@ import { maskSource } from "./mask-source.ts";
 
 const OPENING = "/** What it is for. */\n";
 
-/** What the rules say of one file with this body. */
+/** The breaches of one file with this body. */
 const judge = (file: string, body: string, opening = OPENING): readonly string[] =>
   checkRules(new Map([[file, opening + body]])).map(({ line, message }) => `${line}: ${message}`);
 
-/** Written with # so that the linter does not take the text for a slip. */
+/** Replaces # with $, because the linter reports `${` in a plain string. */
 const template = (text: string): string => text.replaceAll("#", "$");
 
 describe("the table of layers", () => {
@@ -35,7 +35,7 @@ describe("imports", () => {
     ["src/engine/inbox/accept.test.ts", 'import { openMemory } from "../../adapters/store/sqlite/open.ts";'],
     ["src/engine/inbox/accept.test-kit.ts", 'import { expect } from "vitest";'],
     ["src/engine/inbox/accept.test.ts", 'import { world } from "../../../test/sim/world/run-world.ts";'],
-  ])("may be written in %s: %s", (file, body) => {
+  ])("are allowed in %s: %s", (file, body) => {
     expect(judge(file, body)).toEqual([]);
   });
 
@@ -69,7 +69,7 @@ describe("imports", () => {
     [
       "src/engine/runs/x.ts",
       'import { expect } from "vitest";',
-      "2: imports vitest; what tests share is called *.test-kit.ts or stands in test/kit",
+      "2: imports vitest; code that tests share belongs in *.test-kit.ts or test/kit",
     ],
     [
       "src/engine/runs/x.ts",
@@ -78,11 +78,11 @@ describe("imports", () => {
     ],
     ["src/drawer/x.ts", "", "1: src/drawer is not in the table of layers in scripts/check-rules.ts"],
     ["src/engine/drawer/x.ts", "", "1: src/engine/drawer is not in the table of layers in scripts/check-rules.ts"],
-  ])("may not be written in %s: %s", (file, body, says) => {
+  ])("are forbidden in %s: %s", (file, body, says) => {
     expect(judge(file, body)).toEqual([says]);
   });
 
-  it("pointing both ways between two rooms are always a breach", () => {
+  it("in both directions between two rooms are always a breach", () => {
     const rooms = Object.entries(LAYERS).flatMap(([layer, inside]) => inside.map((room) => `${layer}/${room}`));
     for (const a of rooms) {
       for (const b of rooms.filter((other) => other !== a)) {
@@ -107,7 +107,7 @@ describe("barrels", () => {
     expect(judge(file, body)).toHaveLength(1);
   });
 
-  it("are the public face only", () => {
+  it("are no breach in src/index.ts, nor is an export of the file's own names", () => {
     expect(judge("src/index.ts", 'export { one } from "./core/ids.ts";')).toEqual([]);
     expect(judge("src/core/ports/ids.ts", "const one = 1;\nexport { one };\nexport const from = 2;")).toEqual([]);
   });
@@ -134,11 +134,11 @@ describe("the ambient world", () => {
     template("const text = `#{Date.now()}`;"),
   ];
 
-  it.each(["core", "core/agent", "engine/inbox", "engine/runs"])("is not for src/%s", (folder) => {
+  it.each(["core", "core/agent", "engine/inbox", "engine/runs"])("is forbidden in src/%s", (folder) => {
     for (const body of ambient) expect(judge(`src/${folder}/x.ts`, body), body).not.toEqual([]);
   });
 
-  it("is for adaptors and for tests", () => {
+  it("is allowed in the app and in tests", () => {
     for (const body of ambient) {
       expect(judge("src/app/gateway/x.ts", body), body).toEqual([]);
       expect(judge("src/core/x.test.ts", body), body).toEqual([]);
@@ -155,14 +155,14 @@ describe("the ambient world", () => {
     "const pattern = /fetch(x)|process.env/;",
     "agent.process.start(); store.fetch(1); prefetch(2); this.setTimeout;",
     'import { createHash } from "node:crypto";',
-  ])("is not seen where it is not: %s", (body) => {
+  ])("is not found in: %s", (body) => {
     expect(judge("src/core/x.ts", body)).toEqual([]);
   });
 });
 
 describe("the opening comment", () => {
   it.each(["", "export const one = 1;\n", "// biome-ignore lint: because\n", "/** */\nconst one = 1;\n"])(
-    "is missed behind %j",
+    "is missing in %j",
     (opening) => {
       expect(judge("src/core/x.ts", "", opening)).toEqual(["1: does not open with a comment that says what it is for"]);
     },
@@ -175,7 +175,7 @@ describe("the opening comment", () => {
     },
   );
 
-  it("is not asked of tests", () => {
+  it("is not required in tests", () => {
     expect(judge("src/core/x.test.ts", "", "")).toEqual([]);
   });
 });
@@ -186,7 +186,7 @@ describe("bare errors", () => {
   });
 
   it.each(['throw new NotFoundError("no");', "throw error;", "// throw new Error()", 'say("throw new Error(1)");'])(
-    "are not seen where they are not: %s",
+    "are not found in: %s",
     (body) => {
       expect(judge("src/adapters/store/x.ts", body)).toEqual([]);
     },
@@ -204,7 +204,7 @@ describe("maskSource", () => {
     ["a / b / c", "a / b / c"],
     ["/* never closed", "               "],
     ["'http://x'", "'        '"],
-  ])("leaves of %j the code %j", (source, code) => {
+  ])("reduces %j to the code %j", (source, code) => {
     expect(maskSource(source).code).toBe(code);
   });
 });

@@ -1,7 +1,7 @@
 /**
- * The rules that no compiler knows, as part of `npm run check`: imports point downwards, there is one barrel, core and
- * engine have no ambient world, every file says what it is for, errors are typed, and the maps of the documentation show the
- * tree as it is. Prints each breach with file and line.
+ * Checks the rules that no compiler checks, as part of `npm run check`: imports point downwards, only one file is a barrel,
+ * core and engine do not use the ambient world, every file opens with its purpose, errors are typed, and the maps in the
+ * documentation match the source tree. Prints each breach with file and line.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
@@ -9,12 +9,12 @@ import { MAPS, mapProblems } from "./check-maps.ts";
 import { maskSource } from "./mask-source.ts";
 
 /**
- * Who may import whom. A layer may use the layers before it. Inside a layer a room (a folder below the layer) may use the
- * rooms before it and the files that stand directly in the layer. So the table cannot hold a circle.
+ * Which folder may import which. A layer may use the layers before it. Inside a layer a room (a folder below the layer) may
+ * use the rooms before it and the files directly in the layer. So imports cannot form a cycle.
  *
- * A message travels in a circle, connector → inbox → run → outbox → connector; imports must not. The circle is open in two
- * places: a connector submits through `ConnectorHost` and the outbox sends through `Connector`, both contracts of `core`.
- * The engine sees clock, store, models, tools and connectors only as ports; `app/node` passes the real ones in.
+ * A message travels in a cycle, connector → inbox → run → outbox → connector; imports must not. Two contracts break the
+ * cycle: a connector submits through `ConnectorHost` and the outbox sends through `Connector`, both defined in `core`.
+ * The engine uses clock, store, models, tools and connectors only as ports; `app/node` passes the real ones in.
  */
 export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   core: ["delivery", "message", "agent", "history", "run", "schedule", "budget", "store", "ports"],
@@ -39,10 +39,10 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   "": [],
 };
 
-/** Layers that know the world only through ports. */
+/** Layers that reach the outside only through ports. */
 const NO_WORLD = ["core", "engine"];
 
-/** Tests, and what several of them share: neither is part of the built package. */
+/** Tests and their shared test kits. Neither is part of the built package. */
 const TEST = /\.(?:test|test-kit)\.ts$/;
 
 const BARREL = "src/index.ts";
@@ -53,7 +53,7 @@ export interface Breach {
   readonly message: string;
 }
 
-/** Judges sources by path (`src/core/ports/ids.ts`) and text. Tests are judged for the direction of their imports only. */
+/** Checks sources by path (`src/core/ports/ids.ts`) and text. In tests it checks only the direction of imports. */
 export function checkRules(files: ReadonlyMap<string, string>): readonly Breach[] {
   return [...files].flatMap(([file, source]) => {
     if (!/^src\/.*\.ts$/.test(file)) return [];
@@ -67,7 +67,7 @@ export function checkRules(files: ReadonlyMap<string, string>): readonly Breach[
   });
 }
 
-/** `src/engine/runs/recovery/x.ts` is of layer `engine` and room `runs`. */
+/** `src/engine/runs/recovery/x.ts` is in layer `engine` and room `runs`. */
 const placeOf = (file: string): { readonly layer: string; readonly room: string } => {
   const [layer = "", room = ""] = file.split("/").slice(1, -1);
   return { layer, room: (LAYERS[layer] ?? []).length > 0 ? room : "" };
@@ -93,17 +93,17 @@ function directionBreaches(file: string, text: string, isTest: boolean): readonl
     const line = lineOf(text, at);
     if (!isTest && /^(?:vitest|fast-check)\b/.test(specifier)) {
       return [
-        { file, line, message: `imports ${specifier}; what tests share is called *.test-kit.ts or stands in test/kit` },
+        { file, line, message: `imports ${specifier}; code that tests share belongs in *.test-kit.ts or test/kit` },
       ];
     }
     if (!specifier.startsWith(".")) return [];
     const target = normalize(join(dirname(file), specifier));
     if (!isTest && TEST.test(target)) return [{ file, line, message: `imports ${target}, a part of the tests` }];
-    // Tests may use what stands outside of src (the simulated world), sources may not.
+    // Tests may import files outside of src (the simulation); sources may not.
     if (!target.startsWith("src/")) return isTest ? [] : [{ file, line, message: `imports ${target}, outside of src` }];
     const to = placeOf(target);
     if (!mayNotImport(from, to)) return [];
-    // A test may put real parts together that its room knows as ports only.
+    // A test may use the real parts that its room uses only as ports.
     if (isTest && to.layer !== "") return [];
     return [{ file, line, message: `${nameOf(from)} may not import ${to.layer === "" ? target : nameOf(to)}` }];
   });
@@ -115,7 +115,7 @@ function barrelBreaches(file: string, text: string): readonly Breach[] {
   return matches(/\bexport\s+(?:type\s+)?(?:\*(?:\s+as\s+\w+)?|\{[^}]*\})\s*from\b/g, text).map(({ at }) => ({
     file,
     line: lineOf(text, at),
-    message: `passes on another file's exports; only ${BARREL} does`,
+    message: `re-exports from another file; only ${BARREL} may do that`,
   }));
 }
 
@@ -145,7 +145,7 @@ function worldBreaches(file: string, text: string, code: string): readonly Breac
   return [...words, ...modules].map(({ at, name }) => ({
     file,
     line: lineOf(text, at),
-    message: `uses ${name}; core and engine know the world through ports only`,
+    message: `uses ${name}; core and engine reach the outside only through ports`,
   }));
 }
 
@@ -159,7 +159,7 @@ function errorBreaches(file: string, code: string): readonly Breach[] {
   return matches(/\b(?:throw\s+(?:new\s+)?|reject\s*\(\s*(?:new\s+)?)Error\s*\(/g, code).map(({ at }) => ({
     file,
     line: lineOf(code, at),
-    message: "throws a bare Error; take or make a class in src/core/errors.ts",
+    message: "throws a bare Error; use a class of src/core/errors.ts, or add one",
   }));
 }
 
@@ -181,7 +181,7 @@ function readSources(root: string): ReadonlyMap<string, string> {
   return new Map(sources.map((name) => [`src/${name}`, readFileSync(join(root, "src", name), "utf8")]));
 }
 
-/** Layers and rooms of the table that have no folder, and maps that do not show the table. */
+/** Layers and rooms of the table that have no folder, and maps that do not match the table. */
 function treeBreaches(root: string, sources: ReadonlyMap<string, string>): readonly Breach[] {
   const places = Object.entries(LAYERS).flatMap(([layer, rooms]) =>
     rooms.length === 0 ? [`src/${layer}`] : rooms.map((room) => `src/${layer}/${room}`),

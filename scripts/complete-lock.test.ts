@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { completePackages, platformEntry } from "./complete-lock.ts";
 
-test("a platform's package says by its name where it belongs", () => {
+test("the name of a platform's package determines its cpu, os and libc", () => {
   expect(platformEntry("@x/cli-linux-arm64-musl", "1.0.0", true)).toEqual({
     version: "1.0.0",
     cpu: ["arm64"],
@@ -18,7 +18,7 @@ test("a platform's package says by its name where it belongs", () => {
   });
 });
 
-test("the lock file names every optional package, so that a clean install works", () => {
+test("the lock file lists every optional package, so that a clean install works", () => {
   const lock = JSON.parse(readFileSync(new URL("../package-lock.json", import.meta.url), "utf8"));
   expect(Object.keys(completePackages(lock.packages))).toEqual(Object.keys(lock.packages));
 });

@@ -1,5 +1,5 @@
 /**
- * Completes package-lock.json after `npm install`: `npm ci` wants an entry for every optional package of every platform,
+ * Completes package-lock.json after `npm install`: `npm ci` requires an entry for every optional package of every platform,
  * and npm leaves out those it could not look up. An entry for another platform is never installed here.
  */
 import { readFileSync, writeFileSync } from "node:fs";
@@ -33,7 +33,7 @@ export function platformEntry(name: string, version: string, dev: boolean): Lock
   };
 }
 
-/** The packages of a lock file with every optional one named. */
+/** Adds an entry for every optional package that a lock file lacks. */
 export function completePackages(packages: Readonly<Record<string, Locked>>): Record<string, Locked> {
   const all: Record<string, Locked> = { ...packages };
   for (const [place, entry] of Object.entries(packages)) {

@@ -1,5 +1,5 @@
 /**
- * Blanks out what is not code in a TypeScript source, so that rules can look for words without being fooled. Length and
+ * Blanks out comments and texts in a TypeScript source, so that rules find words only in code. Length and
  * lines stay the same: an offset in the result is the same offset in the source.
  */
 
@@ -87,7 +87,7 @@ function templateEnd(source: string, from: number): number {
   return source.length;
 }
 
-/** A slash begins a regular expression where a value may begin; elsewhere it divides. */
+/** A slash begins a regular expression if a value may begin here; otherwise it divides. */
 function startsRegExp(source: string, at: number): boolean {
   const before = source.slice(Math.max(0, at - 20), at).trimEnd();
   return before === "" || /[([{=,:;!&|?+>]$|\b(?:return|case|typeof|in|of)$/.test(before);

@@ -1,6 +1,6 @@
 /**
  * `npm run walk`: prints the files that one message passes, in order, from the terminal and over HTTP. With `--write` it updates
- * the lists in docs/message-path.md; a test fails where the page shows other files.
+ * the lists in docs/message-path.md; a test fails if the page lists other files.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,9 +16,9 @@ export interface Walks {
 
 /** The lists of the page, by name. */
 export interface Lists {
-  /** Every file of the way from the terminal. */
+  /** Every file that a message from the terminal passes. */
   readonly terminal: Walk;
-  /** Files only a message over HTTP passes. */
+  /** Files that only a message over HTTP passes. */
   readonly http: Walk;
   /** Files of the first list that a message over HTTP does not pass. */
   readonly "not-over-http": Walk;
@@ -32,14 +32,14 @@ export const listsOf = ({ terminal, http }: Walks): Lists => ({
   "not-over-http": terminal.filter((file) => !http.includes(file)),
 });
 
-/** The lists as the page shows them. */
+/** Reads the lists that the page shows. */
 export function readLists(page: string): Lists {
   const list = (name: keyof Lists): Walk =>
     [...(blockOf(page, name).text.matchAll(/`(src\/[^`]+)`/g) ?? [])].map(([, file = ""]) => file);
   return { terminal: list("terminal"), http: list("http"), "not-over-http": list("not-over-http") };
 }
 
-/** The page with these lists. `aboutOf` gives what a file is for. */
+/** Returns the page with these lists. `aboutOf` returns the purpose of a file. */
 export function writeLists(page: string, lists: Lists, aboutOf: (file: string) => string): string {
   const table = (files: Walk): string =>
     [

@@ -1,6 +1,6 @@
 /**
- * One agent and its children on a file. All children have begun and are released at the same moment. They use a tool once
- * (`tool`) or nothing (`at-once`), then end. Measured until the last one has ended: with `reports` they are spawned and report,
+ * One agent and its children on a file. All children have begun and are released at the same moment. They call one tool
+ * (`tool`) or none (`at-once`), then end. Measured until the last one has ended: with `reports` they are spawned and report,
  * with `bare` they are the same runs without reports.
  */
 import { z } from "zod";
@@ -16,11 +16,11 @@ import type { Tool } from "../../src/core/ports/tool.ts";
 import { AgentSystem } from "../../src/engine/agents/agent-system.ts";
 
 export interface Ended {
-  /** From their release until the last of them has ended and, where it reports, its report has arrived. */
+  /** From their release until the last of them has ended and its report, if any, has arrived. */
   readonly ms: number;
-  /** What the processor did in that time, in milliseconds. */
+  /** The processor time of that period, in milliseconds. */
   readonly cpuMs: number;
-  /** Until everything rests: until every report is answered. */
+  /** Until every report is answered and all agents are idle. */
   readonly restMs: number;
   /** From the first run's end to the last one's. */
   readonly endMs: number;
@@ -49,7 +49,7 @@ const result = (content: readonly Block[], stopReason: ModelResult["stopReason"]
 });
 const said = (text: string): ModelResult => result([{ type: "text", text }]);
 
-/** A few at a time: a run that asks for a thousand calls at once is another story. */
+/** A few at a time: this bench does not measure a run that makes a thousand calls at once. */
 const PORTION = 50;
 let spawned = 0;
 function nextSpawns(): readonly Block[] {

@@ -1,4 +1,4 @@
-/** Clean checkouts of two commits in a temporary directory, with the dependencies of this one where they are the same. */
+/** Clean checkouts of two commits in a temporary directory, with the dependencies of this checkout if they are the same. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ export interface Checkout {
   readonly path: string;
 }
 
-/** Calls `use` with a checkout of each revision, and removes them afterwards. Fails where a revision does not exist. */
+/** Calls `use` with a checkout of each revision, and removes them afterwards. Fails if a revision does not exist. */
 export async function withCheckouts<Result>(
   revisions: readonly string[],
   use: (checkouts: readonly Checkout[]) => Promise<Result>,
@@ -24,7 +24,7 @@ export async function withCheckouts<Result>(
     for (const { path } of made.splice(0)) git("worktree", "remove", "--force", path);
     rmSync(dir, { recursive: true, force: true });
   };
-  // A comparison takes minutes: one that is interrupted cleans up as well.
+  // A comparison takes minutes: an interrupted one must clean up too.
   const interrupted = (): void => {
     remove();
     process.exit(130);

@@ -1,7 +1,7 @@
 /**
  * Loaded with `--require` into the process that is measured and into its threads (`--import` skips threads that are
- * started from a string). At SIGUSR2 it writes the processor time the process has used,
- * all threads, and what it asked of SQLite, into the directory ROOKERY_BENCH_SAMPLES. Counting costs time, so it
+ * started from a string). At SIGUSR2 it writes the processor time of the process,
+ * all threads, and its SQLite counts into the directory ROOKERY_BENCH_SAMPLES. Counting costs time, so it
  * happens only with ROOKERY_BENCH_COUNT.
  */
 import { renameSync, writeFileSync } from "node:fs";
@@ -32,7 +32,7 @@ if (isMainThread && directory !== undefined) {
     const sample: Sample = { cpuMs: (user + system) / 1000, counts: counts?.() };
     const path = join(directory, String(written++));
     writeFileSync(`${path}.part`, JSON.stringify(sample));
-    // The reader waits for the name, so the file is complete when it appears.
+    // The reader waits for the final name, so the file is complete when it appears.
     renameSync(`${path}.part`, path);
   });
 }

@@ -8,7 +8,7 @@ describe("countStatements", () => {
   let before: StatementCounts;
   let db: DatabaseSync;
 
-  /** What was counted since the last call. */
+  /** The counts since the last call. */
   const counted = (): StatementCounts => {
     const now = readCounters(counters);
     const since = (name: keyof StatementCounts): number => now[name] - before[name];
@@ -52,7 +52,7 @@ describe("countStatements", () => {
     expect(counted()).toEqual({ statements: 6, rows: 1, commits: 1, readerStatements: 0 });
   });
 
-  it("counts no commit for what was rolled back", () => {
+  it("counts no commit for a rolled-back or empty transaction", () => {
     counted();
     db.exec("BEGIN");
     db.exec("INSERT INTO t VALUES (1)");
@@ -69,7 +69,7 @@ describe("countStatements", () => {
     expect(counted()).toMatchObject({ rows: 2, commits: 1 });
   });
 
-  it("keeps connections that only read apart, until they write", () => {
+  it("counts statements of a connection that only reads separately, until it writes", () => {
     const reader = new DatabaseSync(":memory:");
     counted();
     reader.prepare("SELECT 1").get();

@@ -1,5 +1,5 @@
 /**
- * Counts what a process asks of SQLite, without a change to its code: wraps the classes of `node:sqlite`. The counters are
+ * Counts the SQLite statements of a process without changing its code: wraps the classes of `node:sqlite`. The counters are
  * shared memory, so statements of worker threads are counted too.
  */
 import { DatabaseSync, StatementSync } from "node:sqlite";
@@ -11,7 +11,7 @@ export interface StatementCounts {
   readonly rows: number;
   /** Committed transactions that wrote at least one row. */
   readonly commits: number;
-  /** Statements on connections that only read. The copy to plain files is one: it runs by time, not by turns. */
+  /** Statements on connections that only read. The copy to plain files is one: a timer runs it, not a turn. */
   readonly readerStatements: number;
 }
 
@@ -63,7 +63,7 @@ export function countStatements(counters: SharedArrayBuffer): () => void {
     return connection;
   };
 
-  /** Called after each statement: its text says only whether it rolled back. */
+  /** Called after each statement: its text shows only whether it rolled back. */
   const executed = (db: DatabaseSync, connection: Connection, text: string, statements: number): void => {
     const before = connection.changes;
     connection.changes = changesOf(connection.totalChanges);

@@ -1,4 +1,4 @@
-/** One process of the program as it stood at a commit, driven through its command line, and sampled from outside. */
+/** One process of the program at a commit, controlled through its command line and sampled from outside. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,16 +10,16 @@ import { fileURLToPath } from "node:url";
 import type { Sample } from "./sample-hook.ts";
 
 const HOOK = fileURLToPath(new URL("./sample-hook.ts", import.meta.url));
-/** What HTTP callers show. */
+/** The token of HTTP callers. */
 export const TOKEN = "bench-token-0123456789abcdef";
 const MAX_WAIT_MS = 60_000;
-/** Counts that did not move for so long belong to a turn that is over. */
+/** If the counts do not change for this long, the turn is over. */
 const QUIET_MS = 60;
 
 export interface Subject {
   readonly child: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly home: string;
-  /** The processor time and the counts so far. Waits until the counts stand still, where they are counted. */
+  /** The processor time and the counts so far. If it counts, waits until the counts no longer change. */
   sample(): Promise<Sample>;
   /** Ends the process and removes its home. Fails if the process failed. */
   stop(): Promise<void>;
@@ -56,7 +56,8 @@ export function startSubject(root: string, args: readonly string[], options: { c
     const path = join(samples, String(taken++));
     child.kill("SIGUSR2");
     for (const end = performance.now() + MAX_WAIT_MS; !existsSync(path); await sleep(2)) {
-      if (child.exitCode !== null || performance.now() > end) throw new Error(`The process gave no sample.\n${errors}`);
+      if (child.exitCode !== null || performance.now() > end)
+        throw new Error(`The process wrote no sample.\n${errors}`);
     }
     return JSON.parse(readFileSync(path, "utf8")) as Sample;
   };

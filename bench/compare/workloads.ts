@@ -1,5 +1,5 @@
 /**
- * What is compared: turns through the command line and over HTTP, which mean the same at every commit. Each workload
+ * The compared workloads: turns through the command line and over HTTP, which are the same at every commit. Each workload
  * makes N turns to warm up, then 2N that are measured, so that the cost of starting cancels out.
  */
 import { once } from "node:events";
@@ -12,7 +12,7 @@ import { type Subject, startSubject, TOKEN } from "./subject.ts";
 
 export interface Measured {
   readonly cpuMsPerTurn: number;
-  /** Per turn. Only where counting was asked for. */
+  /** Per turn. Only with the option `count`. */
   readonly counts?: StatementCounts;
 }
 

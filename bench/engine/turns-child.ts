@@ -1,4 +1,4 @@
-/** Run in a process of its own, started as the `rookery` command starts: compiled code from the cache, a lean heap. */
+/** Runs in its own process, started like the `rookery` command: compiled code from the cache, a small heap. */
 import { enableCompileCache } from "node:module";
 import { limitHeap } from "../../src/adapters/system/limit-heap.ts";
 

@@ -1,5 +1,5 @@
 /**
- * The whole engine on a file with a model that answers at once. Each person sends the next message when the last one was
+ * The whole engine on a file with a model that answers at once. Each person sends the next message when the last one is
  * answered. Prints turns per second, their cost, and the memory of the process.
  */
 

@@ -1,4 +1,4 @@
-/** The other side of the writer-thread experiment: commits what arrives through the store's own group commit. */
+/** The worker of the writer-thread experiment: commits the changes it receives with the store's own group commit. */
 import { parentPort, workerData } from "node:worker_threads";
 import { openSqliteStore } from "../../src/adapters/store/sqlite/open-store.ts";
 import type { Change, CommitResult } from "../../src/core/store/change.ts";
@@ -14,7 +14,7 @@ parentPort?.on("message", (incoming: "close" | { n: number; change: Change }[]) 
   }
   for (const { n, change } of incoming) {
     void store.commit(change).then((result) => {
-      // Answers of one flush come together and travel together.
+      // Answers of one flush are sent in one message.
       if (answers.length === 0) {
         queueMicrotask(() =>
           setImmediate(() => {

@@ -21,7 +21,7 @@ import { WRITERS } from "../store/workload.ts";
 const ROUNDS = 7;
 const MESSAGES = 8_000;
 
-/** A store whose commits are made by another thread. Changes of one turn of the loop travel as one message. */
+/** A store whose commits are made by another thread. Changes of one turn of the event loop are sent as one message. */
 function openThreadStore(home: string): { store: Pick<Store, "commit" | "agentByKey">; close(): Promise<void> } {
   const worker = new Worker(new URL("./writer-thread-worker.ts", import.meta.url), { workerData: { home } });
   const waiting = new Map<number, (result: CommitResult) => void>();

@@ -1,4 +1,4 @@
-/** Run in a process of its own: so many people, each saying one thing after the other over HTTP. Prints turns per second and latencies. */
+/** Runs in its own process: several people send one message after the other over HTTP. Prints turns per second and latencies. */
 import { Agent, request } from "node:http";
 
 const [port = "", token = "", people = "20", turns = "100", path = "/v1/chat/completions"] = process.argv.slice(2);

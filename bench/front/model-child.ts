@@ -1,4 +1,4 @@
-/** Run in a process of its own: a model server without a model and without delay. Answers with a sentence in ten pieces, at once. */
+/** Runs in its own process: a model server without a model and without delay. Answers with a sentence in ten pieces, at once. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

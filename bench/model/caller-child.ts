@@ -1,6 +1,6 @@
 /**
- * Run in a process of its own: the same conversations against the same server, in one of several ways. Prints what a turn
- * cost in CPU time, all that the process did included.
+ * Runs in its own process: the same conversations against the same server, in one of several ways. Prints the CPU time of a
+ * turn, including everything the process did.
  */
 
 import { openModels } from "../../src/adapters/models/open-models.ts";
@@ -33,7 +33,7 @@ const { config } = parseConfig({
 });
 const models = openModels({ config, paths: homePaths(home), clock: systemClock, log: silentLog });
 
-/** One turn: a word is said, the answer is heard to its end. */
+/** One turn: sends a message and reads the whole answer. */
 type Turn = (person: number, n: number) => Promise<void>;
 
 const said = (text: string): ModelMessage => ({ role: "user", content: [{ type: "text", text }] });
@@ -51,7 +51,7 @@ function throughModel(model: Model, name: string): Turn {
         heard += 1;
       },
     );
-    if (result.error || heard === 0) throw new TypeError(result.error?.message ?? "nothing was heard");
+    if (result.error || heard === 0) throw new TypeError(result.error?.message ?? "the model sent no events");
     history.push({
       role: "assistant",
       content: result.content,
@@ -63,7 +63,7 @@ function throughModel(model: Model, name: string): Turn {
   };
 }
 
-/** The least a program has to do: send the conversation, read the stream, parse every event. */
+/** The minimum that a program has to do: send the conversation, read the stream, parse every event. */
 function throughFetch(): Turn {
   const histories = Array.from({ length: PEOPLE }, (): object[] => [{ role: "system", content: SYSTEM }]);
   return async (person, n) => {
@@ -90,7 +90,7 @@ function throughFetch(): Turn {
   };
 }
 
-/** The library alone for the protocol the port speaks by itself. */
+/** The library alone, for the protocol that the port implements without it. */
 function throughLibrary(): Turn {
   const model: Model = {
     async call(request, signal, onEvent) {
@@ -135,7 +135,7 @@ async function throughEngine(): Promise<Turn> {
     },
     {
       nodeName: "bench",
-      // As many calls at once as the port alone makes.
+      // As many concurrent calls as with the port alone.
       lanes: { ...DEFAULT_LANES, main: PEOPLE },
       resolveModel: (agent) => ({ ...models.choose(agent), system: SYSTEM }),
     },

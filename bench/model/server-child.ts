@@ -1,4 +1,4 @@
-/** Run in a process of its own: a model server without a model. Streams the same pieces each time, each in a write of its own. */
+/** Runs in its own process: a model server without a model. Streams the same pieces each time, each in a separate write. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

@@ -1,4 +1,4 @@
-/** What claiming work costs with many resting agents: a batch of waiting agents is claimed and released. */
+/** Measures what claiming work costs with many idle agents: a batch of waiting agents is claimed and released. */
 import pg from "pg";
 import { openPostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
 import { systemIds } from "../../src/adapters/system/system-ids.ts";
@@ -56,7 +56,7 @@ async function claiming(url: string, agents: number) {
   };
 }
 
-/** Many agents that rest, made by the database itself. */
+/** Creates many idle agents inside the database. */
 async function populate(url: string, agents: number): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

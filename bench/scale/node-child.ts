@@ -1,6 +1,6 @@
 /**
- * One node of the scaling bench: a whole engine on a shared store, a model that takes 200 ms and a channel that speaks to
- * the parent over pipes.
+ * One node of the scaling bench: a whole engine on a shared store, a model that takes 200 ms and a channel to the parent
+ * over pipes.
  */
 import { createInterface } from "node:readline";
 import { openNode } from "../../src/app/node/open-node.ts";

@@ -1,4 +1,4 @@
-/** The processor time of our processes, so that a bench can tell its own load from that of others. */
+/** The processor time of our processes, so that a bench can tell its own load from other load. */
 import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 
@@ -7,11 +7,11 @@ const TICKS_PER_SECOND = 100;
 interface Process {
   readonly pid: number;
   readonly parent: number;
-  /** Seconds, its own and of children that have ended. */
+  /** Seconds used by the process and its ended children. */
   readonly seconds: number;
 }
 
-/** Seconds used by a process and all that descend from it. NaN where the system does not report it. */
+/** Seconds used by a process and all its descendants. NaN if the system does not report it. */
 export function secondsOf(pid: number): number {
   const all = processes();
   if (all.length === 0) return Number.NaN;
@@ -23,7 +23,7 @@ export function secondsOf(pid: number): number {
   return all.reduce((sum, one) => (family.has(one.pid) ? sum + one.seconds : sum), 0);
 }
 
-/** The share of all processors that so many seconds are. */
+/** The share of all processors that these seconds make up. */
 export const shareOf = (seconds: number, elapsedSeconds: number): number =>
   seconds / (elapsedSeconds * availableParallelism());
 
@@ -37,7 +37,7 @@ function processes(): readonly Process[] {
   return names.flatMap((name) => {
     try {
       const text = readFileSync(`/proc/${name}/stat`, "utf8");
-      // Behind the name, which may hold anything: state, parent, …; the eleventh to fourteenth are times.
+      // The fields after the name, which may contain anything: state, parent, …; fields 11 to 14 are times.
       const fields = text
         .slice(text.lastIndexOf(")") + 2)
         .split(" ")

@@ -32,7 +32,7 @@ export async function steps(store: Store, agents: number, ms: number, rounds: nu
   const position = numbers.map(() => 2);
   const seq = numbers.map(() => 1);
   let made = 0;
-  /** Messages each has been sent and has not settled; it steps only when it has one. */
+  /** Unsettled messages of each agent; an agent steps only if it has one. */
   const waiting = numbers.map(() => 1);
   /** Each agent sends to a distant one, so that the writes of one group are spread over all agents. */
   const next = (n: number): number => (n * 7 + 1) % agents;

@@ -1,4 +1,4 @@
-/** How many answers some nodes give together: every agent is written to again as soon as it has answered. */
+/** Measures how many answers several nodes produce together: every agent gets its next message as soon as it has answered. */
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
@@ -15,13 +15,13 @@ export interface Throughput {
   readonly database: number;
   /** The process that writes to the agents and receives their answers: this one. */
   readonly load: number;
-  /** In use by whomever, those three included. */
+  /** Used by all processes, including these three. */
   readonly machine: number;
 }
 
 export interface ThroughputOptions {
   readonly url: string;
-  /** The server behind it, to see what it uses. */
+  /** The database server, to measure its processor time. */
   readonly serverPid: number;
   readonly nodes: number;
   readonly agents: number;

@@ -1,7 +1,7 @@
 /**
- * What the store is measured against: a bare `node:sqlite` script without checks, answers or promises. `bareWriters`
+ * The baseline of the store: a bare `node:sqlite` script without checks, answers or promises. `bareWriters`
  * writes the same rows into the same schema, in groups of 100 messages with `synchronous=FULL`; `minimalWriters` writes
- * the least that could be called a durable message, for information.
+ * the minimum of a durable message, for information.
  */
 import { DatabaseSync } from "node:sqlite";
 import { openDatabase } from "../../src/adapters/store/sqlite/database.ts";
@@ -15,7 +15,7 @@ const INSERT_AGENT = `INSERT INTO agents (id, session_key, profile, kind, parent
 VALUES (?, ?, 'main', 'user', NULL, ?, ?, ?, 1, 0, 0, ?, ?, NULL, NULL, 0, NULL, NULL, ?)`;
 
 export interface BareWriters {
-  /** Writes that many messages; gives the milliseconds it took. */
+  /** Writes this many messages. Returns the milliseconds it took. */
   run(messages: number): number;
   close(): void;
 }

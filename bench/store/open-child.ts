@@ -1,4 +1,4 @@
-/** Run in a process of its own: opens a home's store, claims what is busy, and says how long it took and what it weighs. */
+/** Runs in its own process: opens a home's store, claims the busy agents, and prints the time and the memory it took. */
 import { openSqliteStore } from "../../src/adapters/store/sqlite/open-store.ts";
 
 const home = process.argv[2];

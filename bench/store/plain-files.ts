@@ -1,4 +1,4 @@
-/** What the plain files add: the same work on two homes in turns, one of them with its mirror. */
+/** Measures what the plain files add: the same work on two homes in turns, one of them with plain files. */
 import { join } from "node:path";
 import { type MirrorHandle, startMirror } from "../../src/adapters/store/files/start-mirror.ts";
 import { DATABASE_FILE, openSqliteStore } from "../../src/adapters/store/sqlite/open-store.ts";
@@ -9,9 +9,9 @@ import { type StoreWriters, storeWriters } from "./through-store.ts";
 import { WRITERS } from "./workload.ts";
 
 export interface PlainFilesCost {
-  /** The part of the time that is theirs, everything on the disk at the end of each round. */
+  /** The share of the time that the plain files take, with everything on the disk at the end of each round. */
   readonly share: number;
-  /** The part of the processors' time that is theirs, both threads together. */
+  /** The share of the processor time that the plain files take, both threads together. */
   readonly cpuShare: number;
   /** How far the files were behind when a round's last message was durable, in milliseconds. */
   readonly lagMs: number;
@@ -28,7 +28,7 @@ export async function plainFilesCost(
   rounds: number,
   messages: number,
 ): Promise<PlainFilesCost> {
-  // Agents that are there already: making a folder for each is not part of a message.
+  // The agents already exist: creating a folder for each is not part of a message.
   for (const home of [without, withFiles]) await populate(home, WRITERS);
   const databasePath = join(withFiles, DATABASE_FILE);
   let mirror: MirrorHandle | undefined;

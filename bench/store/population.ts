@@ -8,7 +8,7 @@ import { leafOf, lineOf, seedOf } from "./workload.ts";
 
 const PER_CHANGE = 500;
 
-/** Makes that many agents through the store itself. */
+/** Creates this many agents through the store itself. */
 export async function populate(home: string, agents: number): Promise<void> {
   const store = openSqliteStore({ home, synchronous: "off" });
   const ids = systemIds();
@@ -22,14 +22,14 @@ export async function populate(home: string, agents: number): Promise<void> {
   settleDisk(join(home, DATABASE_FILE));
 }
 
-/** Writes that did not wait for the disk must not slow down the next measurement. */
+/** Flushes the file, so that pending writes do not slow down the next measurement. */
 export function settleDisk(path: string): void {
   const file = openSync(path, "r+");
   fsyncSync(file);
   closeSync(file);
 }
 
-/** Gives every agent of a home that many entries, in the order they would have come: all agents take turns. */
+/** Adds this many entries to every agent of a home, in the order of real use: all agents take turns. */
 export function lengthenHistories(home: string, entries: number): void {
   const { sql, close } = openDatabase(join(home, DATABASE_FILE), { synchronous: "off" });
   const line = lineOf(0, leafOf(0));
@@ -46,6 +46,6 @@ export function lengthenHistories(home: string, entries: number): void {
   close();
 }
 
-/** That many agents spread evenly over a population. */
+/** Picks this many agents, spread evenly over a population. */
 export const spread = (count: number, population: number): number[] =>
   Array.from({ length: count }, (_, i) => Math.floor((i * population) / count));

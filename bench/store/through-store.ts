@@ -1,4 +1,4 @@
-/** The workload through our store: 100 writers, each with an agent of its own, each message two commits. */
+/** The workload through our store: 100 writers, each with its own agent; each message is two commits. */
 
 import { systemIds } from "../../src/adapters/system/system-ids.ts";
 import type { Ids } from "../../src/core/ids.ts";
@@ -10,12 +10,12 @@ export interface StoreRound {
   readonly ms: number;
   /** Accept and step of each message, in milliseconds. */
   readonly messageMs: readonly number[];
-  /** Accept alone: what a sender waits for. */
+  /** Accept alone: the time a sender waits. */
   readonly acceptMs: readonly number[];
 }
 
 export interface StoreWriters {
-  /** Writes that many messages over all writers and measures them. */
+  /** Writes this many messages over all writers and measures them. */
   run(messages: number): Promise<StoreRound>;
 }
 

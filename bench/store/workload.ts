@@ -1,6 +1,6 @@
 /**
- * The work one durable message is: accepted under its session key with a dedupe key, then a step that appends an entry of
- * 500 bytes, puts the state and settles it. Every way of writing it that is measured uses these very values.
+ * The work of one durable message: it is accepted under its session key with a dedupe key, then a step appends an entry of 500
+ * bytes, puts the state and settles the message. Every measured way of writing uses the same values.
  */
 import type { AgentSeed } from "../../src/core/agent/agent.ts";
 import { type AgentState, freshState } from "../../src/core/agent/state.ts";
@@ -15,7 +15,7 @@ export const KEEP_UNTIL = START * 2;
 export const keyOf = (n: number): SessionKey => `agent:main:bench:dm:${n}` as SessionKey;
 export const agentIdOf = (n: number): AgentId => `bench${String(n).padStart(19, "0")}` as AgentId;
 
-/** An agent as a first message makes it. */
+/** An agent as a first message creates it. */
 export function seedOf(n: number): AgentSeed {
   const id = agentIdOf(n);
   const sessionId = `00000000-0000-4000-8000-${String(n).padStart(12, "0")}` as SessionId;

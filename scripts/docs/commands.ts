@@ -15,7 +15,7 @@ export function commandsIn(language: string, text: string): readonly string[] {
   return written.map(withoutComment).filter((line) => line !== "");
 }
 
-/** What is wrong with a line of shell, as sentences. Programs that are not ours are not judged. */
+/** The problems of a line of shell, as sentences. Other programs are not checked. */
 export async function problemsOf(line: string): Promise<readonly string[]> {
   const parts = line.split(/\s(?:&&|\|\||\||;)\s/);
   return (await Promise.all(parts.map((part) => problemsOfOne(wordsOf(part))))).flat();
@@ -88,10 +88,10 @@ function methodIn(args: readonly string[]): string {
 const isMissing = (path: string): boolean =>
   /^(?:src|test|bench|scripts)\b/.test(path) && !existsSync(join(ROOT, path));
 
-/** A comment begins with `#` behind a space, or with the line. */
+/** A comment begins with `#` after a space or at the start of the line. */
 const withoutComment = (line: string): string => line.replace(/(?:^|\s+)# .*$/, "").trim();
 
-/** Splits a command into words. Quotes hold words together; nothing is expanded. */
+/** Splits a command into words. A quoted text is one word; nothing is expanded. */
 function wordsOf(command: string): readonly string[] {
   return [...command.matchAll(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g)].map(([word]) => word.replace(/^(["'])(.*)\1$/s, "$2"));
 }

@@ -1,4 +1,4 @@
-/** Whatever the documentation says that a program can check: links, commands, configurations, programs, paths. */
+/** Checks every part of the documentation that a program can check: links, commands, configurations, programs, paths. */
 import { execFileSync } from "node:child_process";
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize, posix } from "node:path";
@@ -10,11 +10,11 @@ import { ROOT, readPages } from "./pages.ts";
 
 const pages = readPages();
 
-/** Blocks that nothing checks say so by their name. Every other name has a check below. */
+/** The languages of blocks that nothing checks. Each language of `CHECKED` has a check below. */
 const UNCHECKED = ["text", "markdown", "sql"];
 const CHECKED = ["sh", "console", "json", "json5", "ts", "mermaid"];
 
-/** Names that stand for any file, or for files that must not exist. */
+/** Names that are examples of any file, or of files that must not exist. */
 const EXAMPLES = ["x.ts", "x.test.ts", "x.test-kit.ts", "utils.ts"];
 
 const blocksIn = (...languages: readonly string[]): readonly { readonly at: string; readonly block: CodeBlock }[] =>
@@ -47,7 +47,7 @@ describe("links", () => {
 });
 
 describe("code blocks", () => {
-  it("say what they are", () => {
+  it("name a known language", () => {
     const known = [...CHECKED, ...UNCHECKED];
     const nameless = [...pages].flatMap(([path, { blocks }]) =>
       blocks
@@ -81,7 +81,7 @@ describe("code blocks", () => {
     for (const { at, block } of blocksIn("json")) expect(() => JSON.parse(block.text), at).not.toThrow();
   });
 
-  it("of mermaid begin with a kind of diagram", () => {
+  it("of mermaid begin with a known type of diagram", () => {
     for (const { at, block } of blocksIn("mermaid")) {
       expect(block.text, at).toMatch(/^(?:flowchart (?:LR|TB|TD|RL|BT)|sequenceDiagram|stateDiagram-v2)\n/);
     }
@@ -107,7 +107,7 @@ describe("code blocks", () => {
   });
 });
 
-/** A block whose first line is `// src/…/x.ts` is read as if it stood in that file. */
+/** A block whose first line is `// src/…/x.ts` is checked as if it were in that file. */
 function placed(text: string, dir: string): string {
   const file = /^\/\/ (src\/\S+\.ts)/.exec(text)?.[1];
   if (file === undefined) return text;
@@ -160,7 +160,7 @@ describe("code in the text", () => {
     expect(problems).toEqual([]);
   });
 
-  it("names files without their folder only if there is one", () => {
+  it("names files that exist, also if it leaves out their folder", () => {
     const names = new Set(
       globSync("{src,test,bench,scripts}/**/*.{ts,sql}", { cwd: ROOT }).map((path) => path.split("/").at(-1)),
     );

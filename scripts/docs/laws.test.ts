@@ -1,4 +1,4 @@
-/** The laws as docs/architecture.md lists them, against what the simulation's auditor really judges and what breaks it. */
+/** Compares the laws in docs/architecture.md with the laws that the simulation's auditor checks and its mutations break. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -21,15 +21,15 @@ function lawsIn(isWanted: (path: string) => boolean): readonly string[] {
 }
 
 describe("the laws", () => {
-  it("are fourteen, in order", () => {
+  it("are L1 to L14, in order", () => {
     expect(rows.map(({ law }) => law)).toEqual(Array.from({ length: 14 }, (_, n) => `L${n + 1}`));
   });
 
-  it("that the page calls simulated are those the auditor judges", () => {
+  it("that the page marks as simulated are those the auditor checks", () => {
     expect(inSimulation).toEqual(lawsIn((path) => /audit/.test(path) && !/mutation/.test(path)));
   });
 
-  it("that the page calls simulated each have a mutation that breaks them", () => {
+  it("that the page marks as simulated each have a mutation that breaks them", () => {
     expect(inSimulation).toEqual(lawsIn((path) => /mutation/.test(path)));
   });
 });

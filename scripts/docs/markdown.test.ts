@@ -15,7 +15,7 @@ describe("readPage", () => {
     expect(page.spans).toEqual([{ line: 3, text: "[not](this)" }]);
   });
 
-  it("makes anchors as GitHub does", () => {
+  it("builds the same anchors as GitHub", () => {
     expect(anchorOf("What it *cannot* show: `files`, [links](x.md) & more")).toBe(
       "what-it-cannot-show-files-links--more",
     );
@@ -56,7 +56,7 @@ describe("the check of commands", () => {
     expect(await problemsOf(line)).toEqual([problem]);
   });
 
-  it("takes placeholders in paths", () => {
+  it("accepts placeholders in paths", () => {
     expect(routeProblems("POST", "/api/agents/{agent}/messages")).toEqual([]);
     expect(routeProblems(undefined, "/api/agents/{agent}/message")).toHaveLength(1);
   });

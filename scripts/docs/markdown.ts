@@ -2,7 +2,7 @@
 
 export interface CodeBlock {
   readonly line: number;
-  /** What stands behind the fence: `sh`, `json5`, `ts`, … */
+  /** The name after the fence: `sh`, `json5`, `ts`, … */
   readonly language: string;
   readonly text: string;
 }
@@ -60,7 +60,7 @@ export const anchorOf = (heading: string): string =>
     .trim()
     .replace(/\s/g, "-");
 
-/** A heading that stands twice on a page gets a number the second time. */
+/** A heading that a page repeats gets a number, as on GitHub. */
 function unused(anchor: string, taken: ReadonlySet<string>): string {
   if (!taken.has(anchor)) return anchor;
   let n = 1;

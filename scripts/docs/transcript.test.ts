@@ -1,4 +1,4 @@
-/** The README's transcript is what happens: its commands are executed in a fresh home and their output is compared. */
+/** Executes the commands of the README's transcript in a fresh home and compares their output with the README. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -38,7 +38,7 @@ describe("README.md", () => {
   it("shows what its commands print", () => {
     const home = mkdtempSync(join(tmpdir(), "rookery-readme-"));
     try {
-      // Neither keys nor model servers of this machine may answer in the offline model's place.
+      // No key and no model server of this machine may replace the offline model.
       mkdirSync(join(home, ".rookery"), { mode: 0o700 });
       writeFileSync(join(home, ".rookery/rookery.json5"), "{ models: { detect: false } }", { mode: 0o600 });
       const env = { PATH: process.env.PATH, HOME: home };

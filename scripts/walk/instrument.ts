@@ -16,7 +16,7 @@ export function instrument(source: string, call: string): string {
   }
   let result = "";
   let from = 0;
-  // An arrow function may end where another one ends: the order of equal places does not matter, both add ")".
+  // Two arrow functions may end at the same place; their order does not matter, because both add ")".
   for (const { at, text } of insertions.sort((a, b) => a.at - b.at)) {
     result += source.slice(from, at) + text;
     from = at;
@@ -39,7 +39,7 @@ function opensFunction(code: string, brace: number): boolean {
   return false;
 }
 
-/** Where the expression that begins at `from` ends: at a separator or closing bracket that does not belong to it. */
+/** The end of the expression that begins at `from`: a separator or closing bracket that does not belong to it. */
 function expressionEnd(code: string, from: number): number {
   let depth = 0;
   let choices = 0;

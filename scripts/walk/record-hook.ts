@@ -1,6 +1,6 @@
 /**
- * Loaded with `--require`: notes which files of `src` have a function that begins, in the order of the first one. At SIGUSR2 it
- * writes the list into the directory ROOKERY_WALK and begins a new one.
+ * Loaded with `--require`: records the files of `src` whose functions are called, in the order of the first call. At SIGUSR2
+ * it writes the list into the directory ROOKERY_WALK and starts a new one.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { registerHooks, stripTypeScriptTypes } from "node:module";

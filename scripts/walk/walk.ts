@@ -1,4 +1,4 @@
-/** Sends messages to a real process and tells which files one of them passes once the process is warm. */
+/** Sends messages to a real process and returns the files that a message passes once the process is warm. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,13 +13,13 @@ const ROOT = join(import.meta.dirname, "../..");
 const HOOK = join(import.meta.dirname, "record-hook.ts");
 const WARM_MESSAGES = 3;
 const RECORDED_MESSAGES = 3;
-/** A message ends some time after its answer: what was sent is marked so. */
+/** Work for a message continues after its answer: the delivery is marked as sent. */
 const QUIET_MS = 250;
 const MAX_ROUNDS = 5;
 const MAX_WAIT_MS = 60_000;
 const TOKEN = "walk-token-0123456789abcdef";
 
-/** Files that run by time, not for a message: they may or may not run while the message is on its way. */
+/** Files that timers run, not messages: they may run by chance while a message is processed. */
 const BY_TIME: readonly string[] = ["src/adapters/system/collect-when-idle.ts", "src/core/ports/clock.ts"];
 
 /** The files in the order in which the message reaches them first. */
@@ -82,11 +82,11 @@ async function walk(
       const path = join(lists, String(taken++));
       child.kill("SIGUSR2");
       for (const end = performance.now() + MAX_WAIT_MS; !existsSync(path); await sleep(5)) {
-        if (child.exitCode !== null || performance.now() > end) throw new Error("The process gave no list.");
+        if (child.exitCode !== null || performance.now() > end) throw new Error("The process wrote no list.");
       }
       return JSON.parse(readFileSync(path, "utf8")) as Walk;
     };
-    /** Until nothing more runs: on a busy machine a message takes its time. */
+    /** Collects lists until one is empty: on a busy machine a message takes longer. */
     const passed = async (): Promise<Walk> => {
       const files = new Set<string>();
       for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -103,7 +103,7 @@ async function walk(
       await say(`one more message, ${n}`);
       walks.push(await passed());
     }
-    // Work that goes by time may fall into one of them, hardly into all.
+    // Work of timers may run during one of the messages, but hardly during all.
     return (walks[0] ?? []).filter((file) => walks.every((other) => other.includes(file)));
   } finally {
     const ended = child.exitCode === null ? once(child, "exit") : undefined;
