@@ -39,7 +39,7 @@ export interface AgentSystemOptions {
   /** Whether a thread begins with the context of its parent conversation. Default: always. */
   readonly inheritsParent?: InheritsParent;
   readonly sendPolicy?: SendPolicy;
-  /** Whether a session ends by itself before the next message. Default: never. */
+  /** Whether a session is stale and ends before the next message. Default: never. */
   readonly isStale?: (agent: AgentRecord, lastInteractionAt: number, now: number) => boolean;
   /** What happens with messages that arrive while a run is active. Default: one run each, in order. */
   readonly queue?: Config["queue"];

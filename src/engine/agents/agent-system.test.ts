@@ -10,7 +10,7 @@ import type { Change } from "../../core/store/change.ts";
 const text = (words: string) => ({ kind: "user", text: words }) as const;
 
 describe("first messages", () => {
-  it("of two hundred at once make one agent, and each is answered in the order it was accepted", async () => {
+  it("that arrive two hundred at once create one agent, and are answered in the order of acceptance", async () => {
     const engine = await TestEngine.open();
     const accepted = await Promise.all(Array.from({ length: 200 }, (_, n) => engine.say(`n${n}`)));
     await engine.settle();
@@ -24,7 +24,7 @@ describe("first messages", () => {
     expect(engine.shown()).toEqual(inOrder.map(({ n }) => `answer to n${n}`));
   });
 
-  it("of people on the same channel make one agent each, which never see each other", async () => {
+  it("of people on the same channel create one agent per person, with separate contexts", async () => {
     const engine = await TestEngine.open();
     await Promise.all([engine.say("I am ann", { name: "ann" }), engine.say("I am bob", { name: "bob" })]);
     await engine.settle();
@@ -32,7 +32,7 @@ describe("first messages", () => {
     for (const bytes of engine.sentBytes) expect(bytes.includes("ann") && bytes.includes("bob")).toBe(false);
   });
 
-  it("to what cannot be an agent are refused with a typed error, and nothing is kept", async () => {
+  it("to an invalid or unknown agent are refused with a typed error, and nothing is stored", async () => {
     const engine = await TestEngine.open();
     const bad: AgentDescriptor = { type: "user", connector: "test", userId: "", channelId: "c" };
     await expect(engine.system.post({ to: { descriptor: bad }, body: text("hi") })).rejects.toMatchObject({
@@ -48,8 +48,8 @@ describe("first messages", () => {
   });
 });
 
-describe("one run at a time", () => {
-  it("per agent, for every kind of message", async () => {
+describe("concurrent runs", () => {
+  it("are limited to one per agent, for every kind of message", async () => {
     let now = 0;
     let most = 0;
     const engine = await TestEngine.open({
@@ -66,7 +66,7 @@ describe("one run at a time", () => {
     expect(await engine.states()).toEqual(Array(30).fill("answered"));
   });
 
-  it("and no more runs than the lane is wide; the others wait their turn", async () => {
+  it("are limited by the width of the lane; the other runs wait", async () => {
     const holds = new Map<string, (reply: Reply) => void>();
     const engine = await TestEngine.open({
       script: ({ request }) => new Promise<Reply>((resolve) => holds.set(lastText(request), resolve)),
@@ -86,7 +86,7 @@ describe("one run at a time", () => {
 });
 
 describe("idle agents", () => {
-  it("leave memory when there are more than enough, and come back knowing what was said", async () => {
+  it("leave memory above the limit, and return with their conversation", async () => {
     const engine = await TestEngine.open({ system: { warm: 3 } });
     for (let n = 0; n < 20; n++) await engine.tell(`hello from p${n}`, { name: `p${n}` });
     expect(engine.system.loaded).toBeLessThanOrEqual(4);
@@ -95,14 +95,14 @@ describe("idle agents", () => {
     expect(engine.shown().at(-1)).toBe("answer to again");
   });
 
-  it("are held by no node, so that any node may claim them", async () => {
+  it("are released, so that any node may claim them", async () => {
     const engine = await TestEngine.open();
     await engine.tell("hello");
     expect((await engine.store.agent(await engine.agentId()))?.node).toBeUndefined();
   });
 });
 
-describe("an agent that waits for quiet before it goes on", () => {
+describe("an agent that waits for the end of the debounce", () => {
   const queue = {
     mode: "collect",
     debounceMs: 1_000,
@@ -151,7 +151,7 @@ describe("an agent that waits for quiet before it goes on", () => {
     expect(engine.shown()).toEqual(["first", "fine"]);
   });
 
-  it("does not hold up a drain", async () => {
+  it("does not delay a drain", async () => {
     const engine = await waiting();
     await engine.drain();
     expect(await engine.states()).toEqual(["answered", "waiting"]);
@@ -161,8 +161,8 @@ describe("an agent that waits for quiet before it goes on", () => {
   });
 });
 
-describe("a message that comes as the agent is given back", () => {
-  // Every place the message can fall between the last run's end and the next claim.
+describe("a message that arrives while the agent is being released", () => {
+  // The message arrives at every point between the end of the last run and the next claim.
   for (let delay = 0; delay < 12; delay++) {
     it(`is handled (after ${delay} turns of the loop)`, async () => {
       const engine = await TestEngine.open();
@@ -184,7 +184,7 @@ describe("a message that comes as the agent is given back", () => {
     });
   }
 
-  it("finds the context as it was, without reading history again", async () => {
+  it("uses the context in memory, without reading history again", async () => {
     const engine = await TestEngine.open();
     let reads = 0;
     const { linesBack } = engine.store;
@@ -200,14 +200,14 @@ describe("a message that comes as the agent is given back", () => {
 });
 
 describe("postAndAwait", () => {
-  it("gives the result of the run that took the message", async () => {
+  it("returns the result of the run that took the message", async () => {
     const engine = await TestEngine.open();
     const answer = engine.system.postAndAwait({ ...engine.person(), body: text("hi") });
     await engine.settle();
     expect((await answer).result).toMatchObject({ outcome: "ok", payloads: [{ text: "answer to hi" }] });
   });
 
-  it("settles with a typed error when its time is up; the message stays and is answered", async () => {
+  it("rejects with a typed error after its timeout; the message stays and is answered", async () => {
     const hold = gate<Reply>();
     const engine = await TestEngine.open({ script: () => hold.promise });
     const answer = engine.system.postAndAwait({ ...engine.person(), body: text("hi") }, { timeoutMs: 5_000 });
@@ -219,7 +219,7 @@ describe("postAndAwait", () => {
     expect(engine.shown()).toEqual(["late"]);
   });
 
-  it("joins the earlier message where the same one comes again", async () => {
+  it("waits for the earlier message if the same one is posted again", async () => {
     const hold = gate<Reply>();
     const engine = await TestEngine.open({ script: () => hold.promise });
     const posting = { ...engine.person(), body: text("hi"), key: "request-1" };
@@ -233,7 +233,7 @@ describe("postAndAwait", () => {
     expect(engine.requests).toHaveLength(1);
   });
 
-  it("settles at once where the message had been settled before", async () => {
+  it("settles at once if the message is already settled", async () => {
     const engine = await TestEngine.open();
     const posting = { ...engine.person(), body: text("hi"), key: "request-1" };
     const one = engine.system.postAndAwait(posting);
@@ -257,7 +257,7 @@ describe("postAndAwait", () => {
     await expect(two).resolves.toBeDefined();
   });
 
-  it("goes on over a restart by looking the message up again", async () => {
+  it("resumes after a restart by reading the message again", async () => {
     const engine = await TestEngine.open({ script: () => new Promise<never>(() => {}) });
     const posting = { ...engine.person(), body: text("hi"), key: "request-1" };
     void engine.system.postAndAwait(posting);
@@ -270,7 +270,7 @@ describe("postAndAwait", () => {
     expect(engine.shown()).toEqual(["after the restart"]);
   });
 
-  it("refuses a wait that would close a circle, before anything is posted", async () => {
+  it("refuses a wait that would close a cycle, before anything is posted", async () => {
     const agents: Record<string, AgentId> = {};
     const refused: unknown[] = [];
     const engine = await TestEngine.open({
@@ -313,7 +313,7 @@ describe("postAndAwait", () => {
     expect(await engine.states(agents.bob)).toEqual(["answered", "answered"]);
   });
 
-  it("gives the waiting agent's place in the lane back, so that the awaited one can work", async () => {
+  it("frees the waiting agent's place in the lane, so that the awaited agent can work", async () => {
     const agents: Record<string, AgentId> = {};
     const engine = await TestEngine.open({
       script: ({ request }) => {
@@ -340,7 +340,7 @@ describe("postAndAwait", () => {
 });
 
 describe("agentFor", () => {
-  it("finds the agent a person wrote to last, also right after a restart with nothing loaded", async () => {
+  it("finds the agent a person wrote to last, even right after a restart with no agent in memory", async () => {
     const engine = await TestEngine.open();
     await engine.tell("one", { name: "ann" });
     await engine.advance(1_000);
@@ -352,7 +352,7 @@ describe("agentFor", () => {
     expect(await engine.system.agentFor("heartbeat")).toBeUndefined();
   });
 
-  it("is not moved by silent and system messages, nor by agents that are no conversation", async () => {
+  it("ignores silent messages, system messages, and agents that are not conversations", async () => {
     const engine = await TestEngine.open();
     await engine.tell("one", { name: "ann" });
     await engine.advance(1_000);
@@ -367,7 +367,7 @@ describe("agentFor", () => {
     expect(await engine.system.agentFor("heartbeat")).not.toBe(bob);
   });
 
-  it("makes a message without a target reach that agent", async () => {
+  it("routes a message without a target to that agent", async () => {
     const engine = await TestEngine.open();
     await engine.tell("one");
     await engine.system.post({ to: { strategy: "most-recent-foreground" }, body: { kind: "system", text: "news" } });
@@ -377,7 +377,7 @@ describe("agentFor", () => {
 });
 
 describe("a reset", () => {
-  it("goes before what waits; what waited runs in the new session", async () => {
+  it("goes before waiting messages, which then run in the new session", async () => {
     const hold = gate<Reply>();
     const engine = await TestEngine.open({ script: (call) => (call.n === 1 ? stall(call, hold.promise) : "fine") });
     await engine.tell("one");
@@ -396,7 +396,7 @@ describe("a reset", () => {
     expect(JSON.parse(engine.sentBytes[1] ?? "").map((message: { role: string }) => message.role)).toEqual(["user"]);
   });
 
-  it("that comes between the look at the inbox and the take goes first all the same", async () => {
+  it("that arrives between the read of the inbox and the take still goes first", async () => {
     const engine = await TestEngine.open();
     await engine.tell("one");
     const agentId = await engine.agentId();
@@ -424,7 +424,7 @@ describe("a reset", () => {
     expect(engine.logged("error")).toEqual([]);
   });
 
-  it("by a person ends the active run; what it had said is kept in the old session", async () => {
+  it("by a person ends the active run, whose partial answer stays in the old session", async () => {
     const engine = await TestEngine.open({ script: (call) => stall(call, new Promise(() => {}), "so far") });
     await engine.tell("one");
     await engine.send({ kind: "reset", by: "person" });
@@ -434,7 +434,7 @@ describe("a reset", () => {
     expect(engine.shown()).toEqual(["Session reset."]);
   });
 
-  it("that is daily waits for the end of the active run", async () => {
+  it("of the daily kind waits for the end of the active run", async () => {
     const hold = gate<Reply>();
     const engine = await TestEngine.open({ script: (call) => stall(call, hold.promise) });
     await engine.tell("one");
@@ -446,7 +446,7 @@ describe("a reset", () => {
     expect(await engine.states()).toEqual(["answered", "recorded"]);
   });
 
-  it("keeps the agent's id, changes its session, loses no line of history, and its own words open the new session", async () => {
+  it("keeps the agent's id and its history, changes its session, and opens the new session with the text of the reset", async () => {
     const engine = await TestEngine.open();
     await engine.tell("one");
     const agentId = await engine.agentId();
@@ -464,7 +464,7 @@ describe("a reset", () => {
     ]);
   });
 
-  it("that comes while a message waits for a place in the lane goes before it", async () => {
+  it("goes before a message that waits for a place in the lane", async () => {
     const hold = gate<Reply>();
     const engine = await TestEngine.open({
       script: (call) => (lastText(call.request) === "busy" ? stall(call, hold.promise) : "fine"),
@@ -518,7 +518,7 @@ describe("a stop", () => {
       command: { name: "stop" },
     });
 
-  it("ends the run that works on what came before it, keeps the session, and lets what waited go on", async () => {
+  it("ends the active run, keeps the session, and lets waiting messages run", async () => {
     const engine = await busy();
     await engine.tell("long");
     await engine.say("two");
@@ -529,7 +529,7 @@ describe("a stop", () => {
     expect(engine.shown()).toHaveLength(2);
   });
 
-  it("with nothing to stop says so; the same stop delivered again does nothing", async () => {
+  it("without an active run answers that there is nothing to stop; a repeated delivery of it does nothing", async () => {
     const engine = await busy();
     await engine.tell("one");
     await stop(engine);
@@ -543,7 +543,7 @@ describe("a stop", () => {
 });
 
 describe("silent messages", () => {
-  it("are recorded without a call of the model and are seen by the next run", async () => {
+  it("are recorded without a model call and are in the context of the next run", async () => {
     const engine = await TestEngine.open();
     await engine.tell("one");
     await engine.send({ kind: "system", text: "it rains", silent: true, origin: "weather" });
@@ -555,7 +555,7 @@ describe("silent messages", () => {
     expect(engine.sentBytes.at(-1)).toContain("it rains");
   });
 
-  it("that come while a run is active are recorded after it, never between a call and its result", async () => {
+  it("that arrive during a run are recorded after it, never between a call and its result", async () => {
     const hold = gate<string>();
     const engine = await TestEngine.open({
       script: ({ request }) => (request.messages.at(-1)?.role === "tool" ? "done" : { call: [{ name: "work" }] }),
@@ -575,7 +575,7 @@ describe("silent messages", () => {
     ]);
   });
 
-  it("survive a crash before they were recorded", async () => {
+  it("survive a crash before they are recorded", async () => {
     const engine = await TestEngine.open();
     await engine.tell("one");
     engine.onCommit = (change) => (change.site === "record" ? "die-before" : "go");
@@ -588,7 +588,7 @@ describe("silent messages", () => {
 });
 
 describe("a drain", () => {
-  it("is waited for by everybody who asks for it", async () => {
+  it("resolves for every caller only when it is complete", async () => {
     const hold = gate<string>();
     const engine = await TestEngine.open({
       script: ({ request }) => (request.messages.at(-1)?.role === "tool" ? "done" : { call: [{ name: "work" }] }),
@@ -608,7 +608,7 @@ describe("a drain", () => {
     expect(ends).toHaveLength(2);
   });
 
-  it("leaves nothing open but what goes on after the restart", async () => {
+  it("leaves only work open that resumes after the restart", async () => {
     const engine = await TestEngine.open({ script: (call) => stall(call, new Promise(() => {})) });
     await engine.tell("one");
     await engine.say("two");
@@ -635,7 +635,7 @@ describe("a drain", () => {
     expect(engine.shown()).toHaveLength(4);
   });
 
-  it("stops every connector first, also where one of them cannot", async () => {
+  it("stops every connector first, even if one of them fails to stop", async () => {
     const engine = await TestEngine.open({ channels: [channel("a"), channel("b")] });
     await expect(engine.drain()).resolves.toBeUndefined();
     expect((await engine.store.nodes()).every(({ left }) => left)).toBe(true);
@@ -643,7 +643,7 @@ describe("a drain", () => {
 });
 
 describe("starting", () => {
-  it("before loading is refused", async () => {
+  it("is refused before loading", async () => {
     const engine = TestEngine.unloaded();
     await expect(engine.system.start()).rejects.toMatchObject({
       code: "invariant",
@@ -651,7 +651,7 @@ describe("starting", () => {
     });
   });
 
-  it("takes up what was accepted between loading and starting", async () => {
+  it("handles messages that were accepted between loading and starting", async () => {
     const engine = TestEngine.unloaded();
     await engine.system.load();
     await engine.say("early");
@@ -664,7 +664,7 @@ describe("starting", () => {
 });
 
 describe("connectors", () => {
-  it("hand in what a person wrote once, however often the channel delivers it", async () => {
+  it("post a person's message once, even if the channel delivers it several times", async () => {
     const engine = await TestEngine.open();
     const host = engine.hosts.get("test");
     const incoming = {
@@ -685,7 +685,7 @@ describe("connectors", () => {
     expect(stale).toEqual({ status: "stale" });
   });
 
-  it("get a message id that names agent and place", async () => {
+  it("get a message id that contains the agent and the position", async () => {
     const engine = await TestEngine.open();
     const accepted = await engine.hosts.get("test")?.accept({
       connector: "test",
@@ -701,7 +701,7 @@ describe("connectors", () => {
   });
 });
 
-describe("a message that says nothing", () => {
+describe("a message without content", () => {
   it("is recorded with its reason, calls no model, and settles the wait for it", async () => {
     const engine = await TestEngine.open();
     const answer = await engine.system.postAndAwait({ ...engine.person(), body: { kind: "user", text: "  " } });

@@ -49,7 +49,7 @@ export class AgentSystem {
   readonly lanes: Lanes;
   /** The state of runs, and waiting for, steering and aborting them. */
   readonly runs: RunControl;
-  /** The outbox, as a person lists, retries and drops what is in it. */
+  /** Lists, retries and drops deliveries of the outbox. */
   readonly deliveries: Deliveries;
   /** Which agent started which. */
   readonly tree: LiveTree;
@@ -59,7 +59,7 @@ export class AgentSystem {
   readonly lifecycle: Lifecycle;
   /** Overrides and branches of agents' sessions. */
   readonly sessions: SessionControl;
-  /** Both belong to one membership; a node that joins again gets new ones. */
+  /** Both belong to one membership. A node that joins again gets new ones. */
   #outbox: Outbox | undefined;
   #host: ActorHost | undefined;
   #scans = 0;
@@ -109,7 +109,7 @@ export class AgentSystem {
     this.#phase = "loaded";
   }
 
-  /** Takes up what a crash left, then starts the connectors. */
+  /** Resumes the work that a crash left, then starts the connectors. */
   async start(): Promise<void> {
     if (this.#phase !== "loaded") throw new InvariantError("AgentSystem must load before starting");
     this.#phase = "started";
@@ -145,7 +145,7 @@ export class AgentSystem {
     return this.#answers.waitForMessage(message, timeoutMs);
   }
 
-  /** The agent a strategy finds, also just after a restart and with no agent in memory. */
+  /** The agent that a strategy finds, even right after a restart with no agent in memory. */
   async agentFor(strategy: AgentFetchStrategy): Promise<AgentId | undefined> {
     return (await this.#ports.store.agentFor(strategy))?.id;
   }
@@ -155,7 +155,7 @@ export class AgentSystem {
     return whatWaits(this.#ports, this.#actors.get(agentId), this.#queue, agentId);
   }
 
-  /** What is under way and what is stuck. */
+  /** Active and stuck work. */
   diagnose(): Promise<Diagnosis> {
     const [ports, lanes, degraded] = [this.#ports, this.lanes, this.#degraded];
     return diagnose({ ports, lanes, degraded, whatWaits: (agentId) => this.whatWaits(agentId) });
@@ -255,7 +255,7 @@ export class AgentSystem {
 
   #giveUp(agentId: AgentId, reason: string): void {
     this.#degraded.set(agentId, reason);
-    this.#ports.log.error("an agent cannot be restored and is left as it is", { agent: agentId, reason });
+    this.#ports.log.error("cannot restore an agent; leaving it unchanged", { agent: agentId, reason });
     this.subagents.givenUp(agentId, reason);
   }
 

@@ -69,7 +69,7 @@ export class Answers {
     this.#waits.settle(messageId(agentId, seq), { result });
   }
 
-  /** The program stops. The waits of runs go on after its restart. */
+  /** The program stops. The waits of runs resume after its restart. */
   suspend(): void {
     this.#waits.suspend();
   }
@@ -170,14 +170,14 @@ export class Answers {
     while (this.#waits.has(key)) {
       try {
         const message = await this.#ports.store.message(agentId, seq);
-        // A message that does not exist any more was settled and then pruned.
+        // A message that no longer exists was settled and then pruned.
         if (!message || isSettled(message)) {
           this.#waits.settle(key, await this.#answerTo(message));
           break;
         }
         if (!this.#actors.get(agentId)) stop ??= this.#remoteNodes?.awaitEnd(agentId, () => nudge.resolve());
       } catch (error) {
-        this.#ports.log.warn("could not look a message up", { id: key, error: errorText(error) });
+        this.#ports.log.warn("could not read a message", { id: key, error: errorText(error) });
       }
       await (stop ? Promise.race([this.#soon(), nudge.promise]) : this.#soon());
       nudge = Promise.withResolvers();

@@ -10,7 +10,7 @@ import type { AgentId, ChangeId } from "../../core/ids.ts";
 import type { CallPrice, ModelResult } from "../../core/ports/model.ts";
 import { liftBudget, listBudgets, spentSince } from "../budgets/budget-book.ts";
 
-/** A token read costs 1 micro, one written 10; an answer has up to 1,000 tokens. */
+/** An input token costs 1 micro, an output token 10; an answer has up to 1,000 tokens. */
 const PRICE: CallPrice = {
   contextWindow: 100_000,
   maxTokens: 1_000,
@@ -25,7 +25,7 @@ const used = (input: number, output: number) => ({
   totalTokens: input + output,
   cost: { input: input / 1e6, output: output / 1e5, cacheRead: 0, cacheWrite: 0, total: (input + 10 * output) / 1e6 },
 });
-/** 100 read and 90 written: 1,000 micros. */
+/** 100 input and 90 output tokens: 1,000 micros. */
 const answer = (text: string): Partial<ModelResult> => ({ content: [{ type: "text", text }], usage: used(100, 90) });
 
 type Config = Parameters<typeof limitsOf>[0];
@@ -55,7 +55,7 @@ const child = (parent: AgentId, id: string): AgentDescriptor => ({
 });
 
 describe("a budget", () => {
-  it("that does not exist costs no commit", async () => {
+  it("adds no commit if none is configured", async () => {
     const engine = await TestEngine.open({ price: PRICE });
     await engine.tell("hi");
     const without = sites(engine);
@@ -67,7 +67,7 @@ describe("a budget", () => {
     expect(unlimited.requests[0]?.maxTokens).toBeUndefined();
   });
 
-  it("is reserved before the call and settled with the step that keeps its result", async () => {
+  it("is reserved before the call and settled in the commit that stores the result", async () => {
     const during: unknown[] = [];
     const engine: TestEngine = await TestEngine.open(
       within(
@@ -102,7 +102,7 @@ describe("a budget", () => {
     await nothingReserved(engine);
   });
 
-  it("ends the run with that reason when it is used up, sends one message about it, and can be lifted", async () => {
+  it("that is used up ends the run with that reason, sends one message about it, and can be lifted", async () => {
     const engine = await TestEngine.open(within({ agent: { dollars: dollars(2_100) } }));
     for (const text of ["one", "two", "three", "four"]) await engine.tell(text);
     const shown = engine.shown();
@@ -161,7 +161,7 @@ describe("a budget", () => {
     expect(engine.shown()).toHaveLength(1);
   });
 
-  it("limits the length of an answer to what fits", async () => {
+  it("limits the length of an answer to the rest of the budget", async () => {
     const engine = await TestEngine.open(within({ agent: { dollars: dollars(6_000) } }));
     await engine.tell("hi");
     const limit = engine.requests[0]?.maxTokens ?? 0;
@@ -169,7 +169,7 @@ describe("a budget", () => {
     expect(limit).toBeLessThan(600);
   });
 
-  it("is looked at before every call of a run: what tools did before is kept", async () => {
+  it("is checked before every call of a run, and earlier tool results are kept", async () => {
     const call: Reply = {
       content: [{ type: "toolCall", id: "c1", name: "look", arguments: {} }],
       stopReason: "tool_calls",
@@ -188,7 +188,7 @@ describe("a budget", () => {
 });
 
 describe("a tree's budget", () => {
-  it("is shared by its children: the second waits for the first, and nothing passes the limit", async () => {
+  it("is shared by its children: the second waits for the first, and no call exceeds the limit", async () => {
     const gates = [gate<Reply>(), gate<Reply>()];
     let calls = 0;
     const engine = await TestEngine.open(
@@ -240,8 +240,8 @@ describe("a tree's budget", () => {
   });
 });
 
-describe("a call whose result is not simply there", () => {
-  it.each(["before", "after"] as const)("is charged once where the process dies %s its reservation", async (moment) => {
+describe("an interrupted or failed call", () => {
+  it.each(["before", "after"] as const)("is charged once if the process dies %s its reservation", async (moment) => {
     const engine = await TestEngine.open(within({ agent: { dollars: 1 } }));
     engine.onCommit = dieAt("reserve", moment);
     await engine.tell("hi");
@@ -257,7 +257,7 @@ describe("a call whose result is not simply there", () => {
     await nothingReserved(engine);
   });
 
-  it("is charged as an estimate where the process dies while it is under way", async () => {
+  it("is charged as an estimate if the process dies during the call", async () => {
     const engine = await TestEngine.open(
       within({ agent: { dollars: 1 } }, { script: () => new Promise<never>(() => {}) }),
     );
@@ -269,7 +269,7 @@ describe("a call whose result is not simply there", () => {
     await nothingReserved(engine);
   });
 
-  it("counts for its run what its provider counted, also where it broke off", async () => {
+  it("adds the usage that the provider reported to its run, even if the call broke off", async () => {
     const broke: Reply = { ...failure("transient"), usage: used(100, 10) };
     const engine = await TestEngine.open({ script: inTurn(broke, answer("ok")) });
     await engine.tell("hi");
@@ -278,7 +278,7 @@ describe("a call whose result is not simply there", () => {
     expect((await engine.runs())[0]?.body.usage?.totalTokens).toBe(300);
   });
 
-  it("frees what it had reserved while it waits to be made again, and costs nothing where it was refused", async () => {
+  it("frees its reservation while it waits for the retry, and costs nothing if the provider refused it", async () => {
     const engine = await TestEngine.open(
       within(
         { agent: { dollars: 1 } },
@@ -294,8 +294,8 @@ describe("a call whose result is not simply there", () => {
   });
 
   it.each([
-    ["is charged what was heard of it where it was aborted", false],
-    ["is charged all that was reserved where the model does not stop", true],
+    ["is charged for the received part if it was aborted", false],
+    ["is charged the whole reservation if the model does not react to the abort", true],
   ])("%s", async (_, deaf) => {
     const engine = await TestEngine.open(within({ agent: { dollars: 1 } }));
     engine.script = deaf
@@ -318,7 +318,7 @@ describe("a call whose result is not simply there", () => {
     await nothingReserved(engine);
   });
 
-  it("is settled when a drain suspends the run, and reserved again when it goes on", async () => {
+  it("is settled when a drain suspends the run, and reserved again when the run resumes", async () => {
     const engine = await TestEngine.open(
       within({ agent: { dollars: 1 } }, { script: (call) => stall(call, new Promise<Reply>(() => {})) }),
     );
@@ -332,8 +332,8 @@ describe("a call whose result is not simply there", () => {
   });
 });
 
-describe("the book", () => {
-  it("lists what was spent by each person since a time, also without limits", async () => {
+describe("budget administration", () => {
+  it("lists what each person has spent since a given time, even without limits", async () => {
     const engine = await TestEngine.open(within({ agent: { dollars: 1 } }));
     await engine.tell("hi");
     await engine.tell("hi", { name: "ben" });
@@ -349,7 +349,7 @@ describe("the book", () => {
     expect(since.dollars).toBeCloseTo(0.002, 9);
   });
 
-  it("says what cannot be lifted", async () => {
+  it("refuses to lift a budget that is invalid, unlimited or unknown, with the reason", async () => {
     const engine = await TestEngine.open(within({ agent: { dollars: 1 } }));
     const ports = engine.ports({ alive: true, name: "desk" });
     const limits = limitsOf({ agent: { dollars: 1 } });

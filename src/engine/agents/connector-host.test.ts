@@ -4,7 +4,7 @@ import { dieAt } from "../../../test/kit/store.ts";
 
 const conversation = { connector: "test", userId: "ann", channelId: "ann", delivery: { channel: "test", to: "ann" } };
 
-it("a reset with words behind it begins a new session, and the words are the person's first message in it", async () => {
+it("a reset with a text begins a new session, and the text is the person's first message in it", async () => {
   const engine = await TestEngine.open();
   const host = engine.system.connectorHost({ name: "test" });
   await host.accept({ ...conversation, messageId: "1", text: "before" });
@@ -23,7 +23,7 @@ it("a reset with words behind it begins a new session, and the words are the per
   expect(engine.shown()).toContain("Session reset.");
 });
 
-it("a process that dies between a reset and the words behind it loses neither: the channel hands the command in again", async () => {
+it("a crash between a reset and its text loses neither: the channel delivers the command again", async () => {
   const engine = await TestEngine.open();
   await engine.tell("before");
   engine.onCommit = dieAt("accept", "after", 2);

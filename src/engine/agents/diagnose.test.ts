@@ -3,7 +3,7 @@ import { channel } from "../../../test/kit/channel.ts";
 import { TestEngine } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
 
-it("a diagnosis tells what runs, what waits and what failed, and no word anybody said", async () => {
+it("a diagnosis lists running, waiting and failed work, and contains no text of messages", async () => {
   const door = gate();
   const test = channel("test");
   test.sending = () => ({ status: "refused", reason: "blocked" });

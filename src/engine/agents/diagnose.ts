@@ -1,4 +1,4 @@
-/** Collects what is under way and what is stuck, from indexes only. Changes nothing and shows no texts of messages. */
+/** Lists active and stuck work, from indexes only. Changes nothing and shows no texts of messages. */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { labelOf } from "../../core/agent/descriptor.ts";
 import type { BusyAgent, Diagnosis } from "../../core/agent/diagnosis.ts";

@@ -20,7 +20,7 @@ const ALL: readonly AgentDescriptor[] = [
 ];
 
 describe("a restart", () => {
-  it("finds all seven kinds as they were: descriptor, key, state, session, and the context byte for byte", async () => {
+  it("restores all seven kinds of agents: descriptor, key, state, session, and the context byte for byte", async () => {
     expect(ALL.map(({ type }) => type)).toEqual([...AGENT_KINDS]);
     const engine = await TestEngine.open();
     for (const descriptor of ALL) {
@@ -75,7 +75,7 @@ describe("messages of connectors", () => {
     ...about,
   });
 
-  it("reach the agent their address names: profile, scope, owner and links", async () => {
+  it("reach the agent of their address: profile, scope, owner and links", async () => {
     const channels = ["test", "office", "terminal"].map((name) => channel(name));
     const engine = await TestEngine.open({ channels, system: { address: (incoming) => addressFor(incoming, config) } });
     const table: readonly [Partial<IncomingMessage>, string, string][] = [
@@ -111,7 +111,7 @@ describe("messages of connectors", () => {
     });
   });
 
-  it("that do not say whose they are, are refused and not acknowledged", async () => {
+  it("with a blank user id are refused and not acknowledged", async () => {
     const engine = await TestEngine.open();
     const refused = engine.hosts.get("test")?.accept(message(1, { userId: " " }));
     await expect(refused).rejects.toMatchObject({ code: "invalid_input" });

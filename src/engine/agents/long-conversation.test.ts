@@ -7,11 +7,11 @@ import { SUMMARY_SYSTEM_PROMPT } from "../context/compaction/summary-prompt.ts";
 const TURNS = 300;
 const FACTS = 40;
 
-/** Every so manieth turn tells a fact, its identifier in backticks. */
+/** Every Nth turn states a fact, with its identifier in backticks. */
 const factOf = (n: number): string => `\`K${n}-${(n * 7919).toString(36)} ${n % 2 ? "Straße" : "naïve"}/x_${n}\``;
 const turnsPerFact = Math.floor(TURNS / FACTS);
 
-/** Writes short summaries that hold nothing of what was said: what survives was carried by the program. */
+/** Writes short summaries without any fact, so every fact that survives was kept by the program. */
 const summariser = ({ request }: ModelCall): Reply => {
   const isPrefix = lastText(request).includes("## Original Request\n[");
   const sections = isPrefix
@@ -45,11 +45,11 @@ it(`${FACTS} facts from ${TURNS} turns survive at least five compactions word fo
   const compactions = entries.filter(({ type }) => type === "compaction");
   expect(told).toHaveLength(FACTS);
   expect(compactions.length).toBeGreaterThanOrEqual(5);
-  // In the context as the model is sent it, and in every summary behind the turn that told it.
+  // Each fact is in the context sent to the model, and in every summary after its turn.
   const sent = JSON.parse(engine.sentBytes.at(-1) ?? "[]") as { content: { text: string }[] }[];
   const text = sent.flatMap(({ content }) => content.map((block) => block.text)).join("\n");
   for (const fact of told) expect(text).toContain(fact.slice(1, -1));
-  // Nothing of history is gone: every turn and every answer stands in it.
+  // History is complete: it contains every turn and every answer.
   expect(entries.filter(({ type, role }) => type === "message" && role === "user")).toHaveLength(TURNS);
   expect(engine.shown()).toHaveLength(TURNS);
 });

@@ -80,7 +80,7 @@ export class MessageIngress {
     return result;
   }
 
-  /** The agent of this key does not exist any more. */
+  /** The agent of this key no longer exists. */
   forget(key: SessionKey): void {
     this.#knownKeys.delete(key);
   }
@@ -117,7 +117,7 @@ export class MessageIngress {
     const { descriptor, profile = DEFAULT_PROFILE, sessionKey = sessionKeyOf(descriptor, profile) } = to;
     if (this.#knownKeys.has(sessionKey)) return { sessionKey };
     const valid = agentDescriptorSchema.safeParse(descriptor);
-    if (!valid.success) throw new InvalidInputError(`That cannot be an agent: ${z.prettifyError(valid.error)}`);
+    if (!valid.success) throw new InvalidInputError(`Invalid agent descriptor: ${z.prettifyError(valid.error)}`);
     if (descriptor.type === "system" && this.#options.systemTags?.includes(descriptor.tag) === false) {
       throw new NotFoundError(`Unknown system agent tag: ${descriptor.tag}`);
     }

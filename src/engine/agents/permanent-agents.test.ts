@@ -41,13 +41,13 @@ describe("the permanent agents a prompt lists", () => {
     ]);
   });
 
-  it("are all read, in portions", async () => {
+  it("are all read, page by page", async () => {
     const { agents, named } = await world();
     for (let n = 0; n < 101; n++) await named(`n${n}`);
     expect(await agents.list()).toHaveLength(101);
   });
 
-  it("leave one that was stopped out", async () => {
+  it("do not include a stopped agent", async () => {
     const { agents, named, store } = await world();
     const mark = { at: 2, reason: "enough" };
     const agentId = await named("ann");
@@ -55,7 +55,7 @@ describe("the permanent agents a prompt lists", () => {
     expect(await agents.list()).toEqual([]);
   });
 
-  it("are read once for runs that begin together, and again a moment later or after one was created here", async () => {
+  it("are read once for runs that begin together, and again after a short time or after this node creates one", async () => {
     const { agents, named, clock, reads } = await world();
     await Promise.all([agents.list(), agents.list()]);
     expect(reads()).toBe(1);
@@ -69,7 +69,7 @@ describe("the permanent agents a prompt lists", () => {
     expect(reads()).toBe(3);
   });
 
-  it("are asked for again after a reading that failed", async () => {
+  it("are read again after a failed read", async () => {
     let fails = true;
     const agents = permanentAgentsOf(
       { agentsOfKind: async () => (fails ? Promise.reject(new TypeError("away")) : []) },

@@ -42,7 +42,7 @@ describe("a round of pruning", () => {
     expect(engine.shown().at(-1)).toBe("at last");
   });
 
-  it("keeps what recognises a message as long as the channel may send it again, and while it is unsettled", async () => {
+  it("keeps the dedupe key of a message as long as the channel may send it again, and until it is settled", async () => {
     const engine = await TestEngine.open({ script: () => new Promise<never>(() => {}) });
     const source = { connector: "test", channelId: "ann", messageId: "77" };
     await engine.tell("hi", { source, replayHorizonMs: 1_000 });
@@ -51,7 +51,7 @@ describe("a round of pruning", () => {
     expect(await engine.say("hi", { source, replayHorizonMs: 1_000 })).toMatchObject({ status: "duplicate" });
   });
 
-  it("removes nothing that is younger than its limit", async () => {
+  it("removes no row that is younger than its limit", async () => {
     const engine = await TestEngine.open();
     await engine.tell("hi");
     await engine.advance(1_000);
@@ -59,7 +59,7 @@ describe("a round of pruning", () => {
     expect(removed).toEqual({ messages: 0, deliveries: 0, runs: 0, changes: 0, slots: 0, dedupe: 0 });
   });
 
-  it("walks everything in bounded portions with pauses in between", async () => {
+  it("reads all rows in bounded portions with pauses in between", async () => {
     const engine = await TestEngine.open();
     await Promise.all(Array.from({ length: 450 }, (_, n) => engine.say(`n${n}`, { name: `p${n % 5}` })));
     await engine.settle();
@@ -72,7 +72,7 @@ describe("a round of pruning", () => {
     expect(pauses).toBeGreaterThan(10);
   });
 
-  it("runs every hour, goes on after a failure, and stops on request", async () => {
+  it("runs every hour, continues after a failure, and stops on request", async () => {
     const engine = TestEngine.unloaded();
     const ports = world(engine);
     let rounds = 0;

@@ -60,7 +60,7 @@ export async function pruneRound(
     ["runs", limits.runsMs],
     ["changes", limits.changesMs],
     ["slots", limits.runsMs],
-    // A key says itself how long it is kept.
+    // Each key stores how long it is kept.
     ["dedupe", 0],
   ];
   const removed: Record<Prunable, number> = { messages: 0, deliveries: 0, runs: 0, changes: 0, slots: 0, dedupe: 0 };

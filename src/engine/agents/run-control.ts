@@ -14,7 +14,7 @@ import type { ActorRegistry } from "./actor/actor-registry.ts";
 import type { MessageIngress } from "./message-ingress.ts";
 
 const DEFAULT_RUN_WAIT_MS = 15_000;
-/** How often the store is asked about a run that another node works on. */
+/** How often the store is polled for a run that another node works on. */
 const POLL_MS = 500;
 
 export type RunEnd =

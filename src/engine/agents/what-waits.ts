@@ -19,7 +19,7 @@ export interface WhatWaits {
     readonly text: string;
     readonly acceptedAt: number;
     readonly mode: string;
-    /** What happens with it as things are now. */
+    /** What will happen to it in the current state. */
     readonly will: string;
   }[];
   /** The newest messages that the queue dropped, each with its policy. */

@@ -13,14 +13,14 @@ import type { LiveTree } from "../subagents/live-tree.ts";
 import { type EventRelay, type RemoteNodes, relayEvents } from "./relay-events.ts";
 import { singletonConnector } from "./singleton-connector.ts";
 
-/** The events of this node. Other nodes see them through the relay. */
+/** The events of this node. Other nodes receive them through the relay. */
 export interface EventSource {
   readonly events: RunEvents;
   readonly tree: Pick<LiveTree, "onChange">;
 }
 
 export interface Cluster {
-  /** A connector marked `once` becomes a singleton; any other is returned as it is. */
+  /** A connector marked `once` becomes a singleton; any other is returned unchanged. */
   singleton(connector: Connector): Connector;
   /** Agents that other nodes work on. Reports nothing before `connect`. */
   readonly remoteNodes: RemoteNodes;

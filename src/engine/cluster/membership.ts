@@ -17,7 +17,7 @@ export interface MembershipOptions {
   readonly name: string;
   /** Absent: this node is alone on its store, and its lease never ends. */
   readonly leaseMs?: number;
-  /** How often to look for agents without an owner. */
+  /** How often to poll for agents without an owner. */
   readonly pollMs?: number;
 }
 
@@ -38,7 +38,7 @@ export class Membership {
   #left = false;
   #doubt = false;
   #listing = false;
-  /** How many listings there were since the last doubt. */
+  /** How many listings there were since the last commit with an unknown outcome. */
   #doubts = 0;
   #polls = 0;
   #started = false;
@@ -69,7 +69,7 @@ export class Membership {
       const [joined] = await this.#commit("node.join", [
         { op: "node.join", name, leaseUntil: this.#leaseUntil(), was: this.node || undefined },
       ]);
-      if (joined?.op !== "node.join") throw new InvariantError("The store did not say which node this is.");
+      if (joined?.op !== "node.join") throw new InvariantError("The store did not return the number of this node.");
       // The answer came so late that the lease is nearly over.
       if (this.#ports.clock.monotonic() - askedAt >= leaseMs / 2) continue;
       this.node = joined.node;

@@ -85,7 +85,7 @@ export function relayEvents(ports: RelayPorts): EventRelay {
     followTree: (listener) => subscriber.followTree(listener),
     notifyChanged: (what) => send({ changed: what }),
     onChanged(what, changed) {
-      // A key of its own: one function may watch twice.
+      // A separate key per call: the same function may be registered twice.
       const watcher = (): void => changed();
       watchers.set(watcher, what);
       return () => watchers.delete(watcher);

@@ -15,7 +15,7 @@ export type PackedEvent = RunEvent | JoinedDeltas;
 /** What a subscriber wants of an agent: all events of its runs, or only their ends. */
 export type Interest = "all" | "ends";
 
-/** Where in a run's stream an event stands. */
+/** The position of an event in a run's stream. */
 export interface EventPosition {
   readonly agentId: AgentId;
   readonly runId: RunId;
@@ -24,7 +24,7 @@ export interface EventPosition {
   readonly seq: number;
 }
 
-/** An event as subscribers of the agent tree see it. */
+/** An event as subscribers of the agent tree receive it. */
 export type EventOutline = Pick<RunEvent, "agentId" | "runId" | "attempt" | "step" | "seq"> & {
   readonly type: "start" | "restart" | "step" | "end" | "error";
   readonly outcome?: RunOutcome;

@@ -5,7 +5,7 @@ import { recipientOf, STALE_TRACES, staleTraceKey, accept as take } from "./acce
 
 const HORIZON = 1_000_000;
 
-/** Accepts into a store where nobody works. */
+/** Accepts into a store without running agents. */
 async function api() {
   const engine: TestEngine = TestEngineOf.unloaded();
   const ports = engine.ports({ alive: true, name: "desk" });
@@ -29,7 +29,7 @@ async function api() {
 const source = { connector: "test", channelId: "ann", messageId: "1" };
 
 describe("accept", () => {
-  it("makes the agent with its first message, and gives each message its place", async () => {
+  it("creates the agent with its first message, and numbers the messages", async () => {
     const { accept } = await api();
     expect(await accept()).toMatchObject({ status: "accepted", seq: 1, created: true });
     expect(await accept()).toMatchObject({ status: "accepted", seq: 2, created: false });
@@ -38,12 +38,12 @@ describe("accept", () => {
   for (const [what, message] of [
     ["without a body", { body: undefined }],
     ["of an unknown kind", { body: { kind: "telepathy" } }],
-    ["without words", { body: { kind: "user" } }],
-    ["with an address that is empty", { delivery: { channel: "" } }],
+    ["without text", { body: { kind: "user" } }],
+    ["with an empty address", { delivery: { channel: "" } }],
     ["with a file without a path", { body: { kind: "user", text: "", files: [{ id: "f" }] } }],
-    ["with a time that is none", { acceptedAt: "now" }],
+    ["with an invalid time", { acceptedAt: "now" }],
   ] as const) {
-    it(`refuses a message ${what} with a typed error, and keeps nothing`, async () => {
+    it(`refuses a message ${what} with a typed error, and stores nothing`, async () => {
       const { accept, kept, engine } = await api();
       await expect(accept(message)).rejects.toMatchObject({ code: "invalid_input", retryable: false });
       expect(await kept()).toEqual([]);
@@ -51,7 +51,7 @@ describe("accept", () => {
     });
   }
 
-  it("recognises a message that was accepted before, also at the same moment", async () => {
+  it("recognises a message that was accepted before or at the same moment", async () => {
     const { accept, kept } = await api();
     const all = await Promise.all([accept({ source }), accept({ source }), accept({ source })]);
     expect(all.map(({ status }) => status).sort()).toEqual(["accepted", "duplicate", "duplicate"]);
@@ -59,28 +59,28 @@ describe("accept", () => {
     expect(await kept()).toHaveLength(1);
   });
 
-  it("takes an edited message for another one", async () => {
+  it("treats an edited message as another message", async () => {
     const { accept, kept } = await api();
     await accept({ source });
     await accept({ source: { ...source, revision: 1 } });
     expect(await kept()).toHaveLength(2);
   });
 
-  it("takes messages without an id for different ones", async () => {
+  it("treats messages without an id as different messages", async () => {
     const { accept, kept } = await api();
     await accept({ source: { connector: "test" } });
     await accept({ source: { connector: "test" } });
     expect(await kept()).toHaveLength(2);
   });
 
-  it("recognises a caller's own key", async () => {
+  it("recognises a repeated key of the caller", async () => {
     const { accept, kept } = await api();
     await accept({}, { key: "request-7" });
     expect(await accept({}, { key: "request-7" })).toMatchObject({ status: "duplicate", seq: 1 });
     expect(await kept()).toHaveLength(1);
   });
 
-  it("refuses what is older than its channel may deliver, and leaves a trace of it", async () => {
+  it("refuses a message that is older than its channel may deliver, and leaves a trace", async () => {
     const { accept, kept, engine } = await api();
     const sentAt = engine.clock.now() - HORIZON - 1;
     expect(await accept({ source: { ...source, sentAt } })).toEqual({ status: "stale" });
@@ -96,7 +96,7 @@ describe("accept", () => {
     expect(keys.size).toBeGreaterThan(STALE_TRACES / 2);
   });
 
-  it("keeps a channel's offset together with the message, or neither", async () => {
+  it("stores a channel's offset together with the message, or neither", async () => {
     const { accept, kept, engine } = await api();
     const offset = { op: "fact.put", key: "offset", value: "7" } as const;
     engine.onCommit = () => "full";
@@ -107,14 +107,14 @@ describe("accept", () => {
     expect(await engine.store.fact("offset")).toBe("7");
   });
 
-  it("looks a commit up whose answer was lost before it says anything", async () => {
+  it("looks up a commit whose answer was lost before it returns", async () => {
     const { accept, kept, engine } = await api();
     engine.onCommit = (_change, nth) => (nth === 1 ? "unknown-applied" : "go");
     expect(await accept({ source })).toMatchObject({ status: "accepted", seq: 1, created: true });
     expect(await kept()).toHaveLength(1);
   });
 
-  it("says 'not accepted' where the commit is known not to have been applied", async () => {
+  it("rejects if the commit was not applied, and stores nothing", async () => {
     const { accept, kept, engine } = await api();
     engine.onCommit = () => "unknown-lost";
     await expect(accept({ source })).rejects.toMatchObject({ code: "commit_unknown", retryable: true });

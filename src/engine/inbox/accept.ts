@@ -25,7 +25,7 @@ export interface Accepting {
   readonly key?: string;
   /** Ops that are committed with the message, for example a channel's offset. */
   readonly also?: readonly Op[];
-  /** The run that posts and waits. A commit of it that was not answered is refused once the run has gone on. */
+  /** The run that posts and waits. A commit with an unknown outcome is refused after the next step of the run. */
   readonly owner?: Owner;
 }
 

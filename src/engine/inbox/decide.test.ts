@@ -47,34 +47,34 @@ const seqs = (choice: ReturnType<typeof choose>): readonly number[] =>
   "messages" in choice ? choice.messages.map((message) => message.seq) : [];
 
 describe("an agent at rest", () => {
-  test("rests where nothing waits", () => {
+  test("rests if no message waits", () => {
     expect(rest([])).toEqual({ act: "rest" });
   });
 
   test.each([
-    ["no words", { kind: "user", text: " \n" }, undefined, "settle"],
-    ["no words and no files", { kind: "user", text: "", files: [] }, undefined, "settle"],
+    ["settles a message with blank text", { kind: "user", text: " \n" }, undefined, "settle"],
+    ["settles a message without text and files", { kind: "user", text: "", files: [] }, undefined, "settle"],
     [
-      "a file",
+      "runs a message with only a file",
       { kind: "user", text: "", files: [{ path: "/f", name: "f", mimeType: "x/y", size: 1 }] },
       undefined,
       "run",
     ],
-    ["no words and a run that was promised", { kind: "user", text: "" }, "r", "run"],
-  ] as const)("makes of a message with %s", (_, body, asRun, act) => {
+    ["runs a message without text but with a promised run id", { kind: "user", text: "" }, "r", "run"],
+  ] as const)("%s", (_, body, asRun, act) => {
     const one = said({ seq: 1, body: body as unknown as MessageBody, mode: "queue" });
     const message = { ...one.message, ...(asRun ? { asRun: asRun as never } : {}) };
     expect(rest([{ ...one, message }])).toMatchObject({ act });
   });
 
-  test("neither collects nor steers what says nothing", () => {
+  test("neither collects nor steers an empty message", () => {
     const empty = said({ seq: 2, body: { kind: "user", text: "" } });
     expect(seqs(rest([said({ seq: 1 }), empty, said({ seq: 3 })], { busyUntil: 1_000_000 }))).toEqual([1, 3]);
     const active = { streaming: true, compacting: false, route: routeOf(empty.message), lastSeq: 1 };
     expect(onArrival({ ...empty, settings: { ...defaults, mode: "steer" } }, active)).toBe("wait");
   });
 
-  test("collects so much as fits into one prompt, and the rest into the next", () => {
+  test("collects as many messages as fit into one prompt, and the rest into the next", () => {
     const report = (length: number): MessageBody => ({
       kind: "report",
       text: "x".repeat(length),
@@ -89,7 +89,7 @@ describe("an agent at rest", () => {
     expect(seqs(rest(large, { busyUntil: 1_000_000 }))).toEqual([1]);
   });
 
-  // Three messages of one route came while a run was active, and it has been quiet for longer than the debounce.
+  // Three messages of one route came during a run, and the debounce time is over.
   test.each([
     ["steer", [1], false],
     ["followup", [1], false],
@@ -97,13 +97,13 @@ describe("an agent at rest", () => {
     ["steer-backlog", [1], false],
     ["queue", [1], false],
     ["interrupt", [1], false],
-  ] as const)("in mode %s takes %j", (mode, taken, collected) => {
+  ] as const)("in mode %s takes the messages %j", (mode, taken, collected) => {
     const choice = rest([said({ seq: 1, mode }), said({ seq: 2, mode }), said({ seq: 3, mode })], { busyUntil: 500 });
     expect(choice).toMatchObject({ act: "run", collected });
     expect(seqs(choice)).toEqual(taken);
   });
 
-  // The same, but the last one has only just come.
+  // The same, but the last message has just arrived.
   test.each([
     ["steer", "run"],
     ["followup", "wait"],
@@ -111,25 +111,25 @@ describe("an agent at rest", () => {
     ["steer-backlog", "wait"],
     ["queue", "run"],
     ["interrupt", "run"],
-  ] as const)("in mode %s, while it is not quiet yet, decides to %s", (mode, act) => {
+  ] as const)("in mode %s, during the debounce time, decides to %s", (mode, act) => {
     const waiting = [said({ seq: 1, mode, at: 100 }), said({ seq: 2, mode, at: 900 })];
     const choice = rest(waiting, { now: 1_000, busyUntil: 950 });
     expect(choice.act).toBe(act);
     if (choice.act === "wait") expect(choice.until).toBe(1_900);
   });
 
-  test.each(queueModeSchema.options)("in mode %s runs at once what came while nothing ran", (mode) => {
+  test.each(queueModeSchema.options)("in mode %s runs a message at once if no run was active", (mode) => {
     const choice = rest([said({ seq: 1, mode, at: 999 })], { now: 1_000, busyUntil: 500 });
     expect(choice).toMatchObject({ act: "run", collected: false });
   });
 
-  test("waits at the latest for ten debounces, however much comes", () => {
+  test("waits for at most ten debounce times, even if messages keep coming", () => {
     const waiting = [said({ seq: 1, at: 0 }), said({ seq: 2, at: 9_900 })];
     expect(rest(waiting, { now: 9_950, busyUntil: 9_950 })).toEqual({ act: "wait", until: 10_000 });
     expect(rest(waiting, { now: 10_000, busyUntil: 9_950 }).act).toBe("run");
   });
 
-  test("collects each route into a prompt of its own, string and numeric threads alike", () => {
+  test("collects each route into a separate prompt; string and numeric thread ids are equal", () => {
     const thread = (threadId: string | number): DeliveryContext => ({ ...HOME, threadId });
     const waiting = [
       said({ seq: 1, to: thread(7) }),
@@ -141,7 +141,7 @@ describe("an agent at rest", () => {
     expect(seqs(rest(waiting.slice(1, 2).concat(waiting.slice(3)), { busyUntil: 500 }))).toEqual([2]);
   });
 
-  test("lets an interrupting message go first; those before it keep their order behind it", () => {
+  test("runs an interrupting message first; the earlier messages keep their order", () => {
     const waiting = [
       said({ seq: 1, mode: "queue" }),
       said({ seq: 2, mode: "queue" }),
@@ -151,14 +151,14 @@ describe("an agent at rest", () => {
     expect(seqs(rest(waiting.slice(0, 2)))).toEqual([1]);
   });
 
-  test("does what overtakes first: a stop, then a reset", () => {
+  test("handles urgent messages first: a stop, then a reset", () => {
     const reset = said({ seq: 2, body: { kind: "reset", by: "person" } });
     const stop = said({ seq: 3, body: { kind: "stop" } });
     expect(rest([said({ seq: 1 }), reset, stop]).act).toBe("stop");
     expect(rest([said({ seq: 1 }), reset]).act).toBe("reset");
   });
 
-  test("records silent messages together, up to the first that is not", () => {
+  test("records consecutive silent messages together", () => {
     const silent = (seq: number) => said({ seq, body: { kind: "system", text: "psst", silent: true } });
     expect(rest([silent(1), silent(2), said({ seq: 3 }), silent(4)])).toMatchObject({
       act: "record",
@@ -166,13 +166,13 @@ describe("an agent at rest", () => {
     });
   });
 
-  test("runs what wants something for its run alone, before and behind what is collected", () => {
+  test("runs a message with overrides alone, before or after collected messages", () => {
     const wishing = (seq: number) => said({ seq, body: { kind: "user", text: "w", wishes: { model: "m" } } });
     expect(seqs(rest([wishing(1), said({ seq: 2 })], { busyUntil: 500 }))).toEqual([1]);
     expect(seqs(rest([said({ seq: 1 }), wishing(2), said({ seq: 3 })], { busyUntil: 500 }))).toEqual([1, 3]);
   });
 
-  test("runs a trigger alone, also where it would collect", () => {
+  test("runs a trigger alone, even in mode collect", () => {
     const trigger = said({ seq: 1, body: { kind: "trigger", text: "tick", trigger: { type: "cron", id: "j" } } });
     expect(seqs(rest([trigger, said({ seq: 2 })], { busyUntil: 500 }))).toEqual([1]);
   });
@@ -186,7 +186,7 @@ describe("the cap", () => {
     ["old", [1, 2], [3], []],
     ["new", [4, 5], [1], []],
     ["summarize", [1, 2], [3], [1, 2]],
-  ] as const)("with policy %s drops %j, runs %j and tells of %j", (policy, dropped, runs, told) => {
+  ] as const)("with policy %s drops %j, runs %j and summarizes %j", (policy, dropped, runs, told) => {
     const choice = rest(many(policy));
     expect(choice).toMatchObject({ act: "run" });
     if (choice.act !== "run") return;
@@ -209,7 +209,7 @@ describe("the cap", () => {
   });
 });
 
-describe("messages that wait together and are the same", () => {
+describe("deduplication of waiting messages", () => {
   const text = { kind: "user", text: "again" } as const;
   test.each([
     ["message-id", { id: "7" }, { id: "7" }, true],
@@ -217,12 +217,12 @@ describe("messages that wait together and are the same", () => {
     ["message-id", { id: "7" }, { id: "8" }, false],
     ["none", { id: "7" }, { id: "7" }, false],
     ["prompt", { id: "7", body: text }, { id: "8", body: text }, false],
-  ] as const)("by %s: %j and %j are one: %s", (dedupe, a, b, same) => {
+  ] as const)("by %s treats %j and %j as the same: %s", (dedupe, a, b, same) => {
     const choice = rest([said({ seq: 1, ...a }), said({ seq: 2, ...b })], { dedupe, busyUntil: 500 });
     expect(choice.act === "run" && choice.dropped.length).toBe(same ? 1 : 0);
   });
 
-  test("by prompt, where no channel gave an id", () => {
+  test("by prompt applies to messages without an id of a channel", () => {
     const anonymous = (seq: number): Waiting => {
       const one = said({ seq, body: text });
       return { ...one, message: { ...one.message, source: undefined } };
@@ -254,7 +254,7 @@ describe("a message that arrives while a run is active", () => {
     expect(onArrival(said({ seq: 2, mode }), active)).toBe(arrival);
   });
 
-  test("stops the run if it came after what the run works on; a daily reset waits", () => {
+  test("ends the run if it is a stop or reset newer than the run's messages; a daily reset waits", () => {
     expect(onArrival(said({ seq: 2, body: { kind: "stop" } }), run)).toBe("end-stop");
     expect(onArrival(said({ seq: 1, body: { kind: "stop" } }), { ...run, lastSeq: 5 })).toBe("wait");
     expect(onArrival(said({ seq: 2, body: { kind: "reset", by: "person" } }), run)).toBe("end-reset");
@@ -262,7 +262,7 @@ describe("a message that arrives while a run is active", () => {
   });
 });
 
-test("what is steered never overtakes an older message of its route", () => {
+test("a steered message never overtakes an older message of its route", () => {
   const waiting = [
     said({ seq: 1 }),
     said({ seq: 2, to: { channel: "c", to: "b" } }),
@@ -350,14 +350,14 @@ describe("the queue's laws", () => {
   });
 });
 
-describe("the texts", () => {
-  test("of a collected prompt", () => {
+describe("the queue's texts", () => {
+  test("number the messages of a collected prompt", () => {
     expect(buildCollectPrompt({ title: COLLECT_TITLE, texts: ["one", "two"] })).toBe(
       "[Queued messages while agent was busy]\n\n---\nQueued #1\none\n\n---\nQueued #2\ntwo",
     );
   });
 
-  test("of what was dropped", () => {
+  test("summarize dropped messages", () => {
     const dropped = [1, 2, 3].map((seq) => said({ seq }).message);
     expect(buildQueueSummaryPrompt(dropped, 2)).toBe(
       "[Queue overflow] Dropped 3 messages due to cap.\nSummary:\n- word 2\n- word 3",
@@ -368,7 +368,7 @@ describe("the texts", () => {
     expect(buildQueueSummaryPrompt([], 2)).toBeUndefined();
   });
 
-  test("of a line: one line of at most 160 characters", () => {
+  test("have summary lines of at most 160 characters", () => {
     expect(summaryLine("  a\n b\t c ")).toBe("a b c");
     expect(summaryLine("x".repeat(161))).toBe(`${"x".repeat(159)}…`);
     expect(summaryLine("x".repeat(160))).toBe("x".repeat(160));

@@ -126,7 +126,7 @@ function withoutRun(waiting: readonly Waiting[]): Choice | undefined {
     case "restore":
       return { act: "settle", message, reason: "context rebuilt" };
     case "compact":
-      // A compaction is a run: it calls a model, can be stopped, and goes on after a crash.
+      // A compaction is a run: it calls a model, can be stopped, and resumes after a crash.
       return { act: "run", messages: [message], collected: false, dropped: [], summarize: [], cap: 1 };
     case "describe":
       return { act: "settle", message, reason: "description updated" };
@@ -245,7 +245,7 @@ export function steerableNow(
   return stop === -1 ? ofRoute : ofRoute.slice(0, stop);
 }
 
-/** The active run, as a message that arrives sees it. */
+/** The parts of the active run that decide what happens to a new message. */
 export interface BusyAgent {
   readonly streaming: boolean;
   readonly compacting: boolean;

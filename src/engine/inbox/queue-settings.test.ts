@@ -27,7 +27,7 @@ describe("the settings of a message's queue", () => {
     expect(resolveQueueSettings({ cfg: config, channel: "slack" }).mode).toBe("queue");
   });
 
-  test("are looked for one by one", () => {
+  test("are resolved one by one", () => {
     const config = cfg(`{ queue: { cap: 7, byChannel: { telegram: { debounceMs: 50 } } } }`);
     const sessionEntry = { ...freshState(1), queueDrop: "old" as const };
     expect(
@@ -40,12 +40,12 @@ describe("the settings of a message's queue", () => {
     });
   });
 
-  test("are brought into their bounds", () => {
+  test("are clamped to their bounds", () => {
     const inlineOptions = { debounceMs: -5, cap: 0.4 };
     expect(resolveQueueSettings({ cfg: cfg(""), inlineOptions })).toMatchObject({ debounceMs: 0, cap: 1 });
   });
 
-  test("of a channel with a name of Object's are not taken from there", () => {
+  test("are not read from Object.prototype for a channel named like one of its properties", () => {
     expect(resolveQueueSettings({ cfg: cfg(""), channel: "constructor" }).mode).toBe("collect");
   });
 });

@@ -95,13 +95,13 @@ const PLAIN_QUEUE: Config["queue"] = {
   byChannel: {},
 };
 
-/** The queue settings of a node, as its agents ask for them. */
+/** Resolves the queue settings for the agents of a node. */
 export interface QueuePolicy {
   readonly dedupe: QueueDedupeMode;
   settingsFor(message: Message, state: AgentState): Required<QueueSettings>;
 }
 
-/** `queue` is called for each question: the configuration can change while the node runs. */
+/** `queue` is called each time: the configuration can change while the node runs. */
 export function queuePolicyOf(queue: () => Config["queue"] | undefined): QueuePolicy {
   return {
     get dedupe() {

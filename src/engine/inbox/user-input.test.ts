@@ -41,7 +41,7 @@ async function submitted(
   return said;
 }
 
-describe("what a person typed", () => {
+describe("submitText", () => {
   it.each<[string, unknown]>([
     ["hello", "hello"],
     ["/stop", { name: "stop" }],
@@ -53,17 +53,17 @@ describe("what a person typed", () => {
     ["/send off", { name: "send", policy: "deny" }],
     ["/send inherit", { name: "send", policy: null }],
     ["/send it to Ann", "/send it to Ann"],
-  ])("%j is submitted as %j", async (text, expected) => {
+  ])("submits %j as %j", async (text, expected) => {
     expect(await submitted(text)).toEqual(expected);
   });
 
-  it("begins a new session by the words that are configured, and by no others", async () => {
+  it("begins a new session only for the configured words", async () => {
     const host = { resetTriggers: ["/afresh"] };
     expect(await submitted("/afresh please", host)).toEqual({ name: "reset", text: "please" });
     expect(await submitted("/reset", host)).toBe("/reset");
   });
 
-  it("may name the agent in front of a command", async () => {
+  it("skips the agent's name in front of a command", async () => {
     expect(await submitted("@rook /reset", {}, ["@rook"])).toEqual({ name: "reset", text: undefined });
     expect(await submitted("@other /reset", {}, ["@rook"])).toBe("@other /reset");
   });
@@ -125,7 +125,7 @@ test.each([
   expect(parseQueueDirective(text)).toMatchObject(expected);
 });
 
-test.each(["hello", "/queues collect", "a/queue steer", "queue collect"])("%j holds no directive", (text) => {
+test.each(["hello", "/queues collect", "a/queue steer", "queue collect"])("%j contains no directive", (text) => {
   expect(parseQueueDirective(text)).toBeUndefined();
 });
 

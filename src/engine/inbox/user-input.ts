@@ -1,5 +1,5 @@
 /**
- * Reads what a person typed on the connector's side and submits it as what it is: a message, or one of the commands below.
+ * Reads what a person typed on the connector's side and submits it as a message or as one of the commands below.
  * The engine itself never looks for commands in text.
  *
  *     stop | esc | abort | wait | exit | interrupt | /stop

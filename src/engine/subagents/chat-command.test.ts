@@ -8,7 +8,7 @@ import { SUBAGENTS_USAGE } from "./chat-command.ts";
 import { childrenOf, family, openFamily, records } from "./family.test-kit.ts";
 
 let ids = 0;
-/** What a person reads who types this. */
+/** Types a command as a person, and returns the answer. */
 async function type(engine: TestEngine, text: string): Promise<string | undefined> {
   const before = engine.shown().length;
   const conversation = { connector: "test", channelId: "ann", userId: "ann", delivery: { channel: "test", to: "ann" } };
@@ -17,7 +17,7 @@ async function type(engine: TestEngine, text: string): Promise<string | undefine
   return engine.shown()[before];
 }
 
-/** Somebody whose two children work until the door is opened. */
+/** A person whose agent has two children, which work until the gate is opened. */
 async function withChildren() {
   const door = gate();
   const engine = await openFamily({
@@ -29,7 +29,7 @@ async function withChildren() {
 }
 
 describe("/subagents", () => {
-  it("lists the children of the conversation, with and without the word", async () => {
+  it("lists the children of the conversation, with and without the word list", async () => {
     const { engine } = await withChildren();
     const list = await type(engine, "/subagents");
     expect(list).toMatch(/^2 at work, 0 ended\.\n1\. look: working \(.*\), run .*\n2\. look: working/u);
@@ -56,12 +56,12 @@ describe("/subagents", () => {
     ["/subagents send 2 hurry up", "⚙️ Sent to look."],
     ["/subagents stop 1", "⚙️ Stop requested for look."],
     ["/subagents stop all", "⚙️ Stop requested for 2 sub-agents."],
-  ])("answers %s", async (typed, answer) => {
+  ])("answers the command %s", async (typed, answer) => {
     const { engine } = await withChildren();
     expect(await type(engine, typed)).toBe(answer);
   });
 
-  it("shows everything about one", async () => {
+  it("shows all details of one child", async () => {
     const { engine } = await withChildren();
     const [first] = (await records(engine)).toSorted((a, b) => a.createdAt - b.createdAt);
     const told = await type(engine, "/subagents info #1");
@@ -80,7 +80,7 @@ describe("/subagents", () => {
     ]);
   });
 
-  it("stops all of them, each of which still reports, and says so where none is left", async () => {
+  it("stops all children, each of which still reports, and answers that there are none if none is left", async () => {
     const { engine } = await withChildren();
     await type(engine, "/subagents stop all");
     await engine.advance(10_000);
@@ -122,7 +122,7 @@ describe("/subagents", () => {
     expect(engine.shown().filter((text) => text.startsWith("2 at work"))).toHaveLength(1);
   });
 
-  it("is answered once where the program dies around the answer", async () => {
+  it("is answered once if the process dies before or after the answer", async () => {
     const { engine } = await withChildren();
     engine.onCommit = (change) => (change.site === "subagents" ? "die-after" : "go");
     await type(engine, "/subagents");

@@ -1,4 +1,4 @@
-/** A test engine whose people start children: a script by role, and what can be seen of children and reports. */
+/** A test engine whose agents start children: a script by role, and functions that read the children and reports. */
 
 import { TestEngine, type TestEngineOptions } from "../../../test/kit/engine.ts";
 import { lastText, type ModelCall, type Reply } from "../../../test/kit/model.ts";
@@ -8,11 +8,11 @@ import type { AgentId } from "../../core/ids.ts";
 import type { Message } from "../../core/message/message.ts";
 
 export interface Family {
-  /** What a requester says when it is told a report; default: that it was told. */
+  /** The requester's answer to a report. Default: "told". */
   readonly onReport?: (call: ModelCall) => Reply | Promise<Reply>;
-  /** What a child does; default: it says what it found. */
+  /** What a child does. Default: it answers with its findings. */
   readonly child?: (call: ModelCall, task: string) => Reply | Promise<Reply>;
-  /** What a person's message makes of the requester; default: it spawns with these arguments. */
+  /** More arguments of the requester's spawn. */
   readonly spawn?: Record<string, unknown>;
   readonly tool?: "sessions_spawn" | "start_background_agent";
 }
@@ -20,7 +20,7 @@ export interface Family {
 export const REPORT = 'A background task "';
 export const isReport = (text: string): boolean => text.includes(REPORT);
 
-/** The requester spawns at the words "spawn …", a child works on what it was told, everybody else echoes. */
+/** The requester spawns for a message "spawn …", a child works on its task, every other agent echoes. */
 export function family({ onReport, child, spawn, tool = "sessions_spawn" }: Family = {}) {
   return async (call: ModelCall): Promise<Reply> => {
     const { request } = call;

@@ -17,7 +17,7 @@ async function made(engine: TestEngine, descriptor: AgentDescriptor): Promise<Ag
 const child = (engine: TestEngine, parentAgentId: AgentId, name: string): Promise<AgentId> =>
   made(engine, { type: "subagent", id: `${parentAgentId}-${name}`, parentAgentId, name });
 const person = (name: string): AgentDescriptor => ({ type: "user", connector: "test", userId: name, channelId: name });
-/** `label(children)`, with `…` where there are more. */
+/** `label(children)`, with `…` if there are more. */
 const drawn = ({ label, children, more }: TreeNode): string =>
   `${label}${children.length + Number(more ?? 0) > 0 ? `(${[...children.map(drawn), ...(more ? ["…"] : [])].join(" ")})` : ""}`;
 
@@ -42,7 +42,7 @@ describe("the live tree", () => {
     await expect(engine.system.tree.read({ root: "nobody" as AgentId })).rejects.toMatchObject({ code: "not_found" });
   });
 
-  it("shows how each stands: what it does, what waits, what it used", async () => {
+  it("shows the state of each agent, its waiting messages and its tokens", async () => {
     const door = gate();
     const engine = await TestEngine.open({
       script: async ({ n }) => {
@@ -61,7 +61,7 @@ describe("the live tree", () => {
     expect((await engine.system.tree.read()).roots[0]).toMatchObject({ state: "resting", waiting: 0, tokens: 45 });
   });
 
-  it("looks at no agent that is not shown", async () => {
+  it("reads no agent that is not shown", async () => {
     const engine = await TestEngine.open();
     const ann = await made(engine, person("ann"));
     for (let n = 0; n < 50; n++) await made(engine, person(`other${n}`));

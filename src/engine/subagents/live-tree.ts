@@ -1,6 +1,6 @@
 /**
  * The tree of agents: which agent started which. Reads it from the top or below one agent, level by level, at the cost of what
- * it shows: children are found by their parent, roots by an index. Names the agents that change.
+ * it shows: children are found by their parent, roots by an index. Also reports which agents change.
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentTree, TreeNode, TreeOptions } from "../../core/agent/agent-tree.ts";
@@ -16,7 +16,7 @@ export const DEFAULT_LIMIT = 200;
 export const MAX_DEPTH = 64;
 export const MAX_LIMIT = 2_000;
 
-/** Which agents changed since the last call. `all`: more than it is worth naming; read the whole tree again. */
+/** Which agents changed since the last call. `all`: too many to list; read the whole tree again. */
 export interface TreeChange {
   readonly agents: readonly AgentId[];
   readonly all: boolean;

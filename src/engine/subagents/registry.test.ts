@@ -39,7 +39,7 @@ describe("the registry of children", () => {
     expect(registerSubagentRun(record("a", { startedAt: 200 }))).toMatchObject({ record: { startedAt: 200 } });
   });
 
-  it("lists what one requester has started, oldest first", async () => {
+  it("lists the children of one requester, oldest first", async () => {
     const other = { requesterSessionKey: "agent:main:other" };
     const { ports } = await open(record("b", { createdAt: 300 }), record("c", { createdAt: 200 }), record("d", other));
     const runs = await listSubagentRunsForRequester(ports.store, "agent:main:main");
@@ -48,16 +48,16 @@ describe("the registry of children", () => {
   });
 
   it.each([
-    ["one that has ended", { endedAt: 400 }, "a", true],
-    ["one that is at work and owes its report", {}, "a", false],
-    ["one nobody knows", {}, "x", false],
-  ] as const)("releases %s: %j", async (_, more, runId, released) => {
+    ["releases a run that has ended", { endedAt: 400 }, "a", true],
+    ["does not release an open run that has not reported yet", {}, "a", false],
+    ["does not release an unknown run", {}, "x", false],
+  ] as const)("%s: %j", async (_, more, runId, released) => {
     const { ports } = await open(record("a", more));
     expect(await releaseSubagentRun(ports, runId)).toBe(released);
     expect((await ports.store.subagentRun("a")) === undefined).toBe(released);
   });
 
-  it("reports at the start what was lost, once", async () => {
+  it("reports lost children once, at the start", async () => {
     const { engine, ports } = await open(record("a", { label: "digger", requesterSessionKey: "gone" }));
     for (let times = 0; times < 2; times++) {
       const sweep = initSubagentRegistry(ports, { archiveAfterMinutes: 60 }, { emit: () => {}, shared: false });

@@ -91,7 +91,7 @@ async function reportNow(
   if (done.ok) emitPosted(emit, done.results);
 }
 
-/** Whether a run can bring no more result: it has ended, or neither it nor its message exists any more. */
+/** Whether a run can bring no more result: it has ended, or neither it nor its message exists. */
 async function isOver(store: StoreReader, runId: string): Promise<boolean> {
   const run = await store.run(runId as RunId);
   if (run) return run.state === "ended";

@@ -20,22 +20,22 @@ const END = [
 describe("a report", () => {
   it.each<[string, Partial<ReportParts>, string]>([
     [
-      "says what was found",
+      "contains the findings",
       { label: "dig", task: "dig deep", reply: "gold" },
       `A background task "dig" just completed successfully.\n\nFindings:\ngold\n\nStats: x\n${END}`,
     ],
     [
-      "goes by its task where it has no label",
+      "is named after its task if it has no label",
       { task: "dig deep", reply: " gold \n" },
       `A background task "dig deep" just completed successfully.\n\nFindings:\ngold\n\nStats: x\n${END}`,
     ],
     [
-      "has a name in any case, and says so where nothing was found",
+      "always has a name, and says (no output) without findings",
       {},
       `A background task "background task" just completed successfully.\n\nFindings:\n(no output)\n\nStats: x\n${END}`,
     ],
     [
-      "carries the line of a failure before what was said",
+      "contains the failure line before the reply",
       {
         label: "dig",
         outcome: { status: "error", error: "rock" },
@@ -54,14 +54,14 @@ describe("a report", () => {
     [{ status: "error", error: "no key" }, "failed: no key"],
     [{ status: "error" }, "failed: unknown error"],
     [{ status: "unknown" }, "finished with unknown status"],
-  ] as const)("of %o says that it %s", (outcome, label) => {
+  ] as const)("of %o says %s", (outcome, label) => {
     expect(statusLabel(outcome)).toBe(label);
   });
 
   it.each([
     ["its run failed", "no key", "Subagent dig (abc) failed: its run failed (no key)."],
     ["it timed out", undefined, "Subagent dig (abc) failed: it timed out."],
-  ])("fails with %s", (reason, error, text) => {
+  ])("of a failed child contains the reason: %s", (reason, error, text) => {
     expect(subagentFailureText({ name: "dig", id: "abc" }, reason, error)).toBe(text);
   });
 });

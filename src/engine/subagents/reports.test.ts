@@ -7,7 +7,7 @@ import type { AgentId } from "../../core/ids.ts";
 import { childrenOf, openFamily, records, reportsIn, reportTexts } from "./family.test-kit.ts";
 
 describe("a child that ends", () => {
-  it("reports once, in the very commit that ends its run, and its requester tells the person", async () => {
+  it("reports once, in the commit that ends its run, and its requester tells the person", async () => {
     const engine = await openFamily();
     await engine.tell("spawn dig");
     const [child] = await childrenOf(engine);
@@ -24,7 +24,7 @@ describe("a child that ends", () => {
     expect(await records(engine)).toMatchObject([{ outcome: { status: "ok" }, cleanupHandled: true, cleanup: "keep" }]);
   });
 
-  it("says nothing more for its later runs", async () => {
+  it("does not report its later runs", async () => {
     const engine = await openFamily();
     await engine.tell("spawn dig");
     const [child] = await childrenOf(engine);
@@ -34,7 +34,7 @@ describe("a child that ends", () => {
     expect(await reportsIn(engine)).toHaveLength(1);
   });
 
-  it.each(["result", "take", "rest"])("reports once whichever side of %s the process dies on", async (site) => {
+  it.each(["result", "take", "rest"])("reports once if the process dies around the commit of %s", async (site) => {
     for (const moment of ["before", "after"] as const) {
       for (const nth of [1, 2, 3]) {
         const engine = await openFamily();
@@ -53,7 +53,7 @@ describe("a child that ends", () => {
     ["ANNOUNCE_SKIP", true],
     ["NO_REPLY", true],
     ["found it", undefined],
-  ])("with the words %s wakes its requester or does not", async (words, silent) => {
+  ])("with the answer %s wakes its requester unless the answer is silent", async (words, silent) => {
     const engine = await openFamily({ child: () => words });
     await engine.tell("spawn dig");
     expect((await reportsIn(engine)).map(({ body, state }) => [body.kind === "report" && body.silent, state])).toEqual([
@@ -71,7 +71,7 @@ describe("a child that ends", () => {
     expect([...engine.written.values()]).toEqual(["x".repeat(20_000)]);
   });
 
-  it("waits where its requester is busy, and all that wait together become one prompt, however many", async () => {
+  it("waits while its requester is busy, and all waiting reports become one prompt", async () => {
     const [busy, ready] = [gate<string>(), gate<string>()];
     const queue = {
       mode: "collect",
@@ -121,7 +121,7 @@ describe("a child that ends", () => {
   });
 });
 
-describe("a child that does not come to its end", () => {
+describe("a child that does not finish", () => {
   const failing = async (engine: TestEngine): Promise<string> => {
     const texts = await reportTexts(engine);
     expect(texts).toHaveLength(1);
@@ -138,7 +138,7 @@ describe("a child that does not come to its end", () => {
     expect(await records(engine)).toMatchObject([{ outcome: { status: "error" } }]);
   });
 
-  it("in its time, reports that it timed out", async () => {
+  it("in time, reports that it timed out", async () => {
     const engine = await openFamily({
       child: (call) => stall(call, new Promise(() => {}), "so far"),
       spawn: { runTimeoutSeconds: 5 },
@@ -189,7 +189,7 @@ describe("a child that does not come to its end", () => {
     expect(engine.shown().at(-1)).toEqual("told");
   });
 
-  it.each(["waiting", "running"])("because it was %s and is discarded at a restart, reports that", async (state) => {
+  it.each(["waiting", "running"])("because it was %s and a restart discarded it, reports that", async (state) => {
     const engine = await openFamily({ child: (call) => stall(call, new Promise(() => {})) });
     engine.onCommit = state === "waiting" ? dieAt("take", "before", 2) : () => "go";
     await engine.tell("spawn dig");

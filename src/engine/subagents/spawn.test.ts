@@ -56,65 +56,65 @@ const accepted = (more: object = {}) => ({
 const allow = (...names: string[]): Partial<SubagentSettings> => ({ allowAgents: () => names });
 const bad = (text: string): Partial<SubagentSettings> => ({ checkModel: () => text });
 
-describe("sessions_spawn answers", () => {
+describe("sessions_spawn", () => {
   it.each<[string, Partial<SpawnRequest>, Partial<SubagentSettings>, object]>([
-    ["yes", {}, {}, accepted()],
+    ["accepts by default", {}, {}, accepted()],
     [
-      "no to a child",
+      "refuses a requester that is a child",
       { requester: childRequester },
       {},
       { status: "forbidden", error: "sessions_spawn is not allowed from sub-agent sessions" },
     ],
     [
-      "no to a child before it looks at anything else",
+      "refuses a child before it checks anything else",
       { requester: childRequester, agentId: "other", thinking: "much" },
       bad("invalid model"),
       { status: "forbidden", error: "sessions_spawn is not allowed from sub-agent sessions" },
     ],
-    ["yes to a child where depth allows it", { requester: childRequester }, { maxDepth: 2 }, accepted()],
+    ["accepts a child if the depth allows it", { requester: childRequester }, { maxDepth: 2 }, accepted()],
     [
-      "no to another profile",
+      "refuses another profile",
       { agentId: "Coder" },
       {},
       { status: "forbidden", error: "agentId is not allowed for sessions_spawn (allowed: none)" },
     ],
     [
-      "no to a profile that is not listed, before it looks at the model",
+      "refuses a profile that is not listed, before it checks the model",
       { agentId: "coder", model: "x" },
       { ...allow("Writer", " b "), ...bad("the provider is down") },
       { status: "forbidden", error: "agentId is not allowed for sessions_spawn (allowed: writer, b)" },
     ],
-    ["yes to a listed profile, whatever its case", { agentId: "Coder" }, allow("CODER"), accepted()],
-    ["yes to any profile", { agentId: "coder" }, allow("*"), accepted()],
-    ["yes to its own profile", { agentId: " MAIN " }, {}, accepted()],
+    ["accepts a listed profile in any case", { agentId: "Coder" }, allow("CODER"), accepted()],
+    ["accepts any profile with *", { agentId: "coder" }, allow("*"), accepted()],
+    ["accepts the requester's own profile", { agentId: " MAIN " }, {}, accepted()],
     [
-      "that there is no such profile",
+      "refuses an unknown profile",
       { agentId: "ghost" },
       { ...allow("*"), profileNamed: () => undefined },
       { status: "error", error: 'There is no agentId "ghost" in the configuration.' },
     ],
-    ["with the model it was asked for", { model: "a/b" }, {}, accepted({ modelApplied: true })],
-    ["with the configured model", {}, { model: () => "a/b" }, accepted({ modelApplied: true })],
+    ["applies the requested model", { model: "a/b" }, {}, accepted({ modelApplied: true })],
+    ["applies the configured model", {}, { model: () => "a/b" }, accepted({ modelApplied: true })],
     [
-      "with a warning where the model is not valid",
+      "accepts with a warning if the model is not valid",
       { model: "x" },
       bad("invalid model: x"),
       accepted({ modelApplied: false, warning: "invalid model: x" }),
     ],
     [
-      "with a warning where the model is not allowed",
+      "accepts with a warning if the model is not allowed",
       { model: "x" },
       bad("model not allowed: x"),
       accepted({ modelApplied: false, warning: "model not allowed: x" }),
     ],
     [
-      "no where the model fails otherwise, before it looks at the thinking",
+      "refuses if the model fails otherwise, before it checks the thinking level",
       { model: "x", thinking: "much" },
       bad("the provider is down"),
       { status: "error", error: "the provider is down", childSessionKey: expect.stringMatching(KEY) },
     ],
     [
-      "no to a thinking level nobody knows",
+      "refuses an unknown thinking level",
       { thinking: "Much" },
       {},
       {
@@ -122,19 +122,19 @@ describe("sessions_spawn answers", () => {
         error: 'Invalid thinking level "Much". Use one of: off, minimal, low, medium, high, xhigh.',
       },
     ],
-    ["yes to a thinking level in any case", { thinking: " HIGH " }, {}, accepted()],
+    ["accepts a thinking level in any case", { thinking: " HIGH " }, {}, accepted()],
   ])("%s", async (_, request, settings, result) => {
     expect((await spawn(request, settings)).result).toEqual(result);
   });
 
-  it("no where too many children are at work", async () => {
+  it("refuses if too many children are active", async () => {
     expect((await spawn({}, { maxChildren: 3 }, 3)).result).toEqual({
       status: "forbidden",
       error: "sessions_spawn has reached max active children for this session (3/3)",
     });
   });
 
-  it("no where it is too deep", async () => {
+  it("refuses if the requester is too deep in the tree", async () => {
     const deep = { ...childRequester, descriptor: { ...childRequester.descriptor, parentAgentId: "p" } } as AgentRecord;
     expect((await spawn({ requester: deep }, { maxDepth: 5 })).result.status).toBe("accepted");
     const { store } = ports();
@@ -151,7 +151,7 @@ describe("sessions_spawn answers", () => {
   });
 });
 
-describe("what a child is given", () => {
+describe("a child gets", () => {
   const stateOf = async (request: Partial<SpawnRequest>, settings: Partial<SubagentSettings> = {}) => {
     const [post] = (await spawn(request, settings)).ops;
     return post?.op === "message.post" && "create" in post.to
@@ -161,9 +161,9 @@ describe("what a child is given", () => {
 
   it.each<[string, Partial<SpawnRequest>, Partial<SubagentSettings>, object]>([
     ["a label", { label: "  digger " }, {}, { label: "digger", spawnedBy: "agent:main:main" }],
-    ["no label of blanks", { label: "  " }, {}, { label: undefined }],
-    ["its model", { model: "a/b" }, {}, { modelOverride: "a/b" }],
-    ["no model that is not valid", { model: "x" }, bad("invalid model"), { modelOverride: undefined }],
+    ["no label if it is blank", { label: "  " }, {}, { label: undefined }],
+    ["the requested model", { model: "a/b" }, {}, { modelOverride: "a/b" }],
+    ["no invalid model", { model: "x" }, bad("invalid model"), { modelOverride: undefined }],
     ["the target profile's thinking", {}, { thinking: () => "low" }, { thinkingLevel: "low" }],
     [
       "its parent's permissions",
@@ -177,13 +177,13 @@ describe("what a child is given", () => {
       allow("*"),
       { inheritedTools: ["read"] },
     ],
-    ["its profile's tools under its parent's own", {}, {}, { inheritedTools: undefined }],
+    ["all tools of its profile under the same profile as its parent", {}, {}, { inheritedTools: undefined }],
   ])("%s", async (_, request, settings, state) => {
     const given: Record<string, unknown> = (await stateOf(request, settings))?.seed?.state ?? {};
     for (const [field, value] of Object.entries(state)) expect(given[field]).toEqual(value);
   });
 
-  it("what it is for, as its prompt, and how long it may take", async () => {
+  it("its task as its prompt, and its time limit", async () => {
     const given = await stateOf({ runTimeoutSeconds: 90.7 });
     expect(given?.seed?.state.extraSystemPrompt).toMatch(
       /^# Subagent Context\n.*- You were created to handle: dig\n/su,
@@ -197,7 +197,7 @@ describe("what a child is given", () => {
     [["@read:/a/b"], { readDirs: ["/a"] }, { readDirs: ["/a/b"] }],
     [["@read:/a"], { writeDirs: ["/a/"] }, { readDirs: ["/a"] }],
     [["@write:/a/c"], { writeDirs: ["/a"] }, { writeDirs: ["/a/c"] }],
-  ])("the permissions %j", (tags, parent, permissions) => {
+  ])("the requested permissions that its parent has: %j", (tags, parent, permissions) => {
     expect(permissionsOf(tags, parent)).toEqual(permissions);
   });
 
@@ -208,7 +208,7 @@ describe("what a child is given", () => {
     ["@read:a", { readDirs: ["/a"] }],
     ["@read:/ab", { readDirs: ["/a"] }],
     ["@root", { network: true }],
-  ])("not the permission %s its parent lacks", (tag, parent) => {
+  ])("no permission that its parent lacks: %s", (tag, parent) => {
     expect(() => permissionsOf([tag], parent)).toThrow(`Cannot attach permission '${tag}' - you don't have it.`);
   });
 });
@@ -230,7 +230,7 @@ describe("start_background_agent", () => {
     expect(await last(with_)).toBe(said);
   });
 
-  it("calls its child subagent by default, and registers it like any other", async () => {
+  it("names its child subagent by default, and registers it like any other child", async () => {
     const engine = await openFamily({ tool: "start_background_agent" });
     await engine.tell("spawn dig");
     expect((await childrenOf(engine)).map(({ descriptor }) => descriptor)).toMatchObject([{ name: "subagent" }]);
@@ -239,7 +239,7 @@ describe("start_background_agent", () => {
 });
 
 describe("a spawn", () => {
-  it("and its result are one commit: what refuses one refuses both", async () => {
+  it("is committed together with its tool result", async () => {
     const engine = await openFamily();
     await engine.tell("spawn dig");
     const spawned = engine.commits.filter(({ ops }) => ops.some(({ op }) => op === "subagent.put"))[0];
@@ -247,7 +247,7 @@ describe("a spawn", () => {
     expect(spawned?.ops.map(({ op }) => op)).toEqual(["message.post", "subagent.put", "run.step", "entries.append"]);
   });
 
-  it("promises a run that bears the id it gave", async () => {
+  it("returns the id of the run that the child then has", async () => {
     const engine = await openFamily();
     await engine.tell("spawn dig");
     const [child] = await childrenOf(engine);

@@ -1,6 +1,6 @@
 /**
  * Starts a child: checks in clawdbot's order (nesting, allow-list, model, thinking), then returns the ops that create the child.
- * They are committed with the tool's result, so a child exists exactly if its parent knows of it (M12).
+ * They are committed with the tool's result, so a child exists only if its parent's history contains the spawn (M12).
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { isSubagentSessionKey, normalizeAgentId } from "../../core/agent/session-key.ts";

@@ -8,7 +8,7 @@ import { childrenOf, type Family, openFamily, records, reportsIn, reportTexts } 
 const forever: Family = { child: (call) => stall(call, new Promise(() => {})) };
 
 describe("stopping an agent", () => {
-  it("stops everything it has started, each of which reports once", async () => {
+  it("stops all its descendants, each of which reports once", async () => {
     const engine = await openFamily(forever);
     for (const what of ["a", "b"]) await engine.tell(`spawn ${what}`);
     await engine.system.lifecycle.stop(await engine.agentId(), "enough");
@@ -19,12 +19,12 @@ describe("stopping an agent", () => {
     const texts = await reportTexts(engine);
     expect(texts).toHaveLength(2);
     expect(texts[0]).toContain("just failed: it was stopped: enough.");
-    // Recorded, and the person is not spoken to about what was stopped.
+    // Recorded: the person gets no message about the stopped children.
     expect((await reportsIn(engine)).map(({ state }) => state)).toEqual(["recorded", "recorded"]);
     expect(engine.shown()).toEqual(["started", "started"]);
   });
 
-  it("leaves nothing that tries again for ever: what waits is settled with its trace", async () => {
+  it("settles waiting messages with a trace, and leaves nothing that is retried without end", async () => {
     const engine = await openFamily({}, { system: { lanes: { main: 1, subagent: 1, cron: 1, nested: 1 } } });
     const busy = gate<string>();
     const script = engine.script;
@@ -43,7 +43,7 @@ describe("stopping an agent", () => {
     expect((await engine.store.agent(id))?.node).toBeUndefined();
   });
 
-  it("holds until its person writes again; reports that came before are then known", async () => {
+  it("holds until its person writes again; earlier reports are then in its context", async () => {
     const engine = await openFamily(forever);
     await engine.tell("spawn a");
     const id = await engine.agentId();
@@ -58,7 +58,7 @@ describe("stopping an agent", () => {
     expect(JSON.stringify(engine.requests.at(-1)?.messages)).toContain("it was stopped: enough");
   });
 
-  it("is not taken back by a message that came before it", async () => {
+  it("is not cleared by an earlier message", async () => {
     const engine = await openFamily({}, {});
     const busy = gate<string>();
     const script = engine.script;
@@ -71,7 +71,7 @@ describe("stopping an agent", () => {
     expect(engine.shown()).toEqual([]);
   });
 
-  it("refuses a spawn that races with it, and a child that was made just before never begins", async () => {
+  it("refuses a spawn that races with it", async () => {
     const engine = await openFamily();
     const spawned = gate();
     const script = engine.script;
@@ -95,7 +95,7 @@ describe("stopping an agent", () => {
     expect((await engine.runs()).map(({ outcome }) => outcome)).toEqual(["aborted"]);
   });
 
-  it("is heeded before anything begins again after a crash", async () => {
+  it("applies after a crash before any run resumes", async () => {
     const engine = await openFamily(forever);
     await engine.tell("spawn a");
     const id = await engine.agentId();
@@ -109,7 +109,7 @@ describe("stopping an agent", () => {
     expect(await reportsIn(engine)).toHaveLength(1);
   });
 
-  it("never starts a subagent again", async () => {
+  it("is final for a subagent: a later message does not start it again", async () => {
     const engine = await openFamily(forever);
     await engine.tell("spawn a");
     const [child] = await childrenOf(engine);
@@ -129,7 +129,7 @@ describe("a person's stop", () => {
     [0, "No active inference to stop."],
     [1, "⚙️ Agent was aborted. Stopped 1 sub-agent."],
     [2, "⚙️ Agent was aborted. Stopped 2 sub-agents."],
-  ])("stops %s children too and says so", async (count, text) => {
+  ])("also stops %s children and says so", async (count, text) => {
     const engine = await openFamily(forever);
     for (let n = 0; n < count; n++) await engine.tell(`spawn ${n}`);
     await engine.send({ kind: "stop" });
@@ -162,7 +162,7 @@ describe("the recipient of a report", () => {
   const told = async (engine: TestEngine) =>
     (await reportsIn(engine)).map(({ agentId, delivery }) => [agentId, delivery?.to]);
 
-  it("is its requester, which answers where it was asked from when it spawned", async () => {
+  it("is its requester, which answers to the address that the spawn came from", async () => {
     const ready = gate<string>();
     const engine = await openFamily({ child: () => ready.promise });
     await engine.say("spawn a", { delivery: { channel: "test", to: "there" } });
@@ -174,7 +174,7 @@ describe("the recipient of a report", () => {
     expect(engine.channel().calls.at(-1)).toMatchObject({ target: { to: "there" }, payload: { text: "told" } });
   });
 
-  it("is its requester also after a reset, in the new session", async () => {
+  it("is still its requester after a reset, in the new session", async () => {
     const ready = gate<string>();
     const engine = await openFamily({ child: () => ready.promise });
     await engine.tell("spawn a");
@@ -190,7 +190,7 @@ describe("the recipient of a report", () => {
     ]);
   });
 
-  it.each(["removed", "stopped"])("is the most recent foreground where the requester was %s", async (how) => {
+  it.each(["removed", "stopped"])("is the most recent foreground agent if the requester was %s", async (how) => {
     const [engine, cron] = await scheduled(forever);
     await engine.tell("hello", { name: "bob" });
     if (how === "removed") await remove(engine, cron);
@@ -213,7 +213,7 @@ describe("the recipient of a report", () => {
     expect(engine.logged("warn")).toContain("a report has no recipient");
   });
 
-  it("is the nearest ancestor that lives", async () => {
+  it("is the nearest living ancestor", async () => {
     const engine = await openFamily(
       {
         child: (call, task) =>
@@ -234,7 +234,7 @@ describe("the recipient of a report", () => {
     expect((await told(engine)).map(([to]) => to)).toEqual([ann, ann]);
   });
 
-  it("is looked for again where it goes away before the commit", async () => {
+  it("is resolved again if it is removed before the commit", async () => {
     const ready = gate<string>();
     const [engine, cron] = await scheduled({ child: () => ready.promise });
     await engine.tell("hello", { name: "bob" });

@@ -25,7 +25,7 @@ function addStopMessage(ops: Op[], { id, runId, waiting }: AgentRecord, at: numb
   ops.push({ op: "message.post", to: { agentId: id }, message: { body: { kind: "stop" }, acceptedAt: at } });
 }
 
-/** The ops that stop the open children of an agent. The agent itself goes on. */
+/** The ops that stop the open children of an agent. The agent itself is not stopped. */
 export async function stopChildrenOps(
   store: StopReader & Pick<StoreReader, "openSubagentRuns" | "subagentRuns">,
   agent: AgentRecord,

@@ -69,7 +69,7 @@ export interface SubagentInfo {
   readonly child?: AgentRecord;
 }
 
-/** How often the store is asked about a child that another node works on. */
+/** How often the store is polled for a child that another node works on. */
 const ASK_MS = 1_000;
 export const DEFAULT_SUBAGENT_WAIT_MS = 60_000;
 
@@ -79,7 +79,7 @@ export class Subagents {
   readonly settings: SubagentSettings;
   readonly #waits: Waits<SubagentWait>;
   #sweep: Sweep | undefined;
-  /** Run ends are heard only while someone waits for a child. */
+  /** The listener for run ends exists only while a caller waits for a child. */
   #waiting = 0;
   #unlisten = (): void => {};
 
@@ -94,7 +94,7 @@ export class Subagents {
     this.#sweep ??= initSubagentRegistry(this.#ports, this.settings, this.#host);
   }
 
-  /** Suspends the waits of runs: they go on after the restart. */
+  /** Suspends the waits of runs. They resume after the restart. */
   close(): void {
     this.#unlisten();
     this.#waits.suspend();
@@ -187,7 +187,7 @@ export class Subagents {
   }
 
   /**
-   * Waits for a child's end; always settles. Polls the record, so a wait goes on over a restart and for a child on another
+   * Waits for a child's end; always settles. Polls the record, so a wait works across a restart and for a child on another
    * node. `from`: the agent whose run waits; its place in the lane is free until the answer.
    */
   async wait(runId: string, options: SubagentWaiting = {}): Promise<SubagentWait> {
@@ -222,7 +222,7 @@ export class Subagents {
     const ops: Op[] = [{ op: "wait.begin", id: edge, from, to, runId }];
     const done = await submit(this.#ports, "wait.begin", ops);
     if (done.ok) return;
-    if (done.refused === "cycle") throw new WaitCycleError(done.detail, { hint: "Go on without waiting for it." });
+    if (done.refused === "cycle") throw new WaitCycleError(done.detail, { hint: "Continue without waiting for it." });
     throw new NotFoundError(done.detail);
   }
 
@@ -235,7 +235,7 @@ export class Subagents {
         if (!record) this.#waits.settle(runId, { status: "unknown" });
         else if (record.outcome) this.#waits.settle(runId, { status: "ended", outcome: record.outcome });
       } catch (error) {
-        log.warn("could not look a child up", { run: runId, error: errorText(error) });
+        log.warn("could not read a child run", { run: runId, error: errorText(error) });
       }
       if (once) return;
       await sleep(clock, ASK_MS);

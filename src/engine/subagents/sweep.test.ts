@@ -4,14 +4,14 @@ import { stall } from "../../../test/kit/model.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { childrenOf, type Family, openFamily as open, records, reportsIn } from "./family.test-kit.ts";
 
-/** Hours pass here: nobody looks around more often than needed. */
+/** Hours pass in these tests, so the engine polls rarely. */
 const openFamily = (about: Family = {}, { system = {} }: { system?: object } = {}) =>
   open(about, { system: { pollMs: 20 * 60_000, ...system } });
 
 const MINUTE = 60_000;
 
 describe("a child that is kept", () => {
-  it("leaves the registry after an hour of rest, and wakes for a late message all the same", async () => {
+  it("leaves the registry after an hour of rest, and still wakes for a late message", async () => {
     const engine = await openFamily();
     await engine.tell("spawn dig");
     const [child] = await childrenOf(engine);
@@ -24,7 +24,7 @@ describe("a child that is kept", () => {
     expect((await engine.runs(child?.id)).map(({ outcome }) => outcome)).toEqual(["ok", "ok"]);
   });
 
-  it("stays while it works: the hour counts from its last rest", async () => {
+  it("stays while it works: the hour starts at its last rest", async () => {
     const engine = await openFamily();
     await engine.tell("spawn dig");
     const [child] = await childrenOf(engine);
@@ -36,7 +36,7 @@ describe("a child that is kept", () => {
     expect(await records(engine)).toEqual([]);
   });
 
-  it("is never put away while it is at work, however long that takes", async () => {
+  it("is not archived during a long run", async () => {
     const engine = await openFamily(
       { child: (call) => stall(call, new Promise(() => {})) },
       { system: { runs: { timeoutMs: 24 * 60 * MINUTE } } },
@@ -46,14 +46,14 @@ describe("a child that is kept", () => {
     expect(await records(engine)).toMatchObject([{ task: "task dig" }]);
   });
 
-  it("stays for ever where that is off, and costs no timer", async () => {
+  it("stays in the registry if archiving is off", async () => {
     const engine = await openFamily({}, { system: { subagents: { archiveAfterMinutes: 0 } } });
     await engine.tell("spawn dig");
     await engine.advance(600 * MINUTE);
     expect(await records(engine)).toHaveLength(1);
   });
 
-  it("is put away also after a restart", async () => {
+  it("is archived on time even after a restart", async () => {
     const engine = await openFamily();
     await engine.tell("spawn dig");
     await engine.advance(30 * MINUTE);
@@ -63,8 +63,8 @@ describe("a child that is kept", () => {
   });
 });
 
-describe("a child that is to be deleted", () => {
-  it("is removed with its history after it reported to its requester", async () => {
+describe("a child with cleanup: delete", () => {
+  it("is removed with its history after its report", async () => {
     const engine = await openFamily({ spawn: { cleanup: "delete" } });
     await engine.tell("spawn dig");
     const [child] = await childrenOf(engine);
@@ -81,7 +81,7 @@ describe("a child that is to be deleted", () => {
     expect(engine.shown()).toEqual(["started", "told"]);
   });
 
-  it("stays while a child of its own is at work", async () => {
+  it("stays while one of its own children works", async () => {
     const ready = gate<string>();
     const engine = await openFamily(
       {

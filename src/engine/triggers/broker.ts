@@ -185,7 +185,7 @@ export class TriggerBroker {
   /**
    * Another broker was first, or the job was edited: the next read finds the new version. If the job has not changed, its
    * slot already has a record (a job that was reset by hand). Then the due time is passed over; otherwise it would be tried
-   * for ever.
+   * without end.
    */
   async #afterConflict(job: CronJob): Promise<void> {
     const { store, clock, log } = this.#ports;
@@ -230,7 +230,7 @@ export class TriggerBroker {
     ]);
   }
 
-  /** A job whose due times cannot be computed would otherwise be tried for ever. */
+  /** A job whose due times cannot be computed would otherwise be retried without end. */
   async #turnOff(job: CronJob, reason: string): Promise<void> {
     const now = this.#ports.clock.now();
     const dueAt = job.state.nextRunAtMs ?? now;

@@ -165,7 +165,7 @@ test("wrappers, plain expressions and old names are understood", async () => {
   );
 });
 
-test("daycare's tools work on the same jobs; a task's memory is its own", async () => {
+test("daycare's tools work on the same jobs, and each task has its own memory", async () => {
   const { world, call, ann } = await open();
   const { taskId } = (await call(ann, "cron_add", { name: "dig", schedule: "*/5 * * * *", prompt: "dig deeper" })) as {
     taskId: string;

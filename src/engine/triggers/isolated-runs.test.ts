@@ -31,7 +31,7 @@ describe("the recipient of an isolated run's answer", () => {
     [{ deliver: false, channel: "test", to: "carol" }, [], "none"],
     [{ deliver: true, to: "half" }, [], "failed"],
     [{ deliver: true, to: "half", bestEffortDeliver: true }, [], "none"],
-  ] as const)("%j", async (payload, to, delivery) => {
+  ] as const)("with the payload %j", async (payload, to, delivery) => {
     const { world, add } = await open();
     const { id } = await add(payload);
     const before = world.engine.channel().calls.length;
@@ -72,7 +72,7 @@ describe("the end of a job's delivery", () => {
       delivery.target.to === "carol" ? { status: "refused", reason: "no such person" } : sending(delivery, n, signal);
     return { world, id, sending };
   };
-  /** One due time after the other, past every back-off. */
+  /** Runs one due time after the other, each after the backoff. */
   const later = (world: TriggerTestEngine) => world.leap(2 * 3600_000);
 
   test("is recorded in slot and job; two failures in a row alert the person, ten turn the job off", async () => {

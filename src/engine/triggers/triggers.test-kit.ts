@@ -65,7 +65,7 @@ export class TriggerTestEngine {
   }
   #life = { alive: true, name: "" };
 
-  /** Kills the process; the clock goes on. */
+  /** Kills the process. The clock continues. */
   crash(): void {
     this.#life.alive = false;
     this.engine.crash();

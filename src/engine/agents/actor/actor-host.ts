@@ -25,7 +25,7 @@ export interface ActorHost {
   /** Whether the agents that are claimed now were left by an earlier process. */
   restoring(): boolean;
   readonly startedAt: number;
-  /** Whether the session ends by itself before the next message (M10). */
+  /** Whether the session is stale and ends before the next message (M10). */
   isStale(agent: AgentRecord, lastInteractionAt: number, now: number): boolean;
   readonly queue: QueuePolicy;
   /** Serialises the resumption of runs that were already resumed once without progress (M13). */

@@ -5,7 +5,7 @@ import type { Store } from "../../../core/store/store.ts";
 import type { ActorHost } from "./actor-host.ts";
 import { ActorRegistry } from "./actor-registry.ts";
 
-/** A host under which nobody works: woken agents rest again at once, or never, as their first look at the store decides. */
+/** A host without runs: a woken agent rests again at once, or never if it is in `busy`. */
 function world(warm: number) {
   const never = new Promise<never>(() => {});
   const busy = new Set<string>();
@@ -24,7 +24,7 @@ function world(warm: number) {
   return { actors, busy, wake, settle, reads: () => reads };
 }
 
-it("drops the actors that have rested longest, and keeps those at work", async () => {
+it("drops the actors that have rested longest, and keeps busy ones", async () => {
   const { actors, busy, wake, settle } = world(3);
   busy.add("a0").add("a1");
   for (let n = 0; n < 6; n++) wake(`a${n}`);
@@ -35,7 +35,7 @@ it("drops the actors that have rested longest, and keeps those at work", async (
   expect(["a0", "a1", "a5"].map((id) => actors.get(id as AgentId) !== undefined)).toEqual([true, true, true]);
 });
 
-it("looks at few when all are at work, however many they are", async () => {
+it("checks only a few actors if all of them are busy", async () => {
   const { actors, busy, wake, settle } = world(1);
   for (let n = 0; n < 500; n++) busy.add(`a${n}`);
   for (let n = 0; n < 500; n++) wake(`a${n}`);
@@ -54,7 +54,7 @@ it("looks at few when all are at work, however many they are", async () => {
   expect(looked).toBeLessThan(10);
 });
 
-it("does not wake again who is on its way under the same claim", async () => {
+it("reports an actor as processing only if it is busy under the same claim", async () => {
   const { actors, busy, wake, settle } = world(10);
   busy.add("a");
   wake("a");

@@ -55,7 +55,7 @@ export class ActorRegistry implements LiveAgents {
 
   /**
    * Whether an agent that this node holds under this epoch needs no `wake`: its actor is at work and reads everything that
-   * waits before it releases the agent. An actor with an active run does need one, to look at what arrived.
+   * waits before it releases the agent. An actor with an active run does need one, to read the new messages.
    */
   isProcessing(agentId: AgentId, epoch: number): boolean {
     const actor = this.#actors.get(agentId);
@@ -82,7 +82,7 @@ export class ActorRegistry implements LiveAgents {
     }
   }
 
-  /** This node holds none of its agents any more. */
+  /** This node no longer holds any agent. */
   lose(): void {
     for (const actor of this.#actors.values()) actor.lose();
     this.#actors.clear();

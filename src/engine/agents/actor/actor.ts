@@ -31,7 +31,7 @@ export class Actor {
   #epoch: number;
   #lease: AgentLease | undefined;
   #working: Promise<void> | undefined;
-  /** Whether something came since the actor last looked. */
+  /** Whether something came since the actor last read its inbox. */
   #again = false;
   #failures = 0;
   #interruptWait: (() => void) | undefined;
@@ -82,7 +82,7 @@ export class Actor {
   get summarising(): boolean {
     return this.#driver.background?.busy ?? false;
   }
-  /** What a commit in the name of the active run says of itself. */
+  /** The owner fields for a commit of the active run. */
   get asOwner(): Owner | undefined {
     return this.#driver.asOwner;
   }
@@ -144,7 +144,7 @@ export class Actor {
     }
   }
 
-  /** False where this node can do nothing for the agent. */
+  /** False if this node can do nothing for the agent. */
   async #goOnAfter(error: unknown): Promise<boolean> {
     const { ports, emit } = this.#host;
     const { agentId } = this;
@@ -163,7 +163,7 @@ export class Actor {
     }
     emit({ type: "deliveries-unknown" });
     if (next === "rethrow") {
-      // A fault that comes back for ever counts as a crash (M13); a fault that passes does not.
+      // A fault that always comes back counts as a crash (M13); a temporary one does not.
       if (!(error instanceof RookeryError && error.retryable)) this.#parts.faulted = true;
       ports.log.error("an agent failed and is read again", { agent: agentId, error: errorText(error) });
     }
@@ -178,7 +178,7 @@ export class Actor {
     const { ports, node } = this.#host;
     const held = this.#lease;
     if (held && !held.released && held.epoch === this.#epoch) return held;
-    // Claimed again right after this node released it: no other node was in between, so memory is still true.
+    // Claimed again right after this node released it: no other node was in between, so memory is still correct.
     if (held?.released && held.epoch + 1 === this.#epoch) {
       this.#lease = held.renewed({ node, epoch: this.#epoch });
       return this.#lease;
@@ -212,7 +212,7 @@ export class Actor {
     this.#interruptWait = undefined;
   }
 
-  /** Claims the agent if its context needs a turn while it rests. An actor at work finds that turn by itself. */
+  /** Claims the agent if its context needs a turn while it rests. An actor at work finds that turn without this call. */
   #claimForContext(): void {
     if (!this.idle || this.#host.draining() || !this.#driver.takeContextWork()) return;
     this.#host.emit({ type: "work-found", agentId: this.agentId });

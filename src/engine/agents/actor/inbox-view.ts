@@ -1,5 +1,5 @@
 /**
- * What an actor sees of its inbox: the messages that wait while it rests, and those that arrive while a run is active. It
+ * What an actor reads of its inbox: the messages that wait while it rests, and those that arrive while a run is active. It
  * reads as little as the queue's mode allows, and remembers what it has read.
  */
 

@@ -1,6 +1,6 @@
 /**
  * What an actor does next. A run without an end goes first, then a stop, a finished summary, and the choice that the
- * inbox makes; `act` is the table of what is done for each choice.
+ * inbox makes; `act` carries out each choice.
  */
 
 import type { Message } from "../../../core/message/message.ts";
@@ -49,7 +49,7 @@ async function act(parts: ActorParts, lease: AgentLease, { choice, seen, now }: 
   const { ports } = host;
   switch (choice.act) {
     case "rest":
-      // Only if the context is in memory: a history is not read to find that nothing is to be done.
+      // Only if the context is in memory: reading a whole history only for this check costs too much.
       return lease.context.size && (await driver.flush(lease)) ? afterRun(lease) : release(lease);
     case "wait":
       await debounce(parts, choice.until);
@@ -84,7 +84,7 @@ function settled({ host }: ActorParts, messages: readonly Message[]): Next {
   return "again";
 }
 
-/** Undefined: the agent goes on with its inbox. */
+/** Undefined: the agent continues with its inbox. */
 async function drainStopped(parts: ActorParts, lease: AgentLease): Promise<Next | undefined> {
   const result = await drainStoppedInbox(parts.host.ports, lease);
   if (result.is === "settled") return settled(parts, result.messages);
@@ -152,7 +152,7 @@ async function debounce({ host, inbox, pause }: ActorParts, until: number): Prom
   }
 }
 
-/** Whether the session ended by itself before these messages. Only a message of a person counts. */
+/** Whether the session was stale before these messages. Only a message of a person counts. */
 function isSessionStale(
   host: Pick<ActorHost, "isStale">,
   { record, state }: AgentLease,

@@ -10,7 +10,7 @@ const queue = (mode: QueueMode, more: object = {}) => ({
   queue: { ...configDefaults.queue, byChannel: {}, mode, ...more },
 });
 
-/** The first call is held until it is told to go on; it may first ask for a tool. */
+/** Holds the first model call until `go` is called. */
 function held(): { script: Script; go: () => void } {
   const { promise, open } = gate<void>();
   let calls = 0;
@@ -52,7 +52,7 @@ describe("messages that arrive while a run is active", () => {
   it.each(["followup", "steer-backlog"] as const)("in mode %s get a run each after the debounce", async (mode) => {
     const { script, go } = held();
     const engine = await TestEngine.open({ script: async (call) => script(call), system: queue(mode) });
-    // Not streaming yet when they come would steer; a stalled call streams, so the other route is used.
+    // The stalled call streams, so steer-backlog would steer a message of the same route. "two" has another route.
     await engine.tell("one");
     await engine.tell("two", { delivery: { channel: "test", to: "elsewhere" } });
     go();
@@ -72,7 +72,7 @@ describe("messages that arrive while a run is active", () => {
     expect(engine.shown()).toEqual(["answer to one", "answer to two"]);
   });
 
-  it("in mode interrupt end the run: what it had said is kept and marked, nothing of it is sent, and they run next", async () => {
+  it("in mode interrupt end the run and run next; its partial answer is kept and marked, and is not sent", async () => {
     const { script } = held();
     const engine = await TestEngine.open({ script, system: queue("interrupt") });
     await engine.tell("one");
@@ -136,7 +136,7 @@ describe("messages that arrive while a run is active", () => {
     }
   });
 
-  it("beyond the cap leave their trace and their line in the prompt", async () => {
+  it("above the cap leave a trace, and a line in the prompt", async () => {
     const { script, go } = held();
     const engine = await TestEngine.open({ script, system: queue("collect", { cap: 2 }) });
     await engine.tell("one");
@@ -156,7 +156,7 @@ describe("messages that arrive while a run is active", () => {
     ]);
   });
 
-  it("are listed with what each will do", async () => {
+  it("are listed, each with what will happen to it", async () => {
     const { script } = held();
     const engine = await TestEngine.open({ script, system: queue("collect") });
     await engine.tell("one");
@@ -170,7 +170,7 @@ describe("messages that arrive while a run is active", () => {
 });
 
 describe("queue settings", () => {
-  it("are changed by a person's command, and taken back", async () => {
+  it("can be changed and cleared by a person's command", async () => {
     const engine = await TestEngine.open({ system: queue("collect") });
     await engine.tell("one");
     await engine.send({ kind: "setting", queue: { mode: "steer", cap: 3 } });
@@ -185,8 +185,8 @@ describe("queue settings", () => {
   });
 });
 
-describe("runs as a caller sees them", () => {
-  it("have a state and can be awaited; an unknown id is answered with unknown", async () => {
+describe("runs in RunControl", () => {
+  it("have a state and can be awaited; the state of an unknown id is unknown", async () => {
     const { script, go } = held();
     const engine = await TestEngine.open({ script });
     await engine.tell("one");
@@ -204,7 +204,7 @@ describe("runs as a caller sees them", () => {
     expect(await engine.system.runs.steer("nobody" as RunId, "hi")).toBe(false);
   });
 
-  it("that last longer than a wait leave it with that word", async () => {
+  it("that last longer than a wait end the wait with status timeout", async () => {
     const { script } = held();
     const engine = await TestEngine.open({ script });
     await engine.tell("one");
@@ -231,7 +231,7 @@ describe("runs as a caller sees them", () => {
 });
 
 describe("a session", () => {
-  it("that has gone stale ends by itself before a person's next message, and not before a system message", async () => {
+  it("that is stale ends before a person's next message, and not before a system message", async () => {
     const engine = await TestEngine.open({ system: { isStale: (_agent, last, now) => now - last > 60_000 } });
     await engine.tell("one");
     await engine.advance(61_000);
@@ -245,8 +245,8 @@ describe("a session", () => {
   });
 });
 
-describe("while it waits for quiet", () => {
-  it("does not read all that waits with each message that arrives; what overtakes is seen at once", async () => {
+describe("an agent that waits for the end of the debounce", () => {
+  it("does not read the whole inbox for each new message, and handles an urgent message at once", async () => {
     const door = gate();
     const engine = await TestEngine.open({
       script: async ({ request }) => {

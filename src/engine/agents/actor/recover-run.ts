@@ -1,5 +1,5 @@
 /**
- * What a restart does with the work it finds. A run without an end goes on from its last step, fails visibly after too
+ * What a restart does with the work it finds. A run without an end resumes from its last step, fails visibly after too
  * many crashes (M13), or is given up with the messages that waited, if the setting is `restore: "discard"`.
  */
 import { CorruptDataError } from "../../../core/errors.ts";

@@ -10,7 +10,7 @@ import type { ReplayPolicy } from "../../../core/run/run.ts";
 import type { Change } from "../../../core/store/change.ts";
 import { NOT_STARTED, UNKNOWN_OUTCOME } from "../../runs/call-tool.ts";
 
-/** Calls the tool once, then says what the tool said. Looks at the context only, as a model does. */
+/** Calls the tool once, then answers with its result. Reads the context only, as a model does. */
 const useTool =
   (name: string): Script =>
   ({ request }) =>
@@ -19,12 +19,12 @@ const useTool =
 const oneTool = (replay: ReplayPolicy) =>
   TestEngine.open({ script: useTool("work"), tools: { work: { replay, execute: () => "worked" } } });
 
-describe("a run that was cut off", () => {
+describe("an interrupted run", () => {
   const sites = ["take", "think", "result", "rest"] as const;
   for (const replay of ["safe", "never"] as const) {
     for (const site of sites) {
       for (const moment of ["before", "after"] as const) {
-        it(`is answered once where the process died ${moment} the commit of ${site}, with a tool that may ${replay === "safe" ? "" : "not "}be repeated`, async () => {
+        it(`is answered once if the process died ${moment} the commit of ${site}, with a tool that may ${replay === "safe" ? "" : "not "}be repeated`, async () => {
           const engine = await oneTool(replay);
           engine.onCommit = dieAt(site, moment);
           await engine.say("go");
@@ -50,7 +50,7 @@ describe("a run that was cut off", () => {
     }
   }
 
-  it("repeats a tool that may be repeated under the same call id, so that it can recognise itself", async () => {
+  it("repeats a repeatable tool under the same call id, so that the tool can detect the repetition", async () => {
     const engine = await oneTool("safe");
     engine.onCommit = dieAt("result", "before");
     await engine.tell("go");
@@ -59,7 +59,7 @@ describe("a run that was cut off", () => {
     expect(new Set(engine.executions.map(({ callId, runId }) => `${runId} ${callId}`)).size).toBe(1);
   });
 
-  it("keeps its id, its messages and its beginning over every attempt", async () => {
+  it("keeps its id, its messages and its start time over every attempt", async () => {
     const engine = await oneTool("safe");
     engine.onCommit = dieAt("think", "after");
     await engine.tell("go");
@@ -70,7 +70,7 @@ describe("a run that was cut off", () => {
     expect(after).toMatchObject({ id: before?.id, startedAt: before?.startedAt, body: { seqs: [1] } });
   });
 
-  it("gives a call that must not be repeated its one result and goes on with the calls after it", async () => {
+  it("gives a call that must not be repeated one result and continues with the next calls", async () => {
     const engine = await TestEngine.open({
       script: ({ request }) =>
         request.messages.at(-1)?.role === "tool"
@@ -96,7 +96,7 @@ describe("a run that was cut off", () => {
     ]);
   });
 
-  it("settles side by side what may be repeated and what may not", async () => {
+  it("settles calls that may be repeated and calls that may not in one step", async () => {
     const engine = await TestEngine.open({
       script: ({ request }) =>
         request.messages.at(-1)?.role === "tool" ? "done" : { call: [{ name: "never" }, { name: "safe" }] },
@@ -115,7 +115,7 @@ describe("a run that was cut off", () => {
     ]);
   });
 
-  it("goes on before what came after it, in order", async () => {
+  it("resumes before later messages, which keep their order", async () => {
     const engine = await TestEngine.open();
     engine.onCommit = dieAt("take");
     await engine.tell("one");
@@ -125,7 +125,7 @@ describe("a run that was cut off", () => {
     expect(engine.shown()).toEqual(["answer to one", "answer to two", "answer to three"]);
   });
 
-  it("ends aborted, unanswered, where its abort was marked before the crash", async () => {
+  it("ends as aborted and without an answer if its abort was marked before the crash", async () => {
     const hold = gate<string>();
     const engine = await TestEngine.open({ script: (call) => stall(call, hold.promise) });
     await engine.tell("go");
@@ -156,7 +156,7 @@ describe("a run that was cut off", () => {
     expect(engine.shown()).toEqual(["Session reset."]);
   });
 
-  it("gives every call its one result where the run is ended instead of continued", async () => {
+  it("gives every call one result even if the run ends instead of resuming", async () => {
     const engine = await TestEngine.open({
       script: () => ({ call: [{ name: "work" }, { name: "work" }] }),
       tools: { work: { replay: "never", execute: () => new Promise(() => {}) } },
@@ -174,10 +174,10 @@ describe("a run that was cut off", () => {
   });
 });
 
-describe("attempts", () => {
+describe("counted crashes", () => {
   const poisoned = () => TestEngine.open({ script: () => new Promise<never>(() => {}) });
 
-  it("fail the run visibly after the third crash without a new step, and the person gets a message", async () => {
+  it("fail the run after the third one without a new step, and the person gets a message", async () => {
     const engine = await poisoned();
     await engine.tell("poison");
     for (const attempt of [2, 3]) {
@@ -194,7 +194,7 @@ describe("attempts", () => {
     expect(engine.requests).toHaveLength(3);
   });
 
-  it("start again with every committed step", async () => {
+  it("are reset by every committed step", async () => {
     let stuck = false;
     const engine = await TestEngine.open({
       script: ({ request }) => (stuck ? new Promise<never>(() => {}) : useTool("work")({ request } as never)),
@@ -208,7 +208,7 @@ describe("attempts", () => {
     stuck = false;
     engine.onCommit = dieAt("result", "after");
     await engine.reboot();
-    // The fourth start failed the run: begin another one that makes progress.
+    // The fourth start failed the run. Begin another run, which makes progress.
     await engine.settle();
     stuck = true;
     await engine.tell("again");
@@ -226,7 +226,7 @@ describe("attempts", () => {
     expect(await engine.states()).toEqual(["failed", "answered"]);
   });
 
-  it("do not count a drain", async () => {
+  it("do not include a drain", async () => {
     const hold = gate<string>();
     const engine = await TestEngine.open({ script: (call) => stall(call, hold.promise) });
     await engine.tell("long work");
@@ -241,7 +241,7 @@ describe("attempts", () => {
     expect(await engine.states()).toEqual(["answered"]);
   });
 
-  it("count a fault of the program itself as a crash, so that a run it cannot work on ends with a message", async () => {
+  it("include a fault of the program itself, so that a run that always causes one ends with a message", async () => {
     const engine = await TestEngine.open({
       system: {
         resolveModel: () => {
@@ -256,7 +256,7 @@ describe("attempts", () => {
     expect(engine.logged("error").length).toBeGreaterThan(0);
   });
 
-  it("do not count a lost lease", async () => {
+  it("do not include a lost lease", async () => {
     const engine = await TestEngine.open({
       script: (call) => stall(call, new Promise(() => {})),
       system: { leaseMs: 8_000 },
@@ -276,7 +276,7 @@ describe("attempts", () => {
     expect(engine.shown()).toEqual(["at last"]);
   });
 
-  it("take back what was counted against a node that was away and has returned", async () => {
+  it("no longer include a silent node that has returned", async () => {
     const engine = await TestEngine.open({
       script: (call) => stall(call, new Promise(() => {})),
       system: { leaseMs: 8_000 },
@@ -285,7 +285,7 @@ describe("attempts", () => {
     const attempts: (number | undefined)[] = [];
     for (let times = 1; times <= 5; times++) {
       const was = engine.system.node;
-      // It falls silent; another node takes over when its lease has ended, and cannot know whether it has died.
+      // The node falls silent. Another node takes over after its lease and cannot know whether the first one is dead.
       engine.crash();
       engine.onCommit = () => "go";
       await engine.boot();
@@ -302,7 +302,7 @@ describe("attempts", () => {
     expect(engine.shown()).toEqual(["at last"]);
   });
 
-  /** Three nodes in a row fall silent under one run; nobody can tell whether they have died. Gives their numbers. */
+  /** Three nodes in a row fall silent during one run. No node can know whether they are dead. Returns their numbers. */
   async function threeSilent(engine: TestEngine): Promise<readonly number[]> {
     await engine.tell("hangs every node");
     const silent: number[] = [];
@@ -318,7 +318,7 @@ describe("attempts", () => {
   const shared = () =>
     TestEngine.open({ script: (call) => stall(call, new Promise(() => {})), system: { leaseMs: 8_000 } });
 
-  it("count nodes that went silent only after they were watched for four leases", async () => {
+  it("include a silent node only after four leases of silence", async () => {
     const engine = await shared();
     await threeSilent(engine);
     expect(await engine.states()).toEqual(["taken"]);
@@ -329,7 +329,7 @@ describe("attempts", () => {
     expect(engine.requests).toHaveLength(3);
   });
 
-  it.each(["renews its lease", "joins again"])("fail nothing where a watched node %s", async (sign) => {
+  it.each(["renews its lease", "joins again"])("fail no run if a silent node %s", async (sign) => {
     const engine = await shared();
     const silent = await threeSilent(engine);
     await engine.advance(10_000);
@@ -337,7 +337,7 @@ describe("attempts", () => {
     const was = silent[2] as number;
     const at = engine.clock.now();
     const leaseUntil = at + 8_000;
-    // It renews by its own clock, which may have stood still.
+    // The node renews by its own clock, which may have been paused.
     const renews = { site: "node.renew", at: at - 20_000, ops: [{ op: "node.renew", node: was, leaseUntil }] } as const;
     const joins = { site: "node.join", at, ops: [{ op: "node.join", name: "returned", leaseUntil, was }] } as const;
     const id = `sign-${was}` as ChangeId;
@@ -347,7 +347,7 @@ describe("attempts", () => {
     expect([engine.shown(), await engine.states()]).toEqual([["at last"], ["answered"]]);
   });
 
-  it("count nodes at once that are known to be dead", async () => {
+  it("include a node at once if it is known to be dead", async () => {
     const engine = await shared();
     const silent = await threeSilent(engine);
     const ops = silent.map((node) => ({ op: "node.leave", node }) as const);
@@ -356,7 +356,7 @@ describe("attempts", () => {
     expect(await engine.states()).toEqual(["failed"]);
   });
 
-  it("end a watched run at once if a person aborts it", async () => {
+  it("do not delay the abort of a run by a person", async () => {
     const engine = await shared();
     await threeSilent(engine);
     await engine.system.runs.abort((await engine.runs())[0]?.id as RunId);
@@ -364,7 +364,7 @@ describe("attempts", () => {
     expect((await engine.runs()).map(({ state }) => state)).toEqual(["ended"]);
   });
 
-  it("do not count a store that cannot be read for a while", async () => {
+  it("do not include a store that cannot be read for a while", async () => {
     const engine = await TestEngine.open();
     const { linesBack } = engine.store;
     let sick = 10;
@@ -378,7 +378,7 @@ describe("attempts", () => {
     expect(await engine.runs()).toMatchObject([{ outcome: "ok", attempt: 1 }]);
   });
 
-  it("do not count what the store alone is to blame for", async () => {
+  it("do not include refused commits of the store", async () => {
     const engine = await TestEngine.open();
     let sick = true;
     engine.onCommit = (change) => (sick && change.site === "rest" ? "full" : "go");
@@ -392,12 +392,12 @@ describe("attempts", () => {
   });
 });
 
-describe("suspects", () => {
-  it("resume one at a time, and a poisonous run fails without taking the innocent with it", async () => {
+describe("runs that may have caused a crash", () => {
+  it("resume one at a time, and only the run that kills the process fails", async () => {
     const names = ["a", "b", "c", "poison", "d"];
     const engine = await TestEngine.open({ script: () => new Promise<never>(() => {}) });
     for (const name of names) await engine.tell(name, { name });
-    // Twice the process dies before anybody has come a step further: from now on all are suspects.
+    // The process dies twice before any run commits a step: from now on every run is in the recovery queue.
     await engine.restart();
     expect(engine.requests.length).toBe(10);
 
@@ -420,7 +420,7 @@ describe("suspects", () => {
     expect(most).toBe(1);
     expect(working).toEqual(["poison"]);
     working.length = 0;
-    // It kills once more and is then known.
+    // The run kills the process once more and then fails.
     await engine.restart();
     while (working.length > 0) {
       release.get(working[0] as string)?.("fine");
@@ -435,7 +435,7 @@ describe("suspects", () => {
 });
 
 describe('restore: "discard"', () => {
-  it("settles what waited and what was under way with a trace, and takes up what comes afterwards", async () => {
+  it("settles waiting messages and open runs with a trace, and handles later messages", async () => {
     const engine = await TestEngine.open({ script: () => new Promise<never>(() => {}) });
     await engine.tell("one");
     await engine.tell("two");
@@ -470,7 +470,7 @@ describe("an agent that cannot be restored", () => {
   };
 
   for (const what of ["descriptor", "state"] as const) {
-    it(`because of its ${what} is listed as degraded, left as it is, and the others go on`, async () => {
+    it(`because of its ${what} is listed as degraded and not changed, and the other agents work`, async () => {
       const engine = await TestEngine.open({ script: () => new Promise<never>(() => {}) });
       await engine.tell("one", { name: "ann" });
       await engine.tell("two", { name: "bob" });
@@ -488,7 +488,7 @@ describe("an agent that cannot be restored", () => {
     });
   }
 
-  it("because its run's record is gone is listed as degraded", async () => {
+  it("because its run's record is missing is listed as degraded", async () => {
     const engine = await TestEngine.open({ script: () => new Promise<never>(() => {}) });
     await engine.tell("one");
     (engine.store as { run: unknown }).run = async () => undefined;
@@ -498,7 +498,7 @@ describe("an agent that cannot be restored", () => {
     expect(engine.requests.length).toBeGreaterThan(1);
   });
 
-  it("keeps a broken line of its history and answers from what can be read", async () => {
+  it("keeps a broken line of its history and answers from the readable ones", async () => {
     const engine = await TestEngine.open();
     await engine.tell("one");
     await engine.tell("two");
@@ -545,7 +545,7 @@ describe("a commit whose answer was lost", () => {
 });
 
 describe("several channels after a restart", () => {
-  it("each get what they were owed", async () => {
+  it("each get their pending answers", async () => {
     const engine = await TestEngine.open({ channels: [channel("test"), channel("other")] });
     engine.onCommit = (change) => (change.site === "outbox.sending" ? "die-before" : "go");
     await engine.tell("one");
@@ -556,15 +556,15 @@ describe("several channels after a restart", () => {
   });
 });
 
-describe("a message whose acceptance was not answered", () => {
-  it("is answered also where it is applied long after we had looked for it", async () => {
+describe("a message whose acceptance has an unknown outcome", () => {
+  it("is answered even if its commit is applied long after the store was asked for it", async () => {
     const engine = await TestEngine.open();
     const late: Change[] = [];
     engine.onCommit = (change) => (change.site === "accept" && late.push(change) > 0 ? "unknown-lost" : "go");
     await expect(engine.say("hello")).rejects.toThrow("the outcome is unknown");
     engine.onCommit = () => "go";
     await engine.advance(3_000);
-    // Claimed for this node by a commit nobody here has heard of.
+    // This commit claims the agent for this node, which does not know about it.
     expect((await engine.store.commit(late[0] as Change)).ok).toBe(true);
     await engine.advance(10_000);
     expect(engine.shown()).toEqual(["answer to hello"]);

@@ -23,9 +23,9 @@ import { type RunChoice, steerInto, takeRun } from "./take.ts";
 /** What follows an action. `again`: there may be more to do. `reload`: the same, with the agent read from the store. `rest`: nothing is left. */
 export type Next = "again" | "reload" | "rest";
 
-/** What the driver asks of its actor. */
+/** What the driver needs from its actor. */
 export interface DriverActor {
-  /** Whether something came since the actor last looked. */
+  /** Whether something came since the actor last read its inbox. */
   woken(): boolean;
   /** A summary is ready to be appended, or a flush is due. */
   contextWorkDue(): void;
@@ -94,7 +94,7 @@ export class RunDriver {
       // The run id may belong to a message that is no longer next.
       if (now.act !== "run" || now.messages[0]?.asRun !== choice.messages[0]?.asRun) return "again";
       const run = await takeRun(ports, lease, runId, now, look.seen).catch((error) => {
-        // A reset, or a commit that was given up, came between the look and the commit (M2, M10).
+        // A reset, or a commit that was given up, came between the read and the commit (M2, M10).
         if (error instanceof CommitRefused && error.refused === "conflict") return undefined;
         throw error;
       });
@@ -108,7 +108,7 @@ export class RunDriver {
     }
   }
 
-  /** Passes a run through the loop until it ends or is suspended. `onProgress`: called once it has come further. */
+  /** Passes a run through the loop until it ends or is suspended. `onProgress`: called once it has made progress. */
   async drive(lease: AgentLease, run: LiveRun, onProgress?: () => void): Promise<void> {
     const { ports, draining } = this.#host;
     this.#driven = { run, lease, onProgress };
@@ -157,7 +157,7 @@ export class RunDriver {
     return this.#place ? this.#place.without(wait) : wait;
   }
 
-  /** A recovered run that comes as far as waiting is not what killed its node: that counts as progress (M13). */
+  /** A recovered run that reaches a wait did not kill its node: that counts as progress (M13). */
   async #recordProgress(): Promise<void> {
     if (!this.#driven) return;
     const { run, lease, onProgress } = this.#driven;
@@ -185,7 +185,7 @@ export class RunDriver {
     }
   }
 
-  /** A run has ended: what its context needs begins now, while no message waits for it. */
+  /** After a run: starts the flush or the background summary that the context needs, while no message waits for it. */
   async #afterRest(lease: AgentLease): Promise<void> {
     const { ports } = this.#host;
     if (this.#host.draining()) return;
@@ -199,7 +199,10 @@ export class RunDriver {
         await this.background.start(ports, lease, measured, () => this.#actor.contextWorkDue());
       }
     } catch (error) {
-      ports.log.warn("could not look after a context", { agent: this.#agentId, error: errorText(error) });
+      ports.log.warn("could not prepare the compaction of a context", {
+        agent: this.#agentId,
+        error: errorText(error),
+      });
     }
   }
 
@@ -215,5 +218,5 @@ export class RunDriver {
   }
 }
 
-/** A flush is the first measure of all: below its threshold a context needs none. */
+/** The flush has the lowest threshold: below it a context needs nothing. */
 const isFarFromLimits = ({ tokens, thresholds }: MeasuredContext): boolean => tokens < thresholds.flush;

@@ -5,7 +5,7 @@ import { inTurn, lastText, type Reply, stall } from "../../../../test/kit/model.
 import { dieAt } from "../../../../test/kit/store.ts";
 import type { EntryId } from "../../../core/ids.ts";
 
-/** The id of the entry that says this. */
+/** The id of the entry with this text. */
 async function entryOf(engine: TestEngine, text: string): Promise<EntryId> {
   const found = (await engine.entries()).findLast((entry) => JSON.stringify(entry.content ?? "").includes(text));
   return found?.id as EntryId;
@@ -23,7 +23,7 @@ async function back(engine: TestEngine, to: string, summary?: string): Promise<v
 }
 
 describe("going back to an entry", () => {
-  it("continues from there, also in memory; what is left behind stays in history", async () => {
+  it("continues from there, also in memory; the old branch stays in history", async () => {
     const engine = await TestEngine.open();
     for (const text of ["one", "two", "three"]) await engine.tell(text);
     await back(engine, "answer to one");
@@ -35,7 +35,7 @@ describe("going back to an entry", () => {
     expect(heard(engine)).toEqual(["one", "answer to one", "other", "answer to other", "more"]);
   });
 
-  it("tells the model what happened on the branch that was left", async () => {
+  it("gives the model the summary of the old branch", async () => {
     const engine = await TestEngine.open();
     for (const text of ["one", "two"]) await engine.tell(text);
     const left = (await engine.store.agent(await engine.agentId()))?.leaf;
@@ -51,7 +51,7 @@ describe("going back to an entry", () => {
     expect(heard(engine).slice(0, 4)).toEqual(["one", "answer to one", told, "other"]);
   });
 
-  it("can lead back to a branch that was left before", async () => {
+  it("can return to an earlier branch", async () => {
     const engine = await TestEngine.open();
     for (const text of ["one", "two"]) await engine.tell(text);
     await back(engine, "answer to one");
@@ -61,7 +61,7 @@ describe("going back to an entry", () => {
     expect(heard(engine)).toEqual(["one", "answer to one", "two", "answer to two", "three"]);
   });
 
-  it("to a call without its result gives the model a context it accepts", async () => {
+  it("to a call without a result still gives a valid context", async () => {
     const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "work" }] }, "done", "again"),
       tools: { work: {} },
@@ -94,7 +94,7 @@ describe("going back to an entry", () => {
     );
   });
 
-  it("waits for the run that is active, and for what was said before it", async () => {
+  it("waits for the active run and for earlier messages", async () => {
     const hold = gate<Reply>();
     const engine = await TestEngine.open({
       script: async (call) => (call.n === 3 ? stall(call, hold.promise) : `answer to ${lastText(call.request)}`),
@@ -110,7 +110,7 @@ describe("going back to an entry", () => {
     expect(heard(engine)).toEqual(["one", "answer to one", "other"]);
   });
 
-  it("moves nothing where a reset came first, and the message says why", async () => {
+  it("does nothing if a reset came first, and the message records the reason", async () => {
     const hold = gate<Reply>();
     const engine = await TestEngine.open({
       script: async (call) => (call.n === 2 ? stall(call, hold.promise) : `answer to ${lastText(call.request)}`),

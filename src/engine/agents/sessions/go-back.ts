@@ -1,6 +1,6 @@
 /**
- * Goes back to an entry of the current session. The agent's owner does it in the order of the inbox, so the tip moves under
- * no other commit (M1). Nothing is deleted. The caller drops the context in memory, which belongs to the old tip.
+ * Goes back to an entry of the current session. The agent's owner does it in the order of the inbox, so no other commit is
+ * under way when the tip moves (M1). Nothing is deleted. The caller drops the context in memory, which belongs to the old tip.
  */
 import { NotFoundError } from "../../../core/errors.ts";
 import type { EntryId } from "../../../core/ids.ts";

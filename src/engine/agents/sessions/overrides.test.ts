@@ -13,7 +13,7 @@ const typed = (messageId: string, userId = "ann", connector = "test") => ({
 });
 
 describe("an agent's overrides", () => {
-  it("are checked before anything is posted, and written by the owner in their turn", async () => {
+  it("are validated before anything is posted, and written by the agent's owner in the order of the inbox", async () => {
     const engine = await TestEngine.open();
     await engine.tell("hello");
     const agentId = await engine.agentId();
@@ -31,7 +31,7 @@ describe("an agent's overrides", () => {
     await engine.settle();
     expect(await stateOf(engine)).not.toHaveProperty("label");
     expect(await engine.states()).toEqual(["answered", "recorded", "recorded"]);
-    // Nobody outside wrote it, so nobody is told.
+    // The change did not come from a person, so no answer is sent.
     expect(engine.shown()).toEqual(["answer to hello"]);
   });
 
@@ -42,7 +42,7 @@ describe("an agent's overrides", () => {
     });
   });
 
-  it("are there after a kill at any point of being written, once", async () => {
+  it("are written once, even if the process dies before or after the commit", async () => {
     for (const moment of ["before", "after"] as const) {
       const engine = await TestEngine.open();
       await engine.tell("hello");
@@ -56,7 +56,7 @@ describe("an agent's overrides", () => {
     }
   });
 
-  it("that became wrong on the way change nothing and say why", async () => {
+  it("that are invalid when the owner reads them change nothing, and the person gets the reason", async () => {
     const engine = await TestEngine.open();
     await engine.tell("hello");
     await engine.send({ kind: "setting", patch: { label: "fine", nonsense: 1 } });
@@ -70,7 +70,7 @@ describe("an agent's overrides", () => {
 describe("the send policy", () => {
   const denied: SendPolicy = { rules: [{ action: "deny", match: { channel: "test" } }] };
 
-  it("suppresses what a run owes, and says so; the run itself goes on as ever", async () => {
+  it("suppresses the answer of a run with its reason; the run itself is not affected", async () => {
     const engine = await TestEngine.open({ system: { sendPolicy: denied } });
     await engine.tell("hello");
     expect(engine.channel().calls).toEqual([]);
@@ -80,7 +80,7 @@ describe("the send policy", () => {
     expect(await engine.states()).toEqual(["answered"]);
   });
 
-  it("suppresses what a tool sends, and the model sees that", async () => {
+  it("suppresses a message sent by a tool, and the tool result tells the model", async () => {
     const target = { channel: "test", to: "bob" };
     const engine = await TestEngine.open({
       system: { sendPolicy: { rules: [{ action: "deny", match: { keyPrefix: "test:dm:ann" } }] } },
@@ -104,7 +104,7 @@ describe("the send policy", () => {
     ]);
   });
 
-  it("holds for what others owe with a run's end", async () => {
+  it("applies to deliveries that hooks add at the end of a run", async () => {
     const target = { channel: "test", to: "bob" };
     const engine = await TestEngine.open({
       system: {
@@ -122,7 +122,7 @@ describe("the send policy", () => {
     expect((await engine.deliveries()).map(({ reason }) => reason)).toEqual([SEND_BLOCKED, SEND_BLOCKED]);
   });
 
-  it("gives way to the agent's own override", async () => {
+  it("is overridden by the agent's own setting", async () => {
     const engine = await TestEngine.open({ system: { sendPolicy: denied } });
     await engine.tell("one");
     await engine.system.sessions.patch(await engine.agentId(), { sendPolicy: "allow" });

@@ -1,4 +1,4 @@
-/** Sessions that end by themselves, through the whole engine, on a wall clock that is set to the moments that matter. */
+/** Automatic session resets, through the whole engine, with a wall clock that each test sets. */
 import { describe, expect, it } from "vitest";
 import { channel } from "../../../../test/kit/channel.ts";
 import { TestEngine } from "../../../../test/kit/engine.ts";
@@ -12,7 +12,7 @@ const resetting = (reset: ResetConfig, zone: string) => ({
 });
 const setTo = (engine: TestEngine, time: string): void => engine.clock.jump(Date.parse(time) - engine.clock.now());
 
-/** Says one word at each time, and gives the words of each session. */
+/** Sends one word at each time, and returns the words of each session. */
 async function sessions(reset: ResetConfig, zone: string, times: readonly string[]): Promise<string> {
   const engine = await TestEngine.open({ system: resetting(reset, zone) });
   for (const [n, time] of times.entries()) {
@@ -29,10 +29,10 @@ const DAILY = { mode: "daily", atHour: 4 } as const;
 const IDLE = { mode: "idle", idleMinutes: 60 } as const;
 const BOTH = { mode: "both", atHour: 4, idleMinutes: 60 } as const;
 
-describe("a session ends by itself", () => {
+describe("a session ends automatically", () => {
   it.each<[string, ResetConfig, string, readonly string[], string]>([
-    ["at four, by the zone's clock", DAILY, "Asia/Tokyo", ["2026-05-01T18:59:59Z", "2026-05-01T19:00:00Z"], "1 | 2"],
-    ["not at four of another zone", DAILY, "UTC", ["2026-05-01T18:59:59Z", "2026-05-01T19:00:00Z"], "1 2"],
+    ["at four in the configured zone", DAILY, "Asia/Tokyo", ["2026-05-01T18:59:59Z", "2026-05-01T19:00:00Z"], "1 | 2"],
+    ["not at four in another zone", DAILY, "UTC", ["2026-05-01T18:59:59Z", "2026-05-01T19:00:00Z"], "1 2"],
     [
       "when clocks go forward: the night is an hour shorter",
       DAILY,
@@ -48,14 +48,14 @@ describe("a session ends by itself", () => {
       "1 2 | 3",
     ],
     [
-      "at an hour that is left out: when clocks jump",
+      "at a skipped hour: when the clocks jump",
       { mode: "daily", atHour: 2 },
       "Europe/Berlin",
       ["2026-03-29T00:59:59Z", "2026-03-29T01:00Z"],
       "1 | 2",
     ],
     [
-      "at an hour that comes twice: the first time, once",
+      "at a repeated hour: only the first time",
       { mode: "daily", atHour: 2 },
       "Europe/Berlin",
       ["2026-10-24T23:59:59Z", "2026-10-25T00:00Z", "2026-10-25T01:30Z"],
@@ -69,39 +69,39 @@ describe("a session ends by itself", () => {
       "1 | 2 3",
     ],
     [
-      "after an hour of silence, not at its end",
+      "after more than an hour of silence, not after exactly one",
       IDLE,
       "UTC",
       ["2026-05-01T10:00Z", "2026-05-01T11:00Z", "2026-05-01T12:00:00.001Z"],
       "1 2 | 3",
     ],
     [
-      "by silence before the day ends, where both are on",
+      "by silence before the daily hour, if both are on",
       BOTH,
       "UTC",
       ["2026-05-01T01:00Z", "2026-05-01T02:30Z", "2026-05-01T03:20Z"],
       "1 | 2 3",
     ],
     [
-      "by the day before silence does, where both are on",
+      "at the daily hour before the silence is long enough, if both are on",
       BOTH,
       "UTC",
       ["2026-05-01T03:50Z", "2026-05-01T04:10Z", "2026-05-01T05:00Z"],
       "1 | 2 3",
     ],
     [
-      "once, however long nobody wrote",
+      "only once after a long silence",
       BOTH,
       "UTC",
       ["2026-05-01T03:50Z", "2026-06-01T04:10Z", "2026-06-01T04:20Z"],
       "1 | 2 3",
     ],
-    ["never, where it is off", { mode: "off" }, "UTC", ["2026-05-01T03:50Z", "2027-05-01T04:10Z"], "1 2"],
+    ["never if resets are off", { mode: "off" }, "UTC", ["2026-05-01T03:50Z", "2027-05-01T04:10Z"], "1 2"],
   ])("%s", async (_, reset, zone, times, expected) => {
     expect(await sessions(reset, zone, times)).toBe(expected);
   });
 
-  it("by the channel's own rule", async () => {
+  it("by the rule of its channel", async () => {
     const reset: ResetConfig = { ...DAILY, byChannel: { quiet: { mode: "idle", idleMinutes: 10 } } };
     const engine = await TestEngine.open({
       channels: [channel("test"), channel("quiet")],
@@ -115,7 +115,7 @@ describe("a session ends by itself", () => {
     expect(await engine.transcript(await engine.agentId("ann", "quiet"))).toContain("--- reset");
   });
 
-  it("and triggers, silent and system messages do not count as activity", async () => {
+  it("without counting triggers, silent and system messages as activity", async () => {
     const engine = await TestEngine.open({ system: resetting(IDLE, "UTC") });
     setTo(engine, "2026-05-01T10:00Z");
     await engine.tell("one");
@@ -129,7 +129,7 @@ describe("a session ends by itself", () => {
     expect(engine.requests.at(-1)?.messages).toHaveLength(1);
   });
 
-  it("only when the run that goes on across the hour has rested; what waited begins the new one", async () => {
+  it("only after the run that is active at that hour; the next waiting message begins the new session", async () => {
     const hold = gate<Reply>();
     const engine = await TestEngine.open({
       system: resetting(DAILY, "UTC"),

@@ -21,7 +21,7 @@ const heard = (engine: TestEngine): readonly string[] =>
 const agentOf = async (engine: TestEngine, key: string) => engine.store.agentByKey(key as never);
 
 describe("a thread's agent", () => {
-  it("begins with what its parent conversation had said, and goes its own way", async () => {
+  it("begins with the context of its parent conversation, and is separate from then on", async () => {
     const engine = await TestEngine.open();
     await tell(engine, group, "one");
     await tell(engine, thread(7), "in the thread");
@@ -43,7 +43,7 @@ describe("a thread's agent", () => {
     expect(heard(engine).slice(0, 3)).toEqual(["one", "answer to one", "in the thread"]);
   });
 
-  it("begins empty where there is no parent conversation yet, or where it was not to inherit", async () => {
+  it("begins empty if there is no parent conversation yet, or if it does not inherit", async () => {
     const engine = await TestEngine.open({ system: { inheritsParent: () => false } });
     await tell(engine, thread(1), "alone");
     expect(heard(engine)).toEqual(["alone"]);
@@ -52,7 +52,7 @@ describe("a thread's agent", () => {
     expect(heard(engine)).toEqual(["apart"]);
   });
 
-  it("knows the parent's current session only, with what its compaction kept", async () => {
+  it("inherits only the parent's current session, with the text of its reset", async () => {
     const engine = await TestEngine.open();
     await tell(engine, group, "old");
     await engine.system.post({ to: { descriptor: group }, body: { kind: "reset", by: "person", text: "Be brief." } });
@@ -64,7 +64,7 @@ describe("a thread's agent", () => {
     expect(words.slice(1)).toEqual(["new", "answer to new", "in the thread"]);
   });
 
-  it("leaves what the parent is working on to the parent", async () => {
+  it("does not inherit the parent's open run", async () => {
     const hold = gate<Reply>();
     const engine = await TestEngine.open({
       script: async (call) => (call.n === 2 ? stall(call, hold.promise) : `answer to ${lastText(call.request)}`),
@@ -79,7 +79,7 @@ describe("a thread's agent", () => {
     expect(heard(engine)).toEqual(["one", "answer to one", "two", "answer to two", "later"]);
   });
 
-  it("is made once by two hundred first messages at the same time", async () => {
+  it("is created once by two hundred first messages at the same time", async () => {
     const engine = await TestEngine.open();
     await tell(engine, group, "one");
     const said = Array.from({ length: 200 }, (_, n) =>
@@ -96,7 +96,7 @@ describe("a thread's agent", () => {
   });
 
   it.each(["before", "after"] as const)(
-    "is whole or not there where the process dies %s its making",
+    "is complete or does not exist if the process dies %s its creation",
     async (moment) => {
       const engine = await TestEngine.open();
       await tell(engine, group, "one");
@@ -123,14 +123,14 @@ describe("a thread's agent", () => {
   );
 });
 
-describe("whether threads inherit", () => {
+describe("inheritsParent", () => {
   it.each([
     [{ inheritParent: true }, true],
     [{ inheritParent: false }, false],
     [{ inheritParent: true, byChannel: { TEST: { inheritParent: false } } }, false],
     [{ inheritParent: false, byChannel: { test: { inheritParent: true } } }, true],
     [{ inheritParent: true, byChannel: { other: { inheritParent: false } } }, true],
-  ])("%j: %j", (settings, expected) => {
+  ])("for a thread with %j returns %j", (settings, expected) => {
     expect(inheritsParent(settings, thread(1))).toBe(expected);
     expect(inheritsParent(settings, { type: "heartbeat" })).toBe(false);
   });

@@ -56,7 +56,7 @@ const MONTHS = [
 ];
 const NUMBER = /^\d+$/u;
 
-/** A complicated expression is quoted as it is. */
+/** A complicated expression is quoted unchanged. */
 function sentence(expr: string): string {
   const fields = (NICKNAMES[expr.toLowerCase()] ?? expr).split(/\s+/u);
   const [second = "0", minute = "*", hour = "*", day = "*", month = "*", weekday = "*"] =

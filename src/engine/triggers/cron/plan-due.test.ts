@@ -22,7 +22,7 @@ const jobOf = (schedule: CronJob["schedule"], rest: Partial<CronJob> = {}): Cron
   ...rest,
 });
 
-/** Takes every step there is now, as the broker does. */
+/** Takes every step that is due now, as the broker does. */
 function steps(job: CronJob, now: number): { job: CronJob; taken: DueStep[] } {
   const taken: DueStep[] = [];
   let after = job;
@@ -51,7 +51,7 @@ test.each(["skip", "once", "all"] as const)(
       let job = jobOf(schedule, { missed });
       const all: DueStep[] = [];
       let now = START;
-      // Looked at each hour, with the process down for a minute, a day and a month in between, and the clock going back.
+      // Polled each hour, with downtimes of a minute, a day and a month, and a clock that goes back.
       for (let hour = 0; now < START + 366 * DAY; hour++) {
         now +=
           hour % 1_000 === 500
@@ -90,7 +90,7 @@ test.each([
   ["all", 95 * MINUTE, 20 * MINUTE, ["skip 7 too late", "fire", "fire"]],
   ["once", 5 * MINUTE, undefined, []],
   ["once", 10 * MINUTE, undefined, ["fire"]],
-] as const)("%s after %i ms with the limit %s", (missed, gap, maxLatenessMs, expected) => {
+] as const)("plans policy %s after %i ms of downtime with the limit %s", (missed, gap, maxLatenessMs, expected) => {
   const schedule = { kind: "every", everyMs: 10 * MINUTE, anchorMs: START } as const;
   const job = jobOf(schedule, { missed, maxLatenessMs });
   const { taken } = steps(job, START + gap);

@@ -10,7 +10,7 @@ const times = (schedule: CronSchedule, from: string, count: number): string[] =>
   nextRunTimes(schedule, Date.parse(from), count).map((at) => new Date(at).toISOString().replace(".000Z", "Z"));
 
 describe("clock changes in five zones", () => {
-  // What is fixed and left out runs when the clock has jumped; what comes twice runs the first time.
+  // A skipped fixed time runs right after the jump; a repeated one runs the first time.
   test.each([
     ["Europe/Berlin", "30 2 * * *", "2026-03-28T12:00Z", ["2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"]],
     ["Europe/Berlin", "30 2 * * *", "2026-10-24T12:00Z", ["2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"]],
@@ -25,7 +25,7 @@ describe("clock changes in five zones", () => {
     expect(times(cron(expr, zone), from, 2)).toEqual(expected);
   });
 
-  // What has steps, ranges or lists goes on through the repeated hour and skips what is left out.
+  // A schedule with steps, ranges or lists runs through the repeated hour and skips the missing one.
   test.each([
     ["Europe/Berlin", "*/30 * * * *", "2026-10-24T23:50Z", ["00:00", "00:30", "01:00", "01:30", "02:00"]],
     ["Europe/Berlin", "*/30 * * * *", "2026-03-29T00:10Z", ["00:30", "01:00", "01:30", "02:00"]],
@@ -49,7 +49,7 @@ test.each([
   ["a range with a step", "1-10/2 0 * * *", "2026-01-01T00:00Z", ["2026-01-01T00:01:00Z", "2026-01-01T00:03:00Z"]],
   ["seconds", "*/20 * * * * *", "2026-01-01T00:00Z", ["2026-01-01T00:00:20Z", "2026-01-01T00:00:40Z"]],
   ["a nickname", "@daily", "2026-01-01T00:00Z", ["2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z"]],
-])("a cron expression knows %s", (_, expr, from, expected) => {
+])("a cron expression supports %s", (_, expr, from, expected) => {
   expect(times(cron(expr), from, 2)).toEqual(expected);
 });
 

@@ -67,7 +67,7 @@ function gateOf(value: Value | undefined): Gate | undefined {
   const parsed = gateSchema.safeParse({ ...given, kind });
   if (parsed.success) return parsed.data;
   throw new InvalidInputError("The task's gate is not valid.", {
-    hint: "gate: with command: or url:, and timeoutMs: if you like.",
+    hint: "Write gate: with command: or url:, and optionally timeoutMs:.",
   });
 }
 

@@ -122,25 +122,53 @@ describe("the reply of a heartbeat", () => {
   });
   const alert = "The disk is full.";
   test.each([
-    ["the word alone", agent(), said(OK), {}, [], "nothing needs attention (HEARTBEAT_OK)"],
-    ["a short word beside it", agent(), said(`${OK} fine`), {}, [], "nothing needs attention (HEARTBEAT_OK)"],
-    ["a short word where none is allowed", agent(), said(`${OK} fine`), { ackMaxChars: 0 }, ["fine"], undefined],
-    ["an alert", agent(), said(alert), {}, [alert], undefined],
-    ["an alert with the word behind", agent(), said(`${long}\n${OK}`), {}, [long], undefined],
+    ["is suppressed if it is only HEARTBEAT_OK", agent(), said(OK), {}, [], "nothing needs attention (HEARTBEAT_OK)"],
     [
-      "the same within a day",
+      "is suppressed if it is HEARTBEAT_OK with a short text",
+      agent(),
+      said(`${OK} fine`),
+      {},
+      [],
+      "nothing needs attention (HEARTBEAT_OK)",
+    ],
+    ["keeps a short text if ackMaxChars is 0", agent(), said(`${OK} fine`), { ackMaxChars: 0 }, ["fine"], undefined],
+    ["is sent if it is an alert", agent(), said(alert), {}, [alert], undefined],
+    ["is sent without HEARTBEAT_OK at its end", agent(), said(`${long}\n${OK}`), {}, [long], undefined],
+    [
+      "is suppressed if it repeats the last one within a day",
       agent(alert, DUPLICATE_WITHIN_MS - 1),
       said(` ${alert} `),
       {},
       [],
       "duplicate of the last heartbeat",
     ],
-    ["the same after a day", agent(alert, DUPLICATE_WITHIN_MS), said(alert), {}, [alert], undefined],
-    ["another within a day", agent("other", 5), said(alert), {}, [alert], undefined],
-    ["the same with a picture", agent(alert, 5), said(alert, { mediaUrl: "x" }), {}, [alert], undefined],
-    ["the word with a picture", agent(), said(OK, { mediaUrl: "x" }), {}, [""], undefined],
-    ["with its reasons", agent(), said(alert), { includeReasoning: true }, ["Reasoning:\nbecause", alert], undefined],
-    ["nothing", agent(), said(""), {}, [], "nothing needs attention (HEARTBEAT_OK)"],
+    [
+      "is sent if it repeats the last one after a day",
+      agent(alert, DUPLICATE_WITHIN_MS),
+      said(alert),
+      {},
+      [alert],
+      undefined,
+    ],
+    ["is sent if it differs from the last one", agent("other", 5), said(alert), {}, [alert], undefined],
+    [
+      "is sent if it repeats the last one with a picture",
+      agent(alert, 5),
+      said(alert, { mediaUrl: "x" }),
+      {},
+      [alert],
+      undefined,
+    ],
+    ["is sent if it is HEARTBEAT_OK with a picture", agent(), said(OK, { mediaUrl: "x" }), {}, [""], undefined],
+    [
+      "contains the reasoning if configured",
+      agent(),
+      said(alert),
+      { includeReasoning: true },
+      ["Reasoning:\nbecause", alert],
+      undefined,
+    ],
+    ["is suppressed if it is empty", agent(), said(""), {}, [], "nothing needs attention (HEARTBEAT_OK)"],
   ] as const)("%s", (_, who, what, settings, texts, suppress) => {
     const reply = shapeReply(who, heartbeat, what, now, settings);
     expect(reply?.payloads.map(({ text }) => text)).toEqual(texts);
@@ -167,7 +195,7 @@ test.each([
   ["- [ ] look", false],
   ["<!-- nothing -->", false],
   ["# Tasks\nlook at the mail", false],
-])("the file %j is empty: %s", (content, empty) => {
+])("whether the heartbeat file %j counts as empty: %s", (content, empty) => {
   expect(isHeartbeatContentEffectivelyEmpty(content)).toBe(empty);
 });
 
@@ -182,7 +210,7 @@ test.each([
   ["0m", null],
   ["often", null],
   ["-5m", null],
-])("every %s is %s ms", (every, ms) => {
+])("the interval %s is %s ms", (every, ms) => {
   expect(parseHeartbeatEvery(every)).toBe(ms);
 });
 

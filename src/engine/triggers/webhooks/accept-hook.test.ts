@@ -22,7 +22,7 @@ test("a call with the right token is answered 202 after the commit and becomes a
   expect(world.engine.sentBytes.at(-1)).toContain("[webhook:deploy] rookery by ann");
 });
 
-test("the same key is the same call, and with another body it is refused", async () => {
+test("a repeated key is the same call, and is refused with another body", async () => {
   const world = await open(SIMPLE);
   const headers = { ...BEARER, "idempotency-key": "k1" };
   const first = await world.hook("deploy", { headers, body: `{"who":"a"}` });
@@ -91,7 +91,7 @@ test.each([
   ["{{body}}", "plain", "plain"],
   ["{{name}} {{a}}", { a: "{{name}}" }, "hook {{name}}"],
   ["{{a}}", { a: null }, ""],
-])("the template %j", (template, body, expected) => {
+])("fills the template %j", (template, body, expected) => {
   expect(fillTemplate(template, { body, name: "hook" })).toBe(expected);
 });
 
