@@ -4,7 +4,7 @@ import { enableCompileCache } from "node:module";
 import { restartWithLimits } from "./adapters/system/restart-with-limits.ts";
 
 enableCompileCache();
-// Flags may stand before the command. For `help serve` the restart is harmless.
+// Flags may come before the command. For `help serve` the restart is harmless.
 if (process.argv.slice(2).includes("serve")) restartWithLimits();
 // Loaded after the restart, so that the first process loads little.
 const { useFastImports } = await import("./adapters/system/fast-imports.ts");

@@ -40,11 +40,11 @@ describe("closestWord", () => {
     ["", undefined],
     ["q", undefined],
     ["x".repeat(10_000), undefined],
-  ])("takes %j for %j", (typed, meant) => {
+  ])("corrects %j to %j", (typed, meant) => {
     expect(closestWord(typed, words)).toBe(meant);
   });
 
-  it("finds every word again after one letter was lost", () => {
+  it("finds every word with one letter missing", () => {
     fc.assert(
       fc.property(fc.constantFrom(...words), fc.nat(), (word, where) => {
         const at = where % word.length;

@@ -19,7 +19,7 @@ describe("docs/configuration.md", () => {
     expect([...documented.keys()].sort()).toEqual([...keyPaths(schemaTree(configSchema))].sort());
   });
 
-  it("says the defaults that are true", () => {
+  it("states the actual defaults", () => {
     const { provider, model, ...sections } = configDefaults;
     const leaves = (value: unknown, path: string): readonly (readonly [string, unknown])[] =>
       typeof value === "object" && value !== null

@@ -38,7 +38,7 @@ describe("a home on disk", () => {
   });
   afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-  it("is made with directories only its owner can enter", async () => {
+  it("is created with directories that only its owner can enter", async () => {
     const paths = homePaths(join(root, "new"));
     const { created, open } = await createHome(paths);
     expect(created).toEqual(homeDirectories(paths));
@@ -47,7 +47,7 @@ describe("a home on disk", () => {
     expect(readdirSync(paths.home).sort()).toEqual(["agents", "cron", "files", "logs", "subagents", "workspace"]);
   });
 
-  it("keeps the mode of a directory that was there and reports it", async () => {
+  it("keeps the mode of an existing directory and reports it", async () => {
     chmodSync(root, 0o755);
     const { open } = await createHome(homePaths(root));
     expect(open).toEqual([root]);
@@ -55,17 +55,17 @@ describe("a home on disk", () => {
     expect((await createHome(homePaths(root))).created).toEqual([]);
   });
 
-  it("cannot be made where a file is in the way, and says so", async () => {
+  it("cannot be created if a file is in the way: a typed error", async () => {
     writeFileSync(join(root, "file"), "");
     await expect(createHome(homePaths(join(root, "file")))).rejects.toThrow(ConfigError);
   });
 
-  it("has an empty configuration while there is no file", async () => {
+  it("has an empty configuration if there is no file", async () => {
     const loaded = await loadConfig(homePaths(root), {});
     expect(loaded).toMatchObject({ exists: false, warnings: [], config: { gateway: { port: 7717 } } });
   });
 
-  it("has the configuration its file says", async () => {
+  it("has the configuration of its file", async () => {
     const paths = homePaths(root);
     writeFileSync(paths.config, "{ gateway: { port: 8000 } }");
     expect(await loadConfig(paths, {})).toMatchObject({ exists: true, config: { gateway: { port: 8000 } } });
@@ -74,12 +74,12 @@ describe("a home on disk", () => {
     expect((await inspectConfig(paths, {})).errors).toHaveLength(1);
   });
 
-  it("refuses a configuration it cannot read", async () => {
+  it("throws if its configuration cannot be read", async () => {
     await createHome(homePaths(join(root, "rookery.json5")));
     await expect(loadConfig(homePaths(root), {})).rejects.toThrow(ConfigError);
   });
 
-  it("reads the files of secrets beside the configuration", () => {
+  it("resolves the files of secrets relative to the home", () => {
     writeFileSync(join(root, "key"), "from a file\n");
     expect(new Secret({ file: "key" }).reveal(secretDeps(root, {}))).toBe("from a file");
     expect(() => new Secret({ file: "none" }).reveal(secretDeps(root, {}))).toThrow(ConfigError);

@@ -25,7 +25,7 @@ const written = parse(`{
   },
 }`).config;
 
-describe("what the configuration says about identity", () => {
+describe("the identity settings of the configuration", () => {
   it.each([
     [{ connector: "telegram", userId: "1" }, "main", "agent:main:home"],
     [{ connector: "telegram", userId: "9" }, "main", "agent:main:telegram:dm:tyler"],
@@ -36,7 +36,7 @@ describe("what the configuration says about identity", () => {
       "agent:work:discord:channel:c1",
     ],
     [{ connector: "irc", userId: "u" }, "main", "agent:main:irc:dm:u"],
-  ] as const)("addresses %j", (about, profile, sessionKey) => {
+  ] as const)("decide the address of %j", (about, profile, sessionKey) => {
     expect(addressFor({ channelId: "x", ...about }, written)).toMatchObject({ profile, sessionKey });
   });
 
@@ -44,18 +44,18 @@ describe("what the configuration says about identity", () => {
     ["telegram", undefined, { daily: { atHour: 4 }, idle: { minutes: 30 } }],
     ["telegram", "group", { idle: { minutes: 30 } }],
     ["slack", "group", {}],
-  ] as const)("says when a conversation on %s (%s) begins anew", (connector, peerKind, policy) => {
+  ] as const)("decide when a conversation on %s (%s) begins a new session", (connector, peerKind, policy) => {
     const descriptor = { type: "user", connector, userId: "u", channelId: "c", peerKind } as const;
     expect(resetPolicyFor({ descriptor, sessionKey: "agent:main:x" }, written.session.reset)).toEqual(policy);
   });
 
-  it("says whether an agent may send", () => {
+  it("decide whether an agent may send", () => {
     const { sendPolicy: policy } = written.session;
     expect(resolveSendPolicy({ policy, sessionKey: "agent:main:irc:dm:u" })).toBe("deny");
     expect(resolveSendPolicy({ policy, sessionKey: "agent:main:slack:dm:u" })).toBe("allow");
   });
 
-  it("says nothing by default that joins two people", () => {
+  it("join no two people by default", () => {
     const { config } = parse("");
     const from = (connector: string, userId: string) =>
       addressFor({ connector, userId, channelId: "c" }, config).sessionKey;
@@ -86,12 +86,12 @@ describe("what the configuration says about identity", () => {
     ],
     [`{ profiles: { "a.b": {}, "a-b": {} } }`, 'profiles.a-b: expected another name than "a.b"'],
     [`{ profiles: { main: { tools: { allow: "read" } } } }`, "profiles.main.tools.allow: expected a list"],
-  ])("refuses %s", (text, message) => {
+  ])("are refused: %s", (text, message) => {
     expect(() => parse(text)).toThrow(ConfigError);
     expect(() => parse(text)).toThrow(message);
   });
 
-  it("warns of an unknown key deep inside", () => {
+  it("cause a warning about a nested unknown key", () => {
     const { warnings } = parse(
       `{ session: { reset: { byType: { direct: {} } } }, bindings: [{ profile: "x", match: { channel: "y", peers: 1 } }] }`,
     );

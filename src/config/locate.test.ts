@@ -48,7 +48,7 @@ function* pathsOf(value: Json, path: Path = []): Generator<readonly [Path, Json]
 const document = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)) as Json);
 
 describe("locatorFor", () => {
-  it("finds the text of every value of any document, however it is written", () => {
+  it("finds the text of every value of any document, in any notation", () => {
     fc.assert(
       fc.property(document, fc.array(fc.nat(1_000), { minLength: 30, maxLength: 30 }), (value, choices) => {
         let turn = 0;
@@ -69,7 +69,7 @@ describe("locatorFor", () => {
     );
   });
 
-  it("never throws, and finds nothing or something inside the text, on text that is not JSON5", () => {
+  it("never throws on text that is not JSON5, and finds nothing or a range inside the text", () => {
     const letters = fc.constantFrom(..."{}[]:,'\"\\/* \nabux1");
     fc.assert(
       fc.property(fc.string({ unit: letters, maxLength: 40 }), (text) => {
@@ -90,13 +90,13 @@ describe("locatorFor", () => {
     expect(locatorFor(text)(["b"])?.value.start).toBe(text.length - 2);
   });
 
-  it("takes the last of a key given twice, as the parser does", () => {
+  it("finds the last occurrence of a key, like the parser", () => {
     const text = "{ a: 1,\n a: 2 }";
     expect(locatorFor(text)(["a"])?.value).toMatchObject({ line: 2, column: 5 });
     expect(JSON5.parse(text)).toEqual({ a: 2 });
   });
 
-  it("goes to the nearest thing around a value that is missing", () => {
+  it("finds the nearest parent of a missing value", () => {
     const locate = locatorFor("{\n  a: {\n    b: [1, 2],\n  },\n}");
     expect(locate(["a", "c"])).toBeUndefined();
     expect(locateNearest(locate, ["a", "c"])?.value).toMatchObject({ line: 2, column: 6 });

@@ -20,7 +20,7 @@ function errorOf(text: string): ConfigError {
 
 describe("parseConfig", () => {
   it.each(["", "  \n", "// nothing yet\n", "/* nothing */", "{}"])(
-    "takes %j as a configuration of defaults",
+    "parses %j as a configuration of defaults",
     (text) => {
       const { config, warnings } = parse(text);
       const { model: _, provider: __, ...defaults } = configDefaults;
@@ -32,7 +32,7 @@ describe("parseConfig", () => {
     },
   );
 
-  it("takes a gateway with a local model as it reads", () => {
+  it("parses a gateway with a local model", () => {
     const text = `{ gateway: { port: 7717 }, models: { default: "local/fake", providers: { local: {
       api: "openai-completions", baseUrl: "http://127.0.0.1:9/v1", apiKey: { env: "K" },
       models: [{ id: "fake", contextWindow: 200000, maxTokens: 8192 }] } } } }`;
@@ -50,7 +50,7 @@ describe("parseConfig", () => {
     });
   });
 
-  it("lets a channel have settings of its own, or a mode alone", () => {
+  it("accepts separate settings for a channel, or only a mode", () => {
     const { config } = parse(`{ queue: { cap: 5, byChannel: { telegram: "steer", api: { debounceMs: 0 } } } }`);
     expect(config.queue).toEqual({
       ...configDefaults.queue,
@@ -59,7 +59,7 @@ describe("parseConfig", () => {
     });
   });
 
-  it("takes the store from the environment before the file", () => {
+  it("prefers the store of the environment to that of the file", () => {
     const text = `{ store: { url: { env: "OTHER" } } }`;
     const world = { env: { ROOKERY_STORE: "postgres://a", OTHER: "postgres://b" }, readFile: () => "" };
     expect(parse(text, world.env).config.store.url?.reveal(world)).toBe("postgres://a");
@@ -124,7 +124,7 @@ describe("a bad value", () => {
     expect(message).toContain(says);
   });
 
-  it("is never quoted where it might be a secret", () => {
+  it("is never quoted if it might be a secret", () => {
     const key = "sk-live-123456789";
     const wrong = [
       `{ gateway: { port: "${key}" } }`,
@@ -156,7 +156,7 @@ describe("an unknown key", () => {
     expect(parse(text).warnings.map(formatNote)).toEqual([`${FILE}:${says}`]);
   });
 
-  it("changes nothing of the configuration", () => {
+  it("does not change the configuration", () => {
     expect(parse("{ gatway: { port: 1 }, queue: { bananas: true } }").config).toEqual(parse("").config);
   });
 
@@ -168,7 +168,7 @@ describe("an unknown key", () => {
   });
 });
 
-describe("a secret written openly", () => {
+describe("a secret in plain text", () => {
   it("is accepted with a warning that does not repeat it", () => {
     const { config, warnings } = parse(`{ store: { url: "postgres://me:pw@db" } }`);
     expect(config.store.url?.reveal({ env: {}, readFile: () => "" })).toBe("postgres://me:pw@db");

@@ -71,7 +71,7 @@ export function parseConfig(source: ConfigText): ParsedConfig {
   const { config, errors, warnings } = checkConfig(source);
   if (config) return { config, warnings };
   throw new ConfigError(errors.map(formatNote).join("\n"), {
-    hint: "Correct the file; `rookery config check` says whether it is right.",
+    hint: "Correct the file; `rookery config check` checks it again.",
   });
 }
 

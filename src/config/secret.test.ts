@@ -15,7 +15,7 @@ const world: SecretDeps = {
 const sources = [{ env: "KEY" }, { file: "/keys/one" }, { value: VALUE }] as const;
 
 describe("Secret", () => {
-  it.each(sources)("reveals %j only when asked to", (source) => {
+  it.each(sources)("reveals %j only by an explicit call", (source) => {
     expect(new Secret(source).reveal(world)).toBe(VALUE);
   });
 
@@ -44,7 +44,7 @@ describe("Secret", () => {
     [{ env: "NOT_THERE" }, "the environment variable NOT_THERE is not set"],
     [{ env: "EMPTY" }, "the environment variable EMPTY is not set or is empty"],
     [{ file: "/keys/none" }, "the file /keys/none cannot be read"],
-  ])("says with a typed error that %j is missing", (source, says) => {
+  ])("throws a typed error if %j is missing", (source, says) => {
     const reveal = (): string => new Secret(source).reveal(world);
     expect(reveal).toThrow(ConfigError);
     expect(reveal).toThrow(says);

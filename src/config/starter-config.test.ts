@@ -5,13 +5,13 @@ import { STARTER_CONFIG } from "./starter-config.ts";
 const check = (text: string) => checkConfig({ text, file: "rookery.json5", env: {} });
 
 describe("the starter configuration", () => {
-  it("is right as it stands and says nothing but defaults", () => {
+  it("is valid and contains only defaults", () => {
     const { config, errors, warnings } = check(STARTER_CONFIG);
     expect({ errors, warnings }).toEqual({ errors: [], warnings: [] });
     expect(config).toEqual(check("").config);
   });
 
-  it("is right with every example switched on", () => {
+  it("is valid with every example switched on", () => {
     const text = STARTER_CONFIG.replaceAll(/^( *)\/\/(?! [A-Z]| [a-z]+,)/gm, "$1");
     const { config, errors, warnings } = check(text);
     expect({ errors, warnings }).toEqual({ errors: [], warnings: [] });

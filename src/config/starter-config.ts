@@ -23,12 +23,12 @@ export const STARTER_CONFIG = `// The configuration of Rookery, in JSON5: commen
   },
 
   profiles: {
-    // Who an agent speaks as. \`main\` is the one used when nothing else is said.
+    // The model, prompt and tools of an agent. \`main\` is the default profile.
     //main: { model: "local/llama", prompt: "You are a helpful assistant." },
   },
 
   queue: {
-    // What becomes of a message while its agent is busy:
+    // What happens to a message while its agent is busy:
     // steer, followup, collect, steer-backlog, queue or interrupt.
     mode: "collect",
     debounceMs: 1000,

@@ -28,7 +28,7 @@ export class InvalidInputError extends RookeryError {
   readonly retryable = false;
 }
 
-/** The configuration file cannot be used as it is; the message names file and line. */
+/** The configuration file is not valid; the message names file and line. */
 export class ConfigError extends RookeryError {
   readonly code = "config";
   readonly retryable = false;
@@ -108,14 +108,14 @@ export class StoreClosedError extends RookeryError {
 
 /**
  * The outcome of a commit is unknown. The caller drops what it has in memory and asks the store for the change's outcome
- * before it goes on (M2).
+ * before it continues (M2).
  */
 export class CommitUnknownError extends RookeryError {
   readonly code = "commit_unknown";
   readonly retryable = true;
 }
 
-/** Stored data has a form this program does not accept (a bad descriptor, a broken line). Kept as it is. */
+/** Stored data has a form this program does not accept (a bad descriptor, a broken line). It is kept unchanged. */
 export class CorruptDataError extends RookeryError {
   readonly code = "corrupt_data";
   readonly retryable = false;
@@ -133,13 +133,13 @@ export class WaitCycleError extends RookeryError {
   readonly retryable = false;
 }
 
-/** The waiting caller was aborted and needs no answer any more. */
+/** The waiting caller was aborted and no longer needs an answer. */
 export class AbortedError extends RookeryError {
   readonly code = "aborted";
   readonly retryable = false;
 }
 
-/** The program stops. The work is suspended and goes on after the restart. */
+/** The program stops. The work is suspended and continues after the restart. */
 export class SuspendedError extends RookeryError {
   readonly code = "set_aside";
   readonly retryable = true;

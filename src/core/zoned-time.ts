@@ -1,4 +1,4 @@
-/** Converts between wall-clock time in a named zone and instants. Pure: the zone is an argument, the platform knows its rules. */
+/** Converts between wall-clock time in a named zone and instants. Pure: the zone is an argument, the platform has its rules. */
 import { InvalidInputError } from "./errors.ts";
 
 export interface ZonedFields {

@@ -58,7 +58,7 @@ describe("rookery budget", () => {
   });
 
   it.each([
-    [["nonsense"], "is the key of no budget"],
+    [["nonsense"], "is not the key of a budget"],
     [["agent:unknown"], "Nothing was spent"],
     [["day:2026-01-01"], "budgets.day is not limited"],
     [["agent:x", "--tokens", "1.5"], "--tokens takes a whole number above 0"],

@@ -1,4 +1,4 @@
-/** Webhooks: which clients may call `POST /hooks/<name>`, what becomes of the body, and where the answer goes. */
+/** Webhooks: which clients may call `POST /hooks/<name>`, how the body is used, and where the answer goes. */
 import { secretSchema } from "../secret.ts";
 import { named, oneOf, section, text, wholeNumber } from "../values.ts";
 

@@ -38,7 +38,7 @@ describe("resolveBinding", () => {
     ["a channel in another case", { channel: "Discord", peer: group }, all, "peer", "peer"],
     ["an unknown profile is the default one", { peer: { kind: "dm", id: "P9" } }, all, "main", "peer"],
     [
-      "a binding without account is not for others",
+      "a binding without an account matches only the default account",
       { accountId: "bot3" },
       [bind("peer", { peer: group })],
       "main",
@@ -52,14 +52,14 @@ describe("resolveBinding", () => {
       "default",
     ],
     [
-      "the first of two",
+      "the first of two equal bindings",
       { peer: group },
       [bind("peer", { peer: group }), bind("guild", { peer: group })],
       "peer",
       "peer",
     ],
     [
-      "a binding by an empty guild matches nobody",
+      "a binding with an empty guild never matches",
       { guildId: "" },
       [bind("guild", { guildId: "" })],
       "main",
@@ -106,7 +106,7 @@ describe("addressFor", () => {
     expect(addressFor(from(about), config)).toMatchObject({ profile, sessionKey });
   });
 
-  it("joins a linked person over channels where the scope is per-peer", () => {
+  it("joins a linked person across channels if the scope is per-peer", () => {
     const perPeer = { ...config, session: { ...config.session, dmScope: "per-peer" } } as const;
     const keys = [from({ userId: "9" }), from({ connector: "discord", userId: "99" })].map(
       (incoming) => addressFor(incoming, perPeer).sessionKey,

@@ -48,7 +48,7 @@ export function parseDescriptor(value: unknown, where: string): AgentDescriptor 
   const result = agentDescriptorSchema.safeParse(value);
   if (result.success) return result.data;
   throw new CorruptDataError(`The descriptor in ${where} is not valid: ${z.prettifyError(result.error)}`, {
-    hint: "The agent was left as it is. Restore its descriptor from a backup, or remove the agent.",
+    hint: "The agent was not changed. Restore its descriptor from a backup, or remove the agent.",
   });
 }
 

@@ -59,7 +59,7 @@ function shapeOf(parts: readonly string[]): KeyShape | undefined {
   }
 }
 
-/** The keys a person may have meant: the text as it is, the main conversation by one of its names, or with its prefix added. */
+/** The keys a person may have meant: the text itself, the main conversation by one of its names, or with its prefix added. */
 export function sessionKeyCandidates(
   requested: string,
   about: { agentId: string; mainKey: string },

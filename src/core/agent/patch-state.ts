@@ -57,7 +57,7 @@ export const SETTABLE = {
 } as const satisfies Readonly<Partial<Record<keyof AgentState, Settable>>>;
 
 export type SettableField = keyof typeof SETTABLE;
-/** `null` clears a field; a field that is left out stays as it is. */
+/** `null` clears a field; a field that is left out does not change. */
 export type StatePatch = { readonly [Field in SettableField]?: AgentState[Field] | null };
 
 /**
@@ -86,6 +86,6 @@ function checked(field: SettableField, value: unknown): unknown {
 
 function notSettable(field: string): InvalidInputError {
   return new InvalidInputError(`"${field.slice(0, 64)}" cannot be set.`, {
-    hint: `What can be set: ${Object.keys(SETTABLE).join(", ")}.`,
+    hint: `These fields can be set: ${Object.keys(SETTABLE).join(", ")}.`,
   });
 }

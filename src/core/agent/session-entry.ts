@@ -46,7 +46,7 @@ export const sessionEntryFields = {
   cliSessionIds: z.record(z.string(), z.string()).optional(),
   claudeCliSessionId: text,
 
-  /** Where the last message came from, for people. A reply goes where the message it answers came from. */
+  /** The origin of the last message, for people. A reply goes to the origin of the message it answers. */
   deliveryContext: deliveryContextSchema.optional(),
   lastChannel: text,
   lastTo: text,

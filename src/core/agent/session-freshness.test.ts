@@ -43,41 +43,41 @@ describe("resetPolicyFor", () => {
   const dm = { descriptor: user(), sessionKey: "agent:main:telegram:dm:7" };
   const group = { descriptor: user({ peerKind: "group" }), sessionKey: "agent:main:telegram:group:70" };
   const table: readonly [string, typeof dm, ResetConfig | undefined, ResetPolicy][] = [
-    ["nothing said is daily at 4", dm, undefined, daily()],
+    ["without settings, daily at 4", dm, undefined, daily()],
     ["another hour", dm, { atHour: 6 }, daily(6)],
     ["an hour with a fraction", dm, { atHour: 6.9 }, daily(6)],
     ["an hour too large", dm, { atHour: 25 }, daily(23)],
     ["an hour too small", dm, { atHour: -1 }, daily(0)],
-    ["an hour that is none", dm, { atHour: Number.NaN }, daily(4)],
+    ["an hour that is not a number", dm, { atHour: Number.NaN }, daily(4)],
     ["idle is 60 minutes", dm, { mode: "idle" }, idle()],
-    ["idle of a length", dm, { mode: "idle", idleMinutes: 30 }, idle(30)],
+    ["idle with minutes", dm, { mode: "idle", idleMinutes: 30 }, idle(30)],
     ["idle of at least a minute", dm, { mode: "idle", idleMinutes: 0 }, idle(1)],
     ["daily with minutes is both", dm, { mode: "daily", idleMinutes: 30 }, { ...daily(), ...idle(30) }],
     ["minutes alone are both", dm, { idleMinutes: 30 }, { ...daily(), ...idle(30) }],
     ["both", dm, { mode: "both" }, { ...daily(), ...idle() }],
     ["off", dm, { mode: "off", idleMinutes: 5 }, {}],
     [
-      "by type, over the general",
+      "by type, before the general setting",
       group,
       { atHour: 6, byType: { group: { idleMinutes: 9 } } },
       { ...daily(6), ...idle(9) },
     ],
     ["by type, of another type", dm, { atHour: 6, byType: { group: { idleMinutes: 9 } } }, daily(6)],
     [
-      "a mode by type takes the minutes said in general",
+      "a mode by type uses the general minutes",
       group,
       { idleMinutes: 9, byType: { group: { mode: "idle" } } },
       idle(9),
     ],
     [
-      "a mode by type is not armed by what was said in general",
+      "a mode by type is not combined with the general minutes",
       group,
       { mode: "idle", idleMinutes: 9, byType: { group: { mode: "daily" } } },
       daily(),
     ],
     ["off by type", group, { byType: { group: { mode: "off" } } }, {}],
     [
-      "by channel, in the place of all",
+      "by channel, instead of all others",
       group,
       { atHour: 6, idleMinutes: 5, byType: { group: { atHour: 7 } }, byChannel: { Telegram: { mode: "idle" } } },
       idle(60),
@@ -95,7 +95,7 @@ describe("resetPolicyFor", () => {
     { type: "subagent", id: "s", parentAgentId: "p", name: "n" },
     { type: "swarm", id: "s", contact: "c" },
     { type: "permanent", id: "p", name: "n", description: "d", systemPrompt: "s" },
-  ])("gives none to an agent that is no person's conversation: %j", (descriptor) => {
+  ])("returns none for an agent that is not a conversation with a person: %j", (descriptor) => {
     expect(resetPolicyFor({ descriptor, sessionKey: "x" }, { mode: "both" })).toEqual({});
   });
 });
@@ -106,7 +106,7 @@ describe("a daily reset", () => {
   const table: readonly [string, string, string, string, boolean][] = [
     ["the same day", "UTC", "2026-01-05T04:00:00Z", "2026-01-06T03:59:59Z", false],
     ["at the hour", "UTC", "2026-01-05T04:00:00Z", "2026-01-06T04:00:00Z", true],
-    ["a message at the hour is of the new day", "UTC", "2026-01-06T04:00:00Z", "2026-01-06T04:00:00Z", false],
+    ["a message at the hour belongs to the new day", "UTC", "2026-01-06T04:00:00Z", "2026-01-06T04:00:00Z", false],
     ["a moment before the hour", "UTC", "2026-01-06T03:59:59.999Z", "2026-01-06T04:00:00Z", true],
     ["midnight alone changes nothing", "UTC", "2026-01-05T23:59:00Z", "2026-01-06T00:01:00Z", false],
     ["in the morning after a late evening", "UTC", "2026-01-06T03:00:00Z", "2026-01-06T09:00:00Z", true],
@@ -124,7 +124,7 @@ describe("a daily reset", () => {
       "2026-03-29T01:59:00Z",
       false,
     ],
-    ["and ends at 4:00 summer time", "Europe/Berlin", "2026-03-28T03:00:00Z", "2026-03-29T02:00:00Z", true],
+    ["the short day ends at 4:00 summer time", "Europe/Berlin", "2026-03-28T03:00:00Z", "2026-03-29T02:00:00Z", true],
     [
       "the day the clock is put back is 25 hours long",
       "Europe/Berlin",
@@ -132,7 +132,7 @@ describe("a daily reset", () => {
       "2026-10-25T02:59:00Z",
       false,
     ],
-    ["and ends at 4:00 winter time", "Europe/Berlin", "2026-10-24T02:00:00Z", "2026-10-25T03:00:00Z", true],
+    ["the long day ends at 4:00 winter time", "Europe/Berlin", "2026-10-24T02:00:00Z", "2026-10-25T03:00:00Z", true],
     ["a clock that went back", "UTC", "2026-01-06T04:00:00Z", "2026-01-05T04:00:00Z", false],
   ];
   it.each(table)("%s (%s)", (_, zone, last, now, stale) => {
@@ -141,26 +141,32 @@ describe("a daily reset", () => {
 
   const hours: readonly [string, string, number, string, string][] = [
     [
-      "an hour that is left out is the moment of the jump",
+      "a skipped hour becomes the moment of the jump",
       "Europe/Berlin",
       2,
       "2026-03-28T12:00:00Z",
       "2026-03-29T01:00:00Z",
     ],
-    ["an hour that comes twice is its first time", "Europe/Berlin", 2, "2026-10-24T12:00:00Z", "2026-10-25T00:00:00Z"],
-    ["once only that day", "Europe/Berlin", 2, "2026-10-25T00:00:00Z", "2026-10-26T01:00:00Z"],
-    ["a midnight that is left out", "Africa/Cairo", 0, "2026-04-23T12:00:00Z", "2026-04-23T22:00:00Z"],
+    [
+      "an hour that occurs twice counts the first time",
+      "Europe/Berlin",
+      2,
+      "2026-10-24T12:00:00Z",
+      "2026-10-25T00:00:00Z",
+    ],
+    ["it counts once that day", "Europe/Berlin", 2, "2026-10-25T00:00:00Z", "2026-10-26T01:00:00Z"],
+    ["a skipped midnight", "Africa/Cairo", 0, "2026-04-23T12:00:00Z", "2026-04-23T22:00:00Z"],
     ["midnight", "UTC", 0, "2026-12-31T23:59:59Z", "2027-01-01T00:00:00Z"],
     ["the last hour", "UTC", 23, "2026-12-31T23:00:00Z", "2027-01-01T23:00:00Z"],
     ["a leap day", "UTC", 4, "2028-02-28T12:00:00Z", "2028-02-29T04:00:00Z"],
     ["half an hour of summer time", "Australia/Lord_Howe", 2, "2026-10-03T12:00:00Z", "2026-10-03T15:30:00Z"],
-    ["a day that was left out", "Pacific/Apia", 4, "2011-12-30T09:00:00Z", "2011-12-30T14:00:00Z"],
+    ["a skipped day", "Pacific/Apia", 4, "2011-12-30T09:00:00Z", "2011-12-30T14:00:00Z"],
   ];
   it.each(hours)("%s (%s at %i)", (_, zone, hour, after, boundary) => {
     expect(new Date(nextBoundary(hour, at(after), zone)).toISOString()).toBe(new Date(at(boundary)).toISOString());
   });
 
-  it("comes once a day in every zone, at the hour or where it would have been", () => {
+  it("comes once a day in every zone, at the hour or at the jump that skips it", () => {
     const zones = fc.constantFrom(
       "UTC",
       "Europe/Berlin",
@@ -186,7 +192,7 @@ describe("a daily reset", () => {
     );
   });
 
-  it("names an unknown zone", () => {
+  it("reports an unknown zone", () => {
     expect(() => isStale({ daily: { atHour: 4 } }, 0, 1, "Mars/Olympus")).toThrow(InvalidInputError);
   });
 });
@@ -204,7 +210,7 @@ describe("an idle reset", () => {
   });
 });
 
-describe("both together", () => {
+describe("daily and idle reset together", () => {
   const policy: ResetPolicy = { daily: { atHour: 4 }, idle: { minutes: 60 } };
   it.each([
     ["neither", "2026-01-06T10:00:00Z", "2026-01-06T10:30:00Z", undefined],
@@ -217,7 +223,7 @@ describe("both together", () => {
     expect(staleBy(policy, at(last), at(now), "UTC")).toBe(by);
   });
 
-  it("never where no person ever wrote, nor where nothing is armed", () => {
+  it("never apply if no person ever wrote or if no reset is configured", () => {
     expect(staleBy(policy, undefined, at("2030-01-01T00:00:00Z"), "UTC")).toBeUndefined();
     expect(staleBy({}, 0, at("2030-01-01T00:00:00Z"), "UTC")).toBeUndefined();
   });

@@ -1,5 +1,5 @@
 /**
- * When a session ends by itself: at an hour of the day, after a time without messages, or both, at the earlier time. Only
+ * When a session ends automatically: at an hour of the day, after a time without messages, or both, at the earlier time. Only
  * messages of a person count as activity. Pure: time and zone are arguments. Checked when the next message is taken.
  */
 
@@ -30,7 +30,7 @@ export interface ResetConfig extends ResetSettings {
   readonly byChannel?: Readonly<Record<string, ResetSettings>>;
 }
 
-/** The policy of one conversation. Without both parts its session never ends by itself. */
+/** The policy of one conversation. Without both parts its session never ends automatically. */
 export interface ResetPolicy {
   readonly daily?: { readonly atHour: number };
   readonly idle?: { readonly minutes: number };
@@ -65,7 +65,7 @@ function policyOf(base: ResetSettings, over: ResetSettings = {}): ResetPolicy {
   const mode = over.mode ?? base.mode ?? "daily";
   if (mode === "off") return {};
   const minutes = over.idleMinutes ?? base.idleMinutes;
-  // A mode on this level stands alone: minutes from the level above do not enable the idle reset.
+  // A mode on this level is complete: minutes from the level above do not enable the idle reset.
   const armed = over.mode === undefined ? minutes !== undefined : over.idleMinutes !== undefined;
   const isIdle = mode === "idle" || mode === "both" || armed;
   return {

@@ -54,7 +54,7 @@ describe("isSubagentSessionKey", () => {
     ["", false],
     [undefined, false],
     [null, false],
-  ])("says of %j: %j", (key, expected) => {
+  ])("of %j is %j", (key, expected) => {
     expect(isSubagentSessionKey(key)).toBe(expected);
   });
 });
@@ -82,7 +82,7 @@ describe("buildAgentPeerSessionKey", () => {
   const links = { alice: ["telegram:111", "222"], "": ["333"], broken: "444" as unknown as string[], bob: ["111"] };
   const table: readonly [string, Partial<PeerSessionKeyParams>, string][] = [
     ["no scope is the main conversation", { peerId: "7" }, "agent:main:main"],
-    ["scope main, whoever it is", { peerId: "7", dmScope: "main" }, "agent:main:main"],
+    ["scope main, for any person", { peerId: "7", dmScope: "main" }, "agent:main:main"],
     ["scope main with a main key", { peerId: "7", dmScope: "main", mainKey: "Work" }, "agent:main:work"],
     ["per peer", { peerId: " Tyler ", dmScope: "per-peer" }, "agent:main:dm:tyler"],
     ["per channel and peer", { peerId: "7", dmScope: "per-channel-peer" }, "agent:main:telegram:dm:7"],
@@ -104,7 +104,7 @@ describe("buildAgentPeerSessionKey", () => {
       "agent:main:unknown:dm:7",
     ],
     ["a group", { peerKind: "group", peerId: "123456" }, "agent:main:telegram:group:123456"],
-    ["a group whatever the scope", { peerKind: "group", peerId: "1", dmScope: "main" }, "agent:main:telegram:group:1"],
+    ["a group in any scope", { peerKind: "group", peerId: "1", dmScope: "main" }, "agent:main:telegram:group:1"],
     ["a channel, lower-case", { channel: "Slack", peerKind: "channel", peerId: "C0A" }, "agent:main:slack:channel:c0a"],
     ["a group without an id", { peerKind: "group" }, "agent:main:telegram:group:unknown"],
     ["a thread", { peerKind: "group", peerId: "1", threadId: 789 }, "agent:main:telegram:group:1:thread:789"],
@@ -121,13 +121,13 @@ describe("buildAgentPeerSessionKey", () => {
       "agent:main:telegram:dm:alice",
     ],
     [
-      "a link of another channel is passed over for the next that fits",
+      "a link of another channel is skipped for the next match",
       { channel: "discord", peerId: "111", dmScope: "per-peer", identityLinks: links },
       "agent:main:dm:bob",
     ],
-    ["a blank name is passed over", { peerId: "333", dmScope: "per-peer", identityLinks: links }, "agent:main:dm:333"],
+    ["a blank name is skipped", { peerId: "333", dmScope: "per-peer", identityLinks: links }, "agent:main:dm:333"],
     [
-      "a value that is no list is passed over",
+      "a value that is not a list is skipped",
       { peerId: "444", dmScope: "per-peer", identityLinks: links },
       "agent:main:dm:444",
     ],
@@ -142,7 +142,7 @@ describe("buildAgentPeerSessionKey", () => {
     ["a line end in an id", { peerId: "a\nb", dmScope: "per-peer" }, "agent:main:dm:a%0ab"],
     ["half a character in an id", { peerId: "a\ud800", dmScope: "per-peer" }, "agent:main:dm:a%ud800"],
     [
-      "a channel called as a word of keys",
+      "a channel named like a reserved word",
       { channel: "swarm", peerKind: "group", peerId: "1" },
       "agent:main:swarm%:group:1",
     ],
@@ -241,7 +241,7 @@ describe("isOwner", () => {
   });
 });
 
-/** Ids as nasty as channels have them: separators, escapes, reserved words, blanks. */
+/** Difficult ids as channels have them: separators, escapes, reserved words, blanks. */
 const id = fc.oneof(
   fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 }),
   fc.stringMatching(/^[a-c:%3]{1,6}$/),
@@ -263,7 +263,7 @@ const id = fc.oneof(
 const notBlank = id.filter((text) => text.trim() !== "");
 const folded = (text: string): string => text.trim().toLowerCase();
 
-/** What a conversation is, apart from how it is spelled. */
+/** A conversation, independent of its spelling. */
 const conversation = fc.record({
   connector: notBlank.filter((name) => !["terminal", "api"].includes(folded(name))),
   userId: notBlank,
@@ -278,8 +278,8 @@ const same = (a: Conversation, b: Conversation): boolean =>
   folded(a.peerKind === "dm" ? a.userId : a.channelId) === folded(b.peerKind === "dm" ? b.userId : b.channelId) &&
   folded(a.threadId ?? "") === folded(b.threadId ?? "");
 
-describe("keys in general", () => {
-  it("give back what they were built from", () => {
+describe("session keys", () => {
+  it("can be read back into their parts", () => {
     fc.assert(
       fc.property(conversation, (about) => {
         const key = sessionKeyOf({ type: "user", ...about }, "main");
@@ -309,7 +309,7 @@ describe("keys in general", () => {
     );
   });
 
-  it("keep two people apart in every scope but main, unless a link joins them", () => {
+  it("separate two people in every scope except main, unless a link joins them", () => {
     const scopes = DM_SCOPES.filter((scope) => scope !== "main");
     const links = fc.dictionary(notBlank, fc.array(notBlank, { maxLength: 3 }), { maxKeys: 3 });
     fc.assert(
@@ -330,7 +330,7 @@ describe("keys in general", () => {
     );
   });
 
-  it("of different kinds never meet", () => {
+  it("of different kinds are never equal", () => {
     const descriptor: fc.Arbitrary<AgentDescriptor> = fc.oneof(
       conversation.map((about): AgentDescriptor => ({ type: "user", ...about }) as AgentDescriptor),
       notBlank.map((text): AgentDescriptor => ({ type: "cron", id: text })),
@@ -353,7 +353,7 @@ describe("keys in general", () => {
     );
   });
 
-  it("keep API users apart by every character", () => {
+  it("separate API users by every character", () => {
     fc.assert(
       fc.property(notBlank, notBlank, (a, b) => {
         const key = (userId: string): string => sessionKeyOf(user({ connector: "api", userId }), "main");

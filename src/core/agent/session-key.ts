@@ -193,7 +193,7 @@ export function isOwner(user: Pick<UserDescriptor, "connector" | "userId">, acco
 }
 
 // The components of a key. Ids from outside are trimmed and lower-cased, as clawdbot's are. A character that would read as
-// another component, or cannot be stored and printed as it is, is escaped, so that two addresses never share a key.
+// another component, or cannot be stored and printed unchanged, is escaped, so that two addresses never share a key.
 
 /** Words with a meaning in keys. A component at the same position is escaped if it equals one of them. */
 const RESERVED: ReadonlySet<string> = new Set([

@@ -43,7 +43,7 @@ describe("a stored state", () => {
     expect(parseState({ ...fresh, chatType: written }, "a test").chatType).toBe(chatType);
   });
 
-  it("is refused where it is of a newer version or has the wrong shape", () => {
+  it("is refused if it has a newer version or a wrong shape", () => {
     expect(() => parseState({ ...fresh, version: 2 }, "a test")).toThrow(CorruptDataError);
     expect(() => parseState({ ...fresh, stats: 1 }, "a test")).toThrow(CorruptDataError);
   });
@@ -104,7 +104,7 @@ describe("patchState", () => {
     expect(() => patchState(fresh, patch, 2_000)).toThrow(expect.objectContaining({ code: "invalid_input", message }));
   });
 
-  it("says what can be set", () => {
+  it("names the fields that can be set", () => {
     try {
       patchState(fresh, { nope: 1 }, 0);
     } catch (error) {
@@ -112,7 +112,7 @@ describe("patchState", () => {
     }
   });
 
-  it("changes nothing where one of several fields is wrong", () => {
+  it("changes nothing if one of several fields is wrong", () => {
     const before = structuredClone(fresh);
     expect(() => patchState(fresh, { label: "x", queueCap: -1 }, 2_000)).toThrow(InvalidInputError);
     expect(fresh).toEqual(before);
@@ -130,7 +130,7 @@ describe("patchState", () => {
 });
 
 describe("stateAfterReset", () => {
-  it("keeps what a person chose and drops what counted the old session", () => {
+  it("keeps the choices of a person and drops the counters of the old session", () => {
     const chosen = { thinkingLevel: "high", modelOverride: "m", label: "l", sendPolicy: "deny", contextTokens: 9 };
     const kept = { ...chosen, queueMode: "steer", lastChannel: "c", skillsSnapshot: {}, somethingNewer: 1 };
     const tokens = { provider: "p", model: "m", size: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, total: 2 } };
@@ -139,7 +139,7 @@ describe("stateAfterReset", () => {
     expect(stateAfterReset(state, 2_000)).toEqual({ ...fresh, ...kept, tokens: null, updatedAt: 2_000 });
   });
 
-  it("drops a key that was chosen by itself, and keeps a person's choice", () => {
+  it("drops an auth profile that was chosen automatically, and keeps one that a person chose", () => {
     const auto = { ...fresh, authProfileOverride: "k", authProfileOverrideSource: "auto" } as const;
     const user = { ...fresh, authProfileOverride: "k", authProfileOverrideSource: "user" } as const;
     expect(stateAfterReset(auto, 2_000).authProfileOverride).toBeUndefined();
@@ -161,16 +161,16 @@ describe("resolveSendPolicy", () => {
   };
   const group = "agent:main:discord:group:1";
   const table: readonly [string, SendQuestion, string][] = [
-    ["nothing said", {}, "allow"],
+    ["no policy", {}, "allow"],
     ["the default", { policy: { default: "deny" } }, "deny"],
-    ["the agent's own word", { policy: deny(), state: { sendPolicy: "allow" } }, "allow"],
+    ["the agent's own permission", { policy: deny(), state: { sendPolicy: "allow" } }, "allow"],
     ["the agent's own denial", { policy: { default: "allow" }, state: { sendPolicy: "deny" } }, "deny"],
     ["a rule for everything", { policy: deny() }, "deny"],
-    ["deny wins in whatever order", { policy: both, sessionKey: group }, "deny"],
+    ["deny wins in any order", { policy: both, sessionKey: group }, "deny"],
     ["an allowing rule before the default", { policy: both, sessionKey: "agent:main:discord:dm:1" }, "allow"],
-    ["the default where no rule holds", { policy: both, sessionKey: "agent:main:telegram:dm:1" }, "deny"],
+    ["the default if no rule matches", { policy: both, sessionKey: "agent:main:telegram:dm:1" }, "deny"],
     [
-      "channel from the question",
+      "channel from the argument",
       { policy: deny({ channel: "Slack" }), channel: " slack ", sessionKey: group },
       "deny",
     ],
@@ -199,7 +199,7 @@ describe("resolveSendPolicy", () => {
     ["a prefix of cron", { policy: deny({ keyPrefix: "cron:" }), sessionKey: "cron:1" }, "deny"],
     ["a prefix of something else", { policy: deny({ keyPrefix: "slack:" }), sessionKey: group }, "allow"],
     [
-      "all of a rule must hold",
+      "every condition of a rule must match",
       { policy: deny({ channel: "discord", chatType: "direct" }), sessionKey: group },
       "allow",
     ],

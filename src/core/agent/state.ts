@@ -56,6 +56,6 @@ export function parseState(value: unknown, where: string): AgentState {
   const result = agentStateSchema.safeParse(value);
   if (result.success) return result.data;
   throw new CorruptDataError(`The state in ${where} is not valid: ${z.prettifyError(result.error)}`, {
-    hint: "The file was left as it is. Restore it from a backup.",
+    hint: "The file was not changed. Restore it from a backup.",
   });
 }

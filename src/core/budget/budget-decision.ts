@@ -1,13 +1,13 @@
 /**
- * Whether a model call may start, and how long its answer may be. Pure, taken by the store inside the transaction that
- * reserves, so that two calls at once cannot both be given the same money (L8).
+ * Whether a model call may start, and how long its answer may be. Pure. The store decides inside the transaction that
+ * reserves, so that two calls at once cannot both get the same money (L8).
  */
 import { allowedOf, type BudgetRow, type Limit, type LimitedRow, type Spend } from "./budget.ts";
 
 /** What a call may cost: its prompt, counted high, and an answer of some length, in micros for a token. */
 export interface CallCost {
   readonly prompt: number;
-  /** The longest answer that is wanted, and the shortest that is of any use. */
+  /** The longest answer that is wanted, and the shortest useful one. */
   readonly maxTokens: number;
   readonly leastTokens: number;
   readonly read: number;
@@ -24,11 +24,11 @@ export type BudgetDecision =
       readonly key: string;
       readonly allowed: Limit;
       readonly spent: Spend;
-      /** What the least useful call would need. */
+      /** The cost of the shortest useful call. */
       readonly needed: Spend;
     };
 
-/** A call waits for the others rather than giving a shorter answer than this. */
+/** A call waits for the others if its answer would be shorter than this. */
 const DECENT_ANSWER_TOKENS = 4_096;
 
 export const costOf = ({ prompt, read, write }: CallCost, answer: number): Spend => ({
@@ -60,14 +60,14 @@ export function decideBudget(
   return { kind: "go", reserved: costOf(call, answer), maxTokens: answer };
 }
 
-/** How long an answer may be, at most as long as wanted; negative where not even the prompt fits. */
+/** How long an answer may be, at most as long as wanted; negative if not even the prompt fits. */
 function longestAnswer(call: CallCost, { tokens, micros }: Limit, used: Spend): number {
   const longest = tokens === undefined ? call.maxTokens : Math.min(call.maxTokens, tokens - used.tokens - call.prompt);
   return micros === undefined ? longest : affordable(call, micros - used.micros, longest);
 }
 
 function affordable(call: CallCost, left: number, wanted: number): number {
-  // A limit in money does not hold back a call that costs nothing.
+  // A limit in money does not stop a call that costs nothing.
   if (call.read === 0 && call.write === 0) return wanted;
   if (costOf(call, wanted).micros <= left) return wanted;
   if (call.write === 0) return -1;

@@ -26,7 +26,7 @@ const asked = (limit: Limit, one: BudgetRow, key = "tree:r") => ({ key, limit, r
 /** A prompt of 100 tokens at 1 micro each, an answer of up to 10,000 at 2 micros each. */
 const CALL: CallCost = { prompt: 100, maxTokens: 10_000, leastTokens: 50, read: 1, write: 2 };
 
-describe("a decision", () => {
+describe("decideBudget", () => {
   const go = (maxTokens: number): BudgetDecision => ({ kind: "go", maxTokens, reserved: costOf(CALL, maxTokens) });
 
   it.each<[string, Limit, Partial<BudgetRow>, unknown]>([
@@ -36,13 +36,18 @@ describe("a decision", () => {
     ["not even that fits", { micros: 199 }, {}, { kind: "reached", key: "tree:r" }],
     ["all was spent", { micros: 20_100 }, { spent: micros(20_100) }, { kind: "reached", key: "tree:r" }],
     ["more than all was spent", { micros: 100 }, { spent: micros(5_000) }, { kind: "reached", key: "tree:r" }],
-    ["all is reserved by others", { micros: 20_100 }, { reserved: micros(20_100) }, { kind: "wait", key: "tree:r" }],
-    ["others leave less than a decent answer", { micros: 20_100 }, { reserved: micros(15_000) }, { kind: "wait" }],
-    ["others leave a decent answer", { micros: 20_100 }, { reserved: micros(10_000) }, go(5_000)],
-    ["little is left and nobody is under way", { micros: 20_100 }, { spent: micros(15_000) }, go(2_500)],
-    ["it was lifted", { micros: 100 }, { spent: micros(100), lifted: micros(20_100) }, go(10_000)],
     [
-      "what was lifted is used up too",
+      "other calls have reserved everything",
+      { micros: 20_100 },
+      { reserved: micros(20_100) },
+      { kind: "wait", key: "tree:r" },
+    ],
+    ["other calls leave less than a useful answer", { micros: 20_100 }, { reserved: micros(15_000) }, { kind: "wait" }],
+    ["other calls leave a useful answer", { micros: 20_100 }, { reserved: micros(10_000) }, go(5_000)],
+    ["little is left and no other call is active", { micros: 20_100 }, { spent: micros(15_000) }, go(2_500)],
+    ["the budget was lifted", { micros: 100 }, { spent: micros(100), lifted: micros(20_100) }, go(10_000)],
+    [
+      "the lifted amount is used up too",
       { micros: 100 },
       { spent: micros(300), lifted: micros(200) },
       { kind: "reached" },
@@ -50,11 +55,11 @@ describe("a decision", () => {
     ["tokens are limited", { tokens: 5_100 }, {}, go(5_000)],
     ["tokens are used up and money is not", { tokens: 120, micros: 1e9 }, {}, { kind: "reached" }],
     ["tokens are reserved", { tokens: 10_000 }, { reserved: tokens(9_900) }, { kind: "wait" }],
-  ])("where %s", (_, limit, one, decision) => {
+  ])("decides if %s", (_, limit, one, decision) => {
     expect(decideBudget(CALL, [asked(limit, row(one))])).toMatchObject(decision as object);
   });
 
-  it("counts a row that is used up before one that only waits, and the tightest row before the others", () => {
+  it("reports a used-up row before one that only waits, and the tightest row first", () => {
     const waiting = asked({ micros: 20_100 }, row({ reserved: micros(20_100) }), "agent:a");
     const used = asked({ micros: 10 }, FRESH_ROW, "day:d");
     expect(decideBudget(CALL, [waiting, used])).toMatchObject({ kind: "reached", key: "day:d" });
@@ -70,7 +75,7 @@ describe("a decision", () => {
     expect(decideBudget({ ...CALL, write: 0 }, [asked({ micros: 99 }, FRESH_ROW)])).toMatchObject({ kind: "reached" });
   });
 
-  it("says how much of what was used, and whether all of it", () => {
+  it("describes how much of the limit is used, and whether it is used up", () => {
     const text = (limit: Limit, spent: Spend) => reachedText("day:2026-01-31", limit, spent, costOf(CALL, 50));
     expect(text({ micros: 1_500_000 }, micros(1_510_000))).toContain("is used up: $1.51 of $1.50");
     expect(text({ micros: 1_500_000 }, micros(1_499_900))).toContain("nearly used up");
@@ -79,8 +84,8 @@ describe("a decision", () => {
   });
 });
 
-describe("rows", () => {
-  it("are those of the scopes that have a limit", () => {
+describe("budget rows", () => {
+  it("exist for the scopes that have a limit", () => {
     const spender = { agentId: "a", rootId: "r", person: "p", day: "2026-01-31" };
     const limits = limitsOf({ agent: { tokens: 5 }, tree: { dollars: 1 }, person: { dollars: 2 }, day: { tokens: 9 } });
     expect(limitedRows(limits, spender)).toEqual([
@@ -101,7 +106,7 @@ describe("rows", () => {
     expect(microsOf(0)).toBe(0);
   });
 
-  it("keep a charge that no provider counted as an estimate, too", () => {
+  it("also count a charge that no provider counted as an estimate", () => {
     const reserved = reserve(FRESH_ROW, micros(30));
     expect(settle(reserved, micros(30), "unknown")).toMatchObject({ spent: micros(30), estimated: micros(30) });
     expect(settle(reserved, micros(30), micros(7), true)).toMatchObject({ spent: micros(7), estimated: micros(7) });
@@ -156,7 +161,7 @@ describe("spend (L8)", () => {
     );
   });
 
-  it("is the same in any order of the calls' ends", () => {
+  it("does not depend on the order in which calls end", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(50), fc.nat(50)), { maxLength: 10 }), (calls) => {
         const start = calls.reduce((one, [cost]) => reserve(one, micros(cost)), FRESH_ROW);
@@ -168,7 +173,7 @@ describe("spend (L8)", () => {
     );
   });
 
-  it("of two children that ask at once is let through one at a time when it is nearly used up", () => {
+  it("lets one call through at a time when two children share a nearly used-up budget", () => {
     const limit = { micros: 20_100 };
     const decide = (one: BudgetRow) => decideBudget(CALL, [asked(limit, one)]);
     const first = decide(FRESH_ROW);

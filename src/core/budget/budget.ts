@@ -1,8 +1,8 @@
 /**
  * Budgets (L8, M21): per agent, per tree of agents, per person and per day, in tokens and in dollars. Pure. Before a model
  * call its greatest cost is reserved on every row it counts towards; the result replaces the reservation. A call starts only
- * where its greatest cost fits into what is neither spent nor reserved, so that a limit is never passed by a call that costs
- * no more than was reserved for it.
+ * if its greatest cost fits into the part that is neither spent nor reserved. So no call that costs at most its reservation
+ * can exceed a limit.
  */
 import type { AgentRecord } from "../agent/agent.ts";
 import { defined } from "../defined.ts";
@@ -73,7 +73,7 @@ const MICROS = 1_000_000;
 /** Rounded up, except for the error of a sum of fractions. */
 export const microsOf = (dollars: number): number => Math.max(0, Math.ceil(dollars * MICROS - 1e-6));
 
-/** Who a call counts for. `day` is the calendar day as the installation sees it, `2026-01-31`. */
+/** What a call counts for. `day` is the calendar day in the installation's time zone, `2026-01-31`. */
 export interface Spender {
   readonly agentId: string;
   /** The agent at the top of this one's tree; itself if no agent started it. */
@@ -109,7 +109,7 @@ export const scopeOf = (key: string): BudgetScope | undefined =>
 export const limitedScopes = (limits: Limits): readonly BudgetScope[] =>
   BUDGET_SCOPES.filter((scope) => limits[scope]?.tokens !== undefined || limits[scope]?.micros !== undefined);
 
-/** What a call did cost, as the provider counted it. */
+/** The actual cost of a call, as the provider counted it. */
 export const spendOf = (usage: Usage): Spend => ({
   tokens: usage.totalTokens,
   micros: microsOf(usage.cost?.total ?? 0),

@@ -30,7 +30,7 @@ export const payloadSchema = z
 export type Payload = z.infer<typeof payloadSchema>;
 
 /**
- * What a channel knows about an interrupted send. `idempotent`: a second send with the same id appears once. `reconcilable`:
+ * What a channel can tell about an interrupted send. `idempotent`: a second send with the same id appears once. `reconcilable`:
  * the channel can be asked whether it arrived. `ambiguous`: it cannot; the delivery is listed as unconfirmed.
  */
 export const sendingClassSchema = z.enum(["idempotent", "reconcilable", "ambiguous"]);

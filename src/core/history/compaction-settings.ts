@@ -20,7 +20,7 @@ export interface MemoryFlushSettings {
   readonly systemPrompt: string;
 }
 
-/** The settings that hold for an agent now, with the window of the model that answers it. */
+/** The settings that apply to an agent now, with the window of the model that answers it. */
 export interface ContextLimits extends CompactionSettings {
   readonly contextWindow: number;
 }

@@ -1,6 +1,6 @@
 /**
  * An entry is one line of an agent's history: append-only, with `id` and `parentId` (a tree). The store keeps each entry
- * as the very line that stands in `history.jsonl`, so that the same history always builds the same bytes.
+ * as exactly the line in `history.jsonl`, so that the same history always builds the same bytes.
  */
 import { z } from "zod";
 import { agentDescriptorSchema } from "../agent/descriptor.ts";

@@ -141,7 +141,7 @@ export const newMessageSchema = z
     source: sourceSchema.optional(),
     /** The caller's key, if no channel gives an id. A second message with the same key is the same message. */
     key: z.string().min(1).optional(),
-    /** The id of the run that takes it, promised when it was posted, so that a parent knows its child's run at once. */
+    /** The id of the run that takes it, promised when it was posted, so that a parent has the id of its child's run at once. */
     asRun: runId.optional(),
     /** Where the answer goes. Absent: no answer is sent. */
     delivery: deliveryContextSchema.optional(),

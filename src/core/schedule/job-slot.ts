@@ -42,7 +42,7 @@ export interface SlotEnd {
   readonly startedAt?: number;
   readonly durationMs?: number;
   readonly summary?: string;
-  /** `none`: nothing to send. `owed`: until the outbox knows the result. */
+  /** `none`: nothing to send. `owed`: until the outbox has the result. */
   readonly delivery: { readonly status: SlotDeliveryStatus; readonly reason?: string };
   readonly deliveryIds?: readonly DeliveryId[];
   readonly cost?: number;
@@ -56,7 +56,7 @@ export const slotName = (job: CronJob, dueAt: number): string => `${revisionOf(j
 export interface JobRunEnd extends SlotEnd {
   /** Whether it counts as a failure: of the run, or of a delivery that was not best effort. */
   readonly failed: boolean;
-  /** A person asked for this run; the schedule goes on as it was. */
+  /** A person asked for this run; the schedule does not change. */
   readonly manual?: boolean;
 }
 

@@ -139,7 +139,7 @@ export type Op =
       readonly call: CallCost;
       readonly rows: readonly LimitedRow[];
     }
-  /** This agent's person knows that the budget is used up. */
+  /** This agent's person was told that the budget is used up. */
   | { readonly op: "budget.told"; readonly key: string }
   // Guarded by the row they change, not by an agent's owner.
   | {
@@ -236,7 +236,7 @@ export type OpResult =
   | { readonly op: "agent.release"; readonly released: boolean }
   /** Only if no other delivery to its target is open: it is the next to be sent there. */
   | { readonly op: "delivery.add"; readonly next: DeliveryId }
-  /** `told`: whether this agent's person already knows that the budget is reached. */
+  /** `told`: whether this agent's person was told before that the budget is reached. */
   | { readonly op: "budget.reserve"; readonly decision: BudgetDecision; readonly told: boolean }
   | { readonly op: "budget.forfeit"; readonly charged: number }
   | { readonly op: "budget.sweep"; readonly charged: number; readonly removed: number }

@@ -34,7 +34,7 @@ export interface Page {
 }
 
 export interface StoreReader {
-  /** Includes removed agents: their mark says so. */
+  /** Includes removed agents, which have a mark. */
   agent(id: AgentId): Promise<AgentRecord | undefined>;
   agentByKey(key: SessionKey): Promise<AgentRecord | undefined>;
   agentFor(strategy: AgentFetchStrategy): Promise<AgentRecord | undefined>;
@@ -135,6 +135,6 @@ export interface NodeRecord {
   readonly name: string;
   readonly leaseUntil: number;
   readonly left: boolean;
-  /** Its process lost the lease and joined again under another number. Until then its work may have gone on. */
+  /** Its process lost the lease and joined again under another number. Until then it may have continued its work. */
   readonly returned: boolean;
 }

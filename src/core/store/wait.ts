@@ -1,5 +1,5 @@
 /**
- * A wait is an edge: one agent's run does not go on before another agent has answered. Edges are stored, so that a cycle is
+ * A wait is an edge: one agent's run does not continue before another agent has answered. Edges are stored, so that a cycle is
  * detected across nodes and refused before it closes (M11).
  */
 import type { AgentId, RunId } from "../ids.ts";

@@ -31,7 +31,7 @@ export interface ListedBudget extends BudgetRecord {
 
 const PORTION = 500;
 
-/** Every row anything counted towards, by key. `limits`: what the configuration says. */
+/** Every row with spending or reservations, by key. `limits`: those of the configuration. */
 export async function listBudgets(
   { store }: { readonly store: Pick<StoreReader, "budgets"> },
   limits: Limits,
@@ -60,7 +60,7 @@ function listedOf(record: BudgetRecord, scope: BudgetScope, limits: Limits): Lis
 }
 
 /**
- * Allows more on one row: as much again as its limit, or the given amount. Agents that were stopped by it can go on at once,
+ * Allows more on one row: as much again as its limit, or the given amount. Agents that were stopped by it can continue at once,
  * and announce it again when that is used up too. Durable when it resolves.
  */
 export async function liftBudget(
@@ -71,7 +71,7 @@ export async function liftBudget(
 ): Promise<ListedBudget> {
   const scope = scopeOf(key);
   if (!scope) {
-    throw new InvalidInputError(`"${key}" is the key of no budget.`, {
+    throw new InvalidInputError(`"${key}" is not the key of a budget.`, {
       hint: "Keys begin with agent:, tree:, person: or day:. `rookery budget` lists them.",
     });
   }
@@ -82,7 +82,7 @@ export async function liftBudget(
     });
   }
   if (scope !== "day" && !(await store.budget(key))) {
-    throw new NotFoundError(`Nothing was spent under ${key} yet.`, { hint: "`rookery budget` lists what there is." });
+    throw new NotFoundError(`Nothing was spent under ${key} yet.`, { hint: "`rookery budget` lists the budgets." });
   }
   const at = clock.now();
   const ops = [{ op: "budget.lift", key, more: amount }] as const;
@@ -97,12 +97,12 @@ function spendIn(limit: Limit | undefined): Spend | undefined {
   return { ...NOTHING, ...limit };
 }
 
-/** What runs of one agent have used for one person. `rootId`: the top of the tree it stands in. */
+/** What runs of one agent have used for one person. `rootId`: the root of its tree. */
 export interface SpentBy extends RunUsage {
   readonly rootId: AgentId;
 }
 
-/** What runs have used since a time, also where nothing is limited: in all, and by agent, tree and person. */
+/** What runs have used since a time, also without limits: in total, and by agent, tree and person. */
 export interface SpentSince {
   readonly tokens: number;
   readonly dollars: number;

@@ -1,5 +1,5 @@
 /**
- * The gate before every model call: the greatest cost is reserved in a commit of its own, and the actual cost replaces the
+ * The gate before every model call: the greatest cost is reserved in a separate commit, and the actual cost replaces the
  * reservation in the run's next commit (L8, M21). Without limits nothing is committed or counted.
  */
 import { limitedRows, limitedScopes, reachedText, type Spend } from "../../core/budget/budget.ts";

@@ -11,7 +11,7 @@ describe("the budget settings", () => {
     expect(budgetsOf(configOf("{ budgets: { day: { tokens: 5 } } }"))).toBeDefined();
   });
 
-  it("give one name to a person with several accounts, and one to the owner", () => {
+  it("use one name for a person with several accounts, and one for the owner", () => {
     const budgets = budgetsOf(
       configOf(`{
         budgets: { person: { dollars: 1 } },

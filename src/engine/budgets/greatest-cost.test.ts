@@ -7,12 +7,12 @@ const cost = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const price = { contextWindow: 200_000, maxTokens: 8_000, leastTokens: 256, cost };
 
 describe("the greatest cost of a call", () => {
-  it("is the prompt at its dearest and an answer of full length", () => {
+  it("is the prompt at its highest price and an answer of full length", () => {
     const call = greatestCost(1_000, price);
     expect(costOf(call, call.maxTokens)).toEqual({ tokens: 9_000, micros: 1_000 * 3.75 + 8_000 * 15 });
   });
 
-  it("reads no more than fits, and wants no longer answer than there can be", () => {
+  it("counts no more prompt than fits, and no longer answer than the model allows", () => {
     expect(greatestCost(1_000_000, { ...price, contextWindow: 8_000, maxTokens: 10 })).toMatchObject({
       prompt: 8_000,
       leastTokens: 10,
@@ -45,7 +45,7 @@ describe("the greatest cost of a call", () => {
   });
 });
 
-describe("what a call is charged", () => {
+describe("the charge for a call", () => {
   const call = greatestCost(1_000, price);
   const reserved = costOf(call, call.maxTokens);
   const usage = {
@@ -69,26 +69,22 @@ describe("what a call is charged", () => {
     result({ error: { class: errorClass, message: "" }, stopReason: "error", ...more });
 
   it.each<[string, ModelResult, unknown]>([
-    ["what the provider counted", result({ usage }), { spend: { tokens: 1_000, micros: 4_200 }, estimated: false }],
+    ["the provider's count", result({ usage }), { spend: { tokens: 1_000, micros: 4_200 }, estimated: false }],
     [
-      "an estimate where it does not count",
+      "an estimate if the provider does not count",
       result({ content: [said] }),
       { spend: { tokens: 1_101, micros: 3_750 + 101 * 15 }, estimated: true },
     ],
-    ["nothing where it was refused", failed("rate"), { spend: { tokens: 0, micros: 0 }, estimated: false }],
-    ["nothing where it never began", failed("transient"), { spend: { tokens: 0, micros: 0 }, estimated: false }],
+    ["nothing if it was refused", failed("rate"), { spend: { tokens: 0, micros: 0 }, estimated: false }],
+    ["nothing if it never began", failed("transient"), { spend: { tokens: 0, micros: 0 }, estimated: false }],
+    ["the prompt if it was aborted", failed("aborted"), { spend: { tokens: 1_000, micros: 3_750 }, estimated: true }],
     [
-      "the prompt where it was aborted",
-      failed("aborted"),
-      { spend: { tokens: 1_000, micros: 3_750 }, estimated: true },
-    ],
-    [
-      "the prompt and what was heard where it broke off",
+      "the prompt and the received part of the answer if it broke off",
       failed("transient", { content: [said] }),
       { spend: { tokens: 1_101, micros: 3_750 + 101 * 15 }, estimated: true },
     ],
     [
-      "what was counted, and what was heard beyond it, where it broke off after counting the prompt",
+      "the count and the received part of the answer if it broke off after the prompt was counted",
       failed("transient", {
         content: [said],
         usage: { ...usage, output: 1, totalTokens: 901, cost: { ...usage.cost, output: 0, total: 0.0027 } },
@@ -96,16 +92,16 @@ describe("what a call is charged", () => {
       { spend: { tokens: 1_001, micros: 2_700 + 101 * 15 }, estimated: true },
     ],
     [
-      "also what tries before it had used",
+      "also the usage of earlier attempts",
       result({ usage, alsoUsed: [usage] }),
       { spend: { tokens: 2_000, micros: 8_400 }, estimated: false },
     ],
-    ["all that was reserved where nobody heard the end", failed("aborted", { unheard: true }), "unknown"],
+    ["the whole reservation if the end is unknown", failed("aborted", { unheard: true }), "unknown"],
   ])("is %s", (_, ended, charged) => {
     expect(chargeFor(call, reserved, ended)).toEqual(charged);
   });
 
-  it("is never more than was reserved, unless the provider says so", () => {
+  it("is never more than the reservation, unless the provider counted more", () => {
     const long = { type: "text" as const, text: "x".repeat(1_000_000) };
     expect(chargeFor(call, reserved, failed("aborted", { content: [long] }))).toMatchObject({ spend: reserved });
     const dear = { ...usage, totalTokens: 50_000, cost: { ...usage.cost, total: 9 } };

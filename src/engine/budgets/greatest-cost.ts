@@ -9,7 +9,7 @@ const BYTES_PER_TOKEN = 2;
 const IMAGE_TOKENS = 1_600;
 /** A message's own frame on the wire. */
 const FRAME_TOKENS = 4;
-/** Stands for a model that cannot say what it costs. */
+/** Used for a model whose price is unknown. */
 export const UNKNOWN_PRICE: CallPrice = {
   contextWindow: Number.MAX_SAFE_INTEGER,
   maxTokens: 8_192,
@@ -45,7 +45,7 @@ export function estimatePromptTokens(prompt: Pick<ModelRequest, "system" | "mess
   return tokens;
 }
 
-/** The most a call can cost: the whole prompt read at its dearest, and an answer of full length. */
+/** The most a call can cost: the whole prompt at its highest price, and an answer of full length. */
 export function greatestCost(
   promptTokens: number,
   { contextWindow, maxTokens, leastTokens, cost }: CallPrice,
@@ -67,8 +67,8 @@ export interface Charge {
 }
 
 /**
- * What the provider counted. Where it did not: nothing for an answer that never began, else the prompt and what was heard
- * of the answer. `unknown` where not even that is known.
+ * What the provider counted. If it did not count: nothing for an answer that never began, otherwise the prompt and the
+ * received part of the answer. `unknown` if not even that is known.
  */
 export function chargeFor(call: CallCost, reserved: Spend, result: ModelResult): Charge | "unknown" {
   if (result.unheard) return "unknown";
@@ -87,7 +87,7 @@ function chargeForLast(call: CallCost, reserved: Spend, { usage, error, content 
   const micros = usage?.cost
     ? microsOf(usage.cost.total - usage.cost.output) + Math.ceil(written * call.write)
     : Math.ceil(read * call.read + written * call.write);
-  // It cannot have been more than was reserved, unless the provider itself says so.
+  // It cannot be more than was reserved, unless the provider counted more.
   const spend = {
     tokens: Math.max(Math.min(read + written, reserved.tokens), usage?.totalTokens ?? 0),
     micros: Math.max(Math.min(micros, reserved.micros), microsOf(usage?.cost?.total ?? 0)),

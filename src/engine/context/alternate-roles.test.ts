@@ -5,8 +5,8 @@ import { alternateRoles, isRoleOrderError } from "./alternate-roles.ts";
 
 const says = (role: "user" | "assistant", text: string): ModelMessage => ({ role, content: [{ type: "text", text }] });
 
-describe("roles that take turns", () => {
-  it("have neighbours joined, and a person first", () => {
+describe("alternateRoles", () => {
+  it("joins neighbours of one role and puts a person first", () => {
     const messages = [
       says("assistant", "a"),
       says("user", "b"),
@@ -22,7 +22,7 @@ describe("roles that take turns", () => {
     ]);
   });
 
-  it("lose no word", () => {
+  it("loses no text", () => {
     const message = fc
       .tuple(fc.constantFrom("user" as const, "assistant" as const), fc.string())
       .map(([role, text]) => says(role, text));
@@ -38,7 +38,7 @@ describe("roles that take turns", () => {
     );
   });
 
-  it("leave a call and its result where they are", () => {
+  it("leaves a call and its result unchanged", () => {
     const call: ModelMessage = {
       role: "assistant",
       content: [{ type: "toolCall", id: "1", name: "x", arguments: {} }],

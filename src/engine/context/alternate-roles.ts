@@ -15,7 +15,7 @@ export function alternateRoles(messages: readonly ModelMessage[]): readonly Mode
   const joined: ModelMessage[] = [];
   for (const message of messages) {
     const last = joined.at(-1);
-    // A call and its results belong together as they are.
+    // A call and its results are not joined with other messages.
     const plain = message.role !== "tool" && !hasCalls(message) && last !== undefined && !hasCalls(last);
     if (plain && last.role === message.role)
       joined[joined.length - 1] = { ...last, content: [...last.content, ...message.content] };

@@ -36,7 +36,7 @@ export class HistoryContextCache implements ContextCache {
   }
 
   append(entries: readonly Entry[]): void {
-    // A compaction changes what stands before it: the context is read from history again, as after a restart.
+    // A compaction changes the messages before it: the context is read from history again, as after a restart.
     if (entries.some(({ type }) => type === "compaction")) this.#messages = undefined;
     if (!this.#messages) return;
     for (const entry of entries) {

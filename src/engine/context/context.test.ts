@@ -11,7 +11,7 @@ import { chain, type EntryDraft, firstLines, resetMarker } from "./entries.ts";
 const AGENT = "agent0000000000000000000" as AgentId;
 const ids = seededIds("context");
 
-/** A history in memory that counts what is read of it. */
+/** A history in memory that counts the lines and pages that are read. */
 class History {
   readonly lines: string[];
   leaf: EntryId;
@@ -87,7 +87,7 @@ describe("the context", () => {
     expect((await history.context()).texts).toEqual(["one", "two"]);
   });
 
-  it("is everything after the last reset, which opens it with its own words if it has some", async () => {
+  it("is everything after the last reset, and begins with the text of the reset if it has one", async () => {
     const history = new History();
     history.append(said("user", "one"), resetMarker("s2" as never, 2), said("user", "two"));
     expect((await history.context()).texts).toEqual(["two"]);
@@ -98,7 +98,7 @@ describe("the context", () => {
     ]);
   });
 
-  it("after a compaction is its summary, what it kept, and what came after it", async () => {
+  it("after a compaction is its summary, the entries it kept, and later entries", async () => {
     const history = new History();
     const [, , kept] = history.append(
       said("user", "1"),
@@ -123,7 +123,7 @@ describe("the context", () => {
     expect(texts.slice(1)).toEqual(["4", "5"]);
   });
 
-  it("follows the branch the leaf is on", async () => {
+  it("follows the branch of the leaf", async () => {
     const history = new History();
     const [one] = history.append(said("user", "one"));
     history.append(said("assistant", "left"));
@@ -132,7 +132,7 @@ describe("the context", () => {
     expect((await history.context()).texts).toEqual(["one", "right"]);
   });
 
-  it("keeps entries of an unknown type in the chain and skips them, with a word", async () => {
+  it("keeps entries of an unknown type in the chain, skips them and reports them", async () => {
     const history = new History();
     history.append(said("user", "one"));
     const id = entryId(history.lines.length, ids.uuid());
@@ -144,7 +144,7 @@ describe("the context", () => {
     expect(skipped).toEqual([{ position: 3, reason: "unknown type hologram" }]);
   });
 
-  it("reports a broken line and gives what can be reached without it", async () => {
+  it("reports a broken line and has the entries after it", async () => {
     const history = new History();
     history.append(said("user", "one"), said("assistant", "two"), said("user", "three"));
     history.lines[3] = '{"type":"message","id":';
@@ -153,17 +153,17 @@ describe("the context", () => {
     expect(skipped).toMatchObject([{ position: 3 }]);
   });
 
-  it("tells of a parent that is not there and does not read the whole history to find it", async () => {
+  it("reports a missing parent and does not read the whole history to find it", async () => {
     const history = new History();
     for (let n = 0; n < 3_000; n++) history.append(said("user", `n${n}`));
     history.leaf = entryId(2_999, "00000000-0000-7000-8000-00000000dead");
     const { texts, skipped } = await history.context();
     expect(texts).toEqual([]);
-    expect(skipped).toMatchObject([{ reason: expect.stringContaining("not there") }]);
+    expect(skipped).toMatchObject([{ reason: expect.stringContaining("missing") }]);
     expect(history.read).toBeLessThan(500);
   });
 
-  it("of a history that goes in a circle ends", async () => {
+  it("is finite even if the parents form a circle", async () => {
     const history = new History();
     const [one, two] = history.append(said("user", "one"), said("assistant", "two"));
     const entry = JSON.parse(history.lines[2] as string) as Entry & { parentId: string };
@@ -176,7 +176,7 @@ describe("the context", () => {
     expect((await history.context()).texts).toEqual(["one", "two"]);
   });
 
-  it("of a long history costs what it keeps", async () => {
+  it("of a long history costs only the part that it keeps", async () => {
     const history = new History();
     for (let n = 0; n < 5_000; n++) history.append(said("user", `n${n}`));
     history.append(resetMarker("s2" as never, 2), said("user", "short"));
@@ -190,14 +190,14 @@ describe("the context", () => {
     expect(history.pages).toBe(1);
   });
 
-  it("is the same bytes however often it is built", async () => {
+  it("has the same bytes each time it is built", async () => {
     const history = new History();
     history.append(said("user", "one"), said("assistant", "two"));
     const first = JSON.stringify((await history.context()).messages);
     expect(JSON.stringify((await history.context()).messages)).toBe(first);
   });
 
-  it("never throws and never hangs, with any content of the lines", async () => {
+  it("never throws and never hangs, whatever the lines contain", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(
@@ -225,7 +225,7 @@ describe("the context", () => {
 });
 
 describe("entries", () => {
-  it("of a chain are each the child of the one before, and carry their position in their id", () => {
+  it("of a chain are each the child of the one before, and their ids contain their positions", () => {
     const { entries, leaf, position } = chain(ids, { nextPos: 7, leaf: "root" as EntryId }, [
       said("user", "a"),
       said("assistant", "b"),

@@ -26,7 +26,7 @@ const MAX_PAGE = 1_024;
 
 /**
  * Reads the path of the current session, oldest first. Reads backwards in pages and stops at the last boundary, so that
- * its cost is that of what is kept, however long the history is.
+ * the cost depends on the kept part, not on the length of the history.
  */
 export async function readPath(
   store: StoreReader,
@@ -48,7 +48,7 @@ export async function readPath(
       // An id contains its position, so a missing entry is not searched for in the whole history.
       const place: number | undefined = wanted ? positionOf(wanted) : undefined;
       if (place !== undefined && position < place) {
-        if (!skipped.some((one) => one.position === place)) skipped.push({ position: place, reason: "not there" });
+        if (!skipped.some((one) => one.position === place)) skipped.push({ position: place, reason: "missing" });
         return done(path, skipped);
       }
       const read: ReadEntry = readEntry(line);

@@ -38,11 +38,11 @@ test.each([
 );
 
 describe("thresholds", () => {
-  it("are daycare's shares by default", () => {
+  it("are daycare's shares of the limit by default", () => {
     expect(thresholdsOf(DEFAULT_CONTEXT_LIMITS)).toMatchObject({ warning: 150_000, critical: 180_000, flush: 146_000 });
   });
 
-  it("come in order and leave room, with any settings", () => {
+  it("are in order and leave room, with any settings", () => {
     const count = fc.integer({ min: 0, max: 2_000_000 });
     fc.assert(
       fc.property(count, count, count, count, count, count, (window, limit, reserve, floor, keep, soft) => {

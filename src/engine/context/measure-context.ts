@@ -1,6 +1,6 @@
 /**
- * How large a context is and how large it may be. A run resolves its model, prompt, tools and limits once (`setupOf`); what
- * it learns of the limits stays with the context, so that the checks between runs cost nothing.
+ * How large a context is and how large it may be. A run resolves its model, prompt, tools and limits once (`setupOf`); the
+ * limits stay with the context, so that the checks between runs cost nothing.
  */
 import { type ContextLimits, DEFAULT_CONTEXT_LIMITS, type Thresholds } from "../../core/history/compaction-settings.ts";
 import type { ModelTool } from "../../core/ports/model.ts";
@@ -80,7 +80,7 @@ interface WireTools {
 
 const known = new WeakMap<readonly Tool[], WireTools>();
 
-/** A list of tools as a model is sent it, and its size. Made once per list: hosts give the same list again. */
+/** A list of tools as a model is sent it, and its size. Made once per list: hosts return the same list again. */
 function wireTools(list: readonly Tool[]): WireTools {
   let made = known.get(list);
   if (!made) {

@@ -103,8 +103,8 @@ describe("the memory flush", () => {
   it.each([
     ["fails", () => failure("request")],
     ["is refused as too large", () => failure("overflow")],
-    ["says something to nobody", () => said("I have written it all down.")],
-  ])("that %s is not tried again, blocks nothing and says nothing to anybody", async (_, flush) => {
+    ["answers with text", () => said("I have written it all down.")],
+  ])("that %s is not repeated, blocks nothing and sends nothing", async (_, flush) => {
     const engine = await open(flush as () => Reply);
     await talk(engine, 6);
     expect((await engine.entries()).filter(({ type }) => type === "custom_message").length).toBeLessThanOrEqual(2);
@@ -113,7 +113,7 @@ describe("the memory flush", () => {
     expect((await engine.entries()).some(({ type }) => type === "compaction")).toBe(true);
   });
 
-  it("is skipped where the agent has nothing to write with, and where it is switched off", async () => {
+  it("is skipped if the agent has no tool that writes, or if the flush is off", async () => {
     const readOnly = await open(() => said("NO_REPLY"), ["read"]);
     await talk(readOnly, 6);
     expect(flushes(readOnly)).toBe(0);
@@ -124,7 +124,7 @@ describe("the memory flush", () => {
     expect(flushes(off)).toBe(0);
   });
 
-  it("that does not end keeps people waiting for two minutes at most", async () => {
+  it("delays messages for two minutes at most if it does not end", async () => {
     const engine = await open((call) => stall(call, new Promise(() => {})));
     await talk(engine, 5);
     await engine.tell("are you there?");
@@ -133,7 +133,7 @@ describe("the memory flush", () => {
     expect(engine.shown()).toHaveLength(6);
   });
 
-  it("gives way to a reset", async () => {
+  it("is ended by a reset", async () => {
     const engine = await open((call) => stall(call, new Promise(() => {})));
     await talk(engine, 5);
     await engine.send({ kind: "reset", by: "person" });
@@ -142,7 +142,7 @@ describe("the memory flush", () => {
     expect(await stateOf(engine)).not.toHaveProperty("memoryFlushCompactionCount");
   });
 
-  it.each(["flush", "rest", "result", "think"])("goes on after a crash at %s, and is counted once", async (site) => {
+  it.each(["flush", "rest", "result", "think"])("continues after a crash at %s, and is counted once", async (site) => {
     const engine = await open(({ request }) => (request.messages.at(-1)?.role === "user" ? calling : said("NO_REPLY")));
     await talk(engine, 4);
     const die = dieAt(site);
@@ -156,7 +156,7 @@ describe("the memory flush", () => {
     expect((await engine.runs()).every(({ state }) => state === "ended")).toBe(true);
   });
 
-  it("waits for nothing: a message that came while it ran is taken next, in order", async () => {
+  it("is followed at once by the messages that arrived during it, in order", async () => {
     const hold = gate<Reply>();
     const engine = await open((call) => stall(call, hold.promise));
     await talk(engine, 5);

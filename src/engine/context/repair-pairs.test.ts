@@ -23,7 +23,7 @@ const words = (messages: readonly ModelMessage[]): string[] =>
       .join(),
   );
 
-/** Messages in any disorder. Few ids, so that they meet. */
+/** Messages in any order. Few ids, so that some are equal. */
 const message = fc.oneof(
   fc.constant(user()),
   fc.array(fc.constantFrom("a", "b", "c"), { minLength: 1, maxLength: 3 }).map((ids) => asks(...new Set(ids))),
@@ -64,7 +64,7 @@ describe("repairPairs", () => {
     );
   });
 
-  it("gives the same array back where nothing needs mending, and so does a second time", () => {
+  it("returns the same array if nothing needs repair, so a second repair changes nothing", () => {
     fc.assert(
       fc.property(fc.array(message, { maxLength: 12 }), (messages) => {
         const once = repairPairs(messages);
@@ -74,7 +74,7 @@ describe("repairPairs", () => {
     );
   });
 
-  it("invents a result only where none was recorded, and says so", () => {
+  it("adds a result only if none was recorded, with a text that says so", () => {
     expect(words(repairPairs([user(), asks("a", "b"), result("b")]))).toEqual([
       "hi",
       "a?,b?",
@@ -83,12 +83,12 @@ describe("repairPairs", () => {
     ]);
   });
 
-  it("gives each call its own result where a later turn uses the same id again", () => {
+  it("gives each call its own result if a later turn uses the same id again", () => {
     const messages = [asks("x"), result("x", "first"), asks("x"), result("x", "second"), asks("y")];
     expect(words(repairPairs(messages))).toEqual(["x?", "first", "x?", "second", "y?", NO_RESULT]);
   });
 
-  it("never gives a call a result that was there before it", () => {
+  it("never gives a call a result from before the call", () => {
     expect(words(repairPairs([result("x", "of a call that was cut away"), asks("x"), user()]))).toEqual([
       "x?",
       NO_RESULT,

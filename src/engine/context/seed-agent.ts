@@ -1,4 +1,4 @@
-/** What it takes to make an agent: its descriptor, its address, and the first lines of its history. */
+/** The parts of a new agent: its descriptor, its address, and the first lines of its history. */
 import { type AgentSeed, DEFAULT_PROFILE } from "../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import type { SessionChatType } from "../../core/agent/session-entry.ts";

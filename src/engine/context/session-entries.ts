@@ -15,7 +15,7 @@ export interface SessionHistory {
   readonly lastLeaf?: EntryId;
 }
 
-/** Reads backwards from the newest line to the session's marker: what came before it costs nothing. */
+/** Reads backwards from the newest line to the session's marker: earlier lines cost nothing. */
 export async function readSession(
   store: Pick<StoreReader, "linesBack">,
   agentId: AgentId,
@@ -36,7 +36,7 @@ export async function readSession(
       entries.push(entry);
       if (entry.type !== "start" && entry.type !== "reset") continue;
       if (entry.sessionId === sessionId) return { lines: lines.reverse(), entries: entries.reverse(), lastLeaf };
-      // A later session: the one that was asked for lies before it, and ended at what its marker hangs on.
+      // A later session: the requested one lies before it, and ended at the parent of this marker.
       lines = [];
       entries = [];
       lastLeaf = entry.parentId ?? undefined;

@@ -19,7 +19,7 @@ describe("aroundReply", () => {
     expect(aroundReply(state, { reasoning: " first\n\nthen\n", usage, sessionKey: "k" })).toEqual(expected);
   });
 
-  it("adds nothing if nothing is known", () => {
+  it("adds nothing without thinking or usage", () => {
     expect(aroundReply({ responseUsage: "full", reasoningLevel: "on" }, { sessionKey: "k" })).toEqual({});
     expect(formatReasoningMessage(" \n")).toBe("");
   });

@@ -7,7 +7,7 @@ import type { AgentState } from "../../core/agent/state.ts";
 import type { Usage } from "../../core/history/entry.ts";
 
 export interface AroundReply {
-  /** A message of its own, before the reply. */
+  /** A separate message before the reply. */
   readonly before?: string;
   /** The last line of the reply. */
   readonly behind?: string;
@@ -31,7 +31,7 @@ export function aroundReply(
   return { before: before || undefined, behind: behind || undefined };
 }
 
-/** Each line in italics by itself: some channels do not show italics over several lines. */
+/** Each line in italics separately: some channels do not show italics over several lines. */
 export function formatReasoningMessage(text: string): string {
   const trimmed = text.trim();
   if (trimmed === "") return "";

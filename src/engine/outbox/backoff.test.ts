@@ -26,7 +26,7 @@ describe("backoff", () => {
     expect(Math.max(...shares)).toBeGreaterThan(1.2);
   });
 
-  it("of no attempt yet is that of the first", () => {
+  it("before any attempt is the same as after the first", () => {
     expect(backoffMs("a", 0)).toBeLessThanOrEqual(BACKOFF_BASE_MS * 1.25);
   });
 });

@@ -61,10 +61,15 @@ describe("a final reply", () => {
     ["that is empty", { text: " " }, nothing, "empty answer"],
     ["without text but with a picture", { text: "", mediaUrl: "/a" }, nothing, undefined],
     ["that is silent", { text: "NO_REPLY" }, nothing, "silent reply"],
-    ["said here before", { text: "hi " }, { texts: [" hi"], targets: [here] }, "already sent by a tool"],
-    ["said elsewhere before", { text: "hi" }, { texts: ["hi"], targets: [elsewhere] }, undefined],
-    ["said elsewhere, other words here", { text: "hi" }, { texts: ["hi", "x"], targets: [elsewhere, here] }, undefined],
-    ["that differs from what was said here", { text: "hi" }, { texts: ["bye"], targets: [here] }, undefined],
+    ["that was sent here before", { text: "hi " }, { texts: [" hi"], targets: [here] }, "already sent by a tool"],
+    ["that was sent elsewhere before", { text: "hi" }, { texts: ["hi"], targets: [elsewhere] }, undefined],
+    [
+      "that was sent elsewhere, with another text here,",
+      { text: "hi" },
+      { texts: ["hi", "x"], targets: [elsewhere, here] },
+      undefined,
+    ],
+    ["that differs from a text sent here", { text: "hi" }, { texts: ["bye"], targets: [here] }, undefined],
   ] as const) {
     it(`${what} is ${reason ? `suppressed: ${reason}` : "sent"}`, () => {
       const [delivery] = createReplyDeliveries(draft(), payload, sent);

@@ -1,5 +1,5 @@
 /**
- * Makes deliveries out of a run's payloads. Each part of a long text is a row of its own (M16). The caller commits them
+ * Makes deliveries out of a run's payloads. Each part of a long text is a separate row (M16). The caller commits them
  * with the step that produced them.
  */
 
@@ -16,7 +16,7 @@ import type { Connector } from "../../core/ports/connector.ts";
 import type { AroundReply } from "./around-reply.ts";
 import { splitText } from "./split-text.ts";
 
-/** The word with which an agent says that it has no answer to send. */
+/** The token of an agent that has no answer to send. */
 const SILENT_REPLY_TOKEN = "NO_REPLY";
 
 /** True if the token opens the text (and is not part of a longer word) or closes it. */

@@ -1,4 +1,4 @@
-/** What a person can do with deliveries: list them, send one again, drop one. Nothing disappears by itself (L5). */
+/** What a person can do with deliveries: list them, send one again, drop one. No delivery disappears on its own (L5). */
 
 import type { Delivery, DeliveryState } from "../../core/delivery/delivery.ts";
 import { InvalidInputError, NotFoundError } from "../../core/errors.ts";

@@ -74,7 +74,7 @@ describe("how a send ends, by sending class", () => {
   }
 
   for (const [how, result] of [
-    ["said to be unknown", unknown],
+    ["unknown", unknown],
     ["thrown", "throw"],
     ["never answered", "hang"],
   ] as const) {

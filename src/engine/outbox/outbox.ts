@@ -227,7 +227,7 @@ export class Outbox {
     try {
       return (await this.#ports.opsOnDelivered?.(delivery, move)) ?? [];
     } catch (error) {
-      this.#ports.log.warn("a trigger does not learn how its delivery ended", {
+      this.#ports.log.warn("the outcome of a delivery could not be reported to its trigger", {
         id: delivery.id,
         error: errorText(error),
       });

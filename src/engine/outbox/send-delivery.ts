@@ -66,7 +66,7 @@ export async function send(
   }
 }
 
-/** Whether a delivery has arrived. Undefined: the channel gave no answer. */
+/** Whether a delivery has arrived. Undefined: the channel did not answer. */
 export async function lookUp(clock: Clock, connector: Connector, delivery: Delivery, timeoutMs: number) {
   const call = async () => connector.lookup?.(outgoing(delivery));
   return withTimeout(clock, timeoutMs, call, undefined).catch(() => undefined);

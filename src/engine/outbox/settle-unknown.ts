@@ -1,4 +1,4 @@
-/** Decides how to go on with a send whose outcome is unknown (M16, L12): by the sending class of its channel. */
+/** Decides what to do about a send whose outcome is unknown (M16, L12): by the sending class of its channel. */
 
 import type { SendingClass } from "../../core/delivery/delivery.ts";
 import type { Connector } from "../../core/ports/connector.ts";
@@ -12,12 +12,12 @@ export interface UnknownSend {
   readonly channel: { readonly sendingClass: SendingClass; readonly canLookUp: boolean } | undefined;
 }
 
-/** What the channel answered when it was asked for the delivery; undefined: it gave no answer. */
+/** The answer of the channel about the delivery; undefined: no answer. */
 export interface LookupAnswer {
   readonly found: Awaited<ReturnType<NonNullable<Connector["lookup"]>>> | undefined;
-  /** How often it was asked before. */
+  /** How many lookups were made before. */
   readonly times: number;
-  /** For how long it has been asked. */
+  /** The time since the first lookup. */
   readonly forMs: number;
   /** "absent" counts only after this time: before it, the delivery may still be on its way. */
   readonly absentAfterMs: number;

@@ -7,7 +7,7 @@ import { intendNext } from "./act.ts";
 const ports = {
   tools: {
     list: () => [],
-    // Lower case may run side by side, upper case may not, anything else nobody knows.
+    // Lower case may run in parallel, upper case may not, any other name is an unknown tool.
     find: (_agent: unknown, name: string) => (/\w/.test(name) ? { parallel: name === name.toLowerCase() } : undefined),
   },
 } as unknown as RunPorts;
@@ -24,7 +24,7 @@ const calls = (text: string): CallRecord[] =>
 const written = (records: readonly CallRecord[]): string =>
   records.map(({ name, state }) => `${name}${state === "intended" ? "*" : state === "done" ? "." : ""}`).join(" ");
 
-describe("what may start next", () => {
+describe("intendNext", () => {
   for (const [before, after] of [
     ["A", "A*"],
     ["a", "a*"],

@@ -35,7 +35,7 @@ export const applySendPolicyToOps = (
     return { ...op, delivery };
   });
 
-/** The result of a tool whose message the policy blocked: the model reads that it was blocked, not what the tool says. */
+/** The result of a tool whose message the policy blocked: the model reads that it was blocked, instead of the tool's own text. */
 export function tellIfBlocked(policy: SendPolicy | undefined, agent: Sender, output: ToolOutput): ToolOutput {
   const isBlocked = output.deliveries?.some(({ target }) => !maySend(policy, agent, target));
   return isBlocked ? { ...output, content: [{ type: "text", text: SEND_BLOCKED }], isError: true } : output;

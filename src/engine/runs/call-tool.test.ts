@@ -55,13 +55,13 @@ const textOf = ({ content }: ToolOutput) =>
   content.map((block) => (block.type === "text" ? block.text : `[${block.type}]`)).join("|");
 const says = (text: string) => async () => ({ content: [{ type: "text" as const, text }] });
 
-describe("a call of a tool", () => {
-  it("that does not exist is an error that the model sees", async () => {
+describe("a tool call", () => {
+  it("to an unknown tool returns an error to the model", async () => {
     const output = await run(undefined);
     expect([textOf(output), output.isError]).toEqual(["Unknown tool: work", true]);
   });
 
-  it("with arguments of the wrong form is an error that says what is wrong, and the tool is not executed", async () => {
+  it("with invalid arguments returns an error that names the problem, and the tool is not executed", async () => {
     let executed = false;
     const strict = tool(
       async () => {
@@ -76,7 +76,7 @@ describe("a call of a tool", () => {
     expect(executed).toBe(false);
   });
 
-  it("gets its arguments as the schema made them", async () => {
+  it("passes the arguments as the schema parsed them", async () => {
     const input = z.object({ n: z.coerce.number().default(3) });
     let seen: unknown;
     await run(
@@ -91,7 +91,7 @@ describe("a call of a tool", () => {
     expect(seen).toEqual({ n: 3 });
   });
 
-  it("whose schema needs time is checked all the same", async () => {
+  it("is also validated by an asynchronous schema", async () => {
     const input = z.object({}).refine(async () => false, "never");
     const output = await run(tool(says("no"), { input }));
     expect(textOf(output)).toContain("never");
@@ -104,29 +104,29 @@ describe("a call of a tool", () => {
         throw new TypeError("it broke");
       },
     ],
-    ["rejects with something that is no error", () => Promise.reject("it broke")],
+    ["rejects with a value that is not an Error", () => Promise.reject("it broke")],
   ] as const) {
-    it(`that ${how} is an error the model sees`, async () => {
+    it(`that ${how} returns an error to the model`, async () => {
       const output = await run(tool(execute as never));
       expect([textOf(output), output.isError]).toEqual(["it broke", true]);
     });
   }
 
-  it("that gives nothing, or something unreadable, is an error", async () => {
+  it("that returns nothing, or something unreadable, is an error", async () => {
     for (const odd of [undefined, {}, { content: "text" }, { content: [{ type: "resource" }] }]) {
       expect((await run(tool(async () => odd as never))).isError).toBe(true);
     }
   });
 
-  it("keeps what it changes and sends beside its words", async () => {
+  it("keeps the ops of the output beside its text", async () => {
     const ops = [{ op: "fact.put", key: "k", value: "v" }] as const;
     const output = await run(tool(async () => ({ content: [{ type: "text", text: "ok" }], ops })));
     expect(output.ops).toEqual(ops);
   });
 });
 
-describe("output that is too long", () => {
-  it("is cut, says so, and all of it is in a file", async () => {
+describe("tool output that is too long", () => {
+  it("is cut with a note, and a file holds all of it", async () => {
     const files = memoryFiles();
     const output = await run(tool(says("0123456789ABCDEF")), files);
     const [[name, all] = ["", ""]] = [...files.kept];
@@ -146,7 +146,7 @@ describe("output that is too long", () => {
     expect(textOf(output)).toMatch(/^0123456789\n.*\|\[image\]$/s);
   });
 
-  it("is cut too where the file cannot be written, and says that", async () => {
+  it("is also cut if the file cannot be written, and the note says so", async () => {
     const files: FileStore = {
       write: async () => {
         throw new TypeError("disk full");
@@ -165,7 +165,7 @@ describe("output that is too long", () => {
     expect([...files.kept.values()]).toEqual(["first first first", "second second second"]);
   });
 
-  it("is kept under a name that cannot lead elsewhere", async () => {
+  it("is kept under a name that cannot leave the directory", async () => {
     const files = memoryFiles();
     await run(tool(says("0123456789ABC")), files, { callId: "../../etc/passwd\0" });
     const [name = ""] = [...files.kept.keys()];
@@ -173,7 +173,7 @@ describe("output that is too long", () => {
     expect(name.startsWith(".")).toBe(false);
   });
 
-  it("is never cut into half a character", async () => {
+  it("is never cut inside a character", async () => {
     const output = await run(tool(says(`012345678😀more`)));
     expect(textOf(output).isWellFormed()).toBe(true);
   });

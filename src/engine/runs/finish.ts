@@ -96,7 +96,7 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
     { op: "run.end", runId: run.id, body, outcome: ending.outcome },
     ...(ending.also ?? []),
   ];
-  // A schedule's run does not change where the person last wrote from.
+  // The run of a schedule does not change the person's last address.
   const routing = run.body.trigger ? undefined : routingFacts(run.body.delivery);
   const state: AgentState = {
     ...agent.state,
@@ -135,8 +135,8 @@ function answerToKeep({ outcome, payload, error, compaction }: Ending): Payload 
 const TRIES = 3;
 
 /**
- * Commits the end with the ops of others. Those may name something that no longer exists when the commit is made. They are
- * then asked again, so that they cannot keep the run from ending.
+ * Commits the end with the ops of the hooks. Those may name something that no longer exists at the commit. The hooks are
+ * then called again, so that they cannot keep the run from ending.
  */
 async function commitWithOthers(
   lease: AgentLease,
@@ -175,7 +175,7 @@ function repliesOf(
   return owed;
 }
 
-/** Where the message came from that was answered last: an address is atomic, so what it does not name is absent. */
+/** The origin of the message that was answered last. An address is atomic: a field that it does not name is absent. */
 function routingFacts(delivery: DeliveryContext | undefined): Partial<AgentState> {
   if (!delivery) return {};
   const { channel, to, accountId, threadId } = delivery;

@@ -60,7 +60,7 @@ describe("lanes", () => {
     expect(await lanes.enter("cron")).toBeDefined();
   });
 
-  it("settle a cancelled wait with nothing, and do not let in one that was cancelled before", async () => {
+  it("settle a cancelled wait with undefined, also one that is cancelled before it begins", async () => {
     const lanes = new Lanes(sizes(1));
     await lanes.enter("main");
     const controller = new AbortController();
@@ -71,7 +71,7 @@ describe("lanes", () => {
     expect(lanes.counts().main).toEqual({ size: 1, active: 1, waiting: 0 });
   });
 
-  it("can be widened while runs wait", async () => {
+  it("can grow while runs wait", async () => {
     const lanes = new Lanes(sizes(1));
     await lanes.enter("main");
     const waiting = lanes.enter("main");
@@ -79,7 +79,7 @@ describe("lanes", () => {
     expect(await waiting).toBeDefined();
   });
 
-  it("count a slot that is released twice once", async () => {
+  it("count one release if a slot is released twice", async () => {
     const lanes = new Lanes(sizes(2));
     const slot = await lanes.enter("main");
     await lanes.enter("main");
@@ -88,13 +88,13 @@ describe("lanes", () => {
     expect(lanes.counts().main.active).toBe(1);
   });
 
-  it("hold at least one, even if less is configured", async () => {
+  it("have at least one slot, even if less is configured", async () => {
     expect(await new Lanes(sizes(0)).enter("main")).toBeDefined();
   });
 });
 
-describe("a place", () => {
-  it("is given back while its run waits for another, and taken again before it goes on", async () => {
+describe("a place in a lane", () => {
+  it("is released while its run waits for another agent, and taken again before the run continues", async () => {
     const lanes = new Lanes(sizes(1));
     const place = new Place(lanes, "main", (await lanes.enter("main")) as Slot);
     const other = Promise.withResolvers<string>();
@@ -115,7 +115,7 @@ describe("a place", () => {
     expect(lanes.counts().main.active).toBe(0);
   });
 
-  it("is one place however many calls of the run wait side by side, also where one fails", async () => {
+  it("stays one place if several calls of the run wait in parallel, also if one fails", async () => {
     const lanes = new Lanes(sizes(2));
     const place = new Place(lanes, "main", (await lanes.enter("main")) as Slot);
     const one = Promise.withResolvers<void>();
@@ -133,7 +133,7 @@ describe("a place", () => {
     expect(lanes.counts().main.active).toBe(0);
   });
 
-  it("that was left while it waited to be taken again is given back at once", async () => {
+  it("is released at once if the run leaves while the place waits to be taken again", async () => {
     const lanes = new Lanes(sizes(1));
     const place = new Place(lanes, "main", (await lanes.enter("main")) as Slot);
     const waiting = place.without(Promise.resolve());
@@ -145,7 +145,7 @@ describe("a place", () => {
     expect(lanes.counts().main.active).toBe(0);
   });
 
-  it("that was left is not taken again", async () => {
+  it("is not taken again after the run has left it", async () => {
     const lanes = new Lanes(sizes(1));
     const place = new Place(lanes, "main", (await lanes.enter("main")) as Slot);
     const other = Promise.withResolvers<void>();

@@ -24,7 +24,7 @@ export interface Slot {
   release(): void;
 }
 
-/** A run's place in a lane. The run gives it back while it waits for another agent, which may need one too (M11). */
+/** A run's place in a lane. The run releases it while it waits for another agent, which may need one too (M11). */
 export class Place {
   readonly #lanes: Lanes;
   readonly #lane: Lane;
@@ -38,7 +38,7 @@ export class Place {
     this.#slot = slot;
   }
 
-  /** Waits without the place. Takes one again when the wait settles, unless another wait of this run goes on. */
+  /** Waits without the place. Takes one again when the wait settles, unless another wait of this run is still open. */
   async without<T>(wait: Promise<T>): Promise<T> {
     this.#outside += 1;
     this.#slot?.release();

@@ -59,7 +59,7 @@ describe("the result of a run", () => {
     });
   });
 
-  it("says to which message it replies", async () => {
+  it("names the message it replies to", async () => {
     const engine = await TestEngine.open();
     const source = { connector: "test", channelId: "ann", messageId: "m77" };
     const answer = engine.system.postAndAwait({ ...engine.person(), body: { kind: "user", text: "go" }, source });
@@ -68,7 +68,7 @@ describe("the result of a run", () => {
     expect(engine.channel().calls[0]?.payload.replyToId).toBe("m77");
   });
 
-  it("counts its time from the take to the rest, over tools and waits", async () => {
+  it("measures its duration from the take to the rest, with tools and waits", async () => {
     const hold = gate<Reply>();
     const engine = await TestEngine.open({ script: (call) => stall(call, hold.promise) });
     const answer = ask(engine);
@@ -80,7 +80,7 @@ describe("the result of a run", () => {
 });
 
 describe("tool calls", () => {
-  it("know the agent they work for as it is at the time of the call", async () => {
+  it("get the agent as it is at the time of the call", async () => {
     const seen: unknown[] = [];
     const engine = await TestEngine.open({
       script: async ({ n }) => (n === 1 ? { call: [{ name: "look" }] } : "done"),
@@ -100,7 +100,7 @@ describe("tool calls", () => {
     ]);
   });
 
-  it("run side by side where the tools allow it, and their results stand in the order of the calls", async () => {
+  it("run in parallel if the tools allow it, with their results in the order of the calls", async () => {
     const holds = { a: gate<string>(), b: gate<string>() };
     const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "a" }, { name: "b" }] }, "done"),
@@ -123,7 +123,7 @@ describe("tool calls", () => {
     ]);
   });
 
-  it("run one after the other where one of them does not allow it, each after its intent", async () => {
+  it("run one after the other if one tool forbids parallel calls, each after its intent", async () => {
     let now = 0;
     let most = 0;
     const slow = async () => {
@@ -141,7 +141,7 @@ describe("tool calls", () => {
     expect(engine.commits.filter(({ site }) => site === "result")).toHaveLength(3);
   });
 
-  it("are intended in a commit before they are executed", async () => {
+  it("are committed as intended before they are executed", async () => {
     const seen: string[] = [];
     const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "work" }] }, "done"),
@@ -159,7 +159,7 @@ describe("tool calls", () => {
     expect(seen).toEqual(["intended"]);
   });
 
-  it("that are bad are results the model sees, and it goes on", async () => {
+  it("that are invalid return errors to the model, and the run continues", async () => {
     const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "nobody" }, { name: "strict", with: { n: "x" } }, { name: "thrower" }] }, "done"),
       tools: {
@@ -185,7 +185,7 @@ describe("tool calls", () => {
     expect(engine.shown()).toEqual(["done"]);
   });
 
-  it("with the same id are each executed and each get a result", async () => {
+  it("with the same id are all executed, and each gets a result", async () => {
     let times = 0;
     const engine = await TestEngine.open({
       script: inTurn(
@@ -237,7 +237,7 @@ describe("tool calls", () => {
     expect(JSON.parse(engine.sentBytes.at(-1) ?? "[]")[0].content[0].text).toBe("go");
   });
 
-  it("end at the iteration limit, with a text for the person", async () => {
+  it("stop at the iteration limit, with a text for the person", async () => {
     const engine = await TestEngine.open({
       script: () => ({ call: [{ name: "work" }] }),
       tools: { work: {} },
@@ -251,10 +251,10 @@ describe("tool calls", () => {
   });
 });
 
-describe("what tools change", () => {
+describe("the ops of a tool", () => {
   const fact = (key: string) => ({ op: "fact.put", key, value: "yes" }) as const;
 
-  it("is committed together with their result (M12)", async () => {
+  it("are committed together with its result (M12)", async () => {
     const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "note" }] }, "done"),
       tools: { note: { execute: () => ({ content: [{ type: "text", text: "noted" }], ops: [fact("seen")] }) } },
@@ -265,7 +265,7 @@ describe("what tools change", () => {
     expect(result?.ops.map(({ op }) => op)).toEqual(["fact.put", "run.step", "entries.append"]);
   });
 
-  it("is not there where the process died before that commit, and is made once where it is repeated", async () => {
+  it("have no effect if the process dies before that commit, and take effect once when the call is repeated", async () => {
     const engine = await TestEngine.open({
       script: ({ request }) => (request.messages.at(-1)?.role === "tool" ? "done" : { call: [{ name: "note" }] }),
       tools: { note: { execute: () => ({ content: [{ type: "text", text: "noted" }], ops: [fact("seen")] }) } },
@@ -277,7 +277,7 @@ describe("what tools change", () => {
     expect(await engine.store.fact("seen")).toBe("yes");
   });
 
-  it("and is refused is an error the model sees; nothing of it is kept", async () => {
+  it("return an error to the model if the store refuses one of them, and none is applied", async () => {
     const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "post" }] }, ({ request }) => `it said ${lastText(request, "tool")}`),
       tools: {
@@ -302,7 +302,7 @@ describe("what tools change", () => {
     expect(await engine.states()).toEqual(["answered"]);
   });
 
-  it("and is of a form the store does not know ends the run visibly instead of trying for ever", async () => {
+  it("end the run visibly if the store does not know one of them, without endless retries", async () => {
     const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "odd" }] }, "done"),
       tools: { odd: { execute: () => ({ content: [], ops: [{ op: "nonsense" } as never] }) } },
@@ -313,7 +313,7 @@ describe("what tools change", () => {
     expect(engine.shown()).toHaveLength(1);
   });
 
-  it("as a message to another agent wakes that agent at once", async () => {
+  it("wake another agent at once if they post a message to it", async () => {
     const engine = await TestEngine.open({
       script: ({ request }) => {
         const text = lastText(request);
@@ -345,7 +345,7 @@ describe("what tools change", () => {
   });
 });
 
-describe("what tools send", () => {
+describe("a message that a tool sends", () => {
   const sender = (texts: readonly string[], to = "ann", more: object = {}) => ({
     execute: () => ({
       content: [{ type: "text" as const, text: "sent" }],
@@ -353,7 +353,7 @@ describe("what tools send", () => {
     }),
   });
 
-  it("is owed in the tool's own step, before the run has ended", async () => {
+  it("is committed with the tool's step and sent before the run ends", async () => {
     const hold = gate<Reply>();
     const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "send" }] }, (call) => stall(call, hold.promise)),
@@ -407,7 +407,7 @@ describe("what tools send", () => {
     expect(engine.shown()).toEqual([TOOL_LIMIT_TEXT, TOOL_LIMIT_TEXT]);
   });
 
-  it("is recognised where it had to be split", async () => {
+  it("is also recognised by the reply if it was split", async () => {
     const one = channel("test");
     one.maxTextLength = 10;
     const engine = await TestEngine.open({
@@ -420,7 +420,7 @@ describe("what tools send", () => {
     expect(result.messagingToolSentTexts).toEqual(["many words that do not fit"]);
   });
 
-  it("without text is reported too", async () => {
+  it("is reported in the result even without text", async () => {
     const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "send" }] }, "here"),
       tools: {
@@ -440,7 +440,7 @@ describe("what tools send", () => {
     });
   });
 
-  it("is sent once where the process died after its step", async () => {
+  it("is sent once if the process dies after its step", async () => {
     const engine = await TestEngine.open({
       script: ({ request }) => (request.messages.at(-1)?.role === "tool" ? "done" : { call: [{ name: "send" }] }),
       tools: { send: sender(["news"]) },
@@ -459,7 +459,7 @@ describe("the final reply", () => {
     ["", "empty answer"],
     ["  \n ", "empty answer"],
   ] as const) {
-    it(`${JSON.stringify(text)} is suppressed with its reason, and the message is answered`, async () => {
+    it(`${JSON.stringify(text)} is suppressed with its reason, and the message counts as answered`, async () => {
       const engine = await TestEngine.open({ script: () => text });
       await engine.tell("go");
       expect(engine.channel().calls).toEqual([]);
@@ -468,7 +468,7 @@ describe("the final reply", () => {
     });
   }
 
-  it("that is too long is sent in parts, each its own delivery, only the first a reply", async () => {
+  it("that is too long is sent in parts, each a separate delivery, and only the first is a reply", async () => {
     const one = channel("test");
     one.maxTextLength = 12;
     const engine = await TestEngine.open({ channels: [one], script: () => "one two three four five" });
@@ -480,7 +480,7 @@ describe("the final reply", () => {
     ]);
   });
 
-  it("goes where the message it answers came from, whole", async () => {
+  it("is sent to the complete address of the message it answers", async () => {
     const engine = await TestEngine.open({ channels: [channel("test"), channel("other")] });
     await engine.tell("one");
     const delivery = { channel: "other", accountId: "work", to: "x", threadId: "t" };
@@ -490,7 +490,7 @@ describe("the final reply", () => {
     expect(engine.channel("other").calls.at(-1)?.target).toEqual({ channel: "other", to: "y" });
   });
 
-  it("without a target is not created, and the message is answered all the same", async () => {
+  it("is not created without a target, and the message still counts as answered", async () => {
     const engine = await TestEngine.open();
     await engine.tell("go", { delivery: undefined });
     expect(await engine.deliveries()).toEqual([]);
@@ -504,7 +504,7 @@ describe("errors of the model", () => {
     ["request", "model", "Inference failed."],
     ["overflow", "context_overflow", OVERFLOW_TEXT],
   ] as const) {
-    it(`of the class ${errorClass} end the run at once, and the person is told`, async () => {
+    it(`of the class ${errorClass} end the run at once, and the person gets a message`, async () => {
       const engine = await TestEngine.open({ script: () => failure(errorClass) });
       const result = await resultOf(engine);
       expect(engine.requests).toHaveLength(1);
@@ -514,7 +514,7 @@ describe("errors of the model", () => {
     });
   }
 
-  it("keep what had been said, marked, and leave no call open", async () => {
+  it("keep the text so far with a mark, and leave no call open", async () => {
     const engine = await TestEngine.open({
       script: inTurn(
         {
@@ -535,7 +535,7 @@ describe("errors of the model", () => {
     expect(engine.shown().at(-1)).toBe("fine");
   });
 
-  it("that the port throws against its contract are errors like others", async () => {
+  it("that the port throws against its contract are handled like the others", async () => {
     const engine = await TestEngine.open({
       script: () => {
         throw new TypeError("undefined is not a function");
@@ -548,7 +548,7 @@ describe("errors of the model", () => {
 });
 
 describe("an abort", () => {
-  it("marked right after the take ends the run without a reply", async () => {
+  it("right after the take ends the run without a reply", async () => {
     const engine = await TestEngine.open();
     const { commit } = engine.store;
     (engine.store as { commit: typeof commit }).commit = async (change) => {
@@ -565,7 +565,7 @@ describe("an abort", () => {
     expect(engine.shown()).toEqual([]);
   });
 
-  it("while the model streams keeps the text so far, marks it, and sends nothing", async () => {
+  it("while the model streams keeps the text so far with a mark, and sends nothing", async () => {
     const engine = await TestEngine.open({ script: (call) => stall(call, new Promise(() => {}), "so far") });
     const answer = ask(engine);
     await engine.settle();
@@ -579,7 +579,7 @@ describe("an abort", () => {
     expect((await engine.store.agent(await engine.agentId()))?.state.abortedLastRun).toBe(true);
   });
 
-  it("while a tool works tells the tool, waits for it a little, and records what it may have done", async () => {
+  it("while a tool works signals the tool, waits for a short time, and records what the tool may have done", async () => {
     let told = false;
     const engine = await TestEngine.open({
       script: () => ({ call: [{ name: "stubborn" }, { name: "later" }] }),
@@ -612,7 +612,7 @@ describe("an abort", () => {
     expect(engine.executions).toHaveLength(1);
   });
 
-  it("that is marked before the rest wins over it: no reply is delivered", async () => {
+  it("that is marked before the rest wins: no reply is delivered", async () => {
     const hold = gate<Reply>();
     const engine = await TestEngine.open({ script: () => hold.promise });
     await engine.tell("go");
@@ -627,7 +627,7 @@ describe("an abort", () => {
     expect(await engine.states()).toEqual(["aborted"]);
   });
 
-  it("after the rest has no effect and says so; so does one of an unknown run", async () => {
+  it("after the rest has no effect and returns false, as for an unknown run", async () => {
     const engine = await TestEngine.open();
     await engine.tell("go");
     expect(await engine.system.runs.abort(await liveRun(engine))).toBe(false);
@@ -635,7 +635,7 @@ describe("an abort", () => {
     expect(engine.shown()).toEqual(["answer to go"]);
   });
 
-  it("lets the messages that waited go on", async () => {
+  it("lets the waiting messages continue", async () => {
     const engine = await TestEngine.open({
       script: (call) => (lastText(call.request) === "one" ? stall(call, new Promise(() => {})) : "fine"),
     });
@@ -646,7 +646,7 @@ describe("an abort", () => {
     expect(await engine.states()).toEqual(["aborted", "answered"]);
   });
 
-  it("of a model that does not listen still ends the run", async () => {
+  it("also ends the run if the model ignores the signal", async () => {
     const engine = await TestEngine.open({ script: () => new Promise<never>(() => {}) });
     await engine.tell("go");
     await engine.system.runs.abort(await liveRun(engine));
@@ -656,7 +656,7 @@ describe("an abort", () => {
 });
 
 describe("the run's time limit", () => {
-  it("ends a run that thinks too long, with a text for the person", async () => {
+  it("ends a run whose model takes too long, with a text for the person", async () => {
     const engine = await TestEngine.open({
       script: (call) => stall(call, new Promise(() => {}), "let me see"),
       system: { runs: { timeoutMs: 10_000 } },
@@ -683,7 +683,7 @@ describe("the run's time limit", () => {
 });
 
 describe("a drain", () => {
-  it("lets a tool under way finish without telling it to stop, records it, and goes on after the restart", async () => {
+  it("lets a running tool finish without a signal, records its result, and the run continues after the restart", async () => {
     const hold = gate<string>();
     let told = false;
     const engine = await TestEngine.open({
@@ -714,7 +714,7 @@ describe("a drain", () => {
     expect(engine.shown()).toEqual(["done"]);
   });
 
-  it("keeps calls that had not started, and starts them once after the restart", async () => {
+  it("leaves calls that have not started, and they start once after the restart", async () => {
     const hold = gate<string>();
     const engine = await TestEngine.open({
       script: ({ request }) =>
@@ -733,7 +733,7 @@ describe("a drain", () => {
     expect((await engine.transcript()).slice(2, 4)).toEqual(["tool: one done", "tool: two done"]);
   });
 
-  it("ends as the abort says where both come", async () => {
+  it("gives way to an abort", async () => {
     const engine = await TestEngine.open({
       script: () => ({ call: [{ name: "hang" }] }),
       tools: { hang: { execute: () => new Promise(() => {}) } },
@@ -749,8 +749,8 @@ describe("a drain", () => {
   });
 });
 
-describe("what listeners receive", () => {
-  it("is every phase of a run, numbered without gaps", async () => {
+describe("the events of a run", () => {
+  it("cover every phase, numbered without gaps", async () => {
     const events: RunEvent[] = [];
     const engine = await TestEngine.open({
       script: async (call) => {
@@ -786,7 +786,7 @@ describe("what listeners receive", () => {
     expect(new Set(events.map(({ runId }) => runId)).size).toBe(1);
   });
 
-  it("starts again with `restart` after a crash, which voids what was streamed", async () => {
+  it("begin again with `restart` after a crash, which voids the streamed text", async () => {
     const engine = await TestEngine.open({ script: (call) => stall(call, new Promise(() => {}), "half") });
     await engine.tell("go");
     engine.script = () => "whole";
@@ -802,7 +802,7 @@ describe("what listeners receive", () => {
     expect(events[0]).toMatchObject({ attempt: 2, seq: 1 });
   });
 
-  it("does not depend on listeners: one may throw or be slow", async () => {
+  it("do not slow or break the run if a listener is slow or throws", async () => {
     const engine = await TestEngine.open();
     const seen: string[] = [];
     engine.system.events.listen(() => {

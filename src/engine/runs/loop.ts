@@ -1,6 +1,6 @@
 /**
- * The loop: think, act, think again, until the agent rests. Every step is one commit, and after a crash the run goes on from
- * the last one. Each phase has a file of its name.
+ * The loop: think, act, think again, until the agent rests. Every step is one commit, and after a crash the run continues
+ * from the last one. Each phase has a file of its name.
  */
 
 import { errorText } from "../../core/errors.ts";
@@ -245,7 +245,7 @@ async function overBudget(
   return failed(ports, lease, run, { kind: "budget", message: text }, undefined, { quiet: announced, also });
 }
 
-/** Ends a run that cannot go on, with an error text as its answer. */
+/** Ends a run that cannot continue, with an error text as its answer. */
 async function failed(
   ports: RunPorts,
   lease: AgentLease,

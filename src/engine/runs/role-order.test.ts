@@ -5,7 +5,7 @@ import type { RunEvent } from "../runtime/run-events.ts";
 
 const refused = failure("request", { message: "messages: roles must alternate between user and assistant" });
 
-it("a context that is refused for the order of its roles is sent once more with turns taken, and history is not changed", async () => {
+it("a context refused for the order of its roles is sent once more with alternating roles, and history does not change", async () => {
   const engine = await TestEngine.open({ script: inTurn("first", refused, "second") });
   await engine.tell("one");
   await engine.send({ kind: "system", text: "psst", silent: true });
@@ -20,7 +20,7 @@ it("a context that is refused for the order of its roles is sent once more with 
   expect(await engine.transcript()).toHaveLength(5);
 });
 
-it("one that is refused again ends the run with that kind, an error event and a word to the person", async () => {
+it("a second refusal ends the run with the kind role_ordering, an error event and a message to the person", async () => {
   const engine = await TestEngine.open({ script: inTurn(refused, refused) });
   const events: RunEvent[] = [];
   engine.system.events.listen((event) => events.push(event));

@@ -135,7 +135,11 @@ const CASES: Readonly<Record<string, Case>> = {
       await compact(engine);
     },
     expects: {
-      compaction: { ok: true, compacted: false, reason: "the summary would not be smaller than what it stands for" },
+      compaction: {
+        ok: true,
+        compacted: false,
+        reason: "the summary would not be smaller than the messages it replaces",
+      },
     },
   },
   "a compaction that failed": {
@@ -147,7 +151,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 };
 
-describe("the live result and the one that is looked up later are equal for", () => {
+describe("the live result equals the one looked up later, for", () => {
   test.each(Object.entries(CASES))("%s", async (_name, { outcome, act, expects, ...options }) => {
     const engine = await TestEngine.open(options);
     const ends: RunResult[] = [];
@@ -191,7 +195,7 @@ it("answers a request to compact with the stored result if the live one was miss
   expect(await compactSession({ postAndAwait }, { agentId })).toMatchObject({ ok: true, compacted: true });
 });
 
-describe("a run that an older program ended", () => {
+describe("a run that an older version ended", () => {
   const old = async (outcome: RunOutcome, body: Partial<RunRecord["body"]>): Promise<RunResult | undefined> => {
     const engine = await TestEngine.open();
     await engine.tell("go");

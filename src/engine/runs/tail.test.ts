@@ -14,7 +14,7 @@ const text = (events: readonly RunEvent[] | undefined): string | undefined =>
   events?.map((one) => (one.type === "delta" ? one.text : `[${one.type}]`)).join("");
 
 describe("the tail of a run", () => {
-  it("gives what came after any event, exactly", () => {
+  it("returns exactly the events after a given one", () => {
     fc.assert(
       fc.property(
         fc.array(fc.oneof(fc.string({ minLength: 1 }), fc.constant(undefined)), { minLength: 1, maxLength: 30 }),
@@ -35,7 +35,7 @@ describe("the tail of a run", () => {
     );
   });
 
-  it("forgets what was committed or voided, and does not know what came before", () => {
+  it("drops committed and voided events, and returns undefined for an event before them", () => {
     const tail = new Tail();
     tail.add(delta("old"));
     tail.add(event({ type: "step" }));

@@ -13,8 +13,8 @@ const times = async (engine: TestEngine, until: number, step = 500): Promise<num
   return at;
 };
 
-describe("a model that fails", () => {
-  it("for a moment is retried after two and four seconds, and then the run fails with its text", async () => {
+describe("a failed model call", () => {
+  it("with a transient error is retried after two and four seconds, then the run fails with the error text", async () => {
     const engine = await TestEngine.open({ script: () => failure("transient") });
     await engine.tell("go");
     expect(await times(engine, 30_000)).toEqual([0, 2_000, 6_000]);
@@ -22,7 +22,7 @@ describe("a model that fails", () => {
     expect(engine.shown()).toHaveLength(1);
   });
 
-  it("for a moment and then answers has answered", async () => {
+  it("with a transient error leaves no trace if a retry succeeds", async () => {
     const engine = await TestEngine.open({ script: inTurn(failure("transient"), failure("transient"), "at last") });
     await engine.tell("go");
     await engine.advance(10_000);
@@ -30,14 +30,14 @@ describe("a model that fails", () => {
     expect(await engine.transcript()).toEqual(["user: go", "assistant: at last"]);
   });
 
-  it("because of its rate is asked again when it says so", async () => {
+  it("with a rate limit is retried when the provider asks for it", async () => {
     const engine = await TestEngine.open({ script: inTurn(failure("rate", { retryAfterMs: 30_000 }), "at last") });
     await engine.tell("go");
     expect(await times(engine, 40_000)).toEqual([0, 30_000]);
     expect(engine.shown()).toEqual(["at last"]);
   });
 
-  it("because of its rate is asked five times at most", async () => {
+  it("with a rate limit is made five times at most", async () => {
     const engine = await TestEngine.open({ script: () => failure("rate", { retryAfterMs: 1_000 }) });
     await engine.tell("go");
     await engine.advance(60_000);
@@ -45,14 +45,14 @@ describe("a model that fails", () => {
     expect(await engine.states()).toEqual(["failed"]);
   });
 
-  it("is sent the very same context each time", async () => {
+  it("is retried with exactly the same context", async () => {
     const engine = await TestEngine.open({ script: inTurn(failure("transient"), "fine") });
     await engine.tell("go");
     await engine.advance(5_000);
     expect(engine.sentBytes[1]).toBe(engine.sentBytes[0]);
   });
 
-  it("is not asked again where the run is aborted during the wait", async () => {
+  it("is not retried if the run is aborted during the wait", async () => {
     const engine = await TestEngine.open({ script: () => failure("transient") });
     await engine.tell("go");
     const [run] = await engine.runs();
@@ -63,7 +63,7 @@ describe("a model that fails", () => {
     expect(engine.shown()).toEqual([]);
   });
 
-  it("does not keep a drain waiting", async () => {
+  it("does not delay a drain", async () => {
     const engine = await TestEngine.open({ script: inTurn(failure("transient"), "fine") });
     await engine.tell("go");
     await engine.drain();
@@ -71,7 +71,7 @@ describe("a model that fails", () => {
     expect(engine.shown()).toEqual(["fine"]);
   });
 
-  it("holds no timer once the run has ended", async () => {
+  it("leaves no timer after the run has ended", async () => {
     const engine = await TestEngine.open({ script: inTurn(failure("transient"), "fine") });
     const before = engine.clock.timers;
     await engine.tell("go");
@@ -80,7 +80,7 @@ describe("a model that fails", () => {
   });
 });
 
-describe("a tool as the model is sent it", () => {
+describe("the wire form of a tool", () => {
   it("is the same object each time, so that its bytes never change", async () => {
     const engine = await TestEngine.open({ tools: { work: { input: z.object({ path: z.string() }) } } });
     await engine.tell("one");

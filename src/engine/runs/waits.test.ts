@@ -4,7 +4,7 @@ import { AbortedError, SuspendedError, TimeoutError } from "../../core/errors.ts
 import { Waits } from "./waits.ts";
 
 describe("a wait", () => {
-  it("settles with what it waited for, for everybody who waits", async () => {
+  it("settles for every waiter of the same key", async () => {
     const waits = new Waits<string>(virtualClock());
     const both = Promise.all([waits.wait("k", { timeoutMs: 100 }), waits.wait("k", { timeoutMs: 100 })]);
     waits.settle("k", "done");
@@ -21,7 +21,7 @@ describe("a wait", () => {
     expect([waits.has("k"), clock.timers]).toEqual([false, 0]);
   });
 
-  it("leaves no timer behind where it was settled", async () => {
+  it("leaves no timer behind after it is settled", async () => {
     const clock = virtualClock();
     const waits = new Waits<string>(clock);
     const waiting = waits.wait("k", { timeoutMs: 100 });
@@ -41,7 +41,7 @@ describe("a wait", () => {
     expect([waits.has("k"), clock.timers]).toEqual([false, 0]);
   });
 
-  it("is suspended if it belongs to a run and the program stops; one from outside goes on", async () => {
+  it("is suspended when the program stops if it belongs to a run; a wait from outside continues", async () => {
     const waits = new Waits<string>(virtualClock());
     const [ofRun, outside] = [waits.wait("k", { timeoutMs: 100, ofRun: true }), waits.wait("k", { timeoutMs: 100 })];
     waits.suspend();

@@ -55,7 +55,7 @@ export class Waits<Result> {
       const late = (): void =>
         waiter.fail(
           new TimeoutError(`No answer within ${timeoutMs} ms.`, {
-            hint: "The message stays accepted; its answer will come.",
+            hint: "The message stays accepted and will still be answered.",
           }),
         );
       const cancel = this.#clock.after(timeoutMs, late);
@@ -80,7 +80,7 @@ export class Waits<Result> {
 
   /** Ends every wait: this process has stopped working. */
   abandon(): void {
-    const hint = "The message stays accepted; its answer will come after the restart.";
+    const hint = "The message stays accepted and will be answered after the restart.";
     for (const waiters of [...this.#waiters.values()]) {
       for (const waiter of [...waiters]) waiter.fail(new TimeoutError("The process is stopping.", { hint }));
     }
@@ -96,4 +96,4 @@ export class Waits<Result> {
 }
 
 const suspend = (): SuspendedError =>
-  new SuspendedError("The program is stopping.", { hint: "The wait goes on after the restart." });
+  new SuspendedError("The program is stopping.", { hint: "The wait continues after the restart." });

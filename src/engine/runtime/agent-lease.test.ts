@@ -7,7 +7,7 @@ import type { RunId } from "../../core/ids.ts";
 import type { ModelMessage } from "../../core/ports/model.ts";
 import { buildHistoryContext } from "../context/context.ts";
 
-/** Blocks as a provider might give them: fields in any order, fields nobody knows, arguments of any form. */
+/** Blocks as a provider might send them: fields in any order, unknown fields, arguments of any form. */
 const anyText: fc.Arbitrary<Block> = fc.oneof(
   fc.string({ unit: "binary" }).map((text): Block => ({ type: "text", text })),
   fc.string().map((text) => ({ text, textSignature: "s", type: "text" }) as Block),
@@ -41,8 +41,8 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   },
 );
 
-describe("what the model is sent", () => {
-  it("equals, byte for byte, what is rebuilt from history, over tools, aborts, resets and restarts", async () => {
+describe("the context sent to the model", () => {
+  it("equals, byte for byte, the context rebuilt from history, across tools, aborts, resets and restarts", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(act, { minLength: 1, maxLength: 8 }), async (acts) => {
         let next: Reply[] = [];

@@ -116,7 +116,7 @@ export class AgentLease {
     const { append, state, begins } = committing;
     const also = this.#also.length;
     const ops: Op[] = also > 0 ? [...committing.ops, ...this.#also] : [...committing.ops];
-    // Also without entries: the position says that no one else has appended.
+    // Also without entries: the position proves that no other writer has appended.
     if (append) {
       const lines = append.entries.map(entryLine);
       ops.push({ op: "entries.append", position: append.position, lines, leaf: append.leaf });

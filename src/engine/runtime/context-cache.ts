@@ -1,5 +1,5 @@
 /**
- * The context of an agent's current session in memory, kept in step with its history by the lease. The interface stands
+ * The context of an agent's current session in memory, kept in step with its history by the lease. The interface is
  * here so that the lease does not depend on how a context is built; `engine/context` implements it.
  */
 import type { Entry } from "../../core/history/entry.ts";
@@ -16,7 +16,7 @@ export interface ContextCache {
   readonly size: ContextSize | undefined;
   /** Estimated tokens of the instructions and the tool schemas; undefined until a run has resolved them. */
   overhead: number | undefined;
-  /** The limits of the last run that had no model of its own; undefined if they must be resolved. */
+  /** The limits of the last run that did not override the model; undefined if they must be resolved. */
   bounds: ContextBounds | undefined;
   /** These entries were committed behind the leaf. */
   append(entries: readonly Entry[]): void;

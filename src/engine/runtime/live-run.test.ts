@@ -7,8 +7,8 @@ import type { RunOverrides } from "../../core/message/run-overrides.ts";
 const wishing = (engine: TestEngine, wishes: RunOverrides, text = "go") =>
   engine.system.postAndAwait({ ...engine.person(), body: { kind: "user", text, wishes } }, { timeoutMs: 3_600_000 });
 
-describe("what a message wants for its run", () => {
-  it("holds for that run and for no other", async () => {
+describe("the overrides of a message", () => {
+  it("apply to its run and to no other", async () => {
     const heard: (RunOverrides | undefined)[] = [];
     const resolveModel = (_: unknown, wishes?: RunOverrides) => {
       heard.push(wishes);
@@ -21,7 +21,7 @@ describe("what a message wants for its run", () => {
     expect(heard).toEqual([{ model: "other", extraSystemPrompt: "Be brief." }, undefined]);
   });
 
-  it("is the same after a crash in the middle of the run", async () => {
+  it("are the same after a crash in the middle of the run", async () => {
     const heard: (RunOverrides | undefined)[] = [];
     const resolveModel = (_: unknown, wishes?: RunOverrides) => {
       heard.push(wishes);
@@ -36,7 +36,7 @@ describe("what a message wants for its run", () => {
     await engine.system.post({ ...engine.person(), body: { kind: "user", text: "go", wishes: { thinking: "high" } } });
     await engine.settle();
     await engine.restart();
-    // Resolved once by the run, and once more by the run as it was resumed.
+    // Resolved once by the run, and once more when the run is resumed.
     expect(heard).toEqual([{ thinking: "high" }, { thinking: "high" }]);
   });
 });
@@ -59,10 +59,10 @@ describe("the model, the prompt and the limits of a run", () => {
     return { engine, counts: () => ({ models, contexts }) };
   };
 
-  it("are resolved once per run, also over many steps", async () => {
+  it("are resolved once per run, even if it has many steps", async () => {
     const { engine, counts } = await open(3);
     await engine.tell("one");
-    // The check before an agent's first run has no run to learn the limits from.
+    // The check before an agent's first run has no run that could provide the limits.
     expect(counts()).toEqual({ models: 1, contexts: 2 });
     await engine.tell("two");
     expect(counts()).toEqual({ models: 2, contexts: 3 });
@@ -76,12 +76,12 @@ describe("the model, the prompt and the limits of a run", () => {
   });
 });
 
-describe("how long a run may take", () => {
+describe("the limit of a run", () => {
   it.each([
     ["the node's setting", undefined, {}, 600],
     ["its profile's limit", 30_000, {}, 30],
-    ["what its message wants", 30_000, { timeoutSeconds: 5 }, 5],
-  ])("is %s", async (_, timeoutMs, wishes, seconds) => {
+    ["its message's override", 30_000, { timeoutSeconds: 5 }, 5],
+  ])("in time is %s", async (_, timeoutMs, wishes, seconds) => {
     const engine = await TestEngine.open({
       script: (call) => stall(call, new Promise(() => {})),
       system: timeoutMs === undefined ? {} : { limits: () => ({ timeoutMs }) },
@@ -96,7 +96,7 @@ describe("how long a run may take", () => {
     });
   });
 
-  it("is how many turns its profile allows", async () => {
+  it("in turns is its profile's limit", async () => {
     const engine = await TestEngine.open({
       script: async () => ({ call: [{ name: "work" }] }),
       tools: { work: {} },

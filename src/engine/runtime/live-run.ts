@@ -16,7 +16,7 @@ import type { RunPorts, RunSettings } from "./run-ports.ts";
 
 export type RunState = "queued" | "active" | "streaming" | "compacting" | "ended";
 
-/** Why a run is ended from outside. `drain`: it is paused and goes on after the restart. `lost`: another node holds the agent; nothing may be committed. */
+/** Why a run is ended from outside. `drain`: it is paused and continues after the restart. `lost`: another node holds the agent; nothing may be committed. */
 export type EndReason = AbortMark["reason"] | "drain" | "lost";
 
 export class LiveRun {
@@ -24,7 +24,7 @@ export class LiveRun {
   readonly agentId: AgentId;
   readonly sessionId: SessionId;
   readonly startedAt: number;
-  /** The step the store knows; every commit names it. */
+  /** The last step in the store; every commit names it. */
   step: number;
   attempt: number;
   body: RunBody;
@@ -55,7 +55,7 @@ export class LiveRun {
     const { id, agentId, sessionId, startedAt } = this;
     return { id, agentId, sessionId, startedAt };
   }
-  /** How far the run has come: part of every event. */
+  /** The run's progress: part of every event. */
   get position(): RunPosition {
     return { agentId: this.agentId, runId: this.id, attempt: this.attempt, step: this.step };
   }
@@ -115,7 +115,7 @@ export interface RunSetup extends ContextBounds {
 
 export type RunTime = Pick<RunSettings, "timeoutMs" | "maxIterations">;
 
-/** How long a run and how many turns it may take: its message decides, then its agent's profile, then the node. */
+/** The time and the turns a run may take: from its message, else its agent's profile, else the node. */
 export function runTimeOf(
   { settings, limits }: Pick<RunPorts, "settings" | "limits">,
   agent: AgentRecord,

@@ -18,7 +18,7 @@ export function waitBefore({ error }: ModelResult, tries: number): number | unde
   return error.retryAfterMs ?? BACKOFF_BASE_MS * 2 ** (tries - 1);
 }
 
-/** The result of a call that gave nothing. */
+/** The result of a call without an answer. */
 export const noAnswer = (request: ModelRequest, errorClass: ModelErrorClass, message: string): ModelResult => ({
   content: [],
   stopReason: errorClass === "aborted" ? "aborted" : "error",

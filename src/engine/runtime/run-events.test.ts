@@ -7,7 +7,7 @@ import { type RunEvent, RunEvents } from "./run-events.ts";
 const about = (run: string) => ({ agentId: "a" as AgentId, runId: run as RunId, attempt: 1, step: 1 });
 
 describe("run events", () => {
-  it("are numbered per run from one, without gaps, also without listeners", () => {
+  it("are numbered per run from one without gaps, even while nothing listens", () => {
     const events = new RunEvents(silentLog);
     events.emit(about("r1"), { type: "start" });
     const seen: RunEvent[] = [];
@@ -31,7 +31,7 @@ describe("run events", () => {
     expect(warnings).toHaveLength(1);
   });
 
-  it("reach the listeners of that moment: a listener may leave or join during an event", () => {
+  it("reach the listeners that exist when the event is emitted, even if one stops listening during it", () => {
     const events = new RunEvents(silentLog);
     const seen: string[] = [];
     const leave = events.listen(() => {
@@ -45,7 +45,7 @@ describe("run events", () => {
   });
 });
 
-it("tells who waits for ends of these alone, and makes nothing of the words in between for them", () => {
+it("listenToEnds reports only ends of runs, and deltas are not built for it", () => {
   const events = new RunEvents(silentLog);
   const heard: string[] = [];
   const stop = events.listenToEnds(({ type, runId, seq }) => heard.push(`${type} ${runId} ${seq}`));
@@ -54,7 +54,7 @@ it("tells who waits for ends of these alone, and makes nothing of the words in b
     type: "delta",
     stream: "text",
     get text(): string {
-      throw new TypeError("nobody wants to know");
+      throw new TypeError("this delta must not be built");
     },
   } as const;
   events.emit(about("r1"), { type: "start" });

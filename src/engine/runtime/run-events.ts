@@ -22,7 +22,7 @@ export type RunEventBody =
   | { readonly type: "end"; readonly result: RunResult }
   | { readonly type: "error"; readonly message: string };
 
-/** The run an event belongs to, and how far that run had come. */
+/** The run an event belongs to, and that run's progress. */
 export interface RunPosition {
   readonly agentId: AgentId;
   readonly runId: RunId;

@@ -1,4 +1,4 @@
-/** What runs act through: the ports, the settings of the node, and the hooks of the parts that take part in a run. */
+/** What runs need: the ports, the settings of the node, and the hooks of other parts of the engine. */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SendPolicy } from "../../core/agent/send-policy.ts";
 import type { AgentState } from "../../core/agent/state.ts";
@@ -67,7 +67,7 @@ export interface RunPorts extends Ports {
   limits?(agent: AgentRecord): RunLimits | undefined;
   /** Absent: nothing is limited and nothing is reserved. */
   readonly budgets?: Budgets;
-  /** Further ops for the commit that ends a run: a child's report, the end of a trigger's slot. Asked again if an op is outdated. */
+  /** Further ops for the commit that ends a run: a child's report, the end of a trigger's slot. Called again if an op is outdated. */
   opsOnRunEnd?(
     agent: AgentRecord,
     run: LiveRun,
@@ -82,7 +82,7 @@ export interface RunPorts extends Ports {
   aboutChildren?(agent: AgentRecord, command: string): Promise<{ readonly text: string; readonly ops: readonly Op[] }>;
   /** Changes a run's answer before its deliveries are created; undefined leaves it unchanged. */
   replyOf?(agent: AgentRecord, run: LiveRun, said: Said): Reply | undefined;
-  /** The state of the fresh session that a run begins; undefined if it goes on in the agent's session. */
+  /** The state of the fresh session that a run begins; undefined if it continues the agent's session. */
   sessionFor?(agent: AgentRecord, messages: readonly Message[]): Promise<AgentState | undefined>;
   /** How large an agent's context may be with the model that was chosen, or would be chosen now. Absent: the defaults. */
   contextLimits?(

@@ -3,8 +3,8 @@ import { TestEngine } from "../../../test/kit/engine.ts";
 
 const report = (chars: number) => ({ chars, parts: [], missing: ["SOUL.md"] });
 
-describe("what a run leaves in its agent's state", () => {
-  it("says what the system prompt was made of, and keeps it out of what the model is sent", async () => {
+describe("an agent's state after a run", () => {
+  it("has the report of the system prompt, which is not sent to the model", async () => {
     let chars = 10;
     const engine = await TestEngine.open({
       system: { resolveModel: () => ({ model: "m", system: "s", report: report(chars) }) },
@@ -23,7 +23,7 @@ describe("what a run leaves in its agent's state", () => {
     expect((await state())?.systemPromptReport).toBeUndefined();
   });
 
-  it("says what the last call counted, which model answered, and where its message came from", async () => {
+  it("has the token counts of the last call, the model that answered, and the origin of the message", async () => {
     const engine = await TestEngine.open();
     await engine.say("one");
     await engine.settle();

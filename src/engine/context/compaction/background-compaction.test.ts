@@ -27,7 +27,7 @@ const open = ({
 
 const compactions = async (engine: TestEngine) => (await engine.entries()).filter(({ type }) => type === "compaction");
 
-/** Talks until the warning limit is passed and the critical one is not: turns of about 150 tokens. */
+/** Talks until the context is above the warning limit and below the critical one: turns of about 150 tokens. */
 async function talk(engine: TestEngine, turns = 5): Promise<void> {
   for (let n = 1; n <= turns; n++) await engine.tell(`q${n} ${words(60)}`);
 }
@@ -47,7 +47,7 @@ describe("a context at its warning limit", () => {
     expect(engine.sentBytes.at(-1)).toContain("to test");
   });
 
-  it("blocks no message: one that comes during the summary is answered, and the summary is appended behind it", async () => {
+  it("blocks no message: one that arrives during the summary is answered, and the summary is appended after it", async () => {
     const hold = gate<Reply>();
     const engine = await open({ script: writer((call) => stall(call, hold.promise)) });
     await talk(engine);
@@ -64,7 +64,7 @@ describe("a context at its warning limit", () => {
     expect(sent).toContain("short");
   });
 
-  it("has it appended between two steps of a run that is under way", async () => {
+  it("gets its summary between two steps of an active run", async () => {
     const summary = gate<Reply>();
     const tool = gate<string>();
     const engine = await open({
@@ -131,7 +131,7 @@ describe("a context at its warning limit", () => {
     expect(await compactions(engine)).toHaveLength(1);
   });
 
-  it("is not tried again at once where the summary failed", async () => {
+  it("is not summarised again at once after a failed summary", async () => {
     let asked = 0;
     const engine = await open({
       script: writer(() => {

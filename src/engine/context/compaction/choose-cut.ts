@@ -1,6 +1,6 @@
 /**
  * Where a history is cut in two: the part before is summarised, the part after is kept word for word. Never between a tool
- * call and its result; within a turn only if that turn alone is longer than what may be kept. The cut then says so.
+ * call and its result; within a turn only if that turn alone is longer than what may be kept, which the cut then records.
  */
 import type { Entry } from "../../../core/history/entry.ts";
 
@@ -70,7 +70,7 @@ function places(entries: readonly Entry[]): readonly boolean[] {
 const canBegin = (entry: Entry): boolean =>
   isTurnStart(entry) || (entry.type === "message" && entry.role === "assistant");
 
-/** Entries that the model does not see stay with the entry after them. */
+/** Entries that are not sent to the model stay with the entry after them. */
 function beforeQuietOnes(entries: readonly Sized[], index: number): number {
   let at = index;
   while (at > 0 && entries[at - 1]?.entry.type === "custom") at -= 1;

@@ -12,7 +12,7 @@ import { type CompactionInput, makesProgress } from "./make-compaction.ts";
 export const COMPACTED_TEXT = "⚙️ Compacted";
 export const NOT_COMPACTED_TEXT = "⚙️ Compaction skipped";
 export const COMPACTION_FAILED_TEXT = "⚙️ Compaction failed";
-const NO_PROGRESS = "the summary would not be smaller than what it stands for";
+const NO_PROGRESS = "the summary would not be smaller than the messages it replaces";
 const DONE_BEFORE = "it was compacted before the program stopped";
 
 /** The result of the run and its text for people. Undefined if the run must end first. */

@@ -1,5 +1,5 @@
 /**
- * What a compaction's entry says beside its summary: why, how much, what it covers, what it kept, what it carries along.
+ * The details of a compaction's entry beside its summary: its reason, its sizes, what it covers, keeps and carries along.
  * Read leniently: entries of other programs have other details, or none.
  */
 import { z } from "zod";
@@ -10,7 +10,7 @@ import type { EntryId } from "../../../core/ids.ts";
 const id = z.string().transform((text) => text as EntryId);
 const texts = z.array(z.string());
 
-/** Holds for entries of the kept part up to and including `through`. Recorded, so that every reader applies the same. */
+/** Applies to entries of the kept part up to and including `through`. Recorded, so that every reader applies the same. */
 const measureSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("truncate"), chars: z.number().int().positive(), through: id }),
   z.object({ kind: z.literal("images"), through: id }),

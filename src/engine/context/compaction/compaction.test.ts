@@ -51,7 +51,7 @@ function proposalFor(history: MadeHistory, { kind, keep }: Pick<Act, "kind" | "k
   });
 }
 
-/** Does as told, and gives every compaction that was appended. */
+/** Performs the acts, and returns every compaction that was appended. */
 function live(
   history: MadeHistory,
   all: readonly Act[],
@@ -71,8 +71,8 @@ function live(
 const idsOf = (entries: readonly Entry[]): readonly string[] => entries.map((entry) => entry.id);
 const speaks = (entry: Entry): boolean => modelMessage(AGENT, entry).length > 0;
 
-describe("any compaction, also repeated", () => {
-  it("every call keeps its result, and no result stands alone", () => {
+describe("after any number of compactions", () => {
+  it("every call has its result, and no result is without its call", () => {
     fc.assert(
       fc.property(acts, (all) => {
         const history = new MadeHistory();
@@ -114,7 +114,7 @@ describe("any compaction, also repeated", () => {
     );
   });
 
-  it("the context is smaller by the stated share than it was", () => {
+  it("each one has made the context smaller by the stated share", () => {
     fc.assert(
       fc.property(acts, (all) => {
         const history = new MadeHistory();
@@ -132,7 +132,7 @@ describe("any compaction, also repeated", () => {
     );
   });
 
-  it("the same history builds the same context, in this process and in the next", () => {
+  it("the same history builds the same context, in this process and after a restart", () => {
     fc.assert(
       fc.property(acts, (all) => {
         const history = new MadeHistory();
@@ -145,7 +145,7 @@ describe("any compaction, also repeated", () => {
     );
   });
 
-  it("the words of the turn in progress are in the context, and every marked identifier", () => {
+  it("the request of the turn in progress and every marked identifier are in the context", () => {
     fc.assert(
       fc.property(acts, (all) => {
         const history = new MadeHistory();
@@ -182,7 +182,7 @@ const turn = (more: Partial<TurnShape> = {}): TurnShape => ({
 });
 
 describe("a second compaction", () => {
-  it("begins with what the first one kept", () => {
+  it("begins at the first entry that the first one kept", () => {
     const history = new MadeHistory();
     for (let n = 0; n < 6; n++) history.turn(turn());
     const first = history.append([
@@ -193,7 +193,7 @@ describe("a second compaction", () => {
     expect(second.entry.details.covered?.from).toBe((first as CompactionEntry).firstKeptEntryId);
   });
 
-  it("right behind the first is refused", () => {
+  it("directly after the first is refused", () => {
     const history = new MadeHistory();
     for (let n = 0; n < 6; n++) history.turn(turn());
     history.append([(proposalFor(history, { kind: "summary", keep: 300 }) as CompactionProposal).entry]);
@@ -208,7 +208,7 @@ describe("a turn that is too long", () => {
     steered: true,
   });
 
-  it("is cut in two, says so, and carries what was asked word for word", () => {
+  it("is cut in two with a note, and its request is kept word for word", () => {
     const history = new MadeHistory();
     history.turn(turn());
     history.turn(long);
@@ -218,7 +218,7 @@ describe("a turn that is too long", () => {
     expect(entry.summary).toMatch(/<original-request>\nrequest 2 [\s\S]*and also 2\n<\/original-request>/);
   });
 
-  it("carries it on when it is cut again", () => {
+  it("keeps its request when it is cut again", () => {
     const history = new MadeHistory();
     history.turn(long);
     history.path.pop();
@@ -234,7 +234,7 @@ describe("a turn that is too long", () => {
 });
 
 describe("measures", () => {
-  it("are carried on while what they hold for is kept", () => {
+  it("stay as long as the entries they apply to are kept", () => {
     const history = new MadeHistory();
     for (let n = 0; n < 8; n++) history.turn(turn({ rounds: [{ calls: 1, output: 9_000, image: true }] }));
     history.append([(proposalFor(history, { kind: "truncate", keep: 0 }) as CompactionProposal).entry]);
@@ -250,14 +250,14 @@ describe("measures", () => {
     expect(JSON.stringify(contextOf(AGENT, history.path).messages)).not.toContain("AAAA");
   });
 
-  it("give nothing where there is nothing to cut", () => {
+  it("make no proposal if there is nothing to cut", () => {
     const history = new MadeHistory();
     history.turn(turn());
     expect(proposalFor(history, { kind: "truncate", keep: 0 })).toBeUndefined();
     expect(proposalFor(history, { kind: "images", keep: 0 })).toBeUndefined();
   });
 
-  it("that leave turns out say how many in their place", () => {
+  it("that leave turns out add a note with the number of messages", () => {
     const history = new MadeHistory();
     for (let n = 0; n < 6; n++) history.turn(turn());
     const { entry } = proposalFor(history, { kind: "prune", keep: 300 }) as CompactionProposal;

@@ -25,7 +25,7 @@ test.each<[string, ModelMessage, number]>([
     message({ type: "toolCall", id: "1", name: "show", arguments: { it: { type: "image", data, mimeType: "x" } } }),
     1_204,
   ],
-])("%s counts as %#", (_, one, tokens) => {
+])("estimates the tokens of %s", (_, one, tokens) => {
   expect(estimateMessage(one)).toBe(tokens);
 });
 
@@ -51,31 +51,31 @@ const user = { type: "message", id: "u", parentId: null, role: "user", content: 
 const forty = [message({ type: "text", text: "x".repeat(40) })];
 
 describe("the size of a context", () => {
-  it("is estimated, instructions and tools too, before the first count", () => {
+  it("is an estimate before the first count, with instructions and tools", () => {
     const size = sizeWith(EMPTY_SIZE, user, forty);
     expect(tokensIn(size, 7)).toBe(17);
   });
 
-  it("is the provider's count of the last turn, and the estimate of what came after", () => {
+  it("is the provider's count of the last turn plus the estimate of later messages", () => {
     const counted = sizeWith(sizeWith(EMPTY_SIZE, user, forty), assistant({ usage, stopReason: "stop" }), forty);
     expect(tokensIn(counted, 7)).toBe(100);
     expect(tokensIn(sizeWith(counted, user, forty), 7)).toBe(110);
   });
 
-  it("does not trust the count of an answer that was cut off or failed", () => {
+  it("ignores the count of an answer that was cut off or failed", () => {
     for (const stopReason of ["error", "aborted"]) {
       const size = sizeWith(sizeWith(EMPTY_SIZE, user, forty), assistant({ usage, stopReason }), forty);
       expect(tokensIn(size, 7)).toBe(27);
     }
   });
 
-  it("after a compaction is what the compaction said it would be", () => {
+  it("after a compaction is the size that the compaction recorded", () => {
     const before = sizeWith(EMPTY_SIZE, assistant({ usage, stopReason: "stop" }), forty);
     const compaction = { type: "compaction", id: "c", parentId: "a", details: { tokensAfter: 33 } } as unknown as Entry;
     expect(tokensIn(sizeWith(sizeWith(before, compaction, []), user, forty), 7)).toBe(43);
   });
 
-  it("takes the total a provider names, else the sum, else nothing", () => {
+  it("uses the provider's total, else the sum of its parts, else nothing", () => {
     expect(usageTokens({ ...usage, totalTokens: 90 })).toBe(90);
     expect(usageTokens(usage)).toBe(100);
     expect(usageTokens(undefined)).toBe(0);

@@ -19,12 +19,12 @@ const small: ContextLimits = {
   memoryFlush: { ...DEFAULT_CONTEXT_LIMITS.memoryFlush, enabled: false },
 };
 
-/** No provider counts: what is sent is estimated. */
+/** The provider does not count, so sizes are estimated. */
 const said = (text: string): Reply => ({ content: [{ type: "text", text }], usage: undefined });
 
 function open(options: TestEngineOptions & { limits?: Partial<ContextLimits> } = {}): Promise<TestEngine> {
   const { limits, ...rest } = options;
-  // Where spending is limited nothing is summarised in the background: what is judged here is the run alone.
+  // With a budget nothing is summarised in the background, so these tests cover the run alone.
   const budgets = { limitsFor: () => ({ agent: { tokens: 1_000_000_000 } }), dayOf: () => "2026-01-05" };
   return TestEngine.open({
     ...rest,
@@ -36,7 +36,7 @@ const compactions = async (engine: TestEngine) => (await engine.entries()).filte
 const words = (n: number): string => "word ".repeat(n);
 
 describe("a context at its critical limit", () => {
-  it("is summarised before the next turn, which sees the summary and the end", async () => {
+  it("is summarised before the next turn, which gets the summary and the last messages", async () => {
     const engine = await open({
       script: (call) => said(isSummaryCall(call) ? SUMMARY : `answer ${lastText(call.request)}`),
     });
@@ -56,11 +56,11 @@ describe("a context at its critical limit", () => {
     expect(sent).not.toContain("question 1 ");
     expect(sent).toContain("question 6 ");
     expect((await engine.store.agent(await engine.agentId()))?.state.compactionCount).toBe(1);
-    // All that was said is still there.
+    // History still holds every message.
     expect(await engine.transcript()).toHaveLength(12);
   });
 
-  it("says so while it is being done: the state, the events, a line in the log", async () => {
+  it("is reported while it is compacted: by the run's state, by events and in the log", async () => {
     const hold = gate<Reply>();
     const engine = await open({
       script: (call) => (isSummaryCall(call) ? stall(call, hold.promise) : said(words(60))),
@@ -91,13 +91,13 @@ describe("a context at its critical limit", () => {
     expect(engine.sentBytes.at(-1)?.startsWith(before.slice(0, -1))).toBe(true);
   });
 
-  it("is left as it is where that is switched off", async () => {
+  it("is not compacted if compaction is off", async () => {
     const engine = await open({ limits: { enabled: false }, script: () => said(words(50)) });
     for (let n = 1; n <= 8; n++) await engine.tell(`question ${n} ${words(40)}`);
     expect(await compactions(engine)).toEqual([]);
   });
 
-  it("goes by what the provider counted, not by the estimate", async () => {
+  it("is detected by the provider's count, not by the estimate", async () => {
     const usage = { input: 390, output: 5, cacheRead: 0, cacheWrite: 0, totalTokens: 395 };
     const engine = await open({
       script: (call) => (isSummaryCall(call) ? said(SUMMARY) : { content: [{ type: "text", text: words(30) }], usage }),
@@ -110,15 +110,15 @@ describe("a context at its critical limit", () => {
   });
 });
 
-describe("an answer that is not a summary", () => {
+describe("a summary", () => {
   const cases: readonly [string, Reply][] = [
     ["is empty", said("  ")],
-    ["goes on with the conversation", said("Certainly! The next thing to do is to book the flight.")],
-    ["does not get smaller", said(`${SUMMARY}\n${words(2_000)}`)],
-    ["cannot be had", failure("auth")],
+    ["continues the conversation", said("Certainly! The next thing to do is to book the flight.")],
+    ["is not smaller", said(`${SUMMARY}\n${words(2_000)}`)],
+    ["fails", failure("auth")],
   ];
   it.each(cases)(
-    "because it %s is not used: what was said stays, tool outputs are cut, and the run goes on",
+    "that %s is not used: the messages stay, tool outputs are cut, and the run continues",
     async (_, summary) => {
       let asked = 0;
       const engine = await open({
@@ -146,7 +146,7 @@ describe("an answer that is not a summary", () => {
 });
 
 describe("a context that cannot be made to fit", () => {
-  it("ends the run and tells the person, and the next message can be answered", async () => {
+  it("ends the run with a message to the person, and the next message can be answered", async () => {
     const engine = await open({ script: (call) => said(isSummaryCall(call) ? SUMMARY : "fine") });
     await engine.tell("hello");
     await engine.tell(words(2_000));
@@ -160,12 +160,12 @@ describe("a context that cannot be made to fit", () => {
     expect(await engine.transcript()).toContain(`user: ${words(2_000)}`);
   });
 
-  it("leaves the oldest turns out with a note where no summary can be had", async () => {
+  it("loses its oldest turns to a note if there is no summary", async () => {
     const engine = await open({
       limits: { keepRecentTokens: 200 },
       script: (call) => (isSummaryCall(call) ? failure("request") : said(words(45))),
     });
-    // The provider's own count jumps: from below critical to beyond the limit at once.
+    // The provider's count jumps from below the critical limit to above the emergency limit.
     for (let n = 1; n <= 2; n++) await engine.tell(`q${n} ${words(40)}`);
     await engine.tell(`q3 ${words(250)}`);
     const kinds = (await compactions(engine)).map(({ details }) => (details as { kind: string }).kind);
@@ -177,8 +177,8 @@ describe("a context that cannot be made to fit", () => {
   });
 });
 
-describe("a provider that refuses the context as too large", () => {
-  it("is sent a smaller one, once", async () => {
+describe("a context that the provider refuses as too large", () => {
+  it("is made smaller and sent once more", async () => {
     let refused = 0;
     const engine = await open({
       limits: { contextWindow: 100_000 },
@@ -194,7 +194,7 @@ describe("a provider that refuses the context as too large", () => {
     expect(await compactions(engine)).toMatchObject([{ details: { reason: "overflow", kind: "summary" } }]);
   });
 
-  it("always ends the run, after each measure was taken once", async () => {
+  it("ends the run after each measure was taken once", async () => {
     const engine = await open({
       limits: { contextWindow: 100_000 },
       tools: { read: { execute: () => "o".repeat(3_900) } },
@@ -215,7 +215,7 @@ describe("a provider that refuses the context as too large", () => {
     expect((await engine.entries()).filter(({ type }) => type === "reset")).toEqual([]);
   });
 
-  it("of a summary is given it in smaller portions", async () => {
+  it("is sent in smaller portions if it is the request for a summary", async () => {
     const sizes: number[] = [];
     const engine = await open({
       script: (call) => {
@@ -246,8 +246,8 @@ describe("a crash around a compaction", () => {
   );
 });
 
-describe("a run that a crash cut off", () => {
-  it("remembers what it has done to make room, and does nothing of it twice", async () => {
+describe("a run that a crash interrupted", () => {
+  it("remembers the compaction steps it has taken, and takes none twice", async () => {
     const engine = await open({
       limits: { contextWindow: 100_000 },
       script: (call) => {
@@ -303,7 +303,7 @@ describe("/compact", () => {
       script: (call) => said(isSummaryCall(call) ? SUMMARY : words(50)),
     });
 
-  it("compacts, follows the instructions, and says what it did", async () => {
+  it("compacts, follows the instructions, and reports what it did", async () => {
     const engine = await chatty();
     for (let n = 1; n <= 4; n++) await engine.tell(`q${n} ${words(40)}`);
     await engine.send({ kind: "compact", instructions: "the names" });
@@ -314,7 +314,7 @@ describe("/compact", () => {
     expect(await compactions(engine)).toMatchObject([{ details: { reason: "manual", instructions: "the names" } }]);
   });
 
-  it("gives its result to programs as data", async () => {
+  it("returns its result as data to programs", async () => {
     const engine = await chatty();
     for (let n = 1; n <= 4; n++) await engine.tell(`q${n} ${words(40)}`);
     const asked = compactSession(engine.system, { agentId: await engine.agentId(), customInstructions: "names" });
@@ -335,14 +335,14 @@ describe("/compact", () => {
     expect(await again).toEqual({ ok: true, compacted: false, reason: "Already compacted." });
   });
 
-  it("says why it did nothing", async () => {
+  it("reports why it did nothing", async () => {
     const engine = await chatty();
     await engine.send({ kind: "compact" });
     await engine.settle();
     expect(engine.shown()).toEqual(["⚙️ Compaction skipped: Nothing to compact."]);
   });
 
-  it("says that it failed", async () => {
+  it("reports that it failed", async () => {
     const engine = await chatty();
     for (let n = 1; n <= 4; n++) await engine.tell(`q${n} ${words(40)}`);
     engine.script = () => failure("auth");
@@ -352,7 +352,7 @@ describe("/compact", () => {
     expect((await engine.runs()).at(-1)?.body.error?.kind).toBe("compaction_failure");
   });
 
-  it("goes on after a crash, and does not compact twice", async () => {
+  it("continues after a crash, and does not compact twice", async () => {
     for (const moment of ["before", "after"] as const) {
       const engine = await chatty();
       for (let n = 1; n <= 4; n++) await engine.tell(`q${n} ${words(40)}`);

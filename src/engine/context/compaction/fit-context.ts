@@ -160,7 +160,7 @@ class CompactionSteps {
     if (failure && failure.why !== "empty" && failure.why !== "no-summary" && failure.why !== "overflow") {
       return { fits: false, kind: "compaction_failure", reason: failure.reason };
     }
-    return { fits: false, kind: "context_overflow", reason: failure?.reason ?? "nothing is left to leave out" };
+    return { fits: false, kind: "context_overflow", reason: failure?.reason ?? "nothing more can be left out" };
   }
 }
 

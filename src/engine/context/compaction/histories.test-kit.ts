@@ -1,4 +1,4 @@
-/** Histories out of thin air: turns with tool calls, images, steering, branches and quiet entries, for properties. */
+/** Generates histories for property tests: turns with tool calls, images, steering, branches and entries without content. */
 
 import fc from "fast-check";
 import { seededIds } from "../../../../test/kit/ids.ts";
@@ -94,7 +94,7 @@ export class MadeHistory {
     this.append([said("assistant", [text(`answer ${n}`)], { stopReason: "stop", ...(shape.usage ? { usage } : {}) })]);
   }
 
-  /** Entries beside the path: somebody went back and went on from before them. */
+  /** Entries beside the path: a branch that was left by going back to an earlier entry. */
   #branch(bare: EntryDraft): void {
     const { path, leaf } = this;
     this.path = [...path];

@@ -33,7 +33,7 @@ export interface CompactionProposal {
   readonly after: number;
 }
 
-/** The context that is to be compacted, and its size. */
+/** The context to compact, and its size. */
 export interface CompactionInput {
   readonly agentId: AgentId;
   /** The path of the current session, oldest first. */

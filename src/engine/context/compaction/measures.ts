@@ -12,7 +12,7 @@ import { IMAGE_PLACEHOLDER } from "./estimate-tokens.ts";
 /** How much of a tool's output is left after a cut. */
 export const TRUNCATED_CHARS = 2_000;
 
-/** Cuts the middle out of a text: both ends usually say most. */
+/** Cuts the middle out of a text: the ends usually matter most. */
 export function cutText(text: string, chars: number): string {
   if (text.length <= chars) return text;
   const head = Math.ceil(chars * 0.6);

@@ -1,5 +1,5 @@
 /**
- * The plan of a compaction, made before a model is asked: what it covers, what it keeps, what it builds upon. It starts where
+ * The plan of a compaction, made before a model is called: what it covers, what it keeps, what it builds upon. It starts where
  * the previous one started to keep, so every entry that one kept is summarised or kept again, never lost (L10).
  */
 import type { Entry } from "../../../core/history/entry.ts";
@@ -56,7 +56,7 @@ export function baseOf(path: readonly Entry[]): CompactionBase {
   return { marker: marker?.id, compaction: path.findLast((entry) => entry.type === "compaction")?.id };
 }
 
-/** Each entry with what it adds to the context as it is now. */
+/** Each entry with what it adds to the current context. */
 export function sizedEntries(agentId: AgentId, path: readonly Entry[]): readonly Sized[] {
   const { entries, previous } = currentEntries(path);
   const measures = previous ? (compactionDetails(previous).measures ?? []) : [];

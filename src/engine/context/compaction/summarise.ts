@@ -29,7 +29,7 @@ export interface Summarising {
   readonly contextWindow: number;
   readonly instructions?: string;
   readonly signal: AbortSignal;
-  /** Asked before every call, if spending is limited. */
+  /** Called before every model call, if spending is limited. */
   readonly gate?: SpendingGate;
   /** The call fails instead of waiting longer than this. */
   readonly patienceMs: number;
@@ -80,7 +80,7 @@ async function inPortions(ports: SummaryPorts, asked: Summarising, chunkTokens: 
       if (result.error) failure = { ok: false, why: result.error.class, reason: result.error.message, usage };
       else if (text === "") failure = { ok: false, why: "empty", reason: "the model wrote an empty summary", usage };
       else if (isSummary(text, ask.part)) return text;
-      else failure = { ok: false, why: "no-summary", reason: "the model went on with the conversation instead", usage };
+      else failure = { ok: false, why: "no-summary", reason: "the model continued the conversation instead", usage };
       if (result.error) return undefined;
     }
     return undefined;

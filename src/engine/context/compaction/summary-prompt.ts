@@ -110,6 +110,6 @@ export function isSummary(text: string, part: SummaryAsk["part"]): boolean {
   return found.length >= ENOUGH;
 }
 
-/** A summary stands in the context as it is: it must not end its own frame, nor pass for a system message. */
+/** A summary enters the context unchanged: it must not close its own frame or look like a system message. */
 export const harmless = (text: string): string =>
   escapeTags(text.trim()).replace(/<(?=\s*\/\s*summary\s*>)/giu, "&lt;");

@@ -11,7 +11,7 @@ export interface SubagentPromptParams {
 
 const TITLE = "# Subagent Context";
 
-/** Whether a prompt contains this already, like that of a child that was started with a task. */
+/** Whether a prompt contains this already, as for a child that was started with a task. */
 export const isSubagentContext = (prompt: string): boolean => prompt.startsWith(TITLE);
 
 /** The task as one line: a task is text from outside and must not look like further rules. */

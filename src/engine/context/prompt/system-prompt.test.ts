@@ -30,7 +30,7 @@ describe("a system prompt", () => {
     expect(build().text.startsWith(DEFAULT_PROMPT)).toBe(true);
   });
 
-  it("has all its parts in one order", () => {
+  it("has its parts in a fixed order", () => {
     const all = Object.fromEntries(WORKSPACE_FILES.map((name) => [name, `about ${name}`]));
     const { report } = build({
       profilePrompt: "p",
@@ -58,13 +58,13 @@ describe("a system prompt", () => {
     expect(build({ descriptor }).text).toContain(text);
   });
 
-  it("gives a permanent agent its own prompt in the place of the profile's", () => {
+  it("of a permanent agent begins with its own prompt instead of the profile's", () => {
     const { text } = build({ descriptor: permanent, profilePrompt: "You are Rook." });
     expect(text.startsWith("You love books.\n\n")).toBe(true);
     expect(text).not.toContain("You are Rook.");
   });
 
-  it("gives a system agent its prompt, alone or under a heading of its own", () => {
+  it("of a system agent has its prompt, alone or under a separate heading", () => {
     const descriptor = { type: "system", tag: "doctor" } as const;
     const alone = build({
       descriptor,
@@ -80,7 +80,7 @@ describe("a system prompt", () => {
     expect(added.text).toMatch(/^You are Rook\.\n\nYou are the system agent "doctor"\..*\n\n## Agent Prompt\nLook\./s);
   });
 
-  it("gives a swarm's agent the swarm's prompt, no memory unless it is shared, and no other agents", () => {
+  it("of a swarm's agent has the swarm's prompt, no memory unless it is shared, and no other agents", () => {
     const descriptor = { type: "swarm", id: "desk", contact: "c" } as const;
     const swarm = {
       nametag: "desk",
@@ -138,7 +138,7 @@ describe("a system prompt", () => {
     );
   });
 
-  it("shows the beginning of a file that is too long, and says so", () => {
+  it("has the beginning of a file that is too long, with a note", () => {
     const long = `${"x".repeat(MAX_FILE_CHARACTERS - 1)}🐦${"y".repeat(50)}`;
     const { text, report } = build({ readFile: files({ "MEMORY.md": long }) });
     const shown = MAX_FILE_CHARACTERS - 1;
@@ -149,7 +149,7 @@ describe("a system prompt", () => {
     expect(report.parts.find(({ name }) => name === "MEMORY.md")?.cutFrom).toBe(long.length);
   });
 
-  it("reports what it is made of, and what is missing", () => {
+  it("reports its parts and the missing files", () => {
     const { text, report } = build({
       profilePrompt: "Hello.",
       readFile: files({ "SOUL.md": "kind", "USER.md": " \n" }),
@@ -184,7 +184,7 @@ describe("a system prompt", () => {
 });
 
 describe("buildSubagentSystemPrompt", () => {
-  it("says what the child is for and what it does not do", () => {
+  it("states the task of the child and what it must not do", () => {
     expect(buildSubagentSystemPrompt({ task: "find the nest", childSessionKey: "agent:main:subagent:1" })).toBe(
       `# Subagent Context
 You are a **subagent** spawned by the main agent for a specific task.

@@ -29,7 +29,7 @@ export interface PromptSources {
   /** The profile's own prompt. */
   readonly profilePrompt?: string;
   readonly tools: readonly Pick<Tool, "name" | "description">[];
-  /** How the workspace is called in the prompt. */
+  /** The name of the workspace in the prompt. */
   readonly workspace: string;
   readonly readFile: ReadWorkspaceFile;
   readonly permanentAgents?: readonly PermanentAgent[];
@@ -38,7 +38,7 @@ export interface PromptSources {
   readonly systemAgent?: { readonly prompt: string; readonly replacesSystemPrompt: boolean };
   /** The swarm whose contact the agent serves. */
   readonly swarm?: Pick<SwarmRecord, "nametag" | "firstName" | "lastName" | "about" | "systemPrompt" | "memory">;
-  /** What a subagent was started for, where it is known in more words than its name. */
+  /** The task of a subagent, if it is known in more detail than its name. */
   readonly task?: string;
 }
 
@@ -46,7 +46,7 @@ export interface PermanentAgent {
   readonly id: string;
   readonly name: string;
   readonly description: string;
-  /** What it is called on screens beside its name. */
+  /** Its display name on screens, beside its name. */
   readonly username?: string;
 }
 
@@ -121,7 +121,7 @@ function kindText({ descriptor, task, systemAgent, swarm }: PromptSources): stri
 
 const toolTexts = new WeakMap<PromptSources["tools"], string>();
 
-/** Made once per list: hosts give the same list again. */
+/** Made once per list: hosts return the same list again. */
 function toolsText(tools: PromptSources["tools"]): string {
   if (tools.length === 0) return "";
   const known = toolTexts.get(tools);
@@ -173,10 +173,10 @@ function permanentAgentsText(agents: readonly PermanentAgent[]): string {
   return ["<permanent_agents>", ...lines, "</permanent_agents>"].join("\n");
 }
 
-/** By code units: the order of no language, the same everywhere. */
+/** By code units: independent of any language, the same everywhere. */
 const byName = (a: { readonly name: string }, b: { readonly name: string }): number =>
   a.name < b.name ? -1 : Number(a.name > b.name);
 
 const line = (text: string): string => text.replace(/\s+/gu, " ").trim();
-/** Names and descriptions are written by agents: they may not end the list they stand in. */
+/** Names and descriptions are written by agents: they must not close the list that contains them. */
 const safe = (text: string): string => line(text).replaceAll("<", "&lt;");

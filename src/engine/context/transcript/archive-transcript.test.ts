@@ -39,7 +39,7 @@ const contextIn = (text: string): string => {
 };
 
 describe("a session file that is archived", () => {
-  it("keeps its header, the compaction and everything kept; builds the same context; and every parent is there", () => {
+  it("keeps its header, the compaction and all kept entries, builds the same context, and has every parent", () => {
     const shapes = fc.array(turnShape, { minLength: 2, maxLength: 8 });
     fc.assert(
       fc.property(
@@ -57,7 +57,7 @@ describe("a session file that is archived", () => {
           expect(archived.left).toBe(readTranscript(whole).entries.length - entries.length);
           expect(archived.left).toBeGreaterThan(0);
           expect(contextIn(archived.text)).toBe(contextIn(whole));
-          // Once more leaves nothing out.
+          // Archiving again leaves nothing out.
           expect(archiveTranscript(archived.text)).toHaveProperty("refused");
         },
       ),
@@ -72,6 +72,6 @@ describe("a session file that is archived", () => {
   });
 });
 
-it("has copies that are never written over", () => {
+it("the copy of an archived session file is never overwritten", () => {
   expect([1, 2, 3].map((n) => backupName("s.jsonl", n))).toEqual(["s.jsonl.bak", "s.jsonl.bak.2", "s.jsonl.bak.3"]);
 });

@@ -8,12 +8,12 @@ import { pathTo } from "./tree.ts";
 
 export type Archived =
   | {
-      /** The file as it is to be now. Every parent in it is in it too. */
+      /** The new content of the file. It contains the parent of each of its entries. */
       readonly text: string;
       /** How many lines are left only in the copy. */
       readonly left: number;
     }
-  /** There is nothing that could be left out: the file stays as it is. */
+  /** Nothing can be left out: the file does not change. */
   | { readonly refused: string };
 
 export function archiveTranscript(text: string): Archived {
@@ -37,10 +37,10 @@ export function archiveTranscript(text: string): Archived {
 /** The kept part of the path, and every branch that hangs on it. */
 function keptWith(entries: readonly TranscriptEntry[], path: readonly TranscriptEntry[]): ReadonlySet<EntryId> {
   const kept = new Set(path.map(({ id }) => id));
-  // A parent stands before its children.
+  // A parent comes before its children.
   for (const { id, parentId } of entries) if (parentId !== null && kept.has(parentId)) kept.add(id);
   return kept;
 }
 
-/** `<sessionId>.jsonl.bak`, then `.bak.2` and so on: a copy is never written over. */
+/** `<sessionId>.jsonl.bak`, then `.bak.2` and so on: a copy is never overwritten. */
 export const backupName = (file: string, n: number): string => (n === 1 ? `${file}.bak` : `${file}.bak.${n}`);

@@ -1,6 +1,6 @@
 /**
- * Going back to an entry and continuing from there. Nothing is deleted: the branch that is left stays in history, and its
- * summary, where there is one, is what the new branch begins with.
+ * Going back to an entry and continuing from there. Nothing is deleted: the branch that is left stays in history, and the
+ * new branch begins with its summary, if there is one.
  */
 
 import { NotFoundError } from "../../../core/errors.ts";

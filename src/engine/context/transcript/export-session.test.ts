@@ -18,7 +18,7 @@ const words = (text: string): readonly string[] =>
   readTranscript(text).entries.flatMap((entry) => (JSON.stringify(entry).match(/"text":"([^"]*)"/) ?? []).slice(1));
 
 describe("a session as a file", () => {
-  it("is named after the session, and after the topic where it is a thread's, whose header names its parent", async () => {
+  it("is named after the session; the file of a thread also after its topic, and its header names the parent session", async () => {
     const engine = await TestEngine.open();
     await tell(engine, group, "one");
     await tell(engine, inThread, "two");
@@ -36,7 +36,7 @@ describe("a session as a file", () => {
     expect(words(text)).toEqual(["one", "answer to one", "two", "answer to two"]);
   });
 
-  it("can be an earlier one, with the tip it had when the next began", async () => {
+  it("can be an earlier session, with the tip it had when the next one began", async () => {
     const engine = await TestEngine.open();
     for (const text of ["one", "two"]) await tell(engine, group, text);
     const first = await agentOf(engine, "agent:main:test:group:g");

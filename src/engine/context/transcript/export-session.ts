@@ -1,4 +1,4 @@
-/** One session of an agent as the file it would have elsewhere: its name, its text, and what could not be written. */
+/** One session of an agent as a session file: its name, its text, and the lines that could not be written. */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import { readEntry, TRANSCRIPT_VERSION } from "../../../core/history/entry.ts";
@@ -16,7 +16,7 @@ export interface Exporting {
   /** Default: the current one. */
   readonly sessionId?: SessionId;
   readonly version?: 2 | 3;
-  /** Where the agent works, for the header. */
+  /** The working directory of the agent, for the header. */
   readonly cwd?: string;
 }
 
@@ -32,7 +32,7 @@ export async function exportSession(
     });
   }
   const leaf = lastLeaf ?? (sessionId === agent.sessionId ? agent.leaf : idOf(entries.at(-1)));
-  // Only what stands before the first marker can be the header: a thread's says which session it was forked from.
+  // Only a line before the first marker can be the header. The header of a thread names the session it was forked from.
   const parentSession = entries[0]?.type === "start" ? await parentOf(store, agent) : undefined;
   const { descriptor } = agent;
   const threadId = descriptor.type === "user" ? descriptor.threadId : undefined;

@@ -1,6 +1,6 @@
 /**
- * The first lines of a thread's agent, forked from its parent conversation: the thread knows what was said up to the
- * parent's tip and goes its own way from there. Lines in, lines out.
+ * The first lines of a thread's agent, forked from its parent conversation: the thread has the entries up to the
+ * parent's tip and continues separately. Lines in, lines out.
  */
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import { type Entry, entryLine, readEntry, TRANSCRIPT_VERSION } from "../../../core/history/entry.ts";
@@ -21,7 +21,7 @@ export interface Fork {
   };
 }
 
-/** What belongs to the parent's inbox and runs, and means nothing in another agent's history. */
+/** Fields about the parent's inbox and runs. They have no meaning in another agent's history. */
 const NOT_COPIED = new Set(["runId", "seqs"]);
 /** Fields that name another entry. */
 const REFERENCES = ["firstKeptEntryId", "targetId", "fromId"];
@@ -49,7 +49,7 @@ export function forkFirstLines(ids: Pick<Ids, "uuid">, fork: Fork): { lines: rea
   return { lines, leaf };
 }
 
-/** Markers begin sessions of their own and are not copied; what a reset said is. */
+/** Markers begin their own sessions and are not copied; the text of a reset is. */
 function copied(line: string, agentId: AgentId): Raw | undefined {
   const read = readEntry(line);
   if (read.kind === "broken") return undefined;

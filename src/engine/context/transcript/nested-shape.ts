@@ -1,4 +1,4 @@
-/** Entries in the nested form of version 3, for programs that read that one. */
+/** Entries in the nested form of version 3, for programs that read that form. */
 
 import { unreachable } from "../../../core/errors.ts";
 import type { Entry, MessageEntry } from "../../../core/history/entry.ts";
@@ -34,7 +34,7 @@ export function nestedRecord(entry: Exclude<Entry, { type: "session" | "start" |
   }
 }
 
-/** What belongs to the engine stands beside the message, where readers of version 3 pass over it. */
+/** The engine's own fields are beside the message, where readers of version 3 ignore them. */
 const ours = ({ runId, seqs }: MessageEntry): Raw => ({ runId, seqs });
 
 function nestedMessage(entry: MessageEntry): Raw {

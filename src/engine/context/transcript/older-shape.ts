@@ -1,11 +1,11 @@
 /**
  * Records of session files as other programs write them (versions 1 to 3, with the message nested), turned into the flat
- * shape of this program. What has no counterpart is given back as it is, and its reader keeps it as unknown.
+ * shape of this program. A record without a counterpart is returned unchanged, and the reader keeps it as unknown.
  */
 
 export type Raw = Readonly<Record<string, unknown>>;
 
-/** How the nested form calls what the flat one calls otherwise. */
+/** The names of the nested form that differ from those of the flat one. */
 const STOP_REASONS: Readonly<Record<string, string>> = { toolUse: "tool_calls", tool_use: "tool_calls" };
 const KNOWN_STOPS = ["stop", "length", "tool_calls", "error", "aborted"];
 
@@ -73,7 +73,7 @@ function customMessage(entry: Raw): Raw {
   return { ...rest, role: "user", content: blocks(rest.content), hidden: hidden ? true : undefined };
 }
 
-/** A command a person ran beside the conversation: what they typed and what came of it. */
+/** A command that a person ran beside the conversation: its text and its output. */
 function bashExecution(place: Raw, message: Raw, more: Raw): Raw {
   if (message.excludeFromContext === true)
     return { ...place, ...more, type: "custom", name: "bashExecution", data: message };

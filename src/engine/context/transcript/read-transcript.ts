@@ -9,7 +9,7 @@ import { type Reported, treeProblems } from "./tree.ts";
 
 export type SessionHeader = Extract<Entry, { type: "session" }>;
 
-/** A line with its place in the tree. `entry` is absent where only its place is understood. */
+/** A line with its place in the tree. `entry` is absent if only its place could be read. */
 export interface TranscriptEntry {
   readonly line: number;
   readonly id: EntryId;
@@ -20,7 +20,7 @@ export interface TranscriptEntry {
 }
 
 export interface Transcript {
-  /** Absent: the file does not begin as a session file does, counts as empty, and must not be written over. */
+  /** Absent: the file does not begin with a session header. It counts as empty and must not be overwritten. */
   readonly header?: SessionHeader;
   readonly version: number;
   readonly entries: readonly TranscriptEntry[];
@@ -126,12 +126,12 @@ function placed(
     if (typeof type !== "string") return skip("no type");
     if (typeof id !== "string" || id === "") return skip("no id");
     if (parentId !== null && typeof parentId !== "string") return skip("the parent is not an id");
-    if (lineOf.has(id)) return skip(`its id stands on line ${lineOf.get(id)} already`);
+    if (lineOf.has(id)) return skip(`its id is already on line ${lineOf.get(id)}`);
     lineOf.set(id, line);
     const place = { line, id: id as EntryId, parentId: parentId as EntryId | null, raw };
     const read = readEntry(JSON.stringify(flatRecord({ ...raw, parentId }, otherwise)));
     if (read.kind === "entry" && read.entry.type !== "session") return [{ ...place, entry: read.entry }];
-    // It keeps its place, so that what hangs on it is not lost with it.
+    // It keeps its place, so that its children are not lost with it.
     skipped.push({ line, reason: read.kind === "broken" ? read.reason : `unknown type ${type}` });
     return [place];
   });

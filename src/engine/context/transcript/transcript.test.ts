@@ -35,7 +35,7 @@ describe("the two shapes of an entry", () => {
   const place = { id: "b", parentId: "a" };
   const call = [{ type: "toolCall", id: "t1", name: "read", arguments: { path: "x" } }];
   const said = { api: "anthropic", provider: "anthropic", model: "m", usage };
-  /** What is flat in one is nested in the other; each row is true in both directions. */
+  /** Each row holds in both directions: the flat form and the nested one. */
   const table: readonly [string, Raw, Raw][] = [
     [
       "a person's message",
@@ -139,12 +139,12 @@ describe("the two shapes of an entry", () => {
       { type: "message", ...place, role: "user", content: text("hi"), timestamp: AT },
     ],
     [
-      "the entry's time where the message has none",
+      "the entry's time if the message has none",
       { type: "message", ...place, timestamp: ISO, message: { role: "user", content: "hi" } },
       { type: "message", ...place, role: "user", content: text("hi"), timestamp: AT },
     ],
     [
-      "the file's time where nothing has one",
+      "the file's time if neither has one",
       { type: "message", ...place, message: { role: "user", content: "hi" } },
       { type: "message", ...place, role: "user", content: text("hi"), timestamp: 5 },
     ],
@@ -170,7 +170,7 @@ describe("the two shapes of an entry", () => {
       },
     ],
     [
-      "a stop reason nobody knows",
+      "an unknown stop reason",
       { type: "message", ...place, message: { role: "assistant", content: [], stopReason: "tired", timestamp: AT } },
       { type: "message", ...place, role: "assistant", content: [], timestamp: AT },
     ],
@@ -221,7 +221,7 @@ describe("reading a session file", () => {
     expect(read.entries[2]?.entry).toMatchObject({ type: "compaction", firstKeptEntryId: "00000003" });
   });
 
-  it("keeps unknown types in the chain, says so, and reads on", () => {
+  it("keeps unknown types in the chain, reports them, and continues", () => {
     const change = { type: "model_change", id: "b", parentId: "a", provider: "p", modelId: "m", timestamp: ISO };
     const read = readTranscript(file(header(3), said("a", null), change, said("c", "b")));
     expect(read.skipped).toEqual([{ line: 3, reason: "unknown type model_change" }]);
@@ -231,26 +231,21 @@ describe("reading a session file", () => {
 
   const skipped: readonly [string, string, number, string | RegExp][] = [
     ["a blank line", `${file(header(2))}\n${file(said("a", null))}`, 2, "a blank line"],
-    ["a line that is no JSON", `${file(header(2))}{oops\n${file(said("a", null))}`, 2, /^not JSON/],
+    ["a line that is not JSON", `${file(header(2))}{oops\n${file(said("a", null))}`, 2, /^not JSON/],
     ["a line that is a list", file(header(2), [1], said("a", null)), 2, "not an object"],
     ["a second header", file(header(2), header(2), said("a", null)), 2, "a second session header"],
     ["an entry without a type", file(header(2), { id: "x", parentId: null }, said("a", null)), 2, "no type"],
     ["an entry without an id", file(header(2), { type: "custom" }, said("a", null)), 2, "no id"],
     [
-      "a parent that is no id",
+      "a parent that is not an id",
       file(header(2), { type: "custom", id: "x", parentId: 5 }, said("a", null)),
       2,
       "the parent is not an id",
     ],
-    [
-      "an id that stands there already",
-      file(header(2), said("a", null), said("a", null)),
-      3,
-      "its id stands on line 2 already",
-    ],
+    ["an id that occurs twice", file(header(2), said("a", null), said("a", null)), 3, "its id is already on line 2"],
     ["a last line that was cut off", `${file(header(2), said("a", null))}{"type":"mess`, 3, "cut off before its end"],
   ];
-  it.each(skipped)("names the line of %s", (_, content, line, reason) => {
+  it.each(skipped)("reports the line of %s", (_, content, line, reason) => {
     const read = readTranscript(content);
     expect(read.skipped).toEqual([
       { line, reason: typeof reason === "string" ? reason : expect.stringMatching(reason) },
@@ -268,16 +263,16 @@ describe("reading a session file", () => {
     ["nothing", ""],
     ["no header", file(said("a", null), said("b", "a"))],
     ["a header without an id", file({ type: "session", version: 2 }, said("b", null))],
-  ])("counts a file with %s as empty, and names every line", (_, content) => {
+  ])("treats a file with %s as empty, and reports every line", (_, content) => {
     const read = readTranscript(content);
     expect(read).toMatchObject({ entries: [], leaf: null });
     expect(read.header).toBeUndefined();
     expect(read.skipped).toHaveLength(content.split("\n").length - 1);
   });
 
-  it("reports a parent that is missing, and a circle, and its ways still end", () => {
+  it("reports a missing parent and a circle, and every path still ends", () => {
     const missing = readTranscript(file(header(2), said("b", "gone"), said("c", "b")));
-    expect(missing.problems).toEqual([{ line: 2, reason: "its parent gone is not there" }]);
+    expect(missing.problems).toEqual([{ line: 2, reason: "its parent gone is missing" }]);
     expect(pathTo(missing.entries, missing.leaf).map(({ id }) => id)).toEqual(["b", "c"]);
     const circle = readTranscript(file(header(2), said("a", "b"), said("b", "a"), said("c", "b")));
     expect(circle.problems).toEqual([{ line: 2, reason: "its parents lead back to itself" }]);
@@ -357,13 +352,13 @@ describe("writing a session file", () => {
   const { lines, ids, second } = history();
   const leaf = ids[6] as EntryId;
 
-  it("takes the lines of one session out of a history", () => {
+  it("selects the lines of one session from a history", () => {
     expect(sessionLines(lines, sessionId)).toEqual(lines.slice(1, 3));
     expect(sessionLines(lines, second)).toEqual(lines.slice(3));
     expect(sessionLines(lines, "other" as SessionId)).toEqual([]);
   });
 
-  it.each([2, 3] as const)("writes version %i, and reads it back to the same context", (version) => {
+  it.each([2, 3] as const)("writes version %i, which reads back to the same context", (version) => {
     const session = { agentId, sessionId: second, lines: sessionLines(lines, second), leaf, cwd: "/ws" };
     const { text: written, skipped } = writeTranscript({ ...session, parentSession: sessionId }, version);
     expect(skipped).toEqual([]);
@@ -388,7 +383,7 @@ describe("writing a session file", () => {
     expect(read.entries.map(({ raw }) => raw.type)).toEqual(["custom_message", "message", "label", "message"]);
   });
 
-  it.each([2, 3] as const)("points to the tip where it is not the last line (version %i)", (version) => {
+  it.each([2, 3] as const)("points to the tip if it is not the last line (version %i)", (version) => {
     const back = ids[4] as EntryId;
     const { text: written } = writeTranscript(
       { agentId, sessionId: second, lines: lines.slice(3), leaf: back },
@@ -400,7 +395,7 @@ describe("writing a session file", () => {
     expect(read.entries.at(-1)?.entry).toMatchObject({ type: "custom", name: "tip", data: { leaf: back } });
   });
 
-  it("writes a session in which nothing was said yet as its header", () => {
+  it("writes an empty session as its header alone", () => {
     const { text: written } = writeTranscript({
       agentId,
       sessionId,
@@ -410,7 +405,7 @@ describe("writing a session file", () => {
     expect(readTranscript(written)).toMatchObject({ entries: [], leaf: null, header: { id: sessionId } });
   });
 
-  it("names a line it cannot write", () => {
+  it("reports a line that it cannot write", () => {
     const { skipped } = writeTranscript({
       agentId,
       sessionId,
@@ -426,7 +421,7 @@ describe("writing a session file", () => {
     ["s1", "T.5", "s1-topic-T.5.jsonl"],
     ["s1", "../x", "s1-topic-..%2Fx.jsonl"],
     ["../s", undefined, "..%2Fs.jsonl"],
-  ])("calls the file of %s, thread %s: %s", (id, thread, name) => {
+  ])("names the file of %s, thread %s: %s", (id, thread, name) => {
     expect(transcriptFileName(id, thread)).toBe(name);
   });
 });
@@ -446,7 +441,7 @@ describe("going back to an entry", () => {
     expect(branchFrom(ids(), from, target)).toEqual({ leaf: target, ops: [{ op: "leaf.move", leaf: target }] });
   });
 
-  it("does nothing where the tip is there already", () => {
+  it("does nothing if the entry is the tip already", () => {
     expect(branchFrom(ids(), from, known[6] as EntryId).ops).toEqual([]);
   });
 
@@ -487,7 +482,7 @@ describe("a thread that forks from its parent", () => {
   } as const;
   const child = "0198b6a0-0000-7000-8000-00000000000f" as SessionId;
 
-  it("begins with what was said up to the parent's tip, as entries of its own", () => {
+  it("begins with copies of the entries up to the parent's tip", () => {
     const { lines, second } = history();
     const parent = { agentId, sessionId: second, lines: lines.slice(3) };
     const forked = forkFirstLines(ids(), { descriptor: thread, sessionId: child, at: AT + 1, parent });
@@ -512,7 +507,7 @@ describe("a thread that forks from its parent", () => {
     for (const line of forked.lines) expect(readEntry(line).kind).not.toBe("broken");
   });
 
-  it("keeps what a compaction kept", () => {
+  it("keeps the entries that a compaction kept", () => {
     const base = { role: "user", content: text("x"), timestamp: AT } as const;
     const lines = [
       JSON.stringify({ type: "message", id: "a", parentId: null, ...base }),
@@ -533,7 +528,7 @@ describe("a thread that forks from its parent", () => {
     expect(records[4]?.firstKeptEntryId).toBe(records[3]?.id);
   });
 
-  it("begins empty where nothing was said", () => {
+  it("begins empty if the parent is empty", () => {
     const parent = { agentId, sessionId, lines: [] };
     const forked = forkFirstLines(ids(), { descriptor: thread, sessionId: child, at: AT, cwd: "/ws", parent });
     expect(forked.lines).toHaveLength(2);

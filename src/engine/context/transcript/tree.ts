@@ -1,4 +1,4 @@
-/** The tree that the entries of a file form: the way from a tip to the root, and what is wrong with the tree. */
+/** The tree that the entries of a file form: the path from a tip to the root, and the problems of the tree. */
 import type { EntryId } from "../../../core/ids.ts";
 
 export interface Reported {
@@ -13,7 +13,7 @@ export interface Placed {
   readonly parentId: EntryId | null;
 }
 
-/** From the root to the tip. Ends at a parent that is missing, and at one that was there before: it always ends. */
+/** From the root to the tip. Stops at a missing parent and at one that is on the path already, so it always ends. */
 export function pathTo<Node extends Placed>(entries: readonly Node[], leaf: EntryId | null): readonly Node[] {
   const byId = new Map(entries.map((entry) => [entry.id, entry]));
   const path: Node[] = [];
@@ -28,7 +28,7 @@ export function pathTo<Node extends Placed>(entries: readonly Node[], leaf: Entr
   return path.reverse();
 }
 
-/** Parents that are not there, and circles, each named once, by the line it is first met on. */
+/** Missing parents and circles, each reported once, with the first line it occurs on. */
 export function treeProblems(entries: readonly Placed[]): readonly Reported[] {
   const byId = new Map(entries.map((entry) => [entry.id, entry]));
   const settled = new Set<EntryId>();
@@ -44,7 +44,7 @@ export function treeProblems(entries: readonly Placed[]): readonly Reported[] {
       onTheWay.add(at.id);
       const { parentId, line }: Placed = at;
       at = parentId === null ? undefined : byId.get(parentId);
-      if (parentId !== null && !at) problems.push({ line, reason: `its parent ${parentId} is not there` });
+      if (parentId !== null && !at) problems.push({ line, reason: `its parent ${parentId} is missing` });
     }
     for (const id of onTheWay) settled.add(id);
   }

@@ -1,5 +1,5 @@
 /**
- * One session of an agent as a file of its own, in the flat form (version 2) or the nested one (version 3). The markers of
+ * One session of an agent as a separate file, in the flat form (version 2) or the nested one (version 3). The markers of
  * the agent's history become the file's header; unknown lines are written as they are.
  */
 import { type Entry, readEntry, TRANSCRIPT_VERSION } from "../../../core/history/entry.ts";
@@ -47,7 +47,7 @@ export function sessionLines(lines: readonly string[], sessionId: SessionId): re
 export function writeTranscript(session: SessionLines, version: 2 | 3 = TRANSCRIPT_VERSION): WrittenTranscript {
   const skipped: Reported[] = [];
   const records: Raw[] = [];
-  /** Markers that are left out: what hung on one begins the file. */
+  /** Markers that are left out: the children of one begin the file. */
   const left = new Set<string>();
   let startedAt = 0;
   session.lines.forEach((line, index) => {
@@ -78,7 +78,7 @@ export function writeTranscript(session: SessionLines, version: 2 | 3 = TRANSCRI
 
 type EntryOfAFile = Exclude<Entry, { type: "session" | "start" | "reset" }>;
 
-/** A reset that said something opens its session with that; the other markers are the header itself. */
+/** A reset with a text opens its session with that text; the other markers become the header. */
 function asEntryOfAFile(entry: Entry, agentId: AgentId): EntryOfAFile | undefined {
   if (entry.type === "session" || entry.type === "start") return undefined;
   if (entry.type !== "reset") return entry;

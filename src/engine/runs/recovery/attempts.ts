@@ -17,7 +17,7 @@ export interface Count {
   readonly blamed: readonly Blame[];
 }
 
-/** Not known yet; ask again after `waitMs`. */
+/** Not known yet; try again after `waitMs`. */
 export interface Undecided {
   readonly waitMs: number;
 }
