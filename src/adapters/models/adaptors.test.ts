@@ -110,7 +110,7 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
     expect(result.usage?.cost?.total).toBeCloseTo((100 * 3 + 20 * 15 + 50 * 0.3) / 1e6, 12);
   });
 
-  it("makes the round trip of a tool call", async () => {
+  it("returns a tool call, and sends it back with its result", async () => {
     const server = await wire(protocol, (_, n) =>
       n === 1
         ? { text: "Let me see.", tools: [{ id: "call_1", name: "look_up", arguments: { word: "rook" } }] }
@@ -143,7 +143,7 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
     expect(sent.match(/call_1/g)?.length).toBeGreaterThanOrEqual(2);
   });
 
-  it("passes thinking on, asks for the level, and sends its own thinking back", async () => {
+  it("forwards thinking, requests the level, and sends the model's own thinking back", async () => {
     const server = await wire(protocol, { thinking: "Hm, let me think.", text: "Done." });
     const model = modelAt(server, protocol);
     const { result, events } = await ask(api, model, requestOf(), { thinking: "high" });
@@ -216,7 +216,7 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
     await server.hungUp(1);
   });
 
-  it("sends nothing if it was aborted before", async () => {
+  it("sends nothing if the call is already aborted", async () => {
     const server = await wire(protocol, { text: "no" });
     const { result } = await ask(api, modelAt(server, protocol), requestOf(), { signal: AbortSignal.abort() });
     expect(result.error?.class).toBe("aborted");
@@ -340,7 +340,7 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
     expect(result.error?.class).toBe("request");
   });
 
-  it("ends a stalled stream, by its own clock", async () => {
+  it("ends a stream that sends no data for the configured time", async () => {
     const clock = virtualClock();
     const server = await wire(protocol, { text: "Well, ", ending: "hold" });
     const firstEvent = Promise.withResolvers<void>();
@@ -353,7 +353,7 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
     clock.advanceSync(29_999);
     clock.advanceSync(30_000);
     const { result } = await asked;
-    expect(result.error).toEqual({ class: "transient", message: "house said nothing for 30 seconds." });
+    expect(result.error).toEqual({ class: "transient", message: "house sent no data for 30 seconds." });
     expect(JSON.stringify(result.content)).toContain("Well,");
     expect(clock.timers).toBe(0);
     await server.hungUp(1);
@@ -421,7 +421,7 @@ describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
     expect(server.received[0]?.headers["x-api-key"]).toBeUndefined();
   });
 
-  it("takes over a conversation another provider began, with thinking and calls in it", async () => {
+  it("continues a conversation that another provider began, with its thinking and calls", async () => {
     const server = await wire(protocol, { text: "Going on." });
     const long = `call_${"x".repeat(430)}|fc_${"y".repeat(20)}`;
     const foreign = { api: "other-api", provider: "elsewhere", model: "z" } as const;

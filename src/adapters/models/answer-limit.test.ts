@@ -49,7 +49,7 @@ async function sentFor(protocol: Protocol, maxTokens: number | undefined, thinki
 }
 
 describe("the limit of an answer", () => {
-  it.each(PROTOCOLS)("is sent to %s: the model's own, or less if the request says so", async (protocol) => {
+  it.each(PROTOCOLS)("is sent to %s: the model's own, or less if the request asks for less", async (protocol) => {
     expect((await sentFor(protocol, undefined)).limit).toBe(30_000);
     await server?.close();
     expect((await sentFor(protocol, 777)).limit).toBe(777);

@@ -42,7 +42,7 @@ const TOO_LONG = [
   "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300000 tokens.",
 ];
 
-/** They speak of tokens and limits, and mean something else. */
+/** Texts that mention tokens and limits but mean something else. */
 const NOT_TOO_LONG = [
   "ThrottlingException: Too many tokens, please wait before trying again.",
   "Throttling error: Too many tokens",

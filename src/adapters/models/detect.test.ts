@@ -5,7 +5,7 @@ import { virtualClock } from "../../../test/kit/clock.ts";
 import { systemClock } from "../system/system-clock.ts";
 import { type DetectDeps, detectModel, detectServers, listensOn } from "./detect.ts";
 
-/** Answers by the port of the address that is asked; anything else is a refused connection. */
+/** Answers by the port of the requested address; every other port refuses the connection. */
 function machine(
   ports: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
   env: DetectDeps["env"] = {},

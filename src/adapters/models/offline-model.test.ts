@@ -124,9 +124,7 @@ describe("the offline model", () => {
       { role: "tool", toolCallId: call.id, toolName: "read", content: [{ type: "text", text }], isError },
     ];
     expect(textOf(await ask(history(false, "buy milk")))).toBe(`${OFFLINE_LABEL} notes.txt says:\nbuy milk`);
-    expect(textOf(await ask(history(true, "no such file")))).toBe(
-      `${OFFLINE_LABEL} read could not do it: no such file`,
-    );
+    expect(textOf(await ask(history(true, "no such file")))).toBe(`${OFFLINE_LABEL} read failed: no such file`);
     const again = await ask([
       ...history(false, "buy milk"),
       { role: "assistant", content: [{ type: "text", text: "x" }] },

@@ -48,7 +48,7 @@ function fromResults(messages: readonly ModelMessage[]): string | undefined {
   const result = messages.at(-1);
   if (result?.role !== "tool") return undefined;
   const text = textOf(result);
-  if (result.isError) return `${result.toolName} could not do it: ${text}`;
+  if (result.isError) return `${result.toolName} failed: ${text}`;
   const call = messages
     .flatMap(({ content }) => content)
     .findLast((block) => block.type === "toolCall" && block.id === result.toolCallId);
@@ -58,7 +58,7 @@ function fromResults(messages: readonly ModelMessage[]): string | undefined {
 }
 
 function replyTo(words: string, { tools, messages }: ModelRequest): string {
-  if (words === "") return "I was sent no words.";
+  if (words === "") return "Your message is empty.";
   const findings = findingsIn(words);
   if (findings !== undefined) return findings;
   const last = messages.findLast(({ role }) => role === "user");

@@ -32,7 +32,7 @@ interface Said {
   readonly err: string;
 }
 
-/** One process's life: what is piped in is answered, then everything is closed. */
+/** Runs one process: it answers the piped input and closes everything. */
 async function run(config: object, text: string, env: Record<string, string> = {}): Promise<Said> {
   const paths = homePaths(home);
   writeFileSync(paths.config, JSON.stringify(config));
@@ -61,7 +61,7 @@ async function run(config: object, text: string, env: Record<string, string> = {
   return { out, err };
 }
 
-/** Everything the home holds but the file of keys and the configuration itself. */
+/** All files of the home except the key file and the configuration. */
 function everythingKept(): string {
   return readdirSync(home, { recursive: true, encoding: "utf8" })
     .filter((name) => name !== "auth.json" && name !== "rookery.json5" && statSync(join(home, name)).isFile())

@@ -31,7 +31,7 @@ export const unknownModel = (name: string): ModelError => ({
 
 export const unknownApi = ({ provider, api }: ProviderModel): ModelError => ({
   class: "request",
-  message: `Unknown API "${api}" of ${provider}. Known are openai-completions, openai-responses, anthropic-messages and google-generative-ai.`,
+  message: `Unknown API "${api}" of ${provider}. The known APIs are openai-completions, openai-responses, anthropic-messages and google-generative-ai.`,
 });
 
 export const noKey = (provider: string): ModelError => ({

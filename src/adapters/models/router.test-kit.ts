@@ -1,4 +1,4 @@
-/** A router over scripted providers: what a test needs to see who was asked with which key. */
+/** A router over scripted providers. It records which provider was called with which key. */
 
 import { type VirtualClock, virtualClock } from "../../../test/kit/clock.ts";
 import { parseConfig } from "../../config/parse-config.ts";

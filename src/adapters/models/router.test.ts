@@ -23,7 +23,7 @@ describe("keys", () => {
     expect(router.asked).toEqual(["house/m key-one", "house/m key-two", "house/m key-two", "house/m key-one"]);
   });
 
-  it("all at their limit return the wait for the first one, and no request is sent before", async () => {
+  it("if all are at their limit, the call returns the shortest wait and sends no request before it ends", async () => {
     const router = testRouter(ONE, (_, n) => ({ class: "rate", retryAfterMs: n === 1 ? 9_000 : 4_000 }));
     expect((await router.ask()).error).toMatchObject({ class: "rate", retryAfterMs: 4_000 });
     router.clock.advanceSync(1_000);
@@ -31,7 +31,7 @@ describe("keys", () => {
     expect(router.asked).toHaveLength(2);
   });
 
-  it("cool down longer after each limit without a stated wait", async () => {
+  it("cool down longer after each rate limit that states no wait", async () => {
     const router = testRouter(`{ providers: { ${SPARE} } }`, () => ({ class: "rate" }));
     const waits: (number | undefined)[] = [];
     for (let round = 0; round < 3; round++) {
@@ -136,7 +136,7 @@ describe("fallbacks", () => {
     }
   });
 
-  it("wait for all tries of the loop at a transient error", async () => {
+  it("are used after a transient error only when the loop has no try left", async () => {
     const router = testRouter(BOTH, ({ model }) => (model.provider === "house" ? { class: "transient" } : undefined));
     expect((await router.ask({ ...WITH_SPARE, tries: 1 })).error?.class).toBe("transient");
     expect((await router.ask({ ...WITH_SPARE, tries: 2 })).error?.class).toBe("transient");
@@ -167,7 +167,7 @@ describe("fallbacks", () => {
     expect(router.asked).toHaveLength(1);
   });
 
-  it("that fail too return the error that a wait may fix", async () => {
+  it("if they fail too, the call returns the error that a wait may fix", async () => {
     const router = testRouter(BOTH, ({ model }) =>
       model.provider === "house"
         ? { class: "rate", retryAfterMs: 3_000, message: "slow down" }
@@ -187,7 +187,7 @@ describe("fallbacks", () => {
 });
 
 describe("thinking", () => {
-  it("that the model does not support is an error that lists the supported levels", async () => {
+  it("at an unsupported level is an error that lists the supported levels", async () => {
     const router = testRouter(ONE, () => undefined);
     const { error } = await router.ask({ thinking: "xhigh" });
     expect(error?.class).toBe("request");
@@ -203,7 +203,7 @@ describe("thinking", () => {
 });
 
 describe("a model", () => {
-  it("that is unknown is an error that says where models are listed", async () => {
+  it("with an unknown name is an error that names the command to list models", async () => {
     const router = testRouter(ONE, () => undefined);
     for (const model of ["house/other", "nowhere/m", "nonsense"]) {
       expect((await router.ask({ model })).error).toMatchObject({
@@ -234,7 +234,7 @@ describe("a model", () => {
 });
 
 describe("the events of a second try", () => {
-  it("begin with restart, which voids the first try's", async () => {
+  it("begin with restart, which discards the events of the first try", async () => {
     const router = testRouter(ONE, ({ onEvent }, n) => {
       onEvent({ type: "text", delta: n === 1 ? "half" : "whole" });
       return n === 1 ? { class: "rate" } : undefined;

@@ -89,7 +89,7 @@ const ABORTED: ModelError = { class: "aborted", message: "aborted" };
 
 const stalled = ({ model, stallMs }: ProviderCall): ModelError => ({
   class: "transient",
-  message: `${model.provider} said nothing for ${Math.round(stallMs / 1000)} seconds.`,
+  message: `${model.provider} sent no data for ${Math.round(stallMs / 1000)} seconds.`,
 });
 
 /** A success, unless the provider silently cut the prompt. */

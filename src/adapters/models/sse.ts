@@ -3,7 +3,7 @@
 export interface EventReader {
   /** Calls back for every event that is complete now. */
   take(chunk: Uint8Array): void;
-  /** The body has ended: what stands there without an empty line is an event too. */
+  /** Call it at the end of the body: a last event without an empty line counts too. */
   end(): void;
 }
 

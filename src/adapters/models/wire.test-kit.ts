@@ -15,9 +15,9 @@ export interface Turn {
   readonly tools?: readonly { readonly id: string; readonly name: string; readonly arguments: object }[];
   readonly stop?: "stop" | "length";
   readonly usage?: { readonly input: number; readonly output: number; readonly cacheRead?: number };
-  /** `drop`: the connection is cut. `hold`: nothing more comes. `malformed`: an event that is no JSON. */
+  /** `drop`: the connection is cut. `hold`: nothing more comes. `malformed`: an event that is not JSON. */
   readonly ending?: "finish" | "drop" | "hold" | "malformed" | "end-early" | { readonly error: object };
-  /** Extra bytes before the end, such as a comment that keeps the line warm. */
+  /** Extra bytes before the end, such as a keep-alive comment. */
   readonly raw?: string;
 }
 

@@ -1,4 +1,4 @@
-/** The places of every op, read from the sources: what a dialect lacks is found here and not by its first user. */
+/** Reads the places of every op from the sources, so that a place that a dialect lacks is found here. */
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { Op } from "../../core/store/change.ts";
@@ -62,7 +62,7 @@ test("PostgreSQL has a form of every op in the module the table names", () => {
 });
 
 describe("apply_change", () => {
-  test("has a branch for every op, among those of the owner or the others as the table says", () => {
+  test("has a branch for every op, in the `CASE` that the table names", () => {
     expect([...OWNER_BRANCHES.keys()].sort()).toEqual(names(({ branch, sentAs }) => branch === "owner" && !sentAs));
     expect([...ANY_BRANCHES.keys()].sort()).toEqual(names(({ branch, sentAs }) => branch === "any" && !sentAs));
   });
@@ -82,12 +82,12 @@ describe("apply_batch", () => {
   const placesOf = (kind: (place: string) => boolean): string[] =>
     [...new Set(OPS.flatMap(([, { batch = [] }]) => batch.filter(kind)))].sort();
 
-  test("reads the tables of rows that the table names, and no others", () => {
+  test("reads exactly the tables of rows that the op table names", () => {
     const tables = [...new Set([...APPLY_BATCH.matchAll(/jsonb_to_recordset\(p->'(\w+)'\)/g)].map(([, name]) => name))];
     expect(tables.sort()).toEqual(["changes", "owners", ...placesOf((place) => !place.includes("."))].sort());
   });
 
-  test("uses each column of the owner's row that the table names", () => {
+  test("uses each column of the owner's row that the op table names", () => {
     const start = APPLY_BATCH.indexOf("IF p ? 'owners'");
     const owners = APPLY_BATCH.slice(start, APPLY_BATCH.indexOf("END IF;", start));
     for (const place of placesOf((each) => each.includes("."))) {
@@ -95,7 +95,7 @@ describe("apply_batch", () => {
     }
   });
 
-  test("gets from the forms exactly what the table names", () => {
+  test("gets exactly the tables and columns from the forms that the op table names", () => {
     const added = new Set<string>();
     for (const form of new Set(OPS.map(([, places]) => places.form))) {
       const source = withoutComments(read(`./postgres/${form}`));

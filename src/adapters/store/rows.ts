@@ -1,6 +1,6 @@
 /**
- * The rows both databases give, and the records made of them. A row that cannot be parsed throws `CorruptDataError` to the
- * caller that asks for it by id; lists skip it, so that it blocks no other row (L11).
+ * The rows both databases return, and the records made of them. A row that cannot be parsed throws `CorruptDataError` to the
+ * caller that reads it by id; lists skip it, so that it blocks no other row (L11).
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SwarmContact } from "../../core/agent/swarm.ts";

@@ -21,7 +21,7 @@ test("a command that takes too long is ended with everything it started, and doe
   expect(await command("sleep 20 & sleep 20", { timeoutMs: 150 })).toEqual({ pass: false, reason: "took too long" });
 });
 
-test("a command does not see the keys of our environment, and says no more than it may", async () => {
+test("a command gets no keys of our environment, and its output is limited", async () => {
   process.env.ROOKERY_TEST_KEY = "secret";
   expect(await command("echo [$ROOKERY_TEST_KEY] $GIVEN", { env: { GIVEN: "given" } })).toMatchObject({
     output: "[] given",
@@ -53,7 +53,7 @@ test.each([
   ["204", { pass: false, reason: "nothing to do (204)" }],
   ["404", { pass: false, reason: "answered 404" }],
   ["302", { pass: false }],
-])("an address that answers %s", async (status, expected) => {
+])("the status %s of an address decides whether the gate passes", async (status, expected) => {
   expect(await keeper.check({ kind: "http", url: `${base}/${status}` }, never)).toMatchObject(expected);
 });
 

@@ -45,7 +45,7 @@ export function s3FileStore(options: S3Options): FileStore {
       const key = `${prefix}${name}`;
       const response = await ask(key, { method: "PUT", body: content as RequestInit["body"] });
       await response.arrayBuffer();
-      if (!response.ok) throw unavailable(`refused to keep a file (${response.status})`);
+      if (!response.ok) throw unavailable(`refused to store a file (${response.status})`);
       return `${begin}${key}`;
     },
     async read(path) {
@@ -57,7 +57,7 @@ export function s3FileStore(options: S3Options): FileStore {
       const response = await ask(key, { method: "GET" });
       const content = new Uint8Array(await response.arrayBuffer());
       if (response.status === 404) return undefined;
-      if (!response.ok) throw unavailable(`refused to give a file (${response.status})`);
+      if (!response.ok) throw unavailable(`refused to return a file (${response.status})`);
       return content;
     },
   };

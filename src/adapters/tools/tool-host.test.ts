@@ -49,7 +49,7 @@ describe("mayUse", () => {
     ["send_file", "cron", undefined, false],
     ["set_reaction", "permanent", { allow: ["*"] }, false],
   ];
-  it.each(table)("%s for a %s with %j: %j", (name, kind, policy, expected) => {
+  it.each(table)("%s for the kind %s with the policy %j: %j", (name, kind, policy, expected) => {
     expect(mayUse(name, kind, policy)).toBe(expected);
   });
 

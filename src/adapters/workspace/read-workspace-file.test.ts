@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-/** A reader that sees every change as older than the settling time. */
+/** A reader that treats every change as older than the settling time. */
 const settled = () => workspaceReaders(() => Date.now() + 60_000);
 
 it("returns the text of a file, and undefined for a missing one", () => {
@@ -77,7 +77,7 @@ it("follows no link, opens no directory, and notices a directory that becomes a 
   expect(reader(home)("AGENTS.md")).toBe("own");
 });
 
-it.skipIf(process.getuid?.() === 0)("sees a file that may be read again", () => {
+it.skipIf(process.getuid?.() === 0)("reads a file once its permissions allow it", () => {
   const file = join(home, "AGENTS.md");
   writeFileSync(file, "one", { mode: 0o000 });
   const reader = settled();

@@ -32,7 +32,7 @@ function write(path: string, text: string): void {
   writeFileSync(join(workspace, path), text);
 }
 
-/** A clock that stands still, except that the settling time passes at once. */
+/** A clock that does not advance, except that the settling time passes at once. */
 const quick = (): Clock => {
   const clock = virtualClock();
   return {
@@ -46,7 +46,7 @@ const quick = (): Clock => {
 };
 
 describe("task files", () => {
-  it("are regular files at their path, and nothing else", async () => {
+  it("are regular files at the expected path; other files are ignored", async () => {
     write("cron/mail/TASK.md", task("*/5 * * * *"));
     write("cron/notes/README.md", "no task");
     write("cron/.hidden/TASK.md", task("* * * * *"));
@@ -60,7 +60,7 @@ describe("task files", () => {
     expect(await heartbeatTaskFiles(workspace, silentLog)).toMatchObject([{ id: "inbox", title: "Inbox" }]);
   });
 
-  it("are read when a file below cron/ changes, and polled where changes are not reported", async () => {
+  it("are read when a file below cron/ changes, and polled if changes are not reported", async () => {
     let changed = Promise.withResolvers<void>();
     const stop = watchTaskFiles([workspace], quick(), () => changed.resolve());
     const next = async (change: () => void) => {

@@ -37,7 +37,7 @@ const chunks = async function* (...parts: (string | Uint8Array)[]) {
 const bytes = new TextEncoder().encode("grüße 😀");
 
 describe("piped input", () => {
-  it("is one message, however it is chunked", async () => {
+  it("is one message, in any number of chunks", async () => {
     const { connector, host, accepted } = terminal(chunks("one\n", bytes.slice(0, 3), bytes.slice(3), "\n"));
     await connector.start(host);
     expect(await connector.finished).toBe(1);

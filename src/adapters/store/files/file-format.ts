@@ -1,6 +1,6 @@
 /**
- * The plain files of a home: where they stand and what text they hold. Paths are relative to the home; an id is checked
- * before it becomes a path. Reading them back stands in `read-agent-files.ts` and `restore-registries.ts`.
+ * The plain files of a home: where they are and what text they hold. Paths are relative to the home; an id is checked
+ * before it becomes a path. `read-agent-files.ts` and `restore-registries.ts` read them back.
  */
 import type { AgentId } from "../../../core/ids.ts";
 import type { AgentRow, DedupeRow, DeliveryRow, MessageRow, RunRow } from "./mirror-source.ts";
@@ -40,8 +40,8 @@ export const jsonText = (value: unknown): string => `${JSON.stringify(value, nul
 const json = (text: string): unknown => JSON.parse(text);
 
 /**
- * `state.json`: the agent's state as the database has it, and under `_engine` what else is needed to make the agent again.
- * What changes with every step stands in `pending.json`, so that this file is seldom rewritten.
+ * `state.json`: the agent's state as the database has it, and under `_engine` the rest that a rebuild of the agent needs.
+ * Values that change with every step are in `pending.json`, so that this file is seldom rewritten.
  */
 export function stateText(row: AgentRow): string {
   const engine = {

@@ -54,7 +54,7 @@ export async function followShared(options: SharedMirrorOptions): Promise<Shared
   let timer: NodeJS.Timeout | undefined;
   let working: Promise<void> = Promise.resolve();
 
-  /** One poll after the other. A failed one is made up for by the next, because the mark stays. */
+  /** Runs one poll after the other. The next poll repeats the work of a failed one, because the mark stays. */
   const poll = (): Promise<void> => {
     working = working
       .then(() => follower.step())

@@ -85,7 +85,7 @@ function positionIn(line: string): number | undefined {
   }
 }
 
-/** Compares from the beginning. From the first line that differs from the database's, the rest goes into a file of its own. */
+/** Compares from the beginning. From the first line that differs from the database's, the rest goes into a separate file. */
 function setOrphansAside(settling: Settling, path: string, no: number, end: number): HistoryEnd {
   const { files, source, report, last } = settling;
   let position = 0;

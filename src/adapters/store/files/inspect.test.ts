@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-/** A database as a kill leaves it: with a log that was not copied back. */
+/** A database as a kill leaves it: with a log that was not checkpointed. */
 function killed(agents = 1): void {
   const live = join(home, "live.db");
   const db = openDatabase(live, { synchronous: "off" });
@@ -62,8 +62,8 @@ function edgeOf(table: string, bytes: Buffer, edge: "first" | "last"): number {
   return bytes.readUInt32BE(edge === "last" ? at + 8 : at + bytes.readUInt16BE(at + 12));
 }
 
-describe("looking at a database", () => {
-  test("finds a killed one readable, and touches neither it nor its log", () => {
+describe("inspecting a database", () => {
+  test("finds the database of a killed process readable, and changes neither it nor its log", () => {
     killed();
     const before = picture();
     expect(before.map(([name]) => name)).toEqual(["rookery.db", "rookery.db-wal"]);
@@ -71,14 +71,14 @@ describe("looking at a database", () => {
     expect(picture()).toEqual(before);
   });
 
-  test("sees what stands only in the log", () => {
+  test("loses no row that is only in the log", () => {
     killed();
     const db = openDatabase(path);
     expect(db.sql.prepare("SELECT count(*) AS count FROM agents").get()?.count).toBe(4);
     db.close();
   });
 
-  test("tells a missing one from a log without its database", () => {
+  test("distinguishes a missing database from a log without its database", () => {
     expect(inspectDatabase(path)).toEqual({ kind: "missing" });
     writeFileSync(`${path}-wal`, "frames");
     expect(inspectDatabase(path)).toEqual({ kind: "orphaned-wal" });
@@ -121,7 +121,7 @@ describe("looking at a database", () => {
     },
   };
   for (const [name, make] of Object.entries(broken)) {
-    test(`refuses ${name}, names the repair, and touches nothing`, () => {
+    test(`refuses ${name}, names the repair, and changes nothing`, () => {
       make();
       const before = picture();
       expect(inspectDatabase(path)).toMatchObject({ kind: "unreadable" });
@@ -135,7 +135,7 @@ describe("looking at a database", () => {
     });
   }
 
-  test("checks a large one in parts, and still sees a broken edge", () => {
+  test("checks a large database in parts, and still finds a broken edge", () => {
     killed(200);
     expect(inspectDatabase(path, { wholeCheckBytes: 0 })).toEqual({ kind: "ok" });
     rmSync(`${path}-wal`);
@@ -149,7 +149,7 @@ describe("looking at a database", () => {
     }
   });
 
-  test("refuses one from a newer program with an error of its own", () => {
+  test("refuses a database of a newer program with a separate error", () => {
     const db = openDatabase(path);
     db.sql.exec("PRAGMA user_version = 99");
     db.close();
@@ -157,7 +157,7 @@ describe("looking at a database", () => {
     expect(() => refuseUnreadable(path)).toThrow(StoreNewerError);
   });
 
-  test("takes a first start that was killed before its tables were there for no database at all", () => {
+  test("treats a database without tables, left by a killed first start, as missing", () => {
     writeFileSync(path, "");
     expect(inspectDatabase(path)).toEqual({ kind: "missing" });
     const sql = new DatabaseSync(path);

@@ -64,7 +64,7 @@ export function expectFilesMatch(db: Database, files: Pick<MirrorFiles, "read" |
   expect({ runs: {}, ...json("subagents/runs.json") }).toMatchObject({ runs: Object.fromEntries(runs) });
 }
 
-/** A line that a crash tore is none. */
+/** A line that a crash tore does not count. */
 function isJson(line: string): boolean {
   try {
     JSON.parse(line);

@@ -1,6 +1,6 @@
 /**
- * The plain files in memory, for tests: any call can be made to crash before or after it happened or to tear what it
- * writes, and the power can go, which loses, keeps or tears writes that were not flushed.
+ * The plain files in memory, for tests: a test can make any call crash before or after it happened or tear what it
+ * writes, and can simulate a power loss, which loses, keeps or tears writes that were not flushed.
  */
 import { dirname } from "node:path/posix";
 import type { MirrorFiles } from "./mirror-files.ts";
@@ -8,13 +8,13 @@ import type { MirrorFiles } from "./mirror-files.ts";
 /** The simulated end of the process. */
 export class Crash extends Error {}
 
-/** What a call that changes something does at its turn. */
+/** How a call fails: before its change, after it, or with a torn write. */
 export type Fault = "before" | "after" | "torn";
 
 interface Inode {
   readonly dir: boolean;
   data: Buffer;
-  /** What is on the disk for certain. */
+  /** What is certainly on the disk. */
   onDisk: Buffer;
 }
 
@@ -52,7 +52,7 @@ export class MemoryFiles implements MirrorFiles {
       .sort();
   }
 
-  /** Every file there is. */
+  /** The paths of all files. */
   paths(): readonly string[] {
     return [...this.#names]
       .filter(([, found]) => !found.dir)
@@ -122,12 +122,12 @@ export class MemoryFiles implements MirrorFiles {
     });
   }
 
-  /** Changes a file behind the mirror's back. */
+  /** Changes a file without the mirror. */
   put(path: string, data: string): void {
     (this.#names.get(path) ?? this.#create(path)).data = Buffer.from(data);
   }
 
-  /** What is left after the power went: for each name and each file the disk's version, the newer one, or a torn one. */
+  /** The files after a power loss: for each name and each file the disk's version, the newer one, or a torn one. */
   afterPowerLoss(random: () => number): MemoryFiles {
     const left = new MemoryFiles();
     left.#names = new Map();
@@ -177,7 +177,7 @@ function survivor(found: Inode, random: () => number): { data: Buffer; onDisk: B
   else if (choice < 0.7 && found.data.length > found.onDisk.length) {
     const grown = found.data.length - found.onDisk.length;
     const cut = found.onDisk.length + Math.floor(random() * grown);
-    // The rest is not there, or its room is and holds zeros up to the end or up to what was written after it.
+    // The rest is missing, or its space holds zeros up to the end or up to the data written after it.
     const zeros = random() < 0.4 ? 0 : found.data.length - cut;
     const written = random() < 0.5 ? 0 : Math.floor(random() * zeros);
     data = Buffer.concat([

@@ -116,7 +116,7 @@ function writeAgent(mirroring: MirroringAgent, agent: AgentRow, texts: Texts, kn
     wrote(AGENTS_DIR);
     wrote(paths.dir);
   }
-  // History before pending: after a crash a message stands in both files rather than in neither, and a rebuild sees that.
+  // History before pending: after a crash a message is in both files rather than in neither, and a rebuild detects that.
   const before =
     known && files.size(paths.history) === known.history.size
       ? known.history

@@ -15,7 +15,7 @@ function world(count: number) {
 }
 
 describe("jobs as plain files", () => {
-  test("few are written whole, each time", () => {
+  test("a few jobs are all written each time", () => {
     const { jobs, files, mirror, read } = world(3);
     mirror.changed(["j1"]);
     expect(JSON.parse(files.read("cron/jobs.json")?.toString() ?? "")).toEqual({
@@ -27,7 +27,7 @@ describe("jobs as plain files", () => {
     expect(read()).toEqual([...jobs.values()]);
   });
 
-  test("of many one that changes or goes is a line, and both files together say what is there", () => {
+  test("with many jobs, a changed or removed job adds a line to the log, and both files together hold all jobs", () => {
     const { jobs, files, mirror, read } = world(1_000);
     mirror.changed(["j1"]);
     const whole = files.read("cron/jobs.json")?.toString();
@@ -39,7 +39,7 @@ describe("jobs as plain files", () => {
     expect(new Set(read())).toEqual(new Set(jobs.values()));
   });
 
-  test("a torn line spoils nothing that comes after it", () => {
+  test("a torn line does not damage the lines after it", () => {
     const { jobs, files, mirror, read } = world(1_000);
     mirror.changed(["j1"]);
     files.append("cron/jobs-a.jsonl", '\n{"id":"j2","job":{"id":"j2","n"');
@@ -48,7 +48,7 @@ describe("jobs as plain files", () => {
     expect(new Set(read())).toEqual(new Set(jobs.values()));
   });
 
-  test("a long log is folded into the whole, and the old one is not read any more", () => {
+  test("a long log is folded into jobs.json, and the old log is no longer read", () => {
     const { jobs, files, mirror, read } = world(300);
     mirror.changed(["j1"]);
     const big = "x".repeat(200_000);

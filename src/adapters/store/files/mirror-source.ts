@@ -1,4 +1,4 @@
-/** What the mirror reads: the database, through a connection of its own that cannot write. */
+/** What the mirror reads: the database, through its own read-only connection. */
 import type * as rows from "../rows.ts";
 
 export interface MirrorSource {

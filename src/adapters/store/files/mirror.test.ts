@@ -49,7 +49,7 @@ describe("the mirror", () => {
     }
   });
 
-  test("takes away the files of an agent that was removed, and leaves the others", () => {
+  test("deletes the files of a removed agent, and keeps the others", () => {
     const { work, files, open } = world();
     const mirror = open();
     const [ann, bob] = [work.agent("ann"), work.agent("bob")];
@@ -64,7 +64,7 @@ describe("the mirror", () => {
     expect(fresh.list("agents")).toEqual([bob]);
   });
 
-  test("says how far behind it is", () => {
+  test("reports how far behind it is", () => {
     const { work, open } = world();
     const mirror = open();
     catchUp(mirror);
@@ -98,7 +98,7 @@ describe("the mirror", () => {
     expect(files.text(`agents/${"ann".padEnd(24, "0")}/history.jsonl`)?.split("\n")[0]).toContain('"type":"session"');
   });
 
-  test("a crash before, after or inside any call is repaired by going on", () => {
+  test("a new mirror completes the files after a crash before, after or inside any call", () => {
     const hows: readonly Fault[] = ["before", "after", "torn"];
     let crashes = 0;
     for (const how of hows) {
@@ -133,7 +133,7 @@ describe("the mirror", () => {
     expect(crashes).toBeGreaterThan(200);
   });
 
-  test("a failed write that ends nothing is repaired by the same mirror", () => {
+  test("repairs a failed write that does not end the process", () => {
     for (let call = 1; call < 60; call++) {
       const { db, work, files, open } = world();
       files.fault = { call, how: "torn" };
@@ -151,7 +151,7 @@ describe("the mirror", () => {
     }
   });
 
-  test("after a power loss at any moment the files are brought in step again", () => {
+  test("brings the files up to date after a power loss at any moment", () => {
     for (let seed = 1; seed <= 200; seed++) {
       const random = seeded(seed);
       const { db, work, files, open } = world();
@@ -215,7 +215,7 @@ describe("the mirror", () => {
     expectFilesMatch(db, files);
   });
 
-  test("sets lines aside that the database does not have, and does not merge them", () => {
+  test("moves lines aside that the database does not have, and does not merge them", () => {
     const { db, work, files, notices, open } = world();
     const ann = work.agent("ann");
     let mirror = open();
@@ -237,7 +237,7 @@ describe("the mirror", () => {
     const mirror = now.open();
     catchUp(mirror);
     mirror.close();
-    // The backup knew ann as she was at the beginning, and bob not at all.
+    // The backup has ann as she was at the beginning, and no bob.
     const old = world();
     const ann = old.work.agent("ann");
     old.work.commit([{ op: "fact.put", key: "different", value: "history" }]);
@@ -250,7 +250,7 @@ describe("the mirror", () => {
     expect(now.files.list(`agents/${ann}`).some((name) => name.startsWith("history.jsonl.orphaned-"))).toBe(true);
   });
 
-  test("looks at every agent where changes were pruned before the files had them", () => {
+  test("checks every agent if changes were pruned before they reached the files", () => {
     const { db, work, files, open } = world();
     const mirror = open();
     const life = lifeOf(work);
@@ -301,7 +301,7 @@ describe("the mirror", () => {
     expect(keys()).toBe(2);
   });
 
-  test("after an end out of order it looks further back than at the last lines", () => {
+  test("checks more than the last lines after an unclean stop", () => {
     const { db, work, files, open } = world();
     const ann = work.agent("ann");
     work.commit([{ op: "agent.claim", agentId: ann, node: work.node }]);
@@ -325,7 +325,7 @@ describe("the mirror", () => {
     expectFilesMatch(db, files);
   });
 
-  test("recognises another database also where it has more changes than the files", () => {
+  test("recognises another database even if it has more changes than the files", () => {
     const now = world();
     now.work.agent("ann");
     const mirror = now.open();

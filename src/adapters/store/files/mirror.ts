@@ -108,7 +108,7 @@ export class Mirror {
     return { behind: Math.max(0, last - this.#done), ms: oldest ? Math.max(0, this.#now() - oldest.at) : 0 };
   }
 
-  /** The last sync of a clean stop. Call `step` until there is no more before. */
+  /** The last sync of a clean stop. Before it, call `step` until `more` is false. */
   close(): void {
     if (this.#clean && this.#unsynced.size === 0 && this.#done === this.#syncedTo) return;
     this.#syncFiles(true);
@@ -121,7 +121,7 @@ export class Mirror {
     return { until: this.#source.bounds().last, otherDatabase, next: 0 };
   }
 
-  /** The disk must know that the stop is not clean before the first file changes. */
+  /** Writes a mark that is not clean before the first file changes. */
   #begin(): void {
     if (!this.#clean) return;
     const change = this.#source.changeId(this.#syncedTo) ?? null;

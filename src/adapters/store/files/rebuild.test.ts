@@ -52,7 +52,7 @@ function mirrored(db: Database): MirrorNotice[] {
   return notices;
 }
 
-/** Lives, mirrors, and loses the database. */
+/** Runs a workload, mirrors it, and deletes the database. */
 function lived(live: (work: Workload) => void): void {
   const db = open();
   live(new Workload(db));
@@ -72,13 +72,13 @@ const bob = "bob".padEnd(24, "0") as AgentId;
 const file = (agent: AgentId, name: string) => join(home, "agents", agent, name);
 const read = (agent: AgentId, name: string) => readFileSync(file(agent, name), "utf8");
 
-/** Tables that come back row by row as they were. */
+/** Tables whose rows are restored unchanged. */
 const RESTORED = [
   ...["entries", "dedupe", "jobs", "job_slots", "subagent_runs", "session_keys", "budgets", "budget_told"],
 ] as const;
 
 describe("rebuilding from the plain files", () => {
-  test("happens by itself only where neither the database nor its log is there", () => {
+  test("happens automatically only if neither the database nor its log exists", () => {
     expect(rebuildNeeded(home, path)).toBe(false);
     lived((work) => work.agent("ann"));
     expect(rebuildNeeded(home, path)).toBe(true);
@@ -89,7 +89,7 @@ describe("rebuilding from the plain files", () => {
     expect(rebuildNeeded(home, path)).toBe(false);
   });
 
-  test("a permanent agent comes back as it was last described, a swarm with those it serves as its contacts", async () => {
+  test("restores a permanent agent with its latest descriptor, and a swarm with its contacts", async () => {
     const clerk = { type: "permanent", id: "c", name: "clerk", description: "d", systemPrompt: "old" } as const;
     const api = {
       nametag: "desk",
@@ -123,7 +123,7 @@ describe("rebuilding from the plain files", () => {
     });
   });
 
-  test("one message waiting, one taken, one delivery unsent: waiting, lost and reported, unconfirmed", async () => {
+  test("a waiting message still waits, a taken one is lost and reported, an unsent delivery becomes unconfirmed", async () => {
     let runId = "" as RunId;
     let delivery = "" as DeliveryId;
     lived((work) => {
@@ -163,7 +163,7 @@ describe("rebuilding from the plain files", () => {
     expect(await store.nodes()).toEqual([]);
   });
 
-  test("gives back every agent as it was: identity, state, history, keys, jobs and subagent runs", async () => {
+  test("restores every agent unchanged: identity, state, history, keys, jobs and subagent runs", async () => {
     const before: unknown[] = [];
     lived((work) => {
       for (const act of lifeOf(work)) act();
@@ -184,7 +184,7 @@ describe("rebuilding from the plain files", () => {
     expect([...after, agentsOf(db)]).toEqual(before);
   });
 
-  test("what was spent stays spent, and what calls under way had reserved is charged as an estimate", async () => {
+  test("keeps the spent amounts, and charges the reservations of unfinished calls as estimates", async () => {
     lived((work) => {
       work.agent("ann");
       work.post(ann, "hello");
@@ -203,7 +203,7 @@ describe("rebuilding from the plain files", () => {
     });
   });
 
-  test("a row of budgets that is not valid is reported and kept in a copy", () => {
+  test("an invalid budget row is reported and kept in a copy", () => {
     lived((work) => {
       work.agent("ann");
       work.post(ann, "hello");
@@ -228,7 +228,7 @@ describe("rebuilding from the plain files", () => {
       )
       .all();
 
-  test("is followed by the mirror without setting anything aside", () => {
+  test("lets the mirror continue without moving anything aside", () => {
     lived((work) => {
       for (const act of lifeOf(work)) act();
     });
@@ -238,7 +238,7 @@ describe("rebuilding from the plain files", () => {
     expectFilesMatch(db, diskFiles(home));
   });
 
-  test("a message accepted before is recognised afterwards", () => {
+  test("a message accepted before the rebuild is recognised after it", () => {
     lived((work) => {
       work.agent("ann");
       work.post(ann, "once");
@@ -248,7 +248,7 @@ describe("rebuilding from the plain files", () => {
     expect(db.sql.prepare("SELECT agent, seq FROM dedupe").all()).toMatchObject([{ agent: 1, seq: 1 }]);
   });
 
-  test("an open tool call gets a result, so that the history stays acceptable", async () => {
+  test("an open tool call gets a result, so that providers still accept the history", async () => {
     lived((work) => {
       work.agent("ann");
       work.post(ann, "look");
@@ -281,7 +281,7 @@ describe("rebuilding from the plain files", () => {
     ]);
   });
 
-  test("a message that waits in one file and stands in the history was taken", async () => {
+  test("a message that waits in pending.json but is in the history counts as taken", async () => {
     lived((work) => {
       work.agent("ann");
       work.post(ann, "hello");
@@ -289,7 +289,7 @@ describe("rebuilding from the plain files", () => {
       const pending = read(ann, "pending.json");
       work.take(ann, [1]);
       mirrored(work.db);
-      // The history was appended, and then the power went before the other file was replaced.
+      // The power failed after the history was appended and before the other file was replaced.
       writeFileSync(file(ann, "pending.json"), pending);
     });
     run();
@@ -298,7 +298,7 @@ describe("rebuilding from the plain files", () => {
     expect(await store.waiting(ann, { limit: 10 })).toMatchObject([{ seq: 2, body: { kind: "system" } }]);
   });
 
-  test("an agent with an invalid descriptor is kept on the disk and reported, the others go on", async () => {
+  test("an agent with an invalid descriptor is kept on the disk and reported, and the others are restored", async () => {
     lived((work) => {
       work.agent("ann");
       work.agent("bob");
@@ -315,7 +315,7 @@ describe("rebuilding from the plain files", () => {
     expect(read(ann, "descriptor.json")).toBe('{ "type": "unknown" }\n');
   });
 
-  test("an agent whose state is from a newer version is skipped and not touched", () => {
+  test("an agent whose state is from a newer version is skipped and left unchanged", () => {
     lived((work) => {
       work.agent("ann");
       work.agent("bob");
@@ -330,7 +330,7 @@ describe("rebuilding from the plain files", () => {
     expect(read(ann, "state.json")).toBe(newer);
   });
 
-  test("a line that is not JSON stays where it is, is skipped, and is reported with its number", async () => {
+  test("a line that is not JSON stays in place, is skipped, and is reported with its number", async () => {
     lived((work) => {
       work.agent("ann");
       work.post(ann, "hello");
@@ -355,7 +355,7 @@ describe("rebuilding from the plain files", () => {
     expect(read(ann, "history.jsonl")).toBe(lines.join("\n"));
   });
 
-  test("an entry of an unknown type is kept, and the history goes on behind it", async () => {
+  test("an entry of an unknown type is kept, and the history continues after it", async () => {
     lived((work) => {
       work.agent("ann");
       work.commit([{ op: "agent.claim", agentId: ann, node: work.node }]);
@@ -369,7 +369,7 @@ describe("rebuilding from the plain files", () => {
     expect(read(ann, "history.jsonl")).toBe(history);
     const { id } = JSON.parse(history.trim().split("\n")[2] ?? "") as { id: string };
     expect((await readerOf(db).agent(ann))?.leaf).toBe(id);
-    // The same where nothing but the history tells where the tip is.
+    // The same if only the history shows the tip.
     loseDatabase();
     rmSync(file(ann, "pending.json"));
     run();
@@ -395,7 +395,7 @@ describe("rebuilding from the plain files", () => {
     expect(read(ann, "history.jsonl")).toBe(history);
   });
 
-  test("an unusable pending file costs what was pending, and is kept", () => {
+  test("an unusable pending.json loses the pending work, and is kept in a copy", () => {
     lived((work) => {
       work.agent("ann");
       work.post(ann, "hello");
@@ -419,13 +419,13 @@ describe("rebuilding from the plain files", () => {
     expect(report.problems).toMatchObject([{ file: `agents/${bob}`, consequence: "agent-skipped" }]);
   });
 
-  test("says what may be missing where the program did not end in order", () => {
+  test("reports what may be missing if the program did not stop cleanly", () => {
     lived((work) => work.agent("ann"));
     writeFileSync(join(home, "mirror.json"), readFileSync(join(home, "mirror.json"), "utf8").replace("true", "false"));
     expect(run().gap).toContain("the last second");
   });
 
-  test("a rebuild that is cut short leaves no database behind, and can be run again", () => {
+  test("an interrupted rebuild leaves no database behind, and can be run again", () => {
     lived((work) => work.agent("ann"));
     const broken: Ids = {
       ...ids,

@@ -29,7 +29,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-/** Ann's first message is in the plain files; what comes after it stands in the database only. */
+/** Ann's first message is in the plain files; later changes are in the database only. */
 function livedBeyondTheFiles(beyond: (work: Workload) => void): void {
   const db = openDatabase(path, { synchronous: "off" });
   const work = new Workload(db);
@@ -55,14 +55,14 @@ function breakIndex(): void {
 const mend = () => repair({ home, databasePath: path, ids, now: NOW });
 
 describe("repairing", () => {
-  test("leaves a readable database alone", () => {
+  test("leaves a readable database unchanged", () => {
     livedBeyondTheFiles(() => {});
     const before = readFileSync(path);
     expect(mend()).toEqual({ found: { kind: "ok" }, repaired: false, kept: [] });
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
-  test("keeps the broken file, rebuilds, and brings over what could still be read beyond the files", async () => {
+  test("keeps the broken file, rebuilds, and recovers readable rows that the files lack", async () => {
     livedBeyondTheFiles((work) => {
       work.post(ann, "only in the database");
       work.agent("bob");
@@ -85,7 +85,7 @@ describe("repairing", () => {
     db.close();
   });
 
-  test("works without the database where nothing of it can be read", async () => {
+  test("works from the files alone if nothing in the database can be read", async () => {
     livedBeyondTheFiles((work) => work.post(ann, "lost"));
     writeFileSync(path, "x".repeat(8192));
     const report = mend();
@@ -93,7 +93,7 @@ describe("repairing", () => {
     expect(report.salvaged?.failed.length).toBeGreaterThan(0);
   });
 
-  test("does not take over what the broken database garbles", async () => {
+  test("does not recover garbled rows of the broken database", async () => {
     livedBeyondTheFiles((work) => {
       work.post(ann, "beyond");
       work.db.sql.exec("UPDATE agents SET state = replace(state, 'version', 'vorsion')");
@@ -124,7 +124,7 @@ describe("repairing", () => {
 });
 
 describe("a restored backup", () => {
-  test("ends what was open in it, once", async () => {
+  test("has its open work ended, once", async () => {
     const db = openDatabase(path, { synchronous: "off" });
     const work = new Workload(db);
     work.agent("ann");

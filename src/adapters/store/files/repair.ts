@@ -22,7 +22,7 @@ export interface RepairOptions {
 
 export interface RepairReport {
   readonly found: Inspection;
-  /** Whether a new database stands in its place. A readable one is left alone. */
+  /** Whether a new database replaced it. A readable one is left unchanged. */
   readonly repaired: boolean;
   /** Where the broken files are now. */
   readonly kept: readonly string[];

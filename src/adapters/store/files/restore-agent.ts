@@ -78,7 +78,7 @@ function insertAgent(db: Database, { id, descriptor, pending, state: { state, en
   return Number(lastInsertRowid);
 }
 
-/** `inHistory`: the history is written before `pending.json`, so a message that stands in both was taken. */
+/** `inHistory`: the history is written before `pending.json`, so a message that is in both was taken. */
 function restoreMessages(
   db: Database,
   no: number,

@@ -13,7 +13,7 @@ export interface RestoredHistory {
   readonly lastId: string;
   /** Of the last marker. */
   readonly sessionId: string | undefined;
-  /** Messages that stand in the history. */
+  /** Messages that are in the history. */
   readonly seqs: ReadonlySet<number>;
   readonly lastSeq: number;
 }

@@ -1,6 +1,6 @@
 /**
  * Opens a snapshot of a database for reading: neither the database nor its log nor its index is written. SQLite writes an
- * index beside a database even to read it, so the files are linked into a directory of their own and opened there.
+ * index beside a database even to read it, so the files are linked into a separate directory and opened there.
  */
 import { copyFileSync, existsSync, linkSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

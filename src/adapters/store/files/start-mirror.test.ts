@@ -23,7 +23,7 @@ afterEach(() => {
 const start = () => startMirror({ home, databasePath: join(home, "rookery.db"), log: silentLog });
 
 describe("the mirror's thread", () => {
-  test("has everything on the disk when a flush or the stop is answered", async () => {
+  test("has written everything to the disk when flush or stop resolves", async () => {
     const mirror = start();
     const life = lifeOf(new Workload(db));
     for (const act of life.slice(0, 8)) act();
@@ -37,7 +37,7 @@ describe("the mirror's thread", () => {
     expect(mirror.lag().behind).toBe(0);
   });
 
-  test("may come after the engine, and comes at once where it is waited for", async () => {
+  test("can start later than the engine, but starts at once for a flush", async () => {
     const mirror = startMirror({
       ...{ home, databasePath: join(home, "rookery.db"), log: silentLog },
       beginAfterMs: 3_600_000,
@@ -60,7 +60,7 @@ describe("the mirror's thread", () => {
     expect(statSync(agent).mode & 0o777).toBe(0o700);
   });
 
-  test("follows by itself after a nudge", async () => {
+  test("writes the files after a nudge, without a flush", async () => {
     const mirror = start();
     new Workload(db).agent("ann");
     mirror.nudge();
@@ -71,7 +71,7 @@ describe("the mirror's thread", () => {
     await mirror.stop();
   });
 
-  test("says that the disk does not take the files, and writes them when it does again", async () => {
+  test("reports that the files cannot be written, and writes them when they can be", async () => {
     const inTheWay = join(home, "agents");
     writeFileSync(inTheWay, "a file where a directory must be");
     new Workload(db).agent("ann");
@@ -83,7 +83,7 @@ describe("the mirror's thread", () => {
     await mirror.stop();
   });
 
-  test("a stop that cannot write says so and ends all the same", async () => {
+  test("a stop that cannot write the files rejects and still ends the thread", async () => {
     writeFileSync(join(home, "agents"), "a file where a directory must be");
     new Workload(db).agent("ann");
     await expect(start().stop()).rejects.toThrow("could not be written");

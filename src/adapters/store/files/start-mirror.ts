@@ -31,7 +31,7 @@ export interface MirrorOptions {
 export interface MirrorHandle {
   /** Reports a commit. Cheap: call it after every one. */
   nudge(): void;
-  /** Rejects with `StoreFullError` if the disk refuses the files; they are written later by themselves. */
+  /** Rejects with `StoreFullError` if the disk refuses the files; they are written later without another call. */
   flush(): Promise<void>;
   /** As `flush`, then ends the thread, also when it rejects. */
   stop(): Promise<void>;
@@ -68,7 +68,7 @@ class MirrorThread {
   #lag: MirrorLag = { behind: 0, ms: 0 };
   #tookMs = 0;
   #nudgedAt = Number.NEGATIVE_INFINITY;
-  /** When the first nudge was given that no step has answered yet. */
+  /** The time of the first nudge that no step has handled yet. */
   #unansweredSince: number | undefined;
   #warnedAt = Number.NEGATIVE_INFINITY;
   #failing = false;
@@ -120,7 +120,7 @@ class MirrorThread {
     return { behind: this.#lag.behind, ms: Math.max(this.#lag.ms, since) };
   }
 
-  /** The thread, started now if it has not been. It begins to work by itself. */
+  /** Returns the thread, and starts it if needed. It begins to work at once. */
   #started(): Worker {
     clearTimeout(this.#begin);
     clearTimeout(this.#restart);
@@ -204,7 +204,7 @@ const NO_ROOM = new Set(["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM"]);
 function errorOf({ text, code }: { readonly text: string; readonly code?: string }): RookeryError {
   return code !== undefined && NO_ROOM.has(code)
     ? new StoreFullError(`The plain files could not be written: ${text}`, {
-        hint: "Make room or restore the permissions of the home. The files are written by themselves then.",
+        hint: "Make room or restore the permissions of the home. The files are then written automatically.",
       })
     : new InvariantError(`The plain files could not be written: ${text}`);
 }

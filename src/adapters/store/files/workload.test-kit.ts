@@ -1,4 +1,4 @@
-/** A small life of some agents, committed change by change into a database: what the tests of this folder mirror. */
+/** A small workload of some agents, committed change by change into a database. The tests of this folder mirror it. */
 import type { AgentSeed } from "../../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import { freshState } from "../../../core/agent/state.ts";
@@ -241,7 +241,7 @@ export class Workload {
   }
 }
 
-/** Steps of a life in which everything the plain files hold appears and changes. Each call commits one or more changes. */
+/** Steps of a workload in which everything the plain files hold appears and changes. Each call commits one or more changes. */
 export function lifeOf(work: Workload): readonly (() => unknown)[] {
   const ann = "ann".padEnd(24, "0") as AgentId;
   const bob = "bob".padEnd(24, "0") as AgentId;

@@ -168,7 +168,7 @@ class StillRunning extends InvariantError {
   }
 }
 
-/** Ends the server process of a broken connection; true once it has ended and can apply nothing any more. */
+/** Ends the server process of a broken connection. True once it has ended and can no longer apply anything. */
 async function hasEnded(connections: Connections, pid: number): Promise<boolean> {
   const text =
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND application_name = $2 AND pid <> pg_backend_pid()";

@@ -26,8 +26,8 @@ it.each([
   expect(isBatchable(change(ops))).toBe(batchable);
 });
 
-/** A plan is made once per connection, mostly while tables are young, and cached. */
-it("finds rows by the given keys: no statement compares a state with a constant, which the planner would read all rows of", () => {
+/** PostgreSQL makes and caches a plan once per connection, often while the tables are still small. */
+it("apply_batch finds rows by the given keys: it compares no state with a constant, because the planner would read all rows in that state", () => {
   const text = readFileSync(new URL("./functions/8-apply-batch.sql", import.meta.url), "utf8");
   const joined = text.split("\n").filter((line) => /^ {4}WHERE [a-z]\.(agent|id) = w\./.test(line));
   expect(joined.length).toBeGreaterThan(4);

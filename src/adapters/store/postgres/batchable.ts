@@ -1,7 +1,7 @@
 /**
  * Batchable changes have only everyday ops, so that `apply_batch` applies a whole group of them with one statement per
- * table. Here stands which changes may share a batch, and how they are sent. A change that is not batchable, or turns out
- * not to be, is applied by `apply_changes`, one after the other.
+ * table. This file decides which changes may share a batch and how they are sent. A change that is not batchable, or turns
+ * out not to be, is applied by `apply_changes`, one after the other.
  */
 import type { Change, Op } from "../../../core/store/change.ts";
 import { clean } from "./clean-text.ts";
@@ -31,7 +31,7 @@ const NO_EFFECT_ON_RELEASE: ReadonlySet<Op["op"]> = new Set([
   "fact.put",
 ]);
 
-/** Whether a change can be part of a batch at all. */
+/** Whether a change can be part of a batch. */
 export function isBatchable({ owner, ops }: Change): boolean {
   const seen = new Set<Op["op"]>();
   const named = new Set<string>();
@@ -42,7 +42,7 @@ export function isBatchable({ owner, ops }: Change): boolean {
       seen.add(op.op);
     }
     if (!owner && (op.op === "message.settle" || op.op === "delivery.add")) return false;
-    // A recipient that may have to be created, or that may be the owner itself, needs the slower way.
+    // A recipient that may have to be created, or that may be the owner itself, needs `apply_changes`.
     if (op.op === "message.post") {
       if ("agentId" in op.to ? op.to.agentId === owner?.agentId : owner || op.to.create) return false;
     }

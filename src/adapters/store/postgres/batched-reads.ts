@@ -1,6 +1,6 @@
 /**
  * Reads with the same statement that are requested at the same moment, for any agents, go to the database as one query: the
- * statement is joined with a list of values and answers for each. A read that is alone goes as it is.
+ * statement is joined with a list of values and answers for each. A single read is sent unchanged.
  */
 import type pg from "pg";
 

@@ -110,7 +110,7 @@ export class Connections {
     return client;
   }
 
-  /** A connection of its own, outside of the pool: for locks that live as long as it does, and for listening. */
+  /** A separate connection outside of the pool: for locks that last as long as it does, and for listening. */
   async own(): Promise<pg.Client> {
     const client = new this.#pg.Client(this.#config());
     client.on("error", () => undefined);
@@ -130,8 +130,8 @@ export class Connections {
   }
 
   async #setUp(client: pg.ClientBase): Promise<void> {
-    // Every statement here is written for an index and for one plan. The planner's guesses about young tables mislead: a
-    // plan cached then that hashes a whole table would cost more with every message.
+    // Every statement here is written for an index and for one plan. The planner misjudges new tables: a plan that is
+    // cached then and hashes a whole table would cost more with every message.
     const results = (await client.query(
       `SET search_path TO ${this.#pg.escapeIdentifier(this.options.schema)};
        SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;

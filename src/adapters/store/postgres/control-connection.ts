@@ -74,7 +74,7 @@ export class ControlConnection {
     client.on("error", () => this.#disconnected(client));
     client.on("end", () => this.#disconnected(client));
     const channels = [this.#hintChannel, this.#relayChannel, channelOf(this.#self)];
-    // A hint that is lost with the server is made up for by the next poll.
+    // Hints need no durability: the next poll finds what a lost hint would have reported.
     await client.query(`SET synchronous_commit = off; ${channels.map((name) => `LISTEN "${name}"`).join("; ")}`);
     this.#client = client;
     this.#locked.clear();
@@ -82,7 +82,7 @@ export class ControlConnection {
     for (const gap of this.#relayListeners.values()) gap?.();
   }
 
-  /** Takes the lock of a node that this process has just become. */
+  /** Takes the lock of a node as which this process has just joined. */
   async hold(node: number): Promise<void> {
     this.#nodes.add(node);
     await this.#lock(node).catch(() => undefined);

@@ -34,11 +34,11 @@ export function explain(error: unknown): RookeryError {
   if (codeOf(error) === "53100") {
     return new StoreFullError(`The disk of the database is full: ${text}. Nothing of this change was stored.`, {
       cause: error,
-      hint: "Make room on the database server. Work continues by itself then.",
+      hint: "Make room on the database server. Work then continues automatically.",
     });
   }
   return new StoreUnavailableError(`The database cannot be used now: ${text || codeOf(error)}.`, {
     cause: error,
-    hint: "Nothing was stored and nothing is lost. Work continues by itself when the database answers again.",
+    hint: "Nothing was stored and nothing is lost. Work continues automatically when the database answers again.",
   });
 }

@@ -35,7 +35,7 @@ const BARRIERS: ReadonlySet<Op["op"]> = new Set([
 /** After a group of this size, the next one waits this long for more changes. */
 const BUSY = 4;
 const GATHER_MS = 1;
-/** How far the queue is searched for changes that may go now. */
+/** How many queued changes are searched for ones that can be sent now. */
 const SEARCH = 1_024;
 
 export class GroupCommit {
@@ -144,7 +144,7 @@ export class GroupCommit {
   }
 }
 
-/** A change computed from rows read before goes alone, so that no change of its own group changes those rows. */
+/** A change computed from rows read before is sent alone, so that no change of its own group changes those rows. */
 const solo = (change: Change | undefined): boolean =>
   change?.ops.some(({ op }) => op === "job.ran" || op === "job.delivered") ?? false;
 

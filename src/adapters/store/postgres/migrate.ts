@@ -57,7 +57,7 @@ export async function migrate(
         [String(newest)],
       );
     }
-    current = "the functions changes are applied by";
+    current = "of the functions that apply changes";
     await installFunctions(client);
     await client.query("COMMIT");
   } catch (cause) {
@@ -65,7 +65,7 @@ export async function migrate(
     if (cause instanceof StoreNewerError) throw cause;
     throw new MigrationError(`Migration ${current || "of the database"} failed: ${(cause as Error).message}`, {
       cause,
-      hint: "The database is as it was before. Check that this user may create a schema, tables and functions in it.",
+      hint: "The database is unchanged. Check that this user may create a schema, tables and functions in it.",
     });
   }
 }

@@ -39,7 +39,7 @@ export interface BatchedChange {
   /** What the owner claims, and what of its row changes. */
   readonly claims: Record<string, unknown>;
   readonly touched: Set<string>;
-  /** Set where only the database knows which agents are touched. */
+  /** Set if only the database can tell which agents are touched. */
   also: "moved" | "posted" | undefined;
   add(table: string, row: Wire): void;
 }

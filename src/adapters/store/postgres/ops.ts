@@ -30,5 +30,5 @@ export const OP_FORMS: OpForms<Op["op"]> = {
   prune: { wire: ({ what, before, limit, after }) => ({ what, before: whole(before), limit, after }) },
 };
 
-/** The form of an op. The name and the op belong together, which the type of a lookup cannot say. */
+/** The form of an op. The name and the op belong together, which the type of a lookup cannot express. */
 export const formOf = (op: Op): OpForm<Op["op"]> => OP_FORMS[op.op] as OpForm<Op["op"]>;

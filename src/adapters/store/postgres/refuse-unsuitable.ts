@@ -14,7 +14,7 @@ export async function refuseUnsuitable(open: () => Promise<pg.Client>): Promise<
   try {
     const version = Number((await one.query("SHOW server_version_num")).rows[0]?.server_version_num);
     if (version < OLDEST) {
-      throw new StoreUnsuitableError(`The database is PostgreSQL ${Math.floor(version / 10_000)}; 15 is the oldest.`, {
+      throw new StoreUnsuitableError(`The database is PostgreSQL ${Math.floor(version / 10_000)}, which is too old.`, {
         hint: "Use PostgreSQL 15 or newer.",
       });
     }

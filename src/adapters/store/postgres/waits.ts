@@ -38,7 +38,7 @@ export const waitOps: OpForms<"wait.begin" | "wait.end"> = {
       to: "agentId" in to ? clean(to.agentId) : undefined,
       key: "agentId" in to ? undefined : clean(to.sessionKey),
     }),
-    // `waits` makes all waits of all nodes begin one after the other, so that no two close a circle together (M11).
+    // `waits` makes all waits of all nodes begin one after the other, so that no two close a cycle together (M11).
     locks: ({ id, to }) => [
       ["names", "waits"],
       ["names", `wait ${clean(id)}`],

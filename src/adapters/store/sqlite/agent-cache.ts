@@ -128,7 +128,7 @@ export class AgentCache {
     this.#dirty.clear();
   }
 
-  /** Empties a cache that is too large. Call it between groups only: a change at work holds rows. */
+  /** Empties a cache that is too large. Call it between groups only: a change in progress holds rows. */
   trim(): void {
     if (this.#byId.size > MAX_CACHED) this.clear();
   }
@@ -184,7 +184,7 @@ export const isRemoved = (agent: CachedAgent): boolean => markOf(agent)?.removed
 /** The sequence of the stop mark in place. */
 export const stopSeqOf = (agent: CachedAgent): number | undefined => markOf(agent)?.seq;
 
-/** The agent whose stop mark forbids this one to go on: itself or the nearest stopped ancestor (M20). */
+/** The agent whose stop mark forbids this one to continue: itself or the nearest stopped ancestor (M20). */
 export function stoppedBy(
   { agentCache }: Database,
   agent: Pick<CachedAgent, "id" | "parent" | "stopped">,

@@ -75,7 +75,7 @@ export function insertSessionKey(db: Database, key: SessionKey, agent: number): 
   db.run(INSERT_SESSION_KEY, key, agent);
 }
 
-/** Makes an agent unless its session key is taken: then the agent that has it is the answer (races make one). */
+/** Creates an agent, or returns the one that already has its session key, so that a race creates only one. */
 export function createAgent(applying: Applying, { seed, fresh }: OpOf<"agent.create">): OpResult {
   const taken = applying.agents.byKey(seed.sessionKey);
   if (taken && fresh) throw new RefusedChange("conflict", `The session key ${seed.sessionKey} is taken.`);
@@ -118,18 +118,18 @@ export function insertAgent(applying: Applying, seed: AgentSeed): CachedAgent {
 export function describeAgent(applying: Applying, { descriptor }: OpOf<"agent.describe">): undefined {
   const owner = ownerOf(applying);
   if (owner.kind !== "permanent" || descriptor.type !== "permanent") {
-    throw new RefusedChange("conflict", `Agent ${owner.id} is of the kind ${owner.kind} and stays what it is.`);
+    throw new RefusedChange("conflict", `Agent ${owner.id} is of the kind ${owner.kind}: its descriptor is final.`);
   }
   applying.db.run(UPDATE_DESCRIPTOR, JSON.stringify(descriptor), owner.no);
   touch(applying, owner, "inbox");
 }
 
-/** Sets or clears a stop mark. Its sequence says what came before it: everything below. */
+/** Sets or clears a stop mark. Everything with a lower sequence came before it. */
 export function stopAgent(applying: Applying, op: OpOf<"agent.stop">): undefined {
   const agent = applying.agents.get(op.agentId);
   if (isRemoved(agent)) throw new RefusedChange("missing", `Agent ${agent.id} was removed.`);
   if (op.ifSeq !== undefined && stopSeqOf(agent) !== op.ifSeq) {
-    throw new RefusedChange("conflict", `Agent ${agent.id} bears another stop than the one of ${op.ifSeq}.`);
+    throw new RefusedChange("conflict", `Agent ${agent.id} has another stop mark than the one of ${op.ifSeq}.`);
   }
   agent.stopped = op.mark === null ? null : JSON.stringify({ ...op.mark, seq: agent.next_seq });
   touch(applying, agent, "all");
@@ -144,7 +144,7 @@ export function removeAgent(applying: Applying, op: OpOf<"agent.remove">): undef
   const agent = agents.get(op.agentId);
   if (isRemoved(agent)) return;
   if (agent.waiting > 0 || agent.run_id !== null) {
-    throw new RefusedChange("conflict", `Agent ${agent.id} is at work: ${agent.waiting} wait, run ${agent.run_id}.`);
+    throw new RefusedChange("conflict", `Agent ${agent.id} is busy: ${agent.waiting} waiting, run ${agent.run_id}.`);
   }
   const mark: StopMark = { at: change.at, reason: op.reason, seq: agent.next_seq, removed: true };
   agent.stopped = JSON.stringify(mark);

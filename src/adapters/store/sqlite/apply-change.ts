@@ -77,7 +77,7 @@ const APPLY: { readonly [Name in Op["op"]]: ApplyOp<Name> } = {
 };
 
 /**
- * Applies a group in one transaction. Each change stands alone: a refused one leaves the others in place. Returns a result
+ * Applies a group in one transaction. Changes are independent: a refused one leaves the others in place. Returns a result
  * or an error per change; throws an error that concerns all (the disk), and then nothing was applied.
  */
 export function applyGroup(db: Database, changes: readonly Change[]): (CommitResult | Error)[] {
@@ -102,7 +102,7 @@ export function applyGroup(db: Database, changes: readonly Change[]): (CommitRes
 }
 
 /**
- * Some change of the group cannot be applied, so each gets a transaction of its own. If the disk fails on the way, the
+ * Some change of the group cannot be applied, so each gets its own transaction. If the disk fails on the way, the
  * changes committed before it keep their results and the rest get the disk's error.
  */
 function applyOneByOne(db: Database, changes: readonly Change[]): (CommitResult | Error)[] {
@@ -169,7 +169,7 @@ function checkOwner(db: Database, owner: Owner): CachedAgent | CommitResult {
       return refusal("run", `Run ${owner.run.id} is ${run.state} at step ${run.step}.`);
     }
     if (!owner.run.evenAborted) {
-      if (run.abort !== null) return refusal("aborted", `Run ${owner.run.id} is to end: ${run.abort}`);
+      if (run.abort !== null) return refusal("aborted", `Run ${owner.run.id} was aborted: ${run.abort}`);
       const stopped = stoppedBy(db, agent);
       if (stopped) return refusal("stopped", `Agent ${stopped} was stopped.`);
     }

@@ -64,7 +64,7 @@ function readBudget(db: Database, key: string): BudgetRecord | undefined {
   return row && budgetOf(row);
 }
 
-/** By key. A negative limit gives all; likewise below. */
+/** By key. A negative limit returns all; likewise below. */
 export const readBudgets = (db: Database, after: string, limit: number): BudgetRecord[] =>
   db.all<BudgetRow>(SELECT_PAGE, after, limit).map(budgetOf);
 

@@ -1,6 +1,6 @@
 /**
  * A SQLite connection with the store's schema: opened, migrated, each SQL text prepared once. The same code serves the
- * file on disk, the database in memory and the simulation. The SQL itself stands in the modules of the tables.
+ * file on disk, the database in memory and the simulation. The SQL itself is in the modules of the tables.
  */
 import { chmodSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementResultingChanges, type StatementSync } from "node:sqlite";

@@ -92,7 +92,7 @@ export function moveDelivery({ db, change, touched }: Applying, op: OpOf<"delive
     op.receipt ?? null,
     row.n,
   );
-  // A statement of its own, because a new row number rewrites the row in every index.
+  // A separate statement, because a new row number rewrites the row in every index.
   if (op.toTail) db.run(REQUEUE, change.at, row.n);
   touched.add(row.agent);
 }

@@ -1,4 +1,4 @@
-/** Errors of SQLite that come from the disk: whether they concern all changes, and whether the process can go on (M2). */
+/** Errors of SQLite that come from the disk: whether they concern all changes, and whether the process can continue (M2). */
 import { type RookeryError, StoreFullError, StoreUnreadableError } from "../../../core/errors.ts";
 
 const DISK_CODES = new Set([
@@ -21,7 +21,7 @@ export function explainDiskError(error: unknown): { explained: RookeryError; fat
     return {
       explained: new StoreFullError(`${what}: ${text}. Nothing of this change was stored.`, {
         cause: error,
-        hint: "Make room or restore the permissions of the home. Work continues by itself then.",
+        hint: "Make room or restore the permissions of the home. Work then continues automatically.",
       }),
       fatal: false,
     };

@@ -32,7 +32,7 @@ let made = 0;
 const change = (...ops: Op[]): Change => ({ id: `c${made++}` as ChangeId, site: "test", at: made, ops });
 const put = (key: string, size: number): Op => ({ op: "fact.put", key, value: "x".repeat(size) });
 
-/** Commits facts until the disk is full. Gives the keys that were answered. */
+/** Commits facts until the disk is full. Returns the keys whose commits succeeded. */
 async function fill(commit: Store["commit"], size: number): Promise<{ kept: string[]; error: unknown }> {
   const kept: string[] = [];
   for (let n = 0; n < 10_000; n++) {
@@ -47,7 +47,7 @@ async function fill(commit: Store["commit"], size: number): Promise<{ kept: stri
 }
 
 describe("a full disk", () => {
-  test("a database that may not grow refuses with what to do, keeps what was answered, and goes on with room", async () => {
+  test("a database that cannot grow rejects commits with a hint, keeps earlier commits, and continues when there is room", async () => {
     const db = openDatabase(join(home, "rookery.db"));
     const pages = Number(db.sql.prepare("PRAGMA page_count").get()?.page_count);
     db.sql.exec(`PRAGMA max_page_count = ${pages + 50}`);
@@ -64,11 +64,11 @@ describe("a full disk", () => {
     db.close();
   });
 
-  test("a group that meets the full disk one by one tells each change the truth about itself", async () => {
+  test("each change gets its own result if the disk fills up while a group is applied one by one", async () => {
     const db = openDatabase(join(home, "rookery.db"));
     const pages = Number(db.sql.prepare("PRAGMA page_count").get()?.page_count);
     db.sql.exec(`PRAGMA max_page_count = ${pages + 10}`);
-    // The second cannot stand, so each is tried alone; only then does the third meet the full disk.
+    // The second change is invalid, so each is applied alone; then the third one fills the disk.
     const nonsense = { op: "no such op" } as unknown as Op;
     const group = groupCommit(db, { onFatal: (error) => expect.unreachable(String(error)) });
     const [first, second, third, fourth] = await Promise.allSettled([
@@ -86,7 +86,7 @@ describe("a full disk", () => {
     db.close();
   });
 
-  test("counters that a full disk interrupted are read again and stay lawful", () => {
+  test("counters are read again after a failed write and stay correct", () => {
     const db = openDatabase(join(home, "rookery.db"));
     const create: Op = {
       op: "agent.create",
@@ -115,7 +115,7 @@ describe("a full disk", () => {
     db.close();
   });
 
-  test("a real disk without room refuses, keeps what was answered, and goes on when there is room again", async (context) => {
+  test("a real full disk rejects commits, keeps earlier commits, and continues when there is room", async (context) => {
     const mount = spawnSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", home], { encoding: "utf8" });
     if (mount.status !== 0) context.skip(`no right to mount a small disk here: ${mount.stderr}`);
     mounted = true;
@@ -138,7 +138,7 @@ describe("a full disk", () => {
 });
 
 describe("a home that cannot be written", () => {
-  test("a read-only disk is reported at opening, and its data stays", async (context) => {
+  test("a read-only disk is reported when the store is opened, and its data stays", async (context) => {
     const store = openSqliteStore({ home });
     await store.commit(change(put("k", 10)));
     await store.close();
@@ -162,7 +162,7 @@ describe("a home that cannot be written", () => {
       chmodSync(home, 0o700);
       return;
     }
-    // Rights do not bind root, so another user tries.
+    // Permissions do not restrict root, so another user tries.
     const script = `
       const { openSqliteStore } = await import(${JSON.stringify(OPEN_STORE)});
       try { openSqliteStore({ home: ${JSON.stringify(home)} }); process.stdout.write("opened"); }

@@ -20,7 +20,7 @@ export function writeFact(db: Database, key: string, value: string): void {
 
 export function putFact({ db }: Applying, { key, value, expect }: Extract<Op, { op: "fact.put" }>): undefined {
   if (expect !== undefined && (readFact(db, key) ?? null) !== expect) {
-    throw new RefusedChange("conflict", `The fact ${key} is another one by now.`);
+    throw new RefusedChange("conflict", `The fact ${key} has changed.`);
   }
   if (value === null) db.run(REMOVE, key);
   else writeFact(db, key, value);

@@ -24,7 +24,7 @@ function countTransactions(db: Database): () => number {
 const facts = (db: Database): number => db.sql.prepare("SELECT key FROM facts").all().length;
 
 describe("group commit", () => {
-  test("puts changes of the same moment into one transaction, in bounded batches", async () => {
+  test("puts concurrent changes into one transaction, in bounded batches", async () => {
     const db = openDatabase(":memory:");
     const transactions = countTransactions(db);
     const group = groupCommit(db, { onFatal: () => {} });
@@ -35,7 +35,7 @@ describe("group commit", () => {
     db.close();
   });
 
-  test("a change that throws is rejected and takes no other with it", async () => {
+  test("a change that throws is rejected, and the others are applied", async () => {
     const db = openDatabase(":memory:");
     const group = groupCommit(db, { onFatal: () => {} });
     const results = await Promise.allSettled([
@@ -48,7 +48,7 @@ describe("group commit", () => {
     db.close();
   });
 
-  test("answers no commit before the log is flushed, and one flush answers all that were written before it", async () => {
+  test("resolves no commit before the log is flushed, and one flush resolves all commits written before it", async () => {
     const db = openDatabase(":memory:");
     const flushes: ((error: Error | null) => void)[] = [];
     const log: LogFlush = { flush: (done) => void flushes.push(done), close: () => {} };
@@ -65,7 +65,7 @@ describe("group commit", () => {
     db.close();
   });
 
-  test("a refusal is answered after the flush too, because it may rest on what was not yet flushed", async () => {
+  test("a refusal also waits for the flush, because it may depend on a change that is not flushed yet", async () => {
     const db = openDatabase(":memory:");
     const flushes: ((error: Error | null) => void)[] = [];
     const group = groupCommit(db, {
@@ -100,7 +100,7 @@ describe("group commit", () => {
     db.close();
   });
 
-  test("closing commits what is queued, waits for its flush and takes no more", async () => {
+  test("closing commits the queued changes, waits for their flush and rejects later ones", async () => {
     const db = openDatabase(":memory:");
     const flushes: ((error: Error | null) => void)[] = [];
     const group = groupCommit(db, {

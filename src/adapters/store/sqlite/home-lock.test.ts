@@ -26,7 +26,7 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** Another process that opens the store on the home, says so and stays. */
+/** Starts another process that opens the store on the home and keeps running. */
 async function holder(): Promise<ChildProcess> {
   const script = `
     const { openSqliteStore } = await import(${JSON.stringify(OPEN_STORE)});
@@ -47,7 +47,7 @@ test("a second process on the same home gets the pid of the first", async () => 
   expect(attempt).toThrow(`pid ${child.pid}`);
 });
 
-test("the lock of a killed process is gone with it, and its work is there", async () => {
+test("the lock of a killed process ends with it, and its commits stay", async () => {
   child = await holder();
   child.kill("SIGKILL");
   await once(child, "exit");
@@ -56,7 +56,7 @@ test("the lock of a killed process is gone with it, and its work is there", asyn
   await store.close();
 });
 
-test("one process does not get the same home twice, and gets it again after letting go", () => {
+test("one process cannot lock the same home twice, and can lock it again after the release", () => {
   const first = lockHome(home);
   expect(() => lockHome(home)).toThrow(HomeLockedError);
   expect(() => lockHome(home)).toThrow(`pid ${process.pid}`);
@@ -69,7 +69,7 @@ test("a home that cannot be written is reported as such, not as locked", () => {
   expect(() => lockHome(join(home, "not there"))).toThrow(StoreFullError);
 });
 
-test("a store that cannot be opened lets go of the lock", async () => {
+test("a store that cannot be opened releases the lock", async () => {
   const store = openSqliteStore({ home });
   await store.close();
   const { DatabaseSync } = await import("node:sqlite");
@@ -80,7 +80,7 @@ test("a store that cannot be opened lets go of the lock", async () => {
   lockHome(home).release();
 });
 
-test("the database is for its owner's eyes only, its log too", async () => {
+test("only the owner can read the database and its log", async () => {
   const store = openSqliteStore({ home });
   for (const file of ["rookery.db", "rookery.db-wal", "rookery.db-shm"]) {
     expect(statSync(join(home, file)).mode & 0o777, file).toBe(0o600);

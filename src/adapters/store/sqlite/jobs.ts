@@ -50,7 +50,7 @@ export function readJob(db: Database, id: string): CronJob | undefined {
   return row && jobOf(row);
 }
 
-/** Throws `CorruptDataError` where one cannot be parsed. */
+/** Throws `CorruptDataError` if one cannot be parsed. */
 export const allJobs = (db: Database): CronJob[] => db.all<JobRow>(SELECT_ALL).map(jobOf);
 
 /** The row of a due time as JSON text. */
@@ -83,7 +83,7 @@ export function removeJob(applying: Applying, { id, expect }: OpOf<"job.remove">
 
 export function addSlot({ db, touched }: Applying, { slot }: OpOf<"job.slot">): undefined {
   if (!insertSlot(db, slot))
-    throw new RefusedChange("conflict", `Slot ${slot.slot} of job ${slot.jobId} has its row already.`);
+    throw new RefusedChange("conflict", `Slot ${slot.slot} of job ${slot.jobId} already has a row.`);
   touched.add(slotWord(slot.jobId, slot.slot));
 }
 

@@ -123,7 +123,7 @@ export function takeMessages(applying: Applying, op: OpOf<"message.take">): unde
   }
   for (const seq of op.seqs) {
     if (!takeMessage(db, owner.no, seq, op.runId))
-      throw new RefusedChange("conflict", `Message ${seq} of ${owner.id} does not wait.`);
+      throw new RefusedChange("conflict", `Message ${seq} of ${owner.id} is not waiting.`);
     owner.waiting -= 1;
   }
   advanceCursor(db, owner);

@@ -29,7 +29,7 @@ function contentOf(sql: DatabaseSync): unknown {
   return { tables, rows, version: versionOf(sql) };
 }
 
-/** A closed database of the present schema with a row in it. */
+/** A closed database of the current schema with a row in it. */
 function makeDatabase(): void {
   const db = openDatabase(path);
   writeFact(db, "answer", "42");
@@ -53,7 +53,7 @@ describe("migrations", () => {
     again.close();
   });
 
-  test("apply only what is missing and keep what is there", () => {
+  test("apply only the missing ones and keep the rows", () => {
     makeDatabase();
     const sql = new DatabaseSync(path);
     migrate(sql, withNext("CREATE TABLE extra (x TEXT); INSERT INTO extra SELECT value FROM facts;"));
@@ -62,7 +62,7 @@ describe("migrations", () => {
     sql.close();
   });
 
-  test("leave the database as it was when one fails half-way, byte for byte", () => {
+  test("leave the database unchanged, byte for byte, if one fails half-way", () => {
     makeDatabase();
     const before = hash(path);
     const sql = new DatabaseSync(path);
@@ -78,14 +78,14 @@ describe("migrations", () => {
     good.close();
   });
 
-  test("undo all of several where the last one fails", () => {
+  test("are all undone if the last of several fails", () => {
     const sql = new DatabaseSync(path);
     expect(() => migrate(sql, withNext("BAD SQL"))).toThrow(MigrationError);
     expect(contentOf(sql)).toEqual({ tables: [], rows: [], version: 0 });
     sql.close();
   });
 
-  test("refuse a database of a newer program and leave it untouched", () => {
+  test("refuse a database of a newer program and leave it unchanged", () => {
     makeDatabase();
     const newer = new DatabaseSync(path);
     newer.exec("PRAGMA user_version = 99");

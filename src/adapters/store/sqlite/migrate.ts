@@ -55,7 +55,7 @@ export function migrate(sql: DatabaseSync, steps: readonly Migration[] = migrati
     sql.exec("ROLLBACK");
     throw new MigrationError(`Migration ${current?.name} failed: ${(cause as Error).message}`, {
       cause,
-      hint: "The database is as it was before. Please report this with the message above.",
+      hint: "The database is unchanged. Please report this with the message above.",
     });
   }
 }

@@ -23,7 +23,7 @@ export const nodeReads = (db: Database): Pick<StoreReader, "nodes"> => ({
 /** Whether a node has not left and its lease runs at this time. */
 export const isLive = (db: Database, node: number, at: number): boolean => db.get(SELECT_LIVE, node, at) !== undefined;
 
-/** Marks all nodes as gone, for a process that knows by the home's lock that no other one runs. */
+/** Marks all nodes as gone, for a process that holds the home's lock: no other one runs. */
 export function retireNodes(db: Database): void {
   db.run(RETIRE);
 }

@@ -23,7 +23,7 @@ const STEP = "UPDATE runs SET step = step + 1, attempt = ?, body = ? WHERE id = 
 const END =
   "UPDATE runs SET state = 'ended', step = step + 1, outcome = ?, ended_at = ?, body = ? WHERE id = ? AND state = 'open'";
 const ABORT = "UPDATE runs SET abort = ? WHERE id = ? AND state = 'open' AND abort IS NULL";
-/** Rows lie in the order runs began, unless the clock jumped: the walk ends at the first row that began before. */
+/** Rows are in the order in which runs began, unless the clock jumped: the scan ends at the first row that began earlier. */
 const SELECT_USAGE = `SELECT
   agents.id AS agent_id,
   json_extract(runs.body, '$.person') AS person,
@@ -82,7 +82,7 @@ export function endRun(applying: Applying, op: OpOf<"run.end">): undefined {
   touch(applying, owner, "all");
 }
 
-/** Marks a run to end. No effect on a run that has ended or bears a mark already. */
+/** Marks a run to end. No effect on a run that has ended or already has a mark. */
 export function abortRun({ db, touched }: Applying, op: OpOf<"run.abort">): OpResult {
   const row = db.get<{ agent: number }>(SELECT_AGENT, op.runId);
   if (!row) throw new RefusedChange("missing", `There is no run ${op.runId}.`);

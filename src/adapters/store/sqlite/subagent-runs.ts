@@ -45,7 +45,7 @@ function rowsOf(db: Database, filter?: SubagentRunFilter): RecordRow[] {
   return db.all(SELECT_DUE, filter.dueBy, filter.limit);
 }
 
-/** Throws `CorruptDataError` where one cannot be parsed. */
+/** Throws `CorruptDataError` if one cannot be parsed. */
 export const allSubagentRuns = (db: Database): SubagentRunRecord[] => db.all<RecordRow>(SELECT_ALL).map(recordOf);
 
 export function putSubagentRun({ db, touched }: Applying, { record, expect }: OpOf<"subagent.put">): undefined {

@@ -43,7 +43,7 @@ export const swarmReads = (db: Database): Pick<StoreReader, "swarm" | "swarmCont
   swarmContacts: async (nametag, { limit }) => db.all<ContactRow>(SELECT_CONTACTS, nametag, limit).map(contactOf),
 });
 
-/** By name. Throws `CorruptDataError` where one cannot be parsed. */
+/** By name. Throws `CorruptDataError` if one cannot be parsed. */
 export const firstSwarms = (db: Database, limit: number): SwarmRecord[] =>
   db.all<RecordRow>(SELECT_PAGE, "", limit).map(recordOf);
 

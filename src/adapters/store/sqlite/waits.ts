@@ -1,6 +1,6 @@
 /**
  * The table `waits`: which agent's run waits for which agent. One writer applies changes one after the other, so no two
- * waits can close a circle together (M11).
+ * waits can close a cycle together (M11).
  */
 import type { AgentId } from "../../../core/ids.ts";
 import type { Op } from "../../../core/store/change.ts";

@@ -67,8 +67,8 @@ describe("send_agent_message without a target", () => {
   });
 });
 
-describe("an agent is found", () => {
-  it("by its id, its session key, its name in any case, as main, and by a child's name", async () => {
+describe("the target of a message", () => {
+  it("is found by its id, its session key, its name in any case, as main, and by a child's name", async () => {
     const kit = await openTestTools({ config: `{ profiles: { work: {} }, agentToAgent: { write: ["any"] } }` });
     const owner = await kit.make(person("owner", "terminal"));
     const bob = await kit.make(person("bob"));
@@ -92,7 +92,7 @@ describe("an agent is found", () => {
   });
 
   it.each(["nobody", "agent:main:permanent:nobody", "aaaaaaaaaaaaaaaaaaaaaaaa"])(
-    "or it is said that it is not: %s",
+    "is reported as not found: %s",
     async (name) => {
       const kit = await openTestTools();
       const ann = await kit.make(person("ann"));
@@ -125,7 +125,7 @@ describe("writing to another agent", () => {
     ['["foreground"]', "clerk", "stranger", false],
     ['["any"]', "clerk", "stranger", true],
     ["[]", "child", "parent", false],
-  ])("with %s: %s to %s is %s", async (write, who, other, allowed) => {
+  ])("with agentToAgent.write %s, from %s to %s: allowed is %s", async (write, who, other, allowed) => {
     const kit = await openTestTools(write === undefined ? {} : { config: `{ agentToAgent: { write: ${write} } }` });
     const stranger = await kit.make(person("stranger"), { lastHumanAt: START });
     const parent = await kit.make(person("ann"), { lastHumanAt: START + 5 });
@@ -202,7 +202,7 @@ describe("a long text", () => {
 });
 
 describe("sessions_list", () => {
-  it("shows all agents to the owner's, their own tree to others, and only itself to a swarm's agent", async () => {
+  it("shows all agents to the owner's agents, their own tree to others, and only itself to a swarm's agent", async () => {
     const kit = await openTestTools();
     const owner = await kit.make(person("owner", "terminal"));
     const ann = await kit.make(person("ann"));

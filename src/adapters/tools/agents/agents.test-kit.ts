@@ -17,7 +17,7 @@ export interface TestTools {
   readonly engine: TestEngine;
   readonly deps: AgentToolDeps;
   tool(name: string): Tool;
-  /** Makes an agent; nothing is said to it. */
+  /** Creates an agent without a message. */
   make(descriptor: AgentDescriptor, about?: { profile?: string; lastHumanAt?: number }): Promise<AgentRecord>;
   child(of: AgentRecord, name: string): Promise<AgentRecord>;
   /** Calls a tool for an agent; failures are results, as for the model. */

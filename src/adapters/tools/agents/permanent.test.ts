@@ -109,7 +109,7 @@ describe("create_permanent_agent", () => {
       },
     });
     const { engine } = kit;
-    // Both look before either has committed.
+    // Both calls read before either has committed.
     const [first, second] = await Promise.all(
       ["a", "b"].map(async (threadId) => kit.make({ ...owner, type: "user", threadId } as never)),
     );

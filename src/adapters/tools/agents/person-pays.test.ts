@@ -56,7 +56,7 @@ it.each([
   const { kit, spent, says } = await open();
   await kit.make(permanent("clerk"));
   await says("bob", `use ${tool}: ${JSON.stringify(given)}`);
-  // Two calls of the one who asked, one of the one who was asked.
+  // Two model calls of the asking agent, one of the asked agent.
   expect([await spent("bob"), await spent("ann")]).toEqual([3_000, 0]);
 });
 

@@ -43,7 +43,7 @@ describe("sessions_send", () => {
     expect((await engine.transcript(clerk.id))[0]).toBe(`user: ${tag}`);
   });
 
-  it("ends its wait with the commit of its result, while the run goes on", async () => {
+  it("ends its wait with the commit of its result, while the run continues", async () => {
     const seen: unknown[] = [];
     const kit = await openTestTools({
       config: CONFIG,
@@ -102,7 +102,7 @@ describe("sessions_send", () => {
   });
 
   it.each(["full", "unknown-lost", "unknown-applied"] as const)(
-    "asks once, also where the store is %s for a moment",
+    "asks once, even if the store is %s for a moment",
     async (onCommit) => {
       const kit = await openTestTools({ config: CONFIG, engine: { script: asking() } });
       const { engine } = kit;
@@ -115,12 +115,12 @@ describe("sessions_send", () => {
     },
   );
 
-  it("is not reported as refused while an earlier try may be on its way, and arrives no more after the run has gone on", async () => {
+  it("reports an unknown outcome while an earlier try may still arrive, and refuses that try after the run has continued", async () => {
     const kit = await openTestTools({ config: CONFIG, engine: { script: asking() } });
     const { engine } = kit;
     const [a] = await Promise.all(["a", "b"].map((name) => kit.make(permanent(name))));
     const late: Change[] = [];
-    // The fourth is the one that closes the circle: it is on its way somewhere, and is asked again.
+    // The fourth commit closes the cycle: its outcome is unknown, so it is tried again.
     engine.onCommit = (change, nth) =>
       change.site === "accept" && nth === 4 && late.push(change) > 0 ? "unknown-lost" : "go";
     engine.script = async (call) => {
@@ -153,7 +153,7 @@ describe("sessions_send", () => {
 
   it.each([
     ["the question is accepted", "accept"],
-    ["the waiting run is killed while the other one thinks", "think"],
+    ["the tool call is committed", "think"],
     ["the answer is committed", "rest"],
   ])("continues with the same message after a kill when %s", async (_, site) => {
     const kit = await openTestTools({ config: CONFIG, engine: { script: asking() } });
@@ -282,7 +282,7 @@ describe("sessions_send", () => {
     expect(engine.shown()).toEqual([first.id]);
   });
 
-  it("ends with its run when that is aborted", async () => {
+  it("ends when its run is aborted", async () => {
     const door = gate();
     const kit = await openTestTools({ config: CONFIG, engine: { script: asking(() => door.promise) } });
     const { engine } = kit;

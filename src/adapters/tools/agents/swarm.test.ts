@@ -138,7 +138,7 @@ describe("a swarm's agent", () => {
 });
 
 describe("remove_swarm", () => {
-  /** A desk with two guests, one of whom waits for an answer. */
+  /** The swarm `desk` after two contacts have written to it. */
   async function withGuests() {
     const kit = await withContext();
     for (const name of ["ann", "bob"]) {

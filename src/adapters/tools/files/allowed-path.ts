@@ -82,7 +82,7 @@ async function realPathOf(disk: Disk, path: string): Promise<RealPath> {
       return { existing: await disk.realpath(at), missing };
     } catch (error) {
       const code = codeOf(error);
-      if (code === "ELOOP") throw new DeniedError("The path is a circle of links.", { cause: error });
+      if (code === "ELOOP") throw new DeniedError("The path is a cycle of links.", { cause: error });
       if ((code !== "ENOENT" && code !== "ENOTDIR" && code !== "EACCES") || dirname(at) === at) throw error;
       missing.unshift(basename(at));
     }

@@ -316,7 +316,7 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
   it("by a cycle of links is denied", async () => {
     symlinkSync("b", join(ws, "a"));
     symlinkSync("a", join(ws, "b"));
-    expect(new Set(await attempts("a"))).toEqual(new Set(["The path is a circle of links."]));
+    expect(new Set(await attempts("a"))).toEqual(new Set(["The path is a cycle of links."]));
   });
 
   it.each([
@@ -324,11 +324,11 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
     ["a NUL before a real ending", "../ws-outside/secret.txt\0.png"],
     ["a line end", "a\nb"],
     ["an escape sequence", "a\u001b[2Jb"],
-    ["a reversing character", "a\u202etxt.exe"],
-    ["half a character", "a\ud800"],
-    ["nothing", "  "],
-    ["a path too long", "a/".repeat(2_100)],
-    ["a name too long", `${"ä".repeat(128)}.txt`],
+    ["a character that reverses the text", "a\u202etxt.exe"],
+    ["half a surrogate pair", "a\ud800"],
+    ["only blanks", "  "],
+    ["too many characters", "a/".repeat(2_100)],
+    ["a name that is too long", `${"ä".repeat(128)}.txt`],
   ])("by %s in the path is refused", async (_name, path) => {
     const results = await attempts(path);
     for (const result of results) expect(result).toMatch(/^This is not a usable path: /);
@@ -341,7 +341,7 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
     expect(statSync(join(ws, "pipe")).isFIFO()).toBe(true);
   });
 
-  /** Swaps what a name leads to right after the first check has followed it. */
+  /** Calls `swap` right after the first check has resolved the path. */
   const swapping = (swap: () => void): Disk => {
     let swapped = false;
     return {
@@ -358,7 +358,7 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
   };
 
   it.each(["read", "write", "edit"])(
-    "by a link put in the file's place between check and opening: %s",
+    "by a link that replaces the file between check and open is denied: %s",
     async (name) => {
       writeFileSync(join(ws, "a.txt"), "mine e");
       const disk2 = swapping(() => {
@@ -372,7 +372,7 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
   );
 
   it.each(["read", "write", "edit", "list"])(
-    "by a link put in a directory's place between check and opening: %s",
+    "by a link that replaces a directory between check and open is denied: %s",
     async (name) => {
       mkdirSync(join(ws, "d"));
       writeFileSync(join(ws, "d", "secret.txt"), "mine e");
@@ -388,7 +388,7 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
   );
 
   it.each(["read", "write", "edit", "list"])(
-    "by a link put far up in the path between check and opening: %s",
+    "by a link that replaces a higher directory between check and open is denied: %s",
     async (name) => {
       for (const place of [ws, outside]) {
         mkdirSync(join(place, "d", "e"), { recursive: true });
@@ -405,7 +405,7 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
     },
   );
 
-  it.each(["write", "edit"])("by a link to a guarded directory far up in the path: %s", async (name) => {
+  it.each(["write", "edit"])("by a link to a guarded directory higher up in the path is denied: %s", async (name) => {
     places = { workingDir: ws, guarded: { roots: [], files: [], directories: ["cron"] } };
     for (const top of ["d", "cron"]) {
       mkdirSync(join(ws, top, "e"), { recursive: true });
@@ -420,7 +420,7 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
     expect(readFileSync(join(ws, "cron", "e", "f.txt"), "utf8")).toBe("e");
   });
 
-  it("by a link that exists only while the file is opened", async () => {
+  it("by a link that exists only while the file is opened is denied", async () => {
     mkdirSync(join(ws, "d"));
     writeFileSync(join(ws, "d", "secret.txt"), "mine");
     const disk2: Disk = {
@@ -437,7 +437,7 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
     await expect(read("d/secret.txt", disk2)).rejects.toThrow(/outside the allowed|changed while it was opened/);
   });
 
-  it("by a link that replaces a directory while it is created", async () => {
+  it("by a link that replaces a directory while it is created is denied", async () => {
     const disk2: Disk = {
       ...disk,
       mkdir: async () => {

@@ -50,7 +50,7 @@ describe("the tool subagents", () => {
     [{ action: "info" }, "tool: The action info needs an id."],
     [{ action: "info", id: "nobody" }, 'tool: There is no child "nobody". List the children to see'],
     [{ action: "send", id: "1" }, "tool: The action send needs a text."],
-    [{ action: "release", id: "1" }, "tool: It is at work and still owes its report."],
+    [{ action: "release", id: "1" }, "tool: The child still runs and has not reported yet."],
     [{ action: "wait", id: "1", timeoutSeconds: 0 }, "tool: task a is still at work."],
   ])("answers %j with %s", async (given, said) => {
     const engine = await withTool(forever);
@@ -139,7 +139,7 @@ describe("waiting for a child", () => {
     expect(engine.shown().filter((text) => text.startsWith("tool:"))).toHaveLength(1);
   });
 
-  it("settles for an unknown child and after a timeout", async () => {
+  it("ends for an unknown child and after a timeout", async () => {
     const engine = await openFamily(forever);
     expect(await engine.system.subagents.wait("nobody")).toEqual({ status: "unknown" });
     await engine.tell("spawn a");

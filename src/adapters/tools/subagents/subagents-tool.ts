@@ -87,7 +87,7 @@ async function withChild(
         ops: await subagents.stopRunOps(runId, "stopped by its requester"),
       });
     case "release":
-      if (record.endedAt === undefined) throw new InvalidInputError("It is at work and still owes its report.");
+      if (record.endedAt === undefined) throw new InvalidInputError("The child still runs and has not reported yet.");
       return output(`${nameOf(record)} is released.`, { ops: [{ op: "subagent.remove", runId }] });
     case "wait": {
       const timeoutMs = input.timeoutSeconds === undefined ? DEFAULT_SUBAGENT_WAIT_MS : input.timeoutSeconds * 1000;

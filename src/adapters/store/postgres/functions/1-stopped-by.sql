@@ -1,4 +1,4 @@
--- The agent whose stop mark forbids one with this parent to go on: the nearest stopped ancestor (M20).
+-- The agent whose stop mark forbids one with this parent to continue: the nearest stopped ancestor (M20).
 CREATE OR REPLACE FUNCTION {{stopped_by}}(p_parent text) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v_id text := p_parent;

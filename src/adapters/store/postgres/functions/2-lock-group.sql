@@ -1,5 +1,5 @@
 -- Locks everything a group of changes will write, always in the same order: names, stop locks, agents' rows, each sorted;
--- so groups wait for each other but never in a circle (M3).
+-- so groups wait for each other but never in a cycle (M3).
 CREATE OR REPLACE FUNCTION {{lock_group}}(
   p_names text[], p_agents text[], p_keys text[], p_runs text[], p_parents text[], p_stops text[],
   p_budgets text[], p_reservations text[]

@@ -37,7 +37,7 @@ BEGIN
       END IF;
       IF NOT coalesce((v_owner->'run'->>'evenAborted')::boolean, false) THEN
         IF v_run.abort IS NOT NULL THEN
-          RETURN jsonb_build_object('refused', 'aborted', 'detail', format('Run %s is to end: %s', v_owner->'run'->>'id', v_run.abort));
+          RETURN jsonb_build_object('refused', 'aborted', 'detail', format('Run %s was aborted: %s', v_owner->'run'->>'id', v_run.abort));
         END IF;
         IF o.stopped IS NOT NULL THEN v_text := o.id; ELSIF o.parent IS NOT NULL THEN v_text := {{stopped_by}}(o.parent); ELSE v_text := NULL; END IF;
         IF v_text IS NOT NULL THEN
@@ -141,7 +141,7 @@ BEGIN
             CASE WHEN p ? 'state' THEN v_at END, p->>'reason', p->>'target', p->>'payload');
         WHEN 'agent.describe' THEN
           IF o.kind <> 'permanent' OR p->>'kind' <> 'permanent' THEN
-            RAISE EXCEPTION 'conflict:Agent % is of the kind % and stays what it is.', o.id, o.kind USING ERRCODE = 'RKREF';
+            RAISE EXCEPTION 'conflict:Agent % is of the kind %: its descriptor is final.', o.id, o.kind USING ERRCODE = 'RKREF';
           END IF;
           UPDATE agents SET descriptor = p->>'descriptor' WHERE id = o.id;
         WHEN 'budget.reserve' THEN
@@ -202,9 +202,9 @@ BEGIN
           IF NOT FOUND THEN RAISE EXCEPTION 'missing:There is no agent %.', p->>'agentId' USING ERRCODE = 'RKREF'; END IF;
           IF v_run.removed THEN RAISE EXCEPTION 'missing:Agent % was removed.', p->>'agentId' USING ERRCODE = 'RKREF'; END IF;
           IF p ? 'ifSeq' AND v_run.stop_seq IS DISTINCT FROM (p->>'ifSeq')::bigint THEN
-            RAISE EXCEPTION 'conflict:Agent % bears another stop than the one of %.', p->>'agentId', p->>'ifSeq' USING ERRCODE = 'RKREF';
+            RAISE EXCEPTION 'conflict:Agent % has another stop mark than the one of %.', p->>'agentId', p->>'ifSeq' USING ERRCODE = 'RKREF';
           END IF;
-          -- The mark's sequence says what came before it: everything below.
+          -- Everything with a lower sequence came before the mark.
           UPDATE agents SET stopped = left(p->>'mark', -1) || ',"seq":' || next_seq || '}', stop_seq = CASE WHEN p ? 'mark' THEN next_seq END
           WHERE id = p->>'agentId';
           v_touched := v_touched || (p->>'agentId');
@@ -214,7 +214,7 @@ BEGIN
           IF NOT FOUND THEN RAISE EXCEPTION 'missing:There is no agent %.', p->>'agentId' USING ERRCODE = 'RKREF'; END IF;
           IF NOT v_run.removed THEN
             IF v_run.waiting > 0 OR v_run.run_id IS NOT NULL THEN
-              RAISE EXCEPTION 'conflict:Agent % is at work: % wait, run %.', v_run.id, v_run.waiting, v_run.run_id USING ERRCODE = 'RKREF';
+              RAISE EXCEPTION 'conflict:Agent % is busy: % waiting, run %.', v_run.id, v_run.waiting, v_run.run_id USING ERRCODE = 'RKREF';
             END IF;
             UPDATE agents SET stopped = left(p->>'mark', -1) || ',"seq":' || next_seq || '}', stop_seq = next_seq, removed = true, node = NULL,
               epoch = epoch + 1, last_human_at = NULL, next_pos = CASE WHEN p ? 'keep' THEN next_pos ELSE 0 END
@@ -273,7 +273,7 @@ BEGIN
           ON CONFLICT (swarm, contact) DO UPDATE SET agent = coalesce(excluded.agent, c.agent), sent = c.sent + excluded.sent,
             received = c.received + excluded.received, last_at = greatest(c.last_at, excluded.last_at);
         WHEN 'wait.begin' THEN
-          -- Waits of all nodes begin one after the other, so that no two close a circle together (M11).
+          -- Waits of all nodes begin one after the other, so that no two close a cycle together (M11).
           SELECT id INTO v_text FROM agents
           WHERE id = coalesce(p->>'to', (SELECT agent FROM session_keys WHERE key = p->>'key'));
           IF NOT FOUND THEN RAISE EXCEPTION 'missing:There is no agent %.', coalesce(p->>'to', p->>'key') USING ERRCODE = 'RKREF'; END IF;
@@ -335,7 +335,7 @@ BEGIN
         WHEN 'job.slot' THEN
           INSERT INTO job_slots (job, slot, at, row) VALUES (p->>'id', p->>'slot', (p->>'at')::bigint, p->>'row') ON CONFLICT (job, slot) DO NOTHING;
           IF NOT FOUND THEN
-            RAISE EXCEPTION 'conflict:Slot % of job % has its row already.', p->>'slot', p->>'id' USING ERRCODE = 'RKREF';
+            RAISE EXCEPTION 'conflict:Slot % of job % already has a row.', p->>'slot', p->>'id' USING ERRCODE = 'RKREF';
           END IF;
         WHEN 'job.ran' THEN
           -- The caller computed what the job becomes from the version it read. If the job has another version by now, the
@@ -366,7 +366,7 @@ BEGIN
           v_touched := v_touched || 'subagents'::text;
         WHEN 'fact.put' THEN
           IF p ? 'expect' AND (SELECT value FROM facts WHERE key = p->>'key') IS DISTINCT FROM (p->'expect'->>0) THEN
-            RAISE EXCEPTION 'conflict:The fact % is another one by now.', p->>'key' USING ERRCODE = 'RKREF';
+            RAISE EXCEPTION 'conflict:The fact % has changed.', p->>'key' USING ERRCODE = 'RKREF';
           END IF;
           IF p ? 'value' THEN
             INSERT INTO facts (key, value) VALUES (p->>'key', p->>'value') ON CONFLICT (key) DO UPDATE SET value = excluded.value;
