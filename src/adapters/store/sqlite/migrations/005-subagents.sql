@@ -1,4 +1,4 @@
--- Indexes that find open records and records to archive without reading every record.
+-- Who has not ended, and who is to be put away when, are found without reading every record.
 ALTER TABLE subagent_runs ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE subagent_runs ADD COLUMN due_at INTEGER;
 UPDATE subagent_runs SET ended = record ->> 'endedAt' IS NOT NULL, due_at = record ->> 'archiveAtMs';
