@@ -3,7 +3,7 @@
  * registers an SDK (`node --import ./otel.mjs …`). Loaded only if telemetry is on. All attribute names are in this file,
  * because the conventions for generative AI still change.
  */
-import { context, type Span, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import { type Context, context, type Span, SpanKind, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Model } from "../../core/ports/model.ts";
 import type { Tool, ToolHost } from "../../core/ports/tool.ts";
@@ -67,60 +67,9 @@ export function openTelemetry(): Telemetry {
     runs.delete(runId);
   };
 
-  const wrapped = new WeakMap<Tool, Tool>();
-  const traced = (tool: Tool): Tool => {
-    const before = wrapped.get(tool);
-    if (before) return before;
-    const made: Tool = {
-      ...tool,
-      async execute(input, toolContext) {
-        const attributes = {
-          [NAMES.operation]: NAMES.tool,
-          [NAMES.toolName]: tool.name,
-          [NAMES.toolCall]: toolContext.callId,
-        };
-        const parent = inside(runs.get(toolContext.runId)?.span);
-        const span = tracer.startSpan(`${NAMES.tool} ${tool.name}`, { attributes }, parent);
-        try {
-          const output = await context.with(trace.setSpan(parent, span), () => tool.execute(input, toolContext));
-          if (output.isError) fail(span, "tool_error");
-          return output;
-        } catch (error) {
-          fail(span, (error as Error).name);
-          throw error;
-        } finally {
-          span.end();
-        }
-      },
-    };
-    wrapped.set(tool, made);
-    return made;
-  };
-
+  const traced = toolTracer(tracer, (runId) => inside(runs.get(runId)?.span));
   return {
-    model: (model) => ({
-      price: model.price && ((choice) => model.price?.(choice) ?? Promise.resolve(undefined)),
-      async call(request, signal, onEvent) {
-        const attributes = {
-          [NAMES.operation]: NAMES.call,
-          [NAMES.wanted]: request.model,
-          [NAMES.conversation]: request.sessionId,
-        };
-        const parent = inside(ofSession(request.sessionId));
-        const span = tracer.startSpan(`${NAMES.call} ${request.model}`, { kind: SpanKind.CLIENT, attributes }, parent);
-        const result = await context.with(trace.setSpan(parent, span), () => model.call(request, signal, onEvent));
-        span.setAttributes({
-          [NAMES.provider]: result.provider,
-          [NAMES.model]: result.model,
-          [NAMES.finish]: [result.stopReason],
-          [NAMES.input]: result.usage?.input,
-          [NAMES.output]: result.usage?.output,
-        });
-        if (result.error) fail(span, result.error.class);
-        span.end();
-        return result;
-      },
-    }),
+    model: (model) => tracedModel(tracer, model, (sessionId) => inside(ofSession(sessionId))),
     tools: (host) => ({
       list: (agent) => host.list(agent),
       find: (agent, name) => {
@@ -137,6 +86,67 @@ export function openTelemetry(): Telemetry {
         runs.clear();
       };
     },
+  };
+}
+
+type ParentOf<Key> = (key: Key) => Context;
+
+function tracedModel(tracer: Tracer, model: Model, parentOf: ParentOf<string>): Model {
+  return {
+    price: model.price && ((choice) => model.price?.(choice) ?? Promise.resolve(undefined)),
+    async call(request, signal, onEvent) {
+      const attributes = {
+        [NAMES.operation]: NAMES.call,
+        [NAMES.wanted]: request.model,
+        [NAMES.conversation]: request.sessionId,
+      };
+      const parent = parentOf(request.sessionId);
+      const span = tracer.startSpan(`${NAMES.call} ${request.model}`, { kind: SpanKind.CLIENT, attributes }, parent);
+      const result = await context.with(trace.setSpan(parent, span), () => model.call(request, signal, onEvent));
+      span.setAttributes({
+        [NAMES.provider]: result.provider,
+        [NAMES.model]: result.model,
+        [NAMES.finish]: [result.stopReason],
+        [NAMES.input]: result.usage?.input,
+        [NAMES.output]: result.usage?.output,
+      });
+      if (result.error) fail(span, result.error.class);
+      span.end();
+      return result;
+    },
+  };
+}
+
+/** Wraps a tool once: the same tool gives the same wrapper. */
+function toolTracer(tracer: Tracer, parentOf: ParentOf<RunId>): (tool: Tool) => Tool {
+  const wrapped = new WeakMap<Tool, Tool>();
+  return (tool) => {
+    const before = wrapped.get(tool);
+    if (before) return before;
+    const made: Tool = {
+      ...tool,
+      async execute(input, toolContext) {
+        const attributes = {
+          [NAMES.operation]: NAMES.tool,
+          [NAMES.toolName]: tool.name,
+          [NAMES.toolCall]: toolContext.callId,
+        };
+        const parent = parentOf(toolContext.runId);
+        const span = tracer.startSpan(`${NAMES.tool} ${tool.name}`, { attributes }, parent);
+        try {
+          const output = await context.with(trace.setSpan(parent, span), () => tool.execute(input, toolContext));
+          if (output.isError) fail(span, "tool_error");
+          return output;
+        } catch (error) {
+          fail(span, (error as Error).name);
+          throw error;
+        } finally {
+          span.end();
+        }
+      },
+    };
+    wrapped.set(tool, made);
+    return made;
   };
 }
 
