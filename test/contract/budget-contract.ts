@@ -1,4 +1,4 @@
-/** Budgets: reserved inside the transaction, settled once, charged in full if the result stays unknown, lifted (L8, M21). */
+/** Budgets: reserved in the transaction, settled once, charged in full if the result is unknown, lifted (L8, M21). */
 import { expect } from "vitest";
 import { FRESH_ROW, type Limit, NOTHING } from "../../src/core/budget/budget.ts";
 import { type BudgetDecision, type CallCost, costOf } from "../../src/core/budget/budget-decision.ts";
@@ -27,25 +27,29 @@ async function reserve(world: World, held: Held, op: Op): Promise<{ decision: Bu
 }
 
 export function budgetContract(open: Opener): void {
-  storeTest("a call's greatest cost is reserved on every row, and its result takes its place", open, async (world) => {
-    const a = await world.agent("a");
-    const { decision } = await reserve(world, a, reserveOp("1", { micros: 1_000, tokens: 1_000 }, [TREE, DAY]));
-    expect(decision).toEqual({ kind: "go", reserved: FULL, maxTokens: 90 });
-    for (const key of [TREE, DAY]) {
-      expect(await world.store.budget(key)).toEqual({ ...FRESH_ROW, key, reserved: FULL, at: expect.any(Number) });
-    }
-    expect(await world.store.reservations({ limit: 10 })).toEqual([
-      { id: "1", runId: R, keys: [TREE, DAY], cost: FULL, at: expect.any(Number) },
-    ]);
-    const actual = { tokens: 40, micros: 50 };
-    await world.done([{ op: "budget.settle", id: "1", actual }]);
-    for (const key of [TREE, DAY]) {
-      expect(await world.store.budget(key)).toMatchObject({ spent: actual, reserved: NOTHING, estimated: NOTHING });
-    }
-    expect(await world.store.reservations({ limit: 10 })).toEqual([]);
-  });
+  storeTest(
+    "a call reserves its maximum cost on every row, and its settlement replaces the reservation",
+    open,
+    async (world) => {
+      const a = await world.agent("a");
+      const { decision } = await reserve(world, a, reserveOp("1", { micros: 1_000, tokens: 1_000 }, [TREE, DAY]));
+      expect(decision).toEqual({ kind: "go", reserved: FULL, maxTokens: 90 });
+      for (const key of [TREE, DAY]) {
+        expect(await world.store.budget(key)).toEqual({ ...FRESH_ROW, key, reserved: FULL, at: expect.any(Number) });
+      }
+      expect(await world.store.reservations({ limit: 10 })).toEqual([
+        { id: "1", runId: R, keys: [TREE, DAY], cost: FULL, at: expect.any(Number) },
+      ]);
+      const actual = { tokens: 40, micros: 50 };
+      await world.done([{ op: "budget.settle", id: "1", actual }]);
+      for (const key of [TREE, DAY]) {
+        expect(await world.store.budget(key)).toMatchObject({ spent: actual, reserved: NOTHING, estimated: NOTHING });
+      }
+      expect(await world.store.reservations({ limit: 10 })).toEqual([]);
+    },
+  );
 
-  storeTest("the same reservation or settlement again changes nothing", open, async (world) => {
+  storeTest("repeating a reservation or a settlement changes nothing", open, async (world) => {
     const a = await world.agent("a");
     const op = reserveOp("1", { micros: 200 });
     const first = await reserve(world, a, op);
@@ -59,7 +63,7 @@ export function budgetContract(open: Opener): void {
     expect(await world.store.budget(TREE)).toMatchObject({ spent: FULL, reserved: NOTHING });
   });
 
-  storeTest("of two calls at once only as many go as fit, also within one group", open, async (world) => {
+  storeTest("concurrent calls reserve no more than the budget allows, also within one group", open, async (world) => {
     const [a, b] = [await world.agent("a"), await world.agent("b")];
     const [one, other] = await Promise.all([
       reserve(world, a, reserveOp("1", { micros: 250 })),
@@ -72,7 +76,7 @@ export function budgetContract(open: Opener): void {
     expect((await reserve(world, b, reserveOp("3", { micros: 250 }))).decision.kind).toBe("go");
   });
 
-  storeTest("what is refused reserves nothing anywhere and says why", open, async (world) => {
+  storeTest("a refused reservation reserves nothing on any row and states the reason", open, async (world) => {
     const a = await world.agent("a");
     const op: Op = {
       op: "budget.reserve",
@@ -125,7 +129,7 @@ export function budgetContract(open: Opener): void {
     },
   );
 
-  storeTest("only the owner reserves, and only for a run as the change says it is", open, async (world) => {
+  storeTest("only the owner can reserve, and not for an aborted run", open, async (world) => {
     const a = await world.agent("a");
     await world.openRun(a, R);
     const owner = { ...a.owner, run: { id: R, step: 1 } };
@@ -141,7 +145,7 @@ export function budgetContract(open: Opener): void {
     expect(await world.store.reservations({ limit: 10 })).toHaveLength(1);
   });
 
-  storeTest("old reservations are charged and rows of past days removed, those of agents kept", open, async (world) => {
+  storeTest("old reservations are charged, rows of past days are removed, rows of agents stay", open, async (world) => {
     const a = await world.agent("a");
     await reserve(world, a, reserveOp("1", { micros: 1_000 }, ["agent:a", TREE, DAY, "person:2026-01-31:p"]));
     const old = world.now;
@@ -156,7 +160,7 @@ export function budgetContract(open: Opener): void {
     expect(left[0]).toMatchObject({ spent: FULL, estimated: FULL });
   });
 
-  storeTest("rows are listed by key, in portions", open, async (world) => {
+  storeTest("rows are listed by key, in pages", open, async (world) => {
     const a = await world.agent("a");
     await reserve(world, a, reserveOp("1", { micros: 1_000 }, ["agent:b", "agent:a", "day:d"]));
     const keys = async (after?: string) => (await world.store.budgets({ limit: 2, after })).map(({ key }) => key);
@@ -165,7 +169,7 @@ export function budgetContract(open: Opener): void {
     expect(await world.store.budget("agent:unknown")).toBeUndefined();
   });
 
-  storeTest("budgets, reservations and notices outlive the store", open, async (world, opened, context) => {
+  storeTest("budgets, reservations and notices survive reopening the store", open, async (world, opened, context) => {
     const a = await world.agent("a");
     await reserve(world, a, reserveOp("1", { micros: 1_000 }));
     await world.done([{ op: "budget.told", key: TREE }], a.owner);
@@ -174,7 +178,7 @@ export function budgetContract(open: Opener): void {
     expect(await world.store.reservations({ limit: 10 })).toHaveLength(1);
   });
 
-  storeTest("what runs have used since a time is summed by agent and person", open, async (world) => {
+  storeTest("the usage of runs since a given time is summed by agent and person", open, async (world) => {
     const [a, b] = [await world.agent("a"), await world.agent("b")];
     const usage = (total: number) => ({
       input: 1,

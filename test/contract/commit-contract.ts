@@ -35,7 +35,7 @@ export function commitContract(open: Opener): void {
     expect(await world.post(a.id)).toMatchObject({ seq: 2 });
   });
 
-  storeTest("in a group each change stands alone: refused ones take nothing with them", open, async (world) => {
+  storeTest("each change of a group is applied or refused independently of the others", open, async (world) => {
     const a = await world.agent("a");
     const b = await world.agent("b");
     const commits: Promise<CommitResult>[] = [];
@@ -80,7 +80,7 @@ export function commitContract(open: Opener): void {
     expect(results[5]).toMatchObject({ ok: true, results: [{ released: false }] });
   });
 
-  storeTest("a change of another node or of an older claim is refused as fenced", open, async (world) => {
+  storeTest("a change by another node or under an older claim is refused as fenced", open, async (world) => {
     const a = await world.agent("a");
     const ops: Op[] = [{ op: "leaf.move", leaf: "x" as EntryId }];
     expect(await world.refused(ops, { ...a.owner, node: a.owner.node + 1 })).toBe("fenced");
@@ -93,7 +93,7 @@ export function commitContract(open: Opener): void {
     expect(await world.refused(ops, a.owner)).toBe("fenced");
   });
 
-  storeTest("an op that acts on the owner is refused where the change names none", open, async (world) => {
+  storeTest("an op that needs an owner is refused if the change names none", open, async (world) => {
     await world.agent("a");
     const ops: Op[] = [
       { op: "agent.release" },
@@ -108,7 +108,7 @@ export function commitContract(open: Opener): void {
     for (const op of ops) expect(await world.refused([op]), op.op).toBe("fenced");
   });
 
-  storeTest("a change of an earlier session is refused after a later marker", open, async (world) => {
+  storeTest("a change for an earlier session is refused once a later session has begun", open, async (world) => {
     const a = await world.agent("a");
     const old = { ...a.owner, sessionId: sessionOf(1) };
     await world.done([{ op: "session.begin", sessionId: sessionOf(2) }], old);
@@ -131,7 +131,7 @@ export function commitContract(open: Opener): void {
     expect(await world.refused([{ op: "run.abort", runId: run, mark: { reason: "person", at: 1 } }])).toBe("missing");
   });
 
-  storeTest("the outcome of an applied change is what its commit said", open, async (world) => {
+  storeTest("the outcome of an applied change equals the result of its commit", open, async (world) => {
     const change = world.change([
       fact("f", "1"),
       postOp({ sessionKey: keyOf("a"), create: world.seed("a") }, userBody("x"), 1, { claimFor: world.node }),
@@ -146,7 +146,7 @@ export function commitContract(open: Opener): void {
     expect(outcome?.ok && outcome.results[0]).toBeUndefined();
   });
 
-  storeTest("a change that was refused or never made has no outcome", open, async (world) => {
+  storeTest("a change that was refused or never submitted has no outcome", open, async (world) => {
     const refused = world.change([postOp({ agentId: idOf("unknown") }, userBody("x"), 1)]);
     expect(await world.store.commit(refused)).toMatchObject({ ok: false });
     expect(await world.store.outcome(refused.id)).toBeUndefined();

@@ -1,4 +1,4 @@
-/** What contract tests share: one store with counted ids, a clock that ticks with every commit, and the usual changes. */
+/** Shared by contract tests: one store with counted ids, a clock that ticks with every commit, and the usual changes. */
 import { type TestContext, test } from "vitest";
 import type { AgentSeed } from "../../src/core/agent/agent.ts";
 import type { AgentDescriptor } from "../../src/core/agent/descriptor.ts";
@@ -32,14 +32,14 @@ export interface Held {
 
 export interface World {
   store: Store;
-  /** The node tests act as. */
+  /** The node that tests act as. */
   readonly node: number;
   now: number;
   change(ops: readonly Op[], owner?: Owner): Change;
   commit(ops: readonly Op[], owner?: Owner): Promise<CommitResult>;
-  /** Commits and gives the results; a refusal fails the test. */
+  /** Commits and returns the results; a refusal fails the test. */
   done(ops: readonly Op[], owner?: Owner): Promise<readonly (OpResult | undefined)[]>;
-  /** Commits and gives the reason of the refusal; a change that is applied fails the test. */
+  /** Commits and returns the reason of the refusal; an applied change fails the test. */
   refused(ops: readonly Op[], owner?: Owner): Promise<Refusal>;
   seed(name: string, descriptor?: AgentDescriptor): AgentSeed;
   /** Makes an agent and claims it. */

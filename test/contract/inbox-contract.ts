@@ -1,4 +1,4 @@
-/** The inbox: sequences, session keys, dedupe, states of a message, and who was written to last (M3, M4, M5). */
+/** The inbox: sequences, session keys, dedupe, message states, and the agent that got a message last (M3, M4, M5). */
 import { expect } from "vitest";
 import type { RunId } from "../../src/core/ids.ts";
 import type { MessageState } from "../../src/core/message/message.ts";
@@ -20,7 +20,7 @@ import {
 const ENDS = ["answered", "recorded", "merged", "dropped", "failed", "aborted", "discarded", "removed"] as const;
 
 export function inboxContract(open: Opener): void {
-  storeTest("sequences are dense and ordered per agent, also when posts come at the same time", open, async (world) => {
+  storeTest("sequences are dense and ordered per agent, also with concurrent posts", open, async (world) => {
     const agents = [await world.agent("a"), await world.agent("b"), await world.agent("c")];
     const posts = Array.from({ length: 120 }, (_, i) => {
       const agent = agents[i % 3];
@@ -54,7 +54,7 @@ export function inboxContract(open: Opener): void {
     expect(await world.store.agentByKey(keyOf("shared"))).toMatchObject({ nextSeq: 201, waiting: 200 });
   });
 
-  storeTest("making an agent whose session key is taken gives the one that has it", open, async (world) => {
+  storeTest("creating an agent under a session key in use returns the existing agent", open, async (world) => {
     const seed = world.seed("a");
     const [made] = await world.done([{ op: "agent.create", seed }]);
     expect(made).toEqual({ op: "agent.create", agentId: seed.id, created: true });
@@ -85,7 +85,7 @@ export function inboxContract(open: Opener): void {
     },
   );
 
-  storeTest("of many redeliveries at the same moment one is taken in", open, async (world) => {
+  storeTest("of many concurrent redeliveries only one is accepted", open, async (world) => {
     const a = await world.agent("a");
     const posted = await Promise.all(
       Array.from({ length: 50 }, async () =>
@@ -102,7 +102,7 @@ export function inboxContract(open: Opener): void {
   });
 
   storeTest(
-    "a message goes from waiting to taken to any end, once, with its run and its reason",
+    "a message moves once from waiting to taken to an end state, with its run and its reason",
     open,
     async (world) => {
       const a = await world.agent("a");
@@ -149,18 +149,22 @@ export function inboxContract(open: Opener): void {
     expect(await world.store.agent(a.id)).toMatchObject({ waiting: 0, cursor: ENDS.length });
   });
 
-  storeTest("urgent messages are listed apart and overtake without moving the cursor", open, async (world) => {
-    const a = await world.agent("a");
-    for (const body of [userBody("1"), userBody("2"), resetBody, userBody("4")]) await world.post(a.id, body);
-    const urgent = await world.store.waiting(a.id, { limit: 10, urgent: true });
-    expect(urgent.map((message) => message.seq)).toEqual([3]);
-    await world.done([{ op: "message.take", runId: "r" as RunId, seqs: [3] }], a.owner);
-    expect(await world.store.agent(a.id)).toMatchObject({ cursor: 0, waiting: 3 });
-    expect(await world.store.waiting(a.id, { limit: 10, urgent: true })).toEqual([]);
-    await world.done([{ op: "message.take", runId: "r" as RunId, seqs: [1, 2] }], a.owner);
-    expect(await world.store.agent(a.id)).toMatchObject({ cursor: 3, waiting: 1 });
-    expect((await world.store.waiting(a.id, { limit: 10 })).map((message) => message.seq)).toEqual([4]);
-  });
+  storeTest(
+    "urgent messages are listed separately and overtake others without moving the cursor",
+    open,
+    async (world) => {
+      const a = await world.agent("a");
+      for (const body of [userBody("1"), userBody("2"), resetBody, userBody("4")]) await world.post(a.id, body);
+      const urgent = await world.store.waiting(a.id, { limit: 10, urgent: true });
+      expect(urgent.map((message) => message.seq)).toEqual([3]);
+      await world.done([{ op: "message.take", runId: "r" as RunId, seqs: [3] }], a.owner);
+      expect(await world.store.agent(a.id)).toMatchObject({ cursor: 0, waiting: 3 });
+      expect(await world.store.waiting(a.id, { limit: 10, urgent: true })).toEqual([]);
+      await world.done([{ op: "message.take", runId: "r" as RunId, seqs: [1, 2] }], a.owner);
+      expect(await world.store.agent(a.id)).toMatchObject({ cursor: 3, waiting: 1 });
+      expect((await world.store.waiting(a.id, { limit: 10 })).map((message) => message.seq)).toEqual([4]);
+    },
+  );
 
   storeTest("messages are listed newest first, by state and in pages", open, async (world) => {
     const a = await world.agent("a");
@@ -177,7 +181,7 @@ export function inboxContract(open: Opener): void {
   });
 
   storeTest(
-    "only messages of people change the most recent foreground agent, also after reopening",
+    "only messages from people change the most recent foreground agent, also after reopening",
     open,
     async (world, opened, context) => {
       const a = await world.agent("a");
@@ -203,7 +207,7 @@ export function inboxContract(open: Opener): void {
     },
   );
 
-  storeTest("the heartbeat strategy gives the newest heartbeat agent", open, async (world) => {
+  storeTest("the heartbeat strategy returns the newest heartbeat agent", open, async (world) => {
     expect(await world.store.agentFor("heartbeat")).toBeUndefined();
     await world.agent("h", { type: "heartbeat" });
     expect(await world.store.agentFor("heartbeat")).toMatchObject({ id: idOf("h") });

@@ -39,7 +39,7 @@ interface ModelMessage {
 }
 
 export function inboxModelContract(open: Opener): void {
-  test("after any posts, takes and settlements, the inbox equals that of a plain list", async () => {
+  test("after any posts, takes and settlements, the inbox equals a plain list", async () => {
     const opened = await open();
     const world = await worldOn(opened.store);
     let runs = 0;
@@ -93,7 +93,7 @@ async function compare(store: Store, held: Held, model: readonly ModelMessage[])
   const waiting = model.filter((message) => message.state === "waiting");
   const agent = await store.agent(held.id);
   expect(agent).toMatchObject({ nextSeq: model.length + 1, waiting: waiting.length });
-  // The cursor is where the first waiting message begins, and never beyond it.
+  // The cursor is always before the first waiting message.
   expect(agent?.cursor).toBeLessThan(waiting[0]?.seq ?? model.length + 1);
   if (waiting.length === 0) expect(agent?.cursor).toBe(model.length);
   const listed = await store.waiting(held.id, { limit: 100 });

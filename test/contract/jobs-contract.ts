@@ -1,4 +1,4 @@
-/** Jobs and their slots: written over the version that was read, found by their time, each due time once (L9, M22). */
+/** Jobs and their slots: written over the version that was read, found by due time, one slot per due time (L9, M22). */
 import { expect } from "vitest";
 import type { RunId } from "../../src/core/ids.ts";
 import type { CronJob } from "../../src/core/schedule/job.ts";
@@ -41,7 +41,7 @@ const end = (rest: Partial<JobRunEnd> = {}): JobRunEnd => ({
 
 export function jobsContract(open: Opener): void {
   storeTest(
-    "a job is written only over the version that was read, and the loser's whole change is refused",
+    "a job is written only over the version that was read; otherwise the whole change is refused",
     open,
     async (world) => {
       await world.done([{ op: "job.put", job: job("a"), expect: 0 }]);
@@ -90,7 +90,7 @@ export function jobsContract(open: Opener): void {
     expect((await world.store.jobs({ limit: 2, after: "first" })).map(({ id }) => id)).toEqual(["late", "never"]);
   });
 
-  storeTest("a run's end reaches its slot and its job, and is never refused", open, async (world) => {
+  storeTest("the end of a run is recorded in its slot and its job, and is never refused", open, async (world) => {
     await world.done([
       { op: "job.put", job: job("a", { state: { nextRunAtMs: START + 120_000, runningAtMs: START } }) },
       { op: "job.slot", slot: slot("a", "1@1") },
@@ -120,7 +120,7 @@ export function jobsContract(open: Opener): void {
   });
 
   storeTest(
-    "what becomes of a delivery reaches its slot and its job once, and is never refused",
+    "the result of a delivery is recorded once in its slot and its job, and is never refused",
     open,
     async (world) => {
       await world.done([
@@ -131,7 +131,7 @@ export function jobsContract(open: Opener): void {
         world.done([
           { op: "job.delivered", jobId: "a", slot: "1@1", told: { at: START, status, reason: "no", failed } },
         ]);
-      // Before the run's end nothing is owed for it.
+      // Before the run ends it has no delivery.
       await delivered("failed");
       expect((await world.store.job("a"))?.state.consecutiveErrors).toBeUndefined();
       const owed = { op: "job.ran", jobId: "a", slot: "1@1", end: end({ delivery: { status: "owed" } }) } as const;
@@ -147,7 +147,7 @@ export function jobsContract(open: Opener): void {
       });
       const failing = { lastStatus: "error", lastDeliveryStatus: "failed", consecutiveErrors: 1, deliveryErrors: 1 };
       expect((await world.store.job("a"))?.state).toMatchObject({ ...failing, backoffUntilMs: START + 30_000 });
-      // A run that went well does not make up for it while its own delivery is owed; one that arrives does.
+      // A successful run resets the delivery errors only when its own delivery is sent.
       await world.done([owed]);
       expect((await world.store.job("a"))?.state).toMatchObject({
         lastStatus: "ok",
@@ -163,7 +163,7 @@ export function jobsContract(open: Opener): void {
     },
   );
 
-  storeTest("rows of slots are pruned by their age", open, async (world) => {
+  storeTest("slots are pruned by age", open, async (world) => {
     for (const n of [1, 2, 3]) await world.done([{ op: "job.slot", slot: slot("a", `1@${n}`, { at: START + n }) }]);
     await world.done([{ op: "prune", what: "slots", before: START + 3, limit: 10 }]);
     expect((await world.store.jobSlots("a", { limit: 9 })).map((one) => one.slot)).toEqual(["1@3"]);

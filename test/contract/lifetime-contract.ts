@@ -1,28 +1,32 @@
-/** Opening and closing: what was answered is there again, and a closed store says that it is closed. */
+/** Opening and closing: confirmed commits survive, and a closed store reports that it is closed. */
 import { expect, test } from "vitest";
 import { StoreClosedError } from "../../src/core/errors.ts";
 import type { ChangeId, EntryId, RunId } from "../../src/core/ids.ts";
 import { keyOf, type Opener, postOp, reopened, runBody, storeTest, userBody, worldOn } from "./fixture.ts";
 
 export function lifetimeContract(open: Opener): void {
-  storeTest("what was committed is there after closing and opening again", open, async (world, opened, context) => {
-    const a = await world.agent("a");
-    await world.post(a.id, userBody("one"));
-    await world.post(a.id, userBody("two"));
-    await world.openRun(a, "r", [1]);
-    await world.done([{ op: "entries.append", position: 2, lines: ['{"n":1}'], leaf: "l" as EntryId }], a.owner);
-    const read = async () => ({
-      agent: await world.store.agent(a.id),
-      messages: await world.store.messages(a.id, { limit: 10 }),
-      run: await world.store.run("r" as RunId),
-      lines: await world.store.linesBack(a.id, { limit: 10 }),
-    });
-    const before = await read();
-    await reopened(world, opened, context);
-    expect(await read()).toEqual(before);
-  });
+  storeTest(
+    "committed data is there after the store is closed and opened again",
+    open,
+    async (world, opened, context) => {
+      const a = await world.agent("a");
+      await world.post(a.id, userBody("one"));
+      await world.post(a.id, userBody("two"));
+      await world.openRun(a, "r", [1]);
+      await world.done([{ op: "entries.append", position: 2, lines: ['{"n":1}'], leaf: "l" as EntryId }], a.owner);
+      const read = async () => ({
+        agent: await world.store.agent(a.id),
+        messages: await world.store.messages(a.id, { limit: 10 }),
+        run: await world.store.run("r" as RunId),
+        lines: await world.store.linesBack(a.id, { limit: 10 }),
+      });
+      const before = await read();
+      await reopened(world, opened, context);
+      expect(await read()).toEqual(before);
+    },
+  );
 
-  storeTest("after opening again no earlier node holds anything", open, async (world, opened, context) => {
+  storeTest("after the store is opened again, no earlier node owns an agent", open, async (world, opened, context) => {
     const a = await world.agent("a");
     await world.openRun(a, "r");
     await reopened(world, opened, context);
@@ -34,7 +38,7 @@ export function lifetimeContract(open: Opener): void {
     expect(await world.refused([stale], a.owner)).toBe("fenced");
   });
 
-  test("closing commits what was handed in before, and refuses what comes after", async () => {
+  test("closing commits the changes submitted before it and refuses later ones", async () => {
     const opened = await open();
     const world = await worldOn(opened.store);
     const { store } = world;

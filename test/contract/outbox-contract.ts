@@ -1,4 +1,4 @@
-/** Deliveries: owed in the owner's change, moved by compare-and-set, listed in the store's order (L5, L12, M16, M17). */
+/** Deliveries: added by their owner, moved by compare-and-set, listed in the store's order (L5, L12, M16, M17). */
 import { expect } from "vitest";
 import type { DeliveryState, NewDelivery } from "../../src/core/delivery/delivery.ts";
 import type { AgentId, DeliveryId, RunId } from "../../src/core/ids.ts";
@@ -26,7 +26,7 @@ const move = (id: string, from: DeliveryState, attempts: number, to: DeliverySta
 const get = (world: World, id: string) => world.store.delivery(id as DeliveryId);
 
 export function outboxContract(open: Opener): void {
-  storeTest("a delivery is owed by the owner's change and kept whole", open, async (world) => {
+  storeTest("the owner's change adds a delivery, which is stored completely", open, async (world) => {
     const a = await world.agent("a");
     const owed = delivery(a.id, "d1");
     await world.done([add(owed)], a.owner);
@@ -44,31 +44,27 @@ export function outboxContract(open: Opener): void {
     expect(await get(world, "d2")).toBeUndefined();
   });
 
-  storeTest(
-    "a delivery is said to be the next of its target only where nothing else is owed there",
-    open,
-    async (world) => {
-      const a = await world.agent("a");
-      const next = async (one: NewDelivery) => {
-        const [said] = await world.done([add(one)], a.owner);
-        return said?.op === "delivery.add" ? said.next : undefined;
-      };
-      const otherTarget = { target: { channel: "test", to: "bob" } };
-      // A store need not say it; what it says must be true.
-      expect([undefined, "d1"]).toContain(await next(delivery(a.id, "d1")));
-      expect(await next(delivery(a.id, "d2"))).toBeUndefined();
-      expect([undefined, "e1"]).toContain(await next(delivery(a.id, "e1", otherTarget)));
-      await world.done([move("d1", "pending", 0, "sending")]);
-      await world.done([move("d2", "pending", 0, "failed")]);
-      expect(await next(delivery(a.id, "d3"))).toBeUndefined();
-      const ended = { state: "suppressed", reason: "silent reply" } as const;
-      await world.done([move("d1", "sending", 1, "sent"), move("d3", "pending", 0, "failed")]);
-      expect(await next(delivery(a.id, "d4", { ended }))).toBeUndefined();
-      expect([undefined, "d5"]).toContain(await next(delivery(a.id, "d5")));
-    },
-  );
+  storeTest("a delivery is reported as next for its target only if no other one to it is open", open, async (world) => {
+    const a = await world.agent("a");
+    const next = async (one: NewDelivery) => {
+      const [said] = await world.done([add(one)], a.owner);
+      return said?.op === "delivery.add" ? said.next : undefined;
+    };
+    const otherTarget = { target: { channel: "test", to: "bob" } };
+    // A store may omit this; if it reports it, it must be true.
+    expect([undefined, "d1"]).toContain(await next(delivery(a.id, "d1")));
+    expect(await next(delivery(a.id, "d2"))).toBeUndefined();
+    expect([undefined, "e1"]).toContain(await next(delivery(a.id, "e1", otherTarget)));
+    await world.done([move("d1", "pending", 0, "sending")]);
+    await world.done([move("d2", "pending", 0, "failed")]);
+    expect(await next(delivery(a.id, "d3"))).toBeUndefined();
+    const ended = { state: "suppressed", reason: "silent reply" } as const;
+    await world.done([move("d1", "sending", 1, "sent"), move("d3", "pending", 0, "failed")]);
+    expect(await next(delivery(a.id, "d4", { ended }))).toBeUndefined();
+    expect([undefined, "d5"]).toContain(await next(delivery(a.id, "d5")));
+  });
 
-  storeTest("the same delivery is not owed twice", open, async (world) => {
+  storeTest("the same delivery cannot be added twice", open, async (world) => {
     const a = await world.agent("a");
     await world.done([add(delivery(a.id, "d1"))], a.owner);
     expect(await world.refused([{ op: "fact.put", key: "f", value: "1" }, add(delivery(a.id, "d1"))], a.owner)).toBe(
@@ -78,7 +74,7 @@ export function outboxContract(open: Opener): void {
     expect(await world.store.deliveries({ limit: 10 })).toHaveLength(1);
   });
 
-  storeTest("a delivery that ends at once never becomes open", open, async (world) => {
+  storeTest("a delivery that is added as ended is never open", open, async (world) => {
     const a = await world.agent("a");
     await world.done([add(delivery(a.id, "d1", { ended: { state: "suppressed", reason: "silent reply" } }))], a.owner);
     const ended = await get(world, "d1");
@@ -87,34 +83,38 @@ export function outboxContract(open: Opener): void {
     expect(await world.store.deliveries({ limit: 10 })).toEqual([]);
   });
 
-  storeTest("a move names the state and attempts it starts from, and of two only one wins", open, async (world) => {
-    const a = await world.agent("a");
-    await world.done([add(delivery(a.id, "d1"))], a.owner);
-    const [one, two] = await Promise.all([
-      world.commit([move("d1", "pending", 0, "sending")]),
-      world.commit([move("d1", "pending", 0, "sending")]),
-    ]);
-    expect(one).toMatchObject({ ok: true });
-    expect(two).toMatchObject({ ok: false, refused: "conflict" });
-    expect(await get(world, "d1")).toMatchObject({ state: "sending", attempts: 1 });
-    expect(await world.refused([move("d1", "sending", 0, "sent")])).toBe("conflict");
-    expect(await world.refused([move("d1", "pending", 1, "sent")])).toBe("conflict");
-    expect(await world.refused([move("none", "pending", 0, "sending")])).toBe("missing");
-    await world.done([move("d1", "sending", 1, "pending", { nextAt: START + 500, reason: "busy" })]);
-    expect(await get(world, "d1")).toMatchObject({
-      state: "pending",
-      attempts: 1,
-      nextAt: START + 500,
-      reason: "busy",
-    });
-    await world.done([move("d1", "pending", 1, "sending")]);
-    await world.done([move("d1", "sending", 2, "sent", { receipt: "their-id" })]);
-    const sent = await get(world, "d1");
-    expect(sent).toMatchObject({ state: "sent", attempts: 2, receipt: "their-id" });
-    expect(sent?.endedAt).toBeGreaterThanOrEqual(START);
-  });
+  storeTest(
+    "a move names the state and attempts it starts from, and of two moves only one succeeds",
+    open,
+    async (world) => {
+      const a = await world.agent("a");
+      await world.done([add(delivery(a.id, "d1"))], a.owner);
+      const [one, two] = await Promise.all([
+        world.commit([move("d1", "pending", 0, "sending")]),
+        world.commit([move("d1", "pending", 0, "sending")]),
+      ]);
+      expect(one).toMatchObject({ ok: true });
+      expect(two).toMatchObject({ ok: false, refused: "conflict" });
+      expect(await get(world, "d1")).toMatchObject({ state: "sending", attempts: 1 });
+      expect(await world.refused([move("d1", "sending", 0, "sent")])).toBe("conflict");
+      expect(await world.refused([move("d1", "pending", 1, "sent")])).toBe("conflict");
+      expect(await world.refused([move("none", "pending", 0, "sending")])).toBe("missing");
+      await world.done([move("d1", "sending", 1, "pending", { nextAt: START + 500, reason: "busy" })]);
+      expect(await get(world, "d1")).toMatchObject({
+        state: "pending",
+        attempts: 1,
+        nextAt: START + 500,
+        reason: "busy",
+      });
+      await world.done([move("d1", "pending", 1, "sending")]);
+      await world.done([move("d1", "sending", 2, "sent", { receipt: "their-id" })]);
+      const sent = await get(world, "d1");
+      expect(sent).toMatchObject({ state: "sent", attempts: 2, receipt: "their-id" });
+      expect(sent?.endedAt).toBeGreaterThanOrEqual(START);
+    },
+  );
 
-  storeTest("a person's retry opens an ended delivery again behind all others", open, async (world) => {
+  storeTest("a person's retry reopens an ended delivery behind all others", open, async (world) => {
     const a = await world.agent("a");
     for (const id of ["d1", "d2", "d3"]) await world.done([add(delivery(a.id, id))], a.owner);
     await world.done([move("d1", "pending", 0, "failed", { reason: "refused for good" })]);

@@ -1,4 +1,4 @@
-/** Who holds an agent: claims, leases, releases and stops (M3, M7, M20, M23). */
+/** Ownership of agents: claims, leases, releases and stops (M3, M7, M20, M23). */
 import { expect } from "vitest";
 import type { AgentId, RunId } from "../../src/core/ids.ts";
 import {
@@ -29,7 +29,7 @@ export function ownershipContract(open: Opener): void {
     expect(await claim(world, id, world.node)).toBe(2);
   });
 
-  storeTest("an agent of a living node is refused to others until that node leaves", open, async (world) => {
+  storeTest("no other node can claim an agent of a live node until that node leaves", open, async (world) => {
     const a = await world.agent("a");
     const other = await world.join("other");
     expect(await claim(world, a.id, other)).toBeUndefined();
@@ -39,46 +39,36 @@ export function ownershipContract(open: Opener): void {
     expect(await world.refused([{ op: "message.settle", settlements: [] }], a.owner)).toBe("fenced");
   });
 
-  storeTest(
-    "an agent of a node whose lease has ended can be claimed, and not a moment earlier",
-    open,
-    async (world) => {
-      await world.done([{ op: "agent.create", seed: world.seed("a") }]);
-      const id = idOf("a");
-      const leaseUntil = world.now + LEASE_MS;
-      const weak = await world.join("weak", leaseUntil);
-      expect(await claim(world, id, weak)).toBe(1);
-      world.now = leaseUntil - 1;
-      expect(await claim(world, id, world.node)).toBeUndefined();
-      world.now = leaseUntil;
-      expect(await claim(world, id, world.node)).toBe(2);
-    },
-  );
+  storeTest("an agent can be claimed as soon as the lease of its node has ended, not earlier", open, async (world) => {
+    await world.done([{ op: "agent.create", seed: world.seed("a") }]);
+    const id = idOf("a");
+    const leaseUntil = world.now + LEASE_MS;
+    const weak = await world.join("weak", leaseUntil);
+    expect(await claim(world, id, weak)).toBe(1);
+    world.now = leaseUntil - 1;
+    expect(await claim(world, id, world.node)).toBeUndefined();
+    world.now = leaseUntil;
+    expect(await claim(world, id, world.node)).toBe(2);
+  });
 
-  storeTest(
-    "a lease can be renewed while it runs, and not after it has ended or the node has left",
-    open,
-    async (world) => {
-      const leaseUntil = world.now + LEASE_MS;
-      const node = await world.join("node", leaseUntil);
-      await world.done([{ op: "node.renew", node, leaseUntil: leaseUntil + LEASE_MS }]);
-      expect((await world.store.nodes()).find((one) => one.node === node)).toEqual({
-        node,
-        name: "node",
-        leaseUntil: leaseUntil + LEASE_MS,
-        left: false,
-        returned: false,
-      });
-      world.now = leaseUntil + LEASE_MS;
-      expect(await world.refused([{ op: "node.renew", node, leaseUntil: world.now + LEASE_MS }])).toBe("fenced");
-      const second = await world.join("second");
-      await world.done([{ op: "node.leave", node: second }]);
-      expect((await world.store.nodes()).find((one) => one.node === second)).toMatchObject({ left: true });
-      expect(await world.refused([{ op: "node.renew", node: second, leaseUntil: world.now + LEASE_MS }])).toBe(
-        "fenced",
-      );
-    },
-  );
+  storeTest("a lease can be renewed until it ends or its node leaves", open, async (world) => {
+    const leaseUntil = world.now + LEASE_MS;
+    const node = await world.join("node", leaseUntil);
+    await world.done([{ op: "node.renew", node, leaseUntil: leaseUntil + LEASE_MS }]);
+    expect((await world.store.nodes()).find((one) => one.node === node)).toEqual({
+      node,
+      name: "node",
+      leaseUntil: leaseUntil + LEASE_MS,
+      left: false,
+      returned: false,
+    });
+    world.now = leaseUntil + LEASE_MS;
+    expect(await world.refused([{ op: "node.renew", node, leaseUntil: world.now + LEASE_MS }])).toBe("fenced");
+    const second = await world.join("second");
+    await world.done([{ op: "node.leave", node: second }]);
+    expect((await world.store.nodes()).find((one) => one.node === second)).toMatchObject({ left: true });
+    expect(await world.refused([{ op: "node.renew", node: second, leaseUntil: world.now + LEASE_MS }])).toBe("fenced");
+  });
 
   storeTest("a node that lost its lease and joined again differs from one that left", open, async (world) => {
     const was = await world.join("away");
@@ -97,14 +87,14 @@ export function ownershipContract(open: Opener): void {
       { left: true, returned: false },
       { left: false, returned: false },
     ]);
-    // Its lease runs out as it would have: what it had begun may still be under way.
+    // The old lease still runs to its end: calls that the node began may still be in progress.
     expect(await claim(world, held.id, node)).toBeUndefined();
     expect(await world.refused([{ op: "node.renew", node: was, leaseUntil: world.now + 9 * LEASE_MS }])).toBe("fenced");
     world.now += LEASE_MS;
     expect(await claim(world, held.id, node)).toBe(2);
   });
 
-  storeTest("posting can claim the recipient in the same commit and tells who holds it", open, async (world) => {
+  storeTest("posting can claim the recipient in the same commit and returns its owner", open, async (world) => {
     const other = await world.join("other", world.now + 10 * LEASE_MS);
     const post = async (claimFor?: number) =>
       postedIn(
@@ -121,7 +111,7 @@ export function ownershipContract(open: Opener): void {
     expect((await post(world.node)).holder).toEqual({ node: world.node, epoch: 2 });
   });
 
-  storeTest("posting says where nothing else waits, in one change and over many", open, async (world) => {
+  storeTest("posting reports whether the message is the only one that waits", open, async (world) => {
     const a = await world.agent("a");
     const post = () => postOp({ agentId: a.id }, userBody("x"), world.now);
     const alone = (results: Awaited<ReturnType<World["done"]>>) =>
@@ -131,29 +121,33 @@ export function ownershipContract(open: Opener): void {
     const created = { sessionKey: keyOf("b"), create: world.seed("b") };
     expect(alone(await world.done([postOp(created, userBody("x"), world.now)]))).toEqual([true]);
     const c = await world.agent("c");
-    // Of two in one change the second is never alone; what is said of the first no one may rely on.
+    // Of two in one change the second is never alone; the value for the first is not specified.
     const two = [1, 2].map(() => postOp({ agentId: c.id }, userBody("x"), world.now));
     expect(alone(await world.done(two))[1]).toBe(false);
   });
 
-  storeTest("claiming many takes only busy agents without a living holder, up to the limit", open, async (world) => {
-    const other = await world.join("other", world.now + 10 * LEASE_MS);
-    for (const name of ["idle", "w1", "w2", "w3", "held", "ran"]) {
-      await world.done([{ op: "agent.create", seed: world.seed(name) }]);
-    }
-    for (const name of ["w1", "w2", "w3", "held"]) await world.post(idOf(name));
-    await claim(world, idOf("held"), other);
-    const epoch = await claim(world, idOf("ran"), other);
-    await world.openRun({ id: idOf("ran"), owner: { agentId: idOf("ran"), node: other, epoch: epoch ?? 0 } }, "r");
-    expect(await claimMany(world, 2)).toEqual([idOf("w1"), idOf("w2")]);
-    expect(await claimMany(world, 10)).toEqual([idOf("w3")]);
-    expect(await claimMany(world, 10)).toEqual([]);
-    // The other node dies: what it held becomes claimable, also where only a run is open.
-    await world.done([{ op: "node.leave", node: other }]);
-    expect(await claimMany(world, 10)).toEqual([idOf("held"), idOf("ran")]);
-  });
+  storeTest(
+    "a bulk claim takes only agents with work and without a live owner, up to the limit",
+    open,
+    async (world) => {
+      const other = await world.join("other", world.now + 10 * LEASE_MS);
+      for (const name of ["idle", "w1", "w2", "w3", "held", "ran"]) {
+        await world.done([{ op: "agent.create", seed: world.seed(name) }]);
+      }
+      for (const name of ["w1", "w2", "w3", "held"]) await world.post(idOf(name));
+      await claim(world, idOf("held"), other);
+      const epoch = await claim(world, idOf("ran"), other);
+      await world.openRun({ id: idOf("ran"), owner: { agentId: idOf("ran"), node: other, epoch: epoch ?? 0 } }, "r");
+      expect(await claimMany(world, 2)).toEqual([idOf("w1"), idOf("w2")]);
+      expect(await claimMany(world, 10)).toEqual([idOf("w3")]);
+      expect(await claimMany(world, 10)).toEqual([]);
+      // The other node leaves: its agents become claimable, also those with only an open run.
+      await world.done([{ op: "node.leave", node: other }]);
+      expect(await claimMany(world, 10)).toEqual([idOf("held"), idOf("ran")]);
+    },
+  );
 
-  storeTest("claiming many in one group with other claims gives no agent to two nodes", open, async (world) => {
+  storeTest("a bulk claim in one group with other claims never gives an agent to two nodes", open, async (world) => {
     const other = await world.join("other", world.now + 10 * LEASE_MS);
     const names = ["a", "b", "c", "d"];
     for (const name of names) await world.done([{ op: "agent.create", seed: world.seed(name) }]);
@@ -180,15 +174,15 @@ export function ownershipContract(open: Opener): void {
     expect((await world.store.agent(a.id))?.node).toBeUndefined();
   });
 
-  storeTest("a message that comes between looking and releasing refuses the release", open, async (world) => {
+  storeTest("a release is refused if a message arrived after the owner read the inbox", open, async (world) => {
     const a = await world.agent("a");
-    // Stepped by hand: the owner sees an empty inbox, a message is committed, the owner lets go.
+    // Step by step: the owner reads an empty inbox, a message is committed, the owner releases the agent.
     const seen = await world.store.agent(a.id);
     expect(seen).toMatchObject({ waiting: 0, nextSeq: 1 });
     await world.post(a.id);
     expect(await release(world, a)).toBe(false);
     expect(await world.store.agent(a.id)).toMatchObject({ node: world.node, waiting: 1 });
-    // The same within one group, where nothing has been answered yet.
+    // The same within one group, before either commit has been answered.
     const b = await world.agent("b");
     const [, released] = await Promise.all([
       world.commit([postOp({ agentId: b.id }, userBody("x"), 1)]),
@@ -197,7 +191,7 @@ export function ownershipContract(open: Opener): void {
     expect(released).toMatchObject({ ok: true, results: [{ released: false }] });
   });
 
-  storeTest("a stopped agent opens no run and makes no step, but can end the one it has", open, async (world) => {
+  storeTest("a stopped agent cannot open a run or take a step, but can end its open run", open, async (world) => {
     const a = await world.agent("a");
     await world.openRun(a, "r");
     await world.done([{ op: "agent.stop", agentId: a.id, mark: { at: 5, reason: "enough" } }]);
@@ -215,7 +209,7 @@ export function ownershipContract(open: Opener): void {
     await world.openRun(a, "s");
   });
 
-  storeTest("a stop holds for all descendants: no step, no run and no new child", open, async (world) => {
+  storeTest("a stop applies to all descendants: no step, no run and no new child", open, async (world) => {
     const root = await world.agent("root");
     const child = await world.agent("child", childOf(root.id, "child"));
     const grandchild = await world.agent("grandchild", childOf(child.id, "grandchild"));
@@ -233,22 +227,26 @@ export function ownershipContract(open: Opener): void {
     expect(await world.refused([postOp(to, userBody("x"), 1)])).toBe("stopped");
   });
 
-  storeTest("a stop says what came before it, and only the stop that was read is taken back", open, async (world) => {
-    const a = await world.agent("a");
-    await world.done([postOp({ agentId: a.id }, userBody("before"), 1)]);
-    const stop = { op: "agent.stop", agentId: a.id, mark: { at: 1, reason: "x" } } as const;
-    await world.done([stop]);
-    expect((await world.store.agent(a.id))?.stopped).toEqual({ at: 1, reason: "x", seq: 2 });
-    await world.done([postOp({ agentId: a.id }, userBody("after"), 2)]);
-    await world.done([stop]);
-    const start = { op: "agent.stop", agentId: a.id, mark: null } as const;
-    expect(await world.refused([{ ...start, ifSeq: 2 }])).toBe("conflict");
-    await world.done([{ ...start, ifSeq: 3 }]);
-    expect((await world.store.agent(a.id))?.stopped).toBeUndefined();
-  });
+  storeTest(
+    "a stop records which messages came before it, and only the stop that was read can be taken back",
+    open,
+    async (world) => {
+      const a = await world.agent("a");
+      await world.done([postOp({ agentId: a.id }, userBody("before"), 1)]);
+      const stop = { op: "agent.stop", agentId: a.id, mark: { at: 1, reason: "x" } } as const;
+      await world.done([stop]);
+      expect((await world.store.agent(a.id))?.stopped).toEqual({ at: 1, reason: "x", seq: 2 });
+      await world.done([postOp({ agentId: a.id }, userBody("after"), 2)]);
+      await world.done([stop]);
+      const start = { op: "agent.stop", agentId: a.id, mark: null } as const;
+      expect(await world.refused([{ ...start, ifSeq: 2 }])).toBe("conflict");
+      await world.done([{ ...start, ifSeq: 3 }]);
+      expect((await world.store.agent(a.id))?.stopped).toBeUndefined();
+    },
+  );
 
   storeTest(
-    "an agent is removed only at rest, and then its address is free and its inbox closed",
+    "an agent is removed only when idle; then its address is free and its inbox closed",
     open,
     async (world) => {
       const a = await world.agent("a");
@@ -292,17 +290,21 @@ export function ownershipContract(open: Opener): void {
     },
   );
 
-  storeTest("a stop in the same group as a descendant's start comes first and refuses it", open, async (world) => {
-    const root = await world.agent("root");
-    const child = await world.agent("child", childOf(root.id, "child"));
-    const [, opened, made] = await Promise.all([
-      world.commit([{ op: "agent.stop", agentId: root.id, mark: { at: 1, reason: "stop" } }]),
-      world.commit([{ op: "run.open", runId: "r" as RunId, body: runBody() }], child.owner),
-      world.commit([{ op: "agent.create", seed: world.seed("late", childOf(child.id, "late")) }]),
-    ]);
-    expect(opened).toMatchObject({ ok: false, refused: "stopped" });
-    expect(made).toMatchObject({ ok: false, refused: "stopped" });
-  });
+  storeTest(
+    "a stop that comes before a descendant's start in the same group refuses the start",
+    open,
+    async (world) => {
+      const root = await world.agent("root");
+      const child = await world.agent("child", childOf(root.id, "child"));
+      const [, opened, made] = await Promise.all([
+        world.commit([{ op: "agent.stop", agentId: root.id, mark: { at: 1, reason: "stop" } }]),
+        world.commit([{ op: "run.open", runId: "r" as RunId, body: runBody() }], child.owner),
+        world.commit([{ op: "agent.create", seed: world.seed("late", childOf(child.id, "late")) }]),
+      ]);
+      expect(opened).toMatchObject({ ok: false, refused: "stopped" });
+      expect(made).toMatchObject({ ok: false, refused: "stopped" });
+    },
+  );
 }
 
 async function claim(world: World, agentId: AgentId, node: number): Promise<number | undefined> {

@@ -14,7 +14,7 @@ afterAll(() => shared?.close());
 
 storeContract("PostgreSQL", async () => {
   const open = () => openPostgresStore({ url, leaseClock: "changes" });
-  // A test may have closed the one of the tests before it.
+  // An earlier test may have closed the shared store.
   if (!shared || shared.connections.closed) shared = await open();
   const store = shared;
   await emptied(store);

@@ -1,4 +1,4 @@
-/** What is kept beside agents: cron jobs, subagent runs and small facts. */
+/** Records beside agents: cron jobs, subagent runs and facts. */
 import { expect } from "vitest";
 import type { SubagentRunRecord } from "../../src/core/agent/subagent-run.ts";
 import type { CronJob } from "../../src/core/schedule/job.ts";
@@ -81,7 +81,7 @@ export function recordsContract(open: Opener): void {
     expect(await world.store.subagentRun("1")).toEqual({ ...ended, archiveAtMs: 9 });
   });
 
-  storeTest("subagent runs are counted while they are open and found when they are due", open, async (world) => {
+  storeTest("subagent runs are counted while they are open and listed when they are due", open, async (world) => {
     const at = (runId: string, archiveAtMs?: number) => ({
       ...spawned(runId, "x"),
       endedAt: archiveAtMs === undefined ? undefined : START,
@@ -106,36 +106,32 @@ export function recordsContract(open: Opener): void {
     expect(await world.store.fact("offset")).toBeUndefined();
   });
 
-  storeTest(
-    "a fact that another change has changed is not overwritten, and the whole change is refused",
-    open,
-    async (world) => {
-      const put = (value: string | null, expect?: string | null): Op => ({
-        op: "fact.put",
-        key: "shared",
-        value,
-        expect,
-      });
-      expect(await world.refused([{ op: "fact.put", key: "beside", value: "1" }, put("1", "0")])).toBe("conflict");
-      expect(await world.store.fact("beside")).toBeUndefined();
-      await world.done([put("1", null)]);
-      expect(await world.refused([put("2", null)])).toBe("conflict");
-      await world.done([put("2", "1")]);
-      expect(await world.refused([put(null, "1")])).toBe("conflict");
-      await world.done([put(null, "2")]);
-      expect(await world.store.fact("shared")).toBeUndefined();
-      // In one change they come one after the other.
-      await world.done([put("1"), put("2", "1"), put(null, "2")]);
-      // Of many that change the same one at once, each that is not refused counts.
-      const add = async (): Promise<void> => {
-        for (;;) {
-          const known = await world.store.fact("shared");
-          const change = world.change([put(String(Number(known ?? 0) + 1), known ?? null)]);
-          if ((await world.store.commit(change)).ok) return;
-        }
-      };
-      await Promise.all(Array.from({ length: 8 }, add));
-      expect(await world.store.fact("shared")).toBe("8");
-    },
-  );
+  storeTest("a change that expects an outdated value of a fact is refused completely", open, async (world) => {
+    const put = (value: string | null, expect?: string | null): Op => ({
+      op: "fact.put",
+      key: "shared",
+      value,
+      expect,
+    });
+    expect(await world.refused([{ op: "fact.put", key: "beside", value: "1" }, put("1", "0")])).toBe("conflict");
+    expect(await world.store.fact("beside")).toBeUndefined();
+    await world.done([put("1", null)]);
+    expect(await world.refused([put("2", null)])).toBe("conflict");
+    await world.done([put("2", "1")]);
+    expect(await world.refused([put(null, "1")])).toBe("conflict");
+    await world.done([put(null, "2")]);
+    expect(await world.store.fact("shared")).toBeUndefined();
+    // The ops of one change apply in order.
+    await world.done([put("1"), put("2", "1"), put(null, "2")]);
+    // Of many concurrent changes to one fact, every accepted one takes effect.
+    const add = async (): Promise<void> => {
+      for (;;) {
+        const known = await world.store.fact("shared");
+        const change = world.change([put(String(Number(known ?? 0) + 1), known ?? null)]);
+        if ((await world.store.commit(change)).ok) return;
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, add));
+    expect(await world.store.fact("shared")).toBe("8");
+  });
 }

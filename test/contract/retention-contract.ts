@@ -1,4 +1,4 @@
-/** Retention: bounded portions, only of what has ended, and never of history (M5). */
+/** Retention: bounded portions, only of ended records, and never of history (M5). */
 import { expect } from "vitest";
 import type { DeliveryId, RunId } from "../../src/core/ids.ts";
 import type { Prunable } from "../../src/core/store/change.ts";
@@ -32,7 +32,7 @@ export function retentionContract(open: Opener): void {
     expect(await world.post(a.id)).toMatchObject({ seq: 11 });
   });
 
-  storeTest("what ended after the limit stays", open, async (world) => {
+  storeTest("records that ended after the limit stay", open, async (world) => {
     const a = await world.agent("a");
     await world.post(a.id);
     await world.post(a.id);
@@ -46,7 +46,7 @@ export function retentionContract(open: Opener): void {
     expect((await world.store.messages(a.id, { limit: 5 })).map((one) => one.seq)).toEqual([2]);
   });
 
-  storeTest("dedupe keys stay for their time, and as long as their message is unsettled", open, async (world) => {
+  storeTest("dedupe keys stay until their time is over and their message is settled", open, async (world) => {
     const a = await world.agent("a");
     const post = async (key: string, keepUntil: number) =>
       postedIn(await world.done([postOp({ agentId: a.id }, userBody(key), world.now, { dedupe: { key, keepUntil } })]));
@@ -59,7 +59,7 @@ export function retentionContract(open: Opener): void {
     expect(await post("unsettled", START)).toMatchObject({ duplicate: true, seq: 1 });
     expect(await post("long", START)).toMatchObject({ duplicate: true, seq: 3 });
     expect(await post("settled", START)).toMatchObject({ duplicate: false, seq: 4 });
-    // A key outlives its message where its own time says so.
+    // A key outlives its message if its own time is longer.
     await pruneAll(world, "messages", FAR, 10);
     expect(await world.store.message(a.id, 3)).toBeUndefined();
     await pruneAll(world, "dedupe", START + 1_000, 2);
@@ -98,7 +98,7 @@ export function retentionContract(open: Opener): void {
     expect((await world.store.runs(a.id, { limit: 10 })).map((run) => run.id)).toEqual(["r2"]);
   });
 
-  storeTest("the store's order goes on upwards after everything ended was pruned", open, async (world) => {
+  storeTest("the store's order numbers keep rising after all ended records were pruned", open, async (world) => {
     const a = await world.agent("a");
     const add = async (id: string) => {
       const delivery = { id: id as DeliveryId, agentId: a.id, target: {}, payload: { text: id }, createdAt: START };
@@ -116,7 +116,7 @@ export function retentionContract(open: Opener): void {
     expect(await add("d3")).toBeGreaterThan(n);
   });
 
-  storeTest("old changes are pruned and no longer looked up; new ones are", open, async (world) => {
+  storeTest("old changes are pruned and can no longer be looked up; recent ones can", open, async (world) => {
     const old = world.change([{ op: "fact.put", key: "f", value: "1" }]);
     await world.store.commit(old);
     const limit = world.now;

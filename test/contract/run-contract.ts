@@ -24,7 +24,7 @@ async function abort(world: World): Promise<boolean> {
 }
 
 export function runContract(open: Opener): void {
-  storeTest("a run is opened, steps and ends, and the agent names it while it is open", open, async (world) => {
+  storeTest("a run opens, takes steps and ends, and the agent names it while it is open", open, async (world) => {
     const a = await world.agent("a");
     await world.openRun(a, R);
     expect(await world.store.agent(a.id)).toMatchObject({ runId: R });
@@ -86,7 +86,7 @@ export function runContract(open: Opener): void {
   });
 
   storeTest(
-    "a step stores the attempt it names, and one without starts at the first attempt again",
+    "a step stores the attempt it names; a step without one starts again at the first attempt",
     open,
     async (world) => {
       const a = await world.agent("a");
@@ -99,7 +99,7 @@ export function runContract(open: Opener): void {
   );
 
   storeTest(
-    "a mark before rest refuses every later step, and only a change that knows of it ends the run",
+    "after an abort mark every step is refused, and only a change that accepts the mark ends the run",
     open,
     async (world) => {
       const a = await world.agent("a");
@@ -114,7 +114,7 @@ export function runContract(open: Opener): void {
     },
   );
 
-  storeTest("rest before the mark: the mark has no effect and says so", open, async (world) => {
+  storeTest("an abort mark on an ended run has no effect and returns false", open, async (world) => {
     const a = await world.agent("a");
     await world.openRun(a, R);
     const [ended, marked] = await Promise.all([
@@ -127,7 +127,7 @@ export function runContract(open: Opener): void {
     expect(await abort(world)).toBe(false);
   });
 
-  storeTest("a mark and a step of one group are taken in their order", open, async (world) => {
+  storeTest("an abort mark and a step in one group are applied in their order", open, async (world) => {
     const a = await world.agent("a");
     await world.openRun(a, R);
     const [marked, stepped] = await Promise.all([

@@ -1,4 +1,4 @@
-/** The contract on SQLite: in memory, and on a file in a home of its own. */
+/** The contract on SQLite: in memory, and on a file in its own home. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * What every store must do. The tests use the port only, so that PostgreSQL passes the same tests as SQLite on a file and
- * in memory.
+ * The contract of all stores. The tests use the port only, so that PostgreSQL passes the same tests as SQLite on a
+ * file and in memory.
  */
 import { describe } from "vitest";
 import { budgetContract } from "./budget-contract.ts";

@@ -1,4 +1,4 @@
-/** Swarms and their contacts, permanent agents that are described again and removed, and children of agents. */
+/** Swarms and their contacts, permanent agents whose descriptor changes or that are removed, and children of agents. */
 import { expect } from "vitest";
 import type { SwarmRecord } from "../../src/core/agent/swarm.ts";
 import { childOf, idOf, type Opener, postOp, START, storeTest, userBody } from "./fixture.ts";
@@ -36,32 +36,39 @@ export function swarmContract(open: Opener): void {
     },
   );
 
-  storeTest("contacts are found or made, counted both ways, and listed by the latest", open, async (world) => {
-    await world.done([{ op: "swarm.put", swarm: swarm("desk") }]);
-    const [ann, bob] = [idOf("ann"), idOf("bob")];
-    const about = { op: "swarm.contact", nametag: "desk" } as const;
-    const first = world.now;
-    await world.done([{ ...about, contact: ann, received: 1 }]);
-    await world.done([{ ...about, contact: bob, received: 1, agentId: idOf("of bob") }]);
-    const last = world.now;
-    await world.done([{ ...about, contact: ann, sent: 2, agentId: idOf("of ann"), known: true }]);
-    expect(await world.store.swarmContact("desk", ann)).toEqual({
-      swarm: "desk",
-      contact: ann,
-      agentId: idOf("of ann"),
-      messagesSent: 2,
-      messagesReceived: 1,
-      firstContactAt: first,
-      lastContactAt: last,
-    });
-    expect((await world.store.swarmContacts("desk", { limit: 10 })).map(({ contact }) => contact)).toEqual([ann, bob]);
-    expect((await world.store.swarmContacts("desk", { limit: 1 })).map(({ contact }) => contact)).toEqual([ann]);
-    expect(await world.store.swarmContact("desk", idOf("cat"))).toBeUndefined();
-    expect(await world.refused([{ ...about, contact: idOf("cat"), sent: 1, known: true }])).toBe("missing");
-    expect(await world.refused([{ ...about, nametag: "nowhere", contact: ann }])).toBe("missing");
-  });
+  storeTest(
+    "contacts are found or created, counted in both directions, and listed newest first",
+    open,
+    async (world) => {
+      await world.done([{ op: "swarm.put", swarm: swarm("desk") }]);
+      const [ann, bob] = [idOf("ann"), idOf("bob")];
+      const about = { op: "swarm.contact", nametag: "desk" } as const;
+      const first = world.now;
+      await world.done([{ ...about, contact: ann, received: 1 }]);
+      await world.done([{ ...about, contact: bob, received: 1, agentId: idOf("of bob") }]);
+      const last = world.now;
+      await world.done([{ ...about, contact: ann, sent: 2, agentId: idOf("of ann"), known: true }]);
+      expect(await world.store.swarmContact("desk", ann)).toEqual({
+        swarm: "desk",
+        contact: ann,
+        agentId: idOf("of ann"),
+        messagesSent: 2,
+        messagesReceived: 1,
+        firstContactAt: first,
+        lastContactAt: last,
+      });
+      expect((await world.store.swarmContacts("desk", { limit: 10 })).map(({ contact }) => contact)).toEqual([
+        ann,
+        bob,
+      ]);
+      expect((await world.store.swarmContacts("desk", { limit: 1 })).map(({ contact }) => contact)).toEqual([ann]);
+      expect(await world.store.swarmContact("desk", idOf("cat"))).toBeUndefined();
+      expect(await world.refused([{ ...about, contact: idOf("cat"), sent: 1, known: true }])).toBe("missing");
+      expect(await world.refused([{ ...about, nametag: "nowhere", contact: ann }])).toBe("missing");
+    },
+  );
 
-  storeTest("only a permanent agent is described again, by its owner", open, async (world) => {
+  storeTest("only a permanent agent can get a new descriptor, and only from its owner", open, async (world) => {
     const clerk = { type: "permanent", id: "c", name: "clerk", description: "d", systemPrompt: "old" } as const;
     const held = await world.agent("clerk", clerk);
     const op = { op: "agent.describe", descriptor: { ...clerk, systemPrompt: "new" } } as const;
@@ -73,7 +80,7 @@ export function swarmContract(open: Opener): void {
   });
 
   storeTest(
-    "an agent removed with its history kept takes nothing, is listed nowhere, and its key is free",
+    "an agent removed with its history kept accepts nothing, is not listed, and its key is free",
     open,
     async (world) => {
       const held = await world.agent("clerk", {
@@ -98,7 +105,7 @@ export function swarmContract(open: Opener): void {
     },
   );
 
-  storeTest("agents are listed by who started them, by who has work, and the newest first", open, async (world) => {
+  storeTest("agents are listed by parent, by open work, and newest first", open, async (world) => {
     const [ann, bob] = [await world.agent("ann"), await world.agent("bob")];
     const child = await world.agent("child", childOf(ann.id, "child"));
     const other = await world.agent("other", childOf(ann.id, "other"));
@@ -116,7 +123,7 @@ export function swarmContract(open: Opener): void {
     expect(ids(await world.store.busyAgents({ limit: 5, after: ann.id }))).toEqual([child.id]);
   });
 
-  storeTest("an agent that must be new is refused where its key is taken", open, async (world) => {
+  storeTest("an agent that must be new is refused if its key is in use", open, async (world) => {
     const seed = world.seed("ann");
     await world.done([{ op: "agent.create", seed, fresh: true }]);
     expect(await world.refused([{ op: "agent.create", seed: { ...seed, id: idOf("other") }, fresh: true }])).toBe(

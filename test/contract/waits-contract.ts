@@ -1,4 +1,4 @@
-/** Waits between agents: kept with their run, refused where they would close a circle (M11). */
+/** Waits between agents: stored with their run, refused if they would close a circle (M11). */
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { AgentId, RunId } from "../../src/core/ids.ts";
@@ -30,7 +30,7 @@ const begin = (from: Busy, to: AgentId, id = `${from.id} for ${to}`): Op => ({
 });
 
 export function waitsContract(open: Opener): void {
-  storeTest("a wait is kept until it ends, and the same one twice is one", open, async (world) => {
+  storeTest("a wait is stored until it ends, and adding it twice stores it once", open, async (world) => {
     const { a, b } = (await busy(world, ["a", "b"])) as { a: Busy; b: Busy };
     await world.done([begin(a, b.id, "w")]);
     await world.done([begin(a, b.id, "w")]);
@@ -46,7 +46,7 @@ export function waitsContract(open: Opener): void {
     expect(await world.store.waits({ limit: 10 })).toEqual([]);
   });
 
-  storeTest("a wait that closes a circle is refused with everything beside it", open, async (world) => {
+  storeTest("a wait that closes a circle is refused together with its whole change", open, async (world) => {
     const { a, b, c } = (await busy(world, ["a", "b", "c"])) as { a: Busy; b: Busy; c: Busy };
     expect(await world.refused([begin(a, a.id)])).toBe("cycle");
     await world.done([begin(a, b.id)]);
@@ -71,18 +71,14 @@ export function waitsContract(open: Opener): void {
     expect(await world.refused([begin({ ...a, runId }, b.id)])).toBe("cycle");
   });
 
-  storeTest(
-    "a wait may be for an agent that the same change creates, not for one that does not exist",
-    open,
-    async (world) => {
-      const { a } = (await busy(world, ["a"])) as { a: Busy };
-      const to = { sessionKey: keyOf("z"), create: world.seed("z") };
-      const wait: Op = { op: "wait.begin", id: "w", from: a.id, to: { sessionKey: keyOf("z") }, runId: a.runId };
-      expect(await world.refused([wait])).toBe("missing");
-      await world.done([postOp(to, userBody("hi"), world.now), wait]);
-      expect(await world.store.waits({ limit: 10 })).toMatchObject([{ id: "w", from: a.id, to: world.seed("z").id }]);
-    },
-  );
+  storeTest("a wait can name an agent that the same change creates, but not a missing one", open, async (world) => {
+    const { a } = (await busy(world, ["a"])) as { a: Busy };
+    const to = { sessionKey: keyOf("z"), create: world.seed("z") };
+    const wait: Op = { op: "wait.begin", id: "w", from: a.id, to: { sessionKey: keyOf("z") }, runId: a.runId };
+    expect(await world.refused([wait])).toBe("missing");
+    await world.done([postOp(to, userBody("hi"), world.now), wait]);
+    expect(await world.store.waits({ limit: 10 })).toMatchObject([{ id: "w", from: a.id, to: world.seed("z").id }]);
+  });
 
   storeTest("no order of waits closes a circle", open, async (world) => {
     const agents = await busy(world);

@@ -1,4 +1,4 @@
-/** A bounded share of `npm run crash -- --target engine`, and the proof that its audit can fail. */
+/** A short run of `npm run crash -- --target engine`, and mutations that its audit must find. */
 import { expect, test } from "vitest";
 import { crashEngine } from "./engine/target.ts";
 
@@ -11,8 +11,8 @@ test("an engine that is killed four times loses nothing and answers nothing twic
 
 test.each([
   ["tool-again", /must not be repeated and was executed/],
-  ["send-again", /shown \d+ times on a channel that cannot tell/],
-] as const)("the mutation %s is found", async (mutation, problem) => {
+  ["send-again", /shown \d+ times on an ambiguous channel/],
+] as const)("the audit detects the mutation %s", async (mutation, problem) => {
   const found = await crashEngine({ kills: 6, seed: mutation, say: () => {}, mutation });
   expect(found.problems.join("\n")).toMatch(problem);
 });

@@ -1,6 +1,6 @@
 /**
- * `npm run crash -- --kills N [--seed S] [--target engine|store]`: kills a working process again and again and audits what is
- * left. `npm run crash -- --nodes N --minutes M [--seed S]`: the same with several nodes on one PostgreSQL.
+ * `npm run crash -- --kills N [--seed S] [--target engine|store]`: kills a working process repeatedly and audits its
+ * data. `npm run crash -- --nodes N --minutes M [--seed S]`: the same with several nodes on one PostgreSQL.
  */
 import { parseArgs } from "node:util";
 import { engineTarget } from "./engine/target.ts";

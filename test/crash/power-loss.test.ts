@@ -1,7 +1,7 @@
 /**
  * Power loss is not `kill -9`: after a kill the page cache survives, so a store that never flushes would pass every kill
- * test. Here the writes and flushes of a working process are recorded, and disks are rebuilt on which what was not flushed
- * is lost, kept or torn.
+ * test. Here the writes and flushes of a working process are recorded, and disks are rebuilt on which unflushed writes
+ * are lost, kept or torn.
  */
 import { describe, expect, test } from "vitest";
 import { losePower } from "./power-loss/lose-power.ts";
@@ -10,7 +10,7 @@ import { cannotRecord } from "./power-loss/record.ts";
 const reason = cannotRecord();
 
 describe.skipIf(reason !== undefined)(`power loss${reason ? ` (skipped: ${reason})` : ""}`, () => {
-  test("everything acknowledged is there, with unflushed writes lost, kept or torn", async () => {
+  test("everything acknowledged survives if unflushed writes are lost, kept or torn", async () => {
     const report = await losePower({ synchronous: "full", seed: "full", promises: 400, images: 120 });
     expect(report.problems).toEqual([]);
     expect(report.promises).toBeGreaterThan(350);
@@ -18,17 +18,17 @@ describe.skipIf(reason !== undefined)(`power loss${reason ? ` (skipped: ${reason
     expect(report.logBegun).toBeGreaterThan(2);
   });
 
-  test("the plain files come into step again on every disk that may be found", async () => {
+  test("the plain files match the database again on every possible disk", async () => {
     const report = await losePower({ synchronous: "full", seed: "files", promises: 300, images: 16, plainFiles: true });
     expect(report.problems).toEqual([]);
   });
 
-  test("a store that does not flush is found out", async () => {
+  test("the audit detects a store that does not flush", async () => {
     const report = await losePower({ synchronous: "off", seed: "off", promises: 300, images: 30 });
     expect(report.problems.join("\n")).toMatch(/was acknowledged and is missing|cannot be opened/);
   });
 
-  test("`normal` may lose the last moments, but what is left is whole", async () => {
+  test("`normal` can lose the latest commits, but the remaining data is consistent", async () => {
     const report = await losePower({ synchronous: "normal", seed: "normal", promises: 300, images: 40 });
     const lost = /was acknowledged and is missing|was reported as answered/;
     expect(report.problems.some((problem) => lost.test(problem))).toBe(true);

@@ -1,8 +1,8 @@
-/** A bounded share of `npm run crash -- --target store`, and the proof that its audit can fail. */
+/** A short run of `npm run crash -- --target store`, and a mutation that its audit must find. */
 import { expect, test } from "vitest";
 import { crashStore } from "./store/target.ts";
 
-test("a store that is killed ten times has everything it acknowledged", async () => {
+test("a store that is killed ten times keeps everything it acknowledged", async () => {
   const report = await crashStore({ kills: 10, seed: "vitest", say: () => {} });
   expect(report.problems).toEqual([]);
   expect(report.counts.kills).toBe(10);
@@ -11,8 +11,8 @@ test("a store that is killed ten times has everything it acknowledged", async ()
   expect(report.counts["committed but never reported"]).toBeGreaterThan(0);
 });
 
-test("a store that acknowledges before it commits is found out", async () => {
+test("the audit detects a store that acknowledges before it commits", async () => {
   const report = await crashStore({ kills: 10, seed: "mutation", say: () => {}, mutation: "ack-early" });
-  // Missing, or in its place another that got the same number.
+  // The message is missing, or another one has its number.
   expect(report.problems.join("\n")).toMatch(/was acknowledged and is missing|is not where it was said to be/);
 });

@@ -1,4 +1,4 @@
-/** What can be killed: a target starts processes, kills them at random moments and says what was wrong afterwards. */
+/** A crash target: starts processes, kills them at random moments and reports the problems it finds afterwards. */
 
 export interface CrashOptions {
   readonly kills: number;
@@ -7,9 +7,9 @@ export interface CrashOptions {
 }
 
 export interface CrashReport {
-  /** Empty where every promise was kept. */
+  /** Empty if every promise was kept. */
   readonly problems: readonly string[];
-  /** What happened, so that a run in which nothing was in flight is recognised as proving nothing. */
+  /** What happened. Shows whether work was in flight: a run without any proves nothing. */
   readonly counts: Readonly<Record<string, number>>;
 }
 

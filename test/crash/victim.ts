@@ -1,4 +1,4 @@
-/** A process that will be killed: started by us, read line by line, and killed by its own pid only. */
+/** A process that will be killed: started here, read line by line, and killed only by its own pid. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -8,13 +8,13 @@ import { fileURLToPath } from "node:url";
 export interface Victim {
   /** Sends one line. */
   tell(line: string): void;
-  /** Resolves with true when the line was said, with false when the process ended before. */
+  /** Resolves with true when the process prints the line, with false if it ends before. */
   said(line: string): Promise<boolean>;
-  /** Kills it and resolves when it is dead and everything it said has been read. */
+  /** Kills the process and resolves when it is dead and all its output has been read. */
   kill(): Promise<void>;
-  /** Resolves when it has ended by itself and everything it said has been read. */
+  /** Resolves when the process has ended without a kill and all its output has been read. */
   over(): Promise<void>;
-  /** How it ended, where it was not killed by us. */
+  /** How the process ended, if it was not killed. */
   diedAlone(): string | undefined;
 }
 
@@ -28,7 +28,7 @@ export function startVictim(script: URL, args: readonly string[], onLine: (line:
   child.stderr.on("data", (text: Buffer) => {
     errors += text.toString();
   });
-  // A killed reader's pipe may break under our last word: that is what killing does.
+  // The pipe to a killed process may break while a line is written: expected.
   child.stdin.on("error", () => {});
   const waiting = new Map<string, (said: boolean) => void>();
   const heard = new Set<string>();
@@ -49,7 +49,7 @@ export function startVictim(script: URL, args: readonly string[], onLine: (line:
   let killed = false;
   let alone: string | undefined;
   child.on("exit", (code, signal) => {
-    if (!killed) alone = `ended by itself (${signal ?? code}): ${errors.slice(-2_000)}`;
+    if (!killed) alone = `ended without being killed (${signal ?? code}): ${errors.slice(-2_000)}`;
   });
   return {
     tell: (line) => void child.stdin.write(`${line}\n`),

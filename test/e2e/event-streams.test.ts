@@ -72,7 +72,7 @@ describe("a stream of events", () => {
     expect(whole.length).toBeGreaterThan(0);
   });
 
-  it("of the tree has starts and ends of runs, and replays missed ones", async () => {
+  it("of the tree reports starts and ends of runs, and replays missed ones", async () => {
     const tree = readEvents(served.port, "/api/events", { until: ({ event }) => event === "end" });
     await openaiClient(served.port).chat.completions.create({ model: "main", user: "ned", messages: userMessage("x") });
     const events = await tree;

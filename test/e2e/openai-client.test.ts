@@ -146,7 +146,7 @@ describe("a connection that breaks after the message was accepted", () => {
         for await (const _ of { [Symbol.asyncIterator]: () => iterator });
       })(),
     ).rejects.toThrow();
-    // Not marked as a retry: the earlier response was never finished.
+    // No retry header: the earlier response never ended.
     const second = await openaiClient(served.port).chat.completions.create({ ...asked, stream: true });
     call.say("long");
     call.end();
@@ -156,7 +156,7 @@ describe("a connection that breaks after the message was accepted", () => {
     expect(model.calls).toHaveLength(1);
   });
 
-  it("gives the same run and answer for an Idempotency-Key, and refuses another body", async () => {
+  it("returns the same run and answer for an Idempotency-Key, and refuses another body", async () => {
     const openai = openaiClient(served.port);
     const options = { headers: { "Idempotency-Key": "k1" } };
     const one = await openai.chat.completions.create(
@@ -185,7 +185,7 @@ describe("a connection that breaks after the message was accepted", () => {
 });
 
 describe("a process that ends", () => {
-  it("by a kill gives the same answer to a retry after the restart, also if the run had not ended", async () => {
+  it("by a kill returns the same answer to a retry after the restart, also if the run had not ended", async () => {
     const options = { headers: { "Idempotency-Key": "k2" } };
     const asked = { model: "main", user: "jim", messages: userMessage("before") };
     const before = await openaiClient(served.port).chat.completions.create(asked, options);

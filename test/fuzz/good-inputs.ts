@@ -1,4 +1,4 @@
-/** Valid inputs that the fuzzer spoils: a body for every route that takes one, and a configuration. */
+/** Valid inputs that the fuzzer corrupts: a body for every route that takes one, and a configuration. */
 
 export const RUN = "00000000-0000-7000-8000-000000000000";
 

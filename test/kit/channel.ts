@@ -10,7 +10,7 @@ export interface Channel {
   readonly sendingClass: SendingClass;
   /** Every send, whether or not it was confirmed. */
   readonly calls: OutgoingDelivery[];
-  /** What people see: an idempotent channel shows the same id once. */
+  /** The messages that people see: an idempotent channel shows the same id once. */
   readonly shown: () => readonly string[];
   readonly lookups: OutgoingDelivery[];
   sending: Sending;

@@ -1,4 +1,4 @@
-/** The clock of every test: it stands still until the test moves it. */
+/** The clock of every test: time stands still until the test moves it. */
 import type { Clock } from "../../src/core/ports/clock.ts";
 import { eventQueue } from "./event-queue.ts";
 

@@ -37,7 +37,7 @@ export interface TestEngineOptions {
   readonly channels?: readonly Channel[];
   readonly system?: Partial<AgentSystemOptions>;
   readonly files?: FileStore;
-  /** What the scripted model says it costs. */
+  /** The usage that the scripted model reports. */
   readonly price?: CallPrice;
 }
 
@@ -55,7 +55,7 @@ export class TestEngine {
   readonly log: LogLine[] = [];
   readonly channels: ReadonlyMap<string, Channel>;
   script: Script;
-  /** Asked before every commit of the engine. */
+  /** Called before every commit of the engine. */
   onCommit: OnCommit = () => "go";
   system!: AgentSystem;
   hosts = new Map<string, ConnectorHost>();
@@ -186,7 +186,7 @@ export class TestEngine {
     return found;
   }
 
-  /** What people see on a channel, in order. */
+  /** The messages that people see on a channel, in order. */
   shown(name = "test"): readonly string[] {
     return this.channel(name).shown();
   }

@@ -2,7 +2,7 @@
 export interface EventQueue {
   /** How many events are neither taken nor cancelled. */
   readonly size: number;
-  /** Returns how to cancel. */
+  /** Returns a function that cancels the event. */
   add(time: number, run: () => void): () => void;
   /** Removes and returns the first event that is due at `until` or earlier. */
   take(until: number): { readonly time: number; readonly run: () => void } | undefined;

@@ -1,4 +1,4 @@
-/** A model that answers from a script, and the words a script is written in. */
+/** A model that answers from a script, and the helpers to write a script. */
 import type { Block } from "../../src/core/history/entry.ts";
 import type { CallPrice, Model, ModelEvent, ModelRequest, ModelResult } from "../../src/core/ports/model.ts";
 import { type Activity, type TestProcess, whileAlive } from "./process.ts";
@@ -11,7 +11,7 @@ export interface ModelCall {
   readonly n: number;
 }
 
-/** What a script answers: a text, tool calls, or a result of the model port. */
+/** An answer of a script: a text, tool calls, or a result of the model port. */
 export type Reply = string | { say?: string; call: readonly ToolAsk[] } | Partial<ModelResult>;
 export interface ToolAsk {
   readonly id?: string;
@@ -74,7 +74,7 @@ export function lastText(request: ModelRequest, role: "user" | "tool" | "assista
 
 export const echo: Script = ({ request }) => `answer to ${lastText(request)}`;
 
-/** A script that gives these answers in turn; the last one repeats. */
+/** A script that returns these answers in turn; the last one repeats. */
 export function inTurn(...replies: readonly (Reply | Script)[]): Script {
   let next = 0;
   return (call) => {

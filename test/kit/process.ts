@@ -4,7 +4,7 @@ export interface TestProcess {
   readonly name: string;
 }
 
-/** Work that needs no time: `TestEngine.settle` waits until none is in flight and the count stands still. */
+/** Work that needs no time: `TestEngine.settle` waits until none is in flight and the count no longer changes. */
 export interface Activity {
   inFlight: number;
   count: number;

@@ -1,4 +1,4 @@
-/** Seeded randomness. Every part of the world forks its own stream by name, so that one part's appetite moves no other. */
+/** Seeded randomness. Every part forks its own stream by name, so that its draws do not change those of other parts. */
 export interface Random {
   /** In [0, 1). */
   next(): number;

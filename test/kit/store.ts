@@ -7,7 +7,7 @@ import { type Activity, type TestProcess, whileAlive } from "./process.ts";
 /** What happens at a commit: it succeeds, it throws before or after it is applied, or the process dies around it. */
 export type CommitOutcome = "go" | "full" | "unknown-lost" | "unknown-applied" | "throw" | "die-before" | "die-after";
 
-/** Asked before every commit. `nth` counts the commits of this site in this process from 1. */
+/** Called before every commit. `nth` counts the commits of this site in this process from 1. */
 export type OnCommit = (change: Change, nth: number) => CommitOutcome;
 
 /** Dies at the nth commit of a site. */

@@ -1,6 +1,6 @@
 /**
- * Interleavings on two connections, stepped by hand: what throughput and kill tests do not show. The statements are the
- * store's own; a transaction is held open in the middle and the other connection is watched while it waits.
+ * Interleavings on two connections, step by step, which load and kill tests do not show. The statements are the store's
+ * own. A transaction is held open in the middle, and the test checks that the other connection waits.
  */
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -72,7 +72,7 @@ const change = (ops: readonly Op[], owner?: Owner): Change => ({
   ops,
 });
 
-/** Whether a promise is still waiting after the server has had time to grant what it asked for. */
+/** Whether a promise is still pending after the server had time to grant its lock. */
 async function waits(promise: Promise<unknown>, client: pg.Client): Promise<boolean> {
   let settled = false;
   void promise.then(
@@ -93,7 +93,7 @@ test.each([true, false])(
   "a message posted while its agent is being released is not lost (batched: %s)",
   async (batched) => {
     const a = await world.agent("a");
-    // The owner saw that nothing waits. A message is written and not yet committed; the owner releases the agent now.
+    // The owner read an empty inbox. A message is written but not yet committed, and the owner now releases the agent.
     expect(await store.waiting(a.id, { limit: 1 })).toEqual([]);
     await one.query("BEGIN");
     await apply(one, [change([postOp({ agentId: a.id }, userBody("late"), 1)])], batched);
@@ -105,7 +105,7 @@ test.each([true, false])(
   },
 );
 
-test("a release that comes first leaves the agent without an owner, and the poster claims it", async () => {
+test("if the release commits first, the agent has no owner and the post claims it", async () => {
   const a = await world.agent("a");
   await one.query("BEGIN");
   await apply(one, [change([{ op: "agent.release" }], a.owner)]);
@@ -115,7 +115,7 @@ test("a release that comes first leaves the agent without an owner, and the post
   expect(JSON.stringify(await posting)).toContain(`"holder":{"node":${world.node},"epoch":2}`);
 });
 
-test("groups that send to each other's agents wait, and never in a circle", async () => {
+test("groups that post to each other's agents wait for locks without a deadlock", async () => {
   const [a, b] = [await world.agent("a"), await world.agent("b")];
   const step = (held: typeof a, to: typeof a): Change =>
     change(
@@ -127,14 +127,14 @@ test("groups that send to each other's agents wait, and never in a circle", asyn
     await apply(one, [step(a, b)], batched);
     const other = apply(two, [step(b, a)], batched);
     expect(await waits(other, two)).toBe(true);
-    // Had the second locked its own agent first and then the first one's, this would be the deadlock.
+    // If the second group had locked its own agent first, this would be a deadlock.
     await apply(one, [step(a, b)], batched);
     await one.query("COMMIT");
     await other;
   }
 });
 
-test("locks taken in an order of one's own would be that deadlock", async () => {
+test("locks taken in different orders do cause that deadlock", async () => {
   const [a, b] = [await world.agent("a"), await world.agent("b")];
   await one.query("BEGIN");
   await two.query("BEGIN");
@@ -149,13 +149,13 @@ test("locks taken in an order of one's own would be that deadlock", async () => 
   await two.query("ROLLBACK");
 });
 
-test("a sequence is taken under the agent's lock, so that none can be committed before an earlier one", async () => {
+test("a sequence is drawn under the agent's lock, so that none commits before an earlier one", async () => {
   const a = await world.agent("a");
   await one.query("BEGIN");
   await apply(one, [change([postOp({ agentId: a.id }, userBody("first"), 1)])]);
   const second = apply(two, [change([postOp({ agentId: a.id }, userBody("second"), 1)])]);
   expect(await waits(second, two)).toBe(true);
-  // A read now sees neither, so a cursor cannot skip the first one.
+  // A read now returns neither, so a cursor cannot skip the first one.
   expect(await store.waiting(a.id, { limit: 9 })).toEqual([]);
   await one.query("ROLLBACK");
   await second;
@@ -163,7 +163,7 @@ test("a sequence is taken under the agent's lock, so that none can be committed 
   expect(waiting.map(({ seq, body }) => [seq, body])).toEqual([[1, userBody("second")]]);
 });
 
-test("two first messages on two nodes make one agent", async () => {
+test("two first messages on two nodes create one agent", async () => {
   const post = (name: string): Change =>
     change([
       postOp(
@@ -181,7 +181,7 @@ test("two first messages on two nodes make one agent", async () => {
   expect(await store.agent(idOf("second"))).toBeUndefined();
 });
 
-test("of two redeliveries at the same moment one is taken in", async () => {
+test("of two concurrent redeliveries only one is accepted", async () => {
   const a = await world.agent("a");
   const post = (): Change =>
     change([postOp({ agentId: a.id }, userBody("x"), 1, { dedupe: { key: "same", keepUntil: 9e15 } })]);
@@ -194,13 +194,13 @@ test("of two redeliveries at the same moment one is taken in", async () => {
 });
 
 test.each([true, false])(
-  "nothing starts below a stop that is being made, on any node (batched: %s)",
+  "no run starts below a stop that is being committed, on any node (batched: %s)",
   async (batched) => {
     const root = await world.agent("root");
     const child = await world.agent("child", childOf(root.id, "child"));
     const start = (id: string): Change =>
       change([{ op: "run.open", runId: id as RunId, body: runBody() }], child.owner);
-    // A start that is under way holds the stop up, since it was first.
+    // The start came first: the stop waits for it.
     await one.query("BEGIN");
     await apply(one, [start("before")], batched);
     const stopping = apply(
@@ -211,7 +211,7 @@ test.each([true, false])(
     expect(await waits(stopping, two)).toBe(true);
     await one.query("ROLLBACK");
     await stopping;
-    // And one that comes behind a stop waits for it, and is refused.
+    // A start after a stop waits for the stop, and is refused.
     await store.commit(change([{ op: "agent.stop", agentId: root.id, mark: null }]));
     await one.query("BEGIN");
     await apply(one, [change([{ op: "agent.stop", agentId: root.id, mark: { at: 1, reason: "x" } }])], false);
@@ -224,7 +224,7 @@ test.each([true, false])(
   },
 );
 
-test("agents another transaction works on are passed over when work is handed out", async () => {
+test("a bulk claim skips agents that another transaction has locked", async () => {
   const names = ["a", "b", "c"];
   for (const name of names) {
     await world.done([{ op: "agent.create", seed: world.seed(name) }]);
@@ -237,7 +237,7 @@ test("agents another transaction works on are passed over when work is handed ou
   await one.query("COMMIT");
 });
 
-test("what a turn reads does not grow with the messages that wait, the runs that are open and the deliveries owed elsewhere", async () => {
+test("the reads of one turn do not grow with the waiting messages, open runs and deliveries of other agents", async () => {
   const [a, b] = [await world.agent("a"), await world.agent("b")];
   const client = await store.connections.own();
   try {

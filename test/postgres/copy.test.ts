@@ -19,7 +19,7 @@ import { freshDatabase } from "./shared.ts";
 
 const home = (): string => mkdtempSync(join(tmpdir(), "rookery-copy-"));
 
-test("a store of every kind of thing goes to PostgreSQL and back, equal, and works on", async () => {
+test("a store with every kind of record is copied to PostgreSQL and back unchanged, and still works", async () => {
   const [first, last] = [home(), home()];
   const url = await freshDatabase();
   const store = openSqliteStore({ home: first });
@@ -79,7 +79,7 @@ test("a store of every kind of thing goes to PostgreSQL and back, equal, and wor
   for (const path of [first, last]) rmSync(path, { recursive: true });
 });
 
-test("every table and column of both databases is copied or named as left behind", async () => {
+test("every table and column of both databases is copied or listed as not copied", async () => {
   const url = await freshDatabase();
   await (await openPostgresStore({ url })).close();
   const inPostgres = await withClient(url, async (client) => {
@@ -103,7 +103,7 @@ test("every table and column of both databases is copied or named as left behind
   db.close();
 });
 
-test("the command moves minted tokens along, both ways", async () => {
+test("the command also copies minted tokens, in both directions", async () => {
   const [a, b] = [home(), home()];
   const url = await freshDatabase();
   const run = (...argv: string[]): string =>

@@ -1,4 +1,4 @@
-/** Where files of several nodes lie: in the shared database, or in a bucket. */
+/** Files of several nodes: in the shared database, or in a bucket. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ async function holds(files: FileStore): Promise<void> {
   const bytes = new Uint8Array([0, 1, 255, 10, 13, 0]);
   const path = await files.write("a file ü.bin", bytes);
   expect(await files.read(path)).toEqual(bytes);
-  // The same name and content may be written again; other content takes its place.
+  // The same name and content can be written again; other content replaces it.
   expect(await files.write("a file ü.bin", bytes)).toBe(path);
   await files.write("a file ü.bin", "text");
   expect(Buffer.from((await files.read(path)) ?? []).toString()).toBe("text");
@@ -23,7 +23,7 @@ async function holds(files: FileStore): Promise<void> {
   await expect(files.read("/etc/passwd")).rejects.toThrow(InvalidInputError);
 }
 
-test("the shared database keeps files for every node", async () => {
+test("the shared database stores files for every node", async () => {
   const url = await freshDatabase();
   const [here, there] = [await openPostgresStore({ url }), await openPostgresStore({ url })];
   await holds(databaseFileStore(here.connections));
@@ -33,8 +33,8 @@ test("the shared database keeps files for every node", async () => {
   await there.close();
 });
 
-describe("a bucket that speaks S3's language", () => {
-  test("keeps files, and only those under the prefix are read", async () => {
+describe("an S3-compatible bucket", () => {
+  test("stores files, and reads only those under the prefix", async () => {
     const { default: S3rver } = await import("s3rver");
     const directory = mkdtempSync(join(tmpdir(), "rookery-s3-"));
     const server = new S3rver({

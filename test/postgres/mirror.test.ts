@@ -9,7 +9,7 @@ import { silentLog } from "../../src/core/ports/log.ts";
 import { keyOf, postOp, userBody, worldOn } from "../contract/fixture.ts";
 import { freshDatabase } from "./shared.ts";
 
-test("what is committed by any node is in the files, and goes on after a restart", async () => {
+test("commits of every node are in the files, also after a restart", async () => {
   const url = await freshDatabase();
   const home = mkdtempSync(join(tmpdir(), "rookery-mirror-"));
   const [store, other] = [await openPostgresStore({ url }), await openPostgresStore({ url })];
@@ -51,7 +51,7 @@ test("what is committed by any node is in the files, and goes on after a restart
   rmSync(home, { recursive: true });
 });
 
-test("budgets, swarms, and what happened to an agent without its owner are in the files too", async () => {
+test("budgets, swarms and changes to an agent without its owner are in the files too", async () => {
   const url = await freshDatabase();
   const home = mkdtempSync(join(tmpdir(), "rookery-mirror-"));
   const store = await openPostgresStore({ url });
@@ -74,7 +74,7 @@ test("budgets, swarms, and what happened to an agent without its owner are in th
   expect(read("budgets.json")).toMatchObject({ version: 1, reservations: [{ id: "c1" }] });
   expect(read("swarms", "swarms.json")).toEqual({ version: 1, swarms: [swarm] });
   expect(read("agents", a.id, "pending.json").deliveries).toHaveLength(1);
-  // Neither names the agent: the database knows whose they are.
+  // Neither change names the agent: the mirror gets it from the database.
   await world.done([{ op: "delivery.move", id: "d1" as never, from: "pending", attempts: 0, to: "sent" }]);
   await world.done([postOp({ sessionKey: keyOf("a") }, userBody("by its key"), 5)]);
   await world.done([{ op: "swarm.remove", nametag: "helpers" }]);

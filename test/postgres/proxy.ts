@@ -1,15 +1,15 @@
-/** A wire that can be cut: forwards connections to a server, breaks them on command, and can hold its tongue. */
+/** A wire that can be cut: forwards connections to a server, breaks them on command, and can refuse new ones. */
 import { connect, createServer, type Server as NetServer, type Socket } from "node:net";
 
 export interface WireProxy {
   readonly port: number;
   /** The same address with this proxy in between. */
   through(url: string): string;
-  /** Breaks every connection there is. */
+  /** Breaks every connection. */
   cut(): void;
   /** While true no new connection gets through. */
   refusing: boolean;
-  /** Breaks a connection as soon as the server has answered something that holds these bytes, before the client sees it. */
+  /** Breaks a connection as soon as the server sends an answer with these bytes, before the client receives it. */
   cutAtAnswer(bytes: string | undefined): void;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * A real PostgreSQL for tests, benches and crash tests: the binaries an npm package brings, in a directory of its own, on
- * a free loopback port. As root it runs under another user, because the server refuses to run as root.
+ * A real PostgreSQL for tests, benches and crash tests: the binaries of an npm package, in a new directory, on a free
+ * loopback port. As root it runs under another user, because the server refuses to run as root.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import {
@@ -22,7 +22,7 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 
 export interface ServerOptions {
-  /** Where its data lies. Default: a fresh directory, removed when the server is stopped. */
+  /** The data directory. Default: a fresh directory, removed when the server is stopped. */
   readonly directory?: string;
   /** Further settings, as on the server's command line. */
   readonly settings?: Readonly<Record<string, string>>;
@@ -37,9 +37,9 @@ export interface Server {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** Makes a database and gives its address. */
+  /** Creates a database and returns its address. */
   createDatabase(name: string): Promise<string>;
-  /** Ends it quickly, as an administrator would; nothing that was answered is lost. */
+  /** Ends it quickly, as an administrator would; no confirmed commit is lost. */
   halt(): Promise<void>;
   /** Starts it again on the same data and port. */
   start(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Global set-up of a test run: a directory in which the first test file that needs PostgreSQL starts one, and its end. */
+/** Global set-up of tests: a directory where the first test file that needs PostgreSQL starts it, and the teardown. */
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Two databases, each with a node: an agent of one says something to an agent of the other, through its outbox (M25). */
+/** Two databases, each with a node: an agent of one sends a message to an agent of the other, through its outbox (M25). */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ function modelThat(calls: { tell?: { agentId: string; text: string } }, heard: s
 
 const descriptor = (user: string) => ({ type: "user", connector: "test", userId: user, channelId: user }) as const;
 
-test("a message crosses once, also where the other database was away when it was sent", async () => {
+test("a message reaches the other shard once, even if that database was down when it was sent", async () => {
   const [urlA, urlB] = [await freshDatabase(), await freshDatabase()];
   const { hostname, port } = new URL(urlB);
   const proxy = await startProxy({ host: hostname, port: Number(port) });

@@ -1,6 +1,6 @@
 /**
  * One server for all test files of a run, started by the first that needs it and ended with the run; or the one that
- * `ROOKERY_TEST_POSTGRES` names. Each file gets a database of its own.
+ * `ROOKERY_TEST_POSTGRES` names. Each file gets its own database.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ export async function freshDatabase(): Promise<string> {
   return url.href;
 }
 
-/** The address of the server databases can be made on. */
+/** The address of the server on which databases are created. */
 export const serverForTests = async (): Promise<string> => process.env.ROOKERY_TEST_POSTGRES ?? (await sharedServer());
 
 async function sharedServer(): Promise<string> {

@@ -1,7 +1,6 @@
 /**
- * Two real processes on one database, spoken to over HTTP: a run on one streams to people connected to the other, is
- * aborted and said something into from there, and goes on streaming when its node is killed. What one gateway knows, the
- * other knows.
+ * Two real processes on one database, reached over HTTP: a run on one streams to clients of the other, which can also
+ * abort and steer it. It continues to stream when its node is killed. Both gateways accept the same tokens.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { askHttp } from "../../src/app/gateway/gateway.test-kit.ts";
@@ -16,7 +15,7 @@ beforeAll(async () => {
   model = await fakeModel();
 });
 const CONFIG = { more: { log: { level: "error" } }, gateway: {} };
-/** However slow the machine is. */
+/** Long enough for a slow machine. */
 const SOON = { interval: 20, timeout: 60_000 };
 beforeEach(async () => {
   model.calls.length = 0;
@@ -42,7 +41,7 @@ const chat = (served: Served, user: string, said: string, more: object = {}, hea
 const deltas = (events: readonly SseEvent[]): string =>
   events.flatMap(({ event, data }) => (event === "delta" ? [(data as { text: string }).text] : [])).join("");
 
-/** A run on B that has begun to speak and waits for more to say. Gives its agent, its run and its model call. */
+/** Starts a run on B that has streamed its first text and waits for more. Returns agent, run and model call. */
 async function runOnB(user: string, said: string) {
   const calls = model.calls.length;
   model.script = (call) => call.say("first ");
@@ -73,7 +72,7 @@ describe("two nodes behind one address", () => {
     });
     expect(deltas(more)).toBe("second ünd third 🐦");
     expect(more.map(({ event }) => event)).not.toContain("restart");
-    // And the other way round: who followed on A goes on on B, exactly.
+    // In the other direction: a reader that followed on A continues on B without a gap.
     call.say(" fourth");
     let reading = 0;
     const onFirst = ({ event }: SseEvent): boolean => {
@@ -133,14 +132,14 @@ describe("two nodes behind one address", () => {
       outcome: "aborted",
     });
     await held.answer;
-    // What was said into the run and not taken up runs next.
+    // Text that was steered into the run and not used starts the next run.
     const inbox = async () => (await ask(a, "GET", `/api/agents/${agentId}/inbox`)).json;
     await expect.poll(inbox, SOON).not.toHaveProperty("run");
     await expect.poll(async () => (await inbox()).waiting, SOON).toEqual([]);
     await expect.poll(() => model.calls.at(-1)?.prompt, SOON).toContain("turn left");
   });
 
-  it("go on with the node that takes over when B is killed in the middle", async () => {
+  it("continue the stream on the node that takes over when B is killed during a run", async () => {
     const { answer, call, runId } = await runOnB("person-cid", "hello");
     answer.catch(() => undefined);
     const events = readEvents(a.port, `/api/runs/${runId}/events`);
@@ -158,7 +157,7 @@ describe("two nodes behind one address", () => {
     expect(model.calls.length).toBe(2);
   });
 
-  it("know the same tokens: minted on one, used on the other, and revoked with their open streams", async () => {
+  it("share tokens: minted on one, used on the other, and revoked with their open streams", async () => {
     const made = (await ask(a, "POST", "/api/tokens", { name: "desk", scopes: ["read", "chat"] })).json;
     const token = made.token as string;
     const list = () => askHttp(b.port, { path: "/api/agents", token });
@@ -173,7 +172,7 @@ describe("two nodes behind one address", () => {
     expect(performance.now() - began).toBeLessThan(20_000);
   });
 
-  it("give a client that asks again on another node the same run", async () => {
+  it("return the same run to a client that repeats its request on the other node", async () => {
     const key = { "idempotency-key": "once" };
     const first = await chat(a, "person-dan", "with a key", {}, key);
     const again = await chat(b, "person-dan", "with a key", {}, key);

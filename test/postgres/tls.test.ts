@@ -33,7 +33,7 @@ function selfSigned(directory: string): { cert: string; key: string } | undefine
   return { cert: readFileSync(cert, "utf8"), key: readFileSync(key, "utf8") };
 }
 
-test("a server's certificate is checked, and what travels is encrypted", async (context) => {
+test("the server's certificate is verified, and the connection is encrypted", async (context) => {
   const directory = mkdtempSync(join(tmpdir(), "rookery-tls-"));
   const tls = selfSigned(directory);
   if (!tls) return context.skip("there is no openssl here to make a certificate with");
@@ -46,7 +46,7 @@ test("a server's certificate is checked, and what travels is encrypted", async (
     );
     expect(rows).toEqual([{ ssl: true }]);
     await store.close();
-    // No authority has signed it.
+    // The certificate is not signed by a trusted authority.
     await expect(openPostgresStore({ url: `${server.url}?sslmode=verify-full` })).rejects.toThrow(
       StoreUnavailableError,
     );

@@ -1,5 +1,5 @@
 /**
- * A pooler in transaction mode, as small as can be: clients are answered at once, and each transaction runs on whichever
+ * A minimal pooler in transaction mode: clients are answered at once, and each transaction runs on whichever
  * server connection is free. Just enough of the protocol to show what that does to locks and notifications.
  */
 import { connect, createServer, type Socket } from "node:net";
@@ -36,7 +36,7 @@ export async function startTransactionPooler(url: string): Promise<{ url: string
           made.client?.write(message);
           if (!isReady) continue;
           resolve();
-          // Idle: the next transaction of anybody may have this connection.
+          // Idle: the next transaction of any client may get this connection.
           if (message[5] === 0x49) made.client = undefined;
         }
       });

@@ -1,4 +1,4 @@
-/** Two real nodes on one database: any node serves any request, and what must run once moves when its node dies. */
+/** Two real nodes on one database: any node serves any request, and a singleton connector moves when its node dies. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -43,7 +43,7 @@ class HeldModel implements Model {
   }
 }
 
-/** Whether a node has heard of what waits at an agent it is at work on. */
+/** Whether a node has read the message that waits for an agent with an open run. */
 const steerable = async (on: RookeryNode, agentId: AgentId): Promise<boolean> => {
   const { waiting, run } = await on.agents.whatWaits(agentId);
   return run !== undefined && waiting.length === 1;
@@ -141,7 +141,7 @@ test("a run on B is aborted from A at once, not at its next step", async () => {
   expect(await a.agents.runs.abort(runId)).toBe(false);
 });
 
-test("words are said from A into a run on B, and it takes them up", async () => {
+test("a text steered from A into a run on B reaches that run", async () => {
   const theirs = new HeldModel();
   const [a, b] = [await node(new HeldModel()), await node(theirs)];
   const { agentId, runId } = await runOnB(b, theirs, "steered");
@@ -161,7 +161,7 @@ test("words are said from A into a run on B, and it takes them up", async () => 
   expect(theirs.calls.at(-1)).toContain("turn left");
 });
 
-test("a node that ends hands over: what it was at goes on elsewhere within seconds", async () => {
+test("a node that shuts down hands over: its runs continue on another node within seconds", async () => {
   const theirs = new HeldModel();
   const ours = new HeldModel();
   const [a, b] = [await node(ours), await node(theirs)];
@@ -193,12 +193,12 @@ function singletonConnector(log: string[], name: string): Connector {
   };
 }
 
-test("a connector that must run once runs on one node, sends there, and moves when that node is gone", async () => {
+test("a singleton connector runs and sends on one node, and moves when that node is gone", async () => {
   const log: string[] = [];
   const a = await node(new HeldModel(), [singletonConnector(log, "A")], proxy.through(url));
   await expect.poll(() => log, { interval: 10 }).toEqual(["A starts"]);
   const b = await node(new HeldModel(), [singletonConnector(log, "B")]);
-  // B works on the message, A sends the answer, because the bot runs there.
+  // B processes the message, and A sends the answer, because the bot runs there.
   await b.agents.post({
     to: { descriptor: descriptor("bot") },
     body: say("hi"),

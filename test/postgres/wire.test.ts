@@ -1,4 +1,4 @@
-/** What the wire does to a store: answers that are lost, servers that are gone, poolers that hand connections around. */
+/** A store behind a bad connection: lost answers, servers that are down, poolers that share connections. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openPostgresStore, type PostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
 import {
@@ -31,7 +31,7 @@ describe("a commit whose answer is lost (M2)", () => {
     const store = await open(proxy.through(url));
     const world = await worldOn(store);
     const a = await world.agent("applied");
-    // The server has committed and says so; the wire breaks before we hear it.
+    // The server has committed and answers; the connection breaks before the answer arrives.
     proxy.cutAtAnswer('"message.post"');
     const posted = await world.post(a.id, userBody("once"));
     expect(posted).toMatchObject({ agentId: a.id, seq: 1 });
@@ -44,7 +44,7 @@ describe("a commit whose answer is lost (M2)", () => {
     await store.close();
   });
 
-  test("is unknown while the database is away, and found out later", async () => {
+  test("is unknown while the database is down, and looked up later", async () => {
     const store = await open(proxy.through(url), { connectTimeoutMs: 300, settleMs: 300 });
     const world = await worldOn(store);
     const a = await world.agent("unknown");
@@ -58,7 +58,7 @@ describe("a commit whose answer is lost (M2)", () => {
     await store.close();
   });
 
-  test("the same change handed in again is refused, because its id was used", async () => {
+  test("is refused when it is submitted again, because its id was used", async () => {
     const store = await open();
     const change = {
       id: "used" as ChangeId,
@@ -72,8 +72,8 @@ describe("a commit whose answer is lost (M2)", () => {
   });
 });
 
-describe("a database that is away", () => {
-  test("refuses changes with an error that says so, keeps nothing, and goes on when it is back", async () => {
+describe("a database that is down", () => {
+  test("refuses changes with a clear error, stores none of them, and works again when it is back", async () => {
     const store = await open(proxy.through(url), { connectTimeoutMs: 300, settleMs: 300 });
     const world = await worldOn(store);
     const a = await world.agent("away");
@@ -89,7 +89,7 @@ describe("a database that is away", () => {
     await store.close();
   });
 
-  test("idle connections that break are replaced without an error", async () => {
+  test("has its broken idle connections replaced without an error", async () => {
     const store = await open(proxy.through(url));
     const world = await worldOn(store);
     const a = await world.agent("idle");
@@ -102,7 +102,7 @@ describe("a database that is away", () => {
 });
 
 describe("nodes", () => {
-  test("a node whose connection is gone is gone for the others, and one that lives is not", async () => {
+  test("agents of a node that lost its connection can be claimed, agents of a connected node cannot", async () => {
     const [dying, living] = [await open(proxy.through(url)), await open()];
     const [first, second] = [await worldOn(dying), await worldOn(living)];
     const a = await first.agent("orphan");
@@ -112,7 +112,7 @@ describe("nodes", () => {
       return claimed?.op === "agents.claim" ? claimed.claims.map(({ agentId }) => agentId) : [];
     };
     expect(await claim()).not.toContain(a.id);
-    // As a kill does: no goodbye, the connections are just gone.
+    // As after a kill: the connections end without a goodbye.
     proxy.refusing = true;
     proxy.cut();
     await expect.poll(claim, { timeout: 5_000, interval: 20 }).toContain(a.id);
@@ -122,7 +122,7 @@ describe("nodes", () => {
     await living.close();
   });
 
-  test("a node that posts to another's agent gives it a hint; its own it does not tell", async () => {
+  test("a post to an agent of another node sends that node a hint; a post to an own agent does not", async () => {
     const [here, there] = [await open(), await open()];
     const [poster, holder] = [await worldOn(here), await worldOn(there)];
     const [theirs, ours] = [await holder.agent("theirs"), await poster.agent("ours")];
@@ -141,8 +141,8 @@ describe("nodes", () => {
   });
 });
 
-describe("what cannot be worked with", () => {
-  test("a pooler in transaction mode is refused, with what to do", async () => {
+describe("unsupported databases", () => {
+  test("a pooler in transaction mode is refused with an instruction", async () => {
     const pooler = await startTransactionPooler(url);
     try {
       const refused = open(pooler.url);
@@ -153,7 +153,7 @@ describe("what cannot be worked with", () => {
     }
   });
 
-  test("a schema of a newer program is refused, and nothing is changed", async () => {
+  test("a schema of a newer program is refused and stays unchanged", async () => {
     const schema = "newer";
     await (await open(url, { schema })).close();
     await withClient(url, (client) =>
@@ -162,13 +162,13 @@ describe("what cannot be worked with", () => {
     await expect(open(url, { schema })).rejects.toThrow(StoreNewerError);
   });
 
-  test("several nodes that start at once on an empty database make its tables once", async () => {
+  test("several nodes that start together on an empty database create its tables once", async () => {
     const stores = await Promise.all(Array.from({ length: 4 }, () => open(url, { schema: "at_once" })));
     await Promise.all(stores.map((store) => store.close()));
   });
 });
 
-test("text that PostgreSQL refuses is kept as well as it can be", async () => {
+test("text that PostgreSQL refuses is stored: unchanged in messages, with replacement characters in facts", async () => {
   const store = await open();
   const world = await worldOn(store);
   const a = await world.agent("odd");

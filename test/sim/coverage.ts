@@ -23,12 +23,12 @@ export function holesIn(report: Report): readonly Hole[] {
 /** How many worlds are tried for a place before it counts as never hit. */
 const TRIES = 12;
 
-/** Which worlds were already sent after which place. */
+/** Which worlds were already tried for which place. */
 export type Tried = Map<string, Set<string>>;
 
 /**
- * Worlds that die in the holes: those that are known to pass there, each with the crashes that brought it there and one
- * more; where all were tried, fresh ones. None for a place that was tried often enough.
+ * Worlds that crash at the missing places: worlds known to pass there, with the crashes that led there and one more. If
+ * all were tried, new worlds. None for a place that was tried often enough.
  */
 export function jobsForHoles(
   report: Report,

@@ -16,7 +16,7 @@ describe("the engine keeps the laws", () => {
       const { violations, counts } = await runWorld({ seed, scenario, subject: engine });
       const replay = replayCommand({ seed, scenario: scenario.name, subject: engine.name });
       expect(violations, `Replay: ${replay} --verbose`).toEqual([]);
-      // A world in which every run fails keeps the laws and proves nothing.
+      // A world in which every run fails keeps the laws but proves nothing.
       expect(counts.answered, `Replay: ${replay} --verbose`).toBeGreaterThan(5);
     },
   );
@@ -30,7 +30,7 @@ test.each(["crashes", "tools", "storm"])("the engine keeps the laws on a real fi
   }
 });
 
-test("a world on a file goes the same way as one in memory", async () => {
+test("a world on a file writes the same event log as one in memory", async () => {
   for (const scenario of scenarios.filter(({ name }) => name === "crashes")) {
     const inMemory = await runWorld({ seed: 9, scenario, subject: engine });
     const onFile = await runWorld({ seed: 9, scenario, subject: engine, onFile: true });
@@ -38,7 +38,7 @@ test("a world on a file goes the same way as one in memory", async () => {
   }
 });
 
-test("the engine can be asked to go through every scenario there is", () => {
+test("the engine can run every scenario", () => {
   expect(scenarios).toEqual(SCENARIOS);
   expect(scenarios.length).toBeGreaterThanOrEqual(15);
 });

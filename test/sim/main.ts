@@ -1,6 +1,6 @@
 /**
  * `npm run sim -- --seeds N --seed S [--scenario NAME] [--subject NAME] [--crash before:SITE] [--file] [--store postgres] [--jobs N] [--verbose]`
- * Runs worlds, prints what they add up to, and ends with 1 where a law was broken or a crash place never hit.
+ * Runs worlds, prints the report, and exits with 1 if a law was broken or a crash place was never hit.
  */
 import { fork } from "node:child_process";
 import { availableParallelism } from "node:os";
@@ -15,7 +15,7 @@ import { subjectNamed } from "./subjects/subjects.ts";
 import type { CrashAim } from "./world/crash-plan.ts";
 import { closePostgres } from "./world/postgres-database.ts";
 
-/** From here on a crash place that was never hit is a failure. */
+/** From this number of seeds on, a crash place that was never hit is a failure. */
 const SEEDS_FOR_COVERAGE = 200;
 const PORTION = 10;
 
@@ -34,7 +34,7 @@ const { values } = parseArgs({
 });
 
 if (values.store !== undefined && values.store !== "postgres") {
-  console.error("--store takes postgres.");
+  console.error("--store accepts only postgres.");
   process.exit(2);
 }
 const server = values.store && !process.env.ROOKERY_TEST_POSTGRES ? await startServer() : undefined;
@@ -54,7 +54,7 @@ async function main(): Promise<number> {
     ? SCENARIOS.filter(({ name }) => name === values.scenario)
     : scenariosFor(subject.features);
   if (scenarios.length === 0) {
-    console.error(`There is no scenario ${values.scenario}. Known: ${SCENARIOS.map(({ name }) => name).join(", ")}`);
+    console.error(`Unknown scenario ${values.scenario}. Known: ${SCENARIOS.map(({ name }) => name).join(", ")}`);
     return 2;
   }
   const aims = (values.crash ?? []).map((text): CrashAim => {
@@ -91,7 +91,7 @@ async function main(): Promise<number> {
   );
 }
 
-/** Hands portions to worker processes until all are done. */
+/** Sends portions to worker processes until all are done. */
 async function runParallel(report: Report, jobs: readonly Job[], announced: number): Promise<void> {
   const portions: (readonly Job[])[] = [];
   for (let at = 0; at < jobs.length; at += PORTION) portions.push(jobs.slice(at, at + PORTION));

@@ -6,7 +6,7 @@ import { runWorld, type WorldResult } from "./world/run-world.ts";
 const worldOf = (name: string, seed: number): Promise<WorldResult> =>
   runWorld({ seed, scenario: scenarioNamed(name), subject: engine });
 
-test("each class of error meets the engine at each step", async () => {
+test("the engine meets each class of error at each step", async () => {
   const met = new Set<string>();
   for (const seed of [1, 2]) {
     const { violations, counts } = await worldOf("error-steps", seed);
@@ -20,7 +20,7 @@ test("each class of error meets the engine at each step", async () => {
   expect(Object.keys(counts).some((what) => what.startsWith("aborted behind"))).toBe(true);
 });
 
-test("keys are limited and refused, and everybody is answered all the same", async () => {
+test("every message is answered although keys are limited and refused", async () => {
   const sums: Record<string, number> = {};
   for (const seed of [1, 2, 3, 4, 5]) {
     const { violations, counts } = await worldOf("keys", seed);
@@ -32,7 +32,7 @@ test("keys are limited and refused, and everybody is answered all the same", asy
 });
 
 test.each(["tree-budget", "day-budget", "budget-aborts"])(
-  "in %s some runs end for want of money and some do not",
+  "in %s some runs end because a budget is used up and some do not",
   async (name) => {
     const { violations, counts } = await worldOf(name, 3);
     expect(violations).toEqual([]);

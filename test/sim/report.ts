@@ -1,4 +1,4 @@
-/** What many worlds add up to: failures with the command that replays each, coverage of crash places, counts. Plain data. */
+/** The report of many worlds: failures with the command that replays each, coverage of crash places, counts. Plain data. */
 import type { Violation } from "./audit/audit-view.ts";
 import { scenarioNamed } from "./scenarios/scenarios.ts";
 import { SUBJECTS, subjectNamed } from "./subjects/subjects.ts";
@@ -32,7 +32,7 @@ export interface Report {
   readonly counts: Record<string, number>;
 }
 
-/** A world is known by its seed and its aimed crashes: without them it may never come to the same place again. */
+/** Seed and aimed crashes identify a world: without the crashes it may never reach the same place again. */
 export interface Witness {
   readonly seed: number;
   readonly aims: readonly CrashAim[];
@@ -42,7 +42,7 @@ const WITNESSES = 12;
 
 export const emptyReport = (): Report => ({ runs: 0, failures: [], coverage: {}, witnesses: {}, counts: {} });
 
-/** The one command that runs this very world again. */
+/** The command that runs exactly this world again. */
 export function replayCommand({ seed, scenario, subject, aims = [], onFile, postgres }: Job): string {
   const other = subject === SUBJECTS[0]?.name ? "" : ` --subject ${subject}`;
   const crash = aims.map(({ moment, site }) => ` --crash ${moment}:${site}`).join("");

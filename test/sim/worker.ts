@@ -1,4 +1,4 @@
-/** A process that runs portions of worlds for `main.ts` and sends back what they add up to. */
+/** A process that runs portions of worlds for `main.ts` and sends back their report. */
 import process from "node:process";
 import { type Job, runJobs } from "./report.ts";
 import { closePostgres } from "./world/postgres-database.ts";

@@ -1,10 +1,10 @@
-/** Judges by what the outside saw and by the public listing: nothing accepted is lost, nothing is answered twice (L1, L4, L8, L12). */
+/** Audits the records of the outside and the public listing: nothing is lost or answered twice (L1, L4, L8, L12). */
 import type { Delivery } from "../../../src/core/delivery/delivery.ts";
 import type { Message } from "../../../src/core/message/message.ts";
 import type { StoreReader } from "../../../src/core/store/store.ts";
 import type { Outside } from "./outside.ts";
 
-/** What the judge wants to know of the world outside. */
+/** The records of the outside world that the audit needs. */
 export type Seen = Pick<Outside, "written" | "shown" | "executed"> & Partial<Pick<Outside, "charged">>;
 
 export interface Audit {
@@ -53,7 +53,7 @@ export async function audit(store: StoreReader, outside: Seen): Promise<Audit> {
   return { problems, counts };
 }
 
-/** L8: everything the model charged is in the book, also what was under way at a kill, and nothing stays reserved. */
+/** L8: everything the model charged is recorded, also calls in progress at a kill, and nothing stays reserved. */
 async function charged(store: StoreReader, { charged: billed = 0 }: Seen): Promise<readonly string[]> {
   const left = await store.reservations({ limit: 1_000 });
   const rows = await store.budgets({ limit: 1_000 });
@@ -61,26 +61,26 @@ async function charged(store: StoreReader, { charged: billed = 0 }: Seen): Promi
   return [
     ...left.map(({ id }) => `${id} is still reserved`),
     ...rows.flatMap(({ key, reserved }) => (reserved.tokens === 0 ? [] : [`${key} still has something reserved`])),
-    ...(spent < billed ? [`the model charged ${billed} tokens, ${spent} are in the book`] : []),
+    ...(spent < billed ? [`the model charged ${billed} tokens, but only ${spent} are recorded`] : []),
   ];
 }
 
-/** An answer is shown once: to a channel that knows ids, under one id; to a blind one, once or listed as unconfirmed. */
+/** An answer is shown once: under one id on an idempotent channel; on an ambiguous one it may be unconfirmed instead. */
 function answeredOnce(token: string, message: Message, deliveries: readonly Delivery[], outside: Seen): string[] {
   const owed = deliveries.filter(({ runId }) => runId !== undefined && runId === message.runId);
-  if (owed.length === 0) return [`${token} ended ${message.state} without a delivery that says so`];
+  if (owed.length === 0) return [`${token} ended ${message.state} without a delivery that reports it`];
   if (owed.length > 1) return [`${token} is answered by ${owed.length} deliveries`];
   const [delivery] = owed;
   const shown = outside.shown.filter(({ id }) => id === delivery?.id);
   const repeated = shown.length > 1 && shown[0]?.channel === "blind";
-  if (repeated) return [`${token} was shown ${shown.length} times on a channel that cannot tell`];
+  if (repeated) return [`${token} was shown ${shown.length} times on an ambiguous channel`];
   if (shown.length === 0 && delivery?.state === "sent") return [`${token} counts as sent and was never shown`];
   if (shown.length === 0 && delivery?.state !== "unconfirmed")
     return [`${token} was not shown and is ${delivery?.state}`];
   return [];
 }
 
-/** Each person is answered in the order they wrote. */
+/** Each person gets answers in the order of their messages. */
 function* inOrder(outside: Seen): Iterable<string> {
   const last = new Map<string, number>();
   const seen = new Set<string>();

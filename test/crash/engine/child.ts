@@ -1,5 +1,5 @@
 /**
- * The program that will be killed: a whole node on a home, with channels that speak to the parent over pipes, a model that
+ * The program that is killed: a whole node on a home, with channels that talk to the parent over pipes, a model that
  * takes 50 ms and a tool that must not be repeated.
  */
 import { createInterface } from "node:readline";
@@ -34,7 +34,7 @@ const usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0, totalTokens: 
 const about = { api: "scripted", provider: "scripted", model: "scripted", usage };
 const model: Model = {
   async call({ messages }) {
-    // The bill is written before anybody hears the answer.
+    // The charge is recorded before the answer is returned.
     tell({ say: "charge", tokens: usage.totalTokens });
     await pass(MODEL_MS);
     const last = messages.at(-1);
@@ -78,7 +78,7 @@ const connectors = CHANNELS.map(
     health: () => ({ ok: true, detail: "" }),
     async send({ id, target, payload }) {
       tell({ say: "show", channel: name, id, person: target.to ?? "", text: payload.text ?? "" });
-      // The mutation is given time to be caught, so that its test does not hang on luck.
+      // A pause in which a kill can hit the mutation, so that its test does not depend on luck.
       await pass(mutation === "send-again" ? 80 : 5);
       return { status: "sent" };
     },
@@ -125,18 +125,18 @@ for await (const line of createInterface({ input: process.stdin })) {
       await hosts.get(channel)?.accept(incoming);
       tell({ say: "ack", id });
     };
-    // The store is away: the writer submits the message again.
+    // The store is down: the writer submits the message again.
     accept().catch(() => tell({ say: "refused", id }));
   } else if (heard.say === "when") {
     wanted = heard.what;
     perhapsNow();
   } else {
     let rests = false;
-    // What waits to be tried again is part of the work too.
+    // Deliveries that wait for a retry count as work too.
     do {
       await node.agents.settled();
       await pass(50);
-      // Also agents that another node or no node holds: all come to rest before the first node leaves.
+      // Includes agents of other nodes and without an owner: all work ends before the first node leaves.
       const { store } = node.ports;
       rests =
         (await store.deliveries({ limit: 1 })).length === 0 && (await store.busyAgents({ limit: 1 })).length === 0;

@@ -1,6 +1,6 @@
 /**
- * The world outside of the program: people who write, channels that hand a message in again until it is acknowledged, and
- * a record of what was shown and done. It outlives every kill.
+ * The world outside the program: people who write, channels that submit a message again until it is acknowledged, and
+ * a record of what was shown and executed. It survives every kill.
  */
 import { CHANNELS, type FromChild, type ToChild } from "./wire.ts";
 
@@ -27,7 +27,7 @@ export class Outside {
   readonly written: Written[] = [];
   readonly shown: Shown[] = [];
   readonly executed = new Map<string, number>();
-  /** What the model's bill comes to, in tokens. */
+  /** The sum of all model charges, in tokens. */
   charged = 0;
   readonly #answered = new Map<string, number>();
   readonly #said = new Map<string, number>();
@@ -38,7 +38,7 @@ export class Outside {
     this.#tell = tell;
   }
 
-  /** A new process started: submits again what was not acknowledged. */
+  /** Call when a new process has started: submits unacknowledged messages again. */
   reconnect(): void {
     for (const message of this.written) if (!message.acknowledged) this.#hand(message);
     this.#write();
@@ -59,7 +59,7 @@ export class Outside {
     }
   }
 
-  /** Everybody who is not waiting for too much writes; a third of the messages need the tool. */
+  /** Every person with few unanswered messages writes; a third of the messages need the tool. */
   #write(): void {
     if (!this.open) return;
     for (let n = 0; n < PEOPLE; n++) {

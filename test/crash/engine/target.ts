@@ -1,6 +1,6 @@
 /**
- * The engine under `kill -9`: at each kill at least twenty runs are in flight, at a third of them a tool is at work. The
- * outside world outlives the kills and is the judge.
+ * The engine under `kill -9`: at each kill at least twenty runs are in flight, at a third of the kills a tool is
+ * executing. The outside world survives the kills, and its records are audited.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -88,7 +88,7 @@ async function oneHome(
     if (tools > 0) counts["kills during a tool"] = (counts["kills during a tool"] ?? 0) + 1;
   }
 
-  // The last life is left alone until everything has come to rest.
+  // The last process is not killed: it runs until all work has ended.
   outside.open = false;
   const last = await start();
   while (outside.written.some((message) => !message.acknowledged)) {

@@ -1,4 +1,4 @@
-/** The words between the outside world (the parent) and the program that will be killed (the child): a line of JSON each. */
+/** The protocol between the outside world (the parent) and the program that is killed (the child): JSON lines. */
 
 export type ToChild =
   | {
@@ -8,7 +8,7 @@ export type ToChild =
       readonly id: string;
       readonly text: string;
     }
-  /** Tell me when enough is under way that a kill means something. */
+  /** Asks for a report when enough work is in progress for a useful kill. */
   | { readonly say: "when"; readonly what: "runs" | "tool" }
   | { readonly say: "end" };
 

@@ -1,4 +1,4 @@
-/** One real node as a process of its own behind a wire of its own: killed, paused, cut off and started again by us. */
+/** One real node in its own process behind its own proxy, which tests kill, pause, cut off and start again. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -19,7 +19,7 @@ export class NodeProcess implements Hand {
   #up = false;
   paused = false;
   errors = "";
-  /** Died without being killed: its last words. */
+  /** Set if the process died without being killed: its last output. */
   problem: string | undefined;
   #killing = false;
 
@@ -44,7 +44,7 @@ export class NodeProcess implements Hand {
     this.#child?.stdin.write(`${JSON.stringify(said)}\n`);
   }
 
-  /** Resolves when it is up, or has died on the way. */
+  /** Resolves when the process is up, or has died during the start. */
   async start(): Promise<void> {
     const child = spawn(process.execPath, [fileURLToPath(CHILD), ...this.#args], { stdio: ["pipe", "pipe", "pipe"] });
     this.#child = child;
@@ -68,7 +68,7 @@ export class NodeProcess implements Hand {
       this.#child = undefined;
       this.#up = false;
       if (!this.#killing && code !== 0)
-        this.problem = `${this.name} ended by itself (${signal ?? code}): ${this.errors}`;
+        this.problem = `${this.name} ended without being killed (${signal ?? code}): ${this.errors}`;
       up.resolve();
     });
     await up.promise;
@@ -94,7 +94,7 @@ export class NodeProcess implements Hand {
     this.paused = false;
   }
 
-  /** Asks it to end as an operator does, and waits for that. */
+  /** Asks the process to shut down, as an operator does, and waits for its end. */
   async end(): Promise<void> {
     const child = this.#child;
     if (!child) return;

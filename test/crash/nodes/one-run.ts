@@ -1,4 +1,4 @@
-/** By what was committed, an agent had one run at a time, and its history has no gap (L3). */
+/** By the committed records, an agent has one run at a time, and its history has no gap (L3). */
 import type { StoreReader } from "../../../src/core/store/store.ts";
 
 export async function oneRunAtATime(store: StoreReader): Promise<string[]> {
@@ -12,7 +12,8 @@ export async function oneRunAtATime(store: StoreReader): Promise<string[]> {
       }
     }
     const lines = await store.linesBack(agent.id, { limit: 1_000_000 });
-    if (lines.length !== agent.nextPos) problems.push(`${agent.id}: ${lines.length} lines of ${agent.nextPos}`);
+    if (lines.length !== agent.nextPos)
+      problems.push(`${agent.id}: its history has ${lines.length} of ${agent.nextPos} lines`);
     if (runs.some(({ state }) => state === "open")) problems.push(`${agent.id}: a run is still open`);
   }
   return problems;

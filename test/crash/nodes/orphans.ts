@@ -1,4 +1,4 @@
-/** How long agents stay without a living holder after their node died or was paused, as the database sees it. */
+/** Measures in the database how long agents stay without a live owner after their node died or was paused. */
 import type pg from "pg";
 
 export interface Taken {
@@ -8,7 +8,7 @@ export interface Taken {
 
 const LOOK_MS = 25;
 
-/** Agents of a process that have a run open now, with the epoch it holds them under. */
+/** Agents of a process that have an open run now, with their epoch. */
 export async function heldBy(client: pg.Client, pid: number): Promise<readonly { id: string; epoch: number }[]> {
   const { rows } = await client.query(
     `SELECT a.id, a.epoch::int AS epoch FROM rookery.agents a JOIN rookery.nodes n ON n.node = a.node
@@ -18,7 +18,7 @@ export async function heldBy(client: pg.Client, pid: number): Promise<readonly {
   return rows;
 }
 
-/** Resolves when all of them have an owner again or have come to rest, with the time that took; rejects after `atMostMs`. */
+/** Resolves with the time until all of them have an owner again or no work left; rejects after `atMostMs`. */
 export async function takenOver(
   client: pg.Client,
   orphans: readonly { id: string; epoch: number }[],

@@ -1,7 +1,7 @@
 /**
- * People who write to whichever node answers. A person's next message is handed in when the one before is acknowledged; one
- * that is not acknowledged in time, or was refused, is handed to another node. What was shown and done is recorded here,
- * outside of every node.
+ * People who write to any node that answers. A person's next message is submitted when the one before is acknowledged.
+ * A message that is refused or not acknowledged in time is submitted to another node. What was shown and executed is
+ * recorded here, outside every node.
  */
 import type { Random } from "../../kit/random.ts";
 import type { Shown, Written } from "../engine/outside.ts";
@@ -63,7 +63,7 @@ export class People {
     }
   }
 
-  /** Lets every person write who does not wait for too many answers, and submits again what was not acknowledged. */
+  /** Every person with few unanswered messages writes. Unacknowledged messages are submitted again. */
   move(): void {
     for (let n = 0; n < this.people; n++) {
       const person = `p${n}`;
@@ -96,7 +96,7 @@ export class People {
     to.tell({ say: "in", channel, person, id, text });
   }
 
-  /** A person who never saw an answer, for instance because it is listed as unconfirmed, writes on. */
+  /** Clears missing answers, for instance unconfirmed ones, so that their people write again. */
   forgive(): void {
     for (const [person, said] of this.#said)
       this.#answered.set(person, Math.max(said, this.#answered.get(person) ?? 0));

@@ -1,7 +1,7 @@
 /**
- * Several real nodes on a real PostgreSQL, under load all the while: killed, paused for longer than their lease, cut off
- * from the database, and the database restarted under all of them, at random. The people outside are the judge, and the
- * database says how long orphans waited.
+ * Several real nodes on a real PostgreSQL under constant load: killed, paused for longer than their lease, cut off from
+ * the database, and the database restarted, at random. The records of the people outside are audited, and the database
+ * shows how long orphans waited.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,12 +25,12 @@ export interface NodesCrashOptions {
   readonly minutes: number;
   readonly seed: string;
   readonly say: (text: string) => void;
-  /** Agents, first few and then many. */
+  /** How many people write in each phase: first few, then many. */
   readonly people?: readonly number[];
 }
 
 const LEASE_SECONDS = 3;
-/** What a dead node's agents may wait, and a paused one's beyond its lease. */
+/** How long agents of a dead node may wait, and agents of a paused node after its lease. */
 const DEAD_MS = 2_000;
 
 export async function crashNodes(options: NodesCrashOptions): Promise<CrashReport> {
@@ -70,14 +70,14 @@ export async function crashNodes(options: NodesCrashOptions): Promise<CrashRepor
       }
       options.say(`${JSON.stringify(counts)}, ${people.written.length.toLocaleString("en")} messages`);
     }
-    // Left alone until everything has come to rest.
+    // No more faults: wait until all work has ended.
     people.people = 0;
     for (const node of nodes) if (!node.started) await node.start();
     const limit = performance.now() + 120_000;
     while (people.unacknowledged > 0 && performance.now() < limit) await sleep(50);
     for (const node of nodes) node.tell({ say: "end" });
     while (quiet < nodes.length && performance.now() < limit) await sleep(50);
-    if (quiet < nodes.length) problems.push(`only ${quiet} of ${nodes.length} nodes came to rest`);
+    if (quiet < nodes.length) problems.push(`only ${quiet} of ${nodes.length} nodes finished their work`);
     const reader = await openPostgresReader({ url });
     const seen = await audit(reader, people);
     problems.push(...seen.problems, ...(await oneRunAtATime(reader)));
@@ -103,7 +103,7 @@ export async function crashNodes(options: NodesCrashOptions): Promise<CrashRepor
 
   async function oneFault(): Promise<void> {
     const living = nodes.filter((node) => node.living);
-    // One node must be left to take over.
+    // One node must remain to take over.
     if (living.length < 2) return;
     const node = random.pick(living);
     const what = random.next();
@@ -128,7 +128,7 @@ export async function crashNodes(options: NodesCrashOptions): Promise<CrashRepor
     await node.start();
   }
 
-  /** What a node is at work on, looked for until there is something: a kill that hits nothing shows nothing. */
+  /** The open runs of a node. Polls until there is one: a kill without work in progress proves nothing. */
   async function inFlight(node: NodeProcess): Promise<Awaited<ReturnType<typeof heldBy>>> {
     for (const until = performance.now() + 2_000; ; await sleep(10)) {
       const held = await heldBy(watch, node.pid);
@@ -162,7 +162,7 @@ export async function crashNodes(options: NodesCrashOptions): Promise<CrashRepor
     await sleep(random.int(0, 1_500));
     await server.start();
     watch = await watching(url);
-    // Nothing is timed until the nodes are connected again.
+    // Wait times are measured only once the nodes are connected again.
     await sleep(4_000);
   }
 }

@@ -1,4 +1,4 @@
-/** From system calls to what a disk sees: names that come and go, data of files, flushes, and the promises printed in between. */
+/** Converts system calls into disk events: changes of names, file data, flushes, and printed promises. */
 import { dirname } from "node:path";
 import { descriptorIn, lastNumberIn, type SystemCall, stringsIn } from "./system-calls.ts";
 
@@ -29,7 +29,7 @@ export interface DiskEvents {
   readonly names: readonly NameEvent[];
   readonly data: readonly DataEvent[];
   readonly syncs: readonly SyncEvent[];
-  /** What the process said on its standard output, and when the saying ended. */
+  /** A text on standard output, and the line at which its write returned. */
   readonly said: readonly { readonly text: string; readonly ended: number }[];
   readonly last: number;
 }
@@ -50,7 +50,7 @@ export function diskEvents(calls: readonly SystemCall[], home: string): DiskEven
   const open = new Map<number, OpenFile>();
   const inHome = (path: string): boolean => path === home || path.startsWith(`${home}/`);
 
-  /** Log and index of SQLite's own memory are not data: the first process to open the database makes a new index. */
+  /** The shared-memory index of SQLite is not data: the first process that opens the database rebuilds it. */
   const isMemory = (path: string): boolean => path.endsWith("-shm");
 
   function opened(call: SystemCall): void {
@@ -131,7 +131,7 @@ export function diskEvents(calls: readonly SystemCall[], home: string): DiskEven
         break;
       }
       default:
-        // A call this reading does not know must not pass unseen.
+        // An unknown call must not be ignored.
         if (call.result >= 0 && call.args.includes(Buffer.from(home).toString("hex").replaceAll(/../g, "\\x$&"))) {
           throw new Error(`The recorded process used ${call.name}, which is not understood here.`);
         }

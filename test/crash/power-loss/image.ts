@@ -1,5 +1,5 @@
 /**
- * The disk after a power loss: what a completed flush covers is there; every other write may be lost, kept or torn between
+ * The disk after a power loss: flushed data is there; every other write may be lost, kept or torn between
  * sectors, and names that no flush covers are there up to some moment (a file system's journal keeps their order).
  */
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -9,10 +9,10 @@ import { type DataEvent, type DiskEvents, type NameEvent, parentOf } from "./dis
 
 const SECTOR = 512;
 
-/** What becomes of writes that no flush covers. */
+/** What happens to unflushed writes. */
 export type Fate = "lost" | "kept" | "mixed";
 
-/** Writes the files of `home` as they may be found when the power went at line `cut`. */
+/** Writes the files of `home` as a power loss at line `cut` may leave them. */
 export function writeImage(
   events: DiskEvents,
   home: string,
@@ -67,7 +67,7 @@ function applyName(names: Map<string, number>, event: NameEvent): void {
 }
 
 interface Content {
-  /** Room for all the file ever was; zeros beyond `size`. */
+  /** As long as the file ever was; zeros beyond `size`. */
   readonly bytes: Buffer;
   size: number;
 }

@@ -1,4 +1,4 @@
-/** Loses power at many moments of a recording and audits each disk that may be found afterwards. */
+/** Loses power at many moments of a recording and audits each possible disk afterwards. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,10 +17,10 @@ import { systemCalls } from "./system-calls.ts";
 export interface PowerLossOptions {
   readonly synchronous: "full" | "normal" | "off";
   readonly seed: string;
-  /** Promises the recorded process gives before it ends. */
+  /** How many promises the recorded process makes before it ends. */
   readonly promises: number;
   readonly images: number;
-  /** Also let the plain files catch up in each image, and compare. */
+  /** Whether the plain files also catch up in each image and are compared. */
   readonly plainFiles?: boolean;
 }
 
@@ -70,7 +70,7 @@ function timesBegun(events: DiskEvents, path: string): number {
   return events.data.filter((event) => event.what === "write" && event.offset === 0 && numbers.has(event.file)).length;
 }
 
-/** Right after a promise, where a lost write hurts most, or anywhere after the first one. */
+/** Picks a moment right after a promise, where a lost write is worst, or any moment after the first promise. */
 function chooseCut(events: DiskEvents, random: Random): number {
   const first = events.said[0]?.ended;
   if (first === undefined) throw new Error("The recorded process promised nothing.");

@@ -1,4 +1,4 @@
-/** Runs the working process of the kill tests under `strace` and writes down every write and flush it makes, in order. */
+/** Runs the working process of the kill tests under `strace` and records every write and flush in order. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

@@ -46,7 +46,7 @@ function resultOf(text: string): number | undefined {
 
 const unhex = (text: string): Buffer => Buffer.from(text.replaceAll("\\x", ""), "hex");
 
-/** The descriptor a call names first, and the path the trace gives it. */
+/** The first descriptor of a call, and its path in the trace. */
 export function descriptorIn(args: string): { fd: number; path: string } | undefined {
   const found = /^(\d+)<([^>]*)>/.exec(args);
   return found ? { fd: Number(found[1]), path: unhex(found[2] ?? "").toString() } : undefined;

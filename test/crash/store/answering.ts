@@ -1,6 +1,6 @@
 /**
- * Agents that answer: take up to three messages, think, rest, each a commit. A life that finds a run without an end goes on
- * from its last committed step, so that every message is asked once and answered once after every kill.
+ * Agents that answer: take up to three messages, think, rest, each one commit. A process that finds an open run
+ * continues from its last committed step, so that every message is asked once and answered once after every kill.
  */
 import type { AgentRecord } from "../../../src/core/agent/agent.ts";
 import { deliveryId } from "../../../src/core/delivery/delivery.ts";
@@ -66,7 +66,7 @@ async function run(crowd: ActorRegistry, place: Place, messages: readonly Messag
   await finish(crowd, place, runId);
 }
 
-/** From wherever the run stands to its rest. */
+/** Continues a run from its last committed step to its end. */
 async function finish(crowd: ActorRegistry, place: Place, runId: RunId): Promise<void> {
   const agentId = place.owner.agentId;
   let record = await crowd.store.run(runId);

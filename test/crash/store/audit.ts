@@ -1,6 +1,6 @@
 /**
- * Audits what a killed process left: everything promised is there, every count is lawful, every step is whole. It reads the
- * tables itself and shares no code with the store.
+ * Audits the data of a killed process: everything promised is there, every counter is right, every step is complete. It
+ * reads the tables itself and shares no code with the store.
  */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -10,7 +10,7 @@ import type { Promised } from "./promises.ts";
 export interface Audit {
   readonly problems: string[];
   readonly messages: number;
-  /** Committed, but killed before the report: the proof that kills hit something. */
+  /** Committed, but killed before the report: proves that kills hit work in progress. */
   readonly untold: number;
   readonly openRuns: number;
 }
@@ -26,7 +26,7 @@ interface MessageRow {
 export function auditDatabase(home: string, promised: Promised): Audit {
   const sql = new DatabaseSync(join(home, DATABASE_FILE), { readOnly: true, timeout: 5_000 });
   try {
-    // One moment of the database, although its process is at work.
+    // A consistent snapshot of the database, although its process is working.
     sql.exec("BEGIN");
     return audit(sql, promised);
   } finally {
@@ -49,7 +49,7 @@ function audit(sql: DatabaseSync, promised: Promised): Audit {
     .all() as unknown as MessageRow[];
   const byToken = new Map<string, MessageRow>();
   for (const message of messages) {
-    if (byToken.has(message.token)) wrong(`Message ${message.token} was taken in twice.`);
+    if (byToken.has(message.token)) wrong(`Message ${message.token} was accepted twice.`);
     byToken.set(message.token, message);
   }
 
@@ -99,7 +99,7 @@ function auditCounters(sql: DatabaseSync, wrong: (text: string) => void): void {
   }
 }
 
-/** At most one open run per agent, and it is the one the agent names. */
+/** At most one open run per agent, and the agent names it. */
 function auditRuns(sql: DatabaseSync, wrong: (text: string) => void): number {
   const open = sql
     .prepare(
@@ -116,7 +116,7 @@ function auditRuns(sql: DatabaseSync, wrong: (text: string) => void): number {
   return open.length;
 }
 
-/** A step is whole or not there: a message's state, its entries and its delivery say the same. */
+/** A step is applied completely or not at all: a message's state, entries and delivery agree. */
 function auditSteps(sql: DatabaseSync, messages: readonly MessageRow[], wrong: (text: string) => void): void {
   const tally = (text: string): Map<string, number> =>
     new Map(

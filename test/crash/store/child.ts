@@ -1,8 +1,8 @@
 /**
- * The process that is killed: a store with its plain files, people that post and agents that answer, as fast as they can.
- * Every promise it gives goes over the pipe after the commit has resolved, never before.
+ * The process that is killed: a store with its plain files, people who post and agents that answer, as fast as they can.
+ * It prints a promise only after the commit has resolved.
  *
- * It says `ready` when the plain files have caught up with the database, waits for `go`, and then works until it dies.
+ * It prints `ready` when the plain files have caught up with the database, waits for `go`, and then works until it dies.
  */
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -29,7 +29,7 @@ const { values } = parseArgs({
     life: { type: "string", default: "0" },
     writers: { type: "string", default: "24" },
     agents: { type: "string", default: "8" },
-    /** Ends by itself after so many promises, and copies the log back now and then. Does not wait for `go`. */
+    /** Ends after this many promises, and checkpoints the log now and then. Does not wait for `go`. */
     promises: { type: "string" },
     synchronous: { type: "string", default: "full" },
     mutation: { type: "string" },
@@ -51,7 +51,7 @@ const say = (line: string): void => {
   if (said >= most) process.exit(0);
 };
 
-/** By a connection of its own, so that the store writes its log from the beginning again. */
+/** On a separate connection, so that the store restarts its log from the beginning. */
 function checkpoint(): void {
   const other = new DatabaseSync(databasePath);
   other.exec("PRAGMA wal_checkpoint(PASSIVE)");

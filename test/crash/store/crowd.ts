@@ -1,4 +1,4 @@
-/** What the people and the agents of the killed process share, and how their promises read on the pipe. */
+/** Shared by the people and the agents of the killed process, and the format of their promises on the pipe. */
 
 import type { AgentId, Ids } from "../../../src/core/ids.ts";
 import type { Change, Op, OpResult, Owner } from "../../../src/core/store/change.ts";
@@ -14,16 +14,16 @@ export interface ActorRegistry {
   readonly random: Random;
   readonly agents: number;
   readonly say: (line: string) => void;
-  /** Wakes an agent that waits for messages; an agent without a loop is not in it. */
+  /** Wakes an agent that waits for messages. Has no entry for an agent without a loop. */
   readonly wake: Map<AgentId, () => void>;
   /** Calls back when a message arrives for an agent without a loop. */
   onNewAgent(callback: () => void): void;
   newAgent(): void;
-  /** The mutation that must be found: promises are given before the commit. */
+  /** The mutation that the audit must find: promises are made before the commit. */
   readonly ackEarly: boolean;
 }
 
-/** Commits; a refusal is a bug of this program and ends it. */
+/** Commits. A refusal is a bug in this program and ends it. */
 export async function commit(
   { store, ids }: ActorRegistry,
   site: string,

@@ -1,10 +1,10 @@
-/** A person who posts without end to one agent after another, and sometimes sends the same message twice. */
+/** A person who posts forever to one agent after another, and sometimes sends the same message twice. */
 import type { AgentSeed } from "../../../src/core/agent/agent.ts";
 import { freshState } from "../../../src/core/agent/state.ts";
 import type { EntryId, SessionId, SessionKey } from "../../../src/core/ids.ts";
 import { type ActorRegistry, acceptedLine, commit } from "./crowd.ts";
 
-/** What every entry carries beside its token, so that steps have some weight. */
+/** Padding for every entry beside its token, so that steps have a realistic size. */
 export const WEIGHT = "w".repeat(300);
 
 export async function postForever(crowd: ActorRegistry, writer: number): Promise<never> {
@@ -19,7 +19,7 @@ export async function postForever(crowd: ActorRegistry, writer: number): Promise
     wake();
     if (crowd.random.chance(0.1)) {
       const again = await post(crowd, agent, token);
-      if (!again.duplicate || again.seq !== posted.seq) throw new Error(`${token} was taken in twice.`);
+      if (!again.duplicate || again.seq !== posted.seq) throw new Error(`${token} was accepted twice.`);
     }
   }
 }

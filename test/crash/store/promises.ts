@@ -1,14 +1,14 @@
-/** What the killed process promised over its lives, as the world outside heard it. */
+/** The promises of the killed process in all its lives, as read from the pipe. */
 
 export interface Promised {
-  /** By token: where the message was said to be. */
+  /** By token: the reported place of the message. */
   readonly accepted: Map<string, { readonly agentId: string; readonly seq: number }>;
   readonly answered: Set<string>;
 }
 
 export const noPromises = (): Promised => ({ accepted: new Map(), answered: new Set() });
 
-/** Takes down a line of the pipe. The kill may have torn the last one: half a promise is none. */
+/** Records a line of the pipe. A kill may have cut the last line: half a promise does not count. */
 export function hear(promised: Promised, line: string): void {
   const [what, agentId, seq, token, ...rest] = line.split(" ");
   if (agentId === undefined || seq === undefined || token === undefined || rest.length > 0) return;

@@ -1,6 +1,6 @@
 /**
- * The store under `kill -9`: a process works hard on a home, is killed at a random moment (at work, while it opens, while
- * its plain files catch up), started again and audited, many times over the same home and over several homes.
+ * The store under `kill -9`: a process works under load on a home, is killed at a random moment (at work, while it opens,
+ * while its plain files catch up), started again and audited, many times over the same home and over several homes.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,12 +16,12 @@ import { hear, noPromises, type Promised } from "./promises.ts";
 const CHILD = new URL("./child.ts", import.meta.url);
 /** Lives of one home. Bounded, because every audit reads all of it. */
 const KILLS_PER_HOME = 20;
-/** A life ends after at most so many promises. */
+/** The maximum number of promises of one life. */
 const MAX_PROMISES = 1_500;
 const MAX_LIFE_MS = 5_000;
 
 export interface StoreCrashOptions extends CrashOptions {
-  /** A way to break the promises that the audit must find. */
+  /** A mutation that breaks the promises; the audit must find it. */
   readonly mutation?: "ack-early";
 }
 
@@ -50,7 +50,7 @@ export async function crashStore(options: StoreCrashOptions): Promise<CrashRepor
       counts["runs resumed"] += seen.openRuns;
       untold = Math.max(untold, seen.untold);
     }
-    // The last kill is audited too, in a life that is not made to work.
+    // The last kill is audited too, in a life without load.
     const last = await oneLife(options, { path, life: lives, random, promised, mayDieEarly: false, idle: true });
     problems.push(...last.problems.map((problem) => `home ${home}, at the end: ${problem}`));
     counts["committed but never reported"] += Math.max(untold, last.untold);
@@ -96,7 +96,7 @@ async function oneLife(options: StoreCrashOptions, life: Life): Promise<Seen> {
     const audit = auditDatabase(path, promised);
     seen = { ...audit, problems: [...audit.problems, ...auditFiles(path)], opened: true };
     if (!life.idle) {
-      // After so many promises, and a little later: on a busy machine as on an idle one there is work in flight.
+      // Kill a little after a given number of promises, so that work is in flight on a busy and on an idle machine.
       const reported = new Promise<void>((resolve) => {
         enough = resolve;
       });

@@ -1,6 +1,6 @@
 /**
- * Budgets, by the model's own bill: what it charged never passes a limit (L8), since it never charges more than was reserved;
- * nothing that was charged is missing from the book, nothing stays reserved, people get one notice (M21).
+ * Budgets, by the model's own record of charges: they never pass a limit (L8), since a call never costs more than its
+ * reservation; every charge is in the store, nothing stays reserved, people get one notice (M21).
  */
 import type { Limit, Spend } from "../../../src/core/budget/budget.ts";
 import type { ModelCall } from "../world/model-call.ts";
@@ -33,15 +33,15 @@ function* withinLimits(view: View): Iterable<Violation> {
     for (const unit of ["tokens", "micros"] as const) {
       const most = limit[unit];
       if (most !== undefined && charged[unit] > most)
-        yield broken("L8", `${key}: the model charged ${charged[unit]} ${unit}, allowed were ${most}`);
+        yield broken("L8", `${key}: the model charged ${charged[unit]} ${unit}, the limit is ${most}`);
       const counted = row?.spent[unit] ?? 0;
       if (counted < charged[unit])
-        yield broken("L8", `${key}: the model charged ${charged[unit]} ${unit}, only ${counted} are in the book`);
+        yield broken("L8", `${key}: the model charged ${charged[unit]} ${unit}, only ${counted} are stored`);
       const known = counted - (row?.estimated[unit] ?? 0);
       if (known > charged[unit])
-        yield broken("M21", `${key}: ${known} ${unit} are in the book as counted, the model charged ${charged[unit]}`);
+        yield broken("M21", `${key}: ${known} ${unit} are stored as counted, the model charged ${charged[unit]}`);
     }
-    // Refused only where the next call would not have fitted; what others had reserved then is spent or freed by now.
+    // A refusal is right only if the next call did not fit; earlier reservations are spent or released by now.
     const prompt = Math.max(0, ...calls.map((call) => call.prompt)) * 3 + 2_000;
     const needed = { tokens: prompt + SIM_PRICE.leastTokens, micros: prompt + SIM_PRICE.leastTokens * 10 };
     const room = (["tokens", "micros"] as const).every((unit) => {
@@ -57,7 +57,7 @@ const add = (sum: Spend, { charged }: ModelCall): Spend => ({
   micros: sum.micros + charged.micros,
 });
 
-/** Each purse with the calls that count towards it, and the runs that only it can have ended. */
+/** Each budget with the calls that count towards it, and the runs that only this budget can have ended. */
 function pursesOf({ scenario, listed, calls }: View): ReadonlyMap<string, Purse> {
   const purses = new Map<string, Purse>();
   const scopes = Object.entries(scenario.budgets ?? {}) as [string, Limit][];
@@ -97,7 +97,7 @@ function pursesOf({ scenario, listed, calls }: View): ReadonlyMap<string, Purse>
   return purses;
 }
 
-/** Each conversation gets one notice per budget that it meets, and no run ends for a budget without one. */
+/** Each conversation gets one notice per used-up budget, and no run ends for a budget without a notice. */
 function* toldOnce({ listed }: View): Iterable<Violation> {
   for (const { agent, runs, deliveries } of listed) {
     const notices = new Map<string, number>();

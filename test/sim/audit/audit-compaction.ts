@@ -1,6 +1,6 @@
 /**
- * L10, from the listing and from what the model was sent: compaction loses no entry, covers what was said once and in one
- * piece, makes contexts smaller, and never more than one of its kind is made in a run.
+ * L10, from the listing and the requests to the model: compaction loses no entry, covers each message once and without a
+ * gap, makes contexts smaller, and happens at most once per kind in a run.
  */
 import { broken, type Line, pairs, parsed, type View, type Violation } from "./audit-view.ts";
 
@@ -24,7 +24,7 @@ export function* compaction(view: View): Iterable<Violation> {
     for (const session of sessionsOf(all)) yield* ofSession(session, is);
     for (const { id, body } of runs) {
       const room = body.room ?? [];
-      if (new Set(room).size < room.length) yield is(`run ${id} made room the same way twice: ${room.join(", ")}`);
+      if (new Set(room).size < room.length) yield is(`run ${id} compacted twice in the same way: ${room.join(", ")}`);
     }
     const made = new Set<string>();
     for (const { details } of all.filter(isCompaction)) {
@@ -35,21 +35,21 @@ export function* compaction(view: View): Iterable<Violation> {
     }
     const summaries = view.summaries.length;
     const bound = 30 * (runs.length + all.length + 1);
-    if (summaries > 100 * bound) yield is(`${summaries} summaries were asked for`);
+    if (summaries > 100 * bound) yield is(`${summaries} summaries were requested`);
   }
   yield* nothingLost(view);
 }
 
 const isCompaction = (line: Line): line is CompactionLine => line.type === "compaction";
 
-/** Every message that a run took stands in its agent's history, and stays there after every compaction. */
+/** Every message that a run took is in its agent's history, and stays there after every compaction. */
 function* nothingLost({ listed, rows }: View): Iterable<Violation> {
   const texts = new Map(listed.map((of) => [of, of.lines.join("\n")]));
   for (const [token, found] of rows) {
     for (const { of, message } of found) {
       if (!["answered", "merged", "recorded", "failed"].includes(message.state) || message.runId === undefined)
         continue;
-      if (!texts.get(of)?.includes(`⟦${token}⟧`)) yield broken("L10", `${token} was taken and is not in history`);
+      if (!texts.get(of)?.includes(`⟦${token}⟧`)) yield broken("L10", `${token} was taken but is not in history`);
     }
   }
 }
@@ -64,7 +64,8 @@ function* ofSession(session: readonly Line[], is: (what: string) => Violation): 
     if (kept === undefined || kept >= index)
       yield is(`${line.id} keeps from ${line.firstKeptEntryId}, which is not before it`);
     const { tokensAfter } = line.details;
-    if (!(tokensAfter < line.tokensBefore)) yield is(`${line.id} took ${line.tokensBefore} tokens to ${tokensAfter}`);
+    if (!(tokensAfter < line.tokensBefore))
+      yield is(`${line.id} changed ${line.tokensBefore} tokens to ${tokensAfter}`);
     if (line.summary.trim() === "") yield is(`${line.id} has an empty summary`);
   }
   const covering = made.filter(({ line }) => line.details.covered);
@@ -74,29 +75,29 @@ function* ofSession(session: readonly Line[], is: (what: string) => Violation): 
     const end = places.get(through) ?? -1;
     const kept = places.get(line.firstKeptEntryId) ?? -1;
     if (start === -1 || end < start)
-      yield is(`${line.id} covers ${from} to ${through}, which is no stretch of its session`);
+      yield is(`${line.id} covers ${from} to ${through}, which is not a range of its session`);
     const between = session.slice(end + 1, kept).filter(({ type }) => type === "message");
     if (kept <= end || between.length > 0) yield is(`${line.id}: ${between.length} messages between covered and kept`);
   }
-  // The agent is asked to write down what matters once between two of them.
+  // At most one memory flush between two compactions.
   const stretches = [0, ...covering.map(({ index }) => index), session.length];
   for (const [from, to] of pairs(stretches)) {
     const flushes = session.slice(from, to).filter(({ type, hidden }) => type === "custom_message" && hidden);
     if (flushes.length > 1) yield is(`${flushes.length} flushes between two compactions`);
   }
-  // The first covers from the beginning, each later one from where the one before began to keep.
+  // The first covers from the beginning, each later one from the first entry that the one before kept.
   const first = covering[0]?.line;
   const said = session.find(({ type }) => type === "message" || type === "custom_message");
   if (first && said && (places.get(first.details.covered?.from ?? "") ?? 0) > (places.get(said.id) ?? 0))
-    yield is(`${first.id} leaves out what was said first`);
+    yield is(`${first.id} does not cover the first message`);
   for (const [a, b] of pairs(covering)) {
     const from = b.line.details.covered?.from;
     if (from !== a.line.firstKeptEntryId)
-      yield is(`${b.line.id} begins with ${from}, the one before kept from ${a.line.firstKeptEntryId}`);
+      yield is(`${b.line.id} begins with ${from}, but the one before kept from ${a.line.firstKeptEntryId}`);
   }
 }
 
-/** What stands between two markers, the first of them included. */
+/** The lines of each session, with the marker that begins it. */
 function sessionsOf(lines: readonly Line[]): readonly (readonly Line[])[] {
   const sessions: Line[][] = [];
   for (const line of lines) {

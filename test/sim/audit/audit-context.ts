@@ -1,5 +1,5 @@
 /**
- * L11, from what the model was sent: every request is one a provider accepts, and a history builds the same bytes each
+ * L11, from the requests to the model: every request is one a provider accepts, and a history builds the same bytes each
  * time it is read, by any process and after any crash.
  */
 
@@ -30,7 +30,7 @@ export function* context(view: View): Iterable<Violation> {
   }
 }
 
-/** The summary a call's context begins with: a compaction begins a stretch of its own. */
+/** The summary at the beginning of a call's context: each compaction begins a new stretch. */
 const summaryOf = ({ bytes }: ModelCall): string => (bytes[1]?.includes(SUMMARY_OPENS) ? bytes[1] : "");
 
 function bySummary(calls: readonly ModelCall[]): ReadonlyMap<string, readonly ModelCall[]> {
@@ -39,7 +39,7 @@ function bySummary(calls: readonly ModelCall[]): ReadonlyMap<string, readonly Mo
   return stretches;
 }
 
-/** L10: once a context was compacted, no request holds what it was before, except by a node that lost its lease. */
+/** L10: once a context was compacted, no request contains the earlier context, except from a node that lost its lease. */
 function* onlyForward({ nodes }: View, calls: readonly ModelCall[]): Iterable<Violation> {
   const order: string[] = [];
   const last = new Map<string, number>();
@@ -48,27 +48,28 @@ function* onlyForward({ nodes }: View, calls: readonly ModelCall[]): Iterable<Vi
     if (!order.includes(summary)) order.push(summary);
     const place = order.indexOf(summary);
     const before = nodes > 1 ? (last.get(call.process) ?? 0) : order.length - 1;
-    if (place < before) yield broken("L10", `model call ${call.n} (${call.process}) is sent what was compacted before`);
+    if (place < before)
+      yield broken("L10", `model call ${call.n} (${call.process}) contains text that was already compacted`);
     last.set(call.process, Math.max(place, last.get(call.process) ?? 0));
   }
 }
 
-/** After every restore the requests are ones a provider accepts, and no message stands twice in it. */
+/** After every restore the requests are ones a provider accepts, and no message is in one twice. */
 function* lawfulRequests({ calls }: View): Iterable<Violation> {
   for (const { n, process, unlawful, tokens } of calls) {
     if (unlawful) yield broken("L11", `model call ${n} (${process}): ${unlawful}`);
     const twice = tokens.find((token, index) => tokens.indexOf(token) !== index);
-    if (twice) yield broken("L11", `model call ${n} (${process}): ${twice} stands twice in the context`);
+    if (twice) yield broken("L11", `model call ${n} (${process}): ${twice} is in the context twice`);
   }
 }
 
 /**
- * Within a session nothing of an earlier request changes: each call begins with the very bytes of the one before. A call
+ * Within a session nothing of an earlier request changes: each call begins with the exact bytes of the one before. A call
  * whose result was not kept (a crash, an error, a lost lease) is followed by one of exactly the same bytes.
  */
 function* sameBytes({ calls: all, nodes }: View, calls: readonly ModelCall[]): Iterable<Violation> {
   const kept = new Set(all.flatMap((call) => [...call.context]));
-  /** The calls that knew most so far: side by side where a node was left behind without knowing it. */
+  /** The calls with the longest context so far: several if a node lost its agent without noticing. */
   let most: ModelCall[] = [];
   for (const call of calls) {
     const [before] = most;
@@ -78,15 +79,15 @@ function* sameBytes({ calls: all, nodes }: View, calls: readonly ModelCall[]): I
     const at = call.bytes.findIndex((bytes, index) => index < shared && bytes !== known[index]);
     if (at !== -1) return yield broken("L11", `${where}: was "${known[at]}", is "${call.bytes[at]}"`);
     if (call.bytes.length < known.length) {
-      // Only a node that was left behind may still ask what was asked before, and only beside another one.
+      // Only a node that lost its agent may repeat an earlier request, and only beside another node.
       const beside = nodes > 1 && most.every(({ process }) => process !== call.process);
-      if (!beside) yield broken("L11", `${where}: knows less than was known before`);
+      if (!beside) yield broken("L11", `${where}: has a shorter context than before`);
     } else if (call.bytes.length === known.length) {
       most.push(call);
     } else {
       const same = before !== undefined && call.fresh.join() === before.fresh.join();
       const nothing = !most.flatMap(marksOf).some((mark) => kept.has(mark));
-      if (same && nothing) yield broken("L11", `${where}: holds more, though nothing was stored in between`);
+      if (same && nothing) yield broken("L11", `${where}: has a longer context, but nothing was stored in between`);
       most = [call];
     }
   }

@@ -1,4 +1,4 @@
-/** Keys, as their providers see them: one life of a node uses none again that was refused, and none before its limit is over. */
+/** Keys, by the providers' records: one life of a node never reuses a refused key, and no key before its limit is over. */
 import { broken, type View, type Violation } from "./audit-view.ts";
 
 export function* keys({ keyUses }: View): Iterable<Violation> {

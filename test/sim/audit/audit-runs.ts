@@ -1,4 +1,4 @@
-/** The laws of runs: one live run per agent (L3), tools (L4), ends that were asked for (M9), attempts (M13). */
+/** The laws of runs: one live run per agent (L3), tools (L4), aborts (M9), attempts (M13). */
 
 import type { ModelCall } from "../world/model-call.ts";
 import { tokensIn } from "../world/tokens.ts";
@@ -22,9 +22,9 @@ export function* runs(view: View): Iterable<Violation> {
   yield* nothingWithoutLease(view);
 }
 
-/** L3, by commits: a result that was kept was thought up knowing every result kept before it in its session. */
+/** L3, by commits: the model call of a kept result had every earlier kept result of its session in its context. */
 function* oneLiveRun({ listed, calls, branches }: View): Iterable<Violation> {
-  // Only a person who goes back may leave a fork in a history; two runs at once would leave one too.
+  // Only a person who goes back may cause a fork in a history; two concurrent runs would cause one too.
   const back = new Set(branches.map(({ agentId }) => agentId));
   const byMark = new Map<string, ModelCall>();
   for (const call of calls) for (const mark of [call.answer ?? "", ...call.asked]) byMark.set(mark, call);
@@ -38,10 +38,10 @@ function* oneLiveRun({ listed, calls, branches }: View): Iterable<Violation> {
         if (marksOf(a).every((mark) => b.context.has(mark))) continue;
         yield broken(
           "L3",
-          `${agent.id}: model call ${b.n} (${b.process}) did not know what call ${a.n} (${a.process}) had said`,
+          `${agent.id}: model call ${b.n} (${b.process}) did not contain the answer of call ${a.n} (${a.process})`,
         );
       }
-      // What a compaction kept of the same session is known too.
+      // Entries that a compaction kept from the same session are known too.
       const own = new Set([...before, ...kept.flatMap(marksOf)]);
       before = own;
       for (const { n, process, context } of kept) {
@@ -57,7 +57,7 @@ function* oneLiveRun({ listed, calls, branches }: View): Iterable<Violation> {
 
 const marksOf = ({ answer, asked }: ModelCall): readonly string[] => (answer === undefined ? asked : [answer]);
 
-/** The lines of each session: what stands between two markers. A compaction begins a context of its own too. */
+/** The lines of each session, between two markers. A compaction begins a new context too. */
 function sessionsOf(lines: readonly Line[]): readonly (readonly Line[])[] {
   const sessions: Line[][] = [[]];
   for (const line of lines) {
@@ -67,7 +67,7 @@ function sessionsOf(lines: readonly Line[]): readonly (readonly Line[])[] {
   return sessions;
 }
 
-/** Where a person went back, each path from the beginning to a tip counts on its own. */
+/** If a person went back, each path from the beginning to a tip is checked separately. */
 function branchesOf(session: readonly Line[]): readonly (readonly Line[])[] {
   const parents = new Set(session.map(({ parentId }) => parentId));
   const tips = session.filter(({ id }) => id !== undefined && !parents.has(id));
@@ -80,7 +80,7 @@ function branchesOf(session: readonly Line[]): readonly (readonly Line[])[] {
   });
 }
 
-/** The model call an assistant's line in history comes from. A silent answer bears no mark. */
+/** The model call that produced an assistant's line in history. A silent answer has no mark. */
 function callOf(byMark: ReadonlyMap<string, ModelCall>, { role, content }: Line): readonly ModelCall[] {
   if (role !== "assistant") return [];
   const marks = (content ?? []).flatMap((block) =>
@@ -90,7 +90,7 @@ function callOf(byMark: ReadonlyMap<string, ModelCall>, { role, content }: Line)
   return call ? [call] : [];
 }
 
-/** L4: what must not be repeated started once, and every call that history knows has its outcome there. */
+/** L4: a tool that must not be repeated started once, and every call in history has its outcome there. */
 function* noToolRepeated({ executions, listed }: View): Iterable<Violation> {
   const started = new Map<string, number>();
   for (const { replay, tool, token } of executions) {
@@ -107,21 +107,21 @@ function* noToolRepeated({ executions, listed }: View): Iterable<Violation> {
   }
 }
 
-/** M9: a run that a node said will end ends so and answers nothing; a "no" means that it was over. */
+/** M9: a run whose abort was confirmed ends as aborted and answers nothing; a "no" means that it was over. */
 function* endsAsAsked({ aborts, listed, workload, scenario, removed }: View): Iterable<Violation> {
   const runOf = new Map(
     listed.flatMap(({ runs: all, deliveries }) => all.map((run) => [String(run.id), { run, deliveries }])),
   );
   for (const { runId, endedBefore, answer, overByThen } of aborts) {
     const found = runOf.get(runId);
-    if (answer === true && endedBefore) yield broken("M9", `run ${runId} had ended, and yet was said to end now`);
-    if (answer === false && !overByThen) yield broken("M9", `run ${runId} was said to be over and was not`);
+    if (answer === true && endedBefore) yield broken("M9", `run ${runId} had ended, but its abort was confirmed`);
+    if (answer === false && !overByThen) yield broken("M9", `run ${runId} was reported as over but was not`);
     if (answer !== true || !found) continue;
-    if (found.run.outcome !== "aborted") yield broken("M9", `run ${runId} was to end and ended ${found.run.outcome}`);
+    if (found.run.outcome !== "aborted") yield broken("M9", `run ${runId} was aborted but ended ${found.run.outcome}`);
     const said = found.deliveries.filter((delivery) => delivery.runId === runId && isAnswer(delivery));
-    for (const { id } of said) yield broken("M9", `run ${runId} was to end, but answered with ${id}`);
+    for (const { id } of said) yield broken("M9", `run ${runId} was aborted but answered with ${id}`);
   }
-  // A command ends runs, and so does a message that interrupts.
+  // A command aborts runs, and so does a message that interrupts.
   const commanded =
     scenario.queue?.mode === "interrupt" ||
     scenario.treeStops !== undefined ||
@@ -129,7 +129,7 @@ function* endsAsAsked({ aborts, listed, workload, scenario, removed }: View): It
     workload.items.some(({ kind }) => kind === "command");
   const asked = new Set(aborts.map(({ runId }) => runId));
   for (const { run } of commanded ? [] : runOf.values()) {
-    // Who is removed for good is ended with it.
+    // Removing an agent for good aborts its run.
     if (removed.includes(run.agentId)) continue;
     if (run.outcome === "aborted" && !asked.has(run.id))
       yield broken("M9", `run ${run.id} was aborted without a request`);
@@ -137,8 +137,8 @@ function* endsAsAsked({ aborts, listed, workload, scenario, removed }: View): It
 }
 
 /**
- * M23: a node that cannot renew begins nothing any more once its lease has ended. One that was paused could not know; for
- * it L3 and L4 speak.
+ * M23: a node that cannot renew its lease begins nothing after the lease has ended. A paused node could not know this; L3
+ * and L4 judge it.
  */
 function* nothingWithoutLease({ calls, summaries, executions, leases, leaseMs, paused }: View): Iterable<Violation> {
   const begun = [
@@ -153,30 +153,30 @@ function* nothingWithoutLease({ calls, summaries, executions, leases, leaseMs, p
   }
 }
 
-/** How often a run is begun again without progress before it fails: what the program promises (M13). */
+/** How many attempts without progress a run has before it fails (M13). */
 const ATTEMPTS = 3;
 
 /**
- * M13: a run fails because of what its own message asked for, or because nodes died under it three times. All other nodes being
- * away at the same moment looks like their deaths to the one that is left; however often they go and come back, no more
- * than that is counted. What kills its node each time is tried three times and then fails.
+ * M13: a run fails because its own message asked for it, or because its node died three times. If all other nodes are away
+ * at the same time, the last node counts them as dead; that is counted once, no matter how often they go and come back. A
+ * run that kills its node each time is tried three times and then fails.
  */
 function* failuresHaveCauses({ listed, rows, directives, executions, deaths, scenario }: View): Iterable<Violation> {
-  // What one poisonous message did to its nodes is no excuse; where something else killed them too, it is. A pause is none.
+  // Deaths by a poisonous message excuse no other run; deaths for another reason do. A pause does not.
   const poison = executions.filter(({ tool }) => tool === "sim_poison");
   const others = scenario.innocentsLive && deaths === poison.length ? 0 : deaths;
   const fails = (token: string): boolean => FATAL.some((fatal) => directives.get(token)?.includes(fatal));
   for (const [token, found] of rows) {
     for (const { of, message } of found) {
-      // Where contexts are larger than they may be, a run may end for that reason; the person gets a delivery that says so.
+      // If a context is too large, a run may end for that reason; the person gets a delivery that reports it.
       const tooLarge = scenario.context !== undefined && message.reason?.startsWith("Context overflow");
       const often = others >= (scenario.restore === "discard" ? 1 : ATTEMPTS);
       const excused = tooLarge || fails(token) || overBudget({ of, message }) || often;
       if (message.state === "failed" && !excused) {
-        yield broken("M13", `${token} failed without a fault of its own: ${message.reason}`);
+        yield broken("M13", `${token} failed without its own fault: ${message.reason}`);
       }
       if (message.state === "answered" && directives.get(token)?.includes("tool:poison")) {
-        yield broken("M13", `${token} kills its node each time, and was answered`);
+        yield broken("M13", `${token} kills its node each time, but was answered`);
       }
     }
   }
@@ -184,7 +184,7 @@ function* failuresHaveCauses({ listed, rows, directives, executions, deaths, sce
     for (const { id, outcome, body } of all) {
       const times = poison.filter(({ runId }) => runId === id).length;
       if (times > ATTEMPTS) yield broken("M13", `run ${id} was allowed to kill its node ${times} times`);
-      if (outcome === "error" && body.error === undefined) yield broken("M13", `run ${id} failed and says not why`);
+      if (outcome === "error" && body.error === undefined) yield broken("M13", `run ${id} failed without a reason`);
     }
   }
 }

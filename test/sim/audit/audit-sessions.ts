@@ -1,6 +1,6 @@
 /**
- * The laws of sessions: a reset goes first and ends what runs, a stale session ends by itself and no other does (M10); a
- * thread begins with its parent's context; who went back continues from there.
+ * The laws of sessions: a reset goes first and aborts the run, only a stale session ends automatically (M10); a thread
+ * begins with its parent's context; a person who went back continues from there.
  */
 import type { Message } from "../../../src/core/message/message.ts";
 import type { RunRecord } from "../../../src/core/run/run.ts";
@@ -8,9 +8,9 @@ import { tokensIn } from "../world/tokens.ts";
 import { broken, type Line, parsed, type View, type Violation } from "./audit-view.ts";
 import type { ListedAgent } from "./evidence.ts";
 
-/** What may pass between a decision and its commit, and between a commit and its being seen. */
+/** The time that may pass between a decision and its commit, and until a commit becomes visible. */
 const SLACK_MS = 3_000;
-/** How long a person's reset may take where no process dies: the run is aborted and ends. */
+/** How long a person's reset may take if no process dies: the run is aborted and ends. */
 const RESET_MS = 6_000;
 const DAY_MS = 86_400_000;
 
@@ -60,7 +60,7 @@ function* runsInTheirSession({ agent, runs }: ListedAgent, lines: readonly Line[
   }
 }
 
-/** M10: a reset overtakes what waits, and a person's ends what runs. */
+/** M10: a reset overtakes waiting messages, and a person's reset aborts the run. */
 function* resetsGoFirst(
   view: View,
   { agent, messages, runs }: ListedAgent,
@@ -88,7 +88,7 @@ function* resetsGoFirst(
   }
 }
 
-/** M10: a person's message never goes on in a session that should have ended, and none ends before its time. */
+/** M10: a person's message never continues a session that should have ended, and no session ends before its time. */
 function* endsByItself({ scenario }: View, of: ListedAgent, lines: readonly Line[]): Iterable<Violation> {
   const { agent, messages, runs } = of;
   // An isolated job starts a new session each time.
@@ -102,7 +102,7 @@ function* endsByItself({ scenario }: View, of: ListedAgent, lines: readonly Line
       if (human !== undefined && last !== undefined && isOver(scenario.reset, last, run.startedAt - SLACK_MS)) {
         yield broken(
           "M10",
-          `${agent.id}: run ${run.id} goes on in a session that had ended: ${run.startedAt - last} ms`,
+          `${agent.id}: run ${run.id} continues a session that had ended: ${run.startedAt - last} ms`,
         );
       }
       last = human ?? last;
@@ -110,7 +110,7 @@ function* endsByItself({ scenario }: View, of: ListedAgent, lines: readonly Line
     const next = lines.filter(isMarker)[index + 1];
     if (!next || byPerson.has(next.timestamp)) continue;
     if (last === undefined || !isOver(scenario.reset, last, next.timestamp ?? 0)) {
-      yield broken("M10", `${agent.id}: session ${next.sessionId} began by itself, before its time`);
+      yield broken("M10", `${agent.id}: session ${next.sessionId} began automatically, before its time`);
     }
   }
 }
@@ -129,7 +129,7 @@ function isOver(reset: View["scenario"]["reset"], last: number, now: number): bo
   return mode !== "idle" && day(now) > day(last);
 }
 
-/** A thread begins with what its parent had said up to a rest, and with no less than was said well before. */
+/** A thread begins with its parent's context up to the end of a run, and includes everything well before the fork. */
 function* forks({ listed }: View, { agent, lines: _ }: ListedAgent, lines: readonly Line[]): Iterable<Violation> {
   const { descriptor: thread, createdAt } = agent;
   if (thread.type !== "user" || thread.threadId === undefined) return;
@@ -143,7 +143,7 @@ function* forks({ listed }: View, { agent, lines: _ }: ListedAgent, lines: reado
   if (!parent) return;
   const from = lines[0]?.parentSession;
   if (from === undefined) {
-    if (parent.agent.createdAt < createdAt - SLACK_MS) yield broken("fork", `${agent.id} knows nothing of its parent`);
+    if (parent.agent.createdAt < createdAt - SLACK_MS) yield broken("fork", `${agent.id} has no context of its parent`);
     return;
   }
   const all = parent.lines.map(parsed);
@@ -153,7 +153,7 @@ function* forks({ listed }: View, { agent, lines: _ }: ListedAgent, lines: reado
     ({ type, runId, seqs }) => type === "message" && runId === undefined && seqs === undefined,
   );
   const same = copied.every((line, index) => JSON.stringify(line.content) === JSON.stringify(said[index]?.content));
-  if (!same) yield broken("fork", `${agent.id} begins with something else than its parent said`);
+  if (!same) yield broken("fork", `${agent.id} does not begin with its parent's context`);
   const [last, next] = [said[copied.length - 1], said[copied.length]];
   if (last?.runId !== undefined && last.runId === next?.runId) {
     yield broken("fork", `${agent.id} begins in the middle of its parent's run ${last.runId}`);
@@ -162,7 +162,7 @@ function* forks({ listed }: View, { agent, lines: _ }: ListedAgent, lines: reado
   const missing = said
     .slice(copied.length)
     .find(({ runId }) => (endOf.get(runId ?? "") ?? createdAt) < createdAt - SLACK_MS);
-  if (missing) yield broken("fork", `${agent.id} does not know what its parent had said in run ${missing.runId}`);
+  if (missing) yield broken("fork", `${agent.id} does not contain its parent's run ${missing.runId}`);
 }
 
 /** After going back the next request is the path to that entry, with its summary once. */
@@ -185,7 +185,7 @@ function* wentBack(
     const run = runs.find(({ startedAt }) => startedAt >= settledAt);
     const tip = body.summary === undefined ? body.entryId : summaries[0]?.id;
     if (!run && nextMove === Number.POSITIVE_INFINITY && agent.leaf !== tip) {
-      yield broken("branch", `${where} left the tip at ${agent.leaf}`);
+      yield broken("branch", `${where} left the leaf at ${agent.leaf}`);
     }
     if (!run || run.startedAt >= nextMove) continue;
     const tokens = [...rows].flatMap(([token, found]) =>

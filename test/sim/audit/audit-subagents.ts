@@ -1,19 +1,19 @@
 /**
- * L6 and L7, judged by the changes that were applied, in their order, and by the requests to the model. The log of changes is
- * the world's own: it is written as they pass, not read from anybody's tables.
+ * L6 and L7, judged by the changes that were applied, in their order, and by the requests to the model. The world itself
+ * writes the log of changes when they are applied; it is not read from tables.
  */
 
 import type { SubagentRunRecord } from "../../../src/core/agent/subagent-run.ts";
 import type { Change, CommitResult, Op, OpResult } from "../../../src/core/store/change.ts";
 import { broken, type View, type Violation } from "./audit-view.ts";
 
-/** A change that was applied, with what its ops had to say. */
+/** A change that was applied, with the results of its ops. */
 export interface Applied {
   readonly change: Change;
   readonly results: readonly (OpResult | undefined)[];
 }
 
-/** Remembers what a backend applies, in its order. */
+/** Records the changes that a backend applies, in order. */
 export function recording(
   log: Applied[],
   changes: readonly Change[],
@@ -33,7 +33,7 @@ export function* subagents(view: View): Iterable<Violation> {
 
 interface Spawn {
   readonly record: SubagentRunRecord;
-  /** What is in the store of it last; undefined where it was put away. */
+  /** Its last record in the store; undefined if it was removed. */
   last: SubagentRunRecord | undefined;
   ended: SubagentRunRecord | undefined;
   reports: number;
@@ -80,7 +80,7 @@ const stray = (runId: string): Spawn => ({
   announced: true,
 });
 
-/** L6: every spawn has one report or a recorded drop, is known to its parent, and was made once. */
+/** L6: every spawn has one report or a recorded drop, is in its parent's history, and was made once. */
 function* everyChildReportsOnce(view: View): Iterable<Violation> {
   const byLabel = new Map<string, number>();
   for (const [runId, { record, ended, last, reports, announced }] of spawnsOf(view)) {
@@ -92,12 +92,13 @@ function* everyChildReportsOnce(view: View): Iterable<Violation> {
     const dropped = ended?.reportDropped !== undefined;
     if (reports !== (dropped ? 0 : 1))
       yield broken("L6", `${who} made ${reports} reports${dropped ? " and a drop" : ""}`);
-    if (record.cleanup === "delete" && last && ended) yield broken("liveness", `${who} was to be deleted and is there`);
+    if (record.cleanup === "delete" && last && ended)
+      yield broken("liveness", `${who} should be deleted but is still there`);
   }
   for (const [label, times] of byLabel) if (times > 1) yield broken("L6", `${label} was started ${times} times`);
 }
 
-/** L6, at the other end: a report that was answered was heard by the model, and its answer is owed where it belongs. */
+/** L6, at the other end: a report that was answered reached the model, and its answer has a delivery to the right place. */
 function* everyReportIsHeard({ listed, calls, applied }: View): Iterable<Violation> {
   const origins = new Map<string, unknown>();
   for (const { change } of applied) {
@@ -113,7 +114,7 @@ function* everyReportIsHeard({ listed, calls, applied }: View): Iterable<Violati
       if (state === "waiting" || state === "taken") yield broken("liveness", `the report of ${mark} is still ${state}`);
       const heard = (): boolean => calls.some(({ bytes }) => bytes.some((text) => text.includes(`task \\"${mark}`)));
       if ((state === "answered" || state === "merged") && !heard())
-        yield broken("L6", `the report of ${mark} is ${state}, but the model never heard of it`);
+        yield broken("L6", `the report of ${mark} is ${state}, but it never reached the model`);
       if (state === "answered" && delivery && !deliveries.some((one) => one.runId === runId))
         yield broken("L6", `the report of ${mark} is answered, and the answer has no delivery`);
       const [requester, origin] = (origins.get(body.childRunId) ?? []) as [string?, object?];
@@ -123,7 +124,7 @@ function* everyReportIsHeard({ listed, calls, applied }: View): Iterable<Violati
   }
 }
 
-/** L7: once a stop is durable nothing begins below it: no agent, no run, no tool. What was begun may end. */
+/** L7: once a stop is durable nothing begins below it: no agent, no run, no tool. Work in progress may end. */
 function* nothingBeginsUnderAStop({ applied }: View): Iterable<Violation> {
   const parents = new Map<string, string>();
   const stopped = new Set<string>();
@@ -133,7 +134,7 @@ function* nothingBeginsUnderAStop({ applied }: View): Iterable<Violation> {
   };
   for (const { change, results } of applied) {
     const owner = change.owner?.agentId;
-    // A mark that the same commit takes back does not hold for it.
+    // A mark that the same commit takes back does not apply to it.
     for (const op of change.ops) if (op.op === "agent.stop" && op.mark === null) stopped.delete(op.agentId);
     for (const [index, op] of change.ops.entries()) {
       const begins = beginsIn(op, results[index], change);
@@ -156,7 +157,7 @@ interface Begins {
 
 function beginsIn(op: Op, result: OpResult | undefined, { site }: Change): Begins | undefined {
   if (op.op === "run.open") return { what: `run ${op.runId}` };
-  // What a crash left intended is written down again when the run is taken up, to be ended.
+  // Calls that a crash left intended are written again when the run resumes, to be ended.
   if (op.op === "run.step" && site !== "resume" && op.body.calls.some(({ state }) => state === "intended")) {
     return { what: `a tool of run ${op.runId}` };
   }

@@ -1,6 +1,6 @@
 /**
- * What agents say to each other: a call that says it has sent a message has sent one, to the agent it meant, and a call that says
- * anything else has not (M12); an answer that was waited for is the answer to that question; no agent is left waiting (M11).
+ * Messages between agents: a call that reports a sent message has sent one, to the intended agent; any other call has
+ * not (M12). A wait returns the answer to its own question, and no agent is left waiting (M11).
  */
 import { firstToken, saidToken, spokenTo, TALK, type Talk } from "../world/talk.ts";
 import { tokensIn, tokenText } from "../world/tokens.ts";
@@ -11,7 +11,7 @@ import type { ListedAgent } from "./evidence.ts";
 interface Saying {
   readonly talk: Talk;
   readonly token: string;
-  /** The result of the call as the model saw it; undefined where it saw none. */
+  /** The result of the call that the model got; undefined if it got none. */
   readonly result: string | undefined;
 }
 
@@ -24,9 +24,8 @@ export function* talk(view: View): Iterable<Violation> {
     }
   }
   for (const [token, [row]] of view.rows) {
-    if (isSaid(token) && !said.has(token)) yield broken("M12", `${token} was sent by no call that is in history`);
-    if (isSaid(token) && row && !silentAsMeant(token, row))
-      yield broken("L1", `${token} is silent where it was not meant`);
+    if (isSaid(token) && !said.has(token)) yield broken("M12", `${token} was not sent by any call in history`);
+    if (isSaid(token) && row && !silentAsMeant(token, row)) yield broken("L1", `${token} has the wrong silent flag`);
   }
   yield* noCircles(view);
   yield* contactsApart(view);
@@ -34,7 +33,7 @@ export function* talk(view: View): Iterable<Violation> {
   for (const { from, to, id } of view.waits) yield broken("M11", `${from} is left waiting for ${to} (${id})`);
 }
 
-/** No word of one contact of a swarm ever reaches the agent of another. */
+/** No message of one contact of a swarm ever reaches the agent of another contact. */
 function* contactsApart({ listed, calls, workload }: View): Iterable<Violation> {
   const speakers = new Map(
     workload.items.flatMap((item) => (item.kind === "message" ? [[item.token, item.conversation.user]] : [])),
@@ -56,10 +55,10 @@ function* contactsApart({ listed, calls, workload }: View): Iterable<Violation> 
   }
 }
 
-/** A permanent agent has the last prompt it was given, and a removed one is no longer listed and has no work left. */
+/** A permanent agent has the last prompt that it got, and a removed one is no longer listed and has no work left. */
 function* asDescribed({ listed, gone, described, removed }: View): Iterable<Violation> {
   for (const { agent, messages, runs } of gone) {
-    if (!agent.stopped?.removed) yield broken("liveness", `${agent.id} was to be removed and is still there`);
+    if (!agent.stopped?.removed) yield broken("liveness", `${agent.id} should be removed but is still there`);
     const open = messages.filter(({ state }) => state === "waiting" || state === "taken");
     if (open.length > 0 || runs.some(({ state }) => state === "open"))
       yield broken("L1", `${agent.id} left work behind`);
@@ -73,15 +72,15 @@ function* asDescribed({ listed, gone, described, removed }: View): Iterable<Viol
     const last = described.get(id)?.at(-1);
     if (descriptor.type !== "permanent" || last === undefined || removed.includes(id)) continue;
     if (descriptor.systemPrompt !== last)
-      yield broken("L1", `${descriptor.name} is "${descriptor.systemPrompt}", was given "${last}"`);
+      yield broken("L1", `${descriptor.name} has the prompt "${descriptor.systemPrompt}", but got "${last}"`);
   }
 }
 
-/** How long a refusal may take; and how long a wait of a process that died may live on in the store. */
+/** How long a refusal may take, and how long a wait of a dead process may stay in the store. */
 const SLACK_MS = 4_000;
 const AFTERLIFE_MS = 120_000;
 
-/** No two agents wait for each other for longer than it takes to refuse it, and only a circle is refused. */
+/** Two agents wait for each other no longer than a refusal takes, and only a circle is refused. */
 function* noCircles({ waited }: View): Iterable<Violation> {
   const lasted = (one: Waited): number => one.until ?? one.since + AFTERLIFE_MS;
   const reaches = (from: string, to: string, at: number, seen: ReadonlySet<string>): boolean =>
@@ -97,7 +96,7 @@ function* noCircles({ waited }: View): Iterable<Violation> {
   for (const one of waited) {
     if (one.until === undefined) continue;
     if (one.refused && !reaches(one.to, one.from, one.until, new Set([one.to]))) {
-      yield broken("M11", `${one.from} was refused to wait for ${one.to}, which waited for no agent`);
+      yield broken("M11", `${one.from} got a refusal for its wait for ${one.to}, which waited for no agent`);
     }
     for (const other of waited) {
       if (other.until === undefined || other.from !== one.to || other.to !== one.from) continue;
@@ -147,11 +146,11 @@ function* asked(view: View, of: ListedAgent, { talk: kind, token, result }: Sayi
   const { status, reply, error } = answerIn(result);
   if (status === "ok" && !reply?.includes(`answers`)) yield broken("M12", `${derived} was answered "${reply}"`);
   if (status === "ok" && !reply?.includes(tokenText(derived))) {
-    yield broken("M12", `${derived} was given the answer to something else: "${reply}"`);
+    yield broken("M12", `${derived} got the answer to another question: "${reply}"`);
   }
-  if (status === "ok" && rows.length === 0) yield broken("M12", `${derived} has an answer and was never asked`);
+  if (status === "ok" && rows.length === 0) yield broken("M12", `${derived} has an answer but was never asked`);
   if (error?.includes("is waiting for it") && rows.length > 0) {
-    yield broken("M11", `${derived} would have closed a circle, and was posted all the same`);
+    yield broken("M11", `${derived} would have closed a circle but was posted`);
   }
 }
 
@@ -163,7 +162,7 @@ function answerIn(result = ""): { readonly status?: string; readonly reply?: str
   }
 }
 
-/** In the inbox of the one it was meant for, and from the one that said it. */
+/** The message is in the inbox of the intended agent, with the right sender. */
 function* arrivedWhereMeant(
   { workload, permanentAgents }: View,
   from: ListedAgent,
@@ -192,6 +191,6 @@ function* arrivedWhereMeant(
   } else if (descriptor.type === "user" && descriptor.userId === meant?.user) return;
   yield broken(
     "M12",
-    `${saidToken(kind, token)} was meant for ${JSON.stringify(meant)}, lies with ${of.agent.sessionKey}`,
+    `${saidToken(kind, token)} was meant for ${JSON.stringify(meant)}, but is in the inbox of ${of.agent.sessionKey}`,
   );
 }

@@ -1,6 +1,6 @@
 /**
  * L9: every due time of a trigger yields exactly one of a run or a recorded skip with its reason. The due times are counted
- * here from what was agreed; the program's own schedule code has no part in it.
+ * here from the recorded revisions, without the program's own schedule code.
  */
 
 import type { JobEvidence } from "../world/jobs.ts";
@@ -22,28 +22,28 @@ function* everyDueTimeOnce({ id, agreed, slots }: JobEvidence): Iterable<Violati
       .flatMap(({ dueAt, count }) => Array.from({ length: count }, (_, n) => dueAt + n * everyMs))
       .sort((a, b) => a - b);
     if (firstDue === undefined) {
-      if (covered.length > 0) yield broken("L9", `${id}: revision ${revision} was off and has slots`);
+      if (covered.length > 0) yield broken("L9", `${id}: revision ${revision} was off but has slots`);
       continue;
     }
     for (const [n, dueAt] of covered.entries()) {
       const right = firstDue + n * everyMs;
       if (dueAt === right) continue;
-      yield broken("L9", `${id}: revision ${revision} has a slot at ${dueAt} where ${right} is due`);
+      yield broken("L9", `${id}: revision ${revision} has a slot at ${dueAt}, but ${right} is due`);
       break;
     }
     for (const { status, reason, untilAt, dueAt, count } of rows) {
       if (status === "skipped" && !reason) yield broken("L9", `${id}: ${dueAt} was skipped without a reason`);
       if (count > 1 && untilAt !== dueAt + (count - 1) * everyMs)
-        yield broken("L9", `${id}: a range from ${dueAt} says ${count} and ends at ${untilAt}`);
+        yield broken("L9", `${id}: a range from ${dueAt} counts ${count} and ends at ${untilAt}`);
     }
-    // The next revision's own time says until when this one was to be accounted for.
+    // This revision must have slots up to the start of the next revision.
     if (!next) continue;
     const until = firstDue + covered.length * everyMs;
-    if (until <= next.from) yield broken("L9", `${id}: revision ${revision} was due at ${until} and has no row for it`);
+    if (until <= next.from) yield broken("L9", `${id}: revision ${revision} was due at ${until} but has no row for it`);
   }
 }
 
-/** What fired has one message, which ended as the slot says; what was skipped has none. */
+/** A fired slot has one message with the same end as the slot; a skipped slot has none. */
 function* everySlotItsMessage({ listed }: View, { id, slots }: JobEvidence): Iterable<Violation> {
   const messages = listed.flatMap(({ messages: all }) => all);
   const ofJob = messages.filter(({ body }) => body.kind === "trigger" && body.trigger.id === id);
@@ -55,7 +55,7 @@ function* everySlotItsMessage({ listed }: View, { id, slots }: JobEvidence): Ite
   for (const [slot, count] of bySlot) {
     if (count > 1) yield broken("L9", `${id}: slot ${slot} was posted ${count} times`);
     if (!slots.some((row) => row.slot === slot && row.status === "fired"))
-      yield broken("L9", `${id}: slot ${slot} was posted and is not listed as fired`);
+      yield broken("L9", `${id}: slot ${slot} was posted but is not listed as fired`);
   }
   const silent = messages.filter(
     ({ body }) => body.kind === "system" && body.origin === `cron:${id}` && body.text === "it is time",
@@ -66,7 +66,7 @@ function* everySlotItsMessage({ listed }: View, { id, slots }: JobEvidence): Ite
   for (const { slot, status, end } of slots) {
     if (status !== "fired" || end?.status === "recorded") continue;
     const message = ofJob.find(({ body }) => body.kind === "trigger" && body.trigger.slot === slot);
-    if (!message) yield broken("L9", `${id}: slot ${slot} fired and its message is in no inbox`);
+    if (!message) yield broken("L9", `${id}: slot ${slot} fired, but its message is in no inbox`);
     else if (!end) yield broken("L9", `${id}: slot ${slot} has no end, its message is ${message.state}`);
     else if (end.runId !== message.runId)
       yield broken("L9", `${id}: slot ${slot} ended with run ${end.runId}, its message with ${message.runId}`);

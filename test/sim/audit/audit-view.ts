@@ -1,4 +1,4 @@
-/** What all laws look at: the evidence, arranged by token and by delivery. Types only; no code of the program. */
+/** The view that all laws use: the evidence, arranged by token and by delivery. Types only; no code of the program. */
 import type { Delivery } from "../../../src/core/delivery/delivery.ts";
 import type { Message } from "../../../src/core/message/message.ts";
 import type { SendRecord } from "../world/channel.ts";
@@ -43,7 +43,7 @@ export interface Row {
 }
 
 export interface View extends Evidence {
-  /** Where each token lies in the inboxes. Lawful: exactly one place. */
+  /** The place of each token in the inboxes. Lawful: exactly one. */
   readonly rows: ReadonlyMap<string, readonly Row[]>;
   readonly shown: ReadonlyMap<string, readonly SendRecord[]>;
   readonly sends: ReadonlyMap<string, readonly SendRecord[]>;
@@ -85,10 +85,10 @@ export function push<T>(map: Map<string, T[]>, key: string, value: T): void {
 
 export const broken = (law: Law, what: string): Violation => ({ law, what });
 export const textOf = (delivery: Delivery): string => delivery.payload.text ?? "";
-/** Two of something where one is right. */
+/** Each two neighbours in a list. */
 export const pairs = <T>(list: readonly T[]): [T, T][] => list.slice(1).map((item, index) => [list[index] as T, item]);
 
-/** A line of history, as far as the laws look at it. */
+/** A line of history, with the fields that the laws use. */
 export interface Line {
   readonly type?: string;
   readonly id?: string;
@@ -117,7 +117,7 @@ export const parsed = (line: string): Line => JSON.parse(line) as Line;
 /** Whether a delivery is the model's answer and not a notice or something a tool sent. */
 export const isAnswer = (delivery: Delivery): boolean => tokensIn(textOf(delivery), "r").length > 0;
 
-/** What a message can ask for that ends its run without an answer. */
+/** Directives that end a run without an answer. */
 export const FATAL: readonly Directive[] = [
   "tool:poison",
   "fail:down",

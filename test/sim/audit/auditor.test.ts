@@ -1,8 +1,8 @@
-/** The auditor shares no code with what it judges: its imports, followed to the end, prove it. */
+/** The auditor shares no code with the program that it judges: all its imports, followed recursively, prove it. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-/** Every file the auditor runs, and what of the program's sources these files import for more than types. */
+/** Every file the auditor runs, and the program's sources that these files import for more than types. */
 function followImports(start: URL): { readonly files: readonly string[]; readonly fromProgram: readonly string[] } {
   const files = new Set<string>();
   const fromProgram: string[] = [];
@@ -20,7 +20,7 @@ function followImports(start: URL): { readonly files: readonly string[]; readonl
   return { files: [...files], fromProgram };
 }
 
-test("the auditor imports nothing but types from the program, directly or through another file", () => {
+test("the auditor imports only types from the program, directly or through another file", () => {
   const { files, fromProgram } = followImports(new URL("auditor.ts", import.meta.url));
   expect(fromProgram).toEqual([]);
   expect(files.length).toBeGreaterThan(8);

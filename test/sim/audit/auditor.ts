@@ -1,6 +1,6 @@
 /**
- * The auditor. It knows the laws and nothing of the engine: it judges by what channels, model and tools saw
- * outside, and by the traces of the public listing. Each function is one law and returns what breaks it.
+ * The auditor. It contains the laws and no code of the engine: it judges by the records of channels, model and tools
+ * outside, and by the public listing. Each function is one law and returns its violations.
  */
 import type { Delivery } from "../../../src/core/delivery/delivery.ts";
 import type { Message } from "../../../src/core/message/message.ts";
@@ -69,12 +69,12 @@ function* identity({ workload, rows }: View): Iterable<Violation> {
   }
 }
 
-/** L1: what was acknowledged lies in one inbox and has ended once, with its trace; every answer has a delivery. */
+/** L1: an acknowledged message is in one inbox and has ended once, with its trace; every answer has a delivery. */
 function* everyMessageSettledOnce(view: View): Iterable<Violation> {
   for (const { token, acknowledgedAt } of view.channels.flatMap((channel) => channel.inbound)) {
     if (token === undefined) continue;
     const found = view.rows.get(token) ?? [];
-    if (acknowledgedAt !== undefined && found.length === 0) yield broken("L1", `${token} was acknowledged and is lost`);
+    if (acknowledgedAt !== undefined && found.length === 0) yield broken("L1", `${token} was acknowledged but is lost`);
   }
   for (const [token, found] of view.rows) {
     if (found.length > 1) yield broken("L1", `${token} was accepted ${found.length} times`);
@@ -88,7 +88,7 @@ function* settled({ calls, scenario }: View, token: string, { of, message }: Row
   const run = of.runs.find(({ id }) => id === runId);
   const owed = of.deliveries.filter((delivery) => delivery.runId === runId);
   if (state === "answered" || state === "merged") {
-    if (!run) return yield broken("L1", `${token} is ${state} by no listed run`);
+    if (!run) return yield broken("L1", `${token} is ${state}, but its run is not listed`);
     const call = calls.findLast(({ answer, fresh }) => answer !== undefined && fresh.includes(token));
     if (!call) return yield broken("L1", `${token} is ${state}, but the model never answered it`);
     if (!message.delivery) return;
@@ -96,7 +96,7 @@ function* settled({ calls, scenario }: View, token: string, { of, message }: Row
     if (answers.length > 1) yield broken("L1", `${token} is answered ${answers.length} times`);
     const silent = calls.some((one) => one.silent && one.fresh.includes(token));
     if (answers.length === 0 && !(silent && owed.some((delivery) => delivery.state === "suppressed"))) {
-      yield broken("L1", `${token} is ${state}, but its answer was neither shown nor is it listed`);
+      yield broken("L1", `${token} is ${state}, but its answer is neither shown nor listed`);
     }
     return;
   }
@@ -105,13 +105,13 @@ function* settled({ calls, scenario }: View, token: string, { of, message }: Row
   // A used-up budget is reported once.
   const toldBefore = overBudget({ of, message }) && of.deliveries.some(isBudgetNotice);
   if (state === "failed" && message.delivery && owed.length === 0 && !toldBefore)
-    yield broken("L1", `${token} failed without a delivery that says so`);
+    yield broken("L1", `${token} failed without a delivery that reports it`);
 }
 
 const isAnswerTo = (delivery: Delivery, token: string): boolean =>
   isAnswer(delivery) && textOf(delivery).includes(tokenText(token));
 
-/** L2: tokens reach the model in the order of the inbox, and the inbox keeps the order the outside can prove. */
+/** L2: tokens reach the model in the order of the inbox, and the inbox keeps the order that the outside can prove. */
 function* takenInOrder({ calls, rows, channels, scenario }: View): Iterable<Violation> {
   const { order = "inbox" } = scenario;
   const last = new Map<string, { seq: number; token: string }>();
@@ -137,12 +137,15 @@ function* takenInOrder({ calls, rows, channels, scenario }: View): Iterable<Viol
       const first = rows.get(a.token ?? "")?.[0];
       const second = rows.get(b.token ?? "")?.[0];
       if (!first || !second || first.of !== second.of || first.message.seq < second.message.seq) continue;
-      yield broken("L2", `${a.token} was acknowledged before ${b.token} was handed in, but stands behind it`);
+      yield broken(
+        "L2",
+        `${a.token} was acknowledged before ${b.token} was submitted, but comes after it in the inbox`,
+      );
     }
   }
 }
 
-/** Within what messages keep their order: the inbox, or one route into it. */
+/** The scope in which messages keep their order: the inbox, or one route into it. */
 const laneOf = ({ of, message }: Row, order: string): string =>
   order === "route" ? `${of.agent.id} ${JSON.stringify(message.delivery)}` : of.agent.id;
 
@@ -158,7 +161,7 @@ function* answersInOrder({ channels, rows, lost, scenario }: View): Iterable<Vio
     for (const { deliveryId, shown, to, thread, text } of channel.sends) {
       if (!shown || lost.has(deliveryId) || seen.has(deliveryId) || tokensIn(text, "r").length === 0) continue;
       seen.add(deliveryId);
-      // An answer may speak of what was dropped elsewhere; it is for those who wrote from the place it is shown in.
+      // An answer may mention messages dropped on another route; only those from the place where it is shown count.
       const answered = tokensIn(text, "t")
         .flatMap((token) => rows.get(token)?.[0] ?? [])
         .filter(({ message }) => String(message.delivery?.threadId ?? "") === thread);
@@ -189,12 +192,12 @@ function* targetsInOrder({ listed, sends, lost }: View): Iterable<Violation> {
   }
 }
 
-/** L5: every delivery has ended, and its end is true to what the channel saw. */
+/** L5: every delivery has ended, and its end matches the channel's record. */
 function* everyDeliveryEnds({ listed, shown }: View): Iterable<Violation> {
   for (const { id, state, reason } of listed.flatMap(({ deliveries }) => deliveries)) {
     const times = shown.get(id)?.length ?? 0;
     if (state === "pending" || state === "sending") yield broken("L5", `${id} is still ${state}`);
-    if (state === "sent" && times === 0) yield broken("L5", `${id} is listed sent and was never shown`);
+    if (state === "sent" && times === 0) yield broken("L5", `${id} is listed as sent but was never shown`);
     if ((state === "failed" || state === "suppressed") && times > 0)
       yield broken("L5", `${id} is ${state}, but was shown`);
     if (state !== "sent" && state !== "pending" && state !== "sending" && reason === undefined) {
@@ -203,7 +206,7 @@ function* everyDeliveryEnds({ listed, shown }: View): Iterable<Violation> {
   }
 }
 
-/** L12: shown at most once; where an ambiguous channel could not tell, listed as unconfirmed. */
+/** L12: shown at most once; if an ambiguous channel could not confirm it, listed as unconfirmed. */
 function* shownAtMostOnce({ channels, listed, sends }: View): Iterable<Violation> {
   const deliveries = new Map(
     listed.flatMap(({ deliveries: all }) => all).map((delivery) => [String(delivery.id), delivery]),
@@ -214,7 +217,7 @@ function* shownAtMostOnce({ channels, listed, sends }: View): Iterable<Violation
       if (!shown) continue;
       const marks = tokensIn(text, "r").length > 0 ? tokensIn(text, "t").map((token) => `an answer to ${token}`) : [];
       for (const what of [deliveryId, ...marks]) times.set(what, (times.get(what) ?? 0) + 1);
-      if (!deliveries.has(deliveryId)) yield broken("L12", `${deliveryId} was shown and is not listed`);
+      if (!deliveries.has(deliveryId)) yield broken("L12", `${deliveryId} was shown but is not listed`);
     }
     for (const [what, count] of times) {
       if (count > 1) yield broken("L12", `${what} was shown ${count} times on ${channel.name}`);
@@ -227,13 +230,13 @@ function* shownAtMostOnce({ channels, listed, sends }: View): Iterable<Violation
         yield broken("L12", `${id} could not be confirmed, but is listed ${state}`);
       }
       if (channel.sendingClass === "idempotent" && mine.length > 0 && state === "unconfirmed") {
-        yield broken("L12", `${id} is unconfirmed on a channel that can tell`);
+        yield broken("L12", `${id} is unconfirmed on an idempotent channel`);
       }
     }
   }
 }
 
-/** L11: what any committed point must look like. Also asked before every restart. */
+/** L11: holds after every commit. Also checked before every restart. */
 export function* lawfulState({ agent, messages, runs, lines }: ListedAgent): Iterable<Violation> {
   const waiting = messages.filter(({ state }) => state === "waiting");
   const open = runs.filter(({ state }) => state === "open");

@@ -1,4 +1,4 @@
-/** What the auditor is given: what the outside saw, and what the public listing says. Types only; no engine code. */
+/** The evidence for the auditor: the records of the outside and the public listing. Types only; no engine code. */
 import type { AgentRecord } from "../../../src/core/agent/agent.ts";
 import type { BudgetRecord, Reservation } from "../../../src/core/budget/budget.ts";
 import type { Delivery } from "../../../src/core/delivery/delivery.ts";
@@ -34,9 +34,9 @@ export interface Evidence {
   readonly branches: readonly BranchRecord[];
   /** Everything the store applied, in its order. */
   readonly applied: readonly Applied[];
-  /** How often a process died otherwise than in peace. */
+  /** How often a process died without being drained. */
   readonly deaths: number;
-  /** The processes that were paused, once for each time. */
+  /** The processes that were paused, one entry per pause. */
   readonly paused: readonly string[];
   readonly nodes: number;
   /** Process → when each of its leases began. */
@@ -44,15 +44,15 @@ export interface Evidence {
   readonly leaseMs: number;
   /** Agents that are listed as waiting for another. */
   readonly waits: readonly WaitEdge[];
-  /** How long agents waited for each other, as their tools saw it. */
+  /** How long agents waited for each other, recorded by their tools. */
   readonly waited: readonly Waited[];
   readonly jobs: readonly JobEvidence[];
   readonly permanentAgents: readonly string[];
-  /** The prompts each permanent agent was given, in order. */
+  /** The prompts that each permanent agent got, in order. */
   readonly described: ReadonlyMap<string, readonly string[]>;
   /** Permanent agents that were removed for good, by their ids. */
   readonly removed: readonly string[];
-  /** Those of them, and what is left of them. They are in no listing of the living. */
+  /** The removed agents and their remaining records. They are not in the normal listing. */
   readonly gone: readonly ListedAgent[];
 }
 

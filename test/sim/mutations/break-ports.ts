@@ -1,4 +1,4 @@
-/** Ways to break what a subject sees of the world: the store's commits, single ops, reads, lines of history. */
+/** Ways to break the ports of a subject: the store's commits, single ops, reads, lines of history. */
 
 import type { Ports } from "../../../src/core/ports/ports.ts";
 import type { Change, CommitResult, Op } from "../../../src/core/store/change.ts";

@@ -1,4 +1,4 @@
-/** Ports that do to the engine what a careless change of its own code would do. */
+/** Ports with the effect of a careless change to the engine's own code. */
 import type { AgentId, MessageId } from "../../../src/core/ids.ts";
 import type { Ports } from "../../../src/core/ports/ports.ts";
 import type { CallRecord } from "../../../src/core/run/run.ts";
@@ -27,7 +27,7 @@ export function acknowledgingFirst(ports: Ports): Ports {
   return { ...ports, connectors: new Map(connectors) };
 }
 
-/** A store that says something else of an op than what is true. */
+/** A store that returns a false result for an op. */
 export function answering(lie: (op: Op, said: OpResult | undefined) => OpResult | undefined): (ports: Ports) => Ports {
   return committing(async (store, change) => {
     const done = await store.commit(change);
@@ -35,7 +35,7 @@ export function answering(lie: (op: Op, said: OpResult | undefined) => OpResult 
   });
 }
 
-/** The commit at rest in two: first everything but what is owed, then what is owed and the agent given back. */
+/** Splits the commit at rest: first everything except the deliveries, then the deliveries and the agent's release. */
 export function owingLater(ports: Ports): Ports {
   return committing(async (store, change) => {
     const later = (op: Op): boolean => op.op === "delivery.add" || op.op === "agent.release";
@@ -68,7 +68,7 @@ export function forgettingIntents(op: Op): Op {
   return { ...op, body: { ...op.body, calls } };
 }
 
-/** Says that a delivery is marked as sending, and writes it only when its end is known. */
+/** Reports that a delivery is marked as sending, but writes it only when its end is known. */
 export function sendingUnmarked(ports: Ports): Ports {
   const unmarked = new Map<string, number>();
   return committing(async (store, change) => {
@@ -90,7 +90,7 @@ export function withoutLooking(change: Change): Change {
   return { ...change, owner: { ...owner, run: { ...owner.run, evenAborted: true } } };
 }
 
-/** Accepts nothing while more than three messages wait, and says that it did. */
+/** Accepts nothing while more than three messages wait, but reports success. */
 export function droppingAtAccept(ports: Ports): Ports {
   const { store } = ports;
   const commit: Store["commit"] = async (change) => {
@@ -110,7 +110,7 @@ export function droppingAtAccept(ports: Ports): Ports {
   return { ...ports, store: { ...store, commit } };
 }
 
-/** A commit that steers writes the entry, but neither takes the message nor remembers it with the run. */
+/** A commit that steers writes the entry, but neither takes the message nor records it with the run. */
 export function forgettingSteers(ports: Ports): Ports {
   const { store } = ports;
   const commit: Store["commit"] = (change) => {

@@ -1,4 +1,4 @@
-/** Deliberately broken compaction around the real engine: through a store that does what a careless change of it would do. */
+/** Deliberately broken compaction around the real engine, through a store with the effect of a careless change. */
 
 import type { Ports } from "../../../src/core/ports/ports.ts";
 import type { Op } from "../../../src/core/store/change.ts";
@@ -13,7 +13,7 @@ interface Record {
 export const CONTEXT_MUTATIONS: readonly Mutation[] = [
   {
     name: "tail not kept",
-    about: "a compaction keeps the last entry only, also where it says it covers less",
+    about: "a compaction keeps only the last entry, although it reports that it covers less",
     law: "L10",
     scenario: "compaction",
     seeds: 5,
@@ -21,7 +21,7 @@ export const CONTEXT_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "second compaction behind the first",
-    about: "what a compaction kept is forgotten by the next one, which begins behind it",
+    about: "the next compaction begins after the entries that the one before kept",
     law: "L10",
     scenario: "compaction",
     seeds: 5,
@@ -37,7 +37,7 @@ export const CONTEXT_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "flush not counted",
-    about: "the request to write down what matters is not recorded",
+    about: "the memory flush is not recorded",
     law: "L10",
     scenario: "flush",
     seeds: 30,

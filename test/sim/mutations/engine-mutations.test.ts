@@ -4,7 +4,7 @@ import { ENGINE_MUTATIONS } from "./engine-mutations.ts";
 import { hunt, withoutMutation } from "./hunt.ts";
 
 test.each(ENGINE_MUTATIONS.map((mutation) => [mutation.name, mutation] as const))(
-  "%s is found around the engine, and the sound engine passes the same seed",
+  "the auditor finds %s around the engine, and the unchanged engine passes the same seed",
   async (_, mutation) => {
     const { seed, laws } = await hunt(mutation, engine);
     expect(seed, `${mutation.about}: not found in ${mutation.seeds} seeds of ${mutation.scenario}`).toBeDefined();
@@ -13,7 +13,7 @@ test.each(ENGINE_MUTATIONS.map((mutation) => [mutation.name, mutation] as const)
   },
 );
 
-test("every law the engine is held to has a mutation that breaks it", () => {
+test("every law of the engine has a mutation that breaks it", () => {
   const laws = new Set(ENGINE_MUTATIONS.map(({ law }) => law));
   for (const law of [
     "L1",

@@ -1,6 +1,6 @@
 /**
  * Deliberately broken worlds around the real engine. Its code has no switches, so it is broken through its ports: a store,
- * tools and connectors that do to it what a careless change of its own code would do. Each names the law that must find it.
+ * tools and connectors with the effect of a careless change to its own code. Each names the law that must find it.
  */
 
 import type { Ports } from "../../../src/core/ports/ports.ts";
@@ -36,7 +36,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   },
   {
     name: "dedupe stripped",
-    about: "messages are posted without the key by which they are known again",
+    about: "messages are posted without their dedupe key",
     law: "L1",
     scenario: "duplicates",
     seeds: 5,
@@ -44,7 +44,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   },
   {
     name: "settle first",
-    about: "the run ends in one commit, its reply is owed in the next",
+    about: "the run ends in one commit, its reply is added in the next",
     law: "L1",
     scenario: "crashes",
     seeds: 40,
@@ -52,7 +52,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   },
   {
     name: "drop without a trace",
-    about: "what exceeds the cap is dropped without the name of the policy",
+    about: "messages above the cap are dropped without the name of the policy",
     law: "L1",
     scenario: "collect",
     seeds: 10,
@@ -95,7 +95,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   },
   {
     name: "newest first",
-    about: "what waits is read from its end",
+    about: "waiting messages are read from the end",
     law: "L2",
     scenario: "bursts",
     seeds: 5,
@@ -113,7 +113,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   },
   {
     name: "said to be next",
-    about: "the store says of each delivery that nothing else is owed to its target",
+    about: "the store reports each delivery as the only open one to its target",
     law: "L2",
     scenario: "shared-target",
     seeds: 30,
@@ -121,7 +121,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   },
   {
     name: "said to be alone",
-    about: "the store says of each message that nothing else waits at its agent",
+    about: "the store reports each message as the only one that waits for its agent",
     law: "L2",
     scenario: "bursts",
     seeds: 30,
@@ -129,7 +129,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   },
   {
     name: "every tool safe",
-    about: "tools that must not be repeated say that they may be",
+    about: "tools that must not be repeated are declared repeatable",
     law: "L4",
     scenario: "tools",
     seeds: 30,
@@ -141,7 +141,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   },
   {
     name: "uncommitted intent",
-    about: "a call starts before it is on record that it will",
+    about: "a call starts before its intent is recorded",
     law: "L4",
     scenario: "tools",
     seeds: 30,
@@ -157,7 +157,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   },
   {
     name: "sending forgotten",
-    about: "a delivery found sending after a crash is left to itself",
+    about: "a delivery found sending after a crash is ignored",
     law: "L5",
     scenario: "crashes",
     seeds: 40,
@@ -188,7 +188,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   },
   {
     name: "a line less",
-    about: "reading history back passes a tool's result over",
+    about: "reading history skips a tool's result",
     law: "L11",
     scenario: "tools",
     seeds: 20,
@@ -204,7 +204,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   },
   {
     name: "deliveries unseen",
-    about: "a delivery under way on a node that does not answer is taken for abandoned",
+    about: "a delivery in progress on a node that does not answer is treated as abandoned",
     law: "L12",
     scenario: "frozen-senders",
     seeds: 40,
@@ -224,7 +224,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   },
   {
     name: "believed applied",
-    about: "a commit that was not answered is taken for applied",
+    about: "a commit that was not answered is treated as applied",
     law: "L12",
     scenario: "unknown-commits",
     seeds: 20,
@@ -232,7 +232,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   },
   {
     name: "mark unread",
-    about: "a run's steps do not look at the mark that wants it to end",
+    about: "a run's steps do not check the abort mark",
     law: "M9",
     scenario: "aborts",
     seeds: 20,
@@ -240,7 +240,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   },
   {
     name: "lease believed",
-    about: "a node takes its lease for renewed without asking the store",
+    about: "a node treats its lease as renewed without asking the store",
     law: "M23",
     scenario: "two-nodes",
     seeds: 10,
@@ -250,7 +250,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   },
   {
     name: "return unnoticed",
-    about: "a node that was away counts as dead for ever",
+    about: "a node that was away counts as dead forever",
     law: "M13",
     scenario: "away-again",
     seeds: 60,
@@ -258,7 +258,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   },
   {
     name: "silence believed",
-    about: "a node that has fallen silent is taken for dead at once",
+    about: "a silent node is treated as dead at once",
     law: "M13",
     scenario: "silences",
     seeds: 40,
@@ -268,7 +268,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   },
   {
     name: "attempts uncounted",
-    about: "a run is begun again however often it killed its node",
+    about: "a run is restarted no matter how often it killed its node",
     law: "M13",
     scenario: "poison",
     seeds: 10,
@@ -276,7 +276,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   },
 ];
 
-/** The store's own mutations, in front of the engine: the law must find them with the engine too. */
+/** The mutations of the store, used with the engine: the law must find them here too. */
 const FOR_THE_ENGINE: Partial<Record<string, Pick<Mutation, "seeds">>> = {
   "dedupe forgotten": { seeds: 5 },
   "no fence": { seeds: 30 },

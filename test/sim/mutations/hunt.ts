@@ -1,4 +1,4 @@
-/** Looks for a mutation with the eyes of the auditor: seed after seed until its law is found broken. */
+/** Runs a mutation seed after seed until the auditor finds its law broken. */
 import type { Law, Violation } from "../audit/audit-view.ts";
 import { scenarioNamed } from "../scenarios/scenarios.ts";
 import { minimalActor } from "../subjects/minimal-actor.ts";
@@ -7,17 +7,17 @@ import { runWorld } from "../world/run-world.ts";
 import type { Mutation } from "./mutations.ts";
 
 export interface Catch {
-  /** The seed that found it, or undefined where none of them did. */
+  /** The seed that found it, or undefined if none did. */
   readonly seed: number | undefined;
-  /** Every law that was found broken on the way. */
+  /** Every law that was found broken. */
   readonly laws: readonly Law[];
   readonly first: Violation | undefined;
 }
 
-/** Sick worlds need not be watched for as long as it takes to be sure of a sound one. */
+/** A mutated world gets less time to become idle than a sound one. */
 const HUNT_REST_MS = 60_000;
 
-/** `subject`: what the mutation is wrapped around; the minimal actor with its quirks where none is named. */
+/** `subject`: the program with the mutation around it. Default: the minimal actor with its quirks. */
 export async function hunt(mutation: Mutation, subject = minimalActor(mutation.quirks)): Promise<Catch> {
   const laws = new Set<Law>();
   const scenario = scenarioNamed(mutation.scenario);
@@ -34,7 +34,7 @@ export async function hunt(mutation: Mutation, subject = minimalActor(mutation.q
 
 const sound = new Map<string, Promise<readonly Violation[]>>();
 
-/** What the sound program does in the world in which the mutation was found. Each such world is run once. */
+/** The violations of the unchanged program in the world that found the mutation. Each such world runs once. */
 export function withoutMutation(mutation: Mutation, subject: SubjectUnderTest, seed: number) {
   const key = `${subject.name}/${mutation.scenario}/${seed}`;
   const known =

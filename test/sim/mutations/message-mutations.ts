@@ -1,4 +1,4 @@
-/** Broken worlds for agents that talk to each other: what they send and which agents they wait for. */
+/** Broken worlds for agents that talk to each other: their messages and their waits. */
 
 import type { ChangeId, SessionKey } from "../../../src/core/ids.ts";
 import type { Op } from "../../../src/core/store/change.ts";
@@ -10,7 +10,7 @@ const without = (kept: (op: Op) => boolean): BreakPorts =>
 
 const isPost = ({ op }: Op): boolean => op === "message.post";
 
-/** What a tool sends goes out in a commit of its own, before its result. */
+/** The messages of a tool are committed separately, before its result. */
 const sendingFirst = committing(async (store, change) => {
   const posts = change.ops.filter(isPost);
   if (change.site !== "result" || posts.length === 0) return store.commit(change);
@@ -25,7 +25,7 @@ const sendingFirst = committing(async (store, change) => {
   return { ok: true, results };
 });
 
-/** What is posted under a key is posted without it. */
+/** Messages with a key are posted without it. */
 const forgetfulAsking = committing((store, change) =>
   store.commit({
     ...change,
@@ -59,7 +59,7 @@ export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
   },
   {
     name: "result without the send",
-    about: "the call says that the message was sent, and it was not",
+    about: "the call reports the message as sent, but it was not",
     law: "M12",
     scenario: "agent-messages",
     seeds: 5,
@@ -76,7 +76,7 @@ export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
   },
   {
     name: "asked again",
-    about: "a wait that is taken up after a restart asks a second time",
+    about: "a wait that continues after a restart asks a second time",
     law: "L1",
     scenario: "agent-asks",
     seeds: 20,
@@ -100,7 +100,7 @@ export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
   },
   {
     name: "description forgotten",
-    about: "a new prompt of a permanent agent is reported as stored and is not",
+    about: "a new prompt of a permanent agent is reported as stored, but is not",
     law: "L1",
     scenario: "permanent-agents",
     seeds: 5,
@@ -108,7 +108,7 @@ export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
   },
   {
     name: "removal forgotten",
-    about: "an agent that is to be removed settles what waits, and stays",
+    about: "an agent that must be removed settles its waiting messages, but stays",
     law: "liveness",
     scenario: "permanent-removed",
     seeds: 5,

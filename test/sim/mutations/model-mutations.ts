@@ -13,7 +13,7 @@ type Reserve = Extract<Op, { op: "budget.reserve" }>;
 export const MODEL_MUTATIONS: readonly Mutation[] = [
   {
     name: "unreserved",
-    about: "a call is made without being reserved before",
+    about: "a call is made without a reservation",
     law: "L8",
     scenario: "tree-budget",
     seeds: 10,
@@ -21,7 +21,7 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "decided before the transaction",
-    about: "whether a call fits is looked up first and reserved afterwards",
+    about: "the budget is checked before the transaction that reserves the call",
     law: "L8",
     scenario: "tree-budget",
     seeds: 30,
@@ -39,7 +39,7 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "result uncharged",
-    about: "what a call cost is never put in the place of what was reserved",
+    about: "the cost of a call never replaces its reservation",
     law: "liveness",
     scenario: "day-budget",
     seeds: 5,
@@ -47,7 +47,7 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "orphan forgotten",
-    about: "what a dead process had reserved stays reserved",
+    about: "the reservations of a dead process stay",
     law: "liveness",
     scenario: "day-budget",
     seeds: 20,
@@ -89,7 +89,7 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "keys forgotten",
-    about: "no call knows which keys were refused or limited in the one before",
+    about: "a call does not know which keys were refused or limited before",
     law: "keys",
     scenario: "keys",
     seeds: 5,
@@ -103,7 +103,7 @@ const go = (maxTokens: number, reserved: ReturnType<typeof costOf>): OpResult =>
   told: false,
 });
 
-/** Drops an op out of every change; what it would have said is missing. */
+/** Drops an op from every change; its result is missing. */
 function without(name: Op["op"]): (ports: Ports) => Ports {
   return committing(async (store, change) => {
     const kept = change.ops.filter(({ op }) => op !== name);
@@ -116,7 +116,7 @@ function without(name: Op["op"]): (ports: Ports) => Ports {
   });
 }
 
-/** Answers for the store where a call is to be reserved. A refusal is passed on as it is. */
+/** Answers reservations in place of the store. A refusal is passed on unchanged. */
 function reserving(
   answer: (
     op: Reserve,

@@ -4,7 +4,7 @@ import { hunt, withoutMutation } from "./hunt.ts";
 import { MUTATIONS } from "./mutations.ts";
 
 test.each(MUTATIONS.map((mutation) => [mutation.name, mutation] as const))(
-  "%s is found, and the sound program passes the same seed",
+  "the auditor finds %s, and the unchanged program passes the same seed",
   async (_, mutation) => {
     const { seed, laws } = await hunt(mutation);
     expect(seed, `${mutation.about}: not found in ${mutation.seeds} seeds of ${mutation.scenario}`).toBeDefined();

@@ -20,7 +20,7 @@ export interface Mutation {
   readonly seeds: number;
   readonly quirks?: Quirks;
   readonly store?: (sound: Backend, db: Database) => Backend;
-  /** For a subject without quirks: what it sees of the world, broken. */
+  /** For a subject without quirks: its ports, broken. */
   readonly ports?: (ports: Ports) => Ports;
 }
 
@@ -35,7 +35,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "settle first",
-    about: "messages are settled in one commit, the reply is owed in the next",
+    about: "messages are settled in one commit, the reply is added in the next",
     law: "L1",
     scenario: "crashes",
     seeds: 40,
@@ -99,7 +99,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "sending forgotten",
-    about: "a delivery found sending after a crash is left to itself",
+    about: "a delivery found sending after a crash is ignored",
     law: "L5",
     scenario: "crashes",
     seeds: 40,
@@ -131,7 +131,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "no fence",
-    about: "claims and commits check no owner: any node that claims to hold the agent may write, at any step",
+    about: "claims and commits check no owner: any node that claims to own the agent may write, at any step",
     law: "L3",
     scenario: "zombies",
     seeds: 20,
@@ -147,7 +147,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "database-wide serial",
-    about: "a sequence is drawn before the commit: 8 is there before 7, and the cursor passes 7 by",
+    about: "a sequence is drawn before the commit: 8 is there before 7, and the cursor skips 7",
     law: "liveness",
     scenario: "bursts",
     seeds: 10,
@@ -155,7 +155,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "answer before commit",
-    about: "a commit is answered that was never kept",
+    about: "a commit is confirmed but never stored",
     law: "L1",
     scenario: "crashes",
     seeds: 10,
@@ -171,7 +171,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "key not unique",
-    about: "a conversation's second message makes a second agent if it comes soon",
+    about: "a conversation's second message creates a second agent if it comes soon",
     law: "identity",
     scenario: "first-contact",
     seeds: 10,
@@ -181,7 +181,7 @@ export const MUTATIONS: readonly Mutation[] = [
 
 const rewriting = (sound: Backend, rewrite: (change: Change) => Change): Backend => ({
   ...sound,
-  // One by one: what a change says of the present must be true when it is applied.
+  // One by one: the expectations of a change must be true when it is applied.
   apply: (changes) => changes.flatMap((change) => sound.apply([rewrite(change)])),
 });
 
@@ -201,7 +201,7 @@ function tearing(): (change: Change) => Change {
 
 const YOUNG_MS = 3_000;
 
-/** An agent that was made a moment ago is not found by its key. */
+/** An agent that was just created is not found by its key. */
 function withYoungKey(db: Database, change: Change): Change {
   const made = db.sql.prepare("SELECT created_at FROM agents WHERE session_key = ?");
   return {
@@ -216,7 +216,7 @@ function withYoungKey(db: Database, change: Change): Change {
   };
 }
 
-/** Replaces everything the owner claims by the true values, and lets any node claim an agent that another holds. */
+/** Replaces everything the owner claims by the true values, and lets any node claim an agent of another node. */
 function believed(db: Database, change: Change): Change {
   if (change.ops.some(({ op }) => op === "agents.claim")) {
     db.sql.exec("UPDATE agents SET node = NULL WHERE run_id IS NOT NULL");
@@ -253,7 +253,7 @@ function releasingBlindly(sound: Backend, db: Database): Backend {
   };
 }
 
-/** Every other message draws its number early and is overtaken by the next. */
+/** Every second message draws its number early and is overtaken by the next. */
 function drawingEarly(sound: Backend, db: Database): Backend {
   const reserved = new Map<AgentId, number>();
   const renumber = db.sql.prepare(
@@ -289,7 +289,7 @@ function drawingEarly(sound: Backend, db: Database): Backend {
   };
 }
 
-/** Every fortieth accepted message is answered and thrown away. */
+/** Every fortieth accepted message is acknowledged but not stored. */
 function answeringEarly(sound: Backend): Backend {
   let accepted = 0;
   const lost: OpResult = { op: "message.post", agentId: "lost" as AgentId, seq: 1, duplicate: false, created: false };

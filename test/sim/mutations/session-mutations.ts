@@ -20,7 +20,7 @@ export const SESSION_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
   },
   {
     name: "never stale",
-    about: "the time of the last answer is not kept, so that no session ends by itself",
+    about: "the time of the last answer is not stored, so that no session goes stale",
     law: "M10",
     scenario: "stale-idle",
     seeds: 10,
@@ -30,7 +30,7 @@ export const SESSION_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
   },
   {
     name: "always stale",
-    about: "a person seems to have been answered long ago, so every message begins a session",
+    about: "the last answer to a person seems long ago, so every message begins a session",
     law: "M10",
     scenario: "stale-daily",
     seeds: 10,
@@ -65,7 +65,7 @@ export const SESSION_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
   },
   {
     name: "tip stays",
-    about: "going back is on record, but the tip is where it was",
+    about: "going back is recorded, but the leaf does not move",
     law: "branch",
     scenario: "branches",
     seeds: 10,

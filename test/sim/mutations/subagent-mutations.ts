@@ -20,7 +20,7 @@ export const SUBAGENT_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "report per run",
-    about: "every run of a child reports, not only the one that was asked for",
+    about: "every run of a child reports, not only the run of its spawn",
     law: "L6",
     scenario: "children-trees",
     seeds: 40,
@@ -28,7 +28,7 @@ export const SUBAGENT_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "stop without ancestors",
-    about: "a stop holds for its agent and not for the agents below",
+    about: "a stop applies to its agent but not to its descendants",
     law: "L7",
     scenario: "children-stopped",
     seeds: 30,
@@ -44,7 +44,7 @@ export const SUBAGENT_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "spawn before its result",
-    about: "a child is started in one commit, its parent learns of it in the next",
+    about: "a child is started in one commit, its parent's history records it in the next",
     law: "L6",
     scenario: "children",
     seeds: 30,
@@ -52,7 +52,7 @@ export const SUBAGENT_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "silent death",
-    about: "only children that come to their end report",
+    about: "only children that finish normally report",
     law: "L6",
     scenario: "children",
     seeds: 20,
@@ -60,7 +60,7 @@ export const SUBAGENT_MUTATIONS: readonly Mutation[] = [
   },
 ];
 
-/** A commit in two: what is apart goes before or after the rest, in a commit of its own. */
+/** Splits a commit: the ops that `apart` selects go before or after the rest, in a separate commit. */
 function splitting(
   concerns: (change: Change) => boolean,
   apart: (op: Op) => boolean,
@@ -92,7 +92,7 @@ function splitting(
   };
 }
 
-/** The record of a run is looked for by its child, and it never seems to have ended. */
+/** The record of a run is found by its child, and it never seems to have ended. */
 function reportingAlways(store: Store): Store {
   return {
     ...store,

@@ -1,4 +1,4 @@
-/** Careless brokers: what L9 must find. Each is made by a store that does to the program what a bad change of it would do. */
+/** Careless brokers that L9 must find. Each is made by a store with the effect of a bad change to the program. */
 
 import type { Ports } from "../../../src/core/ports/ports.ts";
 import type { Change, Op } from "../../../src/core/store/change.ts";
@@ -15,7 +15,7 @@ const ops =
 
 const isSkip = (op: Op): boolean => op.op === "job.slot" && op.slot.status === "skipped";
 
-/** The results of a message's commit must still stand where they are looked for. */
+/** The results of the message's commit must stay at their usual index. */
 function splitFiring(ports: Ports): Ports {
   const { store } = ports;
   return {
@@ -33,7 +33,7 @@ function splitFiring(ports: Ports): Ports {
   };
 }
 
-/** Every firing is a slot of its own, over any version of the job. */
+/** Every firing gets a new slot, over any version of the job. */
 function unguarded(change: Change): Change {
   const own = (slot: string | undefined): string => `${slot}#${change.id}`;
   return ops((op): readonly Op[] => {
@@ -66,7 +66,7 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
   },
   {
     name: "skipped without a row",
-    about: "what was missed is passed over silently",
+    about: "missed due times are skipped without a record",
     law: "L9",
     scenario: "schedules",
     seeds: 10,
@@ -84,7 +84,7 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
   },
   {
     name: "slot never ends",
-    about: "a run ends without a word to its job",
+    about: "a run ends without a record in its job",
     law: "L9",
     scenario: "schedules",
     seeds: 5,

@@ -1,4 +1,4 @@
-/** Crashes, sick stores and channels, several nodes, tools and errors: what every program must survive. */
+/** Crashes, failing stores and channels, several nodes, tools and errors: every program must survive these. */
 import { CALM_CHANNEL, CALM_STORE, type ChannelFaults, type StoreFaults } from "../world/faults.ts";
 import type { NamedChanges } from "./scenario.ts";
 
@@ -15,10 +15,10 @@ const SICK_CHANNEL: ChannelFaults = {
 const SICK_STORE: StoreFaults = { lost: 0.04, unanswered: 0.1, late: 0, hangs: 0, full: 0.01, batchDeath: 0.002 };
 
 export const BASIC_SCENARIOS: readonly NamedChanges[] = [
-  ["crashes", "one node that dies anywhere, also while it recovers", { crashes: [1, 6] }],
+  ["crashes", "one node that dies at any point, also during recovery", { crashes: [1, 6] }],
   [
     "bursts",
-    "few people who write much at once",
+    "few people who write many messages at once",
     {
       crashes: [1, 4],
       workload: { conversations: [5, 5], burst: [4, 14], pause: [300, 4_000], directives: { slow: 0.03 } },
@@ -35,7 +35,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "duplicates",
-    "channels that hand in everything again, before and after the acknowledgement",
+    "channels that submit every message again, before and after the acknowledgement",
     {
       crashes: [0, 3],
       channel: { ...CALM_CHANNEL, duplicate: 0.6, redeliver: 0.5 },
@@ -43,7 +43,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "unknown-commits",
-    "commits applied and not answered, lost, refused for want of room",
+    "commits that are applied but not answered, lost, or refused because the disk is full",
     {
       crashes: [0, 2],
       store: SICK_STORE,
@@ -51,7 +51,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "late-commits",
-    "commits applied long after everybody gave them up, or answered only after seconds",
+    "commits applied long after all processes stopped waiting, or answered only after seconds",
     {
       nodes: [2, 2],
       crashes: [0, 2],
@@ -63,7 +63,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "outages",
-    "a store that is away or full for a while",
+    "a store that is down or full for a while",
     {
       crashes: [0, 3],
       outages: [1, 2],
@@ -72,7 +72,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "sick-channels",
-    "sends that time out before or after they were shown, fail, are refused",
+    "sends that time out before or after they are shown, fail, or are refused",
     {
       crashes: [0, 4],
       channel: SICK_CHANNEL,
@@ -80,7 +80,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "late-arrivals",
-    "sends still under way when their node is back, on channels that can be asked",
+    "sends still in progress when their node is back, on channels with a lookup",
     {
       nodes: [1, 2],
       crashes: [2, 5],
@@ -91,7 +91,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "slow-sends",
-    "sends still under way when their node is back, on channels that cannot be asked",
+    "sends still in progress when their node is back, on channels without a lookup",
     {
       nodes: [1, 2],
       crashes: [2, 6],
@@ -101,7 +101,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "tools",
-    "tools that must not be repeated, throw, take long, send",
+    "tools that must not be repeated, throw, take long, or send",
     {
       crashes: [1, 5],
       needs: ["tools"],
@@ -132,7 +132,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "away-again",
-    "slow runs, and nodes that are away for longer than their lease again and again",
+    "slow runs, and nodes that are repeatedly away for longer than their lease",
     {
       nodes: [2, 2],
       crashes: [0, 0],
@@ -142,7 +142,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "silences",
-    "slow runs on three nodes whose leases end by pauses and by clocks that jump, and no process dies",
+    "slow runs on three nodes whose leases end because of pauses and clock jumps; no process dies",
     {
       nodes: [3, 3],
       crashes: [0, 0],
@@ -153,7 +153,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "frozen-senders",
-    "nodes paused around a send, on channels that can be asked",
+    "nodes paused around a send, on channels with a lookup",
     {
       nodes: [2, 2],
       crashes: [0, 2],
@@ -171,10 +171,10 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
       clockJumps: [1, 4],
     },
   ],
-  ["drains", "nodes restarted in peace while work goes on", { nodes: [1, 2], crashes: [0, 3], drains: [1, 4] }],
+  ["drains", "nodes drained and restarted while work continues", { nodes: [1, 2], crashes: [0, 3], drains: [1, 4] }],
   [
     "storm",
-    "three nodes and everything at once",
+    "three nodes and all faults together",
     {
       nodes: [3, 3],
       crashes: [1, 6],
@@ -193,7 +193,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "silent-messages",
-    "messages that are recorded and start no run",
+    "messages that are recorded but start no run",
     {
       needs: ["silent-messages"],
       workload: { systemMessages: [8, 15] },
@@ -220,7 +220,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "stalls",
-    "a model that does not answer: the run times out and the person gets an answer that says so",
+    "a model that does not answer: the run times out and the person gets a notice",
     {
       crashes: [0, 2],
       needs: ["timeouts", "tools"],
@@ -232,7 +232,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "model-errors",
-    "every class of error, at the first call and behind a tool's result",
+    "every class of error, at the first call and after a tool's result",
     {
       crashes: [0, 2],
       needs: ["model-errors", "tools"],
@@ -254,7 +254,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "poison",
-    "a run that kills its node each time: it fails visibly, those beside it do not",
+    "a run that kills its node each time: it fails with a notice, other runs do not fail",
     {
       crashes: [0, 0],
       needs: ["tools", "attempts"],
@@ -270,7 +270,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "aborts",
-    "runs that are asked to end at every step, also the last",
+    "runs that are aborted at every step, also the last",
     {
       nodes: [1, 2],
       crashes: [0, 3],
@@ -285,7 +285,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "discard",
-    "a node that gives up what an earlier life left behind",
+    "a node that discards the open work of an earlier life",
     {
       crashes: [2, 6],
       needs: ["discard"],
@@ -295,7 +295,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "hand-over",
-    "nodes that leave in peace, one after the other, in the middle of runs",
+    "nodes that are drained one after the other, in the middle of runs",
     {
       nodes: [2, 3],
       crashes: [0, 1],

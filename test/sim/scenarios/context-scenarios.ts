@@ -1,4 +1,4 @@
-/** Contexts that grow past their limits: summaries of every manner, flushes, resets and messages in between. */
+/** Contexts that grow past their limits: all kinds of summaries, flushes, resets and messages in between. */
 
 import type { SimContext } from "../world/summariser.ts";
 import { MANNERS } from "../world/summariser.ts";
@@ -6,7 +6,7 @@ import type { Changes, NamedChanges } from "./scenario.ts";
 
 const ROOM: SimContext = { window: 700, manners: ["good"], flush: false };
 
-/** Few people who say much: about ten messages fill a context. */
+/** Few people with long messages: about ten messages fill a context. */
 const talk = (context: Partial<SimContext>, changed: Changes = {}): Changes => ({
   crashes: [1, 4],
   needs: ["context", "tools", ...(changed.needs ?? [])],
@@ -21,7 +21,7 @@ const talk = (context: Partial<SimContext>, changed: Changes = {}): Changes => (
 });
 
 export const CONTEXT_SCENARIOS: readonly NamedChanges[] = [
-  ["compaction", "contexts are summarised again and again, by a node that dies anywhere", talk({})],
+  ["compaction", "contexts are summarised repeatedly, by a node that dies at any point", talk({})],
   [
     "compaction-nodes",
     "contexts are summarised on two nodes, one of them paused or dead",
@@ -29,18 +29,18 @@ export const CONTEXT_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "bad-summaries",
-    "a model that writes empty summaries, goes on talking, never shrinks, fails",
+    "a model that writes empty or too long summaries, continues the conversation, or fails",
     talk({ manners: MANNERS }),
   ],
   [
     "big-contexts",
-    "tools that say so much that their outputs must be cut, and a model that writes no summaries",
+    "tools whose long outputs must be cut, and a model that writes no summaries",
     talk(
       { window: 2_200, manners: ["empty", "request", "good"] },
       { workload: { padding: [10, 30], directives: { "tool:big": 0.25, "tool:never": 0.1 } } },
     ),
   ],
-  ["no-summaries", "a model that never writes a summary at all", talk({ manners: ["empty", "continues", "bloats"] })],
+  ["no-summaries", "a model that never writes a usable summary", talk({ manners: ["empty", "continues", "bloats"] })],
   [
     "compaction-resets",
     "people who reset, stop and ask for a summary while one is being written",
@@ -55,7 +55,7 @@ export const CONTEXT_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "compaction-steering",
-    "messages that want into a run which is compacting",
+    "messages that steer a run while it compacts",
     talk(
       { window: 1_300, manners: ["good", "slow"] },
       {
@@ -69,7 +69,7 @@ export const CONTEXT_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "overflows",
-    "a provider whose window is smaller than anybody knows: some contexts are refused for ever",
+    "a provider with a small window that the program does not know: it refuses some contexts every time",
     talk(
       { window: 500, unknown: true, manners: ["good", "empty"] },
       { needs: ["model-errors"], workload: { exactly: { overflow: [2, 5] } } },
@@ -77,7 +77,7 @@ export const CONTEXT_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "flush",
-    "agents that write down what matters before their contexts are compacted, and die while they do",
+    "agents that flush memory before their contexts are compacted, on nodes that die during the flush",
     talk({ manners: ["good", "slow"], flush: true }, { crashes: [2, 6] }),
   ],
   [

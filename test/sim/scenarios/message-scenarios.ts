@@ -1,4 +1,7 @@
-/** Agents that write to each other, while either side dies: messages, silent messages, questions, circles of questions, full lanes. */
+/**
+ * Agents that write to each other while either side dies: messages, silent messages, questions, circles of questions,
+ * full lanes.
+ */
 import type { Changes, NamedChanges } from "./scenario.ts";
 
 const talk: Changes = {
@@ -29,7 +32,7 @@ export const MESSAGE_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "agent-asks",
-    "agents that wait for each other's answers, and would in circles, while either side dies",
+    "agents that wait for each other's answers, also in refused circles, while either side dies",
     {
       ...talk,
       nodes: [1, 2],
@@ -56,7 +59,7 @@ export const MESSAGE_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "asks-drained",
-    "nodes that leave in peace while their agents wait for each other",
+    "nodes that are drained while their agents wait for each other",
     {
       ...talk,
       nodes: [1, 2],
@@ -67,7 +70,7 @@ export const MESSAGE_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "swarm",
-    "a hundred people who contact one swarm, each with an agent of its own behind the name",
+    "a hundred people who contact one swarm, each with a separate agent",
     {
       ...talk,
       nodes: [1, 2],
@@ -105,7 +108,7 @@ export const MESSAGE_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "asks-sick-store",
-    "commits applied and not answered, lost and late, under agents that wait",
+    "commits that are not answered, lost or late, while agents wait for each other",
     {
       ...talk,
       nodes: [1, 2],

@@ -3,7 +3,7 @@ import { CALM_STORE } from "../world/faults.ts";
 import type { Directive } from "../world/tokens.ts";
 import type { Changes, NamedChanges } from "./scenario.ts";
 
-/** What can go wrong with a call, and where: at the first call, behind a first tool's result, behind a second's. */
+/** The errors of a call, and their place: at the first call, after the first tool result, after the second. */
 const TROUBLES: readonly Directive[] = [
   "fail:transient",
   "fail:rate",
@@ -20,7 +20,7 @@ const STEPS: readonly (readonly Directive[])[] = [
 ];
 const EACH_AT_EACH = TROUBLES.flatMap((trouble) => STEPS.map((step) => [trouble, ...step]));
 
-/** Troubles come one to a message: two of them would be more than the loop bears. */
+/** One error per message: two would exceed the retries of the loop. */
 const SPENDING: Changes["workload"] = {
   conversations: [5, 5],
   children: [4, 7],
@@ -31,7 +31,7 @@ const SPENDING: Changes["workload"] = {
 export const MODEL_SCENARIOS: readonly NamedChanges[] = [
   [
     "error-steps",
-    "each class of error at the first call, behind a first tool's result and behind a second's",
+    "each class of error at the first call, after the first tool result and after the second",
     {
       crashes: [0, 3],
       needs: ["model-errors", "tools"],
@@ -51,7 +51,7 @@ export const MODEL_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "tree-budget",
-    "children of one tree that spend at the same moment, until nothing is left",
+    "children of one tree that spend at the same time, until the budget is used up",
     {
       nodes: [1, 2],
       crashes: [0, 4],
@@ -63,7 +63,7 @@ export const MODEL_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "day-budget",
-    "everybody spends from one purse, in tokens and in money, on a store that loses answers",
+    "all agents share one budget, in tokens and in money, on a store that loses answers",
     {
       nodes: [1, 3],
       crashes: [1, 5],
@@ -76,7 +76,7 @@ export const MODEL_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "budget-aborts",
-    "runs that are asked to end, people who stop, nodes that leave in peace, all of it within budgets",
+    "aborted runs, people who stop, and drained nodes, all under budgets",
     {
       nodes: [1, 2],
       crashes: [0, 2],

@@ -20,7 +20,7 @@ const busyAgent = (queue: Partial<Config["queue"]>, order: Scenario["order"], en
 });
 
 export const QUEUE_SCENARIOS: readonly NamedChanges[] = [
-  ["collect", "what waits together becomes one prompt per route", busyAgent({ mode: "collect" }, "route", [])],
+  ["collect", "waiting messages become one prompt per route", busyAgent({ mode: "collect" }, "route", [])],
   [
     "followup",
     "one run each after the debounce; the oldest are dropped",
@@ -29,7 +29,7 @@ export const QUEUE_SCENARIOS: readonly NamedChanges[] = [
   ["queue", "one run each at once; the newest are dropped", busyAgent({ mode: "queue", drop: "new" }, "inbox", [])],
   [
     "steer",
-    "messages enter the active run between its steps, also one that crashes before the next",
+    "messages enter the active run between its steps, also a run that crashes before the next step",
     busyAgent({ mode: "steer" }, "route", []),
   ],
   [

@@ -32,22 +32,22 @@ export interface Scenario {
   readonly needs: readonly Feature[];
   /** How the subject treats messages that arrive while a run is active. */
   readonly queue?: Partial<Config["queue"]>;
-  /** What the queue mode leaves of L2: order in the inbox, order within each route, or nothing that can be judged. */
+  /** The part of L2 that the queue mode keeps: order in the inbox, order within each route, or nothing to judge. */
   readonly order?: "inbox" | "route" | "none";
-  /** How messages may end here beside `answered` and `merged`. */
+  /** How messages may end in addition to `answered` and `merged`. */
   readonly ends: readonly string[];
   /** How often a person aborts a run through the program's interface. */
   readonly aborts: Range;
   readonly restore: "resume" | "discard";
-  /** What may be spent, in tokens and millionths of a dollar. */
+  /** The budgets, in tokens and millionths of a dollar. */
   readonly budgets?: Limits;
-  /** The model is asked through the router, with keys that reach their limit or are refused. */
+  /** Model calls go through the router, with keys that reach their limit or are refused. */
   readonly keys?: boolean;
-  /** How large contexts may be, and how summaries turn out. Absent: nothing comes near the limits. */
+  /** How large contexts may be, and which summaries the model writes. Absent: no context comes near the limits. */
   readonly context?: SimContext;
-  /** When sessions are reset by themselves; hours are those of UTC. Absent: never. */
+  /** When sessions are reset automatically, with hours in UTC. Absent: never. */
   readonly reset?: ResetSettings;
-  /** When the world begins, before or after its usual wall time. */
+  /** The offset of the world's start from its usual wall time. */
   readonly wallOffsetMs?: number;
   /** How often a person goes back to an earlier answer. */
   readonly branches?: Range;
@@ -55,7 +55,7 @@ export interface Scenario {
   readonly treeStops?: Range;
   readonly removals?: Range;
   readonly subagents?: SubjectNode["subagents"];
-  /** A message fails only by its own fault, however often a poisonous one kills the node (M13). */
+  /** A message fails only by its own fault, no matter how often a poisonous one kills the node (M13). */
   readonly innocentsLive?: boolean;
   /** How many runs a node has active at a time. */
   readonly lanes?: LaneSizes;
@@ -68,7 +68,7 @@ export interface Scenario {
 export interface WorkloadShape {
   readonly messages: Range;
   readonly conversations: Range;
-  /** Messages with which a person begins, all at once: they race to make the agent. */
+  /** First messages of a person, all at once: they race to create the agent. */
   readonly greeting: Range;
   /** Messages of one person within a moment. */
   readonly burst: Range;
@@ -76,9 +76,9 @@ export interface WorkloadShape {
   readonly pause: Range;
   /** Chance of each directive per message. */
   readonly directives: Partial<Record<Directive, number>>;
-  /** Directives that come in numbers, each on a message of its own. */
+  /** Directives with an exact count, each on a separate message. */
   readonly exactly?: Partial<Record<Directive, Range>>;
-  /** Directives that come together, each set on a message of its own. */
+  /** Directives that come together, each set on a separate message. */
   readonly together?: readonly (readonly Directive[])[];
   /** How often two children are started at the same moment, under one person's agent. */
   readonly children?: Range;
@@ -86,13 +86,13 @@ export interface WorkloadShape {
   readonly sharedTarget?: boolean;
   /** System messages that arrive without a connector, and how many of them are silent. */
   readonly systemMessages: Range;
-  /** Threads each person writes in; each is a route of its own into the same agent. */
+  /** Threads each person writes in; each is a separate route into the same agent. */
   readonly threads?: number;
-  /** Threads of each conversation that are agents of their own and begin with their parent's context. */
+  /** Threads of each conversation that are separate agents and begin with their parent's context. */
   readonly forks?: number;
   /** How often a person changes the queue mode. */
   readonly modeChanges?: Range;
-  /** Words behind each message. */
+  /** Extra words in each message. */
   readonly padding?: Range;
   /** How often a person asks for a summary. */
   readonly compacts?: Range;
@@ -100,7 +100,7 @@ export interface WorkloadShape {
   readonly stops: Range;
 }
 
-/** What a scenario changes of the base. */
+/** The fields in which a scenario differs from the base. */
 export type Changes = Partial<Omit<Scenario, "workload">> & { readonly workload?: Partial<WorkloadShape> };
 
 /** Name, description and changes. */

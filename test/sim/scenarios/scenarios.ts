@@ -30,10 +30,10 @@ export const SCENARIOS: readonly Scenario[] = [
 
 export function scenarioNamed(name: string): Scenario {
   const found = SCENARIOS.find((one) => one.name === name);
-  if (!found) throw new Error(`There is no scenario ${name}. Known: ${SCENARIOS.map((one) => one.name).join(", ")}`);
+  if (!found) throw new Error(`Unknown scenario ${name}. Known: ${SCENARIOS.map((one) => one.name).join(", ")}`);
   return found;
 }
 
-/** The scenarios a subject can be asked to go through. */
+/** The scenarios that a subject can run. */
 export const scenariosFor = (features: readonly Feature[]): readonly Scenario[] =>
   SCENARIOS.filter(({ needs }) => needs.every((need) => features.includes(need)));

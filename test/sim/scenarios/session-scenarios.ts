@@ -1,9 +1,9 @@
-/** Sessions under work and crashes: those that go stale by themselves, resets by people, threads that fork, going back. */
+/** Sessions under load and crashes: stale sessions, resets by people, threads that fork, going back. */
 import type { NamedChanges, Scenario, WorkloadShape } from "./scenario.ts";
 
 type Changes = Partial<Omit<Scenario, "workload">> & { readonly workload?: Partial<WorkloadShape> };
 
-/** Long silences between bursts, so that some are longer than a session may rest. */
+/** Long silences between bursts, so that some are longer than the idle time of a session. */
 const sleepy: Partial<WorkloadShape> = {
   conversations: [5, 6],
   burst: [1, 6],
@@ -47,7 +47,7 @@ export const SESSION_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "stale-daily",
-    "a day that ends in the middle, with runs across it",
+    "a day that ends in the middle, with runs before and after midnight",
     stale({ mode: "both", atHour: 8, idleMinutes: 2 }, { wallOffsetMs: -90_000 }),
   ],
   [
@@ -63,7 +63,7 @@ export const SESSION_SCENARIOS: readonly NamedChanges[] = [
       },
     ),
   ],
-  ["resets-busy", "people who reset while runs are active and much waits", restless()],
+  ["resets-busy", "people who reset while runs are active and many messages wait", restless()],
   [
     "resets-collect",
     "people who reset while messages wait to be collected",
@@ -92,7 +92,7 @@ export const SESSION_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "branches",
-    "people who go back to an earlier answer, at any moment and on any node",
+    "people who go back to an earlier answer, at any time and on any node",
     {
       nodes: [1, 2],
       crashes: [0, 2],

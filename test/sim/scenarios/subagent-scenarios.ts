@@ -1,4 +1,4 @@
-/** Children under every weather: crashes on either side of a spawn and of its report, stops that race, trees that wait. */
+/** Children under all faults: crashes on either side of a spawn and its report, stops that race, trees that wait. */
 import type { NamedChanges, Scenario } from "./scenario.ts";
 
 type Changes = Partial<Omit<Scenario, "workload">> & { readonly workload?: Partial<Scenario["workload"]> };
@@ -28,7 +28,7 @@ const MIXED = {
 export const SUBAGENT_SCENARIOS: readonly NamedChanges[] = [
   [
     "children",
-    "agents that start children and get one report of each, whichever side dies",
+    "agents that start children and get one report from each, no matter which side dies",
     family({ workload: { directives: MIXED } }),
   ],
   [
@@ -49,7 +49,7 @@ export const SUBAGENT_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "children-at-once",
-    "twenty children of one agent that end in the same moment, past the cap",
+    "twenty children of one agent that end at the same time, past the cap",
     family({
       crashes: [1, 4],
       needs: ["queue-modes"],
@@ -60,7 +60,7 @@ export const SUBAGENT_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "children-resets",
-    "people who reset while children are at work",
+    "people who reset while children are working",
     family({ needs: ["commands"], workload: { resets: [4, 8], directives: MIXED } }),
   ],
   [
@@ -76,12 +76,12 @@ export const SUBAGENT_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "children-stop-words",
-    "people who say stop while their children are at work",
+    "people who send a stop while their children are working",
     family({ needs: ["commands"], workload: { stops: [4, 8], directives: { ...MIXED, "spawn:slow": 0.3 } } }),
   ],
   [
     "children-orphaned",
-    "requesters that are removed while their children are at work: the nearest ancestor gets the report",
+    "requesters that are removed while their children are working: the nearest ancestor gets the report",
     family({
       crashes: [0, 3],
       removals: [3, 7],
@@ -112,7 +112,7 @@ export const SUBAGENT_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "children-discarded",
-    "a node that gives up what an earlier life left behind, children among it",
+    "a node that discards the open work of an earlier life, including children",
     family({
       nodes: [1, 1],
       crashes: [2, 5],
@@ -124,7 +124,7 @@ export const SUBAGENT_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "children-zombies",
-    "nodes paused for longer than their lease while their children are at work elsewhere",
+    "nodes paused for longer than their lease while their children work on other nodes",
     family({
       nodes: [2, 3],
       crashes: [0, 2],

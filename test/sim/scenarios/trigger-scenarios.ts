@@ -1,4 +1,4 @@
-/** Scenarios with schedules: jobs that are due all the time, brokers that die, race and are edited under. */
+/** Scenarios with schedules: jobs that are often due, brokers that die and race, jobs edited while they run. */
 import type { NamedChanges, Scenario, WorkloadShape } from "./scenario.ts";
 
 type Changes = Partial<Omit<Scenario, "workload">> & { readonly workload?: Partial<WorkloadShape> };
@@ -13,7 +13,7 @@ const withJobs = (changed: Changes): Changes => ({
 });
 
 export const TRIGGER_SCENARIOS: readonly NamedChanges[] = [
-  ["schedules", "one broker that dies anywhere", withJobs({ crashes: [2, 7] })],
+  ["schedules", "one broker that dies at any point", withJobs({ crashes: [2, 7] })],
   ["two-brokers", "brokers of two nodes on one store", withJobs({ nodes: [2, 3], crashes: [1, 5], pauses: [0, 2] })],
   [
     "schedule-edits",
@@ -26,7 +26,7 @@ export const TRIGGER_SCENARIOS: readonly NamedChanges[] = [
   ],
   [
     "schedule-storm",
-    "brokers with a sick store, jumping clocks and restarts in peace",
+    "brokers with a failing store, jumping clocks and clean restarts",
     withJobs({
       nodes: [1, 2],
       crashes: [1, 4],

@@ -13,10 +13,10 @@ import type { SimContext } from "../world/summariser.ts";
 import type { SubjectUnderTest } from "./subject.ts";
 import { withTalk } from "./talk-tools.ts";
 
-/** An unknown window counts as one of the default size. */
+/** An unknown window counts as the default size. */
 const limitsOf = ({ window, unknown, flush }: SimContext): ContextLimits => ({
   ...DEFAULT_CONTEXT_LIMITS,
-  // Nothing reserved: the background has its stretch between the warning and the critical limit.
+  // No reserve: background compaction works between the warning and the critical limit.
   reserveTokens: 0,
   reserveTokensFloor: 0,
   contextWindow: unknown ? DEFAULT_CONTEXT_LIMITS.contextWindow : window,

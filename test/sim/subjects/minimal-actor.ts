@@ -1,6 +1,6 @@
 /**
- * The smallest program that keeps the laws: join, accept, claim, take, think, act, reply, settle, send. It proves the
- * world before the engine exists, and each of its quirks is a way to break a law that the world must find.
+ * The smallest program that keeps the laws: join, accept, claim, take, think, act, reply, settle, send. It tests the
+ * world without the engine, and each of its quirks breaks a law in a way that the world must find.
  */
 
 import { freshState } from "../../../src/core/agent/state.ts";
@@ -17,15 +17,15 @@ import type { StartSubject, SubjectNode, SubjectUnderTest } from "./subject.ts";
 
 /** Deliberate faults. All off: lawful. */
 export interface Quirks {
-  /** The origin gets its acknowledgement before the message is durable. */
+  /** The message is acknowledged before it is durable. */
   readonly acknowledgeFirst?: boolean;
   /** Messages are worked on only by the process that accepted them. */
   readonly memoryQueue?: boolean;
-  /** A refused release is taken for a release. */
+  /** A refused release is treated as a release. */
   readonly ignoreRefusedRelease?: boolean;
   /** After an unanswered commit the step is tried again under a new id. */
   readonly retryBlindly?: boolean;
-  /** Messages are settled in one commit, the reply is owed in the next. */
+  /** Messages are settled in one commit, the reply is added in the next. */
   readonly settleFirst?: boolean;
   /** The newest message is taken first. */
   readonly newestFirst?: boolean;
@@ -33,11 +33,11 @@ export interface Quirks {
   readonly repeatTools?: boolean;
   /** Sent without being committed as `sending` first. */
   readonly noSendingMark?: boolean;
-  /** Sends and runs tools without looking at its lease. */
+  /** Sends and runs tools without checking its lease. */
   readonly ignoreLease?: boolean;
   /** A refused send is listed as sent. */
   readonly hideRefusal?: boolean;
-  /** A delivery found `sending` is left to itself. */
+  /** A delivery found `sending` is ignored. */
   readonly forgetSending?: boolean;
   /** Deliveries to one target are sent side by side. */
   readonly sendAllAtOnce?: boolean;
@@ -55,11 +55,11 @@ export interface Actor {
   readonly ports: Ports;
   readonly self: SubjectNode;
   readonly quirks: Quirks;
-  /** Whether this node may still act: before anything is done outside (M23). */
+  /** Whether this node may still act. Checked before every call to the outside (M23). */
   holds(membership: Membership): boolean;
-  /** Commits and finds out the outcome, also after an error (M2). Tries until it is known. */
+  /** Commits and looks up the outcome, also after an error (M2). Retries until it is known. */
   commit(site: string, ops: readonly Op[], owner?: Owner): Promise<CommitResult>;
-  /** Messages this very process accepted; looked at only by a quirk. */
+  /** Messages that this process accepted; used only by a quirk. */
   readonly remembered: Set<string>;
   nudgeOutbox(): void;
   draining(): boolean;
@@ -120,7 +120,7 @@ class MinimalNode implements Actor {
     store.onHint((agentId) => void this.#claimHinted(agentId));
     const accept = (message: IncomingMessage): Promise<Accepted> => this.#accept(message);
     const command = async (): Promise<Accepted> => {
-      throw new Error("The minimal actor knows no commands.");
+      throw new Error("The minimal actor supports no commands.");
     };
     for (const connector of connectors.values()) await connector.start({ accept, command });
     void this.#poll();
@@ -237,7 +237,7 @@ class MinimalNode implements Actor {
   }
 }
 
-/** What one op of an applied change said. */
+/** The result of one op of an applied change. */
 export function said<K extends OpResult["op"]>(result: CommitResult, op: K): Extract<OpResult, { op: K }> | undefined {
   if (!result.ok) return undefined;
   return result.results.find((one): one is Extract<OpResult, { op: K }> => one?.op === op);

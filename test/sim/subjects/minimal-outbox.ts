@@ -18,7 +18,7 @@ type End = {
 
 export class Outbox {
   readonly #actor: Actor;
-  /** The targets with a send under way. */
+  /** The targets with a send in progress. */
   readonly #busy = new Set<string>();
   readonly #seen = new Map<number, { readonly leaseUntil: number; readonly since: number }>();
   #pumping = false;
@@ -28,7 +28,7 @@ export class Outbox {
     this.#actor = actor;
   }
 
-  /** How many sends are under way. */
+  /** How many sends are in progress. */
   get sending(): number {
     return this.#busy.size;
   }
@@ -49,7 +49,7 @@ export class Outbox {
       });
   }
 
-  /** A silent node is dead once its lease has stood still for longer than a lease, by our own steady clock (M23). */
+  /** A silent node is dead if its lease was not renewed for longer than a lease, by our own monotonic clock (M23). */
   #isDead(record: NodeRecord | undefined): boolean {
     const { ports, self } = this.#actor;
     if (!record || record.left) return true;
@@ -140,7 +140,7 @@ export class Outbox {
     }
   }
 
-  /** Asks until the channel knows. Undefined: the lease ended first. */
+  /** Asks until the channel has a definite answer. Undefined: the lease ended first. */
   async #lookup(mine: Membership, connector: Connector, delivery: Delivery): Promise<"arrived" | "absent" | undefined> {
     while (this.#actor.holds(mine)) {
       const answer = (await connector.lookup?.(delivery)) ?? "absent";

@@ -1,6 +1,6 @@
 /**
  * How the minimal actor works through one agent's inbox: take, think, act, rest, each one commit; a run found open after
- * a crash goes on from its last committed step (L1, L2, L4, L11).
+ * a crash continues from its last committed step (L1, L2, L4, L11).
  */
 import type { AgentRecord } from "../../../src/core/agent/agent.ts";
 import { deliveryId, type NewDelivery } from "../../../src/core/delivery/delivery.ts";
@@ -17,7 +17,7 @@ import { type Actor, type Membership, said } from "./minimal-actor.ts";
 const MAX_ATTEMPTS = 5;
 const UNKNOWN = "outcome unknown, the process stopped before it was recorded";
 
-/** Works until nothing is left and the agent is given back, or it is no longer ours. Never throws. */
+/** Works until the inbox is empty and the agent is released, or the agent is lost. Never throws. */
 export async function work(actor: Actor, mine: Membership, agentId: AgentId, epoch: number): Promise<void> {
   const { store, clock } = actor.ports;
   let begun: RunId | undefined;
@@ -53,7 +53,7 @@ const ownerOf = (mine: Membership, agent: AgentRecord, run?: { id: RunId; step: 
   run,
 });
 
-/** Opens a run over these messages. Gives the run's id, or undefined where the agent was lost. */
+/** Opens a run for these messages. Returns the run's id, or undefined if the agent was lost. */
 async function take(
   actor: Actor,
   mine: Membership,
@@ -96,14 +96,14 @@ function appending(actor: Actor, position: number, leaf: EntryId, entries: reado
   return { op: "entries.append", position, lines, leaf: parentId };
 }
 
-/** A run in progress: what its record said last and where its agent's history ends. */
+/** A run in progress: its last known record and the end of its agent's history. */
 interface Progress {
   readonly agent: AgentRecord;
   readonly run: RunRecord;
   readonly messages: readonly ModelMessage[];
 }
 
-/** Goes on with an open run until it rests or is lost. `fresh`: this process opened it. */
+/** Continues an open run until it ends or is lost. `fresh`: this process opened it. */
 async function goOn(actor: Actor, mine: Membership, found: AgentRecord, runId: RunId, fresh: boolean): Promise<void> {
   let recovered = !fresh;
   let failures = 0;

@@ -1,6 +1,6 @@
 /**
- * What is put into the simulated world: a program that starts on ports and can be drained. The world makes one instance
- * per life of a node; a crash abandons it, and only `drain` ends it in peace.
+ * The subject of the simulated world: a program that starts on ports and can be drained. The world makes one instance
+ * per life of a node; a crash abandons it, and only `drain` ends it cleanly.
  */
 import type { Config } from "../../../src/config/config-schema.ts";
 import type { ResetSettings } from "../../../src/core/agent/session-freshness.ts";
@@ -12,17 +12,17 @@ import type { LaneSizes } from "../../../src/engine/runs/lanes.ts";
 import type { SimContext } from "../world/summariser.ts";
 
 export interface Subject {
-  /** Takes nothing new, ends what it has begun, gives its agents back. Resolves when the process may end. */
+  /** Accepts nothing new, ends its open work, releases its agents. Resolves when the process may end. */
   drain(): Promise<void>;
-  /** Asks a run to end, wherever it runs. False where it had ended already or does not exist (M9). */
+  /** Asks a run to end, wherever it runs. Returns false if it had already ended or does not exist (M9). */
   abort?(runId: RunId): Promise<boolean>;
   /** Changes a cron job. */
   updateJob?(id: string, patch: unknown): Promise<unknown>;
   /** Goes back to an entry of the agent's current session. Resolves when it has happened. */
   branch?(agentId: AgentId, entryId: EntryId, summary?: string): Promise<void>;
-  /** Stops an agent with all it has started, on whichever nodes (L7). */
+  /** Stops an agent and all its descendants, on any node (L7). */
   stop?(agentId: AgentId): Promise<void>;
-  /** Removes an agent for ever. */
+  /** Removes an agent for good. */
   remove?(agentId: AgentId): Promise<void>;
 }
 
@@ -31,12 +31,12 @@ export interface Person {
   readonly user: string;
 }
 
-/** Who writes in this world, for agents that speak to each other. */
+/** The people and agents of this world, for agents that talk to each other. */
 export interface Participants {
   readonly people: readonly Person[];
   /** Permanent agents, by their names. */
   readonly permanentAgents: readonly string[];
-  /** Who wrote a token. */
+  /** The person who wrote a token. */
   speakerOf(token: string): Person | undefined;
   /** Called when an agent begins to wait for another; the returned function is called when the wait ends. */
   waits(from: string, to: string): (refused: boolean) => void;
@@ -46,31 +46,31 @@ export interface SubjectNode {
   /** The same over restarts; two living nodes never share one. */
   readonly name: string;
   readonly leaseMs: number;
-  /** The only node of its store: it may do without a lease. */
+  /** The only node of its store: it may work without a lease. */
   readonly alone: boolean;
-  /** What becomes of the work an earlier life left behind. */
+  /** What happens to the open work of an earlier life. */
   readonly restore: "resume" | "discard";
-  /** How messages are treated that arrive while a run is active. Absent: one run each, in order. */
+  /** How messages that arrive during a run are treated. Absent: one run each, in order. */
   readonly queue?: Partial<Config["queue"]>;
   readonly lanes?: LaneSizes;
   readonly subagents?: Partial<Pick<Config["subagents"], "maxDepth" | "maxChildren">>;
   readonly participants: Participants;
-  /** What may be spent, in tokens and millionths of a dollar. */
+  /** The budget, in tokens and millionths of a dollar. */
   readonly budgets?: Limits;
-  /** Which model is asked. Absent: the only one there is. */
+  /** The model to use. Absent: the only one. */
   readonly model?: ModelChoice;
-  /** Whether due times become messages here. */
+  /** Whether this node fires jobs. */
   readonly triggers?: boolean;
-  /** How large contexts may be. Absent: as large as they are by default. */
+  /** How large contexts may be. Absent: the default. */
   readonly context?: SimContext;
-  /** When sessions are reset by themselves; hours are those of UTC. Absent: never. */
+  /** When sessions are reset automatically, with hours in UTC. Absent: never. */
   readonly reset?: ResetSettings;
 }
 
 /** Starts an instance, including the connectors in `ports.connectors`. May be called again after a crash at any point. */
 export type StartSubject = (ports: Ports, node: SubjectNode) => Promise<Subject>;
 
-/** What a scenario may ask of its subject beyond the main road. */
+/** What a scenario may require of its subject beyond the basics. */
 export type Feature =
   | "tools"
   | "files"

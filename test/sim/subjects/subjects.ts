@@ -1,4 +1,4 @@
-/** The programs that can be put into the simulated world, by name. The first is the one `npm run sim` takes. */
+/** The programs that can run in the simulated world, by name. The first is the default of `npm run sim`. */
 import { engine } from "./engine-subject.ts";
 import { minimalActor } from "./minimal-actor.ts";
 import type { SubjectUnderTest } from "./subject.ts";
@@ -7,6 +7,6 @@ export const SUBJECTS: readonly SubjectUnderTest[] = [engine, minimalActor()];
 
 export function subjectNamed(name: string | undefined): SubjectUnderTest {
   const subject = SUBJECTS.find((one) => name === undefined || one.name === name);
-  if (!subject) throw new Error(`There is no subject ${name}. Known: ${SUBJECTS.map((one) => one.name).join(", ")}`);
+  if (!subject) throw new Error(`Unknown subject ${name}. Known: ${SUBJECTS.map((one) => one.name).join(", ")}`);
   return subject;
 }

@@ -1,5 +1,5 @@
 /**
- * How a message makes its agent talk to others: simulated tools over the program's real ones. The agent a call speaks to and
+ * How a message makes its agent talk to others: simulated tools over the program's real ones. The agent that a call talks to and
  * its text follow from the token alone, as a model's arguments do, so that a repeated call is the same call.
  */
 import { z } from "zod";
@@ -15,7 +15,7 @@ import type { Participants, Person } from "./subject.ts";
 const input = z.object({ token: z.string() });
 type Input = z.infer<typeof input>;
 
-/** Two of them and a slow thought stay below what a run may take. */
+/** Two waits and a slow model call stay below the time limit of a run. */
 const ASK_SECONDS = 8;
 
 /** The tools of a host, and those by which agents talk. */
@@ -62,7 +62,7 @@ export function withTalk(host: ToolHost, world: AgentToolDeps, participants: Par
     const message = `${tokenText(saidToken(talk, token))}${more}`;
     const output = await call("sessions_send", { sessionKey, message, timeoutSeconds: ASK_SECONDS }, context);
     const said = output.content.map((block) => (block.type === "text" ? block.text : "")).join("");
-    // Where the store did not answer, the wait may still begin, and its end is unknown here.
+    // If the store did not answer, the wait may still begin, and its end is unknown here.
     if (said.startsWith("{")) over(said.includes("is waiting for it"));
     return output;
   };

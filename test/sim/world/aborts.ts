@@ -9,7 +9,7 @@ export interface AbortRecord {
   readonly runId: string;
   /** Whether the run had ended at the time of the request. */
   readonly endedBefore: boolean;
-  /** The answer; "unknown" where the store's answer was lost, undefined where the node died before it answered. */
+  /** The answer; "unknown" if the store's answer was lost, undefined if the node died before it answered. */
   answer: boolean | "unknown" | undefined;
   /** Whether, at the time of a "no", the run had ended, was already marked as aborted, or never existed. */
   overByThen: boolean;
@@ -39,7 +39,7 @@ export function makeAborts(deps: AskDeps): Aborts {
           const now = await backend.reader.run(runId);
           record.answer = answer;
           record.overByThen = now?.state !== "open" || now.abort !== undefined;
-          log.write(process.name, `says of run ${runId}: ${answer ? "it will end" : "it is over"}`);
+          log.write(process.name, `reports run ${runId}: ${answer ? "it will end" : "it is over"}`);
         },
         onError() {
           record.answer = "unknown";

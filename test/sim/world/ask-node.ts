@@ -1,6 +1,6 @@
 /**
- * What people ask of the program through its own interface, at any moment and of any node. A node that dies before it
- * answers never answers.
+ * Requests of people through the program's interface, at any time and to any node. A node that dies before it answers
+ * never answers.
  */
 import type { Random } from "../../kit/random.ts";
 import type { Subject } from "../subjects/subject.ts";
@@ -12,7 +12,7 @@ export interface AskDeps {
   readonly random: Random;
   readonly log: EventLog;
   readonly backend: ServerBackend;
-  /** The nodes that live now. */
+  /** The nodes that are alive now. */
   living(): readonly { readonly process: SimProcess; readonly subject: Subject | undefined }[];
 }
 
@@ -26,7 +26,7 @@ export interface Question<T> {
   onError?(error: unknown, process: SimProcess): void;
 }
 
-/** Asks some node that is up and can do it. False where there is none. */
+/** Asks some node that is up and can do it. Returns false if there is none. */
 export function askNode<T>({ random, log, living }: AskDeps, method: Method, question: Question<T>): boolean {
   const able = living().filter(({ process, subject }) => process.state === "up" && subject?.[method]);
   if (able.length === 0) return false;

@@ -7,9 +7,9 @@ import { tokensIn } from "./tokens.ts";
 export interface BranchRecord {
   readonly agentId: string;
   readonly target: string;
-  /** What the model reads about the branch that is left; unique. */
+  /** The summary of the branch that is left, for the model; unique. */
   readonly summary: string | undefined;
-  /** Whether the node answered that it happened. */
+  /** Whether the node confirmed it. */
   done: boolean;
 }
 

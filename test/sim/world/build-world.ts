@@ -29,11 +29,11 @@ export interface WorldOptions {
   readonly subject: SubjectUnderTest;
   /** Crashes that must happen in addition to those the seed plans. */
   readonly aims?: readonly CrashAim[];
-  /** How long everything may take to come to rest once the faults have ended. */
+  /** How long all work may take to end once the faults have ended. */
   readonly restMs?: number;
   /** On a real file with its write-ahead log, not in memory. */
   readonly onFile?: boolean;
-  /** On a real PostgreSQL: the address of a server where a database can be made. */
+  /** On a real PostgreSQL: the address of a server where a database can be created. */
   readonly postgres?: string;
   /** A broken store, for the mutations of a store in memory. */
   readonly mutateStore?: (backend: Backend, db: Database) => Backend;
@@ -66,7 +66,7 @@ export interface World {
   readonly names: readonly string[];
   /** One node with the embedded store. */
   readonly embedded: boolean;
-  /** One node that does without a lease. */
+  /** One node that uses no lease. */
   readonly alone: boolean;
   readonly violations: Violation[];
   /** Records an error that the program must not make. */
@@ -158,7 +158,7 @@ async function openDatabase({ postgres, onFile }: WorldOptions): Promise<WorldDa
 /** The backend, with every change that it applies recorded in order. */
 function recordingBackend(backend: ServerBackend, applied: Applied[]): ServerBackend {
   return {
-    // Read each time: every node that starts opens a database on a file again.
+    // Read each time: every node start reopens a database on a file.
     get reader() {
       return backend.reader;
     },

@@ -1,5 +1,5 @@
 /**
- * A channel as the outside world runs it: it outlives every process. It submits each message until it is acknowledged
+ * A channel of the outside world: it outlives every process. It submits each message until it is acknowledged
  * (doubled, out of order, again after the acknowledgement) and records every send and what it showed. The auditor judges
  * by these records.
  */
@@ -89,7 +89,7 @@ export class Channel {
     scheduler.after(random.chance(0.1) ? random.int(0, 400) : random.int(0, 30), () => this.#submit(item));
   }
 
-  /** The connector one process has to this channel. */
+  /** The connector of one process to this channel. */
   connector(process: SimProcess): Connector {
     const { name, sendingClass } = this;
     const connector: Connector = {
@@ -105,7 +105,7 @@ export class Channel {
     return { ...connector, lookup: (delivery) => this.#lookup(process, delivery) };
   }
 
-  /** Gives the message to some node, and again until it is acknowledged. */
+  /** Submits the message to some node, and again until it is acknowledged. */
   #submit(item: Inbound): void {
     const { scheduler, random, faults } = this.#deps;
     this.#receivers = this.#receivers.filter(({ process }) => process.state !== "dead");
@@ -129,7 +129,7 @@ export class Channel {
     const { message } = item;
     item.submittedAt ??= scheduler.time;
     process.enter(() => {
-      log.write(process.name, `hears ${this.name} ${message.messageId}`);
+      log.write(process.name, `receives ${this.name} ${message.messageId}`);
       const accepted = "command" in message ? host.command(message) : host.accept(message);
       accepted.then(
         () =>
@@ -150,7 +150,7 @@ export class Channel {
     if (random.chance(faults.channel.redeliver)) scheduler.after(random.int(10, 6_000), () => this.#submit(item));
   }
 
-  /** Stopping takes a moment. What was on its way in then still arrives, even afterwards. */
+  /** Stopping takes a moment. Messages in flight still arrive, even afterwards. */
   #stop(process: SimProcess): Promise<void> {
     const { scheduler, random } = this.#deps;
     return new Promise((resolve) => {
@@ -186,7 +186,7 @@ export class Channel {
   #receive(process: SimProcess, { id, target, payload }: OutgoingDelivery): SendResult {
     const { scheduler, log } = this.#deps;
     const { shows, result } = this.#decide(id);
-    // An idempotent channel knows the id again and shows it once.
+    // An idempotent channel recognises the id and shows it once.
     const shown = shows && !(this.sendingClass === "idempotent" && this.#shownIds.has(id));
     if (shown) this.#shownIds.add(id);
     this.sends.push({

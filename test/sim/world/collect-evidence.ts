@@ -1,4 +1,4 @@
-/** What the auditor judges by: what the outside saw, and what the public listing says. And the counts for the report. */
+/** Collects the evidence for the auditor: outside records and the public listing. And the counts for the report. */
 import type { AgentRecord } from "../../../src/core/agent/agent.ts";
 import { type Evidence, type ListedAgent, listAgent, listAgents } from "../audit/evidence.ts";
 import type { World } from "./build-world.ts";
@@ -39,7 +39,7 @@ export async function collectEvidence(world: World, nodes: Nodes, actors: Actors
   };
 }
 
-/** How often what happened. */
+/** How often each thing happened. */
 export function countsOf(world: World, { listed, calls, keyUses, summaries, executions }: Evidence) {
   const counts: Record<string, number> = {};
   const count = (what: string): void => {

@@ -1,7 +1,7 @@
 /**
- * Decides where processes die or are paused. A plan follows from the seed alone: some crashes come at the k-th call, some at a commit
- * chosen with a bias towards places this run has seen seldom, some soon after a restart (a crash during recovery). What
- * was hit is counted per commit site, so that a gap in the coverage is seen.
+ * Decides where processes die or are paused. A plan follows from the seed alone: some crashes come at the k-th call, some
+ * at a commit chosen with a bias towards places seldom passed in this run, some during recovery after a restart. Hits
+ * are counted per commit site, so that a gap in the coverage shows.
  */
 
 import type { Random } from "../../kit/random.ts";
@@ -16,28 +16,28 @@ export interface CrashAim {
 }
 
 export interface CrashPlan {
-  /** Asked at every point of every process. */
+  /** Called at every point of every process. */
   at(point: CrashPoint): "die" | "pause" | "go";
-  /** Pauses a process that comes by soon: with an answer in its hand, before it can act on it. */
+  /** Pauses one of the next processes right after it got an answer, before it can act on it. */
   armPause(): void;
   /** Several commits of one process were applied and not answered: a death inside a batch. */
   countBatchDeath(sites: readonly string[]): void;
   onRestart(): void;
-  /** No crash from here on. */
+  /** No crash from now on. */
   stop(): void;
   readonly coverage: Coverage;
   readonly crashes: number;
 }
 
-/** `countdown`: die when it is over. `rare`: when it is over, die at a commit, sooner where few have passed. */
+/** `countdown`: die at zero. `rare`: at zero, die at a commit, with a bias towards places seldom passed. */
 interface Trigger {
   readonly kind: "countdown" | "rare";
   left: number;
 }
 
 /**
- * `crashes`: at most so many. `aims`: beside these, die once at each of these places, the first time it is passed. An aim
- * outlives the faults' end: a place that was entered just before it can still be hit on the way out.
+ * `crashes`: the maximum number. `aims`: in addition, die once at each of these places, the first time it is passed. An
+ * aim stays active after the faults end: a place entered just before can still be hit.
  */
 export function makeCrashPlan(random: Random, crashes: number, aims: readonly CrashAim[] = []): CrashPlan {
   const coverage: Coverage = new Map();
@@ -98,7 +98,7 @@ export function makeCrashPlan(random: Random, crashes: number, aims: readonly Cr
       }
       if (!strikes && !due(point)) return pauseDue(point) ? "pause" : "go";
       died += 1;
-      // An aimed death is one more: those the seed plans come as they would have come.
+      // An aimed death is additional: the deaths that the seed plans stay the same.
       if (!strikes) budget -= 1;
       if (point.kind === "commit") hit(point.site, point.moment);
       if (!strikes) trigger = nextTrigger(random);
@@ -117,7 +117,7 @@ export function makeCrashPlan(random: Random, crashes: number, aims: readonly Cr
   };
 }
 
-/** Half of the crashes at the k-th call (k spread over the magnitudes), half at a seldom place some time on. */
+/** Half of the crashes at the k-th call (k spread over the magnitudes), half at a rare place after some time. */
 function nextTrigger(random: Random): Trigger {
   return random.chance(0.5)
     ? { kind: "countdown", left: Math.floor(Math.exp(random.next() * Math.log(2_000))) + 1 }

@@ -1,7 +1,7 @@
 /**
  * The database of a world: the real schema and statements, in memory or on a file. In memory there is one per process,
  * emptied between worlds. On a file it has its write-ahead log and frequent checkpoints, and whenever a node starts it is
- * reopened from a copy of what lies on the disk then, as after a kill at that very moment.
+ * reopened from a copy of the files on disk, as after a kill at that moment.
  */
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,12 +13,12 @@ import { readerOf } from "../../../src/adapters/store/sqlite/reader.ts";
 import type { Backend, ServerBackend } from "./sim-store.ts";
 
 export interface WorldDatabase {
-  /** The connection as it is now; another one after each reopening of a file. */
+  /** The current connection; a new one after each reopening of a file. */
   readonly db: Database;
   readonly backend: ServerBackend;
-  /** What starting a node does to it. `alone`: by the home's lock no other node lives. */
+  /** The effect of a node start on the database. `alone`: the home's lock proves that no other node is alive. */
   reopen(alone: boolean): void | Promise<void>;
-  /** Resolves when a server behind it has answered everything; undefined where nothing is under way. */
+  /** Resolves when the server has answered everything; undefined if nothing is in progress. */
   idle?(): Promise<void> | undefined;
   close(): void;
 }
@@ -46,7 +46,7 @@ export function memoryDatabase(): WorldDatabase {
   };
 }
 
-/** Pages in the log before it is copied back: few, so that every world sees many checkpoints. */
+/** Pages in the log before a checkpoint: few, so that every world has many checkpoints. */
 const CHECKPOINT_PAGES = 12;
 
 export function fileDatabase(): WorldDatabase {
@@ -63,7 +63,7 @@ export function fileDatabase(): WorldDatabase {
       const before = db;
       const from = path();
       copies += 1;
-      // Without a checkpoint: the database and its log as they lie there, not the index that dies with its process.
+      // Without a checkpoint: copies the database and its log, but not the index, which dies with its process.
       for (const suffix of ["", "-wal"]) {
         if (existsSync(`${from}${suffix}`)) copyFileSync(`${from}${suffix}`, `${path()}${suffix}`);
       }
@@ -80,7 +80,7 @@ export function fileDatabase(): WorldDatabase {
 }
 
 function opened(path: string): Database {
-  // A kill leaves what was written to the kernel, flushed or not; losing power is another test's business.
+  // A kill leaves what was written to the kernel, flushed or not; power loss is tested elsewhere.
   const db = openDatabase(path, { synchronous: "off" });
   db.sql.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   return db;

@@ -1,4 +1,4 @@
-/** What people and other programs write, at its time. */
+/** Schedules the messages of people and other programs. */
 import type { AgentRecord } from "../../../src/core/agent/agent.ts";
 import type { ChangeId } from "../../../src/core/ids.ts";
 import type { Op } from "../../../src/core/store/change.ts";
@@ -24,7 +24,7 @@ function enterWork(world: World, nodes: Nodes, item: WorkItem): void {
   channel.write(item.message, item.kind === "message" ? item.token : undefined);
 }
 
-/** Posts as another program on the same store: no connector brings the message and no channel gets the answer. */
+/** Posts as another program on the same store: the message has no connector, and no channel gets the answer. */
 async function postBeside(world: World, nodes: Nodes, item: System | Child): Promise<void> {
   const { backend, scheduler, log } = world;
   const { user, channel } = item.conversation;
@@ -44,7 +44,7 @@ function systemOps({ token, silent }: System, { id: agentId }: AgentRecord, acce
   return [{ op: "message.post", to: { agentId }, message: { body, acceptedAt } }];
 }
 
-/** Makes a child of an agent and posts its task. */
+/** Creates a child of an agent and posts its task. */
 function childOps({ random }: World, item: Child, parent: AgentRecord, acceptedAt: number): readonly Op[] {
   const { token, directives } = item;
   const descriptor = { type: "subagent", id: token, parentAgentId: parent.id, name: token } as const;

@@ -1,4 +1,4 @@
-/** What happened, line by line. Two runs of one seed write the same bytes; the digest says so without keeping them. */
+/** The event log, line by line. Two runs of one seed write the same bytes; the digest compares them without keeping them. */
 export interface EventLog {
   write(who: string, what: string): void;
   readonly lines: readonly string[];

@@ -1,4 +1,4 @@
-/** The weather: what goes wrong now. Set by the scenario and the seed, and calm once the faults end. */
+/** The faults that are active now. Set by the scenario and the seed, and off once the faults end. */
 
 /** Chances per commit. Every error may mean "applied" or "not applied"; the caller cannot know. */
 export interface StoreFaults {
@@ -16,7 +16,7 @@ export interface StoreFaults {
   readonly batchDeath: number;
 }
 
-/** Chances per send, and per message handed in. */
+/** Chances per send, and per submitted message. */
 export interface ChannelFaults {
   readonly retry: number;
   readonly refuse: number;
@@ -25,10 +25,10 @@ export interface ChannelFaults {
   /** Not shown, and the answer is `unknown`. */
   readonly hiddenUnknown: number;
   readonly lookupUnknown: number;
-  /** Under way for longer than a restart takes. */
+  /** In progress for longer than a restart takes. */
   readonly slow: number;
   readonly duplicate: number;
-  /** Handed in again after the acknowledgement. */
+  /** Submitted again after the acknowledgement. */
   readonly redeliver: number;
 }
 

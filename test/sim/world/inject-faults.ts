@@ -1,4 +1,4 @@
-/** What goes wrong and what people ask for, laid out over time. Everything follows from the seed. */
+/** Schedules the faults and the requests of people. Everything is derived from the seed. */
 import type { Random } from "../../kit/random.ts";
 import type { Range } from "../scenarios/scenario.ts";
 import { type Aborts, makeAborts } from "./aborts.ts";
@@ -9,7 +9,7 @@ import { MAX_SKEW_MS, type Nodes, WALL_START } from "./nodes.ts";
 import { makeOperator, type Operator } from "./operator.ts";
 import { makeTreeStops } from "./tree-stops.ts";
 
-/** Who acts on the world while the faults last, with the records of what they did. */
+/** The actors while the faults last, with the records of what they did. */
 export interface Actors {
   /** When the faults end. */
   readonly faultsEnd: number;
@@ -24,7 +24,7 @@ export function injectFaults(world: World, nodes: Nodes, random: Random): Actors
   const { scheduler, faults, plan, log, workload, options } = world;
   const { scenario } = options;
   const faultsEnd = workload.endsAt + random.int(0, 3_000);
-  /** Lets `what` happen so many times, each at its own moment before the faults end. */
+  /** Schedules `what` this many times, each at a random time before the faults end. */
   const times = (range: Range = [0, 0], what: () => void): void => {
     for (let n = random.int(...range); n > 0; n--) {
       scheduler.after(random.int(500, faultsEnd), () => faults.active && what());

@@ -17,7 +17,7 @@ export interface JobsShape {
   readonly edits: Range;
 }
 
-/** A job at one revision: what it promised from then on. */
+/** A job at one revision: its schedule from then on. */
 export interface AgreedSchedule {
   readonly revision: number;
   readonly everyMs: number;
@@ -107,7 +107,7 @@ function newJob(random: Random, id: string, everyMs: number, now: number): CronJ
   };
 }
 
-/** Adds each revision that the backend applies. Revisions pass one after the other, so that none is missed. */
+/** Records each revision that the backend applies, one after the other, so that none is missed. */
 function watchRevisions(backend: ServerBackend, history: ReadonlyMap<string, CronJob[]>): void {
   const watch = (changes: readonly Change[], results: Applied): void => {
     for (const [index, change] of changes.entries()) {

@@ -1,4 +1,4 @@
-/** One call of the simulated model: the request as the auditor needs it, and what became of it. */
+/** One call of the simulated model: the request as the auditor needs it, and its result. */
 import type { Spend } from "../../../src/core/budget/budget.ts";
 import type { ToolCallBlock } from "../../../src/core/history/entry.ts";
 import type { ModelMessage, ModelRequest } from "../../../src/core/ports/model.ts";
@@ -15,9 +15,9 @@ export interface ModelCall {
   readonly tokens: readonly string[];
   /** The marks of earlier answers and calls in the request. */
   readonly context: ReadonlySet<string>;
-  /** Those tokens not yet answered. */
+  /** The tokens that are not answered yet. */
   readonly fresh: readonly string[];
-  /** The mark of the answer, where the call gave one. */
+  /** The mark of the answer, if the call returned one. */
   answer: string | undefined;
   silent: boolean;
   readonly asked: string[];
@@ -27,11 +27,11 @@ export interface ModelCall {
   readonly bytes: readonly string[];
   /** Why a provider would refuse this request, or undefined. */
   readonly unlawful: string | undefined;
-  /** What the prompt counts, in tokens. */
+  /** The size of the prompt, in tokens. */
   readonly prompt: number;
-  /** How many results of tools the model had seen since its last answer. */
+  /** How many tool results the model got since its last answer. */
   readonly results: number;
-  /** What this call costs its caller, also where its answer was lost. */
+  /** What this call costs its caller, also if its answer was lost. */
   charged: Spend;
 }
 
@@ -68,7 +68,7 @@ export const textOf = (message: ModelMessage): string =>
 export const callsOf = (message: ModelMessage): readonly ToolCallBlock[] =>
   message.content.filter((block): block is ToolCallBlock => block.type === "toolCall");
 
-/** The marks by which an assistant message is known again: its answer's, and the ids of its calls. */
+/** The marks that identify an assistant message: the mark of its answer, and the ids of its calls. */
 export const marksOf = (message: ModelMessage): readonly string[] => [
   ...tokensIn(textOf(message), "r"),
   ...callsOf(message).map(({ id }) => id),
@@ -76,13 +76,13 @@ export const marksOf = (message: ModelMessage): readonly string[] => [
 
 export const tokensOf = (text: string): number => Math.ceil(new TextEncoder().encode(text).length / BYTES_PER_TOKEN);
 
-/** Where the messages begin that no finished answer stands behind. */
+/** The index of the first message without a finished answer after it. */
 export function sinceLastAnswer(messages: readonly ModelMessage[]): number {
   const last = messages.findLastIndex((message) => message.role === "assistant" && callsOf(message).length === 0);
   return last + 1;
 }
 
-/** What a strict provider would say: every call has its one result at once, and the last message is not the assistant's. */
+/** The checks of a strict provider: each call is followed by one result, and the last message is not the assistant's. */
 function unlawful(messages: readonly ModelMessage[]): string | undefined {
   let open = new Set<string>();
   for (const message of messages) {

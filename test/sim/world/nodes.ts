@@ -12,7 +12,7 @@ import { ROUTED_CHOICE } from "./routed-model.ts";
 
 export const LEASE_MS = 5_000;
 export const WALL_START = 1_800_000_000_000;
-/** How far a wall clock may be off; what waits for a wall time waits at most twice as long. */
+/** How far a wall clock may be off. Waiting for a wall time takes at most twice as long. */
 export const MAX_SKEW_MS = 60_000;
 const DRAINED = "in peace";
 
@@ -24,9 +24,9 @@ interface Life {
 }
 
 export class Nodes {
-  /** How often a process died otherwise than by draining. */
+  /** How often a process died without being drained. */
   deaths = 0;
-  /** The processes that were paused, once for each time. */
+  /** The processes that were paused, one entry per pause. */
   readonly paused: string[] = [];
   readonly #world: World;
   readonly #random: Random;

@@ -21,12 +21,12 @@ export interface OperatorDeps {
 }
 
 export interface Operator {
-  /** The prompts each permanent agent was given, in order, by its id. */
+  /** The prompts that each permanent agent got, in order, by agent id. */
   readonly described: ReadonlyMap<string, readonly string[]>;
   readonly removed: readonly AgentId[];
   /** Gives some permanent agent another system prompt. */
   describe(): void;
-  /** Removes some permanent agent for ever. */
+  /** Removes some permanent agent for good. */
   remove(): void;
 }
 

@@ -1,6 +1,6 @@
 /**
  * A world's database on a real PostgreSQL: the store's own statements behind the simulated wire. Virtual time stands still
- * while the server works, so that the world goes its way as on SQLite. One database per process, emptied between worlds.
+ * while the server works, so that the world runs as on SQLite. One database per process, emptied between worlds.
  */
 import { applyGroup } from "../../../src/adapters/store/postgres/apply-group.ts";
 import { BatchGroup, isBatchable } from "../../../src/adapters/store/postgres/batchable.ts";
@@ -11,7 +11,7 @@ import { emptied } from "../../postgres/emptied.ts";
 import { withClient } from "../../postgres/server.ts";
 import type { WorldDatabase } from "./database.ts";
 
-/** What the server is working on now. */
+/** The statements that the server is working on now. */
 class UnderWay {
   #count = 0;
   #idle: (() => void)[] = [];
@@ -48,7 +48,7 @@ async function open(server: string): Promise<PostgresStore> {
   return openPostgresStore({ url: url.href, leaseClock: "changes" });
 }
 
-/** Ends the connections of this process, so that it can end too. */
+/** Ends the connections of this process, so that the process can end. */
 export async function closePostgres(): Promise<void> {
   for (const store of stores.values()) await (await store).close();
   stores.clear();

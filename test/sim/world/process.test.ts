@@ -27,7 +27,7 @@ test("a process that dies before a call never makes it", async () => {
   expect(process.state).toBe("dead");
 });
 
-test("a process that dies after a call has made it and never hears the answer", async () => {
+test("a process that dies after a call has made it and never gets the answer", async () => {
   const { scheduler, process } = world(({ moment }) => (moment === "after" ? "die" : "go"));
   let made = false;
   let heard = false;
@@ -43,7 +43,7 @@ test("a process that dies after a call has made it and never hears the answer", 
   expect({ made, heard, state: process.state }).toEqual({ made: true, heard: false, state: "dead" });
 });
 
-test("a paused process hears answers and timers late, in order, and not those it cancelled", async () => {
+test("a paused process gets answers and timers late, in order, without the cancelled ones", async () => {
   const { scheduler, process } = world();
   const seen: string[] = [];
   process.clock.after(5, () => {

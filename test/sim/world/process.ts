@@ -1,7 +1,6 @@
 /**
- * One life of a node. Everything the program asks of the world and everything the world tells it passes here, so that a
- * dead process says and hears nothing any more, a paused one hears everything late, and each call has a before and an
- * after at which it may die.
+ * One life of a node. All calls of the program and all call-backs of the world pass here, so that a dead process sends and
+ * receives nothing, a paused one receives everything late, and a process can die before or after each call.
  */
 import type { Clock } from "../../../src/core/ports/clock.ts";
 import type { EventLog } from "./event-log.ts";
@@ -27,7 +26,7 @@ export interface SimProcess {
   readonly clock: Clock;
   /** The only way into the program. Dropped when dead, held back while paused. */
   enter(run: () => void): void;
-  /** The only way out. `outside` acts on the world and answers once, in an event of its own. Never settles when dead. */
+  /** The only way out. `outside` acts on the world and answers once, in a separate event. Never settles when dead. */
   call<T>(kind: CallKind, site: string, outside: (answer: (outcome: Outcome<T>) => void) => void): Promise<T>;
   kill(why: string): void;
   pause(why: string): void;
@@ -39,7 +38,7 @@ export interface ProcessDeps {
   readonly log: EventLog;
   /** Wall time as this node sees it. */
   wall(node: string): number;
-  /** What becomes of a process here. Asked once at every point. */
+  /** What happens to a process at this point. Called once at every point. */
   fateAt(point: CrashPoint): "die" | "pause" | "go";
   onPause(process: SimProcess): void;
   onDeath(process: SimProcess, why: string): void;
@@ -111,7 +110,7 @@ export function startProcess(world: ProcessDeps, node: string, life: number): Si
       log.write(process.name, "goes on");
       const late = held;
       held = [];
-      // Each held call-back is an event of its own, as if the kernel handed them out one by one.
+      // Each held call-back is a separate event, as if the kernel delivered them one by one.
       for (const run of late) scheduler.after(0, () => process.enter(run));
     },
   };

@@ -1,6 +1,6 @@
 /**
  * The scripted model behind the real router: two providers with several keys, each of which reaches its limit for a while
- * or is refused from some moment on. Every use of a key is remembered as the provider sees it.
+ * or is refused from some time on. Every use of a key is recorded from the provider's side.
  */
 
 import { offlineModel } from "../../../src/adapters/models/offline-model.ts";
@@ -24,14 +24,14 @@ export interface KeyUse {
   readonly process: string;
   readonly key: string;
   readonly startedAt: number;
-  /** When the process got its answer; undefined where it got none. */
+  /** When the process got its answer; undefined if it got none. */
   answeredAt: number | undefined;
   readonly outcome: "answered" | "limited" | "refused";
   /** The end of the wait that the provider asked for. */
   readonly until: number;
 }
 
-/** A model whose memory of keys can be taken away, for a mutation. */
+/** A model that can be made to forget its keys, for a mutation. */
 export interface ForgetfulModel extends Model {
   forgetful(): Model;
 }
@@ -45,7 +45,7 @@ export interface RoutedWorld {
 }
 
 const KEYS = { first: { a: "first-a", b: "first-b", c: "first-c" }, second: { a: "second-a", b: "second-b" } };
-/** So short that a run that waits as long as the provider asks gets its answer. */
+/** Short enough that a run that waits as long as the provider asks still gets its answer. */
 const MAX_LIMIT_MS = 1_500;
 const PROVIDER = (id: string) =>
   `{ api: "openai-completions", baseUrl: "http://127.0.0.1:9", models: [{ id: "${id}" }] }`;
@@ -61,7 +61,7 @@ export function makeRoutedModel(world: RoutedWorld): RoutedModel {
   const text = `{ models: { providers: { first: ${PROVIDER("m")}, second: ${PROVIDER("n")} } } }`;
   const { models } = parseConfig({ text, file: "rookery.json5", env: {} }).config ?? configDefaults;
   const limitedUntil = new Map<string, number>();
-  // Of each provider one key is never refused; the others may be, from some moment on.
+  // One key of each provider is never refused; the others may be, from some time on.
   const refusedFrom = new Map(
     ["first-a", "first-b", "second-a"].map((key) => [
       key,
@@ -69,7 +69,7 @@ export function makeRoutedModel(world: RoutedWorld): RoutedModel {
     ]),
   );
 
-  /** How a provider meets a key at this moment. */
+  /** How a provider treats a key at this time. */
   function meets(key: string): Pick<KeyUse, "outcome" | "until"> {
     const now = scheduler.time;
     if (now >= (refusedFrom.get(key) ?? Number.POSITIVE_INFINITY)) return { outcome: "refused", until: 0 };
@@ -135,7 +135,7 @@ export function makeRoutedModel(world: RoutedWorld): RoutedModel {
   };
 }
 
-/** What a provider answers to a key that is limited or not valid. */
+/** The answer of a provider to a key that is limited or not valid. */
 function refusal({ key, outcome, until }: KeyUse, now: number): { error: ModelError; status: number } {
   if (outcome !== "limited") return { error: { class: "auth", message: "not valid" }, status: 401 };
   const message = `${key.slice(0, 3)} too many requests`;

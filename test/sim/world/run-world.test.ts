@@ -29,7 +29,7 @@ test.each(["crashes", "storm"])("a seed of %s replays byte for byte", async (nam
   expect(other.digest).not.toBe(first.digest);
 });
 
-test("an aimed crash happens where it was aimed", async () => {
+test("an aimed crash happens at its place", async () => {
   const aim = { site: "rest", moment: "after" } as const;
   const { lines, violations } = await runWorld({
     seed: 3,
@@ -41,7 +41,7 @@ test("an aimed crash happens where it was aimed", async () => {
   expect(violations).toEqual([]);
 });
 
-test("a seed carries at least fifty messages over at least five agents", () => {
+test("a seed has at least fifty messages for at least five agents", () => {
   for (const { name, workload } of SCENARIOS) {
     expect(workload.messages[0], name).toBeGreaterThanOrEqual(50);
     expect(workload.conversations[0], name).toBeGreaterThanOrEqual(5);

@@ -1,6 +1,6 @@
 /**
  * One world: a seed, a scenario, a subject. People write, nodes run the subject, things go wrong. Then the faults end,
- * everything must come to rest within a bounded time, and the auditor judges. The same three always give the same bytes.
+ * all work must end within a bounded time, and the auditor judges. The same three always give the same event log.
  */
 import type { Violation } from "../audit/audit-view.ts";
 import { audit } from "../audit/auditor.ts";

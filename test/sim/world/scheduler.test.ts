@@ -5,7 +5,7 @@ const throwing = (error: unknown): never => {
   throw error;
 };
 
-test("events happen by time, and at one time in the order they were asked for", async () => {
+test("events happen by time, and at the same time in the order they were scheduled", async () => {
   const scheduler = makeScheduler(throwing);
   const seen: string[] = [];
   scheduler.after(20, () => seen.push("c"));
@@ -16,7 +16,7 @@ test("events happen by time, and at one time in the order they were asked for", 
   expect(scheduler.time).toBe(100);
 });
 
-test("everything an event sets off comes to rest before the next begins", async () => {
+test("all work that an event starts ends before the next event begins", async () => {
   const scheduler = makeScheduler(throwing);
   const seen: string[] = [];
   scheduler.after(1, () => {

@@ -1,6 +1,6 @@
 /**
- * Virtual time. Events happen in the order (time, insertion), one after the other; after each, everything it set off
- * inside the program has come to rest before the next begins. So a seed always replays the same way.
+ * Virtual time. Events happen in the order (time, insertion), one after the other; all work that an event starts
+ * inside the program ends before the next event begins. So a seed always replays the same way.
  */
 import { eventQueue } from "../../kit/event-queue.ts";
 
@@ -8,16 +8,16 @@ export interface Scheduler {
   /** Milliseconds since the world began. */
   readonly time: number;
   readonly events: number;
-  /** Calls back once at `time + ms`. Returns how to cancel. */
+  /** Calls back once at `time + ms`. Returns a function that cancels it. */
   after(ms: number, run: () => void): () => void;
-  /** Runs events until none is left, `until` is reached or `done` says so after an event. */
+  /** Runs events until none is left, `until` is reached or `done` returns true after an event. */
   run(until: number, done?: () => boolean): Promise<void>;
 }
 
 /** Lets promises and immediate follow-ups settle: microtasks all run before the next immediate. */
 const immediate = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** `idle`: a promise for work outside of the world, if any is under way. Virtual time stands still until it resolves. */
+/** `idle`: a promise for work outside the world, if any is in progress. Virtual time stands still until it resolves. */
 export function makeScheduler(
   onError: (error: unknown) => void,
   idle: () => Promise<void> | undefined = () => undefined,

@@ -1,7 +1,7 @@
 /**
  * The model of the simulated world. It answers the tokens it has not answered yet, asks for the tools their directives
- * name, fails, stalls and overflows as they say, and keeps a ledger of every call. It also plays the strict provider: a
- * history no provider would accept is noted.
+ * name, fails, stalls and overflows as they say, and records every call. It also acts as a strict provider: it
+ * records a history that no provider would accept.
  */
 import type { Spend } from "../../../src/core/budget/budget.ts";
 import type { Block, Usage } from "../../../src/core/history/entry.ts";
@@ -26,11 +26,11 @@ export interface ModelDeps {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly log: EventLog;
-  /** The provider's window; absent: it has none. */
+  /** The provider's context window. Absent: no limit. */
   readonly context?: SimContext;
 }
 
-/** In micros for a token, as a provider would say it in dollars for a million. */
+/** In micros per token, which equals dollars per million tokens. */
 export const SIM_PRICE: CallPrice = {
   contextWindow: 1_000_000,
   maxTokens: 300,
@@ -41,7 +41,7 @@ const MIN_ANSWER = 5;
 
 const NO_REPLY = "NO_REPLY";
 const STALL_MS = 10 * 60_000;
-/** How often each failure comes; those not named never end. */
+/** How often each failure happens; failures not listed here never end. */
 const TIMES: Partial<Record<Directive, number>> = { "fail:transient": 2, "fail:rate": 2, "fail:cut": 1, overflow: 1 };
 const OVERFLOW: ModelError = { class: "overflow", message: "the prompt is too long" };
 const FAILURES: Partial<Record<Directive, ModelError>> = {
@@ -55,7 +55,7 @@ const FAILURES: Partial<Record<Directive, ModelError>> = {
 };
 
 const NO_MESSAGE: ModelMessage = { role: "user", content: [] };
-/** What a provider counts against its window, where the world has one: tools count nothing there. */
+/** The prompt size that a provider compares with its window, if it has one. Tools count nothing. */
 const contextTokens = ({ system, messages }: Pick<ModelRequest, "system" | "messages">): number =>
   tokensOf(system + messages.map(({ content }) => JSON.stringify(content)).join(""));
 
@@ -63,9 +63,9 @@ export class ScriptedModel {
   readonly calls: ModelCall[] = [];
   readonly #deps: ModelDeps;
   readonly #summariser: Summariser;
-  /** `token|directive` → how often it was acted upon. */
+  /** `token|directive` → how often it was executed. */
   readonly #acted = new Map<string, number>();
-  /** `tool token` of every call asked for so far. */
+  /** `tool token` of every call requested so far. */
   readonly #everAsked = new Set<string>();
 
   constructor(deps: ModelDeps) {
@@ -172,7 +172,7 @@ export class ScriptedModel {
     return { ms };
   }
 
-  /** Whether a directive may be acted upon once more. */
+  /** Whether a directive may be executed once more. */
   #once(token: string, directive: Directive, times: number): boolean {
     const key = `${token}|${directive}`;
     const count = this.#acted.get(key) ?? 0;
@@ -181,17 +181,17 @@ export class ScriptedModel {
     return true;
   }
 
-  /** The tool calls that the directives ask for and that were not asked for yet. */
+  /** The tool calls that the directives ask for and that were not requested yet. */
   #toolCalls(call: ModelCall, wanted: Wanted, open: readonly ModelMessage[]): readonly Block[] {
     const asked = new Set(open.flatMap(callsOf).map(({ name, arguments: given }) => `${name} ${String(given.token)}`));
-    // A summary may stand for messages with calls in them: these are not asked for again.
+    // A summary may replace messages with calls: these are not requested again.
     const compacted = open[0]?.role === "user" && isSummary(open[0]);
     for (const what of compacted ? this.#everAsked : []) asked.add(what);
     const tools: Block[] = [];
     const ask = (name: string, given: Record<string, unknown>): void => {
       const id = `call_${call.n}_${tools.length + 1}`;
       call.asked.push(id);
-      // In no order a schema would choose: what is stored and read again must still give the same bytes.
+      // The keys are in an unusual order: stored and read again they must still give the same bytes.
       tools.push({ signature: `s${call.n}`, arguments: given, name, id, type: "toolCall" });
     };
     for (const [token, directives] of wanted) {
@@ -209,7 +209,7 @@ export class ScriptedModel {
     return tools;
   }
 
-  /** Asked to write down what matters: by a tool that must not be repeated, or not at all. */
+  /** The answer to a memory flush: a call of a tool that must not be repeated, or no call. */
   #flush(call: ModelCall, open: readonly ModelMessage[]): ModelResult {
     const since = open.slice(open.findLastIndex(isFlush));
     if (since.some(({ role }) => role === "tool") || this.#deps.random.chance(0.3)) {
@@ -233,7 +233,7 @@ function wantedIn(open: readonly ModelMessage[]): Wanted {
   return wanted;
 }
 
-/** Costs nothing where no answer began; the prompt where it was aborted; also the text that came before it broke off. */
+/** Costs nothing if no answer began; the prompt if it was aborted; the text too if the stream broke off. */
 function failing(call: ModelCall, error: ModelError, text = ""): ModelResult {
   call.error = error.class;
   const began = text !== "" || error.class === "aborted";
@@ -242,7 +242,7 @@ function failing(call: ModelCall, error: ModelError, text = ""): ModelResult {
   return { ...saying(content, "error"), error };
 }
 
-/** What each directive wants of a child: the words behind its mark, and what is said of it beside. */
+/** What each directive asks of a child: the directives in its task, and further arguments of the spawn call. */
 const CHILDREN: Partial<Record<Directive, readonly { readonly words: string; readonly beside?: object }[]>> = {
   spawn: [{ words: "" }],
   "spawn:slow": [{ words: "slow" }],
@@ -293,7 +293,7 @@ function usageFor(input: number, output: number): Usage {
   return { input, output, cacheRead: 0, cacheWrite: 0, totalTokens: input + output, cost };
 }
 
-/** What the provider's bill says. */
+/** The usage and cost that the provider reports. */
 const chargeFor = ({ input, output }: Usage): Spend => ({ tokens: input + output, micros: input + 10 * output });
 
 const streamed = (result: ModelResult): readonly string[] =>

@@ -1,6 +1,6 @@
 /**
  * The store under simulation: the real statements on a database in memory, behind a wire. Commits travel, wait, are
- * grouped by chance across nodes and answered late, with an error or never; reads are a little stale. A synchronous store
+ * grouped at random across nodes and answered late, with an error or never; reads are a little stale. A synchronous store
  * without this wire would hide every interleaving.
  */
 import { CommitUnknownError, StoreFullError, TimeoutError } from "../../../src/core/errors.ts";
@@ -15,7 +15,7 @@ import type { Scheduler } from "./scheduler.ts";
 
 export type Applied = (CommitResult | Error)[];
 
-/** Calls `go` with the results: at once where they are there, otherwise when they arrive. */
+/** Calls `go` with the results: at once if they are there, otherwise when they arrive. */
 export function afterwards(applied: Applied | Promise<Applied>, go: (results: Applied) => void): void {
   if (applied instanceof Promise) void applied.then(go);
   else go(applied);

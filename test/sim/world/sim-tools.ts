@@ -1,4 +1,4 @@
-/** Tools that record every execution outside the program, so that a repeated one is seen without its tables (L4). */
+/** Tools that record every execution outside the program, so that a repeated one shows without the program's tables (L4). */
 import { z } from "zod";
 import type { DeliveryContext } from "../../../src/core/delivery/delivery.ts";
 import type { Tool, ToolContext, ToolHost, ToolOutput } from "../../../src/core/ports/tool.ts";

@@ -1,6 +1,6 @@
 /**
- * The model as it is asked for summaries: it writes good ones, empty ones, ones that never shrink, goes on with the
- * conversation instead, is slow, finds them too long, or fails. It keeps a ledger of its own; what it says bears no marks.
+ * The model when it is asked for a summary: it writes a good one, an empty one, one that is too long, continues the
+ * conversation instead, is slow, rejects the prompt as too long, or fails. It has its own record; its texts have no marks.
  */
 import type { ModelError, ModelRequest, ModelResult } from "../../../src/core/ports/model.ts";
 import type { Random } from "../../kit/random.ts";
@@ -11,12 +11,12 @@ import type { Scheduler } from "./scheduler.ts";
 export const MANNERS = ["good", "empty", "continues", "bloats", "slow", "overflow", "transient", "request"] as const;
 export type Manner = (typeof MANNERS)[number];
 
-/** How large contexts may be here, and how summaries turn out; each manner by chance. */
+/** How large contexts may be, and which kinds of summaries the model writes, at random. */
 export interface SimContext {
   readonly window: number;
   readonly manners: readonly Manner[];
   readonly flush: boolean;
-  /** The program does not know the window and takes it for one of the usual size. */
+  /** The program does not know the window and assumes the default size. */
   readonly unknown?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The marks by which the outside follows a message through the program: `⟦t17⟧` in a message, `⟦r4⟧` in an answer. A child bears
- * its maker's mark and its own number: `⟦s17_2⟧` is the second child that `⟦t17⟧` asked for.
+ * The marks that follow a message through the program: `⟦t17⟧` in a message, `⟦r4⟧` in an answer. A child has
+ * the mark of its parent's message and its own number: `⟦s17_2⟧` is the second child that `⟦t17⟧` asked for.
  */
 export const tokenText = (token: string): string => `⟦${token}⟧`;
 
@@ -38,7 +38,7 @@ export const DIRECTIVES = [
   "tool:reply",
   "fail:transient",
   "fail:rate",
-  /** Transient, but without end. */
+  /** Transient, but never ends. */
   "fail:down",
   "fail:auth",
   "fail:request",
@@ -48,7 +48,7 @@ export const DIRECTIVES = [
   /** Errors come after the first result of a tool, not at once; or after the second. */
   "late",
   "later",
-  /** Tools are asked for one after the other, each in a turn of its own. */
+  /** Tools are called one after the other, each in a separate turn. */
   "chain",
   "overflow",
   "slow",
@@ -68,7 +68,7 @@ export const DIRECTIVES = [
 ] as const;
 export type Directive = (typeof DIRECTIVES)[number];
 
-/** The directives of each token in a text, in order: they stand between their token and the next. */
+/** The directives of each token in a text, in order: the words between the token and the next one. */
 export function directivesIn(text: string): ReadonlyMap<string, readonly Directive[]> {
   const found = new Map<string, readonly Directive[]>();
   for (const [, token, rest] of text.matchAll(/⟦([ts][\d_]+)⟧([^⟦]*)/g)) {

@@ -6,7 +6,7 @@ import { type AskDeps, askNode } from "./ask-node.ts";
 export interface TreeStops {
   /** Stops some agent, mostly one with running children. */
   stop(): Promise<void>;
-  /** Removes some child for ever, mostly one with running children of its own. */
+  /** Removes some child permanently, mostly one that has running children. */
   remove(): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ export function makeTreeStops(deps: AskDeps): TreeStops {
     return pool.length === 0 ? undefined : random.pick(pool).id;
   }
 
-  // The auditor sees by what was applied whether a request took effect; an error answers nothing.
+  // The auditor reads from the applied changes whether a request took effect; an error does not tell.
   function ask(what: "stop" | "remove", agentId: AgentId | undefined): void {
     if (agentId === undefined) return;
     askNode(deps, what, { about: `${what} ${agentId}`, ask: (subject) => subject[what](agentId) });

@@ -1,13 +1,13 @@
-/** Lets time pass until the world is at rest, and then until every node has ended. */
+/** Runs time until the world is idle, and then until every node has ended. */
 import type { World } from "./build-world.ts";
 import type { Actors } from "./inject-faults.ts";
 import { LEASE_MS, type Nodes } from "./nodes.ts";
 
-/** How long everything may take to come to rest once the faults have ended: leases, back-offs and jumped clocks. */
+/** How long all work may take to end after the faults: leases, back-offs and jumped clocks. */
 const REST_MS = 180_000;
 const STEP_MS = 500;
 
-/** Runs the world to its end. Returns when it came to rest. */
+/** Runs the world to its end. Returns the time at which it became idle. */
 export async function untilQuiet(world: World, nodes: Nodes, actors: Actors): Promise<number> {
   const { scheduler, violations, names, options } = world;
   const { restMs = REST_MS } = options;
@@ -17,9 +17,9 @@ export async function untilQuiet(world: World, nodes: Nodes, actors: Actors): Pr
     await scheduler.run(scheduler.time + STEP_MS);
     quiet = await isQuiet(world, nodes, actors);
   }
-  if (!quiet) violations.push({ law: "liveness", what: `not at rest ${restMs} ms after the faults ended` });
+  if (!quiet) violations.push({ law: "liveness", what: `not idle ${restMs} ms after the faults ended` });
   const restedAt = scheduler.time;
-  // Late redeliveries and processes that lost their lease get their chance to do harm.
+  // Late redeliveries and processes that lost their lease get time to cause errors.
   await scheduler.run(scheduler.time + 2 * LEASE_MS + 2_000);
   nodes.end();
   for (const node of names) nodes.drain(node);
@@ -28,7 +28,7 @@ export async function untilQuiet(world: World, nodes: Nodes, actors: Actors): Pr
   return restedAt;
 }
 
-/** Every node is up, nothing waits, runs or is still to be delivered, and every message was acknowledged. */
+/** Every node is up, no message, run or delivery is open, and every message was acknowledged. */
 async function isQuiet({ channels, backend }: World, nodes: Nodes, { jobs }: Actors): Promise<boolean> {
   const { reader } = backend;
   if (!(await jobs.end())) return false;

@@ -1,4 +1,4 @@
-/** Which agent waited for which, and how long, as seen by the tools that waited. A wait whose process died has no end here. */
+/** Which agent waited for which, and how long, recorded by the tools that waited. A wait of a dead process has no end here. */
 export interface Waited {
   readonly from: string;
   readonly to: string;

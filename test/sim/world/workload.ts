@@ -1,4 +1,4 @@
-/** What people write: few conversations, bursts and pauses, a unique token in each message. Follows from the seed. */
+/** The messages of people: few conversations, bursts and pauses, a unique token in each message. Derived from the seed. */
 
 import type { DeliveryContext } from "../../../src/core/delivery/delivery.ts";
 import type { IncomingMessage } from "../../../src/core/message/incoming-message.ts";
@@ -51,7 +51,7 @@ export type WorkItem =
 export interface Workload {
   readonly conversations: readonly Conversation[];
   readonly items: readonly WorkItem[];
-  /** When the last of it is written. */
+  /** When the last message is written. */
   readonly endsAt: number;
 }
 
@@ -67,7 +67,7 @@ export function makeWorkload(random: Random, shape: WorkloadShape, channels: rea
   return { conversations, items: writing.items.sort((a, b) => a.at - b.at), endsAt: writing.at };
 }
 
-/** Threads have numbers and words as names: both must be routes. */
+/** Threads have numbers and words as names: both must work as routes. */
 const threadName = (n: number): number | string => (n % 2 === 0 ? n : `thread ${n}`);
 
 const inThread = ({ name, channel, user, route }: Conversation, n: number): Conversation => ({
@@ -75,7 +75,7 @@ const inThread = ({ name, channel, user, route }: Conversation, n: number): Conv
   route: { ...route, threadId: n },
 });
 
-/** A workload while it is made: the tokens and message ids used so far, and the time of the last message. */
+/** A workload under construction: the tokens and message ids used so far, and the time of the last message. */
 class Writing {
   readonly items: WorkItem[] = [];
   at = 200;
@@ -91,7 +91,7 @@ class Writing {
     this.#conversations = conversations;
   }
 
-  /** The messages of people: every conversation begins with a greeting, then follow bursts by chance. */
+  /** The messages of people: every conversation begins with a greeting, followed by random bursts. */
   addMessages(): void {
     const random = this.#random;
     const shape = this.#shape;
@@ -185,7 +185,7 @@ class Writing {
 
 const QUEUE_MODES = ["steer", "followup", "collect", "steer-backlog", "queue", "interrupt"] as const;
 
-/** Which of the first fifty messages bear the directives that come in numbers: by their place, one each. */
+/** Which of the first fifty messages get the counted directives: index → directives, one each. */
 function chosenTokens(
   random: Random,
   { exactly = {}, together = [] }: WorkloadShape,
