@@ -29,8 +29,10 @@ export function fileTokenStorage(file: string): TokenStorage {
   const readIfChangedSync = (): readonly TokenRecord[] | undefined => {
     const now = stamp();
     if (now === seen) return undefined;
+    const tokens = readTokenFile(file);
+    // Only after the read: a file that could not be read must be read again, or a revoked token stays valid.
     seen = now;
-    return readTokenFile(file);
+    return tokens;
   };
   return {
     readIfChangedSync,
@@ -62,8 +64,9 @@ export function sharedTokenStorage({ store, ids, clock }: Pick<Ports, "store" | 
     async readIfChanged() {
       const text = (await store.fact(FACT)) ?? null;
       if (text === seen) return undefined;
+      const tokens = parse(text);
       seen = text;
-      return parse(text);
+      return tokens;
     },
     async change(change) {
       for (let tries = 1; tries <= MAX_TRIES; tries++) {
