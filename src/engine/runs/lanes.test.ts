@@ -145,6 +145,21 @@ describe("a place in a lane", () => {
     expect(lanes.counts().main.active).toBe(0);
   });
 
+  it("stays one place if another wait begins and ends while the place waits to be taken again", async () => {
+    const lanes = new Lanes(sizes(1));
+    const place = new Place(lanes, "main", (await lanes.enter("main")) as Slot);
+    const one = place.without(Promise.resolve("one"));
+    const guest = await lanes.enter("main");
+    await turn();
+    const two = place.without(Promise.resolve("two"));
+    await turn();
+    guest?.release();
+    expect(await Promise.all([one, two])).toEqual(["one", "two"]);
+    expect(lanes.counts().main).toMatchObject({ active: 1, waiting: 0 });
+    place.leave();
+    expect(lanes.counts().main.active).toBe(0);
+  });
+
   it("is not taken again after the run has left it", async () => {
     const lanes = new Lanes(sizes(1));
     const place = new Place(lanes, "main", (await lanes.enter("main")) as Slot);

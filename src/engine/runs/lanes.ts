@@ -30,6 +30,7 @@ export class Place {
   readonly #lane: Lane;
   #slot: Slot | undefined;
   #outside = 0;
+  #entering: Promise<void> | undefined;
   #left = false;
 
   constructor(lanes: Lanes, lane: Lane, slot: Slot) {
@@ -46,11 +47,18 @@ export class Place {
       return await wait;
     } finally {
       this.#outside -= 1;
-      if (this.#outside === 0 && !this.#left) {
-        this.#slot = await this.#lanes.enter(this.#lane);
-        if (this.#left || this.#outside > 0) this.#slot?.release();
-      }
+      if (this.#outside === 0 && !this.#left) await this.#enter();
     }
+  }
+
+  /** Waits that end while the place is being taken again share that one entry: a second slot would wait for the first. */
+  #enter(): Promise<void> {
+    this.#entering ??= this.#lanes.enter(this.#lane).then((slot) => {
+      this.#entering = undefined;
+      this.#slot = slot;
+      if (this.#left || this.#outside > 0) slot?.release();
+    });
+    return this.#entering;
   }
 
   leave(): void {
