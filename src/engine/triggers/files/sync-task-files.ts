@@ -3,7 +3,6 @@
  * times, M22), a removed file removes it. An unchanged file changes nothing.
  */
 
-import { defined } from "../../../core/defined.ts";
 import { errorText, RookeryError } from "../../../core/errors.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import { type CronJob, versionOf } from "../../../core/schedule/job.ts";
@@ -33,24 +32,25 @@ export async function syncTaskFiles(
 ): Promise<readonly { readonly path: string; readonly reason: string }[]> {
   const problems: { path: string; reason: string }[] = [];
   const seen = new Set<string>();
-  const kept = new Set<string>();
+  const invalid = new Set<string>();
   for (const file of files) {
-    kept.add(file.path);
     try {
       const { taskId, create, targetAgentId, hash } = readCronTask(file.text);
       if (seen.has(taskId)) throw new RefusedFile(`Another file has the taskId ${taskId}.`);
       seen.add(taskId);
-      const more = defined({ file: file.path, fileHash: hash, targetAgentId });
+      const more = { file: file.path, fileHash: hash, targetAgentId };
       await syncOne(ports, profile, taskId, create, more);
     } catch (error) {
       if (!(error instanceof RookeryError) || error.retryable) throw error;
+      invalid.add(file.path);
       problems.push({ path: file.path, reason: errorText(error) });
     }
   }
   if (ports.keepsMissing) return problems;
-  // Only jobs of this workspace, and not those of a file that is invalid at the moment.
+  // Only jobs of this workspace, and not those of a file that is invalid at the moment. A file with another taskId than
+  // before has a new job, so its old one goes.
   for (const job of await ports.store.jobs()) {
-    if (!job.file || (job.agentId ?? "") !== profile || seen.has(job.id) || kept.has(job.file)) continue;
+    if (!job.file || (job.agentId ?? "") !== profile || seen.has(job.id) || invalid.has(job.file)) continue;
     await commit(ports, "task.gone", removedJob(job, momentOf(ports)));
   }
   return problems;
@@ -77,10 +77,23 @@ async function syncOne(
     const { job } = addedJob(taskId, normal, { profile }, momentOf(ports));
     return commit(ports, "task.new", [{ op: "job.put", job: { ...job, ...more }, expect: 0 }]);
   }
-  const { job, ops } = editedJob(before, { enabled: true, ...normal }, momentOf(ports));
+  const { job, ops } = editedJob(before, { ...UNSET, enabled: true, ...normal }, momentOf(ports));
   const put = { op: "job.put", job: { ...job, ...more }, expect: versionOf(before) } as const;
   await commit(ports, "task.edit", [...ops.filter(({ op }) => op !== "job.put"), put]);
 }
+
+/** The options a file may have, as they are without it: an option that the file no longer names is reset. */
+const UNSET = {
+  description: undefined,
+  deleteAfterRun: undefined,
+  isolation: undefined,
+  missed: undefined,
+  maxLatenessMs: undefined,
+  overlap: undefined,
+  staggerMs: undefined,
+  gate: undefined,
+  wakeMode: "next-heartbeat",
+} as const;
 
 const momentOf = ({ clock, zone }: SyncPorts) => ({ now: clock.now(), zone });
 

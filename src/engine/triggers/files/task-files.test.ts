@@ -4,6 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { cronTaskFiles, heartbeatTaskFiles } from "../../../adapters/workspace/task-files.ts";
+import type { ChangeId } from "../../../core/ids.ts";
 import { silentLog } from "../../../core/ports/log.ts";
 import { TriggerTestEngine } from "../triggers.test-kit.ts";
 import { readFrontMatter } from "./front-matter.ts";
@@ -115,6 +116,35 @@ describe("files and jobs", () => {
     const { id } = await engine.cron.add({ name: "own", schedule: "0 9 * * *", payload: { message: "x" } });
     await sync(task());
     expect(await engine.store.job(id)).toBeDefined();
+  });
+
+  test("an option that is removed from the file is removed from the job", async () => {
+    const { engine, sync } = await world();
+    const agent = "tz4a98xxat96iws9zmbrgj3b";
+    await sync(task(`description: d\nagent_id: ${agent}\ngate:\n  command: test -s inbox\n`));
+    expect(await engine.job(ID)).toMatchObject({ description: "d", targetAgentId: agent, gate: { kind: "command" } });
+    await sync(task());
+    const { description, targetAgentId, gate } = await engine.job(ID);
+    expect([description, targetAgentId, gate]).toEqual([undefined, undefined, undefined]);
+  });
+
+  test("an edit keeps the notes of the job's agent", async () => {
+    const { engine, sync } = await world();
+    await sync(task());
+    const job = await engine.job(ID);
+    const put = { op: "job.put", job: { ...job, memory: "seen 3" }, expect: 1 } as const;
+    await engine.store.commit({ id: "test-change" as ChangeId, site: "test", at: 1, ops: [put] });
+    await sync(task("description: d\n"));
+    expect(await engine.job(ID)).toMatchObject({ description: "d", memory: "seen 3" });
+  });
+
+  test("a changed taskId replaces the job of the file", async () => {
+    const { engine, sync } = await world();
+    await sync(task());
+    const other = "tz4a98xxat96iws9zmbrgj3c";
+    await sync(task().replace(ID, other));
+    expect(await engine.store.job(ID)).toBeUndefined();
+    expect(await engine.store.job(other)).toMatchObject({ file: path });
   });
 
   test("a one-time task stays done while its file exists", async () => {
