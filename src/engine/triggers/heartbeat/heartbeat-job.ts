@@ -20,7 +20,8 @@ export const heartbeatJobId = (profile: string): string => `${ID_PREFIX}${profil
 export async function syncHeartbeatJobs(ports: JobPorts, config: HeartbeatSections): Promise<void> {
   const profiles = new Set(heartbeatProfiles(config));
   for (const profile of profiles) await syncProfile(ports, config, profile);
-  for (const job of await ports.store.jobs({ limit: 1_000, after: "heartbeat" })) {
+  // Ids are sorted by their bytes, so these follow the prefix itself.
+  for (const job of await ports.store.jobs({ limit: 1_000, after: ID_PREFIX })) {
     if (!job.id.startsWith(ID_PREFIX)) break;
     const isRemoved = job.system === "heartbeat" && job.enabled && !profiles.has(job.agentId ?? "");
     if (isRemoved) await edit(ports, job, { enabled: false });

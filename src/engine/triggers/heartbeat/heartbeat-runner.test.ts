@@ -3,7 +3,7 @@ import { START } from "../../../../test/kit/clock.ts";
 import { failure, lastText } from "../../../../test/kit/model.ts";
 import { parseConfig } from "../../../config/parse-config.ts";
 import { TimeoutError } from "../../../core/errors.ts";
-import type { SessionKey } from "../../../core/ids.ts";
+import type { ChangeId, SessionKey } from "../../../core/ids.ts";
 import { TriggerTestEngine } from "../triggers.test-kit.ts";
 
 const MINUTE = 60_000;
@@ -226,4 +226,17 @@ test("the heartbeat uses its own model", async () => {
   await world.leap(HALF);
   const agent = await world.store.agentByKey("agent:main:heartbeat" as SessionKey);
   expect((await world.engine.runs(agent?.id)).at(-1)?.body.wishes).toEqual({ model: "small/one" });
+});
+
+test("the job of a removed profile is turned off, also beside jobs whose ids only look like a heartbeat's", async () => {
+  const profiles = (more: string) => `{ profiles: { main: { heartbeat: {} }, work: { ${more} } } }`;
+  const world = await open(profiles("heartbeat: {}"));
+  const look = { name: "x", schedule: "0 9 * * *", payload: { message: "x" } };
+  const { id } = await world.cron.add(look);
+  const job = { ...(await world.job(id)), id: "heartbeat-lookalike" };
+  const put = { op: "job.put", job, expect: 0 } as const;
+  await world.store.commit({ id: "test-change" as ChangeId, site: "test", at: 1, ops: [put] });
+  expect(await world.job("heartbeat:work")).toMatchObject({ enabled: true });
+  await world.triggers.updateConfig(config(profiles("")));
+  expect(await world.job("heartbeat:work")).toMatchObject({ enabled: false });
 });

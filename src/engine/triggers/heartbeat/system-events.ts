@@ -10,10 +10,12 @@ import { wallTime } from "../cron/describe-schedule.ts";
 const MAX_COUNT = 20;
 /** How many messages are read: more than enough for the messages between two runs. */
 const LOOK_BACK = 200;
+/** Runs without messages (a memory flush) come between runs that took some. */
+const RUNS_BACK = 20;
 
 export async function unseenEvents(store: StoreReader, main: AgentRecord): Promise<readonly Message[]> {
-  const [last] = await store.runs(main.id, { limit: 1 });
-  const seen = Math.max(0, ...(last?.body.seqs ?? []));
+  const runs = await store.runs(main.id, { limit: RUNS_BACK });
+  const seen = Math.max(0, ...runs.flatMap(({ body }) => body.seqs));
   const messages = await store.messages(main.id, { limit: LOOK_BACK });
   const fresh = messages.filter(({ seq, body }) => seq > seen && isSilent(body) && isFromTrigger(body)).toReversed();
   return fresh
