@@ -7,6 +7,7 @@ import { followShared } from "../../src/adapters/store/files/follow-shared.ts";
 import { openPostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
 import { silentLog } from "../../src/core/ports/log.ts";
 import { keyOf, postOp, userBody, worldOn } from "../contract/fixture.ts";
+import { withClient } from "./server.ts";
 import { freshDatabase } from "./shared.ts";
 
 test("commits of every node are in the files, also after a restart", async () => {
@@ -48,6 +49,39 @@ test("commits of every node are in the files, also after a restart", async () =>
   await again.stop();
   await store.close();
   await other.close();
+  rmSync(home, { recursive: true });
+});
+
+test("a flush has everything that was committed, also while a transaction of another program stays open", async () => {
+  const url = await freshDatabase();
+  const home = mkdtempSync(join(tmpdir(), "rookery-mirror-"));
+  const store = await openPostgresStore({ url });
+  const world = await worldOn(store);
+  const a = await world.agent("a");
+  const lines = () =>
+    readFileSync(join(home, "agents", a.id, "history.jsonl"), "utf8")
+      .trimEnd()
+      .split("\n");
+  const append = async (position: number) => {
+    const line = JSON.stringify({ type: "custom", id: `e${position}` });
+    await world.done([{ op: "entries.append", position, lines: [line], leaf: `e${position}` as never }], a.owner);
+  };
+  const mirror = await followShared({ home, store, log: silentLog, everyMs: 3_600_000 });
+  await mirror.flush();
+  await withClient(url, async (client) => {
+    await client.query("BEGIN; SELECT pg_current_xact_id()");
+    await append(2);
+    await mirror.flush();
+    expect(lines()).toHaveLength(3);
+    await append(3);
+    await mirror.flush();
+    expect(lines()).toHaveLength(4);
+    await client.query("COMMIT");
+  });
+  await append(4);
+  await mirror.stop();
+  expect(lines()).toHaveLength(5);
+  await store.close();
   rmSync(home, { recursive: true });
 });
 

@@ -7,7 +7,7 @@ import { errorText } from "../../../core/errors.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import type { Log } from "../../../core/ports/log.ts";
 import { allTold } from "../postgres/budgets.ts";
-import { endedBefore, touchedBetween } from "../postgres/changes.ts";
+import { endedBefore, touchedSince } from "../postgres/changes.ts";
 import type { PostgresStore } from "../postgres/open-store.ts";
 import { budgetsFile } from "./budgets-file.ts";
 import { diskFiles } from "./disk-files.ts";
@@ -84,8 +84,10 @@ class Follower {
   readonly #files: MirrorFiles;
   readonly #log: Log;
   readonly #known = new Map<string, KnownAgent>();
-  /** Changes of transactions below this id are in the files. */
+  /** Changes of all transactions below this id are in the files: none of them is open any more. */
   #mark: string | undefined;
+  /** How many changes from the mark on are in the files, by what they touched. */
+  #written = new Map<string, number>();
 
   constructor(store: PostgresStore, files: MirrorFiles, log: Log) {
     this.#store = store;
@@ -93,11 +95,22 @@ class Follower {
     this.#log = log;
   }
 
+  /**
+   * Writes everything that is committed. The mark waits for the oldest open transaction of the whole server, which may
+   * belong to another program and stay open for long; committed changes behind the mark do not wait for it.
+   */
   async step(): Promise<void> {
     const { connections } = this.#store;
     const before = await endedBefore(connections);
     if (this.#mark === undefined) await this.#mirrorAll();
-    else for (const word of await touchedBetween(connections, this.#mark, before)) await this.#follow(word);
+    else {
+      for (const { word, changes } of await touchedSince(connections, this.#mark)) {
+        if (this.#written.get(word) === changes) continue;
+        await this.#follow(word);
+        this.#written.set(word, changes);
+      }
+    }
+    if (this.#mark !== before) this.#written.clear();
     this.#mark = before;
   }
 

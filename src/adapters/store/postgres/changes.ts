@@ -10,8 +10,8 @@ const SELECT_XMIN: Statement = {
   text: "SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS before",
 };
 const SELECT_TOUCHED: Statement = {
-  name: "touched-between",
-  text: "SELECT DISTINCT word FROM changes, unnest(touched) AS word WHERE xid >= $1::text::xid8 AND xid < $2::text::xid8",
+  name: "touched-since",
+  text: "SELECT word, count(*)::int AS changes FROM changes, unnest(touched) AS word WHERE xid >= $1::text::xid8 GROUP BY word",
 };
 
 /** The result of a change, or undefined if it was not applied. */
@@ -28,7 +28,10 @@ export async function endedBefore(connections: Connections): Promise<string> {
   return (await connections.one<{ before: string }>(SELECT_XMIN))?.before ?? "0";
 }
 
-/** The words of `touched` (agent ids, `budgets`, `job:<id>` …) of changes from one transaction id up to another. */
-export async function touchedBetween(connections: Connections, from: string, before: string): Promise<string[]> {
-  return (await connections.all<{ word: string }>(SELECT_TOUCHED, from, before)).map(({ word }) => word);
+/** The words of `touched` (agent ids, `budgets`, `job:<id>` …) of committed changes from a transaction id on, and how many. */
+export async function touchedSince(
+  connections: Connections,
+  from: string,
+): Promise<readonly { readonly word: string; readonly changes: number }[]> {
+  return connections.all<{ word: string; changes: number }>(SELECT_TOUCHED, from);
 }
