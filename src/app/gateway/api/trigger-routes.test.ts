@@ -107,4 +107,21 @@ describe("a webhook", () => {
     expect((await hook("deploy", {}, { authorization: "Bearer wrong" })).status).toBe(401);
     expect((await hook("unknown", {}, bearer)).status).toBe(404);
   });
+
+  it("makes an address wait after too many wrong secrets, as every route does", async () => {
+    const hooks = { deploy: { token: "open-sesame", prompt: "x" } };
+    const strict = await openTestGateway({ config: { gateway: { limits: { failuresPerMinute: 3 } }, hooks } });
+    const ask = async () =>
+      (
+        await strict.ask({
+          method: "POST",
+          path: "/hooks/deploy",
+          token: null,
+          body: {},
+          headers: { authorization: "Bearer no" },
+        })
+      ).status;
+    expect([await ask(), await ask(), await ask(), await ask()]).toEqual([401, 401, 401, 429]);
+    await strict.close();
+  });
 });

@@ -26,24 +26,27 @@ const BEARER = /^Bearer +([\x21-\x7e]{1,512})$/i;
 export const bearerToken = ({ headers }: IncomingMessage): string | undefined =>
   BEARER.exec(headers.authorization ?? "")?.[1];
 
-/** Throws a 401 without a valid token, a 403 without the scope, and a 429 after too many failures from one address. */
+/**
+ * Throws a 401 without a valid token, a 403 without the scope, and a 429 after too many failures from one address. A hook
+ * checks its own secret: its route reports a wrong one with `countFailure`.
+ */
 export function authorise(
-  { config, tokens, failures }: AuthorisationContext,
+  context: AuthorisationContext,
   access: Access,
   incoming: IncomingMessage,
   address: string,
 ): Principal {
-  if (access === "anonymous" || access === "hook") return ANONYMOUS;
-  const { failuresPerMinute } = config().gateway.limits;
-  const rate = { burst: failuresPerMinute, perSecond: failuresPerMinute / 60 };
-  const wait = failures.wait(address, rate);
+  if (access === "anonymous") return ANONYMOUS;
+  const wait = context.failures.wait(address, failureRate(context));
   if (wait > 0) {
     throw new HttpError(429, "too_many_failures", "Too many requests with an invalid token.", { retryAfterMs: wait });
   }
+  if (access === "hook") return ANONYMOUS;
+  const { tokens } = context;
   const presented = bearerToken(incoming);
   const principal = presented === undefined ? undefined : tokens.find(presented);
   if (!principal) {
-    failures.take(address, rate);
+    countFailure(context, address);
     const message =
       incoming.headers.authorization === undefined ? "The request has no token." : "The token is not valid.";
     throw new HttpError(401, "unauthorized", message, { hint: "Send it as Authorization: Bearer …" });
@@ -56,4 +59,14 @@ export function authorise(
     );
   }
   return principal;
+}
+
+/** A request with a wrong secret. Many of them from one address make it wait. */
+export function countFailure(context: Pick<AuthorisationContext, "config" | "failures">, address: string): void {
+  context.failures.take(address, failureRate(context));
+}
+
+function failureRate({ config }: Pick<AuthorisationContext, "config">): { burst: number; perSecond: number } {
+  const { failuresPerMinute } = config().gateway.limits;
+  return { burst: failuresPerMinute, perSecond: failuresPerMinute / 60 };
 }

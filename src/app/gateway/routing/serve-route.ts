@@ -1,7 +1,7 @@
 /** Serves one request with one route: authorise, read and check the input, call the handler, send its answer or error. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
-import { authorise, bearerToken } from "../auth/authorise.ts";
+import { authorise, bearerToken, countFailure } from "../auth/authorise.ts";
 import { HttpError } from "../http/http-error.ts";
 import { parseJsonBody, parseQuery, readBody } from "../http/read-request.ts";
 import { sendError, sendReply } from "../http/send-reply.ts";
@@ -46,6 +46,7 @@ export async function serveRoute(
     };
     sendReply(outgoing, await route.handle(call));
   } catch (error) {
+    if (route.access === "hook" && error instanceof HttpError && error.status === 401) countFailure(context, address);
     sendError(context.ports.log, outgoing, error, route.path);
   }
 }
