@@ -5,6 +5,7 @@
 
 import type { Message } from "../../../core/message/message.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
+import { discardWaiting, type RecoveryParts, recoverRun } from "../recovery/recover-run.ts";
 import { changeSettings } from "../sessions/change-settings.ts";
 import { goBack } from "../sessions/go-back.ts";
 import { replaceStaleSession, resetSession } from "../sessions/reset-session.ts";
@@ -13,7 +14,6 @@ import type { ActorHost } from "./actor-host.ts";
 import { drainStoppedInbox, removeForGood } from "./drain-stopped-inbox.ts";
 import { answerAboutChildren, recordSilent, settle, settleStop } from "./inbox-steps.ts";
 import type { Look } from "./inbox-view.ts";
-import { discardWaiting, type RecoveryParts, recoverRun } from "./recover-run.ts";
 import type { Next } from "./run-driver.ts";
 
 export interface ActorParts extends RecoveryParts {

@@ -4,11 +4,11 @@
  */
 import type { CallRecord, RunBody, RunRecord } from "../../../core/run/run.ts";
 import { chain, toolEntry } from "../../context/entries.ts";
+import { intendNext, resultOf } from "../../runs/act.ts";
+import { textOutput, UNKNOWN_OUTCOME } from "../../runs/call-tool.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import { LiveRun, runTimeOf } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
-import { intendNext, resultOf } from "../act.ts";
-import { textOutput, UNKNOWN_OUTCOME } from "../call-tool.ts";
 import type { Count } from "./attempts.ts";
 
 /** The resumed run, with this count of attempts and the nodes that are suspected to have died over it. */

@@ -7,14 +7,14 @@ import type { RunId } from "../../../core/ids.ts";
 import type { Message } from "../../../core/message/message.ts";
 import type { RunRecord } from "../../../core/run/run.ts";
 import { failRun } from "../../runs/loop.ts";
-import type { Attempts, Count, Undecided } from "../../runs/recovery/attempts.ts";
-import { resumeRun } from "../../runs/recovery/resume.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import { stopOf } from "../../subagents/tree.ts";
-import type { ActorHost } from "./actor-host.ts";
-import { settle } from "./inbox-steps.ts";
-import type { InboxView } from "./inbox-view.ts";
-import type { RunDriver } from "./run-driver.ts";
+import type { ActorHost } from "../actor/actor-host.ts";
+import { settle } from "../actor/inbox-steps.ts";
+import type { InboxView } from "../actor/inbox-view.ts";
+import type { RunDriver } from "../actor/run-driver.ts";
+import type { Attempts, Count, Undecided } from "./attempts.ts";
+import { resumeRun } from "./resume.ts";
 
 /** What recovery needs of an actor. */
 export interface RecoveryParts {
