@@ -10,11 +10,11 @@ import type { RunBody, RunRecord } from "../../../core/run/run.ts";
 import type { NodeRecord } from "../../../core/store/store.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
 
-export type Blame = NonNullable<RunBody["blamed"]>[number];
+export type SuspectedNode = NonNullable<RunBody["blamed"]>[number];
 
 export interface Count {
   readonly attempt: number;
-  readonly blamed: readonly Blame[];
+  readonly suspectedNodes: readonly SuspectedNode[];
 }
 
 /** Not known yet; try again after `waitMs`. */
@@ -28,7 +28,7 @@ interface Watch {
   readonly of: number | undefined;
   readonly since: number;
   /** As it was when the watch began: a lease renewed since then is a sign of life. */
-  readonly silent: Blame | undefined;
+  readonly silent: SuspectedNode | undefined;
 }
 
 /** How often silent nodes are checked during the watch. */
@@ -47,7 +47,7 @@ export class Attempts {
     const { store, clock, settings } = this.#ports;
     const { id, attempt, body, abort } = record;
     const before = body.blamed ?? [];
-    if (before.length === 0 && body.node === self) return { attempt: attempt + 1, blamed: [] };
+    if (before.length === 0 && body.node === self) return { attempt: attempt + 1, suspectedNodes: [] };
     const nodes = new Map((await store.nodes()).map((one) => [one.node, one]));
     const watch = this.#watch?.runId === id && this.#watch.of === body.node ? this.#watch : undefined;
     const silent =
@@ -55,9 +55,9 @@ export class Attempts {
         ? undefined
         : (watch?.silent ?? { node: body.node, leaseUntil: nodes.get(body.node)?.leaseUntil ?? 0 });
     const all = silent ? [...before, silent] : before;
-    const blamed = all.filter((blame) => !livedOn(blame, nodes.get(blame.node)));
-    const counted = { attempt: attempt + 1 - (all.length - blamed.length), blamed };
-    const suspected = blamed.some(({ node }) => nodes.get(node)?.left === false);
+    const suspectedNodes = all.filter((suspect) => !livedOn(suspect, nodes.get(suspect.node)));
+    const counted = { attempt: attempt + 1 - (all.length - suspectedNodes.length), suspectedNodes };
+    const suspected = suspectedNodes.some(({ node }) => nodes.get(node)?.left === false);
     const since = watch?.since ?? clock.monotonic();
     const left = since + settings.silenceMs - clock.monotonic();
     if (counted.attempt <= settings.maxAttempts || !suspected || abort || left <= 0) {
@@ -70,5 +70,5 @@ export class Attempts {
 }
 
 /** Whether a suspected node has shown that its process did not die. */
-const livedOn = ({ leaseUntil }: Blame, now: NodeRecord | undefined): boolean =>
+const livedOn = ({ leaseUntil }: SuspectedNode, now: NodeRecord | undefined): boolean =>
   now !== undefined && (now.returned || (now.leaseUntil !== leaseUntil && !now.left));

@@ -83,7 +83,7 @@ async function countAttempts(
 ): Promise<Count | Undecided> {
   const { attempt, body } = record;
   if (interrupted && !body.paused) return attempts.count(record, lease.node);
-  return { attempt, blamed: body.blamed ?? [] };
+  return { attempt, suspectedNodes: body.blamed ?? [] };
 }
 
 /** Settles the messages that waited when the program started, and returns them. */

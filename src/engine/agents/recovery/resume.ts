@@ -16,7 +16,7 @@ export async function resumeRun(
   ports: RunPorts,
   lease: AgentLease,
   record: RunRecord,
-  { attempt, blamed }: Count,
+  { attempt, suspectedNodes }: Count,
 ): Promise<LiveRun> {
   const { paused: _paused, blamed: _blamed, ...rest } = record.body;
   const at = ports.clock.now();
@@ -32,7 +32,12 @@ export async function resumeRun(
   await lease.commit({
     site: "resume",
     ops: [
-      { op: "run.step", runId: record.id, body: blamed.length > 0 ? { ...body, blamed: [...blamed] } : body, attempt },
+      {
+        op: "run.step",
+        runId: record.id,
+        body: suspectedNodes.length > 0 ? { ...body, blamed: [...suspectedNodes] } : body,
+        attempt,
+      },
       // The cost of a call that the crash interrupted stays unknown: its reservation is charged (M21).
       { op: "budget.forfeit", runId: record.id },
     ],
