@@ -67,6 +67,23 @@ describe("a serving process", () => {
     return askHttp(running.gateway.port, { method: "POST", path: "/v1/chat/completions", body });
   };
 
+  it("plans the due times of its jobs again in another time zone", async () => {
+    const running = await start(`{ session: { timeZone: "Asia/Tokyo" } }`);
+    const { port } = running.gateway;
+    const body = { name: "x", schedule: "0 9 * * *", payload: { kind: "agentTurn", message: "work" } };
+    const { json } = await askHttp(port, { method: "POST", path: "/api/cron", body });
+    const { id } = json as { id: string };
+    const nextTime = async () => {
+      const { json: job } = await askHttp(port, { path: `/api/cron/${id}` });
+      return (job as { nextTimes: { text: string }[] }).nextTimes[0]?.text;
+    };
+    expect(await nextTime()).toMatch(/ 09:00:00 \(Asia\/Tokyo\)$/u);
+    writeFileSync(join(home, "rookery.json5"), `{ session: { timeZone: "America/New_York" } }`);
+    const reloaded = await askHttp(port, { method: "POST", path: "/api/config/reload" });
+    expect(reloaded.json).toMatchObject({ reloaded: ["session.timeZone"], needsRestart: [] });
+    await expect.poll(nextTime).toMatch(/ 09:00:00 \(America\/New_York\)$/u);
+  });
+
   it("serves its configuration with secrets masked", async () => {
     const text = `{ gateway: { port: 7717 }, models: { default: "local/fake", providers: { local: { api: "openai-completions", baseUrl: "http://127.0.0.1:9/v1", apiKey: { env: "K" }, models: [{ id: "fake", contextWindow: 200000, maxTokens: 8192 }] } } } }`;
     const running = await start(text);

@@ -22,6 +22,7 @@ export const LIVE_KEYS: readonly string[] = [
   "session.mainKey",
   "session.identityLinks",
   "session.reset",
+  "session.timeZone",
   "log.level",
 ];
 

@@ -123,7 +123,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
         void triggers.triggers
           .updateConfig(next)
           .catch((error) =>
-            log.warn("the heartbeat does not follow the new configuration yet", { error: errorText(error) }),
+            log.warn("the triggers do not follow the new configuration yet", { error: errorText(error) }),
           );
         if (changed.some((key) => key.startsWith("models."))) models.renew();
       },
@@ -145,8 +145,8 @@ function createParts({ options, config, ids, log, opened, telemetry }: Base): Pa
   const clock = systemClock;
   const models = openModels({ config, paths, clock, log, env });
   const { store } = opened;
-  const shared = opened.shared !== undefined;
-  const triggers = openTriggers({ ports: { clock, ids, log, store }, config, paths, models, env: env ?? {}, shared });
+  const leaseMs = opened.shared?.leaseMs;
+  const triggers = openTriggers({ ports: { clock, ids, log, store }, config, paths, models, env: env ?? {}, leaseMs });
   const toolkit = lazyToolkit();
   const model = options.model ?? models.model;
   const ports: Ports = {
@@ -166,7 +166,7 @@ function createParts({ options, config, ids, log, opened, telemetry }: Base): Pa
     engineOptions({
       config,
       nodeName: opened.nodeName,
-      leaseMs: opened.shared?.leaseMs,
+      leaseMs,
       remoteNodes: opened.shared?.cluster.remoteNodes,
       hooks: triggers.triggers.hooks,
       systemTags: [...systemAgents.keys()],

@@ -23,8 +23,8 @@ export interface TriggerDeps {
   readonly paths: HomePaths;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly models: Pick<OpenModels, "choose" | "providers">;
-  /** Whether other nodes work on the same store. */
-  readonly shared?: boolean;
+  /** Set if other nodes work on the same store: how long their leases last. */
+  readonly leaseMs?: number;
 }
 
 export interface OpenTriggers {
@@ -40,9 +40,10 @@ const SHARED_POLL_MS = 2_000;
 /** The text of a new HEARTBEAT.md. It contains no task, so the heartbeat makes no model call. */
 const EMPTY_HEARTBEAT = "# Heartbeat\n\n## What to look at\n- [ ]\n";
 
-export function openTriggers({ ports, config, paths, env, models, shared = false }: TriggerDeps): OpenTriggers {
+export function openTriggers({ ports, config, paths, env, models, leaseMs }: TriggerDeps): OpenTriggers {
   const { log } = ports;
-  const { missed, maxLatenessMinutes, commandGates } = config.cron;
+  const { missed, maxLatenessMinutes, missedGraceSeconds, commandGates } = config.cron;
+  const shared = leaseMs !== undefined;
   const workspaces = openWorkspaces(config, paths);
   const workspaceOf = (profile: string): string => workspaces({ profile, descriptor: { type: "heartbeat" } });
   const secrets = secretDeps(paths.home, env);
@@ -60,6 +61,8 @@ export function openTriggers({ ports, config, paths, env, models, shared = false
         return config.session.timeZone;
       },
       missed,
+      graceMs: missedGraceSeconds * 1_000,
+      leaseMs,
       mainKey: config.session.mainKey,
       heartbeat: config,
       webhooks: config.hooks,

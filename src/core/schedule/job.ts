@@ -107,6 +107,8 @@ export const cronJobSchema = z.looseObject({
   version: z.number().int().optional(),
   /** Counts schedules: an edit that changes when the job is due begins a new one (M22). */
   revision: z.number().int().optional(),
+  /** The zone in which the due times of a cron expression without one are planned. It stays the same for a revision. */
+  zone: z.string().optional(),
   missed: missedPolicySchema.optional(),
   /** A due time older than this does not run. Absent: no limit. */
   maxLatenessMs: z.number().int().nonnegative().optional(),
@@ -132,6 +134,9 @@ export type CronJob = z.infer<typeof cronJobSchema>;
 
 export const versionOf = (job: CronJob): number => job.version ?? 0;
 export const revisionOf = (job: CronJob): number => job.revision ?? 1;
+
+/** The zone for the due times of a job, unless its schedule names one. `configured`: of this process now. */
+export const zoneOf = (job: Pick<CronJob, "zone">, configured?: string): string | undefined => job.zone ?? configured;
 
 /** How long after its due time a job fires: the same for the same job, spread evenly over its stagger. */
 export function staggerOf({ id, staggerMs = 0 }: Pick<CronJob, "id" | "staggerMs">): number {

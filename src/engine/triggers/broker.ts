@@ -18,24 +18,30 @@ import { submit } from "../commit/submit.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import { firedSlot, skippedSlot } from "./cron/job-changes.ts";
 import { type Firing, type JobMessage, jobMessage, profileOf } from "./cron/job-message.ts";
-import { type DueStep, ON_TIME_MS, planDue } from "./cron/plan-due.ts";
+import { DEFAULT_GRACE_MS, type DueDefaults, type DueStep, planDue } from "./cron/plan-due.ts";
+import { replanJobs } from "./cron/replan-jobs.ts";
 
 export interface BrokerPorts extends Pick<Ports, "clock" | "ids" | "store" | "log"> {
   post(request: PostRequest): Promise<AcceptResult>;
   /** Absent: no gate passes. */
   readonly gates?: GateRunner;
+  /** Decides a tick of the heartbeat: its message, or why it is skipped. */
+  tick?(job: CronJob, firing: Firing): Promise<Tick>;
 }
 
+/** Read at each use, because a reload may change the zone. */
 export interface BrokerOptions {
   readonly missed?: MissedPolicy;
   readonly maxLatenessMs?: number;
+  /** How late a due time may be handled and still count as on time. */
+  readonly graceMs?: number;
   /** The zone of schedules without one. */
   readonly zone?: string;
+  /** Set if other nodes may use the same store: how long their leases last. */
+  readonly leaseMs?: number;
   readonly mainKey?: string;
   /** How often the jobs are read without a wake-up: for jobs of other nodes, and for clocks that jump. */
   readonly pollMs?: number;
-  /** Decides a tick of the heartbeat: its message, or why it is skipped. */
-  readonly tick?: (job: CronJob, firing: Firing) => Promise<Tick>;
 }
 
 export type Tick =
@@ -48,6 +54,8 @@ const POLL_MS = 30_000;
 /** The wait after an error of the store. */
 const RETRY_MS = 1_000;
 const BATCH_SIZE = 64;
+/** A wall clock that falls behind the monotonic clock by this much between two polls was set back. */
+const SET_BACK_MS = 1_000;
 
 export class TriggerBroker {
   readonly #ports: BrokerPorts;
@@ -59,10 +67,20 @@ export class TriggerBroker {
   #polling: Promise<void> | undefined;
   #pollAgain = false;
   #started = false;
+  /** Whether stored due times must be compared with the zone and, if it may have been set back, with the clock. */
+  #mustReplan = true;
+  #setBack = true;
+  /** The wall clock's lead over the monotonic clock at the last poll. */
+  #lead = Number.NEGATIVE_INFINITY;
 
   constructor(ports: BrokerPorts, options: BrokerOptions = {}) {
     this.#ports = ports;
     this.#options = options;
+  }
+
+  get #defaults(): DueDefaults {
+    const { missed = "once", maxLatenessMs, graceMs } = this.#options;
+    return { missed, maxLatenessMs, graceMs, zone: this.#zone };
   }
 
   get #zone(): string {
@@ -84,6 +102,12 @@ export class TriggerBroker {
     });
   }
 
+  /** The configured zone may have changed: compares the stored due times with it. */
+  replan(): void {
+    this.#mustReplan = true;
+    this.wake();
+  }
+
   /** Begins nothing more, and resolves when nothing is under way. */
   async stop(): Promise<void> {
     this.#stop.abort();
@@ -98,6 +122,7 @@ export class TriggerBroker {
     try {
       while (this.#pollAgain && !this.#stop.signal.aborted) {
         this.#pollAgain = false;
+        await this.#replan();
         await this.#fireDue();
       }
       const { clock, store } = this.#ports;
@@ -111,6 +136,30 @@ export class TriggerBroker {
       this.#ports.log.warn("cannot handle the due jobs now, trying again", { error: errorText(error) });
     }
     if (!this.#stop.signal.aborted) this.#cancel = this.#ports.clock.after(wait, () => this.wake());
+  }
+
+  async #replan(): Promise<void> {
+    const { clock } = this.#ports;
+    const lead = clock.now() - clock.monotonic();
+    if (lead < this.#lead - SET_BACK_MS) this.#setBack = true;
+    this.#lead = lead;
+    const setBack = this.#setBack && (await this.#othersAgree());
+    if (!this.#mustReplan && !setBack) return;
+    await replanJobs(this.#ports, { zone: this.#zone, setBack });
+    this.#mustReplan = false;
+    if (setBack) this.#setBack = false;
+  }
+
+  /**
+   * Whether no living node has a clock ahead of this one: such a node would take a due time of this clock for a missed one,
+   * and run it again and again.
+   */
+  async #othersAgree(): Promise<boolean> {
+    const { clock, store } = this.#ports;
+    const { leaseMs } = this.#options;
+    if (leaseMs === undefined) return true;
+    const latest = clock.now() + leaseMs + SET_BACK_MS;
+    return (await store.nodes()).every(({ left, leaseUntil }) => left || leaseUntil <= latest);
   }
 
   async #fireDue(): Promise<void> {
@@ -140,8 +189,7 @@ export class TriggerBroker {
 
   async #step(job: CronJob): Promise<void> {
     const { clock } = this.#ports;
-    const { missed = "once", maxLatenessMs } = this.#options;
-    const step = planDue(job, clock.now(), { missed, maxLatenessMs, zone: this.#zone });
+    const step = planDue(job, clock.now(), this.#defaults);
     if (!step) return;
     if (step.kind === "skip") return this.#skip(job, step);
     if (await this.#overlaps(job, step)) return this.#skipOne(job, step, "overlap");
@@ -161,7 +209,7 @@ export class TriggerBroker {
     const overlap = job.overlap ?? (all ? "queue" : "skip");
     // An agent that the job does not own may be busy with other things.
     if (job.system || job.targetAgentId || job.sessionTarget !== "isolated" || overlap === "queue") return false;
-    if (all && lateMs > ON_TIME_MS) return false;
+    if (all && lateMs > (this.#options.graceMs ?? DEFAULT_GRACE_MS)) return false;
     const { store } = this.#ports;
     const agent = await store.agentByKey(sessionKeyOf({ type: "cron", id: job.id }, profileOf(job)));
     return agent !== undefined && (agent.waiting > 0 || agent.runId !== undefined);
@@ -190,8 +238,7 @@ export class TriggerBroker {
   async #afterConflict(job: CronJob): Promise<void> {
     const { store, clock, log } = this.#ports;
     const now = await store.job(job.id);
-    const { missed = "once", maxLatenessMs } = this.#options;
-    const step = now && planDue(now, clock.now(), { missed, maxLatenessMs, zone: this.#zone });
+    const step = now && planDue(now, clock.now(), this.#defaults);
     if (!now || !step || versionOf(now) !== versionOf(job)) return;
     if (!(await store.jobSlot(job.id, slotName(now, step.dueAt)))) return;
     log.warn("passing over a due time that already has an outcome", { job: job.id, dueAt: step.dueAt });
@@ -204,8 +251,9 @@ export class TriggerBroker {
     const { dueAt, lateMs, nextAt } = step;
     const now = clock.now();
     const slot = slotName(job, dueAt);
-    const firing: Firing = { slot, dueAt, lateMs, now, zone: this.#zone, mainKey: this.#options.mainKey, gateOutput };
-    const tick = job.system ? await this.#options.tick?.(job, firing) : undefined;
+    const { graceMs, mainKey } = this.#options;
+    const firing: Firing = { slot, dueAt, lateMs, graceMs, now, zone: this.#zone, mainKey, gateOutput };
+    const tick = job.system ? await this.#ports.tick?.(job, firing) : undefined;
     if (job.system && tick?.kind !== "post") return this.#skipOne(job, step, tick?.reason ?? "disabled");
     const message = tick?.kind === "post" ? tick.message : await jobMessage(store, job, firing);
     try {

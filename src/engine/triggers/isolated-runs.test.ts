@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { START } from "../../../test/kit/clock.ts";
 import { failure, lastText } from "../../../test/kit/model.ts";
 import type { AgentState } from "../../core/agent/state.ts";
+import type { SessionKey } from "../../core/ids.ts";
 import type { GateVerdict } from "../../core/ports/gate-runner.ts";
 import { resolveCronSession } from "./cron/cron-session.ts";
 import { TriggerTestEngine } from "./triggers.test-kit.ts";
@@ -161,6 +162,61 @@ describe("the summary for the main conversation", () => {
   });
 });
 
+describe("the summary for a main conversation that does not exist yet", () => {
+  const MAIN = "agent:main:main" as SessionKey;
+  const job = { name: "job", schedule: every, payload: { kind: "agentTurn", message: "work" } } as const;
+  const notes = async (world: TriggerTestEngine, key: SessionKey = MAIN) => {
+    const main = await world.store.agentByKey(key);
+    const messages = main ? await world.store.messages(main.id, { limit: 100 }) : [];
+    return messages.flatMap(({ body }) => ("text" in body && body.text?.startsWith("Cron") ? [body.text] : []));
+  };
+
+  test("creates that conversation", async () => {
+    const world = await TriggerTestEngine.open();
+    await world.cron.add(job);
+    await world.leap(MINUTE);
+    expect(await notes(world)).toHaveLength(1);
+    expect((await world.store.agentByKey(MAIN))?.descriptor).toMatchObject({ type: "user", userId: "owner" });
+    await world.leap(MINUTE);
+    expect(await notes(world)).toHaveLength(2);
+  });
+
+  test("gives it a run with wakeMode now", async () => {
+    const world = await TriggerTestEngine.open();
+    await world.cron.add({ ...job, wakeMode: "now" });
+    await world.leap(MINUTE);
+    await world.advance(31_000);
+    expect(
+      world.engine.requests.map((request) => lastText(request)).filter((text) => text.includes("Cron: ")),
+    ).toHaveLength(1);
+  });
+
+  test("goes to the profile's main conversation if the job's own conversation was removed", async () => {
+    const world = await TriggerTestEngine.open();
+    await world.cron.add(job, { profile: "work", sessionKey: "agent:work:test:dm:gone" });
+    await world.leap(MINUTE);
+    expect(await notes(world, "agent:work:main" as SessionKey)).toHaveLength(1);
+    expect(await world.store.agentByKey("agent:work:test:dm:gone" as SessionKey)).toBeUndefined();
+  });
+
+  test("is there once after a kill at any commit of the run", async () => {
+    for (const when of ["before", "after"] as const) {
+      for (let n = 1; ; n++) {
+        const world = await TriggerTestEngine.open();
+        await world.cron.add(job);
+        let commits = 0;
+        world.engine.onCommit = () => (++commits === n ? `die-${when}` : "go");
+        await world.leap(MINUTE);
+        const killed = commits >= n;
+        await world.restart();
+        await world.advance(10_000);
+        expect(await notes(world), `killed ${when} commit ${n}`).toHaveLength(1);
+        if (!killed) break;
+      }
+    }
+  });
+});
+
 test("the prompt contains the job, the time, and how late the run is", async () => {
   const { world, add } = await open();
   const { id } = await add({});
@@ -277,9 +333,13 @@ test("a clock that jumps by an hour fires nothing twice and loses nothing", asyn
   const { world, add } = await open();
   const { id } = await add({}, { missed: "all" });
   for (const jump of [MINUTE, 60 * MINUTE, -60 * MINUTE, MINUTE, MINUTE, 58 * MINUTE, MINUTE]) await world.leap(jump);
-  const slots = await world.slots(id);
-  expect(slots.map(({ dueAt }) => dueAt)).toEqual(slots.map((_, n) => START + (n + 1) * MINUTE));
-  expect(slots).toHaveLength(62);
+  const dueIn = async (revision: number) =>
+    (await world.slots(id)).filter((slot) => slot.revision === revision).map(({ dueAt }) => (dueAt - START) / MINUTE);
+  const minutes = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
+  expect(await dueIn(1)).toEqual(minutes(1, 61));
+  // Set back by an hour, the interval continues from then.
+  expect(await dueIn(2)).toEqual(minutes(2, 62));
+  expect(await world.slots(id)).toHaveLength(122);
 });
 
 test("a stored job with an invalid schedule is turned off with its reason", async () => {

@@ -1,6 +1,7 @@
 /** A test engine with triggers: a broker on its store, and a virtual clock. */
 
 import { TestEngine, type TestEngineOptions } from "../../../test/kit/engine.ts";
+import { configDefaults } from "../../config/config-schema.ts";
 import type { Secret } from "../../config/secret.ts";
 import type { GateRunner } from "../../core/ports/gate-runner.ts";
 import type { CronJob } from "../../core/schedule/job.ts";
@@ -15,11 +16,14 @@ export class TriggerTestEngine {
   readonly #options: TriggerOptions;
   readonly #more: Partial<TriggerPorts>;
   #lives = 0;
+  /** The configured zone. A restart or `reload` applies another one. */
+  zone: string;
 
   private constructor(engine: TestEngine, options: TriggerOptions, more: Partial<TriggerPorts>) {
     this.engine = engine;
     this.#options = options;
     this.#more = more;
+    this.zone = options.zone ?? "UTC";
   }
 
   static async open(
@@ -32,7 +36,7 @@ export class TriggerTestEngine {
     const engine = TestEngine.unloaded(options);
     const reveal = (secret: Secret): string => secret.reveal({ env: {}, readFile: () => "" });
     const more = { reveal, gates: options.gates, ...options.ports };
-    const world = new TriggerTestEngine(engine, { zone: "UTC", ...options.triggers }, more);
+    const world = new TriggerTestEngine(engine, options.triggers ?? {}, more);
     await world.boot();
     return world;
   }
@@ -60,7 +64,14 @@ export class TriggerTestEngine {
     const life = { alive: true, name: `triggers${++this.#lives}` };
     const { clock, ids, store, log } = this.engine.ports(life);
     this.#life = life;
-    this.triggers = new Triggers({ clock, ids, store, log, ...this.#more }, this.#options);
+    const zone = () => this.zone;
+    const options = {
+      ...this.#options,
+      get zone() {
+        return zone();
+      },
+    };
+    this.triggers = new Triggers({ clock, ids, store, log, ...this.#more }, options);
     return this.triggers;
   }
   #life = { alive: true, name: "" };
@@ -76,6 +87,14 @@ export class TriggerTestEngine {
     await this.engine.retire();
     this.engine.onCommit = () => "go";
     await this.boot();
+  }
+
+  /** Applies a changed configuration without a restart. */
+  async reload(): Promise<void> {
+    const reloading = this.triggers.updateConfig({ ...configDefaults, profiles: {}, hooks: {} });
+    await this.engine.settle();
+    await reloading;
+    await this.engine.settle();
   }
 
   async advance(ms: number): Promise<void> {

@@ -22,7 +22,7 @@ export type TriggerPorts = Pick<Ports, "clock" | "ids" | "store" | "log"> &
   Omit<TickPorts, "store"> &
   Pick<HookPorts, "reveal">;
 
-export interface TriggerOptions extends Omit<BrokerOptions, "tick"> {
+export interface TriggerOptions extends BrokerOptions {
   /** Absent: no heartbeat. */
   readonly heartbeat?: HeartbeatSections;
   readonly webhooks?: Config["hooks"];
@@ -56,7 +56,7 @@ export class Triggers {
     this.heartbeat = new HeartbeatRunner(ports, sections, options);
     this.hooks = {
       opsOnRunEnd: async (agent, run, result, deliveries) =>
-        run.body.trigger ? opsOnRunEnd(store, agent, run, result, { at: clock.now(), mainKey, deliveries }) : [],
+        run.body.trigger ? opsOnRunEnd(ports, agent, run, result, { at: clock.now(), mainKey, deliveries }) : [],
       opsOnDelivered: (delivery, ended) => opsOnDelivered(store, delivery, ended, clock.now(), mainKey),
       opsOnSettle: async (_, messages, reason) => opsOnSettle(messages, reason, clock.now()),
       replyOf: (agent, run, said) =>
@@ -78,8 +78,12 @@ export class Triggers {
     this.#agents = agents;
     await this.heartbeat.start(agents);
     this.#broker = new TriggerBroker(
-      { ...this.#ports, post: (request) => agents.post(request) },
-      { ...this.#options, tick: (job, firing) => this.heartbeat.tick(job, firing) },
+      {
+        ...this.#ports,
+        post: (request) => agents.post(request),
+        tick: (job, firing) => this.heartbeat.tick(job, firing),
+      },
+      this.#options,
     );
     this.#broker.start();
   }
@@ -96,7 +100,7 @@ export class Triggers {
   async updateConfig(config: Pick<Config, "heartbeat" | "profiles" | "hooks">): Promise<void> {
     this.#webhooks = config.hooks;
     if (this.#options.heartbeat) await this.heartbeat.updateConfig(config);
-    this.wake();
+    this.#broker?.replan();
   }
 
   /** `POST /hooks/<name>`. Resolves with the response after the commit. */

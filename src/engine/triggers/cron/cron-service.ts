@@ -8,7 +8,7 @@ import { buildAgentMainSessionKey } from "../../../core/agent/session-key.ts";
 import type { DeliveryState } from "../../../core/delivery/delivery.ts";
 import { ConflictError, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
-import { type CronJob, versionOf } from "../../../core/schedule/job.ts";
+import { type CronJob, versionOf, zoneOf } from "../../../core/schedule/job.ts";
 import { type JobSlot, MANUAL_SLOT } from "../../../core/schedule/job-slot.ts";
 import type { Op, Recipient } from "../../../core/store/change.ts";
 import { hostZone } from "../../../core/zoned-time.ts";
@@ -108,11 +108,12 @@ export class CronService {
 
   view(job: CronJob): JobView {
     const { clock } = this.#ports;
-    const zone = (job.schedule.kind === "cron" && job.schedule.tz) || this.#zone;
+    const planned = zoneOf(job, this.#zone) ?? this.#zone;
+    const zone = (job.schedule.kind === "cron" && job.schedule.tz) || planned;
     const from = Math.min(clock.now(), (job.state.nextRunAtMs ?? clock.now() + 1) - 1);
-    const times = job.enabled ? nextRunTimes(job.schedule, from, 3, this.#zone) : [];
+    const times = job.enabled ? nextRunTimes(job.schedule, from, 3, planned) : [];
     const nextTimes = times.map((atMs) => ({ atMs, text: wallTime(atMs, zone) }));
-    return { ...job, when: describeSchedule(job.schedule, this.#zone), nextTimes };
+    return { ...job, when: describeSchedule(job.schedule, planned), nextTimes };
   }
 
   /** Whether an agent may see and change a job: the main conversation all jobs, others the jobs created in them. */

@@ -5,9 +5,10 @@
 
 import { defined } from "../../../core/defined.ts";
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
-import { type CronJob, revisionOf, versionOf } from "../../../core/schedule/job.ts";
+import { type CronJob, type CronSchedule, revisionOf, versionOf, zoneOf } from "../../../core/schedule/job.ts";
 import { type JobSlot, slotName } from "../../../core/schedule/job-slot.ts";
 import type { Op } from "../../../core/store/change.ts";
+import { hostZone } from "../../../core/zoned-time.ts";
 import { anchored, type CronJobCreate, type CronJobPatch, checkedTarget } from "./normalize-job.ts";
 import { range, type SkipReason } from "./plan-due.ts";
 import { checkSchedule, computeNextRunAtMs } from "./schedule.ts";
@@ -42,6 +43,7 @@ export function addedJob(id: string, create: CronJobCreate, by: JobMaker, { now,
     createdAtMs: now,
     updatedAtMs: now,
     schedule,
+    zone: plannedZone(schedule, zone),
     sessionTarget: checkedTarget(payload, create.sessionTarget),
     wakeMode,
     payload,
@@ -68,6 +70,7 @@ export function editedJob(before: CronJob, patch: CronJobPatch, moment: Moment):
     ...patch,
     payload,
     schedule,
+    zone: rescheduled ? plannedZone(schedule, zone) : before.zone,
     enabled,
     sessionTarget: checkedTarget(payload, target),
     updatedAtMs: now,
@@ -78,6 +81,30 @@ export function editedJob(before: CronJob, patch: CronJobPatch, moment: Moment):
   const slots = rescheduled ? closeDueTimes(before, enabled ? "edited" : "disabled", moment) : [];
   return { job, ops: [...slots, { op: "job.put", job, expect: versionOf(before) }] };
 }
+
+/** Plans the due times anew, in another zone or from another moment. Failures and settings stay. */
+export function replannedJob(
+  before: CronJob,
+  to: { readonly schedule: CronSchedule; readonly reason: SkipReason },
+  moment: Moment,
+): ChangedJob {
+  const { now, zone } = moment;
+  const { schedule, reason } = to;
+  const job: CronJob = {
+    ...before,
+    schedule,
+    zone: plannedZone(schedule, zone),
+    updatedAtMs: now,
+    revision: revisionOf(before) + 1,
+    state: { ...before.state, nextRunAtMs: computeNextRunAtMs(schedule, now, zone) },
+  };
+  const slots = closeDueTimes(before, reason, moment);
+  return { job, ops: [...slots, { op: "job.put", job, expect: versionOf(before) }] };
+}
+
+/** The zone that a revision keeps; undefined if its schedule needs none or names its own. */
+const plannedZone = (schedule: CronSchedule, zone = hostZone()): string | undefined =>
+  schedule.kind === "cron" && schedule.tz === undefined ? zone : undefined;
 
 /** The same interval keeps its rhythm. */
 const keepAnchor = (schedule: CronJob["schedule"], { schedule: before }: CronJob): CronJob["schedule"] =>
@@ -97,7 +124,7 @@ export const removedJob = (job: CronJob, moment: Moment): readonly Op[] => [
 function closeDueTimes(job: CronJob, reason: SkipReason, { now, zone }: Moment): readonly Op[] {
   const slots: Op[] = [];
   for (let first = job.enabled ? job.state.nextRunAtMs : undefined; first !== undefined && first <= now; ) {
-    const { nextAt, ...covered } = range(job.schedule, first, now + 1, zone);
+    const { nextAt, ...covered } = range(job.schedule, first, now + 1, zoneOf(job, zone));
     slots.push({ op: "job.slot", slot: skippedSlot(job, { ...covered, reason }, now) });
     first = nextAt;
   }

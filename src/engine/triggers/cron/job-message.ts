@@ -3,18 +3,19 @@
  * stored with the message; an address is taken as a whole, from the job or from its main conversation.
  */
 
-import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
+import { type AgentRecord, type AgentSeed, DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import { buildAgentMainSessionKey } from "../../../core/agent/session-key.ts";
 import { defined } from "../../../core/defined.ts";
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
-import type { AgentId, SessionKey } from "../../../core/ids.ts";
+import type { AgentId, Ids, SessionKey } from "../../../core/ids.ts";
 import type { MessageBody } from "../../../core/message/message.ts";
 import type { RunOverrides } from "../../../core/message/run-overrides.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import type { Address } from "../../agents/message-ingress.ts";
+import { seedAgent } from "../../context/seed-agent.ts";
 import { wallTime } from "./describe-schedule.ts";
-import { ON_TIME_MS } from "./plan-due.ts";
+import { DEFAULT_GRACE_MS } from "./plan-due.ts";
 
 export interface JobMessage {
   readonly to: Address;
@@ -26,6 +27,8 @@ export interface Firing {
   readonly slot: string;
   readonly dueAt: number;
   readonly lateMs: number;
+  /** Up to this lateness the run counts as on time. */
+  readonly graceMs?: number;
   readonly now: number;
   readonly zone: string;
   readonly mainKey?: string;
@@ -60,7 +63,8 @@ export function overridesIn({ model, thinking, timeoutSeconds }: RunOverrides): 
 
 function turnText(job: CronJob, message: string, firing: Firing): string {
   const zone = job.schedule.kind === "cron" && job.schedule.tz ? job.schedule.tz : firing.zone;
-  const late = firing.lateMs > ON_TIME_MS ? `\nThis run is late: it was due at ${wallTime(firing.dueAt, zone)}.` : "";
+  const { lateMs, graceMs = DEFAULT_GRACE_MS } = firing;
+  const late = lateMs > graceMs ? `\nThis run is late: it was due at ${wallTime(firing.dueAt, zone)}.` : "";
   return `[cron:${job.id} ${job.name}] ${message}\nCurrent time: ${wallTime(firing.now, zone)}${late}${gateText(firing)}`;
 }
 
@@ -80,6 +84,23 @@ export const mainKeyOf = (job: JobScope, mainKey?: string): SessionKey =>
 
 /** The person of a main conversation that has no message yet. */
 const OWNER = { type: "user", connector: "terminal", userId: "owner", channelId: "owner" } as const;
+
+/**
+ * The main conversation of a job, if it exists. If the one the job was created in was removed, the profile's main
+ * conversation takes its place.
+ */
+export async function mainOf(
+  store: Pick<StoreReader, "agentByKey">,
+  job: JobScope,
+  mainKey?: string,
+): Promise<AgentRecord | undefined> {
+  const own = await store.agentByKey(mainKeyOf(job, mainKey));
+  return own || job.sessionKey === undefined ? own : store.agentByKey(mainKeyOf({ agentId: job.agentId }, mainKey));
+}
+
+/** The profile's main conversation before anyone has written to it. */
+export const seedMain = (ids: Ids, { agentId }: JobScope, at: number, mainKey?: string): AgentSeed =>
+  seedAgent(ids, OWNER, at, profileOf({ agentId }), mainKeyOf({ agentId }, mainKey));
 
 export const mainAddress = (job: JobScope, mainKey?: string): Address => ({
   descriptor: OWNER,

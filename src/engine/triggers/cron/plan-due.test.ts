@@ -110,6 +110,18 @@ test("missed minutes of an expression are covered in batches", () => {
   expect(taken.reduce((sum, step) => sum + (step.kind === "skip" ? step.count : 1), 0)).toBe(3 * 1_440);
 });
 
+test.each([
+  [undefined, 60_000, "fire"],
+  [undefined, 60_001, "skip"],
+  [0, 0, "fire"],
+  [0, 1, "skip"],
+  [3_600_000, 3_600_000, "fire"],
+  [3_600_000, 3_600_001, "skip"],
+])("under skip, with a grace of %s ms, a due time handled %s ms late: %s", (graceMs, late, kind) => {
+  const job = jobOf({ kind: "every", everyMs: 24 * HOUR, anchorMs: START }, { state: { nextRunAtMs: START } });
+  expect(planDue(job, START + late, { missed: "skip", graceMs })).toMatchObject({ kind });
+});
+
 test("due times during a backoff are skipped with that reason", () => {
   const schedule = { kind: "every", everyMs: MINUTE, anchorMs: START } as const;
   const job = jobOf(schedule, { state: { nextRunAtMs: START + MINUTE, backoffUntilMs: START + 5 * MINUTE } });

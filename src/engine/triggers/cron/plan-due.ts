@@ -2,7 +2,7 @@
  * Plans the handling of passed due times, one step per commit. Pure. Every due time is covered by exactly one step, a run or
  * a skip with its reason (L9), after any downtime.
  */
-import { type CronJob, type CronSchedule, type MissedPolicy, staggerOf } from "../../../core/schedule/job.ts";
+import { type CronJob, type CronSchedule, type MissedPolicy, staggerOf, zoneOf } from "../../../core/schedule/job.ts";
 import { computeNextRunAtMs } from "./schedule.ts";
 
 export type DueStep =
@@ -30,16 +30,20 @@ export type SkipReason =
   | "edited"
   | "removed"
   | "disabled"
+  | "time zone changed"
+  | "clock set back"
   | (string & {});
 
 export interface DueDefaults {
   readonly missed: MissedPolicy;
   readonly maxLatenessMs?: number;
+  /** How late a due time may be handled and still count as on time. */
+  readonly graceMs?: number;
   readonly zone?: string;
 }
 
-/** How late a due time may be handled and still count as on time. */
-export const ON_TIME_MS = 60_000;
+/** The default of `graceMs`. */
+export const DEFAULT_GRACE_MS = 60_000;
 /** How many due times of a cron expression one step may cover: they must be counted one by one. */
 const BATCH_SIZE = 500;
 
@@ -50,7 +54,8 @@ export function planDue(job: CronJob, now: number, defaults: DueDefaults): DueSt
   const until = now - offset;
   if (!job.enabled || first === undefined || first > until) return undefined;
   const { schedule } = job;
-  const { zone } = defaults;
+  const zone = zoneOf(job, defaults.zone);
+  const { graceMs = DEFAULT_GRACE_MS } = defaults;
   const policy = job.missed ?? defaults.missed;
   const limit = job.maxLatenessMs ?? defaults.maxLatenessMs ?? Number.POSITIVE_INFINITY;
   const skip = (reason: SkipReason, before: number): DueStep => ({
@@ -67,7 +72,7 @@ export function planDue(job: CronJob, now: number, defaults: DueDefaults): DueSt
     const last = lastDue(schedule, first, until, zone);
     if (last > first) return skip("missed", last);
     const late = until - first;
-    if (policy === "skip" && late > ON_TIME_MS) return skip("missed", first + 1);
+    if (policy === "skip" && late > graceMs) return skip("missed", first + 1);
     if (late > limit) return skip("too late", first + 1);
   }
   return { kind: "fire", dueAt: first, lateMs: until - first, nextAt: computeNextRunAtMs(schedule, first, zone) };

@@ -3,17 +3,19 @@
  * conversation, an alert to the person after repeated failures. Run and delivery count separately.
  */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
-import { type Delivery, deliveryId, type NewDelivery } from "../../../core/delivery/delivery.ts";
+import { type Delivery, type DeliveryContext, deliveryId, type NewDelivery } from "../../../core/delivery/delivery.ts";
 import type { DeliveryId } from "../../../core/ids.ts";
 import type { Message } from "../../../core/message/message.ts";
 import type { Trigger } from "../../../core/message/trigger.ts";
+import type { Ports } from "../../../core/ports/ports.ts";
 import type { RunBody, RunOutcome, RunResult } from "../../../core/run/run.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
 import { ALERT_AFTER, DISABLE_AFTER, type JobRunEnd, MANUAL_SLOT } from "../../../core/schedule/job-slot.ts";
 import type { Op, Recipient } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
+import { recipientOf } from "../../inbox/accept.ts";
 import { stripHeartbeatToken } from "../heartbeat/strip-heartbeat-token.ts";
-import { mainKeyOf, wantsDelivery } from "./job-message.ts";
+import { mainOf, seedMain, wantsDelivery } from "./job-message.ts";
 
 export interface EndedRun {
   readonly id: RunResult["runId"];
@@ -26,7 +28,7 @@ const FULL_CHARS = 8_000;
 const FAILED: readonly RunOutcome[] = ["error", "timeout", "lost"];
 
 export async function opsOnRunEnd(
-  store: StoreReader,
+  { store, ids }: Pick<Ports, "store" | "ids">,
   agent: AgentRecord,
   run: EndedRun,
   result: RunResult,
@@ -38,8 +40,11 @@ export async function opsOnRunEnd(
   const end = runEnd(agent, run, result, { job, at, deliveries });
   const ran: Op = { op: "job.ran", jobId: trigger.id, slot: trigger.slot, end };
   if (!job) return [ran];
-  const main = await store.agentByKey(mainKeyOf(job, mainKey));
-  return [ran, ...summaryForMain(job, end, result, main, agent, at), ...alert(job, end, main, agent, run.id, at)];
+  const main = await mainOf(store, job, mainKey);
+  const to = main ? { agentId: main.id } : recipientOf(seedMain(ids, job, at, mainKey));
+  const said = main?.id === agent.id ? undefined : summaryText(job, end, result);
+  const summary = said === undefined ? [] : [summaryFor(to, job, said, main?.state.deliveryContext, at)];
+  return [ran, ...summary, ...alert(job, end, main, agent, run.id, at)];
 }
 
 function runEnd(
@@ -105,36 +110,22 @@ const textOf = (result: RunResult): string => result.payloads.at(-1)?.text?.trim
 
 const shortened = (text: string, chars: number): string => (text.length <= chars ? text : `${text.slice(0, chars)}…`);
 
-/** An isolated run leaves a summary in the main conversation: silent, or as a message that wakes it. */
-function summaryForMain(
-  job: CronJob,
-  end: JobRunEnd,
-  result: RunResult,
-  main: AgentRecord | undefined,
-  agent: AgentRecord,
-  at: number,
-): readonly Op[] {
-  if (job.system || job.sessionTarget !== "isolated" || !main || main.id === agent.id) return [];
+/** What an isolated run leaves in the main conversation; undefined if there is nothing to say. */
+function summaryText(job: CronJob, end: JobRunEnd, result: RunResult): string | undefined {
+  if (job.system || job.sessionTarget !== "isolated") return undefined;
   const { postToMainPrefix, postToMainMode = "summary", postToMainMaxChars = FULL_CHARS } = job.isolation ?? {};
   const said = stripHeartbeatToken(textOf(result), { mode: "heartbeat" });
-  if (end.status === "ok" && said.shouldSkip) return [];
+  if (end.status === "ok" && said.shouldSkip) return undefined;
   const status = end.status === "ok" ? "" : ` (${end.status})`;
   const body = said.text || end.error || end.status;
-  const text = `${postToMainPrefix?.trim() || "Cron"}${status}: ${shortened(body, postToMainMode === "full" ? postToMainMaxChars : SUMMARY_CHARS)}`;
+  return `${postToMainPrefix?.trim() || "Cron"}${status}: ${shortened(body, postToMainMode === "full" ? postToMainMaxChars : SUMMARY_CHARS)}`;
+}
+
+/** Silent, or a message that wakes the main conversation. A conversation that does not exist is created with it (M3). */
+function summaryFor(to: Recipient, job: CronJob, text: string, delivery: DeliveryContext | undefined, at: number): Op {
   const silent = job.wakeMode !== "now";
-  const to: Recipient = { agentId: main.id };
-  const delivery = silent ? undefined : main.state.deliveryContext;
-  return [
-    {
-      op: "message.post",
-      to,
-      message: {
-        body: { kind: "system", text, origin: `cron:${job.id}`, silent: silent || undefined },
-        delivery,
-        acceptedAt: at,
-      },
-    },
-  ];
+  const body = { kind: "system", text, origin: `cron:${job.id}`, silent: silent || undefined } as const;
+  return { op: "message.post", to, message: { body, delivery: silent ? undefined : delivery, acceptedAt: at } };
 }
 
 /** Alerts the person after two failures in a row, when the job is turned off, and at every failure of a one-time job. */
@@ -188,7 +179,7 @@ export async function opsOnDelivered(
   const ops: Op[] = [{ op: "job.delivered", ...of, told: { at, status: to, failed, reason } }];
   const status = failed && job ? (await store.jobSlot(of.jobId, of.slot))?.end?.delivery.status : undefined;
   const text = job && (status === "owed" || status === "sent") ? alertText(job, reason ?? to) : undefined;
-  const main = job && text !== undefined ? await store.agentByKey(mainKeyOf(job, mainKey)) : undefined;
+  const main = job && text !== undefined ? await mainOf(store, job, mainKey) : undefined;
   const target = main?.state.deliveryContext;
   if (!main || !target || text === undefined) return ops;
   const body = { kind: "system", text, origin: `cron:${of.jobId}` } as const;
