@@ -106,6 +106,7 @@ export {
   RookeryError,
   StoreClosedError,
   StoreFullError,
+  StoreLostError,
   StoreNewerError,
   StoreUnreadableError,
   TimeoutError,

@@ -88,6 +88,15 @@ export class StoreFullError extends RookeryError {
   readonly retryable = true;
 }
 
+/**
+ * The files of the home were deleted, moved or replaced while the process runs: what it stores now would not be found again.
+ * Nothing is acknowledged until they are back.
+ */
+export class StoreLostError extends RookeryError {
+  readonly code = "store_lost";
+  readonly retryable = true;
+}
+
 /** A shared database does not answer or cannot be written now. Nothing of this change was stored. */
 export class StoreUnavailableError extends RookeryError {
   readonly code = "store_unavailable";

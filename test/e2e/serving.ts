@@ -1,7 +1,7 @@
 /** Starts a real `rookery serve` as a child process, and a model server in this process whose answers the test controls. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -101,12 +101,14 @@ export interface Served {
   stop(): Promise<void>;
 }
 
+/** `home`: a home with its configuration. `at`: where to make one; default: a new directory. */
 export async function serve(
   model: FakeModel,
-  options: { home?: string; port?: number; gateway?: object; more?: object; store?: string } = {},
+  options: { home?: string; at?: string; port?: number; gateway?: object; more?: object; store?: string } = {},
 ): Promise<Served> {
-  const home = options.home ?? mkdtempSync(join(tmpdir(), "rookery-e2e-"));
+  const home = options.home ?? options.at ?? mkdtempSync(join(tmpdir(), "rookery-e2e-"));
   if (options.home === undefined) {
+    mkdirSync(home, { recursive: true });
     const provider = {
       api: "openai-completions",
       baseUrl: `http://127.0.0.1:${model.port}/v1`,

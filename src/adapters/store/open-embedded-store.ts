@@ -4,7 +4,7 @@
  */
 
 import type { HomePaths } from "../../config/paths.ts";
-import { StoreUnreadableError } from "../../core/errors.ts";
+import { errorText, StoreUnreadableError } from "../../core/errors.ts";
 import type { Ids } from "../../core/ids.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { Store } from "../../core/store/store.ts";
@@ -53,6 +53,8 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
     home,
     synchronous,
     onFatal,
+    onLost: (error) => log.error(errorText(error), { home }),
+    onFound: () => log.info("The files of the home are back; work continues.", { home }),
     onCommitted: () => mirror?.nudge(),
     beforeOpen(databasePath) {
       refuseUnreadable(databasePath);
@@ -65,7 +67,9 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
       lost = afterRestoredBackup(db, diskFiles(home), { ids, now });
     },
   });
-  const started = startMirror({ home, databasePath: paths.database, log, beginAfterMs: stays ? FILES_DELAY_MS : 0 });
+  const beginAfterMs = stays ? FILES_DELAY_MS : 0;
+  const { identity } = store;
+  const started = startMirror({ home, databasePath: paths.database, log, beginAfterMs, identity });
   mirror = started;
   started.nudge();
   return {

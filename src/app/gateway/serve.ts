@@ -99,7 +99,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
 
 /** Reloads when the file changes or SIGHUP arrives. An invalid file is logged and changes nothing. Returns a function that stops it. */
 function watchConfig(paths: HomePaths, node: RookeryNode, reload: () => Promise<ReloadReport>): () => void {
-  const { clock, log } = node.ports;
+  const { clock, log, store } = node.ports;
   let cancel: (() => void) | undefined;
   const schedule = (): void => {
     cancel?.();
@@ -110,8 +110,10 @@ function watchConfig(paths: HomePaths, node: RookeryNode, reload: () => Promise<
   process.on("SIGHUP", schedule);
   let watcher: ReturnType<typeof watch> | undefined;
   try {
-    watcher = watch(paths.home, { persistent: false }, (_event, name) => {
+    watcher = watch(paths.home, { persistent: false }, (event, name) => {
       if (name === basename(paths.config)) schedule();
+      // A home that is deleted or moved is reported at once, not with the next message.
+      else if (event === "rename") store.ready().catch(() => undefined);
     });
     watcher.on("error", (error) =>
       log.warn("the configuration file is no longer watched; send SIGHUP to reload it", { error: errorText(error) }),

@@ -19,11 +19,14 @@ import type { WaitEdge } from "./wait.ts";
 export interface Store extends StoreReader {
   /**
    * Applies a change as a whole or not at all; durable when it resolves. Rejects with `CommitUnknownError` if the outcome is
-   * unknown, with `StoreFullError` if nothing was stored for lack of space, with `StoreClosedError` after `close`.
+   * unknown, with `StoreFullError` if nothing was stored for lack of space, with `StoreLostError` if its files are no longer
+   * in their places, with `StoreClosedError` after `close`.
    */
   commit(change: Change): Promise<CommitResult>;
   /** The outcome of a change; undefined if it was not applied (M2). */
   outcome(id: ChangeId): Promise<CommitResult | undefined>;
+  /** Rejects with the reason if a commit would fail now. */
+  ready(): Promise<void>;
   /** Calls back with agents that another node posted to: a hint, may be late or missing (M24). Returns how to stop. */
   onHint(listener: (agentId: AgentId) => void): () => void;
   close(): Promise<void>;

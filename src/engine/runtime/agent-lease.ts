@@ -6,7 +6,13 @@
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import type { AgentState } from "../../core/agent/state.ts";
-import { CommitUnknownError, StoreClosedError, StoreFullError } from "../../core/errors.ts";
+import {
+  CommitUnknownError,
+  StoreClosedError,
+  StoreFullError,
+  StoreLostError,
+  StoreUnavailableError,
+} from "../../core/errors.ts";
 import { type Entry, entryLine } from "../../core/history/entry.ts";
 import type { AgentId, EntryId, RunId, SessionId } from "../../core/ids.ts";
 import type { ModelMessage } from "../../core/ports/model.ts";
@@ -41,8 +47,8 @@ export interface Committing {
 }
 
 /** Errors of the store that pass. Any other error is a fault of the change itself and would come back. */
-const isOfTheStore = (error: unknown): error is Error =>
-  error instanceof CommitUnknownError || error instanceof StoreFullError || error instanceof StoreClosedError;
+const OF_THE_STORE = [CommitUnknownError, StoreFullError, StoreLostError, StoreUnavailableError, StoreClosedError];
+const isOfTheStore = (error: unknown): error is Error => OF_THE_STORE.some((kind) => error instanceof kind);
 
 export class AgentLease {
   readonly #ports: LeasePorts;

@@ -121,6 +121,7 @@ export class SimStore {
           });
         }),
       outcome: (id) => this.#read(process, "outcome", () => backend.outcome(id)),
+      ready: async () => {},
       onHint(listener) {
         listeners.add(listener);
         return () => void listeners.delete(listener);

@@ -4,7 +4,8 @@
  */
 import { DatabaseSync } from "node:sqlite";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
-import { errorText, InvariantError } from "../../../core/errors.ts";
+import { errorText, InvariantError, StoreLostError } from "../../../core/errors.ts";
+import { type HomeFiles, type HomeIdentity, homeFiles } from "../sqlite/home-files.ts";
 import { diskFiles } from "./disk-files.ts";
 import { type Mirror, type MirrorLag, openMirror } from "./mirror.ts";
 import { noticeText } from "./mirror-notice.ts";
@@ -15,6 +16,8 @@ export interface WorkerData {
   readonly databasePath: string;
   /** How long after the first unsynced write everything is flushed to the disk. */
   readonly syncAfterMs: number;
+  /** The files the store opened. A home that was replaced has its own plain files. */
+  readonly identity: HomeIdentity | undefined;
 }
 
 export type ToWorker =
@@ -34,7 +37,8 @@ const MAX_RETRY_MS = 30_000;
 class MirrorWorker {
   readonly #port: MessagePort;
   readonly #data: WorkerData;
-  readonly #sql: DatabaseSync;
+  readonly #home: HomeFiles | undefined;
+  #sql: DatabaseSync | undefined;
   #mirror: Mirror | undefined;
   #working = false;
   #syncTimer: NodeJS.Timeout | undefined;
@@ -44,7 +48,7 @@ class MirrorWorker {
   constructor(port: MessagePort, data: WorkerData) {
     this.#port = port;
     this.#data = data;
-    this.#sql = new DatabaseSync(data.databasePath, { readOnly: true, timeout: 5_000 });
+    this.#home = data.identity && homeFiles(data.home, data.identity);
     port.on("message", (message: ToWorker) => this.#receive(message));
   }
 
@@ -84,12 +88,16 @@ class MirrorWorker {
         });
         clearTimeout(this.#syncTimer);
         clearTimeout(this.#retryTimer);
-        this.#sql.close();
+        this.#sql?.close();
         this.#port.close();
     }
   }
 
+  /** Throws if the home is no longer the one that was opened: its files must not be made again or mixed with others. */
   #opened(): Mirror {
+    const lost = this.#home?.lost();
+    if (lost) throw lost;
+    this.#sql ??= new DatabaseSync(this.#data.databasePath, { readOnly: true, timeout: 5_000 });
     this.#mirror ??= openMirror({
       source: sqliteSource(this.#sql),
       files: diskFiles(this.#data.home),
@@ -122,7 +130,8 @@ class MirrorWorker {
       act();
       this.#retryMs = FIRST_RETRY_MS;
     } catch (error) {
-      this.#send({ type: "trouble", error: errorText(error) });
+      // The store itself reports a home that is lost.
+      if (!(error instanceof StoreLostError)) this.#send({ type: "trouble", error: errorText(error) });
       this.#retryTimer ??= setTimeout(() => {
         this.#retryTimer = undefined;
         this.work();

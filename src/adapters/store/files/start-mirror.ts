@@ -6,6 +6,7 @@ import { getCompileCacheDir } from "node:module";
 import { Worker } from "node:worker_threads";
 import { InvariantError, type RookeryError, StoreFullError } from "../../../core/errors.ts";
 import type { Log } from "../../../core/ports/log.ts";
+import type { HomeIdentity } from "../sqlite/home-files.ts";
 import type { MirrorLag } from "./mirror.ts";
 import type { FromWorker, ToWorker, WorkerData } from "./mirror-worker.ts";
 
@@ -24,6 +25,8 @@ export interface MirrorOptions {
   readonly databasePath: string;
   readonly log: Log;
   readonly syncAfterMs?: number;
+  /** The files the store opened: nothing is written beside others. */
+  readonly identity?: HomeIdentity;
   /** How much later than the engine the thread starts, so that it does not slow down the start. Default: at once. */
   readonly beginAfterMs?: number;
 }
@@ -73,8 +76,8 @@ class MirrorThread {
   #warnedAt = Number.NEGATIVE_INFINITY;
   #failing = false;
 
-  constructor({ home, databasePath, log, syncAfterMs = SYNC_AFTER_MS }: MirrorOptions) {
-    this.#data = { home, databasePath, syncAfterMs };
+  constructor({ home, databasePath, log, syncAfterMs = SYNC_AFTER_MS, identity }: MirrorOptions) {
+    this.#data = { home, databasePath, syncAfterMs, identity };
     this.#log = log;
   }
 

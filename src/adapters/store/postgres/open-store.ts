@@ -81,8 +81,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       },
     });
     let closing: Promise<void> | undefined;
+    const reader = readerOf(connections);
     return {
-      ...readerOf(connections),
+      ...reader,
+      ready: async () => void (await reader.nodes()),
       commit: (change) => group.commit(change),
       outcome: (id) => outcomeOf(connections, id),
       onHint: (listener) => control.onHint(listener),

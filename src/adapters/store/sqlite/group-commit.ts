@@ -4,7 +4,7 @@
  * SQLite writes its log (WAL) without flushing it; the flush happens here, off the main thread, before a commit is answered.
  */
 import { closeSync, fdatasync, openSync } from "node:fs";
-import { StoreClosedError } from "../../../core/errors.ts";
+import { CommitUnknownError, StoreClosedError, type StoreLostError } from "../../../core/errors.ts";
 import type { Change, CommitResult } from "../../../core/store/change.ts";
 import { applyGroup } from "./apply-change.ts";
 import type { Database } from "./database.ts";
@@ -31,6 +31,8 @@ export interface GroupCommitOptions {
   readonly log?: LogFlush;
   /** Called after each group that changed something: the plain files follow it. */
   readonly onCommitted?: () => void;
+  /** Whether the files are no longer those that were opened. Asked before a group is applied and again before it is answered. */
+  readonly lost?: () => StoreLostError | undefined;
   /** Called when the disk fails at a commit. What it holds is unknown, so the process must end (M2). */
   readonly onFatal: (error: unknown) => void;
 }
@@ -44,6 +46,13 @@ export function groupCommit(db: Database, options: GroupCommitOptions): GroupCom
   let whenFlushed: (() => void) | undefined;
 
   const answer = (batch: readonly Queued[], results: readonly (CommitResult | Error)[]): void => {
+    const lost = options.lost?.();
+    if (lost) {
+      // They were applied to files that may come back.
+      const unknown = new CommitUnknownError(lost.message, { cause: lost, hint: lost.hint });
+      for (const queued of batch) queued.reject(unknown);
+      return;
+    }
     const failed: Queued[] = [];
     let diskError: Error | undefined;
     batch.forEach((queued, index) => {
@@ -68,6 +77,11 @@ export function groupCommit(db: Database, options: GroupCommitOptions): GroupCom
     queue = batch === queue ? [] : queue.slice(maxBatch);
     if (queue.length > 0) schedule();
     if (batch.length === 0) return;
+    const lost = options.lost?.();
+    if (lost) {
+      for (const queued of batch) queued.reject(lost);
+      return;
+    }
     let results: (CommitResult | Error)[];
     try {
       results = applyGroup(

@@ -39,7 +39,8 @@ export function lockHome(home: string): HomeLock {
   held.add(mine);
   return {
     release() {
-      rmSync(pidFile, { force: true });
+      // In a home that was replaced it may be another process's.
+      if (pidIn(pidFile) === String(process.pid)) rmSync(pidFile, { force: true });
       held.delete(mine);
       mine.close();
     },
@@ -50,9 +51,14 @@ export function lockHome(home: string): HomeLock {
 const isBusy = (error: unknown): boolean => (Number((error as { errcode?: unknown }).errcode ?? 0) & 0xff) === 5;
 
 function holderOf(pidFile: string): string {
+  const pid = pidIn(pidFile);
+  return pid === undefined ? "" : ` (pid ${pid})`;
+}
+
+function pidIn(pidFile: string): string | undefined {
   try {
-    return ` (pid ${readFileSync(pidFile, "utf8").trim()})`;
+    return readFileSync(pidFile, "utf8").trim();
   } catch {
-    return "";
+    return undefined;
   }
 }

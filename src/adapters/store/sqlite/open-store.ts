@@ -1,9 +1,11 @@
 /** Opens the embedded store on a file: lock, database, group commit. */
 import { join } from "node:path";
+import { StoreClosedError, type StoreLostError } from "../../../core/errors.ts";
 import type { Store } from "../../../core/store/store.ts";
 import { outcomeOf } from "./apply-change.ts";
 import { type Database, openDatabase } from "./database.ts";
 import { type GroupCommit, groupCommit, openLogFlush } from "./group-commit.ts";
+import { type HomeFiles, type HomeIdentity, homeFiles, identifyHome } from "./home-files.ts";
 import { lockHome } from "./home-lock.ts";
 import { retireNodes } from "./nodes.ts";
 import { readerOf } from "./reader.ts";
@@ -22,11 +24,20 @@ export interface SqliteStoreOptions {
   readonly afterOpen?: (db: Database) => void;
   readonly onCommitted?: () => void;
   readonly onFatal?: (error: unknown) => void;
+  /** Called once when the home is found deleted, moved or replaced. */
+  readonly onLost?: (error: StoreLostError) => void;
+  /** Called when it is back. */
+  readonly onFound?: () => void;
+}
+
+export interface SqliteStore extends Store {
+  /** The files this process opened. */
+  readonly identity: HomeIdentity;
 }
 
 export const DATABASE_FILE = "rookery.db";
 
-export function openSqliteStore(options: SqliteStoreOptions): Store {
+export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const lock = lockHome(options.home);
   try {
     const path = join(options.home, DATABASE_FILE);
@@ -37,18 +48,22 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     // This process holds the lock, so no other node of this home runs, even if its lease has not ended.
     retireNodes(db);
     const log = mode === "full" ? openLogFlush(path) : undefined;
+    const identity = identifyHome(options.home);
+    const files = homeFiles(options.home, identity, options);
     const group = groupCommit(db, {
       log,
+      lost: files.lost,
       maxBatch: options.maxBatch,
       onCommitted: options.onCommitted,
       onFatal: options.onFatal ?? raise,
     });
-    return storeOn(db, group, async () => {
+    const close = async (): Promise<void> => {
       await group.close();
       log?.close();
       db.close();
       lock.release();
-    });
+    };
+    return { ...storeOn(db, group, close, files), identity };
   } catch (error) {
     lock.release();
     throw error;
@@ -65,12 +80,24 @@ export function openMemoryStore(): Store {
   });
 }
 
-function storeOn(db: Database, group: GroupCommit, close: () => Promise<void>): Store {
+function storeOn(db: Database, group: GroupCommit, close: () => Promise<void>, files?: HomeFiles): Store {
+  const assertPresent = (): void => {
+    const lost = files?.lost();
+    if (lost) throw lost;
+  };
   let closing: Promise<void> | undefined;
   return {
     ...readerOf(db),
     commit: group.commit,
-    outcome: async (id) => outcomeOf(db, id),
+    async outcome(id) {
+      // What lost files say is not an outcome: no later process finds it.
+      assertPresent();
+      return outcomeOf(db, id);
+    },
+    async ready() {
+      assertPresent();
+      if (!db.sql.isOpen) throw new StoreClosedError("The store is closed.");
+    },
     // There is no other node: this one wakes its agents by the results of its own commits.
     onHint: () => () => {},
     close() {

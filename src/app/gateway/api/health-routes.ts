@@ -1,4 +1,5 @@
 /** Health: probes without a token, metrics, the state of this node and of the others, the OpenAPI document. */
+import { RookeryError } from "../../../core/errors.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 
 const healthzRoute = defineRoute({
@@ -17,15 +18,17 @@ const readyzRoute = defineRoute({
   access: "anonymous",
   tag: "health",
   summary: "Whether the node accepts messages",
-  answers: { status: 200, holds: '`{"ready":true}`; 503 while starting or stopping' },
+  answers: { status: 200, holds: '`{"ready":true}`; 503 with a `reason` if a message could not be stored now' },
   async handle({ context }) {
-    const ready =
-      !context.stopping.aborted &&
-      (await context.ports.store.nodes().then(
-        () => true,
-        () => false,
-      ));
-    return { status: ready ? 200 : 503, json: { ready } };
+    if (context.stopping.aborted) return { status: 503, json: { ready: false, reason: "stopping" } };
+    return context.ports.store.ready().then(
+      () => ({ status: 200, json: { ready: true } }),
+      // Callers without a token learn the kind of the problem only.
+      (error) => ({
+        status: 503,
+        json: { ready: false, reason: error instanceof RookeryError ? error.code : "store" },
+      }),
+    );
   },
 });
 

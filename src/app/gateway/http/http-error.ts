@@ -8,6 +8,8 @@ import {
   RookeryError,
   StoreClosedError,
   StoreFullError,
+  StoreLostError,
+  StoreUnavailableError,
   TimeoutError,
 } from "../../../core/errors.ts";
 
@@ -52,6 +54,8 @@ const STATUS: readonly (readonly [new (...args: never[]) => RookeryError, number
   [NotFoundError, 404],
   [TimeoutError, 504],
   [StoreFullError, 507],
+  [StoreLostError, 503],
+  [StoreUnavailableError, 503],
   [CommitUnknownError, 503],
   [StoreClosedError, 503],
 ];
