@@ -5,7 +5,6 @@
 import { z } from "zod";
 import { type SystemPromptReport, systemPromptReportSchema } from "../agent/system-prompt-report.ts";
 import { deliveryContextSchema, type Payload, payloadSchema } from "../delivery/delivery.ts";
-import { COMPACTION_KINDS } from "../history/compaction-settings.ts";
 import { type Entry, type MessageEntry, usageSchema } from "../history/entry.ts";
 import type { AgentId, RunId, SessionId } from "../ids.ts";
 import { runOverridesSchema } from "../message/run-overrides.ts";
@@ -82,8 +81,6 @@ export const runBodySchema = z.looseObject({
   lastPos: z.number().int().optional(),
   sentTexts: z.array(z.string()).optional(),
   sentTargets: z.array(deliveryContextSchema).optional(),
-  /** What was done to make room in the context, each at most once in a run. */
-  room: z.array(z.enum(COMPACTION_KINDS)).optional(),
   /** A run whose only work is to compact, as a person asked. */
   compact: z.object({ instructions: z.string().optional() }).optional(),
   /** A silent run in which the agent writes down what matters before its context is compacted. */

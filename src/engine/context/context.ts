@@ -3,8 +3,7 @@
  * compaction on it. The same history always builds the same bytes, before a restart and after it.
  */
 import type { Entry } from "../../core/history/entry.ts";
-import { type ReadEntry, readEntry } from "../../core/history/entry.ts";
-import { type AgentId, type EntryId, positionOf } from "../../core/ids.ts";
+import type { AgentId, EntryId } from "../../core/ids.ts";
 import type { ModelMessage } from "../../core/ports/model.ts";
 import type { StoreReader } from "../../core/store/store.ts";
 import type { ContextSize } from "../runtime/context-cache.ts";
@@ -12,21 +11,17 @@ import { type CompactionEntry, compactionDetails } from "./compaction/compaction
 import { EMPTY_SIZE, sizeWith } from "./compaction/estimate-tokens.ts";
 import { applyMeasure, measuresFor } from "./compaction/measures.ts";
 import { resetText } from "./entries.ts";
+import { type SkippedLine, walkBack } from "./walk-back.ts";
 
 export interface HistoryContext {
   readonly messages: readonly ModelMessage[];
   readonly size: ContextSize;
-  /** Lines that were kept and skipped, with the reason. */
-  readonly skipped: readonly { readonly position: number; readonly reason: string }[];
+  readonly skipped: readonly SkippedLine[];
 }
 
-/** Grows, so that a short session is read in one small page and a long one in few large ones. */
-const FIRST_PAGE = 64;
-const MAX_PAGE = 1_024;
-
 /**
- * Reads the path of the current session, oldest first. Reads backwards in pages and stops at the last boundary, so that
- * the cost depends on the kept part, not on the length of the history.
+ * Reads the path of the current session, oldest first. Reads backwards and stops at the last boundary, so that the cost
+ * depends on the kept part, not on the length of the history.
  */
 export async function readPath(
   store: StoreReader,
@@ -34,47 +29,14 @@ export async function readPath(
   leaf: EntryId,
 ): Promise<{ path: readonly Entry[]; skipped: HistoryContext["skipped"] }> {
   const path: Entry[] = [];
-  const skipped: { position: number; reason: string }[] = [];
-  let wanted: EntryId | null | undefined = leaf;
+  const skipped: SkippedLine[] = [];
   let keptFrom: EntryId | undefined;
-  let before: number | undefined;
-  let limit = FIRST_PAGE;
-  while (wanted) {
-    const lines = await store.linesBack(agentId, { before, limit });
-    limit = Math.min(limit * 2, MAX_PAGE);
-    if (lines.length === 0) break;
-    for (const { position, line } of lines) {
-      before = position;
-      // An id contains its position, so a missing entry is not searched for in the whole history.
-      const place: number | undefined = wanted ? positionOf(wanted) : undefined;
-      if (place !== undefined && position < place) {
-        if (!skipped.some((one) => one.position === place)) skipped.push({ position: place, reason: "missing" });
-        return done(path, skipped);
-      }
-      const read: ReadEntry = readEntry(line);
-      if (read.kind === "broken") {
-        skipped.push({ position, reason: read.reason });
-        continue;
-      }
-      if (read.kind === "unknown") {
-        if (read.id !== wanted) continue;
-        skipped.push({ position, reason: `unknown type ${read.type}` });
-        wanted = read.parentId;
-        continue;
-      }
-      const { entry } = read;
-      if (entry.type === "session" || entry.id !== wanted) continue;
-      path.push(entry);
-      if (entry.type === "start" || entry.type === "reset" || entry.id === keptFrom) return done(path, skipped);
-      // Only the last compaction counts: reading ends at the first entry it kept.
-      if (entry.type === "compaction" && keptFrom === undefined) keptFrom = entry.firstKeptEntryId;
-      wanted = entry.parentId;
-    }
+  for await (const entry of walkBack(store, agentId, leaf, skipped)) {
+    path.push(entry);
+    if (entry.type === "start" || entry.type === "reset" || entry.id === keptFrom) break;
+    // Only the last compaction counts: reading ends at the first entry it kept.
+    if (entry.type === "compaction" && keptFrom === undefined) keptFrom = entry.firstKeptEntryId;
   }
-  return done(path, skipped);
-}
-
-function done(path: Entry[], skipped: { position: number; reason: string }[]) {
   return { path: path.reverse(), skipped: skipped.reverse() };
 }
 

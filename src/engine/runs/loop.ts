@@ -12,6 +12,7 @@ import type { Op } from "../../core/store/change.ts";
 import type { ReachedBudget } from "../budgets/budget-gate.ts";
 import { afterRefusal, CommitRefused } from "../commit/commit-refused.ts";
 import { alternateRoles, isRoleOrderError } from "../context/alternate-roles.ts";
+import type { BackgroundCompaction } from "../context/compaction/background-compaction.ts";
 import { COMPACTION_FAILED_TEXT, compactAsAsked } from "../context/compaction/compact-on-request.ts";
 import { ensureContextFits, type Room, recoverFromOverflow } from "../context/compaction/fit-context.ts";
 import { assistantEntry, chain, toolEntry } from "../context/entries.ts";
@@ -31,8 +32,13 @@ export const ROLE_ORDER_TEXT =
   "The model refused the order of the messages; begin a new session with /new, or try another model.";
 const CUT_OFF_TEXT = "Not executed: the answer was cut off at its length limit, so the arguments may be incomplete.";
 
-/** What the actor does between two steps of its run: it takes steered messages into it. */
-export type BetweenSteps = (run: LiveRun) => Promise<void>;
+/** What a run needs from its actor. */
+export interface Surroundings {
+  /** Called between two steps: takes steered messages into the run. */
+  readonly between?: (run: LiveRun) => Promise<void>;
+  /** The agent's summary in the background, if there is one. */
+  readonly background?: BackgroundCompaction;
+}
 
 /**
  * Works on a run until it ends or is paused. Throws `CommitRefused` if this node may no longer hold the agent; the caller
@@ -42,11 +48,11 @@ export async function runLoop(
   ports: RunPorts,
   lease: AgentLease,
   run: LiveRun,
-  between: BetweenSteps = async () => {},
+  around: Surroundings = {},
 ): Promise<RunExit> {
   const timer = ports.clock.after(run.limits.timeoutMs, () => run.end("timeout"));
   try {
-    return await withAbortHandling(ports, lease, run, () => steps(ports, lease, run, between));
+    return await withAbortHandling(ports, lease, run, () => steps(ports, lease, run, around));
   } finally {
     timer();
   }
@@ -76,14 +82,15 @@ async function withAbortHandling(
   }
 }
 
-async function steps(ports: RunPorts, lease: AgentLease, run: LiveRun, between: BetweenSteps): Promise<RunExit> {
+async function steps(ports: RunPorts, lease: AgentLease, run: LiveRun, around: Surroundings): Promise<RunExit> {
+  const { between, background } = around;
   for (;;) {
     // Between steps: an abort, a timeout or a drain takes effect here.
     if (run.signal.aborted) return endAsAsked(ports, lease, run);
 
     // A run that was opened to compact only compacts.
     if (run.body.compact) {
-      const compaction = await compactAsAsked(ports, lease, run);
+      const compaction = await compactAsAsked(ports, lease, run, background);
       return compaction ? compacted(ports, lease, run, compaction) : endAsAsked(ports, lease, run);
     }
 
@@ -94,14 +101,14 @@ async function steps(ports: RunPorts, lease: AgentLease, run: LiveRun, between: 
     }
 
     // Steered messages enter here, before the next model call.
-    if (run.body.iterations > 0) await between(run);
+    if (run.body.iterations > 0) await between?.(run);
     if (run.signal.aborted) continue;
 
     // Think.
     if (run.body.iterations >= run.limits.maxIterations) {
       return failed(ports, lease, run, { kind: "tool_limit", message: TOOL_LIMIT_TEXT });
     }
-    const room = await ensureContextFits(ports, lease, run);
+    const room = await ensureContextFits(ports, lease, run, background);
     if (run.signal.aborted) continue;
     if (!room.fits) return failed(ports, lease, run, tooLarge(room));
     let result = await think(ports, lease, run);
@@ -111,7 +118,7 @@ async function steps(ports: RunPorts, lease: AgentLease, run: LiveRun, between: 
     if (result.reached) return overBudget(ports, lease, run, result.reached);
     // A context refused as too large is made smaller and sent once more.
     if (result.error?.class === "overflow") {
-      const made = await recoverFromOverflow(ports, lease, run);
+      const made = await recoverFromOverflow(ports, lease, run, background);
       if (made.fits) continue;
       return failed(ports, lease, run, tooLarge(made), result);
     }
@@ -164,7 +171,7 @@ async function commitThought(
     state: stateAfterCall(lease.state, run.setup?.report, result),
     run: run.guard(),
   });
-  run.stepped(body);
+  run.answered(body);
   ports.events.emit(run.position, { type: "step" });
 }
 

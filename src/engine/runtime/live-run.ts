@@ -5,7 +5,7 @@
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SystemPromptReport } from "../../core/agent/system-prompt-report.ts";
-import type { ContextLimits, Thresholds } from "../../core/history/compaction-settings.ts";
+import type { CompactionKind, ContextLimits, Thresholds } from "../../core/history/compaction-settings.ts";
 import type { AgentId, RunId, SessionId } from "../../core/ids.ts";
 import type { RunOverrides } from "../../core/message/run-overrides.ts";
 import type { Clock } from "../../core/ports/clock.ts";
@@ -32,6 +32,10 @@ export class LiveRun {
   readonly limits: RunTime;
   /** Undefined before its first model call. */
   setup: RunSetup | undefined;
+  /** What was tried since its last answer to make its context smaller, without success. A crash forgets it. */
+  readonly failedMeasures = new Set<CompactionKind>();
+  /** The size of its context when a summary last failed, unless it has become smaller since. */
+  summaryFailedAt: number | undefined;
   readonly #end = new AbortController();
   readonly #stop = new AbortController();
   #reason: EndReason | undefined;
@@ -86,6 +90,12 @@ export class LiveRun {
     this.step += 1;
     this.attempt = 1;
     this.body = body;
+  }
+
+  /** An answer with calls was committed: each measure for the context may be taken again (L10). */
+  answered(body: RunBody): void {
+    this.stepped(body);
+    this.failedMeasures.clear();
   }
 
   /** The condition of every commit of this run. */

@@ -1,6 +1,6 @@
 /**
  * L10, from the listing and the requests to the model: compaction loses no entry, covers each message once and without a
- * gap, makes contexts smaller, and happens at most once per kind in a run.
+ * gap, makes contexts smaller, and takes each measure at most once between two answers of a run.
  */
 import { broken, type Line, pairs, parsed, type View, type Violation } from "./audit-view.ts";
 
@@ -22,22 +22,25 @@ export function* compaction(view: View): Iterable<Violation> {
     const all = lines.map(parsed);
     const is = (what: string): Violation => broken("L10", `${agent.id}: ${what}`);
     for (const session of sessionsOf(all)) yield* ofSession(session, is);
-    for (const { id, body } of runs) {
-      const room = body.room ?? [];
-      if (new Set(room).size < room.length) yield is(`run ${id} compacted twice in the same way: ${room.join(", ")}`);
-    }
-    const made = new Set<string>();
-    for (const { details } of all.filter(isCompaction)) {
-      const what = `${details.runId} ${details.kind}`;
-      if (details.runId === undefined || details.reason === "background") continue;
-      if (made.has(what)) yield is(`run ${details.runId} has two compactions of the kind ${details.kind}`);
-      made.add(what);
-    }
+    yield* onceBetweenAnswers(all, is);
     const summaries = view.summaries.length;
     const bound = 30 * (runs.length + all.length + 1);
     if (summaries > 100 * bound) yield is(`${summaries} summaries were requested`);
   }
   yield* nothingLost(view);
+}
+
+/** Between two answers of a run each measure is taken at most once, so a compaction cannot loop. */
+function* onceBetweenAnswers(lines: readonly Line[], is: (what: string) => Violation): Iterable<Violation> {
+  let taken = new Set<string>();
+  for (const line of lines) {
+    if (line.type === "message" && line.role === "assistant") taken = new Set();
+    if (!isCompaction(line) || line.details.runId === undefined) continue;
+    const what = `${line.details.runId} ${line.details.kind}`;
+    if (taken.has(what))
+      yield is(`run ${line.details.runId} took the measure ${line.details.kind} twice, with no answer in between`);
+    taken.add(what);
+  }
 }
 
 const isCompaction = (line: Line): line is CompactionLine => line.type === "compaction";

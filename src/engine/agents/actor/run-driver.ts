@@ -122,7 +122,10 @@ export class RunDriver {
     if (this.#actor.woken()) void this.#inbox.lookAtArrivals(run, lease.state);
     if (draining()) run.end("drain");
     try {
-      const exit = await runLoop(ports, lease, run, () => this.#between(lease, run));
+      const exit = await runLoop(ports, lease, run, {
+        between: () => this.#between(lease, run),
+        background: this.background,
+      });
       this.busyUntil = ports.clock.now();
       if (exit.kind !== "ended") return;
       this.#settled(

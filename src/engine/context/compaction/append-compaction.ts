@@ -4,7 +4,6 @@
  */
 
 import type { AgentState } from "../../../core/agent/state.ts";
-import type { RunBody } from "../../../core/run/run.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { LiveRun } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
@@ -16,17 +15,16 @@ export async function appendCompaction(
   ports: Pick<RunPorts, "ids" | "clock">,
   lease: AgentLease,
   { entry }: CompactionProposal,
-  within?: { readonly run: LiveRun; readonly body: RunBody },
+  run?: LiveRun,
 ): Promise<void> {
   const append = chain(ports.ids, lease, [entry]);
   const state = stateAfter(lease.state, entry, ports.clock.now());
-  if (!within) {
+  if (!run) {
     await lease.commit({ site: "compact.rest", ops: [], append, state });
     return;
   }
-  const { run, body } = within;
-  const ops = [{ op: "run.step", runId: run.id, body }] as const;
-  await lease.commit({ site: "compact", ops, append, state, run: run.guard() });
+  const { id: runId, body } = run;
+  await lease.commit({ site: "compact", ops: [{ op: "run.step", runId, body }], append, state, run: run.guard() });
   run.stepped(body);
 }
 

@@ -3,11 +3,13 @@ import { TestEngine, type TestEngineOptions } from "../../../../test/kit/engine.
 import { gate } from "../../../../test/kit/gate.ts";
 import { failure, lastText, type ModelCall, type Reply, stall } from "../../../../test/kit/model.ts";
 import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../../core/history/compaction-settings.ts";
+import type { RunId } from "../../../core/ids.ts";
+import type { ModelResult } from "../../../core/ports/model.ts";
 import { SUMMARY_SYSTEM_PROMPT } from "./summary-prompt.ts";
 
 const isSummaryCall = ({ request }: ModelCall): boolean => request.system === SUMMARY_SYSTEM_PROMPT;
 const SUMMARY = "## Goal\nto test\n\n## Progress\n- done\n\n## Original Request\nx\n\n## Early Progress\ny";
-const said = (text: string): Reply => ({ content: [{ type: "text", text }], usage: undefined });
+const said = (text: string): Partial<ModelResult> => ({ content: [{ type: "text", text }], usage: undefined });
 const words = (n: number): string => "word ".repeat(n);
 
 /** A window of 1,000 tokens, nothing reserved: warning at 750, critical at 900. */
@@ -26,6 +28,9 @@ const open = ({
   TestEngine.open({ ...options, system: { contextLimits: () => ({ ...limits, ...own }), ...options.system } });
 
 const compactions = async (engine: TestEngine) => (await engine.entries()).filter(({ type }) => type === "compaction");
+
+/** The same limits in a larger window, where a summary is one call. */
+const inOneCall: Partial<ContextLimits> = { contextWindow: 10_000, emergencyContextLimit: 1_000 };
 
 /** Talks until the context is above the warning limit and below the critical one: turns of about 150 tokens. */
 async function talk(engine: TestEngine, turns = 5): Promise<void> {
@@ -104,20 +109,50 @@ describe("a context at its warning limit", () => {
     expect(JSON.parse(engine.sentBytes.at(-1) ?? "[]")).toHaveLength(1);
   });
 
-  it("discards the summary if another compaction came during it", async () => {
+  it("stops the summary if a person asks for one with instructions, which it does not know", async () => {
     const hold = gate<Reply>();
     let asked = 0;
+    let stopped = false;
     const engine = await open({
-      script: writer((call) => (++asked === 1 ? stall(call, hold.promise) : said(SUMMARY))),
+      limits: inOneCall,
+      script: writer((call) => {
+        if (++asked > 1) return said(SUMMARY);
+        call.signal.addEventListener("abort", () => {
+          stopped = true;
+        });
+        return stall(call, hold.promise);
+      }),
     });
     await talk(engine);
-    await engine.send({ kind: "compact" });
+    await engine.send({ kind: "compact", instructions: "the names" });
     await engine.settle();
+    expect(stopped).toBe(true);
     hold.open(said(`${SUMMARY} too late`));
     await engine.settle();
     await engine.tell("next");
-    expect(await compactions(engine)).toMatchObject([{ details: { reason: "manual" } }]);
-    expect(engine.logged("info")).toContain("a background summary was discarded: the context has changed");
+    expect(await compactions(engine)).toMatchObject([{ details: { reason: "manual", instructions: "the names" } }]);
+    expect(asked).toBe(2);
+  });
+
+  it("uses the summary in progress for /compact, and pays for no second one", async () => {
+    const hold = gate<Reply>();
+    let asked = 0;
+    const engine = await open({
+      limits: inOneCall,
+      script: writer((call) => {
+        asked += 1;
+        return stall(call, hold.promise);
+      }),
+    });
+    await talk(engine);
+    const before = asked;
+    await engine.send({ kind: "compact" });
+    await engine.settle();
+    hold.open(said(SUMMARY));
+    await engine.settle();
+    expect(await compactions(engine)).toHaveLength(1);
+    expect(engine.shown().at(-1)).toMatch(/^⚙️ Compacted/);
+    expect(asked).toBe(before);
   });
 
   it("is summarised again at the first rest after a crash, and not before", async () => {
@@ -186,5 +221,110 @@ describe("a context at its warning limit", () => {
     });
     await talk(engine);
     expect(asked).toBe(0);
+  });
+});
+
+describe("a run that needs a summary while one is written in the background", () => {
+  /** A tool whose result brings the context above its critical limit. */
+  const tools = { read: { maxOutput: 10_000, execute: () => "o".repeat(1_400) } };
+  function script(summary: (call: ModelCall, n: number) => Reply | Promise<Reply>) {
+    const calls = { summaries: 0 };
+    const reply = (call: ModelCall): Reply | Promise<Reply> => {
+      if (isSummaryCall(call)) return summary(call, ++calls.summaries);
+      const isNew = call.request.messages.at(-1)?.role === "user";
+      const asks = { type: "toolCall", id: `call-${call.n}`, name: "read", arguments: {} } as const;
+      if (isNew && lastText(call.request) === "read") return { ...said(""), content: [asks], stopReason: "tool_calls" };
+      return said(lastText(call.request).length > 5 ? words(60) : "ok");
+    };
+    return { calls, reply };
+  }
+
+  it("waits for it, uses it, and pays for no second one", async () => {
+    const hold = gate<Reply>();
+    const { calls, reply } = script((call) => stall(call, hold.promise));
+    const engine = await open({ limits: inOneCall, script: reply, tools });
+    await talk(engine);
+    await engine.tell("read");
+    expect((await engine.runs()).at(-1)?.state).toBe("open");
+    hold.open(said(SUMMARY));
+    await engine.settle();
+    expect(engine.shown().at(-1)).toBe("ok");
+    expect(calls.summaries).toBe(1);
+    const entries = await engine.entries();
+    expect(entries.filter(({ type }) => type === "compaction")).toMatchObject([{ details: { kind: "summary" } }]);
+    expect(entries.at(-2)).toMatchObject({ type: "compaction" });
+  });
+
+  it("writes its own if that one fails", async () => {
+    const hold = gate<Reply>();
+    const { calls, reply } = script((call, n) => (n === 1 ? stall(call, hold.promise) : said(SUMMARY)));
+    const engine = await open({ limits: inOneCall, script: reply, tools });
+    await talk(engine);
+    await engine.tell("read");
+    hold.open(failure("request"));
+    await engine.settle();
+    expect((await engine.runs()).at(-1)?.outcome).toBe("ok");
+    // The one that failed, and its own: the history and the beginning of the turn.
+    expect(calls.summaries).toBe(3);
+    expect(await compactions(engine)).toMatchObject([{ details: { kind: "summary", reason: "emergency" } }]);
+  });
+
+  it("waits for half of its time at most, then stops it and takes the next measure", async () => {
+    let stopped = false;
+    const { calls, reply } = script((call) => {
+      call.signal.addEventListener("abort", () => {
+        stopped = true;
+      });
+      return stall(call, new Promise(() => {}));
+    });
+    const engine = await open({
+      limits: inOneCall,
+      script: reply,
+      tools: { read: { ...tools.read, execute: () => "o".repeat(9_000) } },
+    });
+    await talk(engine);
+    await engine.tell("read");
+    await engine.advance(299_000);
+    expect(stopped).toBe(false);
+    await engine.advance(2_000);
+    expect(stopped).toBe(true);
+    expect((await engine.runs()).at(-1)?.outcome).toBe("ok");
+    expect(calls.summaries).toBe(1);
+    expect(await compactions(engine)).toMatchObject([
+      { details: { kind: "truncate" } },
+      { details: { kind: "prune" } },
+    ]);
+  });
+
+  it("uses one that was finished before its first model call", async () => {
+    const hold = gate<Reply>();
+    const { calls, reply } = script((call) => stall(call, hold.promise));
+    const engine = await open({ limits: inOneCall, script: reply, tools });
+    await talk(engine);
+    // The summary is finished while the commit that takes the message is under way.
+    engine.onCommit = (change) => {
+      if (change.site === "take") hold.open(said(SUMMARY));
+      return "go";
+    };
+    await engine.tell(`long ${words(120)}`);
+    expect(calls.summaries).toBe(1);
+    expect(await compactions(engine)).toHaveLength(1);
+    expect((await engine.runs()).at(-1)?.outcome).toBe("ok");
+  });
+
+  it("keeps it for the next run if the run is stopped before it is appended", async () => {
+    const hold = gate<Reply>();
+    const { calls, reply } = script((call) => stall(call, hold.promise));
+    const engine = await open({ limits: inOneCall, script: reply, tools });
+    await talk(engine);
+    await engine.tell("read");
+    await engine.system.runs.abort((await engine.runs()).at(-1)?.id as RunId);
+    await engine.settle();
+    expect((await engine.runs()).at(-1)?.outcome).toBe("aborted");
+    hold.open(said(SUMMARY));
+    await engine.settle();
+    await engine.tell("next");
+    expect(calls.summaries).toBe(1);
+    expect(await compactions(engine)).toHaveLength(1);
   });
 });

@@ -1,11 +1,13 @@
 /**
  * Summarises an agent's context in the background, at the warning limit (M15). It starts after a run, holds no lane and blocks
  * no message. The summary is appended between steps or at rest, only if the last compaction and marker are still those it
- * started from; otherwise it is discarded. At most one at a time. After a crash the next run's end starts it again.
+ * started from; otherwise it is discarded. A run that needs a summary meanwhile waits for this one instead of paying for a
+ * second. At most one at a time. After a crash the next run's end starts it again.
  */
 import { limitedScopes } from "../../../core/budget/budget.ts";
 import { errorText } from "../../../core/errors.ts";
 import type { SessionId } from "../../../core/ids.ts";
+import { sleep } from "../../../core/ports/clock.ts";
 import { CommitRefused } from "../../commit/commit-refused.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { LiveRun } from "../../runtime/live-run.ts";
@@ -16,6 +18,7 @@ import { describeCompaction } from "./describe-compaction.ts";
 import {
   type CompactionInput,
   type CompactionProposal,
+  GROWN_SHARE,
   keepOf,
   makesProgress,
   type Summarised,
@@ -30,11 +33,10 @@ interface Prepared {
   readonly sessionId: SessionId;
 }
 
-/** After a failed attempt the context must grow by this share of the limit before the next one. */
-const GROWN_SHARE = 0.05;
-
 export class BackgroundCompaction {
   #working: AbortController | undefined;
+  /** Settles when the summary in progress is written, failed or stopped. */
+  #written: Promise<void> = Promise.resolve();
   #prepared: Prepared | undefined;
   /** The size of the context at the last attempt that failed. */
   #failedAt: number | undefined;
@@ -64,7 +66,7 @@ export class BackgroundCompaction {
       const planned = planCompaction(agentId, path, keepOf(input, thresholds.keepRecent));
       if ("refused" in planned) return this.#failed(working, tokens);
       const { system: _system, report: _report, ...choice } = await ports.resolveModel(lease.record);
-      void this.#write(
+      this.#written = this.#write(
         ports,
         { agentId, sessionId, choice, plan: planned.plan, contextWindow: limits.contextWindow },
         working,
@@ -117,7 +119,7 @@ export class BackgroundCompaction {
     const made = await this.#proposal(ports, lease, prepared, run);
     if (!made) return false;
     try {
-      await appendCompaction(ports, lease, made, run && { run, body: run.body });
+      await appendCompaction(ports, lease, made, run);
     } catch (error) {
       // The run will end by its mark; the summary can still be appended at rest.
       if (error instanceof CommitRefused && error.refused === "aborted") this.#prepared = prepared;
@@ -131,6 +133,38 @@ export class BackgroundCompaction {
       ports.events.emit(position, { type: "compaction_end", compacted: true, text: what });
     }
     return true;
+  }
+
+  /**
+   * The summary for a run that needs one now: waits for it, at most this long, and then stops it. Undefined if there is none,
+   * it failed, or the context has changed since. It stays until `appended`: the run may end before its commit.
+   */
+  async take(
+    ports: RunPorts,
+    lease: AgentLease,
+    run: LiveRun,
+    patienceMs: number,
+  ): Promise<CompactionProposal | "late" | undefined> {
+    if (this.#working) {
+      const done = new AbortController();
+      const late = sleep(ports.clock, patienceMs, AbortSignal.any([run.signal, done.signal]));
+      await Promise.race([this.#written, late]);
+      done.abort();
+      if (run.signal.aborted) return undefined;
+      if (this.#working) {
+        this.stop();
+        return "late";
+      }
+    }
+    const made = this.#prepared && (await this.#proposal(ports, lease, this.#prepared, run));
+    if (!made) this.#prepared = undefined;
+    return made;
+  }
+
+  /** A run has appended a summary. */
+  appended(): void {
+    this.#prepared = undefined;
+    this.#failedAt = undefined;
   }
 
   async #proposal(

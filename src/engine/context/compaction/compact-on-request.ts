@@ -5,9 +5,11 @@ import type { LiveRun } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
 import { measureForRun } from "../measure-context.ts";
 import { appendCompaction } from "./append-compaction.ts";
+import type { BackgroundCompaction } from "./background-compaction.ts";
 import { describeCompaction } from "./describe-compaction.ts";
 import { summaryFor } from "./fit-context.ts";
 import { type CompactionInput, makesProgress } from "./make-compaction.ts";
+import { measuresTaken } from "./measures-taken.ts";
 
 export const COMPACTED_TEXT = "⚙️ Compacted";
 export const NOT_COMPACTED_TEXT = "⚙️ Compaction skipped";
@@ -20,19 +22,26 @@ export async function compactAsAsked(
   ports: RunPorts,
   lease: AgentLease,
   run: LiveRun,
+  background?: BackgroundCompaction,
 ): Promise<{ readonly result: CompactResult; readonly text: string } | undefined> {
   const { position } = run;
   run.state = "compacting";
   ports.events.emit(position, { type: "compaction_start", reason: "manual" });
-  const result = await compacting(ports, lease, run);
+  const result = await compacting(ports, lease, run, background);
   run.state = "active";
   const text = textOf(result);
   ports.events.emit(position, { type: "compaction_end", compacted: result.compacted, text });
   return run.signal.aborted && !result.compacted ? undefined : { result, text };
 }
 
-async function compacting(ports: RunPorts, lease: AgentLease, run: LiveRun): Promise<CompactResult> {
-  if (run.body.room?.includes("summary")) return { ok: true, compacted: true, reason: DONE_BEFORE };
+async function compacting(
+  ports: RunPorts,
+  lease: AgentLease,
+  run: LiveRun,
+  background: BackgroundCompaction | undefined,
+): Promise<CompactResult> {
+  const taken = await measuresTaken(ports.store, lease, run.id);
+  if (taken.has("summary")) return { ok: true, compacted: true, reason: DONE_BEFORE };
   const { instructions } = run.body.compact ?? {};
   const measured = await measureForRun(ports, lease, run);
   const input: CompactionInput = {
@@ -44,13 +53,14 @@ async function compacting(ports: RunPorts, lease: AgentLease, run: LiveRun): Pro
     reason: "manual",
     runId: run.id,
   };
-  const attempt = await summaryFor(ports, lease, run, input, measured, instructions);
+  const attempt = await summaryFor(ports, lease, run, input, measured, { instructions, background });
   if ("refused" in attempt) return { ok: true, compacted: false, reason: attempt.refused };
   if ("why" in attempt) return { ok: false, compacted: false, reason: attempt.reason };
   const { made } = attempt;
   if (!makesProgress(made)) return { ok: true, compacted: false, reason: NO_PROGRESS };
   if (run.signal.aborted) return { ok: false, compacted: false, reason: "aborted" };
-  await appendCompaction(ports, lease, made, { run, body: { ...run.body, room: ["summary"] } });
+  await appendCompaction(ports, lease, made, run);
+  background?.appended();
   const { summary, firstKeptEntryId, tokensBefore, details } = made.entry;
   return { ok: true, compacted: true, result: { summary, firstKeptEntryId, tokensBefore, details } };
 }

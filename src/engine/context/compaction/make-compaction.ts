@@ -10,8 +10,8 @@ import { compactedMessages, contextOf, modelMessage } from "../context.ts";
 import { carriedAlong, carriedText, withoutCarried } from "./carried-along.ts";
 import { chooseCut } from "./choose-cut.ts";
 import { type CompactionDetails, compactionDetails, type Measure } from "./compaction-details.ts";
-import { estimateMessages } from "./estimate-tokens.ts";
-import { TRUNCATED_CHARS } from "./measures.ts";
+import { CHARS_PER_TOKEN, estimateMessages, estimateText } from "./estimate-tokens.ts";
+import { applyMeasure, cutText, TRUNCATED_CHARS } from "./measures.ts";
 import { type CompactionPlan, currentEntries, planOf, sizedEntries } from "./plan-compaction.ts";
 import { harmless, NO_PRIOR_HISTORY, SPLIT_TURN } from "./summary-prompt.ts";
 
@@ -50,7 +50,14 @@ export interface CompactionInput {
 /** A compaction must leave at most this share of the context. */
 export const PROGRESS_SHARE = 0.9;
 
-export const makesProgress = ({ before, after }: CompactionProposal): boolean => after <= before * PROGRESS_SHARE;
+/** After a summary failed the context must grow by this share of the emergency limit before the next one is tried. */
+export const GROWN_SHARE = 0.05;
+
+/** `limit`: a context that exceeds it cannot be sent, so any compaction that brings it below is progress. */
+export function makesProgress({ before, after, entry }: CompactionProposal, limit = 0): boolean {
+  if (after <= before * PROGRESS_SHARE) return true;
+  return after < before && entry.tokensBefore >= limit && (entry.details.tokensAfter ?? limit) < limit;
+}
 
 /**
  * How much of the end to keep, by the estimate: as much as wanted, scaled to the provider's count; and at most a third of the
@@ -99,8 +106,15 @@ export function summaryProposal(
   });
 }
 
-/** Cuts long tool outputs, or leaves images out, in the whole context. Undefined if nothing would change. */
-export function measureProposal(input: CompactionInput, kind: "truncate" | "images"): CompactionProposal | undefined {
+/**
+ * Cuts long tool outputs, or leaves images out, in the whole context. Outputs are cut shorter if the last turn alone would
+ * be larger than `target`: no other measure can divide it. Undefined if nothing would change.
+ */
+export function measureProposal(
+  input: CompactionInput,
+  kind: "truncate" | "images",
+  target = Number.POSITIVE_INFINITY,
+): CompactionProposal | undefined {
   const { path, at } = input;
   const { entries, previous } = currentEntries(path);
   const first = entries.find((entry) => entry.type !== "start" && (entry.type !== "reset" || entry.message));
@@ -109,8 +123,8 @@ export function measureProposal(input: CompactionInput, kind: "truncate" | "imag
     | undefined;
   if (!first || through === undefined) return undefined;
   const details = previous ? compactionDetails(previous) : {};
-  const earlier = (details.measures ?? []).filter((measure) => measure.kind !== kind);
-  const measure: Measure = kind === "images" ? { kind, through } : { kind, chars: TRUNCATED_CHARS, through };
+  const measure: Measure = kind === "images" ? { kind, through } : { kind, chars: charsFor(input, target), through };
+  const earlier = (details.measures ?? []).filter((one) => one.kind !== kind || isStricter(one, measure));
   const what = kind === "images" ? "Images" : "Long tool outputs";
   const note = `[${what} up to entry ${path.length} of this session's context are not shown in full, to save room.]`;
   const { usage: _usage, instructions: _instructions, covered: _covered, runId: _runId, ...kept } = details;
@@ -122,6 +136,25 @@ export function measureProposal(input: CompactionInput, kind: "truncate" | "imag
   return made.after < made.before ? made : undefined;
 }
 
+/** Outputs that were cut shorter before stay so. */
+const isStricter = (one: Measure, other: Measure): boolean =>
+  one.kind === "truncate" && other.kind === "truncate" && one.chars < other.chars;
+
+/** How much of each tool output may stay, so that what cannot be divided is at most `target` tokens. */
+function charsFor({ agentId, path, tokens, overhead }: CompactionInput, target: number): number {
+  const [usual = 0, ...shorter] = TRUNCATED_CHARS;
+  const sized = sizedEntries(agentId, path);
+  const all = sized.reduce((sum, one) => sum + one.tokens, overhead);
+  const last = sized.slice(chooseCut(sized, 1)?.index ?? 0).flatMap(({ entry }) => modelMessage(agentId, entry));
+  // The target is counted as the provider counts, the messages are estimated.
+  const room = (target * all) / Math.max(1, tokens) - overhead;
+  const fits = (chars: number): boolean => {
+    const measure = { kind: "truncate", chars, through: "" as EntryId } as const;
+    return estimateMessages(last.map((message) => applyMeasure(message, measure))) <= room;
+  };
+  return fits(usual) ? usual : (shorter.find(fits) ?? shorter.at(-1) ?? usual);
+}
+
 /**
  * For emergencies: replaces the oldest turns by a note, until about `keepTokens` are left. Undefined if nothing can be left
  * out.
@@ -129,7 +162,11 @@ export function measureProposal(input: CompactionInput, kind: "truncate" | "imag
 export function pruneProposal(input: CompactionInput, keepTokens: number): CompactionProposal | undefined {
   const { agentId, path, at } = input;
   const sized = sizedEntries(agentId, path);
-  const cut = chooseCut(sized, Math.max(1, Math.min(keepTokens, keepOf(input, keepTokens) * 2)));
+  // What the summary so far takes is not left for messages. One that takes more than half is cut.
+  const { previous } = currentEntries(path);
+  const earlier = cutText(withoutCarried(previous?.summary ?? ""), Math.max(1, keepTokens) * (CHARS_PER_TOKEN / 2));
+  const left = keepTokens - estimateText(earlier);
+  const cut = chooseCut(sized, Math.max(1, Math.min(left, keepOf(input, left) * 2)));
   if (!cut) return undefined;
   const plan = planOf(path, sized, cut, keepTokens);
   const covered = [...plan.history, ...plan.prefix].flatMap((entry) => modelMessage(agentId, entry));
@@ -137,7 +174,7 @@ export function pruneProposal(input: CompactionInput, keepTokens: number): Compa
   const split = cut.turnStart === undefined ? "" : ", the last turn among them only in part";
   const pruned = (plan.previous?.details.pruned ?? 0) + plan.covered.messages;
   const note = `[${pruned} older messages were left out without a summary because the context was too large${split}.]`;
-  const said = withNote(plan.previous ? withoutCarried(plan.previous.summary) : "", NOTES.prune, note);
+  const said = withNote(earlier, NOTES.prune, note);
   const request = requestText(plan);
   const made = proposal(input, "prune", `${said}${request}${carriedText(said, carried)}`, plan.firstKeptEntryId, {
     timestamp: at,

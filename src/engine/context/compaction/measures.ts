@@ -9,8 +9,8 @@ import type { ModelMessage } from "../../../core/ports/model.ts";
 import type { Measure } from "./compaction-details.ts";
 import { IMAGE_PLACEHOLDER } from "./estimate-tokens.ts";
 
-/** How much of a tool's output is left after a cut. */
-export const TRUNCATED_CHARS = 2_000;
+/** How much of a tool's output is left after a cut: the first, unless the outputs of one turn are too many for it. */
+export const TRUNCATED_CHARS: readonly number[] = [2_000, 500, 100];
 
 /** Cuts the middle out of a text: the ends usually matter most. */
 export function cutText(text: string, chars: number): string {
