@@ -23,7 +23,10 @@ export interface Tool<Input = unknown> {
   readonly parallel: boolean;
   /** Characters of text that the model sees; the rest goes to a file. */
   readonly maxOutput: number;
-  /** Failures may be thrown or returned as an error; both are a result the model sees. */
+  /**
+   * Failures may be thrown or returned as an error; both are a result the model sees. `SuspendedError`: nothing has happened
+   * yet, the run is paused and the call is made again.
+   */
   execute(input: Input, context: ToolContext): Promise<ToolOutput>;
 }
 
@@ -32,7 +35,7 @@ export interface ToolContext {
   readonly agent: AgentRecord;
   readonly agentId: AgentId;
   readonly runId: RunId;
-  /** The same for all retries of a call: the key for effects outside. */
+  /** The same for all retries of a call and unique within the run: the key for effects outside. */
   readonly callId: string;
   /** Where the run's answer goes, if anywhere. */
   readonly delivery?: DeliveryContext;

@@ -5,7 +5,7 @@
 
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { NewDelivery } from "../../core/delivery/delivery.ts";
-import { SuspendedError } from "../../core/errors.ts";
+import { errorText, SuspendedError } from "../../core/errors.ts";
 import type { ToolOutput } from "../../core/ports/tool.ts";
 import type { CallRecord, RunBody } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
@@ -34,58 +34,106 @@ export function intendNext(ports: RunPorts, agent: AgentRecord, calls: readonly 
   return calls.map((call, index) => (index >= first && index < end ? { ...call, state: "intended" } : call));
 }
 
-/** Executes every intended call and commits the results, with the intents of the next batch. False if the run must end. */
+/**
+ * Executes every intended call and commits the results, with the intents of the next batch. False if the run must end. A
+ * suspended call never touches the others: their results are committed with the mark that it is asked again (L4).
+ */
 export async function act(ports: RunPorts, lease: AgentLease, run: LiveRun): Promise<boolean> {
   const batch = run.body.calls.filter((call) => call.state === "intended");
-  const outputs = await executeAll(ports, lease.record, run, batch).catch((error) => suspend(run, error));
-  if (!outputs) return false;
-  try {
-    await commitResults(ports, lease, run, batch, outputs);
-  } catch (error) {
-    if (!isOutdated(error) || !outputs.some((output) => output.ops?.length)) throw error;
-    // A tool's ops name something that has changed: the model reads the refusal as the tool's result.
-    const refused = outputs.map((output) => (output.ops?.length ? textOutput(error.message, true) : output));
-    await commitResults(ports, lease, run, batch, refused);
-  }
-  return true;
+  const outcomes = await executeAll(ports, lease.record, run, batch);
+  if (!outcomes) return false;
+  const isSuspended = outcomes.includes(SUSPENDED);
+  if (isSuspended) suspend(run, batch, outcomes);
+  const done = batch.flatMap((call, index): Executed[] => {
+    const output = outcomes[index];
+    return output === undefined || output === SUSPENDED ? [] : [{ call, output }];
+  });
+  if (done.length > 0) await commitOrRefuse(ports, lease, run, done);
+  return !isSuspended;
 }
 
-/** The program stops while a call waits for another agent. The call is repeated after the restart: such calls are safe. */
-function suspend(run: LiveRun, error: unknown): undefined {
-  if (!(error instanceof SuspendedError)) throw error;
+/** A call that has no outcome yet: it waits for something that outlives the process, and may be made again (`SuspendedError`). */
+const SUSPENDED = "suspended";
+
+interface Executed {
+  readonly call: CallRecord;
+  readonly output: ToolOutput;
+}
+
+/** Suspended calls are asked again when the run resumes. Until then the run is paused. */
+function suspend(
+  run: LiveRun,
+  batch: readonly CallRecord[],
+  outcomes: readonly (ToolOutput | typeof SUSPENDED)[],
+): void {
+  const suspended = new Set(batch.filter((_, index) => outcomes[index] === SUSPENDED));
+  const calls = run.body.calls.map((call): CallRecord => (suspended.has(call) ? { ...call, state: "asked" } : call));
+  for (const { callId } of suspended) run.started.delete(callId);
+  run.body = { ...run.body, calls };
   run.end("drain");
 }
 
-/** All outputs; undefined if the run must end and the tools did not stop in time. */
+async function commitOrRefuse(
+  ports: RunPorts,
+  lease: AgentLease,
+  run: LiveRun,
+  done: readonly Executed[],
+): Promise<void> {
+  try {
+    await commitResults(ports, lease, run, done);
+  } catch (error) {
+    if (!isOutdated(error) || !done.some(({ output }) => output.ops?.length)) throw error;
+    // A tool's ops name something that has changed: the model reads the refusal as the tool's result.
+    const refused = textOutput(error.message, true);
+    const told = done.map(({ call, output }) => ({ call, output: output.ops?.length ? refused : output }));
+    await commitResults(ports, lease, run, told);
+  }
+}
+
+/**
+ * The outcome of every call, when all of them have settled: a call that fails or is suspended does not abandon the others.
+ * Undefined if the run must end and the tools did not stop in time.
+ */
 async function executeAll(
   ports: RunPorts,
   agent: AgentRecord,
   run: LiveRun,
   batch: readonly CallRecord[],
-): Promise<readonly ToolOutput[] | undefined> {
-  const { position } = run;
-  const execution = Promise.all(
-    batch.map(async (call) => {
-      ports.events.emit(position, { type: "tool_start", callId: call.callId, name: call.name });
-      const context = {
-        agent,
-        agentId: run.agentId,
-        runId: run.id,
-        callId: call.callId,
-        delivery: run.body.delivery,
-        ...workedFor(agent, run.body),
-        signal: run.toolSignal,
-        progress: (text: string) => ports.events.emit(position, { type: "tool_update", callId: call.callId, text }),
-      };
-      const output = await callTool(ports.tools.find(agent, call.name), call, context, ports.files);
-      const isError = output.isError ?? false;
-      ports.events.emit(position, { type: "tool_end", callId: call.callId, name: call.name, isError });
-      return output;
-    }),
-  );
+): Promise<readonly (ToolOutput | typeof SUSPENDED)[] | undefined> {
+  const execution = Promise.all(batch.map((call) => execute(ports, agent, run, call)));
   // A drain lets tools finish; only a real end has a limit.
   const grace = graceAfter(ports.clock, ports.settings.abortGraceMs, run.toolSignal);
   return Promise.race([execution, grace.over]).finally(grace.cancel);
+}
+
+/** Never rejects. */
+async function execute(
+  ports: RunPorts,
+  agent: AgentRecord,
+  run: LiveRun,
+  call: CallRecord,
+): Promise<ToolOutput | typeof SUSPENDED> {
+  const { position } = run;
+  const { callId, name } = call;
+  run.started.add(callId);
+  ports.events.emit(position, { type: "tool_start", callId, name });
+  const context = {
+    agent,
+    agentId: run.agentId,
+    runId: run.id,
+    callId,
+    delivery: run.body.delivery,
+    ...workedFor(agent, run.body),
+    signal: run.toolSignal,
+    progress: (text: string) => ports.events.emit(position, { type: "tool_update", callId, text }),
+  };
+  try {
+    const output = await callTool(ports.tools.find(agent, name), call, context, ports.files);
+    ports.events.emit(position, { type: "tool_end", callId, name, isError: output.isError ?? false });
+    return output;
+  } catch (error) {
+    return error instanceof SuspendedError ? SUSPENDED : textOutput(errorText(error), true);
+  }
 }
 
 export const resultOf = (call: CallRecord, output: ToolOutput): ToolResult => ({
@@ -99,11 +147,10 @@ async function commitResults(
   ports: RunPorts,
   lease: AgentLease,
   run: LiveRun,
-  batch: readonly CallRecord[],
-  outputs: readonly ToolOutput[],
+  done: readonly Executed[],
 ): Promise<void> {
   const at = ports.clock.now();
-  // By state and not by id: a model may use an id twice.
+  const outputs = done.map(({ output }) => output);
   const calls = run.body.calls.map(
     (call): CallRecord => (call.state === "intended" ? { ...call, state: "done" } : call),
   );
@@ -113,7 +160,7 @@ async function commitResults(
   const sent = outputs
     .flatMap((output) => output.deliveries ?? [])
     .filter(({ target }) => maySend(sendPolicy, agent, target));
-  const rest = calls.some((call) => call.state !== "done") ? intendNext(ports, agent, calls) : [];
+  const rest = openAfter(ports, run, agent, calls);
   const body: RunBody = {
     ...run.body,
     calls: rest,
@@ -122,8 +169,8 @@ async function commitResults(
     sentTexts: [...(run.body.sentTexts ?? []), ...sent.map(({ payload }) => payload.text ?? "")],
     sentTargets: [...(run.body.sentTargets ?? []), ...sent.map(({ target }) => target)],
   };
-  const entries = batch.map((call, index) =>
-    toolEntry(resultOf(call, tellIfBlocked(sendPolicy, agent, outputs[index] ?? textOutput("", true))), at, run.id),
+  const entries = done.map(({ call, output }) =>
+    toolEntry(resultOf(call, tellIfBlocked(sendPolicy, agent, output)), at, run.id),
   );
   const asked = outputs.flatMap((output) => output.ops ?? []);
   const ops: Op[] = [...claimedFor(asked, lease.node)];
@@ -136,6 +183,12 @@ async function commitResults(
   ports.posted(results.flatMap((result) => (result?.op === "message.post" ? [result] : [])));
   if (asked.length > 0) ports.onToolOps?.(asked);
   ports.events.emit(run.position, { type: "step" });
+}
+
+/** The calls that are left. Of a run that is about to pause none is marked as started: it would count as executed (L4). */
+function openAfter(ports: RunPorts, run: LiveRun, agent: AgentRecord, calls: readonly CallRecord[]): CallRecord[] {
+  if (calls.every((call) => call.state === "done")) return [];
+  return run.signal.aborted ? [...calls] : intendNext(ports, agent, calls);
 }
 
 function owedByTools(

@@ -54,7 +54,7 @@ async function bounded(
   const total = content.reduce((sum, block) => sum + (block.type === "text" ? block.text.length : 0), 0);
   if (total <= maxOutput) return content;
   const all = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
-  // A model may use a call id again in a later turn, so the name contains a digest of the content.
+  // A call that is repeated after a crash may have another output: a file that was mentioned never changes.
   const safeId = callId.replace(/[^\w-]/gu, "_").slice(0, 64);
   const digest = createHash("sha256").update(all).digest("hex").slice(0, 12);
   const rest = await files.write(`${runId}-${safeId}-${digest}.txt`, all).then(

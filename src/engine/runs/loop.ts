@@ -4,7 +4,6 @@
  */
 
 import { errorText } from "../../core/errors.ts";
-import type { ToolCallBlock } from "../../core/history/entry.ts";
 import type { ModelError, ModelResult } from "../../core/ports/model.ts";
 import type { CompactResult } from "../../core/run/compact-result.ts";
 import type { CallRecord, RunBody, RunErrorKind } from "../../core/run/run.ts";
@@ -24,6 +23,7 @@ import { act, intendNext, resultOf } from "./act.ts";
 import { textOutput } from "./call-tool.ts";
 import { type Ending, finish } from "./finish.ts";
 import { think } from "./think.ts";
+import { uniqueCalls, usedCallIds } from "./unique-calls.ts";
 
 export const TOOL_LIMIT_TEXT = "Tool execution limit reached.";
 export const OVERFLOW_TEXT =
@@ -123,9 +123,8 @@ async function steps(ports: RunPorts, lease: AgentLease, run: LiveRun, around: S
       return failed(ports, lease, run, tooLarge(made), result);
     }
     if (result.error) return failed(ports, lease, run, explain(result.error), result);
-    const calls = result.content.filter((block) => block.type === "toolCall");
-    if (calls.length > 0) {
-      await commitThought(ports, lease, run, result, calls);
+    if (result.content.some((block) => block.type === "toolCall")) {
+      await commitThought(ports, lease, run, result);
       continue;
     }
 
@@ -135,26 +134,18 @@ async function steps(ports: RunPorts, lease: AgentLease, run: LiveRun, around: S
 }
 
 /** Commits the assistant's entry with its tool calls, and the intent to start the first of them. */
-async function commitThought(
-  ports: RunPorts,
-  lease: AgentLease,
-  run: LiveRun,
-  result: ModelResult,
-  blocks: readonly ToolCallBlock[],
-): Promise<void> {
+async function commitThought(ports: RunPorts, lease: AgentLease, run: LiveRun, result: ModelResult): Promise<void> {
   const at = ports.clock.now();
   const agent = lease.record;
   const cutOff = result.stopReason === "length";
-  const calls = blocks.map(
-    (block): CallRecord => ({
-      callId: block.id,
-      name: block.name,
-      arguments: block.arguments,
-      replay: ports.tools.find(agent, block.name)?.replay ?? "safe",
-      state: "asked",
-    }),
-  );
-  const entries = [assistantEntry(result, at, run.id)];
+  const content = uniqueCalls(result.content, await usedCallIds(ports, lease, run), lease.nextPos);
+  const calls = content.flatMap((block): CallRecord[] => {
+    if (block.type !== "toolCall") return [];
+    const { id: callId, name, arguments: given } = block;
+    const replay = ports.tools.find(agent, name)?.replay ?? "safe";
+    return [{ callId, name, arguments: given, replay, state: "asked" }];
+  });
+  const entries = [assistantEntry({ ...result, content }, at, run.id)];
   if (cutOff) {
     for (const call of calls) entries.push(toolEntry(resultOf(call, textOutput(CUT_OFF_TEXT, true)), at, run.id));
   }
@@ -210,9 +201,10 @@ function compacted(
 async function endAsAsked(ports: RunPorts, lease: AgentLease, run: LiveRun, partial?: ModelResult): Promise<RunExit> {
   if (run.endReason === "lost") throw new CommitRefused("fenced", `The agent ${run.agentId} is no longer held here.`);
   if (run.endReason === "drain") {
-    // No call runs between steps: an intended call has not started.
+    // An intended call that has not started is asked again. One that has started keeps its intent (L4).
     const calls = run.body.calls.map(
-      (call): CallRecord => (call.state === "intended" ? { ...call, state: "asked" } : call),
+      (call): CallRecord =>
+        call.state === "intended" && !run.started.has(call.callId) ? { ...call, state: "asked" } : call,
     );
     const body: RunBody = { ...run.body, calls, paused: true };
     const step = { op: "run.step", runId: run.id, body, attempt: run.attempt } as const;

@@ -32,6 +32,10 @@ export class LiveRun {
   readonly limits: RunTime;
   /** Undefined before its first model call. */
   setup: RunSetup | undefined;
+  /** The ids of tool calls it must not use again; undefined until it first needs them. */
+  callIds: Set<string> | undefined;
+  /** The calls of its last answer that this process has started. */
+  readonly started = new Set<string>();
   /** What was tried since its last answer to make its context smaller, without success. A crash forgets it. */
   readonly failedMeasures = new Set<CompactionKind>();
   /** The size of its context when a summary last failed, unless it has become smaller since. */
@@ -92,10 +96,11 @@ export class LiveRun {
     this.body = body;
   }
 
-  /** An answer with calls was committed: each measure for the context may be taken again (L10). */
+  /** An answer with calls was committed: they have not started, and each measure for the context may be taken again (L10). */
   answered(body: RunBody): void {
     this.stepped(body);
     this.failedMeasures.clear();
+    this.started.clear();
   }
 
   /** The condition of every commit of this run. */

@@ -65,7 +65,7 @@ export function recipientOf({ seed }: AgentToolDeps, to: Target): Recipient {
 
 /** The same key for a call that is repeated after a crash, a different one for every other call. */
 export function callKey({ runId, callId }: Pick<ToolContext, "runId" | "callId">, input: unknown): string {
-  // A model may use a call id twice, so the input is part of the key.
+  // Call ids are unique within a run. Runs of earlier versions may have one twice, so the input is part of the key.
   const digest = createHash("sha256").update(JSON.stringify(input)).digest("hex").slice(0, 12);
   return `call:${runId}:${callId}:${digest}`;
 }
