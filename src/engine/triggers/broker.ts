@@ -16,6 +16,7 @@ import { hostZone } from "../../core/zoned-time.ts";
 import type { PostRequest } from "../agents/message-ingress.ts";
 import { submit } from "../commit/submit.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
+import { ClockWatch } from "./clock-watch.ts";
 import { firedSlot, skippedSlot } from "./cron/job-changes.ts";
 import { type Firing, type JobMessage, jobMessage, profileOf } from "./cron/job-message.ts";
 import { DEFAULT_GRACE_MS, type DueDefaults, type DueStep, planDue } from "./cron/plan-due.ts";
@@ -54,8 +55,6 @@ const POLL_MS = 30_000;
 /** The wait after an error of the store. */
 const RETRY_MS = 1_000;
 const BATCH_SIZE = 64;
-/** A wall clock that falls behind the monotonic clock by this much between two polls was set back. */
-const SET_BACK_MS = 1_000;
 
 export class TriggerBroker {
   readonly #ports: BrokerPorts;
@@ -67,15 +66,14 @@ export class TriggerBroker {
   #polling: Promise<void> | undefined;
   #pollAgain = false;
   #started = false;
-  /** Whether stored due times must be compared with the zone and, if it may have been set back, with the clock. */
+  readonly #clockWatch: ClockWatch;
+  /** Whether stored due times must be compared with the zone. */
   #mustReplan = true;
-  #setBack = true;
-  /** The wall clock's lead over the monotonic clock at the last poll. */
-  #lead = Number.NEGATIVE_INFINITY;
 
   constructor(ports: BrokerPorts, options: BrokerOptions = {}) {
     this.#ports = ports;
     this.#options = options;
+    this.#clockWatch = new ClockWatch(ports.clock, ports.store, options.leaseMs);
   }
 
   get #defaults(): DueDefaults {
@@ -139,27 +137,11 @@ export class TriggerBroker {
   }
 
   async #replan(): Promise<void> {
-    const { clock } = this.#ports;
-    const lead = clock.now() - clock.monotonic();
-    if (lead < this.#lead - SET_BACK_MS) this.#setBack = true;
-    this.#lead = lead;
-    const setBack = this.#setBack && (await this.#othersAgree());
+    const setBack = await this.#clockWatch.isSetBack();
     if (!this.#mustReplan && !setBack) return;
     await replanJobs(this.#ports, { zone: this.#zone, setBack });
     this.#mustReplan = false;
-    if (setBack) this.#setBack = false;
-  }
-
-  /**
-   * Whether no living node has a clock ahead of this one: such a node would take a due time of this clock for a missed one,
-   * and run it again and again.
-   */
-  async #othersAgree(): Promise<boolean> {
-    const { clock, store } = this.#ports;
-    const { leaseMs } = this.#options;
-    if (leaseMs === undefined) return true;
-    const latest = clock.now() + leaseMs + SET_BACK_MS;
-    return (await store.nodes()).every(({ left, leaseUntil }) => left || leaseUntil <= latest);
+    if (setBack) this.#clockWatch.handled();
   }
 
   async #fireDue(): Promise<void> {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { START } from "../../../test/kit/clock.ts";
+import type { Op } from "../../core/store/change.ts";
 import { TriggerTestEngine } from "./triggers.test-kit.ts";
 
 const MINUTE = 60_000;
@@ -188,15 +189,19 @@ describe("a clock that is set back", () => {
   test("a node whose clock alone is behind the others changes nothing", async () => {
     const world = await TriggerTestEngine.open({ triggers: { leaseMs: 5_000 }, system: { leaseMs: 5_000 } });
     const { id } = await world.cron.add({ name: "often", schedule: every(10 * MINUTE), payload });
-    const join = { op: "node.join", name: "other", leaseUntil: START + DAY } as const;
-    await world.store.commit({ id: "other" as never, site: "t", at: START, ops: [join] });
+    let changes = 0;
+    const commit = (op: Op) =>
+      world.store.commit({ id: `other${++changes}` as never, site: "other", at: START, ops: [op] });
+    await commit({ op: "node.join", name: "other", leaseUntil: START + HOUR });
+    const [{ node = 0 } = {}] = (await world.store.nodes()).filter(({ name }) => name === "other");
     world.clock.jump(-HOUR);
-    await world.advance(MINUTE);
+    for (let n = 0; n < 30; n++) {
+      await commit({ op: "node.renew", node, leaseUntil: START + HOUR + n });
+      await world.advance(4_000);
+    }
     expect((await world.job(id)).revision).toBe(1);
-    const [other] = (await world.store.nodes()).filter(({ name }) => name === "other");
-    const leave = { op: "node.leave", node: other?.node ?? 0 } as const;
-    await world.store.commit({ id: "leaves" as never, site: "t", at: START, ops: [leave] });
-    await world.advance(MINUTE);
+    // The other node is silent from here on.
+    await world.advance(2 * MINUTE);
     expect((await world.job(id)).revision).toBe(2);
   });
 });

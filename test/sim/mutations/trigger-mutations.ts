@@ -47,6 +47,29 @@ function unguarded(change: Change): Change {
   })(change);
 }
 
+const isSummary = (op: Op): boolean =>
+  op.op === "message.post" && op.message.body.kind === "system" && op.message.body.text.startsWith("Cron");
+
+/** The run's end is committed first, then what it leaves in the main conversation. */
+function splitSummary(ports: Ports): Ports {
+  const { store } = ports;
+  return committing(async (_, change) => {
+    const [summaries, rest] = [change.ops.filter(isSummary), change.ops.filter((op) => !isSummary(op))];
+    if (summaries.length === 0 || rest.length === 0) return store.commit(change);
+    const ended = await store.commit({ ...change, ops: rest });
+    if (ended.ok) await store.commit({ id: ports.ids.change(), site: "summary", at: change.at, ops: summaries });
+    return ended;
+  })(ports);
+}
+
+/** Due times are planned again for none of the jobs with this kind of schedule. */
+const neverReplanning = (kind: string): BreakPorts =>
+  committing(async (store, change) => {
+    const put = change.ops.find((op) => op.op === "job.put");
+    if (change.site !== "cron.replan" || put?.job.schedule.kind !== kind) return store.commit(change);
+    return { ok: true, results: change.ops.map(() => undefined) };
+  });
+
 export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: Ports) => Ports })[] = [
   {
     name: "slot unguarded",
@@ -89,5 +112,61 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     scenario: "schedules",
     seeds: 5,
     ports: changing(ops((op) => (op.op === "job.ran" ? [] : [op]))),
+  },
+  {
+    name: "no summary without a conversation",
+    about: "the summary of a job is dropped if its main conversation does not exist",
+    law: "L9",
+    scenario: "schedules",
+    seeds: 10,
+    ports: changing(ops((op) => (isSummary(op) && op.op === "message.post" && "create" in op.to ? [] : [op]))),
+  },
+  {
+    name: "summary later",
+    about: "the summary of a job is committed after the run's end",
+    law: "L9",
+    scenario: "schedules",
+    seeds: 60,
+    ports: splitSummary,
+  },
+  {
+    name: "zone ignored",
+    about: "stored due times stay in the old time zone",
+    law: "L9",
+    scenario: "zone-changes",
+    seeds: 10,
+    ports: neverReplanning("cron"),
+  },
+  {
+    name: "zone change forgets what is due",
+    about: "another time zone leaves the old one's due times open",
+    law: "L9",
+    scenario: "zone-changes",
+    seeds: 60,
+    ports: changing((change) =>
+      change.site === "cron.replan" ? ops((op) => (isSkip(op) ? [] : [op]))(change) : change,
+    ),
+  },
+  {
+    name: "set back ignored",
+    about: "after the clock was set back an interval waits for its stored time",
+    law: "L9",
+    scenario: "clocks-back",
+    seeds: 20,
+    ports: neverReplanning("every"),
+  },
+  {
+    name: "set back in the same revision",
+    about: "after the clock was set back an interval begins again under the same revision",
+    law: "L9",
+    scenario: "clocks-back",
+    seeds: 20,
+    ports: changing((change) =>
+      change.site === "cron.replan"
+        ? ops((op) =>
+            op.op === "job.put" ? [{ ...op, job: { ...op.job, revision: (op.job.revision ?? 2) - 1 } }] : [op],
+          )(change)
+        : change,
+    ),
   },
 ];

@@ -37,4 +37,26 @@ export const TRIGGER_SCENARIOS: readonly NamedChanges[] = [
       jobs: { count: [3, 6], everyMs: [1_500, 9_000], edits: [2, 8] },
     }),
   ],
+  [
+    "zone-changes",
+    "the configured time zone changes while nodes die: stored due times follow it",
+    withJobs({
+      nodes: [1, 2],
+      crashes: [2, 6],
+      drains: [0, 2],
+      jobs: { count: [3, 5], everyMs: [1, 1], edits: [0, 3], zones: [2, 5], inspected: true },
+    }),
+  ],
+  [
+    "clocks-back",
+    "clocks that are set back and forward while nodes die: intervals continue",
+    withJobs({
+      nodes: [1, 2],
+      crashes: [1, 5],
+      pauses: [0, 1],
+      drains: [0, 2],
+      clockJumps: [2, 6],
+      jobs: { count: [3, 5], everyMs: [1_500, 9_000], edits: [0, 3], inspected: true },
+    }),
+  ],
 ];

@@ -8,9 +8,9 @@ import { isStale, resetPolicyFor } from "../../../src/core/agent/session-freshne
 import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../../src/core/history/compaction-settings.ts";
 import type { Tool, ToolHost } from "../../../src/core/ports/tool.ts";
 import { AgentSystem } from "../../../src/engine/agents/agent-system.ts";
-import { Triggers } from "../../../src/engine/triggers/triggers.ts";
+import { type TriggerOptions, Triggers } from "../../../src/engine/triggers/triggers.ts";
 import type { SimContext } from "../world/summariser.ts";
-import type { SubjectUnderTest } from "./subject.ts";
+import type { SubjectNode, SubjectUnderTest } from "./subject.ts";
 import { withTalk } from "./talk-tools.ts";
 
 /** An unknown window counts as the default size. */
@@ -57,7 +57,7 @@ export const engine: SubjectUnderTest = {
       subagentTools(() => system, ports),
     );
     const tools = context ? listingOnly(all, "sim_safe") : all;
-    const triggers = node.triggers ? new Triggers(ports, { zone: "UTC", pollMs: 2_000 }) : undefined;
+    const triggers = node.triggers ? new Triggers(ports, triggerOptions(node)) : undefined;
     const system: AgentSystem = new AgentSystem(
       { ...ports, tools },
       {
@@ -85,12 +85,21 @@ export const engine: SubjectUnderTest = {
       },
       abort: (runId) => system.runs.abort(runId),
       updateJob: (id, patch) => triggers?.cron.update(id, patch) ?? Promise.resolve(),
+      reload: async () => triggers?.updateConfig(CONFIG),
       branch: (agentId, entryId, summary) => system.sessions.branch(agentId, entryId, { summary, timeoutMs: 120_000 }),
       stop: (agentId) => system.lifecycle.stop(agentId),
       remove: (agentId) => system.lifecycle.remove(agentId),
     };
   },
 };
+
+const triggerOptions = ({ zone, alone, leaseMs }: SubjectNode): TriggerOptions => ({
+  get zone() {
+    return zone();
+  },
+  pollMs: 2_000,
+  leaseMs: alone ? undefined : leaseMs,
+});
 
 /** A host's tools, and the program's own for starting children. */
 function withChildren(host: ToolHost, more: readonly Tool[]): ToolHost {

@@ -18,6 +18,8 @@ export interface Subject {
   abort?(runId: RunId): Promise<boolean>;
   /** Changes a cron job. */
   updateJob?(id: string, patch: unknown): Promise<unknown>;
+  /** Reads the configuration again. */
+  reload?(): Promise<void>;
   /** Goes back to an entry of the agent's current session. Resolves when it has happened. */
   branch?(agentId: AgentId, entryId: EntryId, summary?: string): Promise<void>;
   /** Stops an agent and all its descendants, on any node (L7). */
@@ -61,6 +63,8 @@ export interface SubjectNode {
   readonly model?: ModelChoice;
   /** Whether this node fires jobs. */
   readonly triggers?: boolean;
+  /** The configured time zone, which may change. */
+  zone(): string;
   /** How large contexts may be. Absent: the default. */
   readonly context?: SimContext;
   /** When sessions are reset automatically, with hours in UTC. Absent: never. */

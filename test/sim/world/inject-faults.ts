@@ -8,6 +8,7 @@ import { type Jobs, makeJobs } from "./jobs.ts";
 import { MAX_SKEW_MS, type Nodes, WALL_START } from "./nodes.ts";
 import { makeOperator, type Operator } from "./operator.ts";
 import { makeTreeStops } from "./tree-stops.ts";
+import { ZONES } from "./zones.ts";
 
 /** The actors while the faults last, with the records of what they did. */
 export interface Actors {
@@ -44,8 +45,12 @@ export function injectFaults(world: World, nodes: Nodes, random: Random): Actors
   });
   const aborts = makeAborts(ask("aborts"));
   times(scenario.aborts, () => void aborts.ask());
-  const jobs = makeJobs({ ...ask("jobs"), now: WALL_START }, scenario.jobs);
+  const wall = (): number => Math.max(...world.names.map((name) => nodes.wall(name)));
+  const settings = { now: WALL_START, zone: () => nodes.zone, wall, monotonic: () => scheduler.time };
+  const jobs = makeJobs({ ...ask("jobs"), ...settings }, scenario.jobs);
   if (scenario.jobs) times(scenario.jobs.edits, () => jobs.edit());
+  const { zones } = scenario.jobs ?? {};
+  if (zones) times(zones, () => nodes.changeZone(random.pick(Object.keys(ZONES))));
   const branches = makeBranches(ask("branches"));
   if (scenario.branches) times(scenario.branches, () => void branches.ask());
   const trees = makeTreeStops(ask("trees"));

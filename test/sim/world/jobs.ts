@@ -1,6 +1,7 @@
 /**
- * Cron jobs of fixed intervals: people edit them through any live node and turn them off when the faults have ended. Every
- * revision that the store accepted is recorded, so that the auditor can count the due times itself.
+ * Cron jobs of fixed intervals, or of every few seconds in one hour of the day: people edit them through any live node and
+ * turn them off when the faults have ended. Every revision that the store accepted is recorded, so that the auditor can
+ * count the due times itself.
  */
 import type { ChangeId } from "../../../src/core/ids.ts";
 import type { CronJob } from "../../../src/core/schedule/job.ts";
@@ -10,17 +11,29 @@ import type { Random } from "../../kit/random.ts";
 import type { Range } from "../scenarios/scenario.ts";
 import { type AskDeps, askNode } from "./ask-node.ts";
 import { type Applied, afterwards, type ServerBackend } from "./sim-store.ts";
+import { DUE_HOUR, ZONES } from "./zones.ts";
 
 export interface JobsShape {
   readonly count: Range;
   readonly everyMs: Range;
   readonly edits: Range;
+  /** How often the configured time zone changes. Then the jobs are cron expressions without a zone. */
+  readonly zones?: Range;
+  /** Before the jobs are turned off, their listed times are recorded. */
+  readonly inspected?: boolean;
 }
+
+/** Seconds between the due times of an expression. */
+const STEPS: readonly number[] = [2, 3, 4, 5, 6];
+/** How long nodes have after the faults to agree on clock and zone. */
+const SETTLE_MS = 20_000;
 
 /** A job at one revision: its schedule from then on. */
 export interface AgreedSchedule {
   readonly revision: number;
   readonly everyMs: number;
+  /** Of an expression: due only in one hour of the day, by a clock this far ahead of UTC. */
+  readonly aheadMs?: number;
   readonly firstDue: number | undefined;
   readonly from: number;
 }
@@ -32,6 +45,8 @@ export interface JobEvidence {
   /** As the public listing shows them, oldest first. */
   readonly slots: readonly JobSlot[];
   readonly job: CronJob | undefined;
+  /** The job before it was turned off, with the time of the nodes and the configured zone. */
+  readonly inspected?: { readonly job: CronJob; readonly wall: number; readonly zone: string };
 }
 
 export interface Jobs {
@@ -45,13 +60,17 @@ export interface Jobs {
 
 export interface JobsDeps extends AskDeps {
   readonly now: number;
+  zone(): string;
+  /** The latest wall time of all nodes. */
+  wall(): number;
+  monotonic(): number;
 }
 
 export function makeJobs(deps: JobsDeps, shape: JobsShape | undefined): Jobs {
   const { random, backend, now } = deps;
   const history = new Map<string, CronJob[]>();
   for (let n = shape ? random.int(...shape.count) : 0; n > 0; n--) {
-    const job = newJob(random, `job-${n}`, random.int(...(shape as JobsShape).everyMs), now);
+    const job = newJob(random, `job-${n}`, shape as JobsShape, now);
     backend.apply([{ id: `world-${job.id}` as ChangeId, site: "world.job", at: now, ops: [{ op: "job.put", job }] }]);
     history.set(job.id, [job]);
   }
@@ -63,31 +82,49 @@ export function makeJobs(deps: JobsDeps, shape: JobsShape | undefined): Jobs {
     askNode(deps, "updateJob", { about, ask: (subject) => subject.updateJob(id, patch) });
   };
 
+  const inspected = new Map<string, JobEvidence["inspected"]>();
+  let endsAt: number | undefined;
+
   return {
     ids,
     edit() {
       if (ids.length === 0 || !shape) return;
       const id = random.pick(ids);
-      const patch = random.chance(0.6)
-        ? { schedule: { kind: "every", everyMs: random.int(...shape.everyMs) } }
-        : { enabled: random.chance(0.6) };
+      const patch = random.chance(0.6) ? { schedule: newSchedule(random, shape) } : { enabled: random.chance(0.6) };
       ask(id, patch);
     },
     async end() {
       let all = true;
+      endsAt ??= deps.monotonic() + (shape?.inspected ? SETTLE_MS : 0);
+      if (deps.monotonic() < endsAt) return false;
       for (const id of ids) {
         const job = await backend.reader.job(id);
         if (!job?.enabled) continue;
         all = false;
+        if (shape?.inspected && !inspected.has(id)) inspected.set(id, { job, wall: deps.wall(), zone: deps.zone() });
         ask(id, { enabled: false });
       }
       return all;
     },
-    evidence: () => Promise.all(ids.map((id) => evidenceOf(backend, id, history.get(id) ?? []))),
+    evidence: () =>
+      Promise.all(
+        ids.map(async (id) => ({
+          ...(await evidenceOf(backend, id, history.get(id) ?? [])),
+          inspected: inspected.get(id),
+        })),
+      ),
   };
 }
 
-function newJob(random: Random, id: string, everyMs: number, now: number): CronJob {
+/** As a person writes it. */
+function newSchedule(random: Random, { everyMs, zones }: JobsShape): CronJob["schedule"] {
+  if (!zones) return { kind: "every", everyMs: random.int(...everyMs) };
+  return { kind: "cron", expr: `*/${random.pick(STEPS)} * ${DUE_HOUR} * * *` };
+}
+
+function newJob(random: Random, id: string, shape: JobsShape, now: number): CronJob {
+  const schedule = newSchedule(random, shape);
+  const everyMs = intervalOf(schedule);
   const isolated = random.chance(0.7);
   return {
     id,
@@ -95,7 +132,8 @@ function newJob(random: Random, id: string, everyMs: number, now: number): CronJ
     enabled: true,
     createdAtMs: now,
     updatedAtMs: now,
-    schedule: { kind: "every", everyMs, anchorMs: now },
+    schedule: schedule.kind === "every" ? { ...schedule, anchorMs: now } : schedule,
+    zone: schedule.kind === "cron" ? "UTC" : undefined,
     sessionTarget: isolated ? "isolated" : "main",
     wakeMode: random.chance(0.5) ? "now" : "next-heartbeat",
     payload: isolated ? { kind: "agentTurn", message: "do your job" } : { kind: "systemEvent", text: "it is time" },
@@ -106,6 +144,14 @@ function newJob(random: Random, id: string, everyMs: number, now: number): CronJ
     state: { nextRunAtMs: now + everyMs },
   };
 }
+
+/** Milliseconds between two due times. */
+const intervalOf = (schedule: CronJob["schedule"]): number =>
+  schedule.kind === "every"
+    ? schedule.everyMs
+    : schedule.kind === "cron"
+      ? 1_000 * Number(/^\*\/(\d+) /u.exec(schedule.expr)?.[1])
+      : 0;
 
 /** Records each revision that the backend applies, one after the other, so that none is missed. */
 function watchRevisions(backend: ServerBackend, history: ReadonlyMap<string, CronJob[]>): void {
@@ -134,9 +180,10 @@ async function evidenceOf({ reader }: ServerBackend, id: string, history: readon
   const job = await reader.job(id);
   const revisions = job && history.at(-1)?.revision !== job.revision ? [...history, job] : history;
   const agreed = revisions.map(
-    ({ revision = 1, schedule, state, updatedAtMs }): AgreedSchedule => ({
+    ({ revision = 1, schedule, zone, state, updatedAtMs }): AgreedSchedule => ({
       revision,
-      everyMs: schedule.kind === "every" ? schedule.everyMs : 0,
+      everyMs: intervalOf(schedule),
+      aheadMs: schedule.kind === "cron" ? ZONES[zone ?? ""] : undefined,
       firstDue: state.nextRunAtMs,
       from: updatedAtMs,
     }),

@@ -33,6 +33,8 @@ export class Nodes {
   readonly #lives = new Map<string, Life>();
   readonly #wallOffset = new Map<string, number>();
   #ending = false;
+  /** The configured time zone of every node. */
+  zone = "UTC";
 
   /** `random` is the stream of everything that happens to nodes. */
   constructor(world: World, random: Random) {
@@ -54,6 +56,16 @@ export class Nodes {
   jumpClock(node: string, ms: number): void {
     const skew = (this.#wallOffset.get(node) ?? 0) + ms;
     this.#wallOffset.set(node, Math.max(-MAX_SKEW_MS, Math.min(MAX_SKEW_MS, skew)));
+  }
+
+  /** Writes another zone into the configuration and asks every living node to reload it. */
+  changeZone(zone: string): void {
+    this.zone = zone;
+    this.#world.log.write("world", `the time zone is ${zone} now`);
+    for (const { process, subject } of this.living) {
+      // The request of a node that dies is lost: it reads the new configuration when it starts.
+      process.enter(() => void subject?.reload?.().catch(() => undefined));
+    }
   }
 
   async start(node: string, first: boolean): Promise<void> {
@@ -156,6 +168,7 @@ export class Nodes {
     const model = keys ? ROUTED_CHOICE : undefined;
     const triggers = jobs !== undefined;
     const settings = { restore, queue, subagents, lanes, budgets, context, reset };
-    return { name, leaseMs: LEASE_MS, alone, participants, model, triggers, ...settings };
+    const zone = (): string => this.zone;
+    return { name, leaseMs: LEASE_MS, alone, participants, model, triggers, zone, ...settings };
   }
 }
