@@ -50,6 +50,20 @@ export function runContract(open: Opener): void {
     expect((await world.store.agent(a.id))?.runId).toBeUndefined();
   });
 
+  storeTest("an amended body is no step, and is refused at another step or after the end", open, async (world) => {
+    const a = await world.agent("a");
+    const b = await world.agent("b");
+    await world.openRun(a, R);
+    await world.done([step(2)], at(a, 1));
+    const amend: Op = { op: "run.amend", runId: R, body: { ...runBody(), iterations: 9 } };
+    await world.done([amend], at(a, 2));
+    expect(await world.store.run(R)).toMatchObject({ state: "open", step: 2, attempt: 2, body: { iterations: 9 } });
+    expect(await world.refused([amend], at(a, 1))).toBe("run");
+    expect(await world.refused([amend], b.owner)).toBe("run");
+    await world.done([end()], at(a, 2));
+    expect(await world.refused([amend], a.owner)).toBe("run");
+  });
+
   storeTest("an agent has at most one open run, and a run id is used once", open, async (world) => {
     const a = await world.agent("a");
     await world.openRun(a, R);

@@ -103,6 +103,11 @@ export class TestEngine {
     await this.system.start();
   }
 
+  /** Counts the processes from 1. */
+  get life(): number {
+    return this.#lives;
+  }
+
   get alive(): boolean {
     return this.#process.alive;
   }

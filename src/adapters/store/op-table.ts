@@ -66,6 +66,7 @@ export const OP_TABLE: { readonly [Name in Op["op"]]: OpPlaces } = {
   "state.put": { sqlite: "entries.ts#putState", form: "entries.ts", branch: "owner", batch: ["states"] },
   "run.open": { sqlite: "runs.ts#openRun", form: "runs.ts", branch: "owner", batch: ["opened", "owners.opens"] },
   "run.step": { sqlite: "runs.ts#stepRun", form: "runs.ts", branch: "owner", batch: ["stepped", "owners.steps"] },
+  "run.amend": { sqlite: "runs.ts#amendRun", form: "runs.ts", branch: "owner" },
   "run.end": { sqlite: "runs.ts#endRun", form: "runs.ts", branch: "owner", batch: ["ended", "owners.ends"] },
   "run.abort": { sqlite: "runs.ts#abortRun", form: "runs.ts", branch: "any" },
   "wait.begin": { sqlite: "waits.ts#beginWait", form: "waits.ts", branch: "any" },

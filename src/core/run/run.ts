@@ -10,6 +10,7 @@ import type { AgentId, RunId, SessionId } from "../ids.ts";
 import { runOverridesSchema } from "../message/run-overrides.ts";
 import { triggerSchema } from "../message/trigger.ts";
 import { type CompactResult, compactResultSchema } from "./compact-result.ts";
+import { runTrialSchema } from "./trial.ts";
 
 export const laneSchema = z.enum(["main", "subagent", "cron", "nested"]);
 export type Lane = z.infer<typeof laneSchema>;
@@ -55,8 +56,10 @@ export const runBodySchema = z.looseObject({
   lane: laneSchema,
   /** The node that works on it, or did last. */
   node: z.number().int().optional(),
-  /** Nodes that fell silent while working on it, with their leases then; removed if one turns out to be alive (M13). */
-  blamed: z.array(z.object({ node: z.number().int(), leaseUntil: z.number() })).optional(),
+  /** A drain interrupted it. */
+  paused: z.boolean().optional(),
+  /** What its trials have shown since its last step (M13). */
+  trial: runTrialSchema.optional(),
   /** Sequences of the messages it took, in order. */
   seqs: z.array(z.number().int()),
   /** Those of them that became part of another message's prompt. */
@@ -103,7 +106,7 @@ export interface RunRecord {
   readonly agentId: AgentId;
   readonly sessionId: SessionId;
   readonly state: "open" | "ended";
-  /** Counts starts without a newly committed step in between: 1, 2, 3, then the run fails visibly (M13). */
+  /** Counts starts without a newly committed step in between. From the third one on the run is a suspect (M13). */
   readonly attempt: number;
   /** Counts committed steps. */
   readonly step: number;

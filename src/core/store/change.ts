@@ -126,6 +126,8 @@ export type Op =
   | { readonly op: "run.open"; readonly runId: RunId; readonly body: RunBody }
   /** A committed step: increments the step. Without `attempt` the attempts start again at 1 (M13). */
   | { readonly op: "run.step"; readonly runId: RunId; readonly body: RunBody; readonly attempt?: number }
+  /** Replaces the body of an open run. It is no step: step and attempt stay as they are. */
+  | { readonly op: "run.amend"; readonly runId: RunId; readonly body: RunBody }
   | { readonly op: "run.end"; readonly runId: RunId; readonly body: RunBody; readonly outcome: RunOutcome }
   | { readonly op: "delivery.add"; readonly delivery: NewDelivery }
   /**

@@ -20,6 +20,7 @@ export interface AgentSystemOptions {
   readonly restore?: "resume" | "discard";
   readonly lanes?: LaneSizes;
   readonly runs?: Partial<RunSettings>;
+  readonly watchdogNotes?: RunPorts["watchdogNotes"];
   readonly outbox?: Partial<Omit<OutboxOptions, "node">>;
   /** Agents kept in memory while they rest. */
   readonly warm?: number;

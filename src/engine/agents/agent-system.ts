@@ -29,10 +29,14 @@ import { Deliveries } from "./deliveries.ts";
 import { diagnose } from "./diagnose.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { MessageIngress, type PostRequest } from "./message-ingress.ts";
-import { Mutex } from "./recovery/mutex.ts";
+import { NodeFates } from "./recovery/node-fates.ts";
+import { Trials } from "./recovery/trials.ts";
 import { RunControl } from "./run-control.ts";
 import { SessionControl } from "./sessions/session-control.ts";
 import { type WhatWaits, whatWaits } from "./what-waits.ts";
+
+/** A node that fell silent has this many leases of time to come back before it counts as dead (M13). */
+const SILENT_LEASES = 4;
 
 export class AgentSystem {
   readonly #ports: Ports;
@@ -43,7 +47,8 @@ export class AgentSystem {
   readonly #ingress: MessageIngress;
   readonly #answers: Answers;
   readonly #queue: QueuePolicy;
-  readonly #recoveryQueue = new Mutex();
+  readonly #trials: Trials;
+  readonly #fates: NodeFates;
   readonly #degraded = new Map<AgentId, string>();
   readonly events: RunEvents;
   readonly lanes: Lanes;
@@ -75,6 +80,8 @@ export class AgentSystem {
     this.events = new RunEvents(ports.log);
     this.lanes = new Lanes(options.lanes);
     this.#queue = queuePolicyOf(() => options.queue);
+    this.#trials = new Trials(ports.clock);
+    this.#fates = new NodeFates(ports, SILENT_LEASES * (leaseMs ?? 0));
     this.#actors = new ActorRegistry(ports, options.warm);
     this.#membership = new Membership(ports, { name, leaseMs, pollMs }, this.#emit);
     const [emit, events, actors, membership] = [this.#emit, this.events, this.#actors, this.#membership];
@@ -186,6 +193,7 @@ export class AgentSystem {
     }
     this.#membership.stop();
     this.subagents.close();
+    this.#trials.drain();
     for (const actor of this.#actors.all()) actor.drain();
     this.#answers.suspend();
     await Promise.allSettled(this.#actors.working());
@@ -233,6 +241,7 @@ export class AgentSystem {
       case "lease-lost":
         this.#host = undefined;
         this.#actors.lose();
+        this.#trials.clear();
         void this.#outbox?.stop();
         break;
       case "polled":
@@ -278,7 +287,8 @@ export class AgentSystem {
       outbox,
       lanes: this.lanes,
       queue: this.#queue,
-      recoveryQueue: this.#recoveryQueue,
+      trials: this.#trials,
+      fates: this.#fates,
       node,
       restoring: () => this.#restoring,
       // Actors of a lost membership have nothing left to do.

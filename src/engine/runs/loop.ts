@@ -206,7 +206,7 @@ async function endAsAsked(ports: RunPorts, lease: AgentLease, run: LiveRun, part
       (call): CallRecord =>
         call.state === "intended" && !run.started.has(call.callId) ? { ...call, state: "asked" } : call,
     );
-    const body: RunBody = { ...run.body, calls, paused: true };
+    const body: RunBody = { ...run.body, calls, paused: true, trial: run.trial };
     const step = { op: "run.step", runId: run.id, body, attempt: run.attempt } as const;
     await lease.commit({ site: "pause", ops: [step], run: run.guard() });
     return { kind: "paused" };

@@ -11,6 +11,7 @@ import type { RunOverrides } from "../../core/message/run-overrides.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { ModelChoice, ModelTool } from "../../core/ports/model.ts";
 import type { AbortMark, CallRecord, RunBody, RunRecord, RunResult } from "../../core/run/run.ts";
+import type { RunTrial } from "../../core/run/trial.ts";
 import type { RunPosition } from "./run-events.ts";
 import type { RunPorts, RunSettings } from "./run-ports.ts";
 
@@ -28,6 +29,10 @@ export class LiveRun {
   step: number;
   attempt: number;
   body: RunBody;
+  /** What earlier trials have shown. The next step clears it (M13). */
+  trial: RunTrial | undefined;
+  /** Called when a step was committed. */
+  onStep: (() => void) | undefined;
   state: RunState = "active";
   readonly limits: RunTime;
   /** Undefined before its first model call. */
@@ -94,6 +99,8 @@ export class LiveRun {
     this.step += 1;
     this.attempt = 1;
     this.body = body;
+    this.trial = undefined;
+    this.onStep?.();
   }
 
   /** An answer with calls was committed: they have not started, and each measure for the context may be taken again (L10). */

@@ -11,6 +11,7 @@ import type { RunOverrides } from "../../core/message/run-overrides.ts";
 import type { ModelChoice } from "../../core/ports/model.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { RunResult } from "../../core/run/run.ts";
+import type { WatchdogNotes } from "../../core/run/trial.ts";
 import type { Op, OpResult, Posted } from "../../core/store/change.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { RunEvents } from "./run-events.ts";
@@ -20,10 +21,6 @@ export interface RunSettings {
   readonly maxIterations: number;
   /** How long tools may take to stop after an abort. */
   readonly abortGraceMs: number;
-  /** Starts without progress before a run fails visibly (M13). */
-  readonly maxAttempts: number;
-  /** How long silent nodes are watched before a run is failed on the suspicion that it killed them (M13). */
-  readonly silenceMs: number;
 }
 
 /** The limits of a run that its agent's profile may set. */
@@ -33,8 +30,6 @@ export const DEFAULT_RUN_SETTINGS: RunSettings = {
   timeoutMs: 600_000,
   maxIterations: 500,
   abortGraceMs: 5_000,
-  maxAttempts: 3,
-  silenceMs: 0,
 };
 
 /** The answer of a run. */
@@ -61,6 +56,8 @@ export interface ResolvedModel extends ModelChoice {
 export interface RunPorts extends Ports {
   readonly settings: RunSettings;
   readonly events: RunEvents;
+  /** What watchdogs noted about runs that blocked their process (M34). Absent: there is no watchdog. */
+  readonly watchdogNotes?: WatchdogNotes;
   /** `wishes`: the overrides of the run's message, for this run only. */
   resolveModel(agent: AgentRecord, wishes?: RunOverrides): ResolvedModel | Promise<ResolvedModel>;
   /** The limits of this agent's runs, instead of the node's settings. */

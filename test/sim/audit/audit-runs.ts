@@ -153,25 +153,22 @@ function* nothingWithoutLease({ calls, summaries, executions, leases, leaseMs, p
   }
 }
 
-/** How many attempts without progress a run has before it fails (M13). */
-const ATTEMPTS = 3;
+/** Two crashes make a run a suspect, and three deaths alone on trial fail it (M13). */
+const KILLS_ALONE = 2 + 3;
 
 /**
- * M13: a run fails because its own message asked for it, or because its node died three times. If all other nodes are away
- * at the same time, the last node counts them as dead; that is counted once, no matter how often they go and come back. A
- * run that kills its node each time is tried three times and then fails.
+ * M13: a run fails only because its own message asked for it, no matter how often its nodes died. A run that kills its node
+ * each time fails too, after a number of kills that grows with the logarithm of the runs it may have been open with; a
+ * death for another reason may make one of them void.
  */
 function* failuresHaveCauses({ listed, rows, directives, executions, deaths, scenario }: View): Iterable<Violation> {
-  // Deaths by a poisonous message excuse no other run; deaths for another reason do. A pause does not.
-  const poison = executions.filter(({ tool }) => tool === "sim_poison");
-  const others = scenario.innocentsLive && deaths === poison.length ? 0 : deaths;
   const fails = (token: string): boolean => FATAL.some((fatal) => directives.get(token)?.includes(fatal));
   for (const [token, found] of rows) {
     for (const { of, message } of found) {
       // If a context is too large, a run may end for that reason; the person gets a delivery that reports it.
       const tooLarge = scenario.context !== undefined && message.reason?.startsWith("Context overflow");
-      const often = others >= (scenario.restore === "discard" ? 1 : ATTEMPTS);
-      const excused = tooLarge || fails(token) || overBudget({ of, message }) || often;
+      const discarded = scenario.restore === "discard" && deaths > 0;
+      const excused = tooLarge || fails(token) || overBudget({ of, message }) || discarded;
       if (message.state === "failed" && !excused) {
         yield broken("M13", `${token} failed without its own fault: ${message.reason}`);
       }
@@ -180,10 +177,15 @@ function* failuresHaveCauses({ listed, rows, directives, executions, deaths, sce
       }
     }
   }
+  const poison = executions.filter(({ tool }) => tool === "sim_poison");
+  const killers = new Set(poison.map(({ runId }) => runId)).size;
+  // Several killers split each other's groups unevenly.
+  const halvings = Math.ceil(Math.log2(listed.length + 1)) * (killers > 1 ? 2 : 1);
+  const most = KILLS_ALONE + halvings + Math.max(0, deaths - poison.length);
   for (const { runs: all } of listed) {
     for (const { id, outcome, body } of all) {
       const times = poison.filter(({ runId }) => runId === id).length;
-      if (times > ATTEMPTS) yield broken("M13", `run ${id} was allowed to kill its node ${times} times`);
+      if (times > most) yield broken("M13", `run ${id} was allowed to kill its node ${times} times`);
       if (outcome === "error" && body.error === undefined) yield broken("M13", `run ${id} failed without a reason`);
     }
   }

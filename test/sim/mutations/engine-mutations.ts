@@ -23,6 +23,7 @@ import { MODEL_MUTATIONS } from "./model-mutations.ts";
 import { MUTATIONS, type Mutation } from "./mutations.ts";
 import { SESSION_MUTATIONS } from "./session-mutations.ts";
 import { SUBAGENT_MUTATIONS } from "./subagent-mutations.ts";
+import { TRIAL_MUTATIONS } from "./trial-mutations.ts";
 import { TRIGGER_MUTATIONS } from "./trigger-mutations.ts";
 
 const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
@@ -248,32 +249,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
       change.site === "node.renew" ? { ok: true, results: [undefined] } : store.commit(change),
     ),
   },
-  {
-    name: "return unnoticed",
-    about: "a node that was away counts as dead forever",
-    law: "M13",
-    scenario: "away-again",
-    seeds: 60,
-    ports: rewriting((op) => (op.op === "node.join" ? { op: op.op, name: op.name, leaseUntil: op.leaseUntil } : op)),
-  },
-  {
-    name: "silence believed",
-    about: "a silent node is treated as dead at once",
-    law: "M13",
-    scenario: "silences",
-    seeds: 40,
-    ports: reading((store) => ({
-      nodes: async () => (await store.nodes()).map((one) => ({ ...one, left: !one.returned })),
-    })),
-  },
-  {
-    name: "attempts uncounted",
-    about: "a run is restarted no matter how often it killed its node",
-    law: "M13",
-    scenario: "poison",
-    seeds: 10,
-    ports: rewriting((op) => (op.op === "run.step" && op.attempt !== undefined ? { ...op, attempt: 1 } : op)),
-  },
 ];
 
 /** The mutations of the store, used with the engine: the law must find them here too. */
@@ -290,6 +265,7 @@ const FOR_THE_ENGINE: Partial<Record<string, Pick<Mutation, "seeds">>> = {
 export const ENGINE_MUTATIONS: readonly Mutation[] = [
   ...TRIGGER_MUTATIONS,
   ...byPorts,
+  ...TRIAL_MUTATIONS,
   ...SUBAGENT_MUTATIONS,
   ...MESSAGE_MUTATIONS,
   ...MODEL_MUTATIONS,

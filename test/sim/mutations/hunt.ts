@@ -21,9 +21,9 @@ const HUNT_REST_MS = 60_000;
 export async function hunt(mutation: Mutation, subject = minimalActor(mutation.quirks)): Promise<Catch> {
   const laws = new Set<Law>();
   const scenario = scenarioNamed(mutation.scenario);
-  const { store: mutateStore, ports: mutatePorts } = mutation;
+  const { store: mutateStore, ports: mutatePorts, restMs = HUNT_REST_MS } = mutation;
   for (let seed = 1; seed <= mutation.seeds; seed++) {
-    const world = { seed, scenario, subject, mutateStore, mutatePorts, restMs: HUNT_REST_MS };
+    const world = { seed, scenario, subject, mutateStore, mutatePorts, restMs };
     const { violations } = await runWorld(world);
     for (const { law } of violations) laws.add(law);
     const first = violations.find(({ law }) => law === mutation.law);

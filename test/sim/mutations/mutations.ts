@@ -18,6 +18,8 @@ export interface Mutation {
   readonly law: Law;
   readonly scenario: string;
   readonly seeds: number;
+  /** How long the mutated world gets to become idle, if a minute is too short for its law to be broken. */
+  readonly restMs?: number;
   readonly quirks?: Quirks;
   readonly store?: (sound: Backend, db: Database) => Backend;
   /** For a subject without quirks: its ports, broken. */

@@ -1,6 +1,6 @@
 /** Crashes, failing stores and channels, several nodes, tools and errors: every program must survive these. */
 import { CALM_CHANNEL, CALM_STORE, type ChannelFaults, type StoreFaults } from "../world/faults.ts";
-import type { NamedChanges } from "./scenario.ts";
+import { type NamedChanges, TRIED_MS } from "./scenario.ts";
 
 const SICK_CHANNEL: ChannelFaults = {
   retry: 0.15,
@@ -265,7 +265,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
         exactly: { "tool:poison": [1, 1] },
         directives: { slow: 0.1, "tool:safe": 0.2, "tool:never": 0.1, "tool:slow": 0.05 },
       },
-      innocentsLive: true,
+      restMs: TRIED_MS,
     },
   ],
   [
@@ -281,6 +281,7 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
         directives: { slow: 0.05, "tool:never": 0.15, "tool:safe": 0.15, "tool:slow": 0.05, "tool:send": 0.05 },
       },
       ends: ["failed", "aborted"],
+      restMs: TRIED_MS,
     },
   ],
   [

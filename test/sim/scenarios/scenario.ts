@@ -55,8 +55,10 @@ export interface Scenario {
   readonly treeStops?: Range;
   readonly removals?: Range;
   readonly subagents?: SubjectNode["subagents"];
-  /** A message fails only by its own fault, no matter how often a poisonous one kills the node (M13). */
-  readonly innocentsLive?: boolean;
+  /** Kills from outside, and the milliseconds between two of them. */
+  readonly kills?: { readonly count: Range; readonly gap: Range };
+  /** How long all work may take to end after the faults. Default: three minutes. A run that kills needs more: it is tried. */
+  readonly restMs?: number;
   /** How many runs a node has active at a time. */
   readonly lanes?: LaneSizes;
   /** Cron jobs that are due while people write. */
@@ -99,6 +101,9 @@ export interface WorkloadShape {
   readonly resets: Range;
   readonly stops: Range;
 }
+
+/** Enough for the trials of a few runs that kill their node: each has pauses of more than two minutes (M13). */
+export const TRIED_MS = 20 * 60_000;
 
 /** The fields in which a scenario differs from the base. */
 export type Changes = Partial<Omit<Scenario, "workload">> & { readonly workload?: Partial<WorkloadShape> };

@@ -8,6 +8,7 @@ import { QUEUE_SCENARIOS } from "./queue-scenarios.ts";
 import { type NamedChanges, type Scenario, scenario } from "./scenario.ts";
 import { SESSION_SCENARIOS } from "./session-scenarios.ts";
 import { SUBAGENT_SCENARIOS } from "./subagent-scenarios.ts";
+import { TRIAL_SCENARIOS } from "./trial-scenarios.ts";
 import { TRIGGER_SCENARIOS } from "./trigger-scenarios.ts";
 
 const BIG_OUTPUTS: NamedChanges = [
@@ -26,6 +27,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...SESSION_SCENARIOS,
   BIG_OUTPUTS,
   ...SUBAGENT_SCENARIOS,
+  ...TRIAL_SCENARIOS,
 ].map(([name, about, changed]) => scenario(name, about, changed));
 
 export function scenarioNamed(name: string): Scenario {

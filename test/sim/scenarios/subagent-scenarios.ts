@@ -1,5 +1,5 @@
 /** Children under all faults: crashes on either side of a spawn and its report, stops that race, trees that wait. */
-import type { NamedChanges, Scenario } from "./scenario.ts";
+import { type NamedChanges, type Scenario, TRIED_MS } from "./scenario.ts";
 
 type Changes = Partial<Omit<Scenario, "workload">> & { readonly workload?: Partial<Scenario["workload"]> };
 
@@ -108,6 +108,7 @@ export const SUBAGENT_SCENARIOS: readonly NamedChanges[] = [
       crashes: [0, 2],
       needs: ["attempts"],
       workload: { directives: { spawn: 0.2, "spawn:stall": 0.06, "spawn:poison": 0.015 } },
+      restMs: TRIED_MS,
     }),
   ],
   [

@@ -14,7 +14,6 @@ import type { CallRecord, RunBody, RunRecord } from "../../../src/core/run/run.t
 import type { CommitResult, Op, Owner } from "../../../src/core/store/change.ts";
 import { type Actor, type Membership, said } from "./minimal-actor.ts";
 
-const MAX_ATTEMPTS = 5;
 const UNKNOWN = "outcome unknown, the process stopped before it was recorded";
 
 /** Works until the inbox is empty and the agent is released, or the agent is lost. Never throws. */
@@ -114,11 +113,9 @@ async function goOn(actor: Actor, mine: Membership, found: AgentRecord, runId: R
     const open = run.body.calls.filter(({ state }) => state !== "done");
     let result: CommitResult | "again" | undefined;
     if (first && recovered) {
-      if (run.attempt >= MAX_ATTEMPTS) result = await end(actor, mine, progress, "too many attempts");
-      else
-        result = await commitStep(actor, mine, progress, "recover", [
-          { op: "run.step", runId, body: run.body, attempt: run.attempt + 1 },
-        ]);
+      result = await commitStep(actor, mine, progress, "recover", [
+        { op: "run.step", runId, body: run.body, attempt: run.attempt + 1 },
+      ]);
     } else if (open.length > 0) {
       result = await act(actor, mine, progress, open, recovered);
       recovered = false;

@@ -1,6 +1,6 @@
 /** Schedules the faults and the requests of people. Everything is derived from the seed. */
 import type { Random } from "../../kit/random.ts";
-import type { Range } from "../scenarios/scenario.ts";
+import type { Range, Scenario } from "../scenarios/scenario.ts";
 import { type Aborts, makeAborts } from "./aborts.ts";
 import { type Branches, makeBranches } from "./branches.ts";
 import type { World } from "./build-world.ts";
@@ -24,7 +24,8 @@ export interface Actors {
 export function injectFaults(world: World, nodes: Nodes, random: Random): Actors {
   const { scheduler, faults, plan, log, workload, options } = world;
   const { scenario } = options;
-  const faultsEnd = workload.endsAt + random.int(0, 3_000);
+  const kills = killTimes(scenario, random);
+  const faultsEnd = Math.max(workload.endsAt, kills.at(-1) ?? 0) + random.int(0, 3_000);
   /** Schedules `what` this many times, each at a random time before the faults end. */
   const times = (range: Range = [0, 0], what: () => void): void => {
     for (let n = random.int(...range); n > 0; n--) {
@@ -35,6 +36,7 @@ export function injectFaults(world: World, nodes: Nodes, random: Random): Actors
   times(scenario.outages, () => strikeStore(world, random, "outage"));
   times(scenario.fullDisks, () => strikeStore(world, random, "diskFull"));
   times(scenario.clockJumps, () => jumpClocks(world, nodes, random));
+  for (const at of kills) scheduler.after(at, () => nodes.kill(random.pick(world.names)));
   times(scenario.drains, () => nodes.drain(random.pick(world.names)));
 
   const ask = (name: string) => ({
@@ -71,6 +73,15 @@ export function injectFaults(world: World, nodes: Nodes, random: Random): Actors
   times(scenario.permanentAgents?.describes, operator.describe);
   times(scenario.permanentAgents?.removals, operator.remove);
   return { faultsEnd, aborts, branches, jobs, operator };
+}
+
+function killTimes({ kills }: Scenario, random: Random): readonly number[] {
+  const times: number[] = [];
+  for (let n = kills ? random.int(...kills.count) : 0, at = 0; kills && n > 0; n--) {
+    at += random.int(...kills.gap);
+    times.push(at);
+  }
+  return times;
 }
 
 const STRIKES = {

@@ -103,6 +103,10 @@ export class Nodes {
     });
   }
 
+  kill(node: string): void {
+    this.#lives.get(node)?.process.kill("from outside");
+  }
+
   /** Nodes that die from now on do not come back. */
   end(): void {
     this.#ending = true;

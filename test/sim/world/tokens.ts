@@ -18,6 +18,8 @@ export const DIRECTIVES = [
   "tool:safe",
   "tool:never",
   "tool:slow",
+  /** Takes longer than a trial, and may be repeated. */
+  "tool:long",
   "tool:throw",
   "tool:send",
   "tool:big",

@@ -10,7 +10,7 @@ const STEP_MS = 500;
 /** Runs the world to its end. Returns the time at which it became idle. */
 export async function untilQuiet(world: World, nodes: Nodes, actors: Actors): Promise<number> {
   const { scheduler, violations, names, options } = world;
-  const { restMs = REST_MS } = options;
+  const { restMs = options.scenario.restMs ?? REST_MS } = options;
   await scheduler.run(actors.faultsEnd);
   let quiet = false;
   for (let waited = 0; !quiet && waited < restMs; waited += STEP_MS) {

@@ -43,7 +43,7 @@ function wireBody(body: RunBody): Wire {
   };
 }
 
-export const runOps: OpForms<"run.open" | "run.step" | "run.end" | "run.abort"> = {
+export const runOps: OpForms<"run.open" | "run.step" | "run.amend" | "run.end" | "run.abort"> = {
   "run.open": {
     byOwner: true,
     wire: ({ runId, body }) => ({ runId: clean(runId), ...wireBody(body) }),
@@ -60,6 +60,7 @@ export const runOps: OpForms<"run.open" | "run.step" | "run.end" | "run.abort"> 
       add("stepped", { run: clean(runId), agent, attempt, came: "open", ...wireBody(body) });
     },
   },
+  "run.amend": { byOwner: true, wire: ({ runId, body }) => ({ runId: clean(runId), ...wireBody(body) }) },
   "run.end": {
     byOwner: true,
     wire: ({ runId, body, outcome }) => ({ runId: clean(runId), ...wireBody(body), outcome }),

@@ -19,7 +19,7 @@ import { postMessage, settleMessages, takeMessages } from "./messages.ts";
 import { joinNode, leaveNode, renewNode } from "./nodes.ts";
 import { prune } from "./prune.ts";
 import { RefusedChange } from "./refused.ts";
-import { abortRun, endRun, openRun, runGuard, stepRun } from "./runs.ts";
+import { abortRun, amendRun, endRun, openRun, runGuard, stepRun } from "./runs.ts";
 import { putSubagentRun, removeSubagentRun } from "./subagent-runs.ts";
 import { countContact, putSwarm, removeSwarm } from "./swarms.ts";
 import { beginWait, endWait } from "./waits.ts";
@@ -50,6 +50,7 @@ const APPLY: { readonly [Name in Op["op"]]: ApplyOp<Name> } = {
   "state.put": putState,
   "run.open": openRun,
   "run.step": stepRun,
+  "run.amend": amendRun,
   "run.end": endRun,
   "run.abort": abortRun,
   "wait.begin": beginWait,

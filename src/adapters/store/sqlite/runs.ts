@@ -20,6 +20,7 @@ const SELECT_AGENT = "SELECT agent FROM runs WHERE id = ?";
 const INSERT =
   "INSERT INTO runs (id, agent, session_id, state, attempt, step, started_at, body) VALUES (?, ?, ?, 'open', 1, 1, ?, ?)";
 const STEP = "UPDATE runs SET step = step + 1, attempt = ?, body = ? WHERE id = ? AND state = 'open'";
+const AMEND = "UPDATE runs SET body = ? WHERE id = ? AND state = 'open'";
 const END =
   "UPDATE runs SET state = 'ended', step = step + 1, outcome = ?, ended_at = ?, body = ? WHERE id = ? AND state = 'open'";
 const ABORT = "UPDATE runs SET abort = ? WHERE id = ? AND state = 'open' AND abort IS NULL";
@@ -67,6 +68,13 @@ export function openRun(applying: Applying, op: OpOf<"run.open">): undefined {
 export function stepRun(applying: Applying, op: OpOf<"run.step">): undefined {
   const owner = ownerOf(applying);
   const { changes } = applying.db.run(STEP, op.attempt ?? 1, JSON.stringify(op.body), op.runId);
+  if (changes !== 1 || owner.run_id !== op.runId) throw new RefusedChange("run", `Run ${op.runId} is not open.`);
+  applying.touched.add(owner.no);
+}
+
+export function amendRun(applying: Applying, op: OpOf<"run.amend">): undefined {
+  const owner = ownerOf(applying);
+  const { changes } = applying.db.run(AMEND, JSON.stringify(op.body), op.runId);
   if (changes !== 1 || owner.run_id !== op.runId) throw new RefusedChange("run", `Run ${op.runId} is not open.`);
   applying.touched.add(owner.no);
 }

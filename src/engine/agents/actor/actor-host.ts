@@ -13,9 +13,8 @@ import { DEFAULT_RUN_SETTINGS, type RunPorts } from "../../runtime/run-ports.ts"
 import { answerSubagentsCommand } from "../../subagents/chat-command.ts";
 import type { Subagents } from "../../subagents/subagents.ts";
 import type { AgentSystemOptions } from "../agent-system-options.ts";
-
-/** A node that fell silent has this many leases of time to come back before a run fails because of it (M13). */
-const SILENT_LEASES = 4;
+import type { NodeFates } from "../recovery/node-fates.ts";
+import type { Trials } from "../recovery/trials.ts";
 
 export interface ActorHost {
   readonly ports: RunPorts;
@@ -28,14 +27,15 @@ export interface ActorHost {
   /** Whether the session is stale and ends before the next message (M10). */
   isStale(agent: AgentRecord, lastInteractionAt: number, now: number): boolean;
   readonly queue: QueuePolicy;
-  /** Serialises the resumption of runs that were already resumed once without progress (M13). */
-  readonly recoveryQueue: { enter(): Promise<() => void> };
+  /** Runs that may have killed a process are tried by these rules (M13). */
+  readonly trials: Trials;
+  readonly fates: NodeFates;
   /** Whether runs are suspended at their next step and nothing new begins. */
   draining(): boolean;
   readonly emit: Emit;
 }
 
-type Given = Pick<ActorHost, "lanes" | "node" | "queue" | "recoveryQueue" | "restoring" | "draining" | "emit">;
+type Given = Pick<ActorHost, "lanes" | "node" | "queue" | "trials" | "fates" | "restoring" | "draining" | "emit">;
 
 export interface HostParts extends Given {
   readonly events: RunEvents;
@@ -50,12 +50,13 @@ export function actorHostOf(ports: Ports, options: AgentSystemOptions, parts: Ho
 }
 
 function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts): RunPorts {
-  const { hooks, leaseMs = 0 } = options;
+  const { hooks, watchdogNotes } = options;
   const { events, subagents, outbox, emit } = parts;
   return {
     ...ports,
-    settings: { ...DEFAULT_RUN_SETTINGS, silenceMs: SILENT_LEASES * leaseMs, ...options.runs },
+    settings: { ...DEFAULT_RUN_SETTINGS, ...options.runs },
     events,
+    watchdogNotes,
     ...hooks,
     resolveModel: options.resolveModel,
     sendPolicy: options.sendPolicy,

@@ -14,7 +14,6 @@ import { afterRefusal, CommitRefused } from "../../commit/commit-refused.ts";
 import { HistoryContextCache } from "../../context/context-cache.ts";
 import { AgentLease } from "../../runtime/agent-lease.ts";
 import type { LiveRun } from "../../runtime/live-run.ts";
-import { Attempts } from "../recovery/attempts.ts";
 import type { ActorHost } from "./actor-host.ts";
 import { InboxView } from "./inbox-view.ts";
 import { type ActorParts, nextAction } from "./next-action.ts";
@@ -49,11 +48,11 @@ export class Actor {
       host,
       inbox: this.#inbox,
       driver: this.#driver,
-      attempts: new Attempts(host.ports),
       stopped: false,
       faulted: false,
       discards: host.restore === "discard" && host.restoring(),
       pause: (ms) => this.#pause(ms),
+      wake: () => this.#interruptWait?.(),
     };
   }
 
@@ -118,7 +117,7 @@ export class Actor {
     this.run?.end(reason);
   }
 
-  /** Waits for another agent without holding a place that agent may need (M11): in a lane or in the recovery queue. */
+  /** Waits for another agent without holding a place in a lane that this agent may need (M11). */
   outsideLane<T>(wait: Promise<T>): Promise<T> {
     return this.#driver.outsideLane(wait);
   }
@@ -163,7 +162,7 @@ export class Actor {
     }
     emit({ type: "deliveries-unknown" });
     if (next === "rethrow") {
-      // A fault that always comes back counts as a crash (M13); a temporary one does not.
+      // A fault that always comes back counts as a death (M13); a temporary one does not.
       if (!(error instanceof RookeryError && error.retryable)) this.#parts.faulted = true;
       ports.log.error("an agent failed and is read again", { agent: agentId, error: errorText(error) });
     }

@@ -42,7 +42,7 @@ export class RunDriver {
   queued: { readonly runId: RunId; abort(): void } | undefined;
   /** When the last run ended here; a message that came before had to wait for it. */
   busyUntil: number | undefined;
-  #driven: { readonly run: LiveRun; readonly lease: AgentLease; readonly onProgress?: () => void } | undefined;
+  #driven: { readonly run: LiveRun; readonly lease: AgentLease } | undefined;
   #place: Place | undefined;
   #flushIsDue = false;
 
@@ -108,16 +108,11 @@ export class RunDriver {
     }
   }
 
-  /** Passes a run through the loop until it ends or is suspended. `onProgress`: called once it has made progress. */
-  async drive(lease: AgentLease, run: LiveRun, onProgress?: () => void): Promise<void> {
+  /** Passes a run through the loop until it ends or is suspended. */
+  async drive(lease: AgentLease, run: LiveRun): Promise<void> {
     const { ports, draining } = this.#host;
-    this.#driven = { run, lease, onProgress };
+    this.#driven = { run, lease };
     this.#inbox.runBegins();
-    const stop =
-      onProgress &&
-      ports.events.listen((event) => {
-        if (event.runId === run.id && (event.type === "step" || event.type === "end")) onProgress();
-      });
     // A message that came while the run was being opened may end it.
     if (this.#actor.woken()) void this.#inbox.lookAtArrivals(run, lease.state);
     if (draining()) run.end("drain");
@@ -134,7 +129,6 @@ export class RunDriver {
       );
       await this.#afterRest(lease);
     } finally {
-      stop?.();
       this.#driven = undefined;
       this.#inbox.runEnded();
     }
@@ -163,13 +157,11 @@ export class RunDriver {
   /** A recovered run that reaches a wait did not kill its node: that counts as progress (M13). */
   async #recordProgress(): Promise<void> {
     if (!this.#driven) return;
-    const { run, lease, onProgress } = this.#driven;
-    if (run.attempt > 1) {
-      const { id: runId, body } = run;
-      await lease.commit({ site: "waits", ops: [{ op: "run.step", runId, body }], run: run.guard() });
-      run.stepped(body);
-    }
-    onProgress?.();
+    const { run, lease } = this.#driven;
+    if (run.attempt === 1 && !run.trial) return;
+    const { id: runId, body } = run;
+    await lease.commit({ site: "waits", ops: [{ op: "run.step", runId, body }], run: run.guard() });
+    run.stepped(body);
   }
 
   /** A silent turn in which the agent writes down what matters, before its context is compacted. */

@@ -3,31 +3,39 @@
  * not be repeated get the result "outcome unknown"; the others are repeated (L4).
  */
 import type { CallRecord, RunBody, RunRecord } from "../../../core/run/run.ts";
+import type { RunTrial } from "../../../core/run/trial.ts";
 import { chain, toolEntry } from "../../context/entries.ts";
 import { intendNext, resultOf } from "../../runs/act.ts";
 import { textOutput, UNKNOWN_OUTCOME } from "../../runs/call-tool.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import { LiveRun, runTimeOf } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
-import type { Count } from "./attempts.ts";
 
-/** The resumed run, with this count of attempts and the nodes that are suspected to have died over it. */
+export interface Resumption {
+  readonly attempt: number;
+  /** What is known from earlier trials. Stays in the record until the next step. */
+  readonly trial?: RunTrial;
+  /** The run is on trial from this commit on. */
+  readonly on?: RunTrial["on"];
+}
+
 export async function resumeRun(
   ports: RunPorts,
   lease: AgentLease,
   record: RunRecord,
-  { attempt, suspectedNodes }: Count,
+  { attempt, trial, on }: Resumption,
 ): Promise<LiveRun> {
-  const { paused: _paused, blamed: _blamed, ...rest } = record.body;
+  const { paused: _paused, trial: _trial, ...rest } = record.body;
   const at = ports.clock.now();
   const unknown = (call: CallRecord): boolean => call.state === "intended" && call.replay === "never";
   const orphans = rest.calls.filter(unknown);
   const settled = rest.calls.map((call): CallRecord => (unknown(call) ? { ...call, state: "done" } : call));
   const open = settled.some((call) => call.state !== "done");
   const calls = open ? intendNext(ports, lease.record, settled) : [];
-  // In memory without the suspected nodes: the first new step clears them.
+  // In memory without the trial: the first new step clears it.
   const body = { ...rest, node: lease.node, calls } as RunBody;
   const run = new LiveRun({ ...record, attempt, body }, runTimeOf(ports, lease.record, body.wishes));
+  run.trial = trial;
   const entries = orphans.map((call) => toolEntry(resultOf(call, textOutput(UNKNOWN_OUTCOME, true)), at, record.id));
   await lease.commit({
     site: "resume",
@@ -35,7 +43,7 @@ export async function resumeRun(
       {
         op: "run.step",
         runId: record.id,
-        body: suspectedNodes.length > 0 ? { ...body, blamed: [...suspectedNodes] } : body,
+        body: trial ? { ...body, trial: { ...trial, on } } : body,
         attempt,
       },
       // The cost of a call that the crash interrupted stays unknown: its reservation is charged (M21).

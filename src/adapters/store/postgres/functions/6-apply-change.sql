@@ -72,6 +72,13 @@ BEGIN
           IF NOT FOUND OR o.run_id IS DISTINCT FROM p->>'runId' THEN
             RAISE EXCEPTION 'run:Run % is not open.', p->>'runId' USING ERRCODE = 'RKREF';
           END IF;
+        WHEN 'run.amend' THEN
+          UPDATE runs SET body = p->>'body', person = p->>'person', tokens = coalesce((p->>'tokens')::bigint, 0),
+            cost = coalesce((p->>'cost')::float8, 0)
+          WHERE id = p->>'runId' AND agent = o.id AND state = 'open';
+          IF NOT FOUND OR o.run_id IS DISTINCT FROM p->>'runId' THEN
+            RAISE EXCEPTION 'run:Run % is not open.', p->>'runId' USING ERRCODE = 'RKREF';
+          END IF;
         WHEN 'message.take' THEN
           -- A reset that the owner has not seen goes first (M10).
           IF o.next_seq > (p->>'unless')::bigint + 1 AND EXISTS (

@@ -1,0 +1,389 @@
+/** Crashes and what they do to open runs (M13): nothing from outside fails a run, and a run that kills is found. */
+import { describe, expect, it } from "vitest";
+import { TestEngine } from "../../../../test/kit/engine.ts";
+import { gate } from "../../../../test/kit/gate.ts";
+import { stall } from "../../../../test/kit/model.ts";
+import { TimeoutError } from "../../../core/errors.ts";
+import type { ChangeId, RunId } from "../../../core/ids.ts";
+import type { WatchdogNote } from "../../../core/run/trial.ts";
+import { timedEngine, untilDeath, untilPeace } from "./trials.test-kit.ts";
+
+const MINUTES = 60_000;
+
+describe("kills from outside", () => {
+  it("fail no run, whatever its steps take, and everything is answered when they end", async () => {
+    const engine = await timedEngine();
+    const people = ["100", "5000", "60000"].flatMap((ms) => [`a${ms}`, `b${ms}`].map((name) => ({ name, ms })));
+    for (const { name, ms } of people) await engine.tell(`takes ${ms}`, { name });
+    for (let kill = 0; kill < 40; kill++) {
+      await engine.advance(1_000 + ((kill * 700) % 2_000));
+      await engine.restart();
+    }
+    await engine.advance(90_000);
+    for (const { name } of people) {
+      const agentId = await engine.agentId(name);
+      expect([name, await engine.states(agentId)]).toEqual([name, ["answered"]]);
+    }
+    expect(engine.shown()).toHaveLength(people.length);
+  });
+
+  it("cost no wait and no further commit the first time", async () => {
+    const engine = await timedEngine();
+    await engine.tell("takes 5000");
+    await engine.advance(1_000);
+    await engine.restart();
+    expect(engine.requests).toHaveLength(2);
+    const before = engine.commits.length;
+    await engine.advance(5_000);
+    expect(engine.shown()).toEqual(["answer to takes 5000"]);
+    const sites = engine.commits.slice(before).map(({ site }) => site);
+    expect(sites.filter((site) => site.startsWith("trial"))).toEqual([]);
+  });
+
+  it("leave a run that was open at two of them waiting until the process has lived 10 s, beside other work", async () => {
+    const engine = await timedEngine();
+    await engine.tell("takes 5000");
+    await engine.restart();
+    await engine.restart();
+    expect(engine.requests).toHaveLength(2);
+    await engine.advance(9_000);
+    expect(engine.requests).toHaveLength(2);
+    await engine.tell("hello", { name: "bob" });
+    expect(engine.shown()).toEqual(["answer to hello"]);
+    await engine.advance(1_000);
+    expect(engine.requests).toHaveLength(4);
+    await engine.advance(5_000);
+    expect(await engine.states()).toEqual(["answered"]);
+  });
+
+  it("do not interrupt a long step that outlives its trial", async () => {
+    const engine = await timedEngine();
+    await engine.tell("takes 60000");
+    await engine.restart();
+    await engine.restart();
+    await engine.advance(10_000);
+    expect(engine.requests).toHaveLength(3);
+    await engine.advance(10_000);
+    expect((await engine.runs())[0]?.body.trial).toEqual({ deaths: [], survived: 1 });
+    await engine.advance(50_000);
+    expect(await engine.states()).toEqual(["answered"]);
+    expect(engine.requests).toHaveLength(3);
+  });
+
+  it("during the pause strike out the death before", async () => {
+    const engine = await timedEngine();
+    await engine.tell("takes 60000");
+    await engine.restart();
+    await engine.restart();
+    for (let times = 0; times < 6; times++) {
+      // From outside: once during the trial, once during the pause that follows.
+      await engine.advance(15_000);
+      expect((await engine.runs())[0]?.body.trial?.on).toMatchObject({ alone: true });
+      await engine.restart();
+      expect((await engine.runs())[0]?.body.trial?.deaths).toHaveLength(1);
+      await engine.advance(3_000);
+      await engine.restart();
+    }
+    await engine.advance(90_000);
+    expect(await engine.states()).toEqual(["answered"]);
+  });
+
+  it.each([12_000, 15_000, 19_000, 45_000, 100_000])("every %i ms fail no run", async (ms) => {
+    const engine = await timedEngine();
+    for (const name of ["ann", "bob", "eve"]) await engine.tell("takes 300000", { name });
+    for (let kill = 0; kill < 25; kill++) {
+      await engine.advance(ms);
+      await engine.restart();
+    }
+    // Each of them may have to be tried alone, for as long as its step takes.
+    await engine.advance(25 * MINUTES);
+    for (const name of ["ann", "bob", "eve"])
+      expect(await engine.states(await engine.agentId(name))).toEqual(["answered"]);
+  });
+});
+
+describe("a run that kills its process", () => {
+  it("is failed after three deaths alone on trial, and its person gets a message", async () => {
+    const engine = await timedEngine();
+    await engine.tell("kills 0");
+    const lives = await untilPeace(engine, 5 * MINUTES);
+    // Two crashes make it a suspect. The pauses are 10 s, which the process must live anyway, and two minutes.
+    expect(lives.map((ms) => Math.round(ms / 10_000) * 10)).toEqual([0, 0, 10, 10, 120]);
+    expect(await engine.runs()).toMatchObject([
+      { state: "ended", outcome: "error", body: { error: { kind: "attempts" } } },
+    ]);
+    expect(await engine.states()).toEqual(["failed"]);
+    expect(engine.shown()).toEqual([
+      expect.stringContaining("stopped three times while only this run was being tried"),
+    ]);
+    expect(engine.channel().calls[0]?.payload.isError).toBe(true);
+    expect(engine.requests).toHaveLength(5);
+  });
+
+  it("is found among others that were open with it, and they are answered", async () => {
+    const engine = await timedEngine();
+    const names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    for (const name of names) await engine.say("takes 4000", { name });
+    await engine.tell("kills 1000", { name: "poison" });
+    const lives = await untilPeace(engine, 5 * MINUTES);
+    // Two crashes, a trial of nine, then 4, 2 and 1 at most, then three deaths alone, of which one may be the last halving.
+    expect(lives.length).toBeLessThanOrEqual(2 + 4 + 3);
+    for (const name of names)
+      expect([name, await engine.states(await engine.agentId(name))]).toEqual([name, ["answered"]]);
+    expect(await engine.states(await engine.agentId("poison"))).toEqual(["failed"]);
+    const [run] = await engine.runs(await engine.agentId("poison"));
+    expect(run?.body.error?.kind).toBe("attempts");
+  });
+
+  it("is found if it kills later than a trial lasts", async () => {
+    const engine = await timedEngine();
+    await engine.say("takes 20000", { name: "ann" });
+    await engine.tell("kills 45000", { name: "poison" });
+    await untilPeace(engine, 10 * MINUTES);
+    expect(await engine.states(await engine.agentId("ann"))).toEqual(["answered"]);
+    expect(await engine.states(await engine.agentId("poison"))).toEqual(["failed"]);
+  });
+
+  it("does not keep new messages of others from being answered while it is tried", async () => {
+    const engine = await timedEngine();
+    await engine.tell("kills 0", { name: "poison" });
+    for (let n = 1; n <= 4; n++) {
+      if (!engine.alive) await engine.restart();
+      await engine.tell(`hello ${n}`, { name: "ann" });
+      if (!engine.alive) await engine.restart();
+      await untilDeath(engine, 12_000);
+    }
+    expect(await engine.states(await engine.agentId("ann"))).toEqual(["answered", "answered", "answered", "answered"]);
+  });
+
+  it("is failed beside another one, each by its own deaths", async () => {
+    const engine = await timedEngine();
+    for (const name of ["one", "two"]) await engine.say("kills 100", { name });
+    await engine.say("takes 3000", { name: "ann" });
+    await untilPeace(engine, 10 * MINUTES);
+    for (const name of ["one", "two"]) expect(await engine.states(await engine.agentId(name))).toEqual(["failed"]);
+    expect(await engine.states(await engine.agentId("ann"))).toEqual(["answered"]);
+  });
+
+  it("starts again at nothing with every committed step", async () => {
+    const engine = await timedEngine();
+    await engine.tell("kills 0");
+    for (let times = 0; times < 2; times++) {
+      await engine.restart();
+      await untilDeath(engine, 20_000);
+    }
+    await engine.restart();
+    expect((await engine.runs())[0]?.body.trial?.deaths).toHaveLength(1);
+    engine.script = ({ request }) =>
+      request.messages.at(-1)?.role === "tool" ? new Promise<never>(() => {}) : { call: [{ name: "missing" }] };
+    await engine.advance(10_000);
+    expect((await engine.runs())[0]).toMatchObject({ state: "open", attempt: 1 });
+    expect((await engine.runs())[0]?.body.trial).toBeUndefined();
+  });
+});
+
+describe("what is no death", () => {
+  it("a drain, also in the middle of a trial, and also if a tool does not end", async () => {
+    const hold = gate<string>();
+    const engine = await TestEngine.open({
+      script: ({ request }) => (request.messages.at(-1)?.role === "tool" ? "at last" : { call: [{ name: "work" }] }),
+      tools: { work: { execute: () => hold.promise } },
+    });
+    await engine.tell("long work");
+    await engine.restart();
+    await engine.restart();
+    for (let times = 0; times < 5; times++) {
+      await engine.advance(12_000);
+      expect((await engine.runs())[0]?.body.trial?.on).toBeDefined();
+      void engine.system.drain();
+      await engine.settle();
+      // The process is ended while the tool still runs.
+      expect((await engine.runs())[0]?.body.trial).toMatchObject({ deaths: [] });
+      expect((await engine.runs())[0]?.body.trial?.on).toBeUndefined();
+      await engine.restart();
+    }
+    hold.open("done");
+    await engine.advance(30_000);
+    expect(engine.shown()).toEqual(["at last"]);
+  });
+
+  it("a drain that pauses the run", async () => {
+    const hold = gate<string>();
+    const engine = await TestEngine.open({ script: (call) => stall(call, hold.promise) });
+    await engine.tell("long work");
+    for (let times = 0; times < 5; times++) {
+      await engine.drain();
+      expect(await engine.runs()).toMatchObject([{ state: "open", attempt: 1 }]);
+      await engine.restart();
+    }
+    hold.open("at last");
+    await engine.settle();
+    expect(engine.shown()).toEqual(["at last"]);
+  });
+
+  it("a lost lease", async () => {
+    const engine = await TestEngine.open({
+      script: (call) => stall(call, new Promise(() => {})),
+      system: { leaseMs: 8_000 },
+    });
+    await engine.tell("long work");
+    for (let times = 1; times <= 4; times++) {
+      const { node } = engine.system;
+      engine.onCommit = (change) => (change.site === "node.renew" ? "full" : "go");
+      await engine.advance(12_000);
+      engine.onCommit = () => "go";
+      await engine.advance(5_000);
+      expect(engine.system.node).toBeGreaterThan(node);
+      expect(await engine.runs()).toMatchObject([{ state: "open", attempt: 1 }]);
+    }
+    engine.script = () => "at last";
+    await engine.restart();
+    expect(engine.shown()).toEqual(["at last"]);
+  });
+
+  it("a store that cannot be read for a while", async () => {
+    const engine = await TestEngine.open();
+    const { linesBack } = engine.store;
+    let sick = 10;
+    (engine.store as { linesBack: typeof linesBack }).linesBack = async (id, page) => {
+      if (sick-- > 0) throw new TimeoutError("The store does not answer.");
+      return linesBack(id, page);
+    };
+    await engine.tell("hello");
+    await engine.advance(10 * MINUTES);
+    expect(engine.shown()).toEqual(["answer to hello"]);
+    expect(await engine.runs()).toMatchObject([{ outcome: "ok", attempt: 1 }]);
+  });
+
+  it("a refused commit of the store", async () => {
+    const engine = await TestEngine.open();
+    let sick = true;
+    engine.onCommit = (change) => (sick && change.site === "rest" ? "full" : "go");
+    await engine.tell("hello");
+    await engine.advance(10 * MINUTES);
+    expect(await engine.states()).toEqual(["taken"]);
+    sick = false;
+    await engine.advance(60_000);
+    expect(engine.shown()).toEqual(["answer to hello"]);
+  });
+});
+
+describe("a fault inside the program", () => {
+  it("fails the run that always causes one, with a message", async () => {
+    const engine = await TestEngine.open({
+      system: {
+        resolveModel: () => {
+          throw new TypeError("no such profile");
+        },
+      },
+    });
+    await engine.tell("hello");
+    await engine.advance(5 * MINUTES);
+    expect(await engine.states()).toEqual(["failed"]);
+    expect(engine.shown()).toEqual([expect.stringContaining("caused an error inside the program three times")]);
+    expect(engine.logged("error").length).toBeGreaterThan(0);
+  });
+});
+
+describe("a node on a shared store that falls silent", () => {
+  const shared = () =>
+    TestEngine.open({ script: (call) => stall(call, new Promise(() => {})), system: { leaseMs: 8_000 } });
+
+  /** Another node takes over after the lease, and cannot know whether the silent one is dead. */
+  async function silence(engine: TestEngine, ms: number): Promise<number> {
+    const { node } = engine.system;
+    engine.crash();
+    engine.onCommit = () => "go";
+    await engine.boot();
+    await engine.advance(ms);
+    return node;
+  }
+
+  /** A run is on trial, alone, on a node that then falls silent. Returns the node's number. */
+  async function silentOnTrial(engine: TestEngine): Promise<number> {
+    await engine.tell("hangs");
+    await silence(engine, 12_000);
+    await silence(engine, 15_000);
+    expect((await engine.runs())[0]?.body.trial?.on).toMatchObject({ node: engine.system.node, alone: true });
+    return silence(engine, 12_000);
+  }
+
+  it("counts after four leases of silence", async () => {
+    const engine = await shared();
+    const silent = await silentOnTrial(engine);
+    expect((await engine.runs())[0]?.body.trial).toMatchObject({ deaths: [], on: { node: silent } });
+    expect(engine.requests).toHaveLength(3);
+    await engine.advance(35_000);
+    expect((await engine.runs())[0]?.body.trial?.deaths).toEqual([silent]);
+  });
+
+  it("counts at once if it is known to be dead", async () => {
+    const engine = await shared();
+    const node = await silentOnTrial(engine);
+    const ops = [{ op: "node.leave", node } as const];
+    await engine.store.commit({ id: "dead" as ChangeId, site: "node.leave", at: engine.clock.now(), ops });
+    await engine.advance(3_000);
+    expect((await engine.runs())[0]?.body.trial?.deaths).toEqual([node]);
+  });
+
+  it.each(["renews its lease", "joins again"])("does not count if it %s", async (sign) => {
+    const engine = await shared();
+    const was = await silentOnTrial(engine);
+    engine.script = () => "at last";
+    const at = engine.clock.now();
+    const leaseUntil = at + 8_000;
+    // The node renews by its own clock, which may have been paused.
+    const renews = { site: "node.renew", at: at - 20_000, ops: [{ op: "node.renew", node: was, leaseUntil }] } as const;
+    const joins = { site: "node.join", at, ops: [{ op: "node.join", name: "returned", leaseUntil, was }] } as const;
+    const result = await engine.store.commit({ id: "sign" as ChangeId, ...(sign === "joins again" ? joins : renews) });
+    expect(result.ok).toBe(true);
+    await engine.advance(10_000);
+    expect([engine.shown(), await engine.states()]).toEqual([["at last"], ["answered"]]);
+  });
+
+  it("no longer counts when it returns after it counted as dead", async () => {
+    const engine = await shared();
+    const was = await silentOnTrial(engine);
+    await engine.advance(35_000);
+    expect((await engine.runs())[0]?.body.trial?.deaths).toEqual([was]);
+    const ops = [{ op: "node.join", name: "returned", leaseUntil: engine.clock.now() + 8_000, was }] as const;
+    await engine.store.commit({ id: "return" as ChangeId, site: "node.join", at: engine.clock.now(), ops });
+    await engine.advance(15_000);
+    expect((await engine.runs())[0]?.body.trial).toMatchObject({ deaths: [] });
+  });
+
+  it("does not delay the abort of a run by a person", async () => {
+    const engine = await shared();
+    await silentOnTrial(engine);
+    await engine.system.runs.abort((await engine.runs())[0]?.id as RunId);
+    await engine.advance(3_000);
+    expect((await engine.runs()).map(({ state }) => state)).toEqual(["ended"]);
+  });
+});
+
+describe("a watchdog's note", () => {
+  it("counts as a death alone on trial, once, and the third one fails the run", async () => {
+    const counted: WatchdogNote[] = [];
+    let note: WatchdogNote | undefined;
+    const watchdogNotes = {
+      of: async (runId: string) => (note?.runId === runId ? note : undefined),
+      counted: async (one: WatchdogNote) => void counted.push(one),
+    };
+    const engine = await timedEngine({ system: { watchdogNotes } });
+    await engine.tell("takes 300000");
+    await engine.tell("takes 5000", { name: "ann2" });
+    const [run] = await engine.runs();
+    for (let times = 1; times <= 3; times++) {
+      note = { agentId: run?.agentId ?? "", runId: run?.id ?? "", phase: "compact", at: times };
+      await engine.restart();
+      if (times === 3) break;
+      expect((await engine.runs())[0]?.body.trial?.deaths).toHaveLength(times);
+      // The note is still there when the process lives through the pause, and is not counted again.
+      await engine.advance(135_000);
+      expect((await engine.runs())[0]?.body.trial?.deaths).toHaveLength(times);
+    }
+    expect(counted.map(({ at }) => at)).toEqual([1, 2]);
+    expect(await engine.states()).toEqual(["failed"]);
+    expect(await engine.states(await engine.agentId("ann2"))).toEqual(["answered"]);
+  });
+});
