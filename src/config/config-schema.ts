@@ -10,6 +10,7 @@ import { heartbeatDefaults, heartbeatSchema } from "./sections/heartbeat.ts";
 import { hooksSchema } from "./sections/hooks.ts";
 import { laneDefaults, lanesSchema } from "./sections/lanes.ts";
 import { logDefaults, logSchema } from "./sections/log.ts";
+import { mailboxDefaults, mailboxSchema } from "./sections/mailbox.ts";
 import { modelDefaults, modelsSchema, providerDefaults } from "./sections/models.ts";
 import { outboxDefaults, outboxSchema } from "./sections/outbox.ts";
 import { ownerSchema } from "./sections/owner.ts";
@@ -45,6 +46,7 @@ export const configSchema = section({
   heartbeat: heartbeatSchema,
   hooks: hooksSchema,
   outbox: outboxSchema,
+  mailbox: mailboxSchema,
   store: storeSchema,
   retention: retentionSchema,
   log: logSchema,
@@ -69,6 +71,7 @@ export const configDefaults = {
   cron: cronDefaults,
   heartbeat: heartbeatDefaults,
   outbox: outboxDefaults,
+  mailbox: mailboxDefaults,
   store: storeDefaults,
   retention: retentionDefaults,
   log: logDefaults,

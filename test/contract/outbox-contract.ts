@@ -1,6 +1,6 @@
 /** Deliveries: added by their owner, moved by compare-and-set, listed in the store's order (L5, L12, M16, M17). */
 import { expect } from "vitest";
-import type { DeliveryState, NewDelivery } from "../../src/core/delivery/delivery.ts";
+import { type DeliveryState, type NewDelivery, targetKey } from "../../src/core/delivery/delivery.ts";
 import type { AgentId, DeliveryId, RunId } from "../../src/core/ids.ts";
 import type { Op } from "../../src/core/store/change.ts";
 import { idOf, type Opener, START, storeTest, type World } from "./fixture.ts";
@@ -146,6 +146,85 @@ export function outboxContract(open: Opener): void {
     expect(await order(world, { agentId: b.id, states: ["unconfirmed", "pending"] })).toEqual(["d4", "d6"]);
     expect(await order(world, { agentId: idOf("unknown") })).toEqual([]);
   });
+  mailboxContract(open);
+}
+
+const ANN = { channel: "api", to: "ann" };
+const waits = { state: "waiting-reader" } as const;
+const inMailbox = (agentId: AgentId, id: string, to = "ann") =>
+  add(delivery(agentId, id, { target: { channel: "api", to }, waits }));
+
+/** Deliveries that no connector sends: in a mailbox, or without a route (M26, M27). */
+function mailboxContract(open: Opener): void {
+  storeTest("a delivery in a mailbox is listed as open and is never the head of its target", open, async (world) => {
+    const a = await world.agent("a");
+    const [said] = await world.done([inMailbox(a.id, "m1")], a.owner);
+    expect(said).toBeUndefined();
+    await world.done([add(delivery(a.id, "d1", { target: ANN }))], a.owner);
+    expect(await get(world, "m1")).toMatchObject({ state: "waiting-reader", attempts: 0, endedAt: undefined });
+    expect((await world.store.deliveryHead(targetKey(ANN)))?.id).toBe("d1");
+    expect(await order(world)).toEqual(["m1", "d1"]);
+    expect(await order(world, { states: ["pending", "sending"] })).toEqual(["d1"]);
+    expect(await order(world, { states: ["waiting-reader"] })).toEqual(["m1"]);
+    expect(await order(world, { agentId: a.id })).toEqual(["m1", "d1"]);
+  });
+
+  storeTest("a mailbox is read in pages, and each mailbox by itself", open, async (world) => {
+    const a = await world.agent("a");
+    const b = await world.agent("b");
+    for (let i = 1; i <= 5; i++) {
+      const held = i % 2 ? a : b;
+      await world.done([inMailbox(held.id, `m${i}`)], held.owner);
+    }
+    await world.done([inMailbox(a.id, "other", "anna")], a.owner);
+    await world.done([add(delivery(a.id, "t1", { target: { channel: "terminal", to: "owner" }, waits }))], a.owner);
+    const page = await world.store.mailbox(targetKey(ANN), { limit: 2 });
+    expect(page.map(({ id }) => id)).toEqual(["m1", "m2"]);
+    const next = await world.store.mailbox(targetKey(ANN), { limit: 10, afterN: page[1]?.n });
+    expect(next.map(({ id }) => id)).toEqual(["m3", "m4", "m5"]);
+    expect((await world.store.mailboxesOf("terminal", { limit: 10 })).map(({ id }) => id)).toEqual(["t1"]);
+    expect(await world.store.mailboxesOf("ap", { limit: 10 })).toEqual([]);
+    expect(await world.store.fullMailboxes(4)).toEqual([{ target: targetKey(ANN), count: 5 }]);
+    expect(await world.store.fullMailboxes(5)).toEqual([]);
+    expect(await world.store.waitingDeliveries()).toEqual({ "waiting-reader": 7, unroutable: 0 });
+  });
+
+  storeTest("deliveries of a mailbox are acknowledged in any order, by any node, each once", open, async (world) => {
+    const a = await world.agent("a");
+    for (const id of ["m1", "m2", "m3"]) await world.done([inMailbox(a.id, id)], a.owner);
+    await world.done([move("m3", "waiting-reader", 0, "sent")]);
+    await world.done([move("m1", "waiting-reader", 0, "sent", { receipt: "reader" })]);
+    expect(await world.refused([move("m1", "waiting-reader", 0, "sent")])).toBe("conflict");
+    expect(await get(world, "m1")).toMatchObject({ state: "sent", receipt: "reader", endedAt: expect.any(Number) });
+    const left = await world.store.mailbox(targetKey(ANN), { limit: 10 });
+    expect(left.map(({ id }) => id)).toEqual(["m2"]);
+  });
+
+  storeTest(
+    "a delivery without a route waits, and gets its address and a new age with its route",
+    open,
+    async (world) => {
+      const a = await world.agent("a");
+      const nowhere = { channel: "person", to: "owner" };
+      const unroutable = { target: nowhere, waits: { state: "unroutable", reason: "no route" } } as const;
+      await world.done([add(delivery(a.id, "u1", unroutable)), add(delivery(a.id, "u2", unroutable))], a.owner);
+      await world.done([add(delivery(a.id, "d1"))], a.owner);
+      expect(await get(world, "u1")).toMatchObject({ state: "unroutable", reason: "no route", target: nowhere });
+      expect(await world.store.deliveryHead(targetKey(nowhere))).toBeUndefined();
+      expect(await order(world, { states: ["unroutable"] })).toEqual(["u1", "u2"]);
+      expect(await world.store.waitingDeliveries()).toEqual({ "waiting-reader": 0, unroutable: 2 });
+      const target = { channel: "test", to: "ann", threadId: 7 };
+      const routed = move("u1", "unroutable", 0, "pending", { toTail: true, target });
+      const [one, two] = await Promise.all([world.commit([routed]), world.commit([routed])]);
+      expect([one?.ok, two?.ok].sort()).toEqual([false, true]);
+      expect(await get(world, "u1")).toMatchObject({ state: "pending", target, attempts: 0 });
+      expect((await get(world, "u1"))?.createdAt).toBeGreaterThan(START);
+      expect((await world.store.deliveryHead(targetKey(target)))?.id).toBe("d1");
+      expect(await order(world)).toEqual(["u2", "d1", "u1"]);
+      await world.done([move("u2", "unroutable", 0, "waiting-reader", { toTail: true, target: ANN })]);
+      expect((await world.store.mailbox(targetKey(ANN), { limit: 5 })).map(({ id }) => id)).toEqual(["u2"]);
+    },
+  );
 }
 
 async function order(world: World, filter: { states?: DeliveryState[]; agentId?: AgentId } = {}): Promise<string[]> {

@@ -6,7 +6,7 @@ import { openMemoryStore } from "../../src/adapters/store/sqlite/open-store.ts";
 import { createSessionsSpawnTool, startBackgroundAgentTool } from "../../src/adapters/tools/subagents/spawn-tools.ts";
 import { subagentsTool } from "../../src/adapters/tools/subagents/subagents-tool.ts";
 import type { AgentDescriptor } from "../../src/core/agent/descriptor.ts";
-import type { DeliveryContext } from "../../src/core/delivery/delivery.ts";
+import { type DeliveryContext, deliveryStateSchema } from "../../src/core/delivery/delivery.ts";
 import type { Block } from "../../src/core/history/entry.ts";
 import type { AgentId, ChangeId } from "../../src/core/ids.ts";
 import type { MessageBody } from "../../src/core/message/message.ts";
@@ -232,8 +232,7 @@ export class TestEngine {
   }
 
   async deliveries(agentId?: AgentId) {
-    const states = ["pending", "sending", "sent", "suppressed", "failed", "unconfirmed"] as const;
-    return this.store.deliveries({ limit: 1000, states, agentId });
+    return this.store.deliveries({ limit: 1000, states: deliveryStateSchema.options, agentId });
   }
 
   logged(level: string): readonly string[] {

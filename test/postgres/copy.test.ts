@@ -41,6 +41,17 @@ test("a store with every kind of record is copied to PostgreSQL and back unchang
         delivery: { id: "d" as DeliveryId, agentId: a.id, target: { to: "x" }, payload: { text: "t" }, createdAt: 5 },
       },
       {
+        op: "delivery.add",
+        delivery: {
+          id: "w" as DeliveryId,
+          agentId: a.id,
+          target: { channel: "api", to: "ann" },
+          payload: { text: "t" },
+          createdAt: 5,
+          waits: { state: "waiting-reader" },
+        },
+      },
+      {
         op: "budget.reserve",
         id: "res",
         runId: "r" as RunId,
@@ -62,6 +73,7 @@ test("a store with every kind of record is copied to PostgreSQL and back unchang
   const shared = await openPostgresStore({ url, leaseClock: "changes" });
   expect(await shared.agentByKey(keyOf("c"))).toMatchObject({ id: idOf("c"), waiting: 1 });
   expect((await shared.agent(a.id))?.node).toBeUndefined();
+  expect(await shared.mailbox('{"channel":"api","to":"ann"}', { limit: 9 })).toMatchObject([{ id: "w" }]);
   expect(await shared.run("r" as RunId)).toMatchObject({ state: "open", body: runBody([1, 2]) });
   await shared.close();
 

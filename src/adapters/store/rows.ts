@@ -5,7 +5,7 @@
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SwarmContact } from "../../core/agent/swarm.ts";
 import type { BudgetRecord, Reservation } from "../../core/budget/budget.ts";
-import type { Delivery } from "../../core/delivery/delivery.ts";
+import type { Delivery, WaitingState } from "../../core/delivery/delivery.ts";
 import { CorruptDataError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { messageId } from "../../core/ids.ts";
@@ -160,6 +160,18 @@ export const deliveryOf = (row: DeliveryRow): Delivery => ({
   endedAt: row.ended_at ?? undefined,
   reason: row.reason ?? undefined,
   receipt: row.receipt ?? undefined,
+});
+
+/** The first deliveries of two lists, in the store's order. */
+export const firstInOrder = (deliveries: readonly Delivery[], limit: number): readonly Delivery[] =>
+  [...deliveries].sort((a, b) => a.n - b.n).slice(0, limit);
+
+export const waitingCounts = (
+  rows: readonly { readonly state: WaitingState; readonly count: number }[],
+): Readonly<Record<WaitingState, number>> => ({
+  "waiting-reader": 0,
+  unroutable: 0,
+  ...Object.fromEntries(rows.map(({ state, count }) => [state, count])),
 });
 
 export interface SlotRow {

@@ -16,6 +16,8 @@ export const LIVE_KEYS: readonly string[] = [
   "owner",
   "queue",
   "compaction",
+  "mailbox",
+  "outbox.maxUnroutableAgeHours",
   "heartbeat",
   "hooks",
   "session.dmScope",

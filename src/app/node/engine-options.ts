@@ -19,6 +19,7 @@ import { liveBudgets } from "../../engine/budgets/budget-settings.ts";
 import type { RunLimits } from "../../engine/runtime/run-ports.ts";
 import { type SubagentSettings, subagentSettings } from "../../engine/subagents/settings.ts";
 import type { Toolkit } from "./create-toolkit.ts";
+import { peopleSettings } from "./people-settings.ts";
 
 const HOUR_MS = 3600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -42,6 +43,10 @@ export function engineOptions({ config, toolkit, models, modelGiven, ...rest }: 
     runs: runSettings(config),
     outbox: outboxSettings(config),
     ...sessionOptions(config),
+    people: peopleSettings(config),
+    get waiting() {
+      return waitingLimits(config);
+    },
     get queue() {
       return config.queue;
     },
@@ -72,6 +77,12 @@ function runLimits({ profiles }: Config, profile: string): RunLimits {
 const outboxSettings = ({ outbox }: Config): AgentSystemOptions["outbox"] => ({
   maxAgeMs: outbox.maxAgeHours * HOUR_MS,
   sendTimeoutMs: outbox.sendTimeoutSeconds * 1000,
+});
+
+const waitingLimits = ({ outbox, mailbox }: Config): NonNullable<AgentSystemOptions["waiting"]> => ({
+  maxUnroutableAgeMs: outbox.maxUnroutableAgeHours * HOUR_MS,
+  maxWaiting: mailbox.maxWaiting,
+  retentionMs: mailbox.retentionDays * DAY_MS,
 });
 
 const sessionOptions = (config: Config) => {

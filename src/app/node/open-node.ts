@@ -120,6 +120,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       reload(next, changed) {
         openWorkspaces(next, paths);
         live.replace(next);
+        system.deliveries.reloaded();
         void triggers.triggers
           .updateConfig(next)
           .catch((error) =>

@@ -6,6 +6,7 @@ export const outboxDefaults = {
   retryMinMs: 1_000,
   retryMaxMs: 300_000,
   sendTimeoutSeconds: 60,
+  maxUnroutableAgeHours: 168,
 } as const;
 
 export const outboxSchema = section({
@@ -13,4 +14,5 @@ export const outboxSchema = section({
   retryMinMs: wholeNumber(1, 86_400_000).default(outboxDefaults.retryMinMs),
   retryMaxMs: wholeNumber(1, 86_400_000).default(outboxDefaults.retryMaxMs),
   sendTimeoutSeconds: wholeNumber(1, 3_600).default(outboxDefaults.sendTimeoutSeconds),
+  maxUnroutableAgeHours: amount(87_600).default(outboxDefaults.maxUnroutableAgeHours),
 }).prefault({});

@@ -1,5 +1,6 @@
 /** What is under way and what is stuck, in one bounded answer: which agent, since when and why. Contains no text of messages. */
 
+import type { WaitingState } from "../delivery/delivery.ts";
 import type { AgentId, RunId } from "../ids.ts";
 import type { AgentKind } from "./descriptor.ts";
 
@@ -22,6 +23,8 @@ export interface Diagnosis {
     readonly channel?: string;
     readonly attempts: number;
   }[];
+  /** How many deliveries wait for a reader and for a route. */
+  readonly waitingDeliveries: Readonly<Record<WaitingState, number>>;
   /** Agents that could not be restored on this node. */
   readonly degraded: readonly { readonly agentId: AgentId; readonly reason: string }[];
   readonly failedJobs: readonly { readonly id: string; readonly name: string; readonly error?: string }[];

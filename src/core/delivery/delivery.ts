@@ -1,6 +1,7 @@
 /**
  * A delivery is something to send to a target outside. It is committed before it is sent, and ends `sent`, `suppressed`,
- * `failed` or `unconfirmed`, never silently (L5). It appears at most once outside (L12).
+ * `failed` or `unconfirmed`, never silently (L5). It appears at most once outside (L12). A connector sends what is `pending`;
+ * what is `waiting-reader` waits in a mailbox (M27), what is `unroutable` waits for a route (M26).
  */
 import { z } from "zod";
 import type { AgentId, DeliveryId, RunId } from "../ids.ts";
@@ -36,8 +37,17 @@ export type Payload = z.infer<typeof payloadSchema>;
 export const sendingClassSchema = z.enum(["idempotent", "reconcilable", "ambiguous"]);
 export type SendingClass = z.infer<typeof sendingClassSchema>;
 
-export const deliveryStateSchema = z.enum(["pending", "sending", "sent", "suppressed", "failed", "unconfirmed"]);
+/** States that a connector's node works on. */
+export const SENDABLE_STATES = ["pending", "sending"] as const;
+/** States without a sender: a reader's mailbox has it, or no route is known. */
+export const WAITING_STATES = ["waiting-reader", "unroutable"] as const;
+/** Everything that has not ended, as it is listed (L5). */
+export const OPEN_STATES = [...SENDABLE_STATES, ...WAITING_STATES] as const;
+export const ENDED_STATES = ["sent", "suppressed", "failed", "unconfirmed"] as const;
+
+export const deliveryStateSchema = z.enum([...OPEN_STATES, ...ENDED_STATES]);
 export type DeliveryState = z.infer<typeof deliveryStateSchema>;
+export type WaitingState = (typeof WAITING_STATES)[number];
 
 /** A new delivery. `part` counts the parts of one split text, each a separate row (M16). */
 export interface NewDelivery {
@@ -49,6 +59,8 @@ export interface NewDelivery {
   readonly createdAt: number;
   /** Set if it ends at once: a silent reply, a duplicate, no target. */
   readonly ended?: { readonly state: "suppressed" | "failed"; readonly reason: string };
+  /** Set if no connector sends it: it waits for its reader, or for a route. */
+  readonly waits?: { readonly state: WaitingState; readonly reason?: string };
 }
 
 export interface Delivery extends NewDelivery {
@@ -72,6 +84,12 @@ export interface Delivery extends NewDelivery {
  */
 export function targetKey({ channel, accountId, to, threadId }: DeliveryContext): string {
   return JSON.stringify({ channel, accountId, to, threadId });
+}
+
+/** The `targetKey`s of a channel's addresses: at or after the first text and before the second one. */
+export function targetKeysOf(channel: string): readonly [from: string, before: string] {
+  const start = JSON.stringify({ channel }).slice(0, -1);
+  return [`${start},`, `${start}-`];
 }
 
 /** A delivery's id: its run and its number within the run, so that a repeated step creates no second delivery. */

@@ -9,7 +9,7 @@ import type { SubagentRunRecord } from "../agent/subagent-run.ts";
 import type { SwarmRecord } from "../agent/swarm.ts";
 import type { LimitedRow, Spend } from "../budget/budget.ts";
 import type { BudgetDecision, CallCost } from "../budget/budget-decision.ts";
-import type { DeliveryState, NewDelivery } from "../delivery/delivery.ts";
+import type { DeliveryContext, DeliveryState, NewDelivery } from "../delivery/delivery.ts";
 import type { AgentId, ChangeId, DeliveryId, EntryId, RunId, SessionId, SessionKey } from "../ids.ts";
 import type { MessageState, NewMessage } from "../message/message.ts";
 import type { AbortMark, RunBody, RunOutcome } from "../run/run.ts";
@@ -156,8 +156,10 @@ export type Op =
       readonly receipt?: string;
       /** The node that sends it. While that node lives, no other node takes it. */
       readonly node?: number;
-      /** Moves it behind all others (a person's retry, M17). */
+      /** Moves it behind all others and counts its age from now (a person's retry, M17; a route that appears, M26). */
       readonly toTail?: boolean;
+      /** Its new address. Only together with `toTail`. */
+      readonly target?: DeliveryContext;
     }
   /** The cost replaces the reservation; `unknown` charges the reserved amount. No effect if it was settled before. */
   | {

@@ -7,7 +7,7 @@ import type { AgentFetchStrategy, AgentKind } from "../agent/descriptor.ts";
 import type { SubagentRunRecord } from "../agent/subagent-run.ts";
 import type { SwarmContact, SwarmRecord } from "../agent/swarm.ts";
 import type { BudgetRecord, Reservation } from "../budget/budget.ts";
-import type { Delivery, DeliveryState } from "../delivery/delivery.ts";
+import type { Delivery, DeliveryState, WaitingState } from "../delivery/delivery.ts";
 import type { AgentId, ChangeId, DeliveryId, RunId, SessionKey } from "../ids.ts";
 import type { Message, MessageState } from "../message/message.ts";
 import type { RunRecord } from "../run/run.ts";
@@ -41,6 +41,8 @@ export interface StoreReader {
   agent(id: AgentId): Promise<AgentRecord | undefined>;
   agentByKey(key: SessionKey): Promise<AgentRecord | undefined>;
   agentFor(strategy: AgentFetchStrategy): Promise<AgentRecord | undefined>;
+  /** The conversations that people wrote to, of all people, the latest first. */
+  recentForeground(page: Page): Promise<readonly AgentRecord[]>;
   /** Agents in the order of creation, for listings; `newest`: reversed. */
   agents(page: Page & { readonly after?: AgentId; readonly newest?: boolean }): Promise<readonly AgentRecord[]>;
   /** Agents without a parent, the newest first. */
@@ -72,12 +74,20 @@ export interface StoreReader {
   runs(agentId: AgentId, page: Page): Promise<readonly RunRecord[]>;
 
   delivery(id: DeliveryId): Promise<Delivery | undefined>;
-  /** The oldest delivery to this target (a `targetKey`) that has not ended: the next to be sent (M17). */
+  /** The oldest `pending` or `sending` delivery to this target (a `targetKey`): the next to be sent (M17). */
   deliveryHead(target: string): Promise<Delivery | undefined>;
   /** In the store's order. Without `states`: those that have not ended. */
   deliveries(
     page: Page & { readonly afterN?: number; readonly states?: readonly DeliveryState[]; readonly agentId?: AgentId },
   ): Promise<readonly Delivery[]>;
+  /** The `waiting-reader` deliveries of one mailbox (a `targetKey`), in the store's order (M27). */
+  mailbox(target: string, page: Page & { readonly afterN?: number }): Promise<readonly Delivery[]>;
+  /** The `waiting-reader` deliveries of all mailboxes of a channel, by target and then in the store's order. */
+  mailboxesOf(channel: string, page: Page): Promise<readonly Delivery[]>;
+  /** Mailboxes (by `targetKey`) with more than `limit` waiting deliveries, and how many there are. */
+  fullMailboxes(limit: number): Promise<readonly { readonly target: string; readonly count: number }[]>;
+  /** How many deliveries wait for a reader and for a route. */
+  waitingDeliveries(): Promise<Readonly<Record<WaitingState, number>>>;
 
   job(id: string): Promise<CronJob | undefined>;
   /** By id; all of them without a page. */

@@ -2,9 +2,11 @@
 
 import type { Config } from "../../config/config-schema.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { PeopleSettings } from "../../core/agent/person.ts";
 import type { SendPolicy } from "../../core/agent/send-policy.ts";
 import type { Budgets } from "../../core/budget/budget.ts";
 import type { OutboxOptions, OutboxPorts } from "../outbox/outbox.ts";
+import type { WaitingOptions } from "../outbox/waiting-sweep.ts";
 import type { LaneSizes } from "../runs/lanes.ts";
 import type { RunPorts, RunSettings } from "../runtime/run-ports.ts";
 import type { SubagentSettings } from "../subagents/settings.ts";
@@ -35,6 +37,10 @@ export interface AgentSystemOptions {
   /** The tags of the system agents. Absent: every tag is accepted. */
   readonly systemTags?: readonly string[];
   readonly isOwner?: HostOptions["isOwner"];
+  /** Tells people apart. Absent: by `isOwner`, profile `main`. */
+  readonly people?: PeopleSettings;
+  /** Limits for deliveries that no connector sends. Read again for every check. */
+  readonly waiting?: Partial<WaitingOptions>;
   /** Words that begin a new session. */
   readonly resetTriggers?: readonly string[];
   /** Whether a thread begins with the context of its parent conversation. Default: always. */

@@ -17,6 +17,7 @@ import type { AcceptResult } from "../inbox/accept.ts";
 import { type QueuePolicy, queuePolicyOf } from "../inbox/queue-settings.ts";
 import { DEFAULT_OUTBOX, Outbox } from "../outbox/outbox.ts";
 import { Lanes } from "../runs/lanes.ts";
+import { type People, peopleOf } from "../runtime/people.ts";
 import { RunEvents } from "../runtime/run-events.ts";
 import { LiveTree } from "../subagents/live-tree.ts";
 import { Subagents } from "../subagents/subagents.ts";
@@ -54,8 +55,10 @@ export class AgentSystem {
   readonly lanes: Lanes;
   /** The state of runs, and waiting for, steering and aborting them. */
   readonly runs: RunControl;
-  /** Lists, retries and drops deliveries of the outbox. */
+  /** Lists, retries and drops deliveries of the outbox, and reads mailboxes. */
   readonly deliveries: Deliveries;
+  /** Whom agents work for, and where people can be reached. */
+  readonly people: People;
   /** Which agent started which. */
   readonly tree: LiveTree;
   /** The children that agents have started. */
@@ -90,7 +93,15 @@ export class AgentSystem {
     this.#ingress = ingress;
     this.#answers = new Answers(ports, ingress, actors, options.remoteNodes);
     this.runs = new RunControl(ports, { events, ingress, actors, membership });
-    this.deliveries = new Deliveries(ports, emit);
+    this.people = peopleOf(ports.store, options.people ?? { isOwner: options.isOwner });
+    this.deliveries = new Deliveries(ports, {
+      emit,
+      people: this.people,
+      shared: membership.shared,
+      claimFor,
+      opsOnDelivered: options.hooks?.opsOnDelivered,
+      waiting: () => options.waiting,
+    });
     this.tree = new LiveTree(ports, events);
     const { shared } = membership;
     this.subagents = new Subagents(ports, { actors, events, emit, claimFor, shared }, options.subagents);
@@ -127,6 +138,7 @@ export class AgentSystem {
     this.#restoring = false;
     this.subagents.init();
     for (const connector of this.#ports.connectors.values()) await connector.start(this.connectorHost(connector));
+    this.deliveries.start();
   }
 
   /** What a connector may call. */
@@ -197,6 +209,7 @@ export class AgentSystem {
     for (const actor of this.#actors.all()) actor.drain();
     this.#answers.suspend();
     await Promise.allSettled(this.#actors.working());
+    await this.deliveries.stop();
     await this.#outbox?.stop();
     await this.#membership
       .leave()
@@ -246,6 +259,7 @@ export class AgentSystem {
         break;
       case "polled":
         if (this.#scans === 0) void this.#scanOutbox();
+        this.deliveries.polled();
         break;
       default:
         event satisfies never;
@@ -254,6 +268,7 @@ export class AgentSystem {
 
   #posted({ agentId, duplicate, holder, waits }: Posted & { readonly waits?: Message }): void {
     if (duplicate) return;
+    this.deliveries.accepted();
     this.tree.changed(agentId);
     if (holder?.node === this.node) this.#wake(agentId, holder.epoch, waits);
   }
@@ -275,6 +290,7 @@ export class AgentSystem {
       {
         ...ports,
         opsOnDelivered: options.hooks?.opsOnDelivered,
+        waiting: (state, target) => this.deliveries.waits(state, target),
         posted: (messages) => {
           for (const posted of messages) emit({ type: "posted", posted });
         },

@@ -1,21 +1,100 @@
-/** What a person can do with deliveries on a running node: list them, send one again, drop one. */
-import type { Delivery } from "../../core/delivery/delivery.ts";
+/**
+ * Deliveries on a running node: a person lists them, sends one again, drops one, or reads a mailbox. Also looks after those that
+ * no connector sends, from the node's start to its drain.
+ */
+import { type Delivery, type DeliveryContext, targetKey, type WaitingState } from "../../core/delivery/delivery.ts";
+import { OWNER_MAILBOX } from "../../core/delivery/route.ts";
 import type { DeliveryId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
+import { submit } from "../commit/submit.ts";
 import type { Emit } from "../engine-event.ts";
 import { dropDelivery, listDeliveries, retryDelivery } from "../outbox/dead-letters.ts";
+import { Mailboxes } from "../outbox/mailboxes.ts";
+import type { OutboxPorts } from "../outbox/outbox.ts";
+import { DEFAULT_WAITING, type WaitingOptions, WaitingSweep } from "../outbox/waiting-sweep.ts";
+import { OWNER_READS, type People } from "../runtime/people.ts";
+
+type DeliveryPorts = Pick<Ports, "store" | "ids" | "clock" | "log" | "connectors">;
+
+export interface DeliveriesHost extends Pick<OutboxPorts, "opsOnDelivered"> {
+  readonly emit: Emit;
+  readonly people: Pick<People, "routeTo">;
+  readonly shared: boolean;
+  claimFor(): number | undefined;
+  /** Read for every pass: the limits change while the program runs. */
+  waiting?(): Partial<WaitingOptions> | undefined;
+}
+
+const OWNER_KEY = targetKey(OWNER_MAILBOX);
 
 export class Deliveries {
-  readonly #ports: Pick<Ports, "store" | "ids" | "clock">;
+  /** The mailboxes of API users and terminals. */
+  readonly mailboxes: Mailboxes;
+  readonly #ports: DeliveryPorts;
   readonly #emit: Emit;
+  readonly #sweep: WaitingSweep;
+  readonly #shared: boolean;
+  #ownerReads: Promise<void> | undefined;
 
-  constructor(ports: Pick<Ports, "store" | "ids" | "clock">, emit: Emit) {
+  constructor(ports: DeliveryPorts, host: DeliveriesHost) {
+    const { emit, people, shared, opsOnDelivered, claimFor } = host;
     this.#ports = ports;
     this.#emit = emit;
+    this.#shared = shared;
+    const posted: OutboxPorts["posted"] = (messages) => {
+      for (const one of messages) emit({ type: "posted", posted: one });
+    };
+    const common = { ...ports, opsOnDelivered, claimFor, posted };
+    this.#sweep = new WaitingSweep(
+      {
+        ...common,
+        routeTo: (person) => people.routeTo(person),
+        moved: (state, target) => {
+          if (state === "waiting-reader") this.mailboxes.arrived(target);
+          else emit({ type: "delivery-moved", target });
+        },
+      },
+      () => ({ ...DEFAULT_WAITING, ...host.waiting?.() }),
+    );
+    this.mailboxes = new Mailboxes({ ...common, opened: (keys) => this.#opened(keys) }, { shared });
+  }
+
+  /** The node works and its connectors are started: what waits may have a route now. */
+  start(): void {
+    this.#sweep.hint();
+  }
+
+  /** The configuration was changed: routes may have appeared. */
+  reloaded(): void {
+    this.#sweep.hint();
+  }
+
+  /** A message was accepted, so its person has a route. */
+  accepted(): void {
+    this.#sweep.accepted();
+  }
+
+  polled(): void {
+    if (this.#shared) this.#sweep.polled();
+  }
+
+  /** A delivery was committed that no connector sends. */
+  waits(state: WaitingState, target: DeliveryContext): void {
+    this.#sweep.added(state);
+    if (state === "waiting-reader") this.mailboxes.arrived(target);
+  }
+
+  stop(): Promise<void> {
+    return this.#sweep.stop();
   }
 
   list(filter?: Parameters<typeof listDeliveries>[1]): Promise<readonly Delivery[]> {
     return listDeliveries(this.#ports, filter);
+  }
+
+  /** How many deliveries wait for a reader and for a route. */
+  counts(): Promise<Readonly<Record<WaitingState, number>>> {
+    return this.#ports.store.waitingDeliveries();
   }
 
   /** Makes an ended delivery pending again (L12). The outbox takes it up at once. */
@@ -23,7 +102,7 @@ export class Deliveries {
     return this.#moved(await retryDelivery(this.#ports, id));
   }
 
-  /** Ends a pending delivery as failed. The outbox takes up the next delivery to the same target at once (M17). */
+  /** Ends a delivery that waits as failed. The outbox takes up the next delivery to the same target at once (M17). */
   async drop(id: DeliveryId): Promise<Delivery> {
     return this.#moved(await dropDelivery(this.#ports, id));
   }
@@ -31,5 +110,22 @@ export class Deliveries {
   #moved(delivery: Delivery): Delivery {
     this.#emit({ type: "delivery-moved", target: delivery.target });
     return delivery;
+  }
+
+  /** The owner opens the mailbox of the API: it is a route from now on, and what had none comes with it (M26). */
+  async #opened(keys: ReadonlySet<string>): Promise<void> {
+    if (!keys.has(OWNER_KEY)) return;
+    this.#ownerReads ??= this.#ownerOpens().catch((error) => {
+      this.#ownerReads = undefined;
+      throw error;
+    });
+    await this.#ownerReads;
+  }
+
+  async #ownerOpens(): Promise<void> {
+    const { store } = this.#ports;
+    if ((await store.fact(OWNER_READS)) !== undefined) return;
+    await submit(this.#ports, "mailbox.open", [{ op: "fact.put", key: OWNER_READS, value: "1" }]);
+    await this.#sweep.sweep();
   }
 }

@@ -40,6 +40,7 @@ export async function diagnose({ ports, lanes, degraded, whatWaits }: DiagnosisP
       channel: target.channel,
       attempts,
     })),
+    waitingDeliveries: await store.waitingDeliveries(),
     degraded: [...degraded].slice(0, LISTED).map(([agentId, reason]) => ({ agentId, reason })),
     failedJobs: jobs.map(({ id, name, state }) => ({ id, name, error: state.lastError })),
   };

@@ -10,6 +10,7 @@ import {
   type Payload,
   targetKey,
 } from "../../core/delivery/delivery.ts";
+import { routed, routeOf } from "../../core/delivery/route.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Trigger } from "../../core/message/trigger.ts";
 import type { Connector } from "../../core/ports/connector.ts";
@@ -37,19 +38,30 @@ export interface DeliveryDraft {
   readonly connectors: ReadonlyMap<string, Connector>;
 }
 
-/** One delivery, or one per part if the channel cannot carry the text as a whole. */
+/** The longest part of a text whose channel is not known yet: no channel takes less. */
+const UNROUTED_TEXT = 2_000;
+
+/**
+ * One delivery, or one per part if the channel cannot carry the text as a whole. Without a connector they wait for a reader
+ * or for a route (M26, M27).
+ */
 export function createDeliveries(draft: DeliveryDraft, payload: Payload): readonly NewDelivery[] {
-  const limit = draft.connectors.get(draft.target.channel ?? "")?.capabilities.maxTextLength;
+  const { connectors } = draft;
+  const route = routeOf(draft.target, (channel) => connectors.has(channel));
+  const { target, waits } = routed(route);
+  const connector = connectors.get(target.channel ?? "");
+  const limit = route.state === "unroutable" ? UNROUTED_TEXT : connector?.capabilities.maxTextLength;
   const { text: whole } = payload;
   const parts = whole === undefined || limit === undefined ? [whole] : splitText(whole, limit);
   return parts.map((text, index) => ({
     id: deliveryId(draft.runId, draft.ordinal + index),
     agentId: draft.agentId,
     runId: draft.runId,
-    target: draft.target,
+    target,
     // Only the first part answers a message and carries the media.
     payload: index === 0 ? { ...payload, text } : { text, isError: payload.isError },
     createdAt: draft.at,
+    waits,
   }));
 }
 

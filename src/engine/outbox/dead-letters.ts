@@ -14,9 +14,15 @@ export const listDeliveries = (
   filter: { states?: readonly DeliveryState[]; agentId?: AgentId; afterN?: number; limit?: number } = {},
 ): Promise<readonly Delivery[]> => store.deliveries({ limit: 100, ...filter });
 
-/** Sends an ended delivery once more, after all others of its target (M17). The person asked for the repetition (L12). */
+/**
+ * Sends an ended delivery once more, after all others of its target (M17). The person asked for the repetition (L12). One
+ * without a route becomes `unroutable` again if there is still none.
+ */
 export async function retryDelivery(ports: DeadLetterPorts, id: DeliveryId): Promise<Delivery> {
   const delivery = await existingDelivery(ports, id);
+  if (delivery.state === "waiting-reader") {
+    throw new InvalidInputError(`Delivery ${id} waits in a mailbox. Its reader takes it from there.`);
+  }
   if (delivery.state === "pending" || delivery.state === "sending") {
     throw new InvalidInputError(`Delivery ${id} is ${delivery.state}. You can send it again after it has ended.`);
   }
@@ -24,12 +30,12 @@ export async function retryDelivery(ports: DeadLetterPorts, id: DeliveryId): Pro
   return { ...delivery, state: "pending" };
 }
 
-/** Ends a delivery that waits for its next try. */
+/** Ends a delivery that waits: for its next try, its reader or a route. */
 export async function dropDelivery(ports: DeadLetterPorts, id: DeliveryId): Promise<Delivery> {
   const delivery = await existingDelivery(ports, id);
-  if (delivery.state !== "pending") {
+  if (delivery.state === "sending" || delivery.endedAt !== undefined) {
     throw new InvalidInputError(`Delivery ${id} is ${delivery.state} and cannot be dropped.`, {
-      hint: "You can only drop a pending delivery.",
+      hint: "You can only drop a delivery that waits.",
     });
   }
   await move(ports, delivery, "outbox.drop", { to: "failed", reason: "dropped by a person" });

@@ -342,12 +342,11 @@ describe("giving up", () => {
     expect(one.calls).toHaveLength(2);
   });
 
-  it("a delivery to a channel that is not connected waits, and fails when it is too old", async () => {
-    const one = channel("test");
-    const engine = await engineWith(one);
+  it("a delivery to a channel without a connector waits for a route, and fails when it is too old", async () => {
+    const engine = await TestEngine.open({ system: { pollMs: HOUR, waiting: { maxUnroutableAgeMs: 2 * HOUR } } });
     await engine.tell("one", { delivery: { channel: "absent", to: "x" } });
     await engine.advance(HOUR);
-    expect(await state(engine)).toEqual(["pending"]);
+    expect(await state(engine)).toEqual(["unroutable"]);
     await engine.advance(2 * HOUR);
     expect(await state(engine)).toEqual(["failed"]);
   });

@@ -3,7 +3,15 @@
  * crash it is sent again under the same id, looked up, or listed as unconfirmed (L5, L12). Order per target (M17).
  */
 
-import { type Delivery, type DeliveryContext, type NewDelivery, targetKey } from "../../core/delivery/delivery.ts";
+import {
+  type Delivery,
+  type DeliveryContext,
+  type NewDelivery,
+  SENDABLE_STATES,
+  targetKey,
+  type WaitingState,
+} from "../../core/delivery/delivery.ts";
+import { routeOf } from "../../core/delivery/route.ts";
 import { errorText } from "../../core/errors.ts";
 import type { Connector, SendResult } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";
@@ -20,6 +28,8 @@ export interface OutboxPorts extends Pick<Ports, "clock" | "ids" | "store" | "lo
   opsOnDelivered?(delivery: Delivery, ended: Pick<DeliveryMove, "to" | "reason">): Promise<readonly Op[]>;
   /** Called with the messages that were committed with a delivery's end. */
   posted?(posted: readonly Posted[]): void;
+  /** Called with the target of a delivery that waits now for its reader or for a route. */
+  waiting?(state: WaitingState, target: DeliveryContext): void;
 }
 
 export interface OutboxOptions {
@@ -49,6 +59,8 @@ const PAGE_SIZE = 500;
 const ERROR_WAIT_MS = 1_000;
 /** How long a turn waits after a refused move: another turn or node has moved the delivery. */
 const REFUSED_WAIT_MS = 50;
+/** How long a delivery stays due for a connector that only another node may have. */
+const OTHER_CONNECTOR_MS = 60_000;
 /** How often to check whether another node's send has ended. */
 const OTHER_SENDER_WAIT_MS = 2_000;
 
@@ -68,6 +80,10 @@ export class Outbox {
   offer(deliveries: readonly NewDelivery[], results: readonly (OpResult | undefined)[] = []): void {
     for (const delivery of deliveries) {
       if (delivery.ended) continue;
+      if (delivery.waits) {
+        this.#ports.waiting?.(delivery.waits.state, delivery.target);
+        continue;
+      }
       const isFirst = results.some((one) => one?.op === "delivery.add" && one.next === delivery.id);
       this.#queue.add(targetKey(delivery.target), isFirst ? delivery : undefined);
     }
@@ -82,7 +98,7 @@ export class Outbox {
   async scan(): Promise<void> {
     let afterN = 0;
     for (;;) {
-      const page = await this.#ports.store.deliveries({ afterN, limit: PAGE_SIZE });
+      const page = await this.#ports.store.deliveries({ afterN, limit: PAGE_SIZE, states: SENDABLE_STATES });
       for (const delivery of page) this.#queue.add(targetKey(delivery.target));
       const last = page.at(-1);
       if (!last || page.length < PAGE_SIZE) return;
@@ -131,6 +147,7 @@ export class Outbox {
       }
       return this.#settle(target, delivery, connector, "the process stopped while it was sending");
     }
+    if (!known && this.#noNodeSends(delivery)) return this.#unroute(delivery);
     if (this.#isTooOld(delivery)) {
       const reason = delivery.reason ? `too old; last: ${delivery.reason}` : "too old";
       return this.#end(target, delivery, { to: "failed", reason });
@@ -142,6 +159,24 @@ export class Outbox {
     if (!sending) return { next: "wait", ms: REFUSED_WAIT_MS };
     const result = await send(this.#ports.clock, connector, sending, this.#options.sendTimeoutMs);
     return this.#finish(target, sending, connector, result);
+  }
+
+  /** Another node may have the connector. Then it tries at `nextAt`, and this node leaves it that time. */
+  #noNodeSends({ nextAt }: Delivery): boolean {
+    return this.#options.alone === true || this.#ports.clock.now() - nextAt > OTHER_CONNECTOR_MS;
+  }
+
+  /** No connector sends to this target: it waits for a reader, or for a route (M26, M27). */
+  async #unroute(delivery: Delivery): Promise<Turn> {
+    const { state, target, reason } = { reason: undefined, ...routeOf(delivery.target, () => false) };
+    if (state === "pending") return { next: "nothing" };
+    const told = delivery.payload.slot ? await this.#opsOnDelivered(delivery, { to: state, reason }) : [];
+    // A mailbox counts the age of a delivery from the moment it got there; a route that is missing does not.
+    const into = state === "waiting-reader" ? { toTail: true, target } : {};
+    if (!(await this.#move(delivery, { to: state, reason, ...into }, told)))
+      return { next: "wait", ms: REFUSED_WAIT_MS };
+    this.#ports.waiting?.(state, target);
+    return { next: "turn" };
   }
 
   async #firstDelivery(target: Target): Promise<Delivery | undefined> {

@@ -1,7 +1,7 @@
 /**
  * After a rebuild or a restored backup it is unknown how far unfinished work really went (M6). Open runs end `lost`, their
- * messages fail with a reason, the agent gets a waiting message that says so, and open deliveries become `unconfirmed`. All
- * of it goes through the same changes as any other step, one change per agent.
+ * messages fail with a reason, the agent gets a waiting message that says so, and open deliveries become `unconfirmed`. A
+ * delivery in a mailbox stays: its id tells the reader whether it has read it (M27). All of it goes through the same changes as any other step, one change per agent.
  */
 import { InvariantError } from "../../../core/errors.ts";
 import { readEntry, type ToolCallBlock } from "../../../core/history/entry.ts";
@@ -20,7 +20,7 @@ import { sqliteSource } from "./sqlite-source.ts";
 
 const SELECT_UNFINISHED = `SELECT no, id, run_id, next_pos, leaf FROM agents WHERE run_id IS NOT NULL
   OR no IN (SELECT agent FROM messages WHERE state = 'taken')
-  OR no IN (SELECT agent FROM deliveries WHERE state IN ('pending', 'sending'))
+  OR no IN (SELECT agent FROM deliveries WHERE state IN ('pending', 'sending', 'unroutable'))
 ORDER BY no`;
 const SELECT_TAKEN = "SELECT seq, message FROM messages WHERE agent = ? AND state = 'taken' ORDER BY seq";
 
@@ -61,7 +61,9 @@ export function endUnfinishedWork(db: Database, options: EndOptions): LostWork {
   const node = joinNode(db, options);
   for (const agent of unfinished) {
     const messages = takenMessages(db, agent.no);
-    const deliveries = sqliteSource(db.sql).openDeliveries(agent.no);
+    const deliveries = sqliteSource(db.sql)
+      .openDeliveries(agent.no)
+      .filter(({ state }) => state !== "waiting-reader");
     const body = agent.run_id === null ? undefined : openRunBody(db, agent.run_id);
     const ops = [
       ...(body && agent.run_id ? endRunOps(db, options, agent, agent.run_id, body) : []),

@@ -24,7 +24,7 @@ export function expectFilesMatch(db: Database, files: Pick<MirrorFiles, "read" |
     });
     const messages = rows("SELECT * FROM messages WHERE agent = ? AND state IN ('waiting', 'taken') ORDER BY seq", no);
     const deliveries = rows(
-      "SELECT * FROM deliveries WHERE agent = ? AND state IN ('pending', 'sending') ORDER BY n",
+      "SELECT * FROM deliveries WHERE agent = ? AND state IN ('pending', 'sending', 'waiting-reader', 'unroutable') ORDER BY n",
       no,
     );
     const pending = json(`${dir}/pending.json`);

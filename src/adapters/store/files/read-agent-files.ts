@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { type AgentDescriptor, parseDescriptor } from "../../../core/agent/descriptor.ts";
 import { type AgentState, parseState } from "../../../core/agent/state.ts";
-import { deliveryContextSchema, payloadSchema } from "../../../core/delivery/delivery.ts";
+import { deliveryContextSchema, OPEN_STATES, payloadSchema } from "../../../core/delivery/delivery.ts";
 import { CorruptDataError, RookeryError } from "../../../core/errors.ts";
 import { sessionIdSchema, sessionKeySchema } from "../../../core/id-schemas.ts";
 import type { AgentId } from "../../../core/ids.ts";
@@ -53,7 +53,7 @@ const pendingSchema = z.looseObject({
     z.object({
       id: z.string().min(1),
       runId: z.string().optional(),
-      state: z.enum(["pending", "sending"]),
+      state: z.enum(OPEN_STATES),
       attempts: z.number().int(),
       nextAt: z.number().int(),
       createdAt: z.number().int(),

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createId } from "@paralleldrive/cuid2";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { targetKey } from "../../../core/delivery/delivery.ts";
 import type { AgentId, ChangeId, DeliveryId, Ids, RunId } from "../../../core/ids.ts";
 import { type Database, openDatabase } from "../sqlite/database.ts";
 import { readerOf } from "../sqlite/reader.ts";
@@ -161,6 +162,24 @@ describe("rebuilding from the plain files", () => {
     });
     expect(await store.agent(ann)).toMatchObject({ waiting: 2, cursor: 2, nextSeq: 5, runId: undefined, epoch: 0 });
     expect(await store.nodes()).toEqual([]);
+  });
+
+  test("what waits in a mailbox stays there, what had no route becomes unconfirmed", async () => {
+    const target = { channel: "api", to: "ann" };
+    lived((work) => {
+      work.agent("ann");
+      work.commit([{ op: "agent.claim", agentId: ann, node: work.node }]);
+      const waits = { state: "waiting-reader" } as const;
+      const nowhere = { state: "unroutable", reason: 'no connector "later"' } as const;
+      for (const more of [{ target, waits }, { waits: nowhere }]) {
+        work.commit([{ op: "delivery.add", delivery: { ...work.delivery(ann), ...more } }], work.owner(ann));
+      }
+    });
+    expect(run()).toMatchObject({ agents: 1, lost: { runs: 0, messages: 0, deliveries: 1 }, problems: [] });
+    const store = readerOf(open());
+    expect(await store.mailbox(targetKey(target), { limit: 10 })).toMatchObject([{ state: "waiting-reader", target }]);
+    expect(await store.waitingDeliveries()).toEqual({ "waiting-reader": 1, unroutable: 0 });
+    expect(await store.deliveries({ limit: 9, states: ["unconfirmed"] })).toHaveLength(1);
   });
 
   test("restores every agent unchanged: identity, state, history, keys, jobs and subagent runs", async () => {

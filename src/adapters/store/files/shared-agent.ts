@@ -27,7 +27,7 @@ const SELECT_LINES: Statement = {
 const SELECT_DELIVERIES: Statement = {
   name: "mirror-deliveries",
   text: `SELECT id, run_id, state, attempts, next_at, created_at, reason, target, payload FROM deliveries
-WHERE agent = $1 AND state IN ('pending', 'sending') ORDER BY n`,
+WHERE agent = $1 AND state IN ('pending', 'sending', 'waiting-reader', 'unroutable') ORDER BY n`,
 };
 const SELECT_DEDUPE: Statement = {
   name: "mirror-dedupe",

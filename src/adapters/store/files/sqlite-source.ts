@@ -33,11 +33,14 @@ const SELECT_UNSETTLED =
 const SELECT_SOURCES =
   "SELECT seq, json_extract(message, '$.source') AS source, json_extract(message, '$.key') AS own FROM messages WHERE agent = ? AND seq > ? ORDER BY seq DESC LIMIT ?";
 const SELECT_DEDUPE = "SELECT seq, keep_until FROM dedupe WHERE key = ? AND agent = ?";
-const SELECT_FIRST_OPEN_DELIVERY =
-  "SELECT n FROM deliveries INDEXED BY deliveries_open WHERE state IN ('pending', 'sending') ORDER BY n LIMIT 1";
+const SELECT_FIRST_OPEN_DELIVERY = `SELECT min(n) AS n FROM (
+  SELECT * FROM (SELECT n FROM deliveries INDEXED BY deliveries_open WHERE state IN ('pending', 'sending') ORDER BY n LIMIT 1)
+  UNION ALL
+  SELECT * FROM (SELECT n FROM deliveries INDEXED BY deliveries_waiting
+    WHERE state IN ('waiting-reader', 'unroutable') ORDER BY n LIMIT 1))`;
 const SELECT_OPEN_DELIVERIES = `SELECT id, run_id, state, attempts, next_at, created_at, reason, target, payload
 FROM deliveries INDEXED BY deliveries_agent
-WHERE agent = ? AND n >= ? AND state IN ('pending', 'sending') ORDER BY n`;
+WHERE agent = ? AND n >= ? AND state IN ('pending', 'sending', 'waiting-reader', 'unroutable') ORDER BY n`;
 const SELECT_NEWEST_SLOTS = "SELECT row FROM (SELECT n, row FROM job_slots ORDER BY n DESC LIMIT ?) ORDER BY n";
 
 const MAX_SWARMS = 100_000;
@@ -81,8 +84,8 @@ export function sqliteSource(sql: DatabaseSync): MirrorSource {
     },
     dedupeKey: dedupeRow,
     openDeliveries(no) {
-      const first = db.get<{ n: number }>(SELECT_FIRST_OPEN_DELIVERY);
-      return first ? db.all<DeliveryRow>(SELECT_OPEN_DELIVERIES, no, first.n) : [];
+      const first = db.get<{ n: number | null }>(SELECT_FIRST_OPEN_DELIVERY)?.n ?? undefined;
+      return first === undefined ? [] : db.all<DeliveryRow>(SELECT_OPEN_DELIVERIES, no, first);
     },
     subagentRuns: () => allSubagentRuns(db),
     budgets: () => budgetsIn(db),

@@ -62,7 +62,16 @@ const SELECT_MOST_RECENT_HEARTBEAT: Statement = {
   text: `${SELECT_FROM} WHERE kind = 'heartbeat' AND NOT removed ORDER BY no DESC LIMIT $1`,
 };
 
-type AgentReads = "agent" | "agentByKey" | "agentFor" | "agents" | "agentsOfKind" | "busyAgents" | "children" | "roots";
+type AgentReads =
+  | "agent"
+  | "agentByKey"
+  | "agentFor"
+  | "agents"
+  | "agentsOfKind"
+  | "busyAgents"
+  | "children"
+  | "recentForeground"
+  | "roots";
 
 export function agentReads(connections: Connections): Pick<StoreReader, AgentReads> {
   const one = async (statement: Statement, value: string) => {
@@ -80,6 +89,7 @@ export function agentReads(connections: Connections): Pick<StoreReader, AgentRea
     agentsOfKind: (kind, { after, limit }) => page(SELECT_OF_KIND, limit, kind, after ?? null),
     busyAgents: ({ after, limit }) => page(SELECT_BUSY, limit, after ?? null),
     children: (agentId, { after, limit }) => page(SELECT_CHILDREN, limit, agentId, after ?? null),
+    recentForeground: ({ limit }) => page(SELECT_MOST_RECENT_FOREGROUND, limit),
     roots: ({ after, limit }) => page(SELECT_ROOTS, limit, after ?? null),
   };
 }

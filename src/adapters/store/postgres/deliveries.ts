@@ -1,7 +1,15 @@
 /** The table `deliveries`: the outbox. Reads, and how ops on it are sent. */
-import { targetKey } from "../../../core/delivery/delivery.ts";
+import {
+  type DeliveryState,
+  OPEN_STATES,
+  SENDABLE_STATES,
+  targetKey,
+  targetKeysOf,
+  WAITING_STATES,
+  type WaitingState,
+} from "../../../core/delivery/delivery.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
-import { type DeliveryRow, deliveryOf, readablePage } from "../rows.ts";
+import { type DeliveryRow, deliveryOf, firstInOrder, readablePage, waitingCounts } from "../rows.ts";
 import type { Statement } from "./batched-reads.ts";
 import { clean, cleanIfAny } from "./clean-text.ts";
 import type { Connections } from "./connections.ts";
@@ -28,15 +36,39 @@ const SELECT_FAILED: Statement = {
   name: "select-dead-deliveries",
   text: `${SELECT_FROM} WHERE state IN ('failed', 'unconfirmed') AND state = ANY ($2::text[]) AND n > $1 ORDER BY n LIMIT $3`,
 };
+const SELECT_WAITING: Statement = {
+  name: "select-waiting-deliveries",
+  text: `${SELECT_FROM} WHERE state IN ('waiting-reader', 'unroutable') AND state = ANY ($2::text[]) AND n > $1 ORDER BY n LIMIT $3`,
+};
+const SELECT_MAILBOX: Statement = {
+  name: "select-mailbox",
+  text: `${SELECT_FROM} WHERE target = $1 AND state = 'waiting-reader' AND n > $2 ORDER BY n LIMIT $3`,
+};
+const SELECT_MAILBOXES: Statement = {
+  name: "select-mailboxes-of",
+  text: `${SELECT_FROM} WHERE target >= $1 AND target < $2 AND state = 'waiting-reader' ORDER BY target, n LIMIT $3`,
+};
+const SELECT_FULL: Statement = {
+  name: "select-full-mailboxes",
+  text: `SELECT target, count(*) AS count FROM deliveries WHERE state = 'waiting-reader'
+GROUP BY target HAVING count(*) > $1 ORDER BY target`,
+};
+const COUNT_WAITING: Statement = {
+  name: "count-waiting-deliveries",
+  text: "SELECT state, count(*) AS count FROM deliveries WHERE state IN ('waiting-reader', 'unroutable') GROUP BY state",
+};
 const SELECT_OF_AGENT: Statement = {
   name: "select-deliveries-of",
   text: `${SELECT_FROM} WHERE agent = $1 AND n > $2 AND state = ANY ($3::text[]) ORDER BY n LIMIT $4`,
 };
 
-const OPEN = ["pending", "sending"];
+const SENDABLE = SENDABLE_STATES.join();
+const WAITING: readonly DeliveryState[] = WAITING_STATES;
 const FAILED = ["failed", "unconfirmed"];
 
-export function deliveryReads(connections: Connections): Pick<StoreReader, "deliveries" | "delivery" | "deliveryHead"> {
+type DeliveryReads = "deliveries" | "delivery" | "deliveryHead" | "fullMailboxes" | "mailbox" | "mailboxesOf";
+
+export function deliveryReads(connections: Connections): Pick<StoreReader, DeliveryReads | "waitingDeliveries"> {
   const one = async (statement: Statement, value: string) => {
     const row = await connections.one<DeliveryRow>(statement, value);
     return row && deliveryOf(row);
@@ -46,36 +78,47 @@ export function deliveryReads(connections: Connections): Pick<StoreReader, "deli
   return {
     delivery: (id) => one(SELECT, id),
     deliveryHead: (target) => one(SELECT_HEAD, target),
-    deliveries: ({ afterN = 0, limit, states, agentId }) => {
-      if (agentId) return page(SELECT_OF_AGENT, limit, agentId, afterN, states ?? OPEN);
-      if (!states) return page(SELECT_OPEN, limit, afterN);
+    deliveries: async ({ afterN = 0, limit, states, agentId }) => {
+      if (agentId) return page(SELECT_OF_AGENT, limit, agentId, afterN, states ?? OPEN_STATES);
+      if (!states) {
+        const waiting = await page(SELECT_WAITING, limit, afterN, WAITING);
+        return firstInOrder([...(await page(SELECT_OPEN, limit, afterN)), ...waiting], limit);
+      }
+      if (states.join() === SENDABLE) return page(SELECT_OPEN, limit, afterN);
+      if (states.every((state) => WAITING.includes(state))) return page(SELECT_WAITING, limit, afterN, states);
       const onlyFailed = states.every((state) => FAILED.includes(state));
       return page(onlyFailed ? SELECT_FAILED : SELECT_IN, limit, afterN, states);
     },
+    mailbox: (target, { afterN = 0, limit }) => page(SELECT_MAILBOX, limit, target, afterN),
+    mailboxesOf: (channel, { limit }) => page(SELECT_MAILBOXES, limit, ...targetKeysOf(channel)),
+    fullMailboxes: (limit) => connections.all<{ target: string; count: number }>(SELECT_FULL, limit),
+    waitingDeliveries: async () =>
+      waitingCounts(await connections.all<{ state: WaitingState; count: number }>(COUNT_WAITING)),
   };
 }
 
 export const deliveryOps: OpForms<"delivery.add" | "delivery.move"> = {
   "delivery.add": {
     byOwner: true,
-    wire: ({ delivery: { id, runId, target, payload, createdAt, ended } }) => ({
+    wire: ({ delivery: { id, runId, target, payload, createdAt, ended, waits } }) => ({
       id: clean(id),
       runId: cleanIfAny(runId),
       at: whole(createdAt),
-      state: ended?.state,
-      reason: cleanIfAny(ended?.reason),
+      state: (ended ?? waits)?.state,
+      ended: ended && true,
+      reason: cleanIfAny((ended ?? waits)?.reason),
       target: clean(targetKey(target)),
       payload: JSON.stringify(payload),
     }),
-    batch: ({ delivery: { id, runId, target, payload, createdAt, ended } }, { agent, at, add }) =>
+    batch: ({ delivery: { id, runId, target, payload, createdAt, ended, waits } }, { agent, at, add }) =>
       add("owed", {
         id: clean(id),
         agent,
         run: cleanIfAny(runId),
-        state: ended?.state,
+        state: (ended ?? waits)?.state,
         at: Math.trunc(createdAt),
-        ended: at,
-        reason: cleanIfAny(ended?.reason),
+        ended: ended && at,
+        reason: cleanIfAny((ended ?? waits)?.reason),
         target: clean(targetKey(target)),
         payload: JSON.stringify(payload),
       }),
@@ -91,6 +134,7 @@ export const deliveryOps: OpForms<"delivery.add" | "delivery.move"> = {
       receipt: cleanIfAny(op.receipt),
       node: op.node,
       toTail: op.toTail || undefined,
+      target: op.target && clean(targetKey(op.target)),
     }),
     locks: ({ id }) => [["names", `delivery ${clean(id)}`]],
     batch: (op, batched) => {

@@ -49,7 +49,16 @@ const REMOVE_RUNS = "DELETE FROM runs WHERE agent = ?";
 
 type OpOf<Name extends Op["op"]> = Extract<Op, { op: Name }>;
 
-type AgentReads = "agent" | "agentByKey" | "agentFor" | "agents" | "agentsOfKind" | "busyAgents" | "children" | "roots";
+type AgentReads =
+  | "agent"
+  | "agentByKey"
+  | "agentFor"
+  | "agents"
+  | "agentsOfKind"
+  | "busyAgents"
+  | "children"
+  | "recentForeground"
+  | "roots";
 
 export function agentReads(db: Database): Pick<StoreReader, AgentReads> {
   const one = (text: string, value: string) => {
@@ -67,6 +76,7 @@ export function agentReads(db: Database): Pick<StoreReader, AgentReads> {
     agentsOfKind: (kind, { after, limit }) => page(SELECT_OF_KIND, limit, kind, after ?? null),
     busyAgents: ({ after, limit }) => page(SELECT_BUSY, limit, after ?? null),
     children: (agentId, { after, limit }) => page(SELECT_CHILDREN, limit, agentId, after ?? null),
+    recentForeground: ({ limit }) => page(SELECT_MOST_RECENT_FOREGROUND, limit),
     roots: ({ after, limit }) => page(SELECT_ROOTS, limit, after ?? null),
   };
 }

@@ -1,8 +1,17 @@
 /** The table `deliveries`: the outbox. Every move names the state it starts from, so that of two senders one wins (L12). */
-import { type DeliveryState, targetKey } from "../../../core/delivery/delivery.ts";
+import {
+  type DeliveryState,
+  ENDED_STATES,
+  OPEN_STATES,
+  SENDABLE_STATES,
+  targetKey,
+  targetKeysOf,
+  WAITING_STATES,
+  type WaitingState,
+} from "../../../core/delivery/delivery.ts";
 import type { Op, OpResult } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
-import { type DeliveryRow, deliveryOf, readablePage } from "../rows.ts";
+import { type DeliveryRow, deliveryOf, firstInOrder, readablePage, waitingCounts } from "../rows.ts";
 import { type Applying, ownerOf } from "./agent-cache.ts";
 import type { Database } from "./database.ts";
 import { RefusedChange } from "./refused.ts";
@@ -15,6 +24,17 @@ const SELECT_HEAD = `${SELECT_FROM}
 WHERE deliveries.target = ? AND deliveries.state IN ('pending', 'sending') ORDER BY deliveries.n LIMIT 1`;
 const SELECT_OPEN = `${SELECT_FROM}
 WHERE deliveries.state IN ('pending', 'sending') AND deliveries.n > ? ORDER BY deliveries.n LIMIT ?`;
+const SELECT_WAITING = `${SELECT_FROM}
+WHERE deliveries.state IN ('waiting-reader', 'unroutable') AND deliveries.state IN (SELECT value FROM json_each(?))
+  AND deliveries.n > ? ORDER BY deliveries.n LIMIT ?`;
+const SELECT_MAILBOX = `${SELECT_FROM}
+WHERE deliveries.target = ? AND deliveries.state = 'waiting-reader' AND deliveries.n > ? ORDER BY deliveries.n LIMIT ?`;
+const SELECT_MAILBOXES = `${SELECT_FROM}
+WHERE deliveries.target >= ? AND deliveries.target < ? AND deliveries.state = 'waiting-reader'
+ORDER BY deliveries.target, deliveries.n LIMIT ?`;
+const SELECT_FULL = `SELECT target, count(*) AS count FROM deliveries WHERE state = 'waiting-reader'
+GROUP BY target HAVING count(*) > ? ORDER BY target`;
+const COUNT_WAITING = `SELECT state, count(*) AS count FROM deliveries WHERE state IN ('waiting-reader', 'unroutable') GROUP BY state`;
 const SELECT_IN = `${SELECT_FROM}
 WHERE deliveries.n > ? AND deliveries.state IN (SELECT value FROM json_each(?)) ORDER BY deliveries.n LIMIT ?`;
 const SELECT_OF_AGENT = `${SELECT_FROM}
@@ -27,13 +47,18 @@ VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)`;
 const MOVE = `UPDATE deliveries
 SET state = ?, attempts = ?, node = coalesce(?, node), next_at = ?, ended_at = ?, reason = ?, receipt = coalesce(?, receipt)
 WHERE n = ?`;
-const REQUEUE = "UPDATE deliveries SET n = (SELECT max(n) + 1 FROM deliveries), created_at = ? WHERE n = ?";
+const REQUEUE =
+  "UPDATE deliveries SET n = (SELECT max(n) + 1 FROM deliveries), created_at = ?, target = coalesce(?, target) WHERE n = ?";
 
 type OpOf<Name extends Op["op"]> = Extract<Op, { op: Name }>;
 
-const ENDED: readonly DeliveryState[] = ["sent", "suppressed", "failed", "unconfirmed"];
+type DeliveryReads = "deliveries" | "delivery" | "deliveryHead" | "fullMailboxes" | "mailbox" | "mailboxesOf";
 
-export function deliveryReads(db: Database): Pick<StoreReader, "deliveries" | "delivery" | "deliveryHead"> {
+const ENDED: readonly DeliveryState[] = ENDED_STATES;
+const SENDABLE = SENDABLE_STATES.join();
+const WAITING: readonly DeliveryState[] = WAITING_STATES;
+
+export function deliveryReads(db: Database): Pick<StoreReader, DeliveryReads | "waitingDeliveries"> {
   const one = (text: string, value: string) => {
     const row = db.get<DeliveryRow>(text, value);
     return row && deliveryOf(row);
@@ -44,11 +69,18 @@ export function deliveryReads(db: Database): Pick<StoreReader, "deliveries" | "d
     delivery: async (id) => one(SELECT, id),
     deliveryHead: async (target) => one(SELECT_HEAD, target),
     deliveries: async ({ afterN = 0, limit, states, agentId }) => {
-      const filter = JSON.stringify(states ?? ["pending", "sending"]);
+      const filter = JSON.stringify(states ?? OPEN_STATES);
       if (agentId) return page(SELECT_OF_AGENT, limit, agentId, afterN, filter);
+      if (states?.every((state) => WAITING.includes(state))) return page(SELECT_WAITING, limit, filter, afterN);
+      if (states?.join() === SENDABLE) return page(SELECT_OPEN, limit, afterN);
       if (states) return page(SELECT_IN, limit, afterN, filter);
-      return page(SELECT_OPEN, limit, afterN);
+      const waiting = await page(SELECT_WAITING, limit, filter, afterN);
+      return firstInOrder([...(await page(SELECT_OPEN, limit, afterN)), ...waiting], limit);
     },
+    mailbox: async (target, { afterN = 0, limit }) => page(SELECT_MAILBOX, limit, target, afterN),
+    mailboxesOf: async (channel, { limit }) => page(SELECT_MAILBOXES, limit, ...targetKeysOf(channel)),
+    fullMailboxes: async (limit) => db.all<{ target: string; count: number }>(SELECT_FULL, limit),
+    waitingDeliveries: async () => waitingCounts(db.all<{ state: WaitingState; count: number }>(COUNT_WAITING)),
   };
 }
 
@@ -56,17 +88,17 @@ export function addDelivery(applying: Applying, { delivery }: OpOf<"delivery.add
   const { db } = applying;
   const owner = ownerOf(applying);
   const target = targetKey(delivery.target);
-  const isNext = !delivery.ended && db.get(SELECT_OPEN_TO, target) === undefined;
+  const isNext = !delivery.ended && !delivery.waits && db.get(SELECT_OPEN_TO, target) === undefined;
   db.run(
     INSERT,
     delivery.id,
     owner.no,
     delivery.runId ?? null,
-    delivery.ended?.state ?? "pending",
+    delivery.ended?.state ?? delivery.waits?.state ?? "pending",
     delivery.createdAt,
     delivery.createdAt,
     delivery.ended ? applying.change.at : null,
-    delivery.ended?.reason ?? null,
+    delivery.ended?.reason ?? delivery.waits?.reason ?? null,
     target,
     JSON.stringify(delivery.payload),
   );
@@ -93,6 +125,6 @@ export function moveDelivery({ db, change, touched }: Applying, op: OpOf<"delive
     row.n,
   );
   // A separate statement, because a new row number rewrites the row in every index.
-  if (op.toTail) db.run(REQUEUE, change.at, row.n);
+  if (op.toTail) db.run(REQUEUE, change.at, op.target === undefined ? null : targetKey(op.target), row.n);
   touched.add(row.agent);
 }

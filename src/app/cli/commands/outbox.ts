@@ -51,7 +51,7 @@ export const outboxCommand: Group = {
   actions: {
     list,
     retry: change("send an ended delivery again", "retryDelivery"),
-    drop: change("give up a delivery that waits for a retry", "dropDelivery"),
+    drop: change("give up a delivery that waits: for a retry, its reader or a route", "dropDelivery"),
   },
   fallback: "list",
 };
@@ -67,5 +67,5 @@ function stateOf(text: string): DeliveryState {
 function line({ id, state, target, attempts, payload, reason }: Delivery): string {
   const where = [target.channel, target.to, target.threadId].filter((part) => part !== undefined).join(":");
   const short = (payload.text ?? "").replaceAll(/\s+/g, " ").slice(0, 60);
-  return `${id}  ${state.padEnd(11)} to ${where}  tries ${attempts}  ${short}${reason ? ` (${reason})` : ""}`;
+  return `${id}  ${state.padEnd(14)} to ${where}  tries ${attempts}  ${short}${reason ? ` (${reason})` : ""}`;
 }

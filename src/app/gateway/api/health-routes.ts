@@ -41,7 +41,14 @@ const metricsRoute = defineRoute({
   answers: { status: 200, holds: "the text format of Prometheus", type: "text/plain" },
   async handle({ context }) {
     const { rss, heapUsed } = process.memoryUsage();
+    const waiting = await context.agents.deliveries.counts();
     const gauges = [
+      {
+        name: "deliveries_waiting_reader",
+        help: "Deliveries in mailboxes, not yet acknowledged.",
+        value: waiting["waiting-reader"],
+      },
+      { name: "deliveries_unroutable", help: "Deliveries without a route.", value: waiting.unroutable },
       { name: "streams_open", help: "Open streams.", value: context.streams.count },
       { name: "http_requests_in_flight", help: "Requests in progress.", value: context.metrics.inFlight },
       { name: "agents_loaded", help: "Agents in memory.", value: context.agents.loaded },
@@ -64,7 +71,10 @@ const healthRoute = defineRoute({
   access: "read",
   tag: "health",
   summary: "The state of this node",
-  answers: { status: 200, holds: "version, uptime, memory, connectors, agents that could not be restored" },
+  answers: {
+    status: 200,
+    holds: "version, uptime, memory, connectors, deliveries that wait, agents that could not be restored",
+  },
   async handle({ context }) {
     const { agents, ports } = context;
     return {
@@ -77,6 +87,7 @@ const healthRoute = defineRoute({
         residentBytes: process.memoryUsage().rss,
         agentsLoaded: agents.loaded,
         streams: context.streams.count,
+        waitingDeliveries: await agents.deliveries.counts(),
         degraded: Object.fromEntries(agents.degraded),
         connectors: Object.fromEntries([...ports.connectors].map(([name, connector]) => [name, connector.health()])),
       },

@@ -63,7 +63,7 @@ const dropRoute = defineRoute({
   path: "/api/outbox/:delivery/drop",
   access: "operate",
   tag: "outbox",
-  summary: "Drop a delivery that waits for its next attempt",
+  summary: "Drop a delivery that waits: for its next attempt, its reader or a route",
   params: deliveryParams,
   answers: { status: 200, holds: "the delivery, failed" },
   handle: async ({ context, params }) => ({

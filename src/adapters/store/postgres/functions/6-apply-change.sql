@@ -145,7 +145,7 @@ BEGIN
         WHEN 'delivery.add' THEN
           INSERT INTO deliveries (id, agent, run_id, state, next_at, created_at, ended_at, reason, target, payload)
           VALUES (p->>'id', o.id, p->>'runId', coalesce(p->>'state', 'pending'), (p->>'at')::bigint, (p->>'at')::bigint,
-            CASE WHEN p ? 'state' THEN v_at END, p->>'reason', p->>'target', p->>'payload');
+            CASE WHEN p ? 'ended' THEN v_at END, p->>'reason', p->>'target', p->>'payload');
         WHEN 'agent.describe' THEN
           IF o.kind <> 'permanent' OR p->>'kind' <> 'permanent' THEN
             RAISE EXCEPTION 'conflict:Agent % is of the kind %: its descriptor is final.', o.id, o.kind USING ERRCODE = 'RKREF';

@@ -101,7 +101,7 @@ BEGIN
   END IF;
   IF p ? 'owed' THEN
     INSERT INTO deliveries (id, agent, run_id, state, next_at, created_at, ended_at, reason, target, payload)
-      SELECT id, agent, run, coalesce(state, 'pending'), at, at, CASE WHEN state IS NOT NULL THEN ended END, reason, target, payload
+      SELECT id, agent, run, coalesce(state, 'pending'), at, at, ended, reason, target, payload
       FROM jsonb_to_recordset(p->'owed') AS w (id text, agent text, run text, state text, at bigint, ended bigint, reason text, target text, payload text);
   END IF;
   IF p ? 'moved' THEN

@@ -1,0 +1,121 @@
+/**
+ * Finds whom an agent works for, and where a person can be reached. Every part of the engine that picks a conversation for a
+ * person asks here, so that a stranger's message never redirects what is meant for somebody else.
+ */
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import {
+  isMainConversation,
+  keysOfPerson,
+  OWNER,
+  type PeopleSettings,
+  personOfConversation,
+  setsRoute,
+} from "../../core/agent/person.ts";
+import { whereItSpeaks } from "../../core/agent/speaking-target.ts";
+import type { DeliveryContext } from "../../core/delivery/delivery.ts";
+import { apiMailbox, OWNER_MAILBOX, personAddress } from "../../core/delivery/route.ts";
+import type { AgentId, SessionKey } from "../../core/ids.ts";
+import type { StoreReader } from "../../core/store/store.ts";
+
+export type PeopleReader = Pick<StoreReader, "agent" | "agentByKey" | "job" | "recentForeground" | "fact">;
+
+export interface People {
+  /** The person an agent works for; undefined if its parent or the conversation it came from no longer exists. */
+  personOf(agent: AgentRecord): Promise<string | undefined>;
+  /** The conversation this person wrote to last. */
+  foregroundOf(person: string): Promise<AgentRecord | undefined>;
+  /** Where this person can be reached; undefined if nowhere yet. */
+  routeTo(person: string): Promise<DeliveryContext | undefined>;
+  /** The same as an address in any case: without a route, the person's name, so that the delivery is listed (M26). */
+  addressOf(person: string): Promise<DeliveryContext>;
+  /** Whether a message from this writer and origin becomes its agent's route. */
+  setsRoute(agent: AgentRecord, writer: string | undefined, origin: DeliveryContext): boolean;
+}
+
+/** Set when the owner has opened the mailbox of the API: from then on it is a route. */
+export const OWNER_READS = "mailbox:owner";
+
+const MAX_DEPTH = 64;
+/** How many of the latest conversations are searched, besides those whose key follows from the person. */
+const RECENT = 50;
+
+export function peopleOf(store: PeopleReader, settings: PeopleSettings = {}): People {
+  const personOf = (agent: AgentRecord): Promise<string | undefined> => personOfAgent(store, settings, agent);
+  const routeTo = async (person: string): Promise<DeliveryContext | undefined> => {
+    const agent = await foregroundOf(store, settings, person);
+    const route = agent && routeOfAgent(agent, person, settings);
+    if (route) return route;
+    if (person === OWNER) return (await store.fact(OWNER_READS)) === undefined ? undefined : OWNER_MAILBOX;
+    return person.startsWith("api:") ? apiMailbox(person.slice("api:".length)) : undefined;
+  };
+  return {
+    personOf,
+    foregroundOf: (person) => foregroundOf(store, settings, person),
+    routeTo,
+    addressOf: async (person) => (await routeTo(person)) ?? personAddress(person),
+    setsRoute: (agent, writer, origin) => setsRoute(agent, writer, origin, settings),
+  };
+}
+
+async function personOfAgent(
+  store: PeopleReader,
+  settings: PeopleSettings,
+  agent: AgentRecord,
+): Promise<string | undefined> {
+  let at: AgentRecord | undefined = agent;
+  for (let depth = 0; at !== undefined && depth < MAX_DEPTH; depth++) {
+    const { descriptor }: AgentRecord = at;
+    switch (descriptor.type) {
+      case "user":
+        return personOfConversation(descriptor, settings);
+      case "subagent":
+        at = await store.agent(descriptor.parentAgentId as AgentId);
+        break;
+      case "swarm":
+        at = await store.agent(descriptor.contact as AgentId);
+        break;
+      case "cron": {
+        // A job works for the conversation that created it; one without a conversation works for the owner.
+        const key = (await store.job(descriptor.id))?.sessionKey;
+        if (key === undefined) return OWNER;
+        at = await store.agentByKey(key as SessionKey);
+        break;
+      }
+      default:
+        return OWNER;
+    }
+  }
+  return undefined;
+}
+
+async function foregroundOf(
+  store: PeopleReader,
+  settings: PeopleSettings,
+  person: string,
+): Promise<AgentRecord | undefined> {
+  const byKey = await Promise.all(keysOfPerson(person, settings).map((key) => store.agentByKey(key)));
+  const recent = await store.recentForeground({ limit: RECENT });
+  let latest: AgentRecord | undefined;
+  for (const agent of [...byKey, ...recent]) {
+    if (agent?.lastHumanAt === undefined || agent.stopped?.removed) continue;
+    if (agent.lastHumanAt > (latest?.lastHumanAt ?? Number.NEGATIVE_INFINITY) && belongsTo(agent, person, settings)) {
+      latest = agent;
+    }
+  }
+  return latest;
+}
+
+function belongsTo(agent: AgentRecord, person: string, settings: PeopleSettings): boolean {
+  const { descriptor } = agent;
+  if (descriptor.type !== "user") return false;
+  if (person === OWNER && isMainConversation(agent, settings)) return true;
+  return personOfConversation(descriptor, settings) === person;
+}
+
+/** A main conversation that a stranger began has the owner's route only if the owner has written there since. */
+function routeOfAgent(agent: AgentRecord, person: string, settings: PeopleSettings): DeliveryContext | undefined {
+  const { descriptor, state } = agent;
+  if (state.deliveryContext) return state.deliveryContext;
+  const own = descriptor.type === "user" && personOfConversation(descriptor, settings) === person;
+  return own ? whereItSpeaks(agent) : undefined;
+}
