@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openSqliteStore } from "../../adapters/store/sqlite/open-store.ts";
 import type { AgentSeed } from "../../core/agent/agent.ts";
 import type { SessionKey } from "../../core/ids.ts";
 import { readTranscript } from "../../engine/context/transcript/read-transcript.ts";
@@ -43,12 +42,6 @@ describe("rookery agents back", () => {
     expect((await run("agents", "back", "main", seed.leaf, "--summary", "nothing much")).code).toBe(0);
     expect(await waiting()).toEqual([{ kind: "branch", entryId: seed.leaf, summary: "nothing much" }]);
     expect((await run("agents", "back", "main", "e9")).err).toContain("is not part of the current session");
-  });
-
-  it("is refused while a node uses the home", async () => {
-    const store = openSqliteStore({ home: home.dir });
-    expect((await run("agents", "back", "main", seed.leaf)).code).toBe(4);
-    await store.close();
   });
 });
 

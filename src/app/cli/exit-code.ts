@@ -1,39 +1,23 @@
-/** The exit codes, and which error leads to which. */
-import {
-  CommitUnknownError,
-  ConfigError,
-  CorruptDataError,
-  HomeLockedError,
-  MigrationError,
-  StoreClosedError,
-  StoreFullError,
-  StoreLostError,
-  StoreNewerError,
-  StoreUnavailableError,
-  StoreUnreadableError,
-  StoreUnsuitableError,
-  UsageError,
-} from "../../core/errors.ts";
+/** The exit codes, and which error leads to which. An error that came over the API has the code of the original one. */
+import { RookeryError } from "../../core/errors.ts";
 
 export const EXIT = { ok: 0, failure: 1, usage: 2, configuration: 3, store: 4 } as const;
 
-const STORE_ERRORS = [
-  CommitUnknownError,
-  CorruptDataError,
-  HomeLockedError,
-  MigrationError,
-  StoreClosedError,
-  StoreFullError,
-  StoreLostError,
-  StoreNewerError,
-  StoreUnavailableError,
-  StoreUnreadableError,
-  StoreUnsuitableError,
-];
+const CODES: Readonly<Record<string, number>> = {
+  usage: EXIT.usage,
+  config: EXIT.configuration,
+  commit_unknown: EXIT.store,
+  corrupt_data: EXIT.store,
+  home_locked: EXIT.store,
+  migration: EXIT.store,
+  store_closed: EXIT.store,
+  store_full: EXIT.store,
+  store_lost: EXIT.store,
+  store_newer: EXIT.store,
+  store_unavailable: EXIT.store,
+  store_unreadable: EXIT.store,
+  store_unsuitable: EXIT.store,
+};
 
-export function exitCodeOf(error: unknown): number {
-  if (error instanceof UsageError) return EXIT.usage;
-  if (error instanceof ConfigError) return EXIT.configuration;
-  if (STORE_ERRORS.some((kind) => error instanceof kind)) return EXIT.store;
-  return EXIT.failure;
-}
+export const exitCodeOf = (error: unknown): number =>
+  error instanceof RookeryError ? (CODES[error.code] ?? EXIT.failure) : EXIT.failure;

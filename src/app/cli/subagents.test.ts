@@ -4,11 +4,13 @@ import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
 import { AT, cliHome, TERMINAL } from "./cli.test-kit.ts";
 import { EXIT } from "./exit-code.ts";
 
+const RUN = "01900000-0000-7000-8000-000000000001";
+
 let parent: AgentSeed;
 let child: AgentSeed;
 
 const record = (more: Partial<SubagentRunRecord> = {}): SubagentRunRecord => ({
-  runId: "0190-run-1",
+  runId: RUN,
   childSessionKey: child.sessionKey,
   requesterSessionKey: parent.sessionKey,
   requesterDisplayKey: "main",
@@ -31,14 +33,12 @@ const { run, inStore, commit } = cliHome({
 
 describe("rookery subagents", () => {
   it("lists all subagents, and those of one agent", async () => {
-    expect((await run("subagents")).out).toMatch(
-      /^1 at work, 0 ended\.\n1\. digger: waiting \(.*\), run 0190-run-1\n$/u,
-    );
+    expect((await run("subagents")).out).toMatch(/^1 at work, 0 ended\.\n1\. digger: waiting \(.*\), run 0190.*\n$/u);
     expect(JSON.parse((await run("subagents", "list", parent.id, "--json")).out)).toEqual([record()]);
     expect((await run("subagents", "list", child.id)).out).toBe("No children.\n");
   });
 
-  it.each(["1", "0190-run-1", "digger", "0190-r"])("shows the subagent %s", async (who) => {
+  it.each(["1", RUN, "digger", "01900000-0000"])("shows the subagent %s", async (who) => {
     expect(JSON.parse((await run("subagents", "info", who)).out)).toMatchObject({ label: "digger", state: "waiting" });
   });
 
@@ -51,7 +51,7 @@ describe("rookery subagents", () => {
 
   it("messages, stops and releases a subagent", async () => {
     expect((await run("subagents", "send", "digger", "hurry", "up")).out).toBe(
-      "Subagent run 0190-run-1 will get the message.\n",
+      `Subagent run ${RUN} will get the message.\n`,
     );
     expect(await run("subagents", "release", "digger")).toMatchObject({ code: EXIT.failure });
     expect((await run("subagents", "stop", "1")).code).toBe(EXIT.ok);
@@ -65,7 +65,7 @@ describe("rookery subagents", () => {
     ]);
     expect(stopped).toMatchObject({ reason: "stopped by a person", seq: 2 });
     await commit([{ op: "subagent.put", record: record({ endedAt: AT }) }]);
-    expect((await run("subagents", "release", "digger", "--json")).out).toBe('{"runId":"0190-run-1"}\n');
+    expect((await run("subagents", "release", "digger", "--json")).out).toBe(`{"runId":"${RUN}"}\n`);
     expect((await run("subagents")).out).toBe("No children.\n");
   });
 });
@@ -76,7 +76,7 @@ describe("rookery agents", () => {
     expect((await run("agents", "stop", "main")).out).toBe(
       `Agent ${parent.id} is stopped, with all agents it started.\n`,
     );
-    expect(await mark()).toMatchObject({ reason: "stopped by a person" });
+    expect(await mark()).toMatchObject({ reason: "stopped by the owner of the home" });
     await run("agents", "start", "main");
     expect(await mark()).toBeUndefined();
     expect((await run("agents", "remove", "main")).code).toBe(EXIT.ok);

@@ -32,7 +32,7 @@ it("lists swarms and shows one with its contacts", async () => {
 
 it("removes a swarm and marks its agents for removal", async () => {
   expect((await run("swarms", "remove", "desk")).out).toBe(
-    "@desk is removed. Its agents are removed when a node next runs.\n",
+    "@desk is removed. Its agents are removed when they rest.\n",
   );
   expect((await run("swarms")).out).toBe("No swarms.\n");
   const stopped = await inStore(async (store) => (await store.agent(servant.id))?.stopped);

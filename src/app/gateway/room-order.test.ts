@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 
 /** Each folder may import itself and the folders before it; files directly in the gateway may import all of them. */
-const ORDER = ["http", "auth", "events", "messages", "routing", "openai", "api", ""];
+const ORDER = ["http", "auth", "events", "messages", "routing", "openai", "api", "control", ""];
 const ROOT = fileURLToPath(new URL(".", import.meta.url));
 const folderOf = (file: string): string => (file.includes("/") ? (file.split("/")[0] ?? "") : "");
 

@@ -10,6 +10,7 @@ import { sessionRoutes } from "./api/session-routes.ts";
 import { spendRoutes } from "./api/spend-routes.ts";
 import { subagentRoutes } from "./api/subagent-routes.ts";
 import { swarmRoutes } from "./api/swarm-routes.ts";
+import { terminalRoutes } from "./api/terminal-routes.ts";
 import { tokenRoutes } from "./api/token-routes.ts";
 import { treeRoutes } from "./api/tree-routes.ts";
 import { triggerRoutes } from "./api/trigger-routes.ts";
@@ -36,4 +37,5 @@ export const ROUTES: readonly Route[] = [
   ...triggerRoutes,
   ...configRoutes,
   ...tokenRoutes,
+  ...terminalRoutes,
 ];

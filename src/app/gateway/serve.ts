@@ -1,6 +1,7 @@
 /** Assembles a serving process: the node, the gateway, and the reload of the configuration file while it runs. */
 import { readFileSync, watch } from "node:fs";
 import { basename } from "node:path";
+import { sharedStoreUrl } from "../../adapters/store/shared-store-url.ts";
 import { readVersion } from "../../adapters/system/version.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { loadConfig } from "../../config/load-config.ts";
@@ -73,6 +74,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
       port: options.port,
       host: options.host,
       tls,
+      control: { home: paths.home, store: sharedStoreUrl(paths, started, env) },
       version: readVersion(),
     });
     const opened = gateway;

@@ -2,6 +2,7 @@
 import { hostname } from "node:os";
 import { type EmbeddedStore, openEmbeddedStore } from "../../adapters/store/open-embedded-store.ts";
 import { type Environment, sharedStoreUrl } from "../../adapters/store/shared-store-url.ts";
+import { lockHome } from "../../adapters/store/sqlite/home-lock.ts";
 import { diskFileStore } from "../../adapters/system/disk-file-store.ts";
 import { systemClock } from "../../adapters/system/system-clock.ts";
 import type { Config } from "../../config/config-schema.ts";
@@ -49,7 +50,12 @@ async function openSharedWithCluster(url: string, options: NodeStoreOptions) {
     import("../../adapters/store/open-shared-store.ts"),
     import("../../engine/cluster/cluster.ts"),
   ]);
-  const { store, files, leaseMs, close } = await openSharedStore({ url, paths, config, env, log });
+  // The lock is that of the control socket: the store itself needs none.
+  const lock = lockHome(paths.home);
+  const { store, files, leaseMs, close } = await openSharedStore({ url, paths, config, env, log }).catch((error) => {
+    lock.release();
+    throw error;
+  });
   const cluster = openCluster({ store, relay: store.relay, leases: store.leases, clock: systemClock, log });
   return {
     store,
@@ -58,6 +64,7 @@ async function openSharedWithCluster(url: string, options: NodeStoreOptions) {
     async close() {
       cluster.stop();
       await close();
+      lock.release();
     },
   };
 }

@@ -141,9 +141,12 @@ export class AgentSystem {
     this.deliveries.start();
   }
 
-  /** What a connector may call. */
-  connectorHost(connector: Pick<Connector, "name" | "replayHorizonMs">): ConnectorHost {
-    return hostFor(connector, (request) => this.post(request), this.#options);
+  /** What a connector may call. `post`: instead of posting as this system does. */
+  connectorHost(
+    connector: Pick<Connector, "name" | "replayHorizonMs">,
+    post: AgentSystem["post"] = (request) => this.post(request),
+  ): ConnectorHost {
+    return hostFor(connector, post, this.#options);
   }
 
   /** Durable when it resolves. */

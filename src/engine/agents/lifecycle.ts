@@ -1,6 +1,6 @@
 /** Stops agents with everything they started, starts them again, and removes them for good (L7, M20). */
 
-import { NotFoundError, TimeoutError } from "../../core/errors.ts";
+import { DeniedError, NotFoundError, TimeoutError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { sleep } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
@@ -59,6 +59,22 @@ export class Lifecycle {
       }
       await sleep(clock, REMOVE_AGAIN_MS);
     }
+  }
+
+  /** Removes an agent that has no work, for good. Nothing is stopped. */
+  async removeIdle(agentId: AgentId, reason = "removed by a person"): Promise<void> {
+    const record = await this.#ports.store.agent(agentId);
+    if (!record || record.stopped?.removed) throw new NotFoundError(`There is no agent ${agentId}.`);
+    const done =
+      record.waiting === 0 && record.runId === undefined
+        ? await submit(this.#ports, "agent.remove", [{ op: "agent.remove", agentId, reason }])
+        : undefined;
+    if (!done?.ok) {
+      throw new DeniedError(`Agent ${agentId} still has work.`, {
+        hint: "Stop it, and try again when it is idle.",
+      });
+    }
+    this.#host.ingress.forget(record.sessionKey);
   }
 
   /** Frees a swarm's name. Each of its agents is removed when it comes to rest. */

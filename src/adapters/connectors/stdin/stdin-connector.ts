@@ -74,14 +74,15 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
   };
 }
 
-async function allOf(input: AsyncIterable<string | Uint8Array>): Promise<string> {
+/** The whole input, without the line ends at its end. */
+export async function allOf(input: AsyncIterable<string | Uint8Array>): Promise<string> {
   let text = "";
   const decoder = new TextDecoder();
   for await (const chunk of input) text += typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true });
   return (text + decoder.decode()).trimEnd();
 }
 
-async function* linesOf(input: AsyncIterable<string | Uint8Array>): AsyncGenerator<string> {
+export async function* linesOf(input: AsyncIterable<string | Uint8Array>): AsyncGenerator<string> {
   let rest = "";
   const decoder = new TextDecoder();
   for await (const chunk of input) {

@@ -1,8 +1,8 @@
 /**
- * One writer per home (M7): a lock of the operating system that ends with the process. Node has no API for one, so an
+ * One engine per home (M7, M29): a lock of the operating system that ends with the process. Node has no API for one, so an
  * empty SQLite file is held in an exclusive transaction. The pid file beside it is information for people only.
  */
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { HomeLockedError, StoreFullError } from "../../../core/errors.ts";
@@ -11,6 +11,10 @@ export interface HomeLock {
   release(): void;
 }
 
+const LOCK_FILE = "rookery.lock";
+/** `isHomeLocked` of another process holds the file for less than this. */
+const PROBE_MS = 100;
+
 /** Locks this process holds. They are referenced here, because garbage collection would release them. */
 const held = new Set<DatabaseSync>();
 
@@ -18,7 +22,7 @@ export function lockHome(home: string): HomeLock {
   const pidFile = join(home, "rookery.pid");
   let lock: DatabaseSync | undefined;
   try {
-    lock = new DatabaseSync(join(home, "rookery.lock"), { timeout: 0 });
+    lock = new DatabaseSync(join(home, LOCK_FILE), { timeout: PROBE_MS });
     lock.exec("PRAGMA locking_mode = EXCLUSIVE");
     lock.exec("BEGIN EXCLUSIVE");
     writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
@@ -32,7 +36,7 @@ export function lockHome(home: string): HomeLock {
     }
     throw new HomeLockedError(`Another process${holderOf(pidFile)} uses ${home}.`, {
       cause,
-      hint: "Stop it first, or give this one another home with --home.",
+      hint: "Wait until it has ended, or give this one another home with --home.",
     });
   }
   const mine = lock;
@@ -45,6 +49,23 @@ export function lockHome(home: string): HomeLock {
       mine.close();
     },
   };
+}
+
+/** Whether a process holds the lock now. It is not taken: a process that starts at this moment gets it. */
+export function isHomeLocked(home: string): boolean {
+  const file = join(home, LOCK_FILE);
+  if (!existsSync(file)) return false;
+  let probe: DatabaseSync | undefined;
+  try {
+    probe = new DatabaseSync(file, { readOnly: true, timeout: 0 });
+    probe.prepare("SELECT count(*) FROM sqlite_schema").get();
+    return false;
+  } catch (error) {
+    if (isBusy(error)) return true;
+    throw error;
+  } finally {
+    probe?.close();
+  }
 }
 
 /** SQLITE_BUSY: the lock works, and another process holds it. */

@@ -1,25 +1,18 @@
-/** `rookery agents stop|start|remove`: marks an agent. The next node that starts applies the mark before it does any work. */
-import type { AgentRecord } from "../../../core/agent/agent.ts";
-import { DeniedError } from "../../../core/errors.ts";
-import type { Op } from "../../../core/store/change.ts";
-import type { Store } from "../../../core/store/store.ts";
-import { changeHome } from "../change-home.ts";
-import { defineAction } from "../command.ts";
-import { findAgent } from "../find-agent.ts";
+/** `rookery agents stop|start|remove`: marks an agent. The engine that runs applies the mark at once, else the next one. */
+import { withApi } from "../client/with-api.ts";
+import { type CommandContext, defineAction } from "../command.ts";
 
-type OpsOf = (store: Store, agent: AgentRecord, now: number) => Promise<readonly Op[]>;
+type Act = (context: CommandContext, agent: string) => Promise<unknown>;
 
-const action = (summary: string, done: string, ops: OpsOf) =>
+const action = (summary: string, done: string, act: Act) =>
   defineAction({
     summary,
     usage: "<agent id or session key>",
     arguments: { min: 1, max: 1 },
-    async run({ args: [who = ""], paths, json, stdout, loadConfig }) {
-      const { config } = await loadConfig();
-      const id = await changeHome(paths, "cli.agents", async (store, now) => {
-        const agent = await findAgent(store, who, config.session.mainKey);
-        return { ops: await ops(store, agent, now), result: agent.id };
-      });
+    async run(context) {
+      const { args, json, stdout } = context;
+      const answer = await act(context, encodeURIComponent(args[0] ?? ""));
+      const [id] = Object.values(answer as Record<string, string>);
       stdout.write(json ? `${JSON.stringify({ id })}\n` : `Agent ${id} ${done}.\n`);
       return undefined;
     },
@@ -28,25 +21,13 @@ const action = (summary: string, done: string, ops: OpsOf) =>
 export const stopAction = action(
   "stop an agent and all agents it started",
   "is stopped, with all agents it started",
-  async (store, { id }, now) => {
-    const { stopOps } = await import("../../../engine/subagents/stop.ts");
-    return stopOps(store, id, "stopped by a person", now);
-  },
+  (context, agent) => withApi(context, (api) => api.ask({ method: "POST", path: `/api/agents/${agent}/stop-tree` })),
 );
 
-export const startAction = action("let a stopped agent work again", "can work again", async (_, { id }) => [
-  { op: "agent.stop", agentId: id, mark: null },
-]);
+export const startAction = action("let a stopped agent work again", "can work again", (context, agent) =>
+  withApi(context, (api) => api.ask({ method: "POST", path: `/api/agents/${agent}/start` })),
+);
 
-export const removeAction = action(
-  "remove an idle agent and its history for good",
-  "is removed",
-  async (_, { id, waiting, runId }) => {
-    if (waiting > 0 || runId !== undefined) {
-      throw new DeniedError(`Agent ${id} still has work.`, {
-        hint: "Stop it first, then run a node until the agent is idle.",
-      });
-    }
-    return [{ op: "agent.remove", agentId: id, reason: "removed by a person" }];
-  },
+export const removeAction = action("remove an idle agent and its history for good", "is removed", (context, agent) =>
+  withApi(context, (api) => api.ask({ method: "DELETE", path: `/api/agents/${agent}?idle=true` })),
 );

@@ -121,7 +121,7 @@ function details(agent: AgentRecord, phase: SessionPhase): string {
 export const agentsCommand: Group = {
   summary: "list agents; show, set, stop, start or remove one; go back in its history",
   description:
-    "list and show only read; a node may run at the same time. The other actions need the home for themselves; a change takes effect when the agent next runs.",
+    "A running engine applies a change at once. Without one the change waits for the next `rookery serve` or `rookery run`.",
   actions: {
     list,
     show,

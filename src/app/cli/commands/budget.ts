@@ -1,8 +1,9 @@
 /** `rookery budget`: shows what each budget has spent, and allows more. */
 
-import { type Limit, type Limits, limitsOf, microsOf, type Spend } from "../../../core/budget/budget.ts";
+import { type Limit, type Limits, limitsOf, type Spend } from "../../../core/budget/budget.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { ListedBudget } from "../../../engine/budgets/budget-book.ts";
+import { withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
 import { readHome } from "../read-home.ts";
 
@@ -34,21 +35,15 @@ const lift = defineAction({
     tokens: { type: "string", value: "N", description: "how many more tokens" },
     dollars: { type: "string", value: "N", description: "how many more dollars" },
   },
-  async run({ args: [key = ""], flags, home, json, stdout, loadConfig }) {
-    const more = moreIn(flags.tokens, flags.dollars);
-    const { config } = await loadConfig();
-    const { liftBudget } = await import("../../../engine/budgets/budget-book.ts");
-    const { openSqliteStore } = await import("../../../adapters/store/sqlite/open-store.ts");
-    const { systemClock } = await import("../../../adapters/system/system-clock.ts");
-    const { systemIds } = await import("../../../adapters/system/system-ids.ts");
-    const store = openSqliteStore({ home });
-    try {
-      const ports = { store, ids: systemIds(), clock: systemClock };
-      const lifted = await liftBudget(ports, limitsOf(config.budgets), key, more);
-      stdout.write(json ? `${JSON.stringify(lifted)}\n` : `${line(lifted)}\n`);
-    } finally {
-      await store.close();
-    }
+  async run(context) {
+    const { args, flags, json, stdout } = context;
+    const body = {
+      tokens: flags.tokens === undefined ? undefined : amountOf(flags.tokens, "--tokens"),
+      dollars: flags.dollars === undefined ? undefined : amountOf(flags.dollars, "--dollars"),
+    };
+    const path = `/api/budgets/${encodeURIComponent(args[0] ?? "")}/lift`;
+    const lifted = (await withApi(context, (api) => api.ask({ method: "POST", path, body }))) as ListedBudget;
+    stdout.write(json ? `${JSON.stringify(lifted)}\n` : `${line(lifted)}\n`);
     return undefined;
   },
 });
@@ -59,14 +54,6 @@ export const budgetCommand: Group = {
   actions: { list, lift },
   fallback: "list",
 };
-
-function moreIn(tokens: string | undefined, dollars: string | undefined): Limit | undefined {
-  if (tokens === undefined && dollars === undefined) return undefined;
-  return {
-    tokens: tokens === undefined ? undefined : amountOf(tokens, "--tokens"),
-    micros: dollars === undefined ? undefined : microsOf(amountOf(dollars, "--dollars")),
-  };
-}
 
 function amountOf(text: string, flag: "--tokens" | "--dollars"): number {
   const amount = Number(text);

@@ -1,37 +1,22 @@
 /** `rookery cron`: manages scheduled jobs and shows the outcomes of their due times. */
 import { InvalidInputError } from "../../../core/errors.ts";
-import type { Store, StoreReader } from "../../../core/store/store.ts";
+import type { Store } from "../../../core/store/store.ts";
 import type { CronService, JobView, SlotView } from "../../../engine/triggers/cron/cron-service.ts";
+import { withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction, type Flags, type Group, type Options } from "../command.ts";
 import { readHome } from "../read-home.ts";
 
-type Context = Pick<CommandContext, "paths" | "home" | "json" | "stdout" | "loadConfig">;
-
-/** Reads beside a running node. */
-async function reading<T>(context: Context, read: (cron: CronService, store: StoreReader) => Promise<T>): Promise<T> {
-  const service = await serviceFor(context);
-  return readHome(context.paths, (store) => read(service(store as Store), store));
-}
-
-/** Changes the store. Fails if a node runs on it. */
-async function changing<T>(context: Context, change: (cron: CronService) => Promise<T>): Promise<T> {
-  const service = await serviceFor(context);
-  const { openSqliteStore } = await import("../../../adapters/store/sqlite/open-store.ts");
-  const store = openSqliteStore({ home: context.home });
-  try {
-    return await change(service(store));
-  } finally {
-    await store.close();
-  }
-}
-
-async function serviceFor({ loadConfig }: Context): Promise<(store: Store) => CronService> {
-  const { config } = await loadConfig();
+/** Reads the store, also beside a running engine. */
+async function reading<T>(context: CommandContext, read: (cron: CronService) => Promise<T>): Promise<T> {
+  const { config } = await context.loadConfig();
   const { CronService: Service } = await import("../../../engine/triggers/cron/cron-service.ts");
   const { systemClock } = await import("../../../adapters/system/system-clock.ts");
   const { systemIds } = await import("../../../adapters/system/system-ids.ts");
   const { timeZone: zone, mainKey } = config.session;
-  return (store) => new Service({ store, clock: systemClock, ids: systemIds() }, { mainKey, zone: zone || undefined });
+  const ports = { clock: systemClock, ids: systemIds() };
+  return readHome(context.paths, (store) =>
+    read(new Service({ ...ports, store: store as Store }, { mainKey, zone: zone || undefined })),
+  );
 }
 
 const list = defineAction({
@@ -84,7 +69,8 @@ const add = defineAction({
   description: "Needs a name, one of --at, --every and --cron, and one of --message and --system-event.",
   options: ADD,
   async run(context) {
-    const job = await changing(context, (cron) => cron.add(createFrom(context.flags)));
+    const body = createFrom(context.flags);
+    const job = (await withApi(context, (api) => api.ask({ method: "POST", path: "/api/cron", body }))) as JobView;
     context.stdout.write(context.json ? `${JSON.stringify(job)}\n` : `${details(job)}\n`);
     return undefined;
   },
@@ -147,15 +133,23 @@ function scheduleFrom({ at, every, cron, tz }: Flags<typeof ADD>): unknown {
   return { kind: "at", at: inMs === undefined ? at : Date.now() + inMs };
 }
 
-const change = (summary: string, done: string, act: (cron: CronService, id: string) => Promise<unknown>) =>
+interface Change {
+  readonly method: "POST" | "PATCH" | "DELETE";
+  readonly below?: string;
+  readonly body?: unknown;
+}
+
+const change = (summary: string, done: string, { method, below = "", body }: Change) =>
   defineAction({
     summary,
     usage: "<id>",
     arguments: { min: 1, max: 1 },
     async run(context) {
       const id = context.args[0] ?? "";
-      const result = await changing(context, (cron) => act(cron, id));
-      context.stdout.write(context.json ? `${JSON.stringify(result ?? { id })}\n` : `${id} ${done}.\n`);
+      const path = `/api/cron/${encodeURIComponent(id)}${below}`;
+      const answer = await withApi(context, (api) => api.ask({ method, path, body }));
+      const result = method === "DELETE" ? { id } : answer;
+      context.stdout.write(context.json ? `${JSON.stringify(result)}\n` : `${id} ${done}.\n`);
       return undefined;
     },
   });
@@ -179,15 +173,18 @@ const runs = defineAction({
 export const cronCommand: Group = {
   summary: "list, add, run and remove schedules",
   description:
-    "Every due time becomes a run or a recorded skip; `rookery cron runs` shows which. The actions that change a job need the home for themselves: stop the node first.",
+    "Every due time becomes a run or a recorded skip; `rookery cron runs` shows which. Schedules need a running engine: `rookery serve`.",
   actions: {
     list,
     show,
     add,
-    remove: change("remove a job", "is removed", (cron, id) => cron.remove(id)),
-    enable: change("enable a job", "is on", (cron, id) => cron.update(id, { enabled: true })),
-    disable: change("disable a job", "is off", (cron, id) => cron.update(id, { enabled: false })),
-    run: change("run a job once, outside of its schedule", "runs as soon as a node starts", (cron, id) => cron.run(id)),
+    remove: change("remove a job", "is removed", { method: "DELETE" }),
+    enable: change("enable a job", "is on", { method: "PATCH", body: { enabled: true } }),
+    disable: change("disable a job", "is off", { method: "PATCH", body: { enabled: false } }),
+    run: change("run a job once, outside of its schedule", "is due now: it runs as soon as an engine is up", {
+      method: "POST",
+      below: "/run",
+    }),
     runs,
   },
   fallback: "list",

@@ -1,10 +1,9 @@
 /** `rookery outbox`: lists deliveries, retries one that failed, and drops one that waits. */
 import { type Delivery, type DeliveryState, deliveryStateSchema } from "../../../core/delivery/delivery.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
-import type { DeliveryId } from "../../../core/ids.ts";
+import { withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
 import { readHome } from "../read-home.ts";
-import { writeHome } from "../write-home.ts";
 
 const LIMIT = 100;
 
@@ -27,20 +26,16 @@ const list = defineAction({
   },
 });
 
-/** Changes the store. An embedded store must not be in use by a node. */
-const change = (summary: string, what: "retryDelivery" | "dropDelivery") =>
+const change = (summary: string, what: "retry" | "drop") =>
   defineAction({
     summary,
     usage: "<delivery id>",
     arguments: { min: 1, max: 1 },
-    async run({ args: [id = ""], paths, json, stdout }) {
-      const deadLetters = await import("../../../engine/outbox/dead-letters.ts");
-      const { systemClock } = await import("../../../adapters/system/system-clock.ts");
-      const { systemIds } = await import("../../../adapters/system/system-ids.ts");
-      await writeHome(paths, async (store) => {
-        const delivery = await deadLetters[what]({ store, ids: systemIds(), clock: systemClock }, id as DeliveryId);
-        stdout.write(json ? `${JSON.stringify(delivery)}\n` : `${delivery.id} is ${delivery.state}.\n`);
-      });
+    async run(context) {
+      const { args, json, stdout } = context;
+      const path = `/api/outbox/${encodeURIComponent(args[0] ?? "")}/${what}`;
+      const delivery = (await withApi(context, (api) => api.ask({ method: "POST", path }))) as Delivery;
+      stdout.write(json ? `${JSON.stringify(delivery)}\n` : `${delivery.id} is ${delivery.state}.\n`);
       return undefined;
     },
   });
@@ -50,8 +45,8 @@ export const outboxCommand: Group = {
   description: "A delivery is sent, or it stays listed here with the reason. No delivery disappears silently.",
   actions: {
     list,
-    retry: change("send an ended delivery again", "retryDelivery"),
-    drop: change("give up a delivery that waits: for a retry, its reader or a route", "dropDelivery"),
+    retry: change("send an ended delivery again", "retry"),
+    drop: change("give up a delivery that waits: for a retry, its reader or a route", "drop"),
   },
   fallback: "list",
 };

@@ -17,9 +17,11 @@ afterEach(() => {
   rmSync(home, { recursive: true, force: true });
 });
 
-function rookery(...argv: readonly string[]) {
+const rookery = (...argv: readonly string[]) => rookeryWith("run", ...argv);
+
+function rookeryWith(...argv: readonly string[]) {
   const env = { ...process.env, ROOKERY_HOME: home };
-  const child = spawn(process.execPath, ["src/main.ts", "run", ...argv], { env, stdio: "pipe" });
+  const child = spawn(process.execPath, ["src/main.ts", ...argv], { env, stdio: "pipe" });
   children.push(child);
   const out = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk) => {
@@ -59,13 +61,15 @@ describe("rookery run", () => {
     expect(second.stdout).toBe(`${OFFLINE_LABEL} You said: four\n`);
   });
 
-  it("refuses a second process on the same home, and ends the first on a signal", async () => {
+  it("answers in a second terminal through the first, which ends on a signal", async () => {
     const first = rookery();
-    await until(() => existsSync(join(home, "rookery.db")));
-    const second = await send("hi");
-    expect(second.status).toBe(4);
-    expect(second.stderr).toContain(home);
-    expect(second.stdout).toBe("");
+    await until(() => existsSync(join(home, "control.sock")));
+    const second = await send("over there");
+    expect(second).toEqual({ status: 0, stdout: `${OFFLINE_LABEL} You said: over there\n`, stderr: "" });
+    expect(first.out.stdout).toBe("");
+    const serving = await rookeryWith("serve", "--port", "0").ended;
+    expect([serving.status, serving.stdout]).toEqual([4, ""]);
+    expect(serving.stderr).toContain("When it has ended, start `rookery serve`.");
     // Its input is still open: the signal alone must end it.
     first.child.kill("SIGTERM");
     expect((await first.ended).status).toBe(0);

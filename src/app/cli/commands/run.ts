@@ -1,50 +1,79 @@
-/** `rookery run`: sends piped text to an agent, prints the answer, and exits when everything is delivered. */
-import { stdinConnector } from "../../../adapters/connectors/stdin/stdin-connector.ts";
-import { errorText } from "../../../core/errors.ts";
-import { openNode } from "../../node/open-node.ts";
-import { defineAction } from "../command.ts";
+/**
+ * `rookery run`: sends piped text to an agent, prints the answer, and exits when everything is delivered. It uses the engine
+ * that runs on the home; without one it is the engine, and other commands use it.
+ */
+import { HomeLockedError, TimeoutError } from "../../../core/errors.ts";
+import type { Connect } from "../client/api.ts";
+import { findEngine } from "../client/find-engine.ts";
+import { type CommandContext, defineAction, type Flags, type Options } from "../command.ts";
+
+const OPTIONS = {
+  lines: { type: "boolean", description: "send each line as its own message" },
+  user: { type: "string", value: "NAME", description: "the user who sends the message (default: owner)" },
+} as const satisfies Options;
+
+type RunContext = CommandContext<typeof OPTIONS>;
+
+/** How long to wait for a process that holds the home and does not answer yet. */
+const STARTING_MS = 5_000;
+/** How long to wait for an engine that was lost. */
+const LOST_MS = 60_000;
+const RETRY_MS = 100;
 
 export const runCommand = defineAction({
   summary: "answer the text you pipe in, then exit",
   description:
-    "The piped text is one message, and the answer goes to standard output. With --lines each line is a message, answered in order. `/reset` starts a new session. Unfinished work of an earlier run is completed first.",
-  options: {
-    lines: { type: "boolean", description: "send each line as its own message" },
-    user: { type: "string", value: "NAME", description: "the user who sends the message (default: owner)" },
-  },
-  async run({ flags, env, stdin, stdout, stderr, paths, loadConfig }) {
-    const { config } = await loadConfig();
-    const connector = stdinConnector({
-      input: stdin(),
-      output: stdout,
-      errors: stderr,
-      user: flags.user ?? "owner",
-      lines: flags.lines ?? false,
-    });
-    const node = await openNode({
-      paths,
-      config,
-      env,
-      connectors: [connector],
-      errors: stderr,
-      onFatal(error) {
-        stderr.write(`${errorText(error)}\n`);
-        process.exit(4);
-      },
-    });
-    if (node.rebuilt)
-      stderr.write(`The database was missing and was rebuilt from the plain files. ${node.rebuilt.gap ?? ""}\n`);
-    const stop = Promise.withResolvers<"stopped">();
-    const onSignal = (): void => stop.resolve("stopped");
-    process.once("SIGTERM", onSignal);
-    process.once("SIGINT", onSignal);
-    try {
-      await Promise.race([connector.finished.then(() => node.agents.settled()), stop.promise]);
-    } finally {
-      process.off("SIGTERM", onSignal);
-      process.off("SIGINT", onSignal);
-      await node.close();
+    "The piped text is one message, and the answer goes to standard output. With --lines each line is a message, answered in order. `/reset` starts a new session. While `rookery serve` runs, it answers; else this process does, and completes the unfinished work of an earlier one first.",
+  options: OPTIONS,
+  async run(context) {
+    const until = performance.now() + STARTING_MS;
+    for (;;) {
+      const connect = await findEngine(context.home);
+      if (connect) return runBeside(context, connect);
+      try {
+        return await runAlone(context);
+      } catch (error) {
+        if (!(error instanceof HomeLockedError) || performance.now() >= until) throw error;
+        await pause();
+      }
     }
-    return connector.failures() > 0 ? 1 : 0;
   },
 });
+
+const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+
+async function runAlone(context: RunContext): Promise<number> {
+  const { runHere } = await import("../client/run-here.ts");
+  const { flags } = context;
+  return runHere(context, { user: userOf(flags), lines: flags.lines ?? false });
+}
+
+async function runBeside(context: RunContext, connect: Connect): Promise<number> {
+  const { runTerminal } = await import("../client/terminal.ts");
+  const { flags, home, stderr } = context;
+  const stop = new AbortController();
+  const onSignal = (): void => stop.abort();
+  process.once("SIGTERM", onSignal);
+  process.once("SIGINT", onSignal);
+  try {
+    const options = { user: userOf(flags), lines: flags.lines ?? false, connect, signal: stop.signal };
+    const failures = await runTerminal(context, { ...options, reconnect: () => engineIn(home, stop.signal) });
+    if (stop.signal.aborted) stderr.write("rookery: the engine still answers what was sent.\n");
+    return failures > 0 ? 1 : 0;
+  } finally {
+    process.off("SIGTERM", onSignal);
+    process.off("SIGINT", onSignal);
+  }
+}
+
+async function engineIn(home: string, signal: AbortSignal): Promise<Connect> {
+  for (const until = performance.now() + LOST_MS; performance.now() < until && !signal.aborted; await pause()) {
+    const connect = await findEngine(home);
+    if (connect) return connect;
+  }
+  throw new TimeoutError("The engine stopped and did not come back.", {
+    hint: "What was accepted is not lost: start `rookery serve`, then see the answer with `rookery history`.",
+  });
+}
+
+const userOf = ({ user }: Flags<typeof OPTIONS>): string => user ?? "owner";

@@ -1,6 +1,6 @@
 /** `rookery serve`: runs the agents and the HTTP gateway until a signal stops it. */
 import { flushCompileCache } from "node:module";
-import { errorText, UsageError } from "../../../core/errors.ts";
+import { errorText, HomeLockedError, UsageError } from "../../../core/errors.ts";
 import { defineAction } from "../command.ts";
 
 const KEEP_COMPILED_MS = 5_000;
@@ -22,7 +22,7 @@ export const serveCommand = defineAction({
     process.once("SIGTERM", stop.resolve);
     process.once("SIGINT", stop.resolve);
     const { serve } = await import("../../gateway/serve.ts");
-    const serving = await serve({
+    const starting = serve({
       paths: { ...paths, mirror: flags.mirror },
       config,
       env,
@@ -33,6 +33,9 @@ export const serveCommand = defineAction({
         stderr.write(`${errorText(error)}\n`);
         process.exit(4);
       },
+    });
+    const serving = await starting.catch((error) => {
+      throw error instanceof HomeLockedError ? inUse(error) : error;
     });
     // Saves the compile cache now: a killed process cannot do it at its end.
     setTimeout(flushCompileCache, KEEP_COMPILED_MS).unref();
@@ -51,6 +54,12 @@ export const serveCommand = defineAction({
     return 0;
   },
 });
+
+const inUse = (cause: HomeLockedError): HomeLockedError =>
+  new HomeLockedError(cause.message, {
+    cause,
+    hint: "If it is `rookery serve`, it runs your agents already, and commands use it. If it is `rookery run` or another command, wait for it. When it has ended, start `rookery serve`.",
+  });
 
 function portOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;

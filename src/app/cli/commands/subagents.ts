@@ -1,16 +1,14 @@
 /** `rookery subagents`: lists subagents; inspects, messages, stops or releases one. */
 
 import type { SubagentRunRecord } from "../../../core/agent/subagent-run.ts";
-import { DeniedError, NotFoundError } from "../../../core/errors.ts";
+import { NotFoundError } from "../../../core/errors.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
 import type { RunRecord } from "../../../core/run/run.ts";
-import type { Op } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { describeSubagentRuns, stateOf } from "../../../engine/subagents/describe.ts";
 import { findSubagentRun } from "../../../engine/subagents/find.ts";
 import { historyLog } from "../../../engine/subagents/history-log.ts";
-import { stopOps } from "../../../engine/subagents/stop.ts";
-import { changeHome } from "../change-home.ts";
+import { withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
 import { findAgent } from "../find-agent.ts";
 import { readHome } from "../read-home.ts";
@@ -76,21 +74,24 @@ const log = defineAction({
   },
 });
 
-const change = (
-  summary: string,
-  done: string,
-  usage: string,
-  ops: (store: StoreReader, record: SubagentRunRecord, now: number, text: string) => Promise<readonly Op[]>,
-) =>
+interface Change {
+  readonly done: string;
+  readonly method: "POST" | "DELETE";
+  readonly below?: string;
+}
+
+const change = (summary: string, { done, method, below = "" }: Change, takesText = false) =>
   defineAction({
     summary,
-    usage,
-    arguments: { min: usage === CHILD ? 1 : 2, max: usage === CHILD ? 1 : 99 },
-    async run({ args: [who = "", ...words], paths, json, stdout }) {
-      const runId = await changeHome(paths, "cli.subagents", async (store, now) => {
-        const record = findSubagentRun(await recordsOf(store), who);
-        return { ops: await ops(store, record, now, words.join(" ")), result: record.runId };
-      });
+    usage: takesText ? `${CHILD} <text>` : CHILD,
+    arguments: takesText ? { min: 2, max: 99 } : { min: 1, max: 1 },
+    async run(context) {
+      const { args, paths, json, stdout } = context;
+      const [who = "", ...words] = args;
+      const { runId } = await readHome(paths, async (store) => findSubagentRun(await recordsOf(store), who));
+      const path = `/api/subagents/${encodeURIComponent(runId)}${below}`;
+      const body = takesText ? { text: words.join(" ") } : undefined;
+      await withApi(context, (api) => api.ask({ method, path, body }));
       stdout.write(json ? `${JSON.stringify({ runId })}\n` : `Subagent run ${runId} ${done}.\n`);
       return undefined;
     },
@@ -98,33 +99,17 @@ const change = (
 
 export const subagentsCommand: Group = {
   summary: "list subagents; inspect, message, stop or release one",
-  description:
-    "Changes take effect when a node next starts. While a node runs, ask the agent to use its subagents tool.",
   actions: {
     list,
     info,
     log,
     send: change(
       "send a message to a subagent",
-      "will get the message",
-      `${CHILD} <text>`,
-      async (_, record, now, text) => [
-        {
-          op: "message.post",
-          to: { agentId: childId(record) },
-          message: { body: { kind: "system", text }, acceptedAt: now },
-        },
-      ],
+      { done: "will get the message", method: "POST", below: "/messages" },
+      true,
     ),
-    stop: change("stop a subagent and all agents it started", "is stopped", CHILD, (store, record, now) =>
-      stopOps(store, childId(record), "stopped by a person", now),
-    ),
-    release: change("forget an ended subagent", "is released", CHILD, async (_, { runId, endedAt }) => {
-      if (endedAt === undefined) {
-        throw new DeniedError(`Subagent run ${runId} is active and has not reported yet.`, { hint: "Stop it first." });
-      }
-      return [{ op: "subagent.remove", runId }];
-    }),
+    stop: change("stop a subagent and all agents it started", { done: "is stopped", method: "POST", below: "/stop" }),
+    release: change("forget an ended subagent", { done: "is released", method: "DELETE" }),
   },
   fallback: "list",
 };

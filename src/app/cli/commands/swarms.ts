@@ -2,8 +2,7 @@
 
 import type { SwarmContact, SwarmRecord } from "../../../core/agent/swarm.ts";
 import { NotFoundError } from "../../../core/errors.ts";
-import { removeSwarmOps } from "../../../engine/agents/remove-swarm.ts";
-import { changeHome } from "../change-home.ts";
+import { withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
 import { oneLine, timeText } from "../plain-text.ts";
 import { readHome } from "../read-home.ts";
@@ -46,16 +45,13 @@ const remove = defineAction({
   summary: "remove a swarm and all its agents",
   usage: "<name>",
   arguments: { min: 1, max: 1 },
-  async run({ args: [written = ""], paths, json, stdout }) {
-    const nametag = nameOf(written);
-    await changeHome(paths, "cli.swarms", async (store, now) => ({
-      ops: await removeSwarmOps(store, nametag, "a person", now),
-      result: nametag,
-    }));
+  async run(context) {
+    const { args, json, stdout } = context;
+    const nametag = nameOf(args[0] ?? "");
+    const path = `/api/swarms/${encodeURIComponent(nametag)}`;
+    await withApi(context, (api) => api.ask({ method: "DELETE", path }));
     stdout.write(
-      json
-        ? `${JSON.stringify({ nametag })}\n`
-        : `@${nametag} is removed. Its agents are removed when a node next runs.\n`,
+      json ? `${JSON.stringify({ nametag })}\n` : `@${nametag} is removed. Its agents are removed when they rest.\n`,
     );
     return undefined;
   },
@@ -71,7 +67,6 @@ const contactLine = ({ contact, messagesReceived, messagesSent, lastContactAt }:
 
 export const swarmsCommand: Group = {
   summary: "list swarms; show or remove one",
-  description: "list and show only read; a node may run at the same time. remove needs the home for itself.",
   actions: { list, show, remove },
   fallback: "list",
 };

@@ -67,13 +67,21 @@ const branchRoute = defineRoute({
     entryId: z.string().min(1).max(100),
     /** A summary of the entries that are left behind, for the agent. */
     summary: z.string().trim().min(1).max(100_000).optional(),
+    /** False: does not wait until it has happened. */
+    wait: z.boolean().optional(),
   }),
   answers: {
     status: 200,
-    holds: "`{ agentId, leaf }`; 504 if it is still waiting its turn after 30 seconds: it will still happen",
+    holds:
+      "`{ agentId, leaf }`; 504 if it is still waiting its turn after 30 seconds: it will still happen. With `wait: false` 202 with the message that waits its turn",
   },
-  async handle({ context, params, body: { entryId, summary } }) {
+  async handle({ context, params, body: { entryId, summary, wait = true } }) {
     const { id } = await requireAgent(context, params.agent);
+    if (!wait) {
+      const posted = await context.agents.sessions.postBranch(id, entryId as EntryId, summary);
+      if (posted.status === "stale") throw new NotFoundError("The change was not accepted. Send it again.");
+      return accepted(posted);
+    }
     await context.agents.sessions.branch(id, entryId as EntryId, { summary, timeoutMs: BRANCH_MS });
     const { leaf } = await requireAgent(context, id);
     return { json: { agentId: id, leaf } };
@@ -134,10 +142,12 @@ const removeRoute = defineRoute({
   tag: "agents",
   summary: "Stop an agent and all its descendants, and remove it permanently",
   params: agentParams,
-  answers: { status: 200, holds: "`{ removed: agentId }`" },
-  async handle({ context, params }) {
+  /** `idle`: refuses an agent that has work, instead of stopping it and waiting until it rests. */
+  query: z.object({ idle: z.enum(["true", "false"]).optional() }),
+  answers: { status: 200, holds: "`{ removed: agentId }`; with `idle=true` 403 if the agent has work" },
+  async handle({ context, params, query }) {
     const { id } = await requireAgent(context, params.agent);
-    await context.agents.lifecycle.remove(id);
+    await (query.idle === "true" ? context.agents.lifecycle.removeIdle(id) : context.agents.lifecycle.remove(id));
     return { json: { removed: id } };
   },
 });

@@ -4,7 +4,7 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import type { RunId } from "../../../core/ids.ts";
 import type { RunRecord } from "../../../core/run/run.ts";
-import { findAgent } from "../messages/address.ts";
+import { findAgentByName } from "../messages/address.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
 
 export const agentParams = z.object({ agent: z.string().min(1).max(512) });
@@ -28,11 +28,13 @@ export const nextOf = <T, C>(page: readonly T[], limit: number, cursorOf: (last:
   return last !== undefined && page.length === limit ? cursorOf(last) : null;
 };
 
-/** By id or session key. Throws a 404. */
+/** By id, by session key, or by the last part of the key. Throws a 404. */
 export async function requireAgent(context: GatewayContext, name: string): Promise<AgentRecord> {
-  const agent = await findAgent(context.ports.store, name);
+  const agent = await findAgentByName(context.ports.store, name, context.config().session.mainKey);
   if (agent) return agent;
-  throw new NotFoundError(`There is no agent ${name.slice(0, 100)}.`, { hint: "GET /api/agents lists them." });
+  throw new NotFoundError(`There is no agent "${name.slice(0, 100)}".`, {
+    hint: "`rookery agents` and GET /api/agents list them.",
+  });
 }
 
 /** Throws a 404. */

@@ -1,6 +1,6 @@
 /** Usage since a time, budgets, and raising a budget. */
 import { z } from "zod";
-import { limitsOf } from "../../../core/budget/budget.ts";
+import { limitsOf, microsOf } from "../../../core/budget/budget.ts";
 import { liftBudget, listBudgets, spentSince } from "../../../engine/budgets/budget-book.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { numberQuery } from "./params.ts";
@@ -42,12 +42,12 @@ const liftRoute = defineRoute({
   params: z.object({ key: z.string().min(1).max(512) }),
   body: z.strictObject({
     tokens: z.int().positive().optional(),
-    dollars: z.number().positive().max(1_000_000).optional(),
+    dollars: z.number().positive().lt(1e9).optional(),
   }),
   bodyOptional: true,
   answers: { status: 200, holds: "the budget" },
   async handle({ context, params, body: { tokens, dollars } }) {
-    const micros = dollars === undefined ? undefined : Math.round(dollars * 1_000_000);
+    const micros = dollars === undefined ? undefined : microsOf(dollars);
     const more = tokens === undefined && micros === undefined ? undefined : { tokens, micros };
     return { json: await liftBudget(context.ports, limitsOf(context.config().budgets), params.key, more) };
   },

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Config } from "../../../config/config-schema.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { RateLimiter } from "../http/rate-limiter.ts";
-import { ANONYMOUS, type Principal } from "./principal.ts";
+import { ANONYMOUS, OWNER, type Principal, type Surface } from "./principal.ts";
 import { holds, type Scope } from "./scope.ts";
 import type { TokenService } from "./token-service.ts";
 
@@ -21,22 +21,30 @@ export interface AuthorisationContext {
   readonly failures: RateLimiter;
 }
 
+/** A request as far as authorisation looks at it. */
+export interface Caller {
+  readonly surface: Surface;
+  readonly incoming: IncomingMessage;
+  /** The client's address, for rate limits. */
+  readonly address: string;
+}
+
 const BEARER = /^Bearer +([\x21-\x7e]{1,512})$/i;
 
 export const bearerToken = ({ headers }: IncomingMessage): string | undefined =>
   BEARER.exec(headers.authorization ?? "")?.[1];
 
 /**
- * Throws a 401 without a valid token, a 403 without the scope, and a 429 after too many failures from one address. A hook
+ * The owner on the control socket; elsewhere the principal of the token. Throws a 401 without a valid token, a 403 without the scope, and a 429 after too many failures from one address. A hook
  * checks its own secret: its route reports a wrong one with `countFailure`.
  */
 export function authorise(
   context: AuthorisationContext,
   access: Access,
-  incoming: IncomingMessage,
-  address: string,
+  { surface, incoming, address }: Caller,
 ): Principal {
   if (access === "anonymous") return ANONYMOUS;
+  if (surface === "control" && access !== "hook") return OWNER;
   const wait = context.failures.wait(address, failureRate(context));
   if (wait > 0) {
     throw new HttpError(429, "too_many_failures", "Too many requests with an invalid token.", { retryAfterMs: wait });

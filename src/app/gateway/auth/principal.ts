@@ -1,4 +1,4 @@
-/** The sender of a request: the token it presented and what that token was granted. */
+/** The sender of a request: the surface it came in on, the token it presented, and what that token was granted. */
 import type { Scope } from "./scope.ts";
 
 /** Rate limits and quotas. An absent one means no limit. */
@@ -18,7 +18,16 @@ export interface Principal {
   readonly person?: string;
 }
 
+/**
+ * Where a request comes in: `network` is the HTTP port, `control` the socket of the home. The listener that accepted the
+ * connection says which; no part of a request does.
+ */
+export type Surface = "network" | "control";
+
 export const ROOT = "root";
+
+/** Who may use the control socket. The file system decides that: the socket belongs to the user who owns the home. */
+export const OWNER: Principal = { id: ROOT, name: "the owner of the home", scopes: ["admin"] };
 
 /** The principal of requests without a token, on routes that need none. */
 export const ANONYMOUS: Principal = { id: "anonymous", name: "anonymous", scopes: [] };

@@ -6,6 +6,7 @@ import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import type { Config } from "../../../config/config-schema.ts";
 import { ConfigError } from "../../../core/errors.ts";
+import { CONTROL_HOST } from "./control-headers.ts";
 import { TOKEN_SHAPED } from "./token.ts";
 
 export interface RequestPolicy {
@@ -43,6 +44,20 @@ export function requestPolicy({ gateway }: Config, host: string, secure: boolean
   const { allowedHosts, allowedOrigins, trustedProxies, limits } = gateway;
   const proxiesOnly = !isLoopback(host) && !secure;
   return { host, allowedHosts, allowedOrigins, trustedProxies, proxiesOnly, secure, bodyBytes: limits.bodyBytes };
+}
+
+/** The rules of the control socket: it is reached by a path, so it has one name and no proxies, and no page can use it. */
+export function controlPolicy({ gateway }: Config): RequestPolicy {
+  const { bodyBytes } = gateway.limits;
+  return {
+    host: CONTROL_HOST,
+    allowedHosts: [],
+    allowedOrigins: [],
+    trustedProxies: [],
+    proxiesOnly: false,
+    secure: false,
+    bodyBytes,
+  };
 }
 
 const refusal = (status: number, code: string, message: string): Refusal => ({ status, code, message });

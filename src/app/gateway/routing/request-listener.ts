@@ -1,6 +1,7 @@
 /** The first function of every request: metrics, rate limits and the request policy, then the route that matches. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { authorise } from "../auth/authorise.ts";
+import type { Surface } from "../auth/principal.ts";
 import { checkRequest, clientAddress, type Refusal, type RequestPolicy } from "../auth/request-policy.ts";
 import { HttpError } from "../http/http-error.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
@@ -11,6 +12,8 @@ import { serveRoute } from "./serve-route.ts";
 
 export interface ListenerOptions {
   readonly context: GatewayContext;
+  /** The surface of every connection that this listener serves. */
+  readonly surface: Surface;
   readonly router: LazyRouter;
   /** The current policy: a reload may change it. */
   readonly policy: () => RequestPolicy;
@@ -19,7 +22,7 @@ export interface ListenerOptions {
 
 const METHODS: readonly string[] = ["GET", "POST", "PATCH", "DELETE", "OPTIONS", "HEAD"];
 
-export function requestListener({ context, router, policy, onRequestEnd }: ListenerOptions) {
+export function requestListener({ context, surface, router, policy, onRequestEnd }: ListenerOptions) {
   const { metrics, ports } = context;
   const { clock, log } = ports;
   const addresses = new RateLimiter(() => clock.monotonic());
@@ -34,8 +37,10 @@ export function requestListener({ context, router, policy, onRequestEnd }: Liste
       metrics.requestEnded(routePath, method, outgoing.statusCode, (clock.monotonic() - startedAt) / 1000);
     });
     const rules = policy();
-    const address = clientAddress(incoming, rules);
-    const refused = checkLoad(context, addresses, address) ?? checkRequest(incoming, rules);
+    const address = surface === "control" ? surface : clientAddress(incoming, rules);
+    // The owner must be able to act while the network is flooded; the socket limits its own connections.
+    const overload = surface === "control" ? undefined : checkLoad(context, addresses, address);
+    const refused = overload ?? checkRequest(incoming, rules);
     if (refused) {
       refuse(context, incoming, outgoing, refused);
       return;
@@ -52,12 +57,12 @@ export function requestListener({ context, router, policy, onRequestEnd }: Liste
     const dispatch = (match: Match): void => {
       if ("route" in match) {
         routePath = match.route.path;
-        void serveRoute(context, match.route, { incoming, outgoing, address }, match.params);
+        void serveRoute(context, match.route, { surface, incoming, outgoing, address }, match.params);
         return;
       }
       try {
         // Without a token a caller must not learn which routes exist: 401 comes before 404.
-        authorise(context, "any", incoming, address);
+        authorise(context, "any", { surface, incoming, address });
         sendError(log, outgoing, match.error, routePath);
       } catch (error) {
         sendError(log, outgoing, error, routePath);

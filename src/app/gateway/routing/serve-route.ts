@@ -1,18 +1,15 @@
 /** Serves one request with one route: authorise, read and check the input, call the handler, send its answer or error. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
-import { authorise, bearerToken, countFailure } from "../auth/authorise.ts";
+import { authorise, bearerToken, type Caller, countFailure } from "../auth/authorise.ts";
 import { HttpError } from "../http/http-error.ts";
 import { parseJsonBody, parseQuery, readBody } from "../http/read-request.ts";
 import { sendError, sendReply } from "../http/send-reply.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 import type { Call, Route } from "./route.ts";
 
-export interface Exchange {
-  readonly incoming: IncomingMessage;
+export interface Exchange extends Caller {
   readonly outgoing: ServerResponse;
-  /** The client's address, for rate limits. */
-  readonly address: string;
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -21,13 +18,14 @@ const EMPTY = Buffer.alloc(0);
 export async function serveRoute(
   context: GatewayContext,
   route: Route,
-  { incoming, outgoing, address }: Exchange,
+  exchange: Exchange,
   params: Readonly<Record<string, string>>,
 ): Promise<void> {
+  const { incoming, outgoing, address } = exchange;
   try {
     const loading = context.tokens.loadUnknown(bearerToken(incoming));
     if (loading) await loading;
-    const principal = authorise(context, route.access, incoming, address);
+    const principal = authorise(context, route.access, exchange);
     const hasBody = route.body || route.method !== "GET";
     const raw = hasBody ? await readBody(incoming, context.config().gateway.limits.bodyBytes) : EMPTY;
     const call: Call = {

@@ -77,7 +77,10 @@ export async function answerAboutChildren(ports: RunPorts, lease: AgentLease, me
 
 type Beside = Partial<Pick<Parameters<AgentLease["commit"]>[0], "ops" | "append" | "state" | "begins">>;
 
-/** Settles a person's command and adds the delivery of its answer, in one commit. */
+/**
+ * Settles a person's command and adds the delivery of its answer, in one commit. A sender without an address for deliveries
+ * reads the answer from the message: then it is the reason.
+ */
 export async function settleCommand(
   ports: RunPorts,
   lease: AgentLease,
@@ -88,7 +91,7 @@ export async function settleCommand(
   const deliveries = answerTo(ports, lease, message, text);
   const ops: Op[] = [
     ...deliveries.map((delivery): Op => ({ op: "delivery.add", delivery })),
-    { op: "message.settle", settlements: [settlement(message, "recorded", reason)] },
+    { op: "message.settle", settlements: [settlement(message, "recorded", message.delivery ? reason : text)] },
     ...(beside.ops ?? []),
   ];
   const { results } = await lease.commit({ site, ...beside, ops });

@@ -72,6 +72,12 @@ export class SessionControl {
     return this.#ingress.post({ to: { agentId }, body: await settingMessage(this.#store, agentId, patch) });
   }
 
+  /** Asks for a branch without waiting for it. Durable when it resolves. */
+  async postBranch(agentId: AgentId, entryId: EntryId, summary?: string): Promise<AcceptResult> {
+    const body = await branchMessage(this.#store, agentId, entryId, summary);
+    return this.#ingress.post({ to: { agentId }, body });
+  }
+
   /**
    * Goes back to an entry of the current session: the conversation continues from there. Resolves when the tip has moved;
    * after a timeout it still moves in its turn.

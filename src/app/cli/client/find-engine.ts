@@ -1,0 +1,33 @@
+/** Finds the engine that runs on a home, by its control socket. */
+import { existsSync, lstatSync } from "node:fs";
+import { ConfigError } from "../../../core/errors.ts";
+import { assertOwnSocket, placeOf } from "../../gateway/control/socket-place.ts";
+import type { Connect } from "./api.ts";
+
+/** Undefined if no engine answers. Throws if the socket is not one that this user may trust. */
+export async function findEngine(home: string): Promise<Connect | undefined> {
+  if (!existsSync(home)) return undefined;
+  const place = placeOf(home);
+  if (!place || !lstatSync(place.path, { throwIfNoEntry: false })) return undefined;
+  const { path } = place;
+  try {
+    assertOwnSocket(path, home);
+  } catch (error) {
+    // An engine that stops removes its socket.
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  const { connect } = process.getBuiltinModule("node:net");
+  const isThere = await new Promise<boolean>((resolve, reject) => {
+    const probe = connect(path, () => {
+      probe.destroy();
+      resolve(true);
+    });
+    probe.on("error", (cause: NodeJS.ErrnoException) => {
+      if (cause.code !== "EACCES" && cause.code !== "EPERM") return resolve(false);
+      const hint = "The engine runs as another user. Run this command as that user.";
+      reject(new ConfigError(`The control socket ${path} cannot be used: ${cause.message}.`, { cause, hint }));
+    });
+  });
+  return isThere ? () => connect(path) : undefined;
+}

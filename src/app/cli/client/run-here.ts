@@ -1,0 +1,48 @@
+/** `rookery run` without a running engine: this process is the engine, and its control socket serves other commands. */
+import { stdinConnector } from "../../../adapters/connectors/stdin/stdin-connector.ts";
+import { sharedStoreUrl } from "../../../adapters/store/shared-store-url.ts";
+import { errorText } from "../../../core/errors.ts";
+import { openControl } from "../../gateway/control/open-control.ts";
+import { openNode } from "../../node/open-node.ts";
+import type { CommandContext } from "../command.ts";
+import { serveHere } from "./serve-here.ts";
+
+export interface RunHereOptions {
+  readonly user: string;
+  readonly lines: boolean;
+}
+
+/** Returns the exit code. Rejects with `HomeLockedError` before it reads any input. */
+export async function runHere(context: CommandContext, { user, lines }: RunHereOptions): Promise<number> {
+  const { env, stdin, stdout, stderr, paths, loadConfig } = context;
+  const { config } = await loadConfig();
+  const connector = stdinConnector({ input: stdin(), output: stdout, errors: stderr, user, lines });
+  const node = await openNode({
+    paths,
+    config,
+    env,
+    connectors: [connector],
+    errors: stderr,
+    onFatal(error) {
+      stderr.write(`${errorText(error)}\n`);
+      process.exit(4);
+    },
+  });
+  const served = serveHere({ node, config, paths, store: sharedStoreUrl(paths, config, env) });
+  const control = await openControl(paths.home, node.ports, () => served.server());
+  if (node.rebuilt)
+    stderr.write(`The database was missing and was rebuilt from the plain files. ${node.rebuilt.gap ?? ""}\n`);
+  const stop = Promise.withResolvers<"stopped">();
+  const onSignal = (): void => stop.resolve("stopped");
+  process.once("SIGTERM", onSignal);
+  process.once("SIGINT", onSignal);
+  try {
+    await Promise.race([connector.finished.then(() => node.agents.settled()), stop.promise]);
+  } finally {
+    process.off("SIGTERM", onSignal);
+    process.off("SIGINT", onSignal);
+    await Promise.all([control?.close(), served.close()]);
+    await node.close();
+  }
+  return connector.failures() > 0 ? 1 : 0;
+}

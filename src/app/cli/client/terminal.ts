@@ -1,0 +1,103 @@
+/**
+ * `rookery run` beside a running engine: sends what the person types to it, and prints the replies in the order of the texts. A
+ * text has a key, so it may be sent again: if the engine is killed, the terminal waits until it is back and gets the answer.
+ */
+import { randomUUID } from "node:crypto";
+import { allOf, linesOf } from "../../../adapters/connectors/stdin/stdin-connector.ts";
+import { RookeryError } from "../../../core/errors.ts";
+import { parseUserInput } from "../../../engine/inbox/user-input.ts";
+import type { CommandContext } from "../command.ts";
+import { ApiError, type ApiRequest, askApi, type Connect, ConnectionLostError } from "./api.ts";
+
+export interface TerminalOptions {
+  readonly user: string;
+  /** Send each line as its own message. */
+  readonly lines: boolean;
+  readonly connect: Connect;
+  /** Finds the engine again after it was lost. Rejects if it does not come back. */
+  readonly reconnect: () => Promise<Connect>;
+  /** Ends the terminal. What was sent stays sent. */
+  readonly signal: AbortSignal;
+}
+
+interface Sent {
+  readonly agentId: string;
+  readonly seq: number;
+}
+
+interface Replies {
+  readonly settled: boolean;
+  readonly runId: string | null;
+  readonly replies: readonly { readonly text: string; readonly isError: boolean }[];
+}
+
+const WAIT_SECONDS = 30;
+const BUSY_MS = 200;
+
+/** Returns the number of replies that are errors. */
+export async function runTerminal(context: CommandContext, options: TerminalOptions): Promise<number> {
+  const { stdout, stderr, stdin } = context;
+  const { user, lines, signal } = options;
+  const ask = asker(options, (text) => stderr.write(`rookery: ${text}\n`));
+  const printedRuns = new Set<string>();
+  let failures = 0;
+  let printing: Promise<void> = Promise.resolve();
+  const print = async ({ agentId, seq }: Sent): Promise<void> => {
+    const path = `/api/terminal/messages/${agentId}/${seq}?waitSeconds=${WAIT_SECONDS}`;
+    let answer: Replies | undefined;
+    while (!answer?.settled && !signal.aborted) answer = (await ask({ method: "GET", path })) as Replies;
+    // Messages that were answered together have one answer.
+    if (!answer || (answer.runId !== null && printedRuns.has(answer.runId))) return;
+    if (answer.runId !== null) printedRuns.add(answer.runId);
+    for (const { text, isError } of answer.replies) {
+      if (isError) failures += 1;
+      (isError ? stderr : stdout).write(`${text}\n`);
+    }
+  };
+  const input = stdin();
+  const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+  const work = async (): Promise<void> => {
+    for await (const text of lines ? linesOf(input) : [await allOf(input)]) {
+      if (signal.aborted) return;
+      if (text.trim() === "") continue;
+      // A reset ends the run of an earlier line: that line is answered first.
+      if (parseUserInput(text).kind === "reset") await printing;
+      const body = { user, text: text.trim(), line: lines || undefined };
+      const request = { method: "POST", path: "/api/terminal/messages", body, key: randomUUID() } as const;
+      const { messages } = (await ask(request)) as { messages: readonly Sent[] };
+      for (const sent of messages) printing = printing.then(() => print(sent));
+      printing.catch(() => undefined);
+    }
+    await printing;
+  };
+  try {
+    await Promise.race([work(), stopped]);
+  } finally {
+    (input as { destroy?: () => void }).destroy?.();
+  }
+  return failures;
+}
+
+/** Sends a request until it is answered: again after the engine was lost, or is busy. */
+function asker({ connect, reconnect, signal }: TerminalOptions, say: (text: string) => void) {
+  let current = connect;
+  return async (request: ApiRequest): Promise<unknown> => {
+    for (;;) {
+      try {
+        return (await askApi(current, request)).json;
+      } catch (error) {
+        if (signal.aborted) throw error;
+        if (error instanceof ConnectionLostError || isStopping(error)) {
+          say("the engine stopped. Waiting until it is back; the message is not lost.");
+          current = await reconnect();
+          say("the engine is back.");
+        } else if (error instanceof RookeryError && error.retryable) {
+          await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
+        } else throw error;
+      }
+    }
+  };
+}
+
+const isStopping = (error: unknown): boolean =>
+  error instanceof ApiError && (error.code === "restarting" || error.code === "store_closed");

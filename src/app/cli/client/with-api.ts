@@ -1,0 +1,97 @@
+/**
+ * Gives a command the gateway's API: that of the engine that runs on its home, else the same API in this process on the store.
+ * A command is written once, against the API. If the engine is killed before it has answered, a request that may be repeated
+ * is sent again, with its key, to whatever is there then.
+ */
+import { createHash, randomUUID } from "node:crypto";
+import { HomeLockedError } from "../../../core/errors.ts";
+import { STORE_HEADER } from "../../gateway/auth/control-headers.ts";
+import type { CommandContext } from "../command.ts";
+import { ApiError, type ApiRequest, askApi, type Connect, ConnectionLostError } from "./api.ts";
+import { findEngine } from "./find-engine.ts";
+
+export interface Api {
+  /** Resolves with the JSON of the answer. */
+  ask(request: Omit<ApiRequest, "key" | "headers">): Promise<unknown>;
+}
+
+/** How long a command waits for an engine that holds the home and does not answer yet. */
+const STARTING_MS = 5_000;
+const RETRY_MS = 50;
+
+interface Reached {
+  readonly connect: Connect;
+  close?(): Promise<void>;
+}
+
+export async function withApi<T>(
+  context: CommandContext,
+  use: (api: Api) => Promise<T>,
+  { startingMs = STARTING_MS }: { readonly startingMs?: number } = {},
+): Promise<T> {
+  let reached = await reach(context, startingMs);
+  try {
+    return await use({
+      async ask(request) {
+        const key = request.method === "GET" ? undefined : randomUUID();
+        const sent = { ...request, key, headers: storeHeaders(context) };
+        for (let repeated = false; ; repeated = true) {
+          try {
+            return (await askApi(reached.connect, sent)).json;
+          } catch (error) {
+            const isOther = error instanceof ApiError && error.code === "other_store";
+            const mayRepeat = error instanceof ConnectionLostError && REPEATABLE.has(request.method);
+            if (repeated || (!isOther && !mayRepeat)) throw error;
+            reached = isOther ? await openLocally(context) : await reach(context, startingMs);
+          }
+        }
+      },
+    });
+  } finally {
+    await reached.close?.();
+  }
+}
+
+/** A `POST` carries a key, the others have the same effect twice as once. */
+const REPEATABLE: ReadonlySet<string> = new Set(["GET", "POST", "PATCH"]);
+
+/** The running engine. If there is none, the store. If it is held by a process that does not answer yet, tries again. */
+async function reach(context: CommandContext, startingMs: number): Promise<Reached> {
+  const until = performance.now() + startingMs;
+  for (;;) {
+    const connect = await findEngine(context.home);
+    if (connect) return { connect };
+    const isLate = performance.now() >= until;
+    try {
+      if (isLate || !(await isStarting(context))) return await openLocally(context);
+    } catch (error) {
+      if (!(error instanceof HomeLockedError)) throw error;
+      if (isLate) throw silentHolder(error);
+    }
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
+const silentHolder = (cause: HomeLockedError): HomeLockedError =>
+  new HomeLockedError(`${cause.message} It does not answer on its control socket.`, {
+    cause,
+    hint: "If it is starting or doing something long, try again later. Else stop it, or use another home with --home.",
+  });
+
+const openLocally = async (context: CommandContext): Promise<Reached> =>
+  (await import("./open-local.ts")).openLocal(context);
+
+/** On a shared store a command does not need the lock, so it looks whether an engine holds it. */
+async function isStarting({ home, paths, env, loadConfig }: CommandContext): Promise<boolean> {
+  const { config } = await loadConfig();
+  const { sharedStoreUrl } = await import("../../../adapters/store/shared-store-url.ts");
+  if (sharedStoreUrl(paths, config, env) === undefined) return false;
+  const { isHomeLocked } = await import("../../../adapters/store/sqlite/home-lock.ts");
+  return isHomeLocked(home);
+}
+
+/** Names the store that the command line asks for: an engine that uses another one refuses the request. */
+function storeHeaders({ paths, env }: CommandContext): Record<string, string> {
+  const named = paths.sharedStore ?? env.ROOKERY_STORE;
+  return named ? { [STORE_HEADER]: createHash("sha256").update(named).digest("hex") } : {};
+}

@@ -1,0 +1,131 @@
+/**
+ * The terminal: a person's text as `rookery run` sends it, with its commands, and the replies to it. A terminal waits for its own
+ * answers, so its messages have no address for a delivery: the replies are read from the message and its run.
+ */
+import { z } from "zod";
+import { NotFoundError, TimeoutError } from "../../../core/errors.ts";
+import type { AgentId } from "../../../core/ids.ts";
+import { isSettled, type Message } from "../../../core/message/message.ts";
+import type { Posted } from "../../../core/store/change.ts";
+import { submitText } from "../../../engine/inbox/user-input.ts";
+import { isSilentReply } from "../../../engine/outbox/create-deliveries.ts";
+import { readRunResult } from "../../../engine/runs/run-result.ts";
+import { HttpError } from "../http/http-error.ts";
+import { accepted, staleError } from "../messages/accept-once.ts";
+import { assertSameRequest, idempotencyKey, KEY_HORIZON_MS, requestHash } from "../messages/idempotency.ts";
+import type { GatewayContext } from "../routing/gateway-context.ts";
+import { defineRoute, type Route } from "../routing/route.ts";
+import { agentParams, numberQuery, requireAgent } from "./params.ts";
+
+/** The channel of `rookery run`. Its senders are the owner, so only an admin may send as one. */
+const TERMINAL = "terminal";
+const MAX_WAIT_SECONDS = 60;
+
+const sendRoute = defineRoute({
+  method: "POST",
+  path: "/api/terminal/messages",
+  access: "admin",
+  tag: "inbox",
+  summary: "Send a text as a person at the terminal; commands such as /reset are carried out",
+  body: z.strictObject({
+    user: z.string().trim().min(1).max(256),
+    text: z.string().trim().min(1).max(1_000_000),
+    /** The text is one line of several: each is answered on its own. */
+    line: z.boolean().optional(),
+  }),
+  accepts: true,
+  answers: {
+    status: 202,
+    holds: "`{ messages: [{ agentId, seq, messageId, duplicate }] }`; a /reset with a text is two",
+  },
+  async handle(call) {
+    const { context, principal } = call;
+    const { user, text, line } = call.body;
+    const key = idempotencyKey(call);
+    const hash = requestHash(call);
+    const source = { connector: TERMINAL, accountId: principal.id, channelId: user, messageId: key && hash };
+    const posts: Posted[] = [];
+    const host = context.agents.connectorHost({ name: TERMINAL }, async ({ to, body }) => {
+      const ownKey = key && `${key}#${posts.length}`;
+      const posted = await context.agents.post({ to, body, source, key: ownKey, replayHorizonMs: KEY_HORIZON_MS });
+      if (posted.status === "stale") throw staleError();
+      if (posted.duplicate && key) await assertSameRequest(context.ports.store, posted, hash);
+      posts.push(posted);
+      return posted;
+    });
+    await submitText(host, {
+      connector: TERMINAL,
+      userId: user,
+      channelId: user,
+      messageId: context.ports.ids.uuid(),
+      text,
+      queue: line ? { mode: "queue" } : undefined,
+      delivery: { channel: TERMINAL, to: user },
+    });
+    return { status: 202, json: { messages: posts.map((posted) => accepted(posted).json) } };
+  },
+});
+
+const repliesRoute = defineRoute({
+  method: "GET",
+  path: "/api/terminal/messages/:agent/:seq",
+  access: "admin",
+  tag: "inbox",
+  summary: "The replies to a text of the terminal; waits up to `waitSeconds` for them",
+  params: agentParams.extend({
+    seq: z
+      .string()
+      .regex(/^\d{1,15}$/)
+      .transform(Number),
+  }),
+  query: z.object({ waitSeconds: numberQuery(MAX_WAIT_SECONDS) }),
+  answers: {
+    status: 200,
+    holds: "`{ settled, runId, replies: [{ text, isError }] }`; `settled` is false after a timeout",
+  },
+  async handle({ context, params: { agent, seq }, query: { waitSeconds = 0 } }) {
+    const { id } = await requireAgent(context, agent);
+    const before = await context.ports.store.message(id, seq);
+    if (!before) throw new NotFoundError(`This agent has no message ${seq}.`);
+    if (!isSettled(before)) await settledWithin(context, id, seq, waitSeconds * 1_000);
+    const message = await context.ports.store.message(id, seq);
+    if (message && !isSettled(message)) return { json: { settled: false, runId: null, replies: [] } };
+    const replies = message ? await repliesTo(context, message) : [];
+    return { json: { settled: true, runId: message?.runId ?? null, replies } };
+  },
+});
+
+interface Reply {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+async function settledWithin(context: GatewayContext, agentId: AgentId, seq: number, ms: number): Promise<void> {
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  const onStop = (): void =>
+    reject(new HttpError(503, "restarting", "The engine is stopping.", { retryAfterMs: 1_000 }));
+  context.stopping.addEventListener("abort", onStop, { once: true });
+  try {
+    if (context.stopping.aborted) onStop();
+    await Promise.race([context.agents.waitForMessage({ agentId, seq }, ms), stopped]);
+  } catch (error) {
+    if (!(error instanceof TimeoutError)) throw error;
+  } finally {
+    context.stopping.removeEventListener("abort", onStop);
+  }
+}
+
+async function repliesTo({ ports }: GatewayContext, message: Message): Promise<readonly Reply[]> {
+  const { state, reason, runId, body } = message;
+  const result = runId && (await readRunResult(ports.store, runId));
+  if (result) {
+    return result.payloads.flatMap(({ text = "", isError = false }) =>
+      text.trim() === "" || isSilentReply(text) ? [] : [{ text, isError }],
+    );
+  }
+  // A command that needs no run is answered by the reason it was settled with.
+  if (state === "recorded") return body.kind === "user" ? [] : [{ text: reason ?? "", isError: false }];
+  return [{ text: `The message was ${state}${reason ? `: ${reason}` : "."}`, isError: true }];
+}
+
+export const terminalRoutes: readonly Route[] = [sendRoute, repliesRoute];

@@ -1,0 +1,78 @@
+/** Builds what handlers work with, for every surface of one engine: the HTTP port, the control socket, or a command. */
+import type { Config } from "../../config/config-schema.ts";
+import type { RookeryNode } from "../node/open-node.ts";
+import { TokenService } from "./auth/token-service.ts";
+import { fileTokenStorage, sharedTokenStorage } from "./auth/token-storage.ts";
+import { UsageLimiter } from "./auth/usage-limiter.ts";
+import { OpenStreams } from "./events/open-streams.ts";
+import { RunEventHub } from "./events/run-event-hub.ts";
+import { TreeEventLog } from "./events/tree-event-log.ts";
+import { Metrics } from "./http/metrics.ts";
+import { RateLimiter } from "./http/rate-limiter.ts";
+import { RequestLedger } from "./messages/request-ledger.ts";
+import type { GatewayContext, ReloadReport } from "./routing/gateway-context.ts";
+import type { Route } from "./routing/route.ts";
+
+/** The part of a node that the gateway uses. */
+export type ServedNode = Pick<RookeryNode, "agents" | "ports" | "triggers" | "remoteNodes">;
+
+export interface ContextOptions {
+  readonly node: ServedNode;
+  /** The current configuration: a reload changes it. */
+  readonly config: () => Config;
+  readonly reload: () => Promise<ReloadReport>;
+  readonly tokenFile: string;
+  /** Absent: no token is the home's own. */
+  readonly rootToken?: string;
+  readonly version: string;
+  readonly routes?: readonly Route[];
+}
+
+export async function createContext(options: ContextOptions, stopping: AbortSignal): Promise<GatewayContext> {
+  const { node, config, reload, version } = options;
+  const { ports, agents, triggers, remoteNodes } = node;
+  const { clock, log } = ports;
+  const runEvents = new RunEventHub(agents.events, remoteNodes);
+  const tokens = await TokenService.open({
+    storage: remoteNodes ? sharedTokenStorage(ports) : fileTokenStorage(options.tokenFile),
+    root: options.rootToken,
+    now: () => clock.now(),
+    log,
+  });
+  let openApi: Promise<unknown> | undefined;
+  return {
+    agents,
+    ports,
+    triggers,
+    config,
+    reload,
+    remoteNodes,
+    tokens,
+    limiter: new UsageLimiter(ports, () => config().gateway.limits, remoteNodes !== undefined),
+    failures: new RateLimiter(() => clock.monotonic()),
+    runEvents,
+    treeEvents: new TreeEventLog(runEvents, agents.tree, clock, remoteNodes),
+    streams: new OpenStreams(() => config().gateway.limits),
+    ledger: new RequestLedger(ports, remoteNodes && (() => agents.node)),
+    metrics: new Metrics(),
+    version,
+    startedAt: clock.now(),
+    stopping,
+    openApi: () => {
+      openApi ??= Promise.all([import("./routing/open-api.ts"), loadRoutes(options)]).then(([{ openApiOf }, routes]) =>
+        openApiOf(routes, version),
+      );
+      return openApi;
+    },
+  };
+}
+
+export const loadRoutes = async ({ routes }: Pick<ContextOptions, "routes">): Promise<readonly Route[]> =>
+  routes ?? (await import("./route-table.ts")).ROUTES;
+
+/** Ends the streams of a context and writes what it still holds. Call it when its servers accept nothing more. */
+export async function closeContext(context: GatewayContext): Promise<void> {
+  await context.ledger.flush();
+  context.treeEvents.close();
+  context.runEvents.close();
+}

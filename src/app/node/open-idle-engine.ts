@@ -1,0 +1,75 @@
+/**
+ * An engine that changes the store and does no work: for commands while no engine runs. It never joins the store, claims no
+ * agent, fires no trigger and sends nothing. What it accepts waits for the next engine, or for the nodes of a shared store.
+ */
+import { sharedStoreUrl } from "../../adapters/store/shared-store-url.ts";
+import { systemClock } from "../../adapters/system/system-clock.ts";
+import { systemIds } from "../../adapters/system/system-ids.ts";
+import type { Config } from "../../config/config-schema.ts";
+import type { HomePaths } from "../../config/paths.ts";
+import { InvariantError, StoreUnreadableError } from "../../core/errors.ts";
+import type { Log } from "../../core/ports/log.ts";
+import type { Ports } from "../../core/ports/ports.ts";
+import type { Store } from "../../core/store/store.ts";
+import { AgentSystem } from "../../engine/agents/agent-system.ts";
+import { Triggers } from "../../engine/triggers/triggers.ts";
+
+export interface IdleEngineOptions {
+  readonly paths: HomePaths;
+  readonly config: Config;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+}
+
+export interface IdleEngine {
+  readonly agents: AgentSystem;
+  readonly ports: Ports;
+  readonly triggers: Triggers;
+  readonly remoteNodes: undefined;
+  close(): Promise<void>;
+}
+
+/** Rejects with `HomeLockedError` if another process holds an embedded store. */
+export async function openIdleEngine(options: IdleEngineOptions): Promise<IdleEngine> {
+  const { config, log } = options;
+  const store = await openStoreOf(options);
+  const [clock, ids] = [systemClock, systemIds()];
+  const ports: Ports = {
+    ...{ clock, ids, log, store },
+    model: { call: doesNoWork },
+    tools: { list: () => [], find: () => undefined },
+    files: { write: doesNoWork, read: doesNoWork },
+    connectors: new Map(),
+  };
+  const { mainKey, timeZone: zone } = config.session;
+  const triggers = new Triggers({ ...ports, reveal: doesNoWork }, { mainKey, zone, heartbeat: config });
+  // Neither loaded nor started: it has no number in the store, and wakes nobody.
+  const agents = new AgentSystem(ports, { nodeName: "command", resolveModel: doesNoWork });
+  return { agents, ports, triggers, remoteNodes: undefined, close: () => store.close() };
+}
+
+function doesNoWork(): never {
+  throw new InvariantError("A command asked for work that only a running engine does.");
+}
+
+async function openStoreOf({ paths, config, env }: IdleEngineOptions): Promise<Store> {
+  const url = sharedStoreUrl(paths, config, env);
+  if (url !== undefined) {
+    const { openPostgresStore } = await import("../../adapters/store/postgres/open-store.ts");
+    return openPostgresStore({ url });
+  }
+  const { openSqliteStore } = await import("../../adapters/store/sqlite/open-store.ts");
+  const { rebuildNeeded, refuseUnreadable } = await import("../../adapters/store/files/inspect.ts");
+  return openSqliteStore({
+    home: paths.home,
+    beforeOpen(database) {
+      refuseUnreadable(database);
+      // An empty database here would hide the plain files from the engine that can rebuild it.
+      if (rebuildNeeded(paths.home, database)) {
+        throw new StoreUnreadableError(`${database} is missing.`, {
+          hint: "Start `rookery serve`: it rebuilds the database from the plain files. Then run this command again.",
+        });
+      }
+    },
+  });
+}
