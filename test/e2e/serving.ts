@@ -101,27 +101,34 @@ export interface Served {
   stop(): Promise<void>;
 }
 
+/** A configuration with the model of the test. */
+export function writeServedConfig(
+  home: string,
+  model: Pick<FakeModel, "port">,
+  options: { readonly gateway?: object; readonly more?: object } = {},
+): void {
+  mkdirSync(home, { recursive: true });
+  const provider = {
+    api: "openai-completions",
+    baseUrl: `http://127.0.0.1:${model.port}/v1`,
+    apiKey: { env: "K" },
+    models: [{ id: "fake", contextWindow: 200_000, maxTokens: 8_192 }],
+  };
+  const config = {
+    gateway: { ...options.gateway },
+    models: { default: "local/fake", providers: { local: provider } },
+    ...options.more,
+  };
+  writeFileSync(join(home, "rookery.json5"), JSON.stringify(config));
+}
+
 /** `home`: a home with its configuration. `at`: where to make one; default: a new directory. */
 export async function serve(
   model: FakeModel,
   options: { home?: string; at?: string; port?: number; gateway?: object; more?: object; store?: string } = {},
 ): Promise<Served> {
   const home = options.home ?? options.at ?? mkdtempSync(join(tmpdir(), "rookery-e2e-"));
-  if (options.home === undefined) {
-    mkdirSync(home, { recursive: true });
-    const provider = {
-      api: "openai-completions",
-      baseUrl: `http://127.0.0.1:${model.port}/v1`,
-      apiKey: { env: "K" },
-      models: [{ id: "fake", contextWindow: 200_000, maxTokens: 8_192 }],
-    };
-    const config = {
-      gateway: { ...options.gateway },
-      models: { default: "local/fake", providers: { local: provider } },
-      ...options.more,
-    };
-    writeFileSync(join(home, "rookery.json5"), JSON.stringify(config));
-  }
+  if (options.home === undefined) writeServedConfig(home, model, options);
   const child = spawn(
     process.execPath,
     [MAIN, "serve", "--home", home, "--port", String(options.port ?? 0), "--json"],

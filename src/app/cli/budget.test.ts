@@ -45,9 +45,11 @@ describe("rookery budget", () => {
   it("allows the same amount again, or the named amount", async () => {
     configure("{ budgets: { agent: { dollars: 0.5 } } }");
     expect((await run("budget", "lift", `agent:${agentId}`)).out).toContain("of $1.0000, lifted by 0 tokens, $0.5000");
+    const tokensOnly = await run("budget", "lift", `agent:${agentId}`, "--tokens", "5", "--json");
+    expect(JSON.parse(tokensOnly.out)).toMatchObject({ lifted: { tokens: 5, micros: 500_000 } });
     const more = await run("budget", "lift", `agent:${agentId}`, "--dollars", "0.25", "--tokens", "10", "--json");
     expect(JSON.parse(more.out)).toMatchObject({
-      lifted: { tokens: 10, micros: 750_000 },
+      lifted: { tokens: 15, micros: 750_000 },
       allowed: { micros: 1_250_000 },
     });
     const listed = JSON.parse((await run("budget", "--json")).out);

@@ -41,7 +41,9 @@ export interface TestGateway {
   close(): Promise<void>;
 }
 
-export async function openTestGateway(options: { config?: object; model?: Model } = {}): Promise<TestGateway> {
+export async function openTestGateway(
+  options: { config?: object; model?: Model; store?: string } = {},
+): Promise<TestGateway> {
   const home = mkdtempSync(join(tmpdir(), "rookery-gateway-"));
   const paths = homePaths(home);
   const config = configSchema.parse({ models: { default: "offline", detect: false }, ...options.config });
@@ -57,6 +59,7 @@ export async function openTestGateway(options: { config?: object; model?: Model 
     tokenFile: paths.tokens,
     rootToken: ROOT_TOKEN,
     port: 0,
+    control: { home, store: options.store },
     version: "0.0.0",
   });
   const root = { id: "root", name: "root", scopes: ["admin"] } as const;
@@ -77,17 +80,16 @@ export async function openTestGateway(options: { config?: object; model?: Model 
   });
 }
 
-/** Sends one request. `headers` override the default ones. */
+/** Sends one request, to a port or over a socket. `headers` override the default ones. */
 export function askHttp(
-  port: number,
+  at: number | string,
   { method = "GET", path, token = ROOT_TOKEN, headers = {}, body }: TestRequest,
 ): Promise<TestResponse> {
   const text = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
   return new Promise((resolve, reject) => {
     const sent = request(
       {
-        host: "127.0.0.1",
-        port,
+        ...(typeof at === "number" ? { host: "127.0.0.1", port: at } : { socketPath: at }),
         method,
         path,
         headers: defined({

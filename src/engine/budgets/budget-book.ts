@@ -7,7 +7,6 @@ import {
   FRESH_ROW,
   type Limit,
   type Limits,
-  NOTHING,
   type Spend,
   scopeOf,
 } from "../../core/budget/budget.ts";
@@ -94,7 +93,7 @@ export async function liftBudget(
 
 function spendIn(limit: Limit | undefined): Spend | undefined {
   if (limit?.tokens === undefined && limit?.micros === undefined) return undefined;
-  return { ...NOTHING, ...limit };
+  return { tokens: limit.tokens ?? 0, micros: limit.micros ?? 0 };
 }
 
 /** What runs of one agent have used for one person. `rootId`: the root of its tree. */

@@ -27,6 +27,8 @@ export function controlServer(context: GatewayContext, router: LazyRouter, store
     .update(store ?? "")
     .digest("hex");
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    // One request per connection: no idle connection delays the end of the engine.
+    outgoing.shouldKeepAlive = false;
     const named = incoming.headers[STORE_HEADER];
     if (named === undefined || named === digest) {
       answer(incoming, outgoing);

@@ -1,0 +1,222 @@
+/** Every command, alone and beside a real engine: the same output, the same exit code, and nothing has to be stopped. */
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openSqliteStore } from "../../src/adapters/store/sqlite/open-store.ts";
+import { systemClock as clock } from "../../src/adapters/system/system-clock.ts";
+import { ids, type RunOptions, runCommand, TERMINAL } from "../../src/app/cli/cli.test-kit.ts";
+import { REGISTRY } from "../../src/app/cli/registry.ts";
+import { deliveryId } from "../../src/core/delivery/delivery.ts";
+import type { RunId } from "../../src/core/ids.ts";
+import type { Op } from "../../src/core/store/change.ts";
+import { seedAgent } from "../../src/engine/context/seed-agent.ts";
+import { CronService } from "../../src/engine/triggers/cron/cron-service.ts";
+import { type FakeModel, fakeModel, type Served, serve, writeServedConfig } from "./serving.ts";
+
+const main = seedAgent(ids, TERMINAL, clock.now());
+const child = seedAgent(ids, { type: "subagent", id: "c1", parentAgentId: main.id, name: "digger" }, clock.now());
+const servant = seedAgent(ids, { type: "swarm", id: "desk", contact: main.id }, clock.now());
+const other = seedAgent(ids, { ...TERMINAL, connector: "api", userId: "zoe", channelId: "zoe" }, clock.now());
+const [openRun, endedRun] = [ids.uuid() as RunId, ids.uuid() as RunId];
+const [failed, pending] = [deliveryId("x" as RunId, 0), deliveryId("y" as RunId, 0)];
+let job = "";
+
+type Line = readonly [name: string, ...argv: string[]] | { readonly line: readonly string[]; readonly input: string };
+
+/** In the order in which they run: what reads comes first, because an engine carries a change out at once. */
+const lines = (): readonly Line[] => [
+  ["agents list"],
+  ["agents show", "main"],
+  ["agents show", "nobody"],
+  ["tree"],
+  ["history", "main"],
+  ["inbox", "main"],
+  ["heartbeat"],
+  ["cron list"],
+  ["cron show", job],
+  ["cron runs", job],
+  ["outbox list"],
+  ["budget list"],
+  ["subagents list"],
+  ["subagents info", "2"],
+  ["subagents log", "digger"],
+  ["swarms list"],
+  ["swarms show", "desk"],
+  ["tokens list"],
+  ["config path"],
+  ["auth list"],
+  ["cron add", "--name", "tea", "--every", "30m", "--message", "tea"],
+  ["cron add", "--name", "tea", "--every", "30m"],
+  ["cron disable", job],
+  ["cron enable", job],
+  ["cron run", job],
+  ["cron remove", job],
+  ["cron remove", job],
+  ["outbox retry", failed],
+  ["outbox retry", "nope"],
+  ["outbox drop", pending],
+  ["budget lift", `agent:${main.id}`, "--tokens", "5"],
+  ["budget lift", "nonsense"],
+  ["subagents send", "digger", "hurry", "up"],
+  ["subagents stop", "digger"],
+  ["subagents release", endedRun],
+  ["subagents release", "nobody"],
+  ["swarms remove", "@Desk"],
+  ["swarms remove", "desk"],
+  ["agents set", "main", "label=boss", "queueCap=5"],
+  ["agents set", "main", "nonsense=1"],
+  ["agents back", "main", "no-such-entry"],
+  ["agents back", "main", main.leaf],
+  ["agents stop", "main"],
+  ["agents start", "main"],
+  ["agents remove", other.id],
+  ["agents remove", "nobody"],
+  ["tokens mint", "laptop"],
+  ["tokens revoke", "0".repeat(12)],
+  { line: ["run"], input: "hello there" },
+  { line: ["run", "--lines", "--user", "ann"], input: "one\n\ntwo\nthree" },
+  { line: ["run", "--user", "bob"], input: "/reset and begin" },
+  { line: ["run", "--user", "bob"], input: "/queue collect" },
+  { line: ["run", "--user", "bob"], input: "/subagents" },
+  { line: ["run", "--user", "bob"], input: "stop" },
+  { line: ["run", "--user", "bob"], input: " \n" },
+];
+
+/** Commands that do not depend on whether an engine runs, and those that need the home for themselves. */
+const LOCAL: Readonly<Record<string, string>> = {
+  serve: "is the engine",
+  "store copy": "needs both stores for itself",
+  repair: "needs the home for itself",
+  nodes: "reads a shared store",
+  models: "reads files",
+  "auth set": "writes a file that a running engine reads",
+  "auth remove": "writes a file that a running engine reads",
+  "config check": "reads a file",
+  "config show": "reads a file",
+  "config init": "writes a file",
+  home: "shows paths",
+  version: "shows text",
+  help: "shows text",
+};
+
+let root: string;
+let model: FakeModel;
+let served: Served;
+let alone: string;
+const beside = () => served.home;
+
+async function seedHome(home: string): Promise<void> {
+  const store = openSqliteStore({ home, synchronous: "normal" });
+  const at = clock.now();
+  const commit = async (ops: readonly Op[], more: object = {}): Promise<void> =>
+    expect(await store.commit({ id: ids.change(), site: "test", at, ops, ...more })).toMatchObject({ ok: true });
+  const target = { channel: "nowhere", to: "ann" };
+  const delivery = { agentId: main.id, target, payload: { text: "hi" }, createdAt: at };
+  const record = {
+    ...{ childSessionKey: child.sessionKey, requesterSessionKey: main.sessionKey, requesterDisplayKey: "main" },
+    ...{ task: "dig", cleanup: "keep" as const, createdAt: at, childAgentId: child.id, requesterAgentId: main.id },
+  };
+  const ended = { endedAt: at, outcome: { status: "ok" as const } };
+  const swarm = { nametag: "desk", owner: "o", profile: "main", firstName: "Front", lastName: "Desk", memory: false };
+  for (const seed of [main, child, servant, other]) await commit([{ op: "agent.create", seed }]);
+  await commit([
+    {
+      op: "subagent.put",
+      record: { ...record, runId: endedRun, label: "done", ...ended },
+    },
+    { op: "subagent.put", record: { ...record, runId: openRun, label: "digger", createdAt: at + 1, ...ended } },
+    { op: "swarm.put", swarm: { ...swarm, bio: "helps", systemPrompt: "Help.", createdAt: at } },
+    { op: "swarm.contact", nametag: "desk", contact: main.id, agentId: servant.id, received: 2 },
+    { op: "node.join", name: "t", leaseUntil: 9e15 },
+    { op: "agent.claim", agentId: main.id, node: 1 },
+  ]);
+  const call = { prompt: 100, maxTokens: 50, leastTokens: 10, read: 1, write: 2 };
+  const rows = [{ key: `agent:${main.id}`, limit: { tokens: 500_000 } }];
+  const owner = { agentId: main.id, node: 1, epoch: 1 };
+  await commit(
+    [
+      { op: "delivery.add", delivery: { ...delivery, id: failed, ended: { state: "failed", reason: "no" } } },
+      { op: "delivery.add", delivery: { ...delivery, id: pending } },
+    ],
+    { owner },
+  );
+  await commit([{ op: "budget.reserve", id: "r", runId: openRun, call, rows }], { owner });
+  await commit([{ op: "budget.settle", id: "r", actual: { tokens: 120, micros: 140 } }]);
+  const cron = new CronService({ store, ids, clock });
+  const payload = { kind: "agentTurn", message: "news" };
+  ({ id: job } = await cron.add({ name: "news", schedule: { kind: "every", everyMs: 3_600_000 }, payload }));
+  await store.close();
+}
+
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), "rookery-beside-"));
+  model = await fakeModel();
+  // No heartbeat: its next time exists only while an engine runs.
+  const more = { budgets: { agent: { tokens: 500_000 } }, heartbeat: { every: "0" } };
+  alone = join(root, "alone");
+  mkdirSync(alone, { mode: 0o700 });
+  writeServedConfig(alone, model, { more });
+  await seedHome(alone);
+  const home = join(root, "beside");
+  cpSync(alone, home, { recursive: true });
+  served = await serve(model, { home });
+});
+afterAll(async () => {
+  await served?.stop();
+  await model?.close();
+  rmSync(root, { recursive: true, force: true });
+});
+
+/** What may differ: the path of the home, times, ids made by the command, positions in an inbox. */
+const comparable = (text: string, home: string): string =>
+  text
+    .replaceAll(home, "HOME")
+    .replaceAll(/\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?Z?)?/g, "TIME")
+    .replaceAll(/\b1[78]\d{11}\b/g, "MS")
+    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, "ID")
+    .replaceAll(/\brk_[\w-]+/g, "TOKEN")
+    .replaceAll(/"id":"[a-z0-9]{12}"/g, '"id":"TOKEN"')
+    // A job that ran has posted its result in between.
+    .replaceAll(/"seq":\d+|\/\d+"/g, "SEQ");
+
+const namesOf = async (): Promise<readonly string[]> => {
+  const all = await Promise.all(
+    Object.entries(REGISTRY).map(async ([name, { load }]) => {
+      const command = await load();
+      return "actions" in command ? Object.keys(command.actions).map((action) => `${name} ${action}`) : [name];
+    }),
+  );
+  return all.flat();
+};
+
+const nameOf = (line: Line): string => ("line" in line ? (line.line[0] ?? "") : line[0]);
+const argvOf = (line: Line): readonly string[] =>
+  "line" in line ? line.line : [...line[0].split(" "), ...line.slice(1)];
+
+describe("every command", () => {
+  it("is in the table, or does not depend on an engine", async () => {
+    const tested = new Set(lines().map(nameOf));
+    const names = await namesOf();
+    expect(names.filter((name) => !tested.has(name) && !Object.hasOwn(LOCAL, name))).toEqual([]);
+    expect(Object.keys(LOCAL).filter((name) => tested.has(name) || !names.includes(name))).toEqual([]);
+  });
+
+  it("does the same alone and beside a running engine, as text and as JSON", async () => {
+    const results: string[] = [];
+    for (const line of lines()) {
+      for (const flags of "line" in line ? [[]] : [[], ["--json"]]) {
+        const argv = [...argvOf(line), ...flags];
+        const options: RunOptions = { env: { K: "k" }, input: "line" in line ? line.input : undefined };
+        const [one, two] = [alone, beside()].map(async (home) => {
+          const { code, out, err } = await runCommand([...argv, "--home", home], options);
+          return { argv, code, out: comparable(out, home), err: comparable(err, home) };
+        });
+        expect(await two).toEqual(await one);
+        results.push(`${argv.join(" ")} → ${(await one)?.code}`);
+      }
+    }
+    expect(results.filter((result) => result.endsWith("→ 4"))).toEqual([]);
+    expect(readFileSync(join(beside(), "rookery.pid"), "utf8").trim()).toBe(String(served.pid));
+  });
+});
