@@ -81,16 +81,20 @@ export async function runTerminal(context: CommandContext, options: TerminalOpti
 /** Sends a request until it is answered: again after the engine was lost, or is busy. */
 function asker({ connect, reconnect, signal }: TerminalOptions, say: (text: string) => void) {
   let current = connect;
+  let isLost = false;
   return async (request: ApiRequest): Promise<unknown> => {
     for (;;) {
       try {
-        return (await askApi(current, request)).json;
+        const { json } = await askApi(current, request);
+        if (isLost) say("the engine is back.");
+        isLost = false;
+        return json;
       } catch (error) {
         if (signal.aborted) throw error;
         if (error instanceof ConnectionLostError || isStopping(error)) {
-          say("the engine stopped. Waiting until it is back; the message is not lost.");
+          if (!isLost) say("the engine stopped. Waiting until it is back; the message is not lost.");
+          isLost = true;
           current = await reconnect();
-          say("the engine is back.");
         } else if (error instanceof RookeryError && error.retryable) {
           await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
         } else throw error;
