@@ -36,7 +36,7 @@ const lines = (): readonly Line[] => [
   ["cron list"],
   ["cron show", job],
   ["cron runs", job],
-  ["outbox list"],
+  ["outbox list", "--state", "failed"],
   ["budget list"],
   ["subagents list"],
   ["subagents info", "2"],
@@ -99,6 +99,9 @@ const LOCAL: Readonly<Record<string, string>> = {
   version: "shows text",
   help: "shows text",
 };
+
+/** A running engine takes the delivery up at once: a second call finds another state. */
+const ONCE: ReadonlySet<string> = new Set(["outbox retry", "outbox drop"]);
 
 let root: string;
 let model: FakeModel;
@@ -205,7 +208,7 @@ describe("every command", () => {
   it("does the same alone and beside a running engine, as text and as JSON", async () => {
     const results: string[] = [];
     for (const line of lines()) {
-      for (const flags of "line" in line ? [[]] : [[], ["--json"]]) {
+      for (const flags of "line" in line || ONCE.has(nameOf(line)) ? [[]] : [[], ["--json"]]) {
         const argv = [...argvOf(line), ...flags];
         const options: RunOptions = { env: { K: "k" }, input: "line" in line ? line.input : undefined };
         const [one, two] = [alone, beside()].map(async (home) => {
