@@ -11,6 +11,7 @@ import { deliveryId } from "../../src/core/delivery/delivery.ts";
 import type { RunId } from "../../src/core/ids.ts";
 import type { Op } from "../../src/core/store/change.ts";
 import { seedAgent } from "../../src/engine/context/seed-agent.ts";
+import { peopleOf } from "../../src/engine/runtime/people.ts";
 import { CronService } from "../../src/engine/triggers/cron/cron-service.ts";
 import { type FakeModel, fakeModel, type Served, serve, writeServedConfig } from "./serving.ts";
 
@@ -146,7 +147,7 @@ async function seedHome(home: string): Promise<void> {
   );
   await commit([{ op: "budget.reserve", id: "r", runId: openRun, call, rows }], { owner });
   await commit([{ op: "budget.settle", id: "r", actual: { tokens: 120, micros: 140 } }]);
-  const cron = new CronService({ store, ids, clock });
+  const cron = new CronService({ people: peopleOf(store), store, ids, clock });
   const payload = { kind: "agentTurn", message: "news" };
   ({ id: job } = await cron.add({ name: "news", schedule: { kind: "every", everyMs: 3_600_000 }, payload }));
   await store.close();

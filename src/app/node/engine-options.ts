@@ -16,10 +16,10 @@ import { hostZone } from "../../core/zoned-time.ts";
 import type { AgentSystemOptions } from "../../engine/agents/agent-system-options.ts";
 import type { RetentionLimits } from "../../engine/agents/retention.ts";
 import { liveBudgets } from "../../engine/budgets/budget-settings.ts";
+import { peopleSettings } from "../../engine/runtime/people-settings.ts";
 import type { RunLimits } from "../../engine/runtime/run-ports.ts";
 import { type SubagentSettings, subagentSettings } from "../../engine/subagents/settings.ts";
 import type { Toolkit } from "./create-toolkit.ts";
-import { peopleSettings } from "./people-settings.ts";
 
 const HOUR_MS = 3600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -14,6 +14,7 @@ import { DEFAULT_PROFILE } from "../../core/agent/agent.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { hostZone } from "../../core/zoned-time.ts";
 import type { AgentSystem } from "../../engine/agents/agent-system.ts";
+import { peopleSettings } from "../../engine/runtime/people-settings.ts";
 import { heartbeatProfiles } from "../../engine/triggers/heartbeat/heartbeat-config.ts";
 import { Triggers } from "../../engine/triggers/triggers.ts";
 
@@ -64,6 +65,7 @@ export function openTriggers({ ports, config, paths, env, models, leaseMs }: Tri
       graceMs: missedGraceSeconds * 1_000,
       leaseMs,
       mainKey: config.session.mainKey,
+      people: peopleSettings(config),
       heartbeat: config,
       webhooks: config.hooks,
       pollMs: shared ? SHARED_POLL_MS : undefined,

@@ -30,7 +30,10 @@ async function withNode<T>(
   const asked: ModelRequest[] = [];
   const node = await openNode({
     paths,
-    config: configSchema.parse({ systemAgents: { architect: { prompt: "You plan." } } }),
+    config: configSchema.parse({
+      systemAgents: { architect: { prompt: "You plan." } },
+      owner: { accounts: ["test:ann"] },
+    }),
     connectors: [],
     model: {
       async call(request) {

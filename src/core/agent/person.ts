@@ -71,7 +71,8 @@ export function setsRoute(
   settings: PeopleSettings,
 ): boolean {
   const { descriptor } = agent;
-  if (descriptor.type !== "user" || origin.channel === PERSON_CHANNEL) return false;
+  if (origin.channel === PERSON_CHANNEL) return false;
+  if (descriptor.type !== "user") return true;
   const person = isMainConversation(agent, settings) ? OWNER : personOfConversation(descriptor, settings);
   if (origin.channel === API_CHANNEL) return personOfMailbox(origin, settings) === person;
   if ((descriptor.peerKind ?? "dm") !== "dm" || writer === undefined) return true;

@@ -59,6 +59,7 @@ export const sessionEntryFields = {
   memoryFlushCompactionCount: count,
 
   /** Written by the heartbeat. */
+  lastHeartbeatDeliveryId: text,
   lastHeartbeatText: text,
   lastHeartbeatSentAt: count,
 

@@ -34,7 +34,7 @@ export type Route =
 /** `connected`: whether a connector with this name exists, here or on another node. */
 export function routeOf(target: DeliveryContext, connected: (channel: string) => boolean): Route {
   const { channel, accountId, to } = target;
-  if (channel === undefined) return { state: "unroutable", target, reason: "no recipient" };
+  if (channel === undefined || to === undefined) return { state: "unroutable", target, reason: "no recipient" };
   if (connected(channel)) return { state: "pending", target };
   // A mailbox belongs to a person, not to one of the person's threads.
   if (MAILBOX_CHANNELS.has(channel)) return { state: "waiting-reader", target: { channel, accountId, to } };

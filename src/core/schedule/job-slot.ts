@@ -29,7 +29,7 @@ export interface JobSlot {
   readonly end?: SlotEnd;
 }
 
-export type SlotDeliveryStatus = "none" | "owed" | "suppressed" | "sent" | "failed" | "unconfirmed";
+export type SlotDeliveryStatus = "none" | "owed" | "unroutable" | "suppressed" | "sent" | "failed" | "unconfirmed";
 
 /** How a slot's run ended, and how its deliveries ended. */
 export interface SlotEnd {
@@ -42,7 +42,7 @@ export interface SlotEnd {
   readonly startedAt?: number;
   readonly durationMs?: number;
   readonly summary?: string;
-  /** `none`: nothing to send. `owed`: until the outbox has the result. */
+  /** `none`: nothing to send. `owed`: until the outbox has the result. `unroutable`: until there is a route (M26). */
   readonly delivery: { readonly status: SlotDeliveryStatus; readonly reason?: string };
   readonly deliveryIds?: readonly DeliveryId[];
   readonly cost?: number;
@@ -63,7 +63,7 @@ export interface JobRunEnd extends SlotEnd {
 /** The end of a delivery that belongs to a slot. */
 export interface SlotDelivered {
   readonly at: number;
-  readonly status: "sent" | "failed" | "unconfirmed";
+  readonly status: "sent" | "failed" | "unconfirmed" | "unroutable";
   readonly reason?: string;
   /** Whether that counts as a failure of the job. */
   readonly failed: boolean;
@@ -79,7 +79,8 @@ export const DISABLE_AFTER = 10;
 export function jobAfterRun(job: CronJob, end: JobRunEnd): CronJob | undefined {
   const { runningAtMs: _, backoffUntilMs: __, lastError: ___, deliveryErrors, ...before } = job.state;
   // A successful run does not clear failed deliveries while the result of its own delivery is unknown.
-  const unsettled = end.delivery.status === "owed" ? (deliveryErrors ?? 0) : 0;
+  const { status: sent } = end.delivery;
+  const unsettled = sent === "owed" || sent === "unroutable" ? (deliveryErrors ?? 0) : 0;
   const errors = end.failed ? (job.state.consecutiveErrors ?? 0) + 1 : unsettled;
   const wait = FAILURE_BACKOFF_MS[Math.min(errors, FAILURE_BACKOFF_MS.length) - 1] ?? 0;
   const over = !end.manual && (job.schedule.kind === "at" || job.deleteAfterRun === true);
@@ -112,7 +113,10 @@ export function slotAfterDelivery(slot: JobSlot, { status, reason }: SlotDeliver
 }
 
 /** Whether a delivery of the slot has not ended yet. */
-const isOpen = ({ end }: JobSlot): boolean => end?.delivery.status === "owed" || end?.delivery.status === "sent";
+const isOpen = ({ end }: JobSlot): boolean => {
+  const status = end?.delivery.status;
+  return status === "owed" || status === "sent" || status === "unroutable";
+};
 
 /** The job after a delivery of its last run has ended. A failure counts like one of the run; a success clears earlier ones. */
 export function jobAfterDelivery(job: CronJob, slot: JobSlot | undefined, delivered: SlotDelivered): CronJob {

@@ -340,11 +340,15 @@ describe("postAndAwait", () => {
 });
 
 describe("agentFor", () => {
-  it("finds the agent a person wrote to last, even right after a restart with no agent in memory", async () => {
-    const engine = await TestEngine.open();
+  const bobOwns = { system: { isOwner: ({ userId }: { userId: string }) => userId === "bob" } };
+
+  it("finds the agent the owner wrote to last, even right after a restart with no agent in memory", async () => {
+    const engine = await TestEngine.open(bobOwns);
     await engine.tell("one", { name: "ann" });
     await engine.advance(1_000);
     await engine.tell("two", { name: "bob" });
+    await engine.advance(1_000);
+    await engine.tell("a stranger's message redirects nothing", { name: "mallory" });
     expect(await engine.system.agentFor("most-recent-foreground")).toBe(await engine.agentId("bob"));
     await engine.restart();
     expect(engine.system.loaded).toBe(0);
@@ -353,7 +357,7 @@ describe("agentFor", () => {
   });
 
   it("ignores silent messages, system messages, and agents that are not conversations", async () => {
-    const engine = await TestEngine.open();
+    const engine = await TestEngine.open({ system: { isOwner: () => true } });
     await engine.tell("one", { name: "ann" });
     await engine.advance(1_000);
     await engine.tell("two", { name: "bob" });
@@ -368,7 +372,7 @@ describe("agentFor", () => {
   });
 
   it("routes a message without a target to that agent", async () => {
-    const engine = await TestEngine.open();
+    const engine = await TestEngine.open({ system: { isOwner: () => true } });
     await engine.tell("one");
     await engine.system.post({ to: { strategy: "most-recent-foreground" }, body: { kind: "system", text: "news" } });
     await engine.settle();

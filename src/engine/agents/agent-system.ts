@@ -89,14 +89,15 @@ export class AgentSystem {
     this.#membership = new Membership(ports, { name, leaseMs, pollMs }, this.#emit);
     const [emit, events, actors, membership] = [this.#emit, this.events, this.#actors, this.#membership];
     const claimFor = (): number | undefined => (this.#phase === "started" && this.#host ? this.node : undefined);
-    const ingress = new MessageIngress(ports, options, { emit, claimFor });
+    this.people = peopleOf(ports.store, options.people ?? { isOwner: options.isOwner });
+    const { people } = this;
+    const ingress = new MessageIngress(ports, options, { emit, claimFor, people });
     this.#ingress = ingress;
     this.#answers = new Answers(ports, ingress, actors, options.remoteNodes);
     this.runs = new RunControl(ports, { events, ingress, actors, membership });
-    this.people = peopleOf(ports.store, options.people ?? { isOwner: options.isOwner });
     this.deliveries = new Deliveries(ports, {
       emit,
-      people: this.people,
+      people,
       shared: membership.shared,
       claimFor,
       opsOnDelivered: options.hooks?.opsOnDelivered,
@@ -104,7 +105,7 @@ export class AgentSystem {
     });
     this.tree = new LiveTree(ports, events);
     const { shared } = membership;
-    this.subagents = new Subagents(ports, { actors, events, emit, claimFor, shared }, options.subagents);
+    this.subagents = new Subagents(ports, { actors, events, emit, claimFor, shared, people }, options.subagents);
     this.lifecycle = new Lifecycle(ports, { ingress, emit, claimFor });
     this.sessions = new SessionControl(ports.store, ingress, this.#answers);
   }
@@ -169,7 +170,7 @@ export class AgentSystem {
 
   /** The agent that a strategy finds, even right after a restart with no agent in memory. */
   async agentFor(strategy: AgentFetchStrategy): Promise<AgentId | undefined> {
-    return (await this.#ports.store.agentFor(strategy))?.id;
+    return (await this.#ingress.agentFor(strategy))?.id;
   }
 
   /** The messages that wait at an agent, what each will do, and what was dropped. */
@@ -303,6 +304,7 @@ export class AgentSystem {
     const host: ActorHost = actorHostOf(ports, options, {
       events: this.events,
       subagents: this.subagents,
+      people: this.people,
       outbox,
       lanes: this.lanes,
       queue: this.#queue,

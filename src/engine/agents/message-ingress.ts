@@ -3,8 +3,9 @@
  * which wakes the agent if this node holds it.
  */
 import { z } from "zod";
-import { DEFAULT_PROFILE } from "../../core/agent/agent.ts";
+import { type AgentRecord, DEFAULT_PROFILE } from "../../core/agent/agent.ts";
 import { type AgentDescriptor, type AgentFetchStrategy, agentDescriptorSchema } from "../../core/agent/descriptor.ts";
+import { OWNER } from "../../core/agent/person.ts";
 import { sessionKeyOf } from "../../core/agent/session-key.ts";
 import type { DeliveryContext } from "../../core/delivery/delivery.ts";
 import { InvalidInputError, NotFoundError } from "../../core/errors.ts";
@@ -15,6 +16,7 @@ import type { Ports } from "../../core/ports/ports.ts";
 import type { Op, Owner, Recipient } from "../../core/store/change.ts";
 import type { Emit } from "../engine-event.ts";
 import { type AcceptResult, accept, recipientOf } from "../inbox/accept.ts";
+import type { People } from "../runtime/people.ts";
 import type { AgentSystemOptions } from "./agent-system-options.ts";
 import { seedFor } from "./sessions/thread-fork.ts";
 
@@ -45,6 +47,7 @@ export interface MessageIngressHost {
   readonly emit: Emit;
   /** The node that takes agents without an owner; undefined while it does not work. */
   claimFor(): number | undefined;
+  readonly people: Pick<People, "foregroundOf">;
 }
 
 type MessageIngressOptions = Pick<AgentSystemOptions, "systemTags" | "inheritsParent">;
@@ -80,6 +83,12 @@ export class MessageIngress {
     return result;
   }
 
+  /** `most-recent-foreground` without a run is the owner's: no stranger's message redirects it. */
+  async agentFor(strategy: AgentFetchStrategy): Promise<AgentRecord | undefined> {
+    if (strategy === "most-recent-foreground") return this.#host.people.foregroundOf(OWNER);
+    return this.#ports.store.agentFor(strategy);
+  }
+
   /** The agent of this key no longer exists. */
   forget(key: SessionKey): void {
     this.#knownKeys.delete(key);
@@ -104,7 +113,7 @@ export class MessageIngress {
   async #recipient(to: Address): Promise<Recipient> {
     if ("agentId" in to) return to;
     if ("descriptor" in to) return this.#recipientOf(to);
-    const agent = await this.#ports.store.agentFor(to.strategy);
+    const agent = await this.agentFor(to.strategy);
     if (!agent) {
       throw new NotFoundError("No recent foreground agent found.", { hint: "A person must write to an agent first." });
     }

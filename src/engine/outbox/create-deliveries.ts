@@ -14,6 +14,7 @@ import { routed, routeOf } from "../../core/delivery/route.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Trigger } from "../../core/message/trigger.ts";
 import type { Connector } from "../../core/ports/connector.ts";
+import type { Op } from "../../core/store/change.ts";
 import type { AroundReply } from "./around-reply.ts";
 import { splitText } from "./split-text.ts";
 
@@ -64,6 +65,14 @@ export function createDeliveries(draft: DeliveryDraft, payload: Payload): readon
     waits,
   }));
 }
+
+/** The same ops. Deliveries among them wait for a reader or a route if no connector sends them. */
+export const withRoutes = (ops: readonly Op[], connectors: DeliveryDraft["connectors"]): readonly Op[] =>
+  ops.map((op) => {
+    if (op.op !== "delivery.add" || op.delivery.ended || op.delivery.waits) return op;
+    const route = routed(routeOf(op.delivery.target, (channel) => connectors.has(channel)));
+    return { ...op, delivery: { ...op.delivery, ...route } };
+  });
 
 /** Adds the slot of a triggered run to its deliveries: the slot's record gets their outcome. */
 export function forSlot(trigger: Trigger | undefined, deliveries: readonly NewDelivery[]): readonly NewDelivery[] {

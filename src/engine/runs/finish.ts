@@ -13,7 +13,13 @@ import { isOutdated } from "../commit/commit-refused.ts";
 import { claimedFor } from "../commit/submit.ts";
 import { chain, toolEntry } from "../context/entries.ts";
 import { type AroundReply, aroundReply } from "../outbox/around-reply.ts";
-import { createDeliveries, createReplyDeliveries, forSlot, suppressed } from "../outbox/create-deliveries.ts";
+import {
+  createDeliveries,
+  createReplyDeliveries,
+  forSlot,
+  suppressed,
+  withRoutes,
+} from "../outbox/create-deliveries.ts";
 import type { AgentLease, Committing } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { Reply, RunPorts } from "../runtime/run-ports.ts";
@@ -60,14 +66,14 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
   const agent = { ...lease.record, state: ending.state ?? lease.state };
   const reply =
     payload && !payload.isError
-      ? ports.replyOf?.(agent, run, { payload, reasoning: ending.reasoning ?? "" })
+      ? await ports.replyOf?.(agent, run, { payload, reasoning: ending.reasoning ?? "" })
       : undefined;
   const { reasoningLevel, responseUsage } = agent.state;
   const isPlain = reasoningLevel === undefined && responseUsage === undefined;
   const around: AroundReply = isPlain
     ? {}
     : aroundReply(agent.state, { ...ending, usage: run.body.usage, sessionKey: agent.sessionKey });
-  const owed = repliesOf(ports, run, { reply, around }, payload, at);
+  const { owed, words } = repliesOf(ports, run, { reply, around }, payload, at);
   const deliveries = forSlot(run.body.trigger, applySendPolicy(ports.sendPolicy, agent, owed));
   const body: RunBody = {
     ...run.body,
@@ -96,24 +102,27 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
     { op: "run.end", runId: run.id, body, outcome: ending.outcome },
     ...(ending.also ?? []),
   ];
-  // The run of a schedule does not change the person's last address.
-  const routing = run.body.trigger ? undefined : routingFacts(run.body.delivery);
+  // The run of a schedule, or of a message that another person wrote, does not change the person's last address.
+  const { trigger, delivery, person } = run.body;
+  const isRoute = !trigger && delivery && (ports.setsRoute?.(agent, person, delivery) ?? true);
+  const routing = isRoute ? routingFacts(delivery) : undefined;
   const state: AgentState = {
     ...agent.state,
     updatedAt: at,
     lastInteractionAt: run.body.humanAt ?? agent.state.lastInteractionAt,
     abortedLastRun: ending.outcome === "aborted",
     ...routing,
-    ...reply?.state,
+    ...(words && reply?.stateFor?.(words)),
   };
   const append = chain(ports.ids, lease, [...orphans, ...ending.entries]);
   // The mark was acknowledged, so the run must end as aborted, even if another mark came later (M9).
   const evenAborted = ending.outcome === "aborted";
   const result = runResult({ ...run.identity, endedAt: at, outcome: ending.outcome, body }, append.entries.at(-1));
   const committing = { site: ending.site, at, ops, append, state, run: run.guard(evenAborted) };
-  const { results, also } = await commitWithOthers(lease, committing, async () =>
-    applySendPolicyToOps(ports.sendPolicy, agent, (await ports.opsOnRunEnd?.(agent, run, result, deliveries)) ?? []),
-  );
+  const { results, also } = await commitWithOthers(lease, committing, async () => {
+    const others = (await ports.opsOnRunEnd?.(agent, run, result, deliveries)) ?? [];
+    return applySendPolicyToOps(ports.sendPolicy, agent, withRoutes(others, ports.connectors));
+  });
   const release = results.findLast((one) => one?.op === "agent.release");
   lease.released = release?.op === "agent.release" && release.released;
   lease.runId = undefined;
@@ -154,30 +163,38 @@ async function commitWithOthers(
   }
 }
 
+/** `words`: the first delivery of the last payload. */
+interface Replies {
+  readonly owed: readonly NewDelivery[];
+  readonly words?: NewDelivery;
+}
+
 function repliesOf(
   ports: RunPorts,
   run: LiveRun,
   { reply, around }: { readonly reply: Reply | undefined; readonly around: AroundReply },
   payload: Payload | undefined,
   at: number,
-): readonly NewDelivery[] {
+): Replies {
   const { body, agentId, id: runId } = run;
-  if (!body.delivery || !payload) return [];
+  if (!body.delivery || !payload) return { owed: [] };
   const draft = { agentId, runId, ordinal: body.deliveries, at, target: body.delivery, connectors: ports.connectors };
-  if (payload.isError) return createDeliveries(draft, payload);
+  if (payload.isError) return { owed: createDeliveries(draft, payload) };
   const sent = { texts: body.sentTexts ?? [], targets: body.sentTargets ?? [] };
-  if (!reply) return createReplyDeliveries(draft, payload, sent, around);
-  if (reply.suppress !== undefined) return [suppressed(draft, payload, reply.suppress)];
+  if (!reply) return { owed: createReplyDeliveries(draft, payload, sent, around) };
+  if (reply.suppress !== undefined) return { owed: [suppressed(draft, payload, reply.suppress)] };
   const owed: NewDelivery[] = [];
+  let words: NewDelivery | undefined;
   for (const one of reply.payloads) {
-    owed.push(...createReplyDeliveries({ ...draft, ordinal: draft.ordinal + owed.length }, one, sent));
+    const made = createReplyDeliveries({ ...draft, ordinal: draft.ordinal + owed.length }, one, sent);
+    words = made[0];
+    owed.push(...made);
   }
-  return owed;
+  return { owed, words };
 }
 
 /** The origin of the message that was answered last. An address is atomic: a field that it does not name is absent. */
-function routingFacts(delivery: DeliveryContext | undefined): Partial<AgentState> {
-  if (!delivery) return {};
+function routingFacts(delivery: DeliveryContext): Partial<AgentState> {
   const { channel, to, accountId, threadId } = delivery;
   return {
     deliveryContext: delivery,

@@ -17,7 +17,8 @@ import { apiMailbox, OWNER_MAILBOX, personAddress } from "../../core/delivery/ro
 import type { AgentId, SessionKey } from "../../core/ids.ts";
 import type { StoreReader } from "../../core/store/store.ts";
 
-export type PeopleReader = Pick<StoreReader, "agent" | "agentByKey" | "job" | "recentForeground" | "fact">;
+export type PersonReader = Pick<StoreReader, "agent" | "agentByKey" | "job">;
+export type PeopleReader = PersonReader & Pick<StoreReader, "recentForeground" | "fact">;
 
 export interface People {
   /** The person an agent works for; undefined if its parent or the conversation it came from no longer exists. */
@@ -28,6 +29,10 @@ export interface People {
   routeTo(person: string): Promise<DeliveryContext | undefined>;
   /** The same as an address in any case: without a route, the person's name, so that the delivery is listed (M26). */
   addressOf(person: string): Promise<DeliveryContext>;
+  /** Where a conversation speaks to its person; undefined if it has no route or no person. */
+  routeOf(agent: AgentRecord): DeliveryContext | undefined;
+  /** The route of a conversation, by its session key; without one, an address that is routed when it has one. */
+  addressOfConversation(sessionKey: SessionKey): Promise<DeliveryContext>;
   /** Whether a message from this writer and origin becomes its agent's route. */
   setsRoute(agent: AgentRecord, writer: string | undefined, origin: DeliveryContext): boolean;
 }
@@ -40,8 +45,13 @@ const MAX_DEPTH = 64;
 const RECENT = 50;
 
 export function peopleOf(store: PeopleReader, settings: PeopleSettings = {}): People {
-  const personOf = (agent: AgentRecord): Promise<string | undefined> => personOfAgent(store, settings, agent);
+  const routeOf = (agent: AgentRecord): DeliveryContext | undefined =>
+    isMainConversation(agent, settings) ? routeOfAgent(agent, OWNER, settings) : whereItSpeaks(agent);
   const routeTo = async (person: string): Promise<DeliveryContext | undefined> => {
+    if (isConversation(person)) {
+      const conversation = await store.agentByKey(person as SessionKey);
+      return conversation && routeOf(conversation);
+    }
     const agent = await foregroundOf(store, settings, person);
     const route = agent && routeOfAgent(agent, person, settings);
     if (route) return route;
@@ -49,18 +59,30 @@ export function peopleOf(store: PeopleReader, settings: PeopleSettings = {}): Pe
     return person.startsWith("api:") ? apiMailbox(person.slice("api:".length)) : undefined;
   };
   return {
-    personOf,
+    personOf: (agent) => personOf(store, settings, agent),
     foregroundOf: (person) => foregroundOf(store, settings, person),
     routeTo,
     addressOf: async (person) => (await routeTo(person)) ?? personAddress(person),
+    routeOf,
+    async addressOfConversation(key) {
+      const agent = await store.agentByKey(key);
+      const route = agent && routeOf(agent);
+      if (route) return route;
+      return keysOfPerson(OWNER, settings).includes(key) ? this.addressOf(OWNER) : personAddress(key);
+    },
     setsRoute: (agent, writer, origin) => setsRoute(agent, writer, origin, settings),
   };
 }
 
-async function personOfAgent(
-  store: PeopleReader,
+/** A conversation can stand for its person in an address: then only that conversation's route counts. */
+const isConversation = (person: string): boolean => person.startsWith("agent:");
+
+/** `rights`: whose rights it has. A swarm's agent speaks with its contact and has the rights of nobody. */
+export async function personOf(
+  store: PersonReader,
   settings: PeopleSettings,
   agent: AgentRecord,
+  { rights = false }: { readonly rights?: boolean } = {},
 ): Promise<string | undefined> {
   let at: AgentRecord | undefined = agent;
   for (let depth = 0; at !== undefined && depth < MAX_DEPTH; depth++) {
@@ -72,7 +94,7 @@ async function personOfAgent(
         at = await store.agent(descriptor.parentAgentId as AgentId);
         break;
       case "swarm":
-        at = await store.agent(descriptor.contact as AgentId);
+        at = rights ? undefined : await store.agent(descriptor.contact as AgentId);
         break;
       case "cron": {
         // A job works for the conversation that created it; one without a conversation works for the owner.

@@ -14,6 +14,7 @@ import type { RunResult } from "../../core/run/run.ts";
 import type { WatchdogNotes } from "../../core/run/trial.ts";
 import type { Op, OpResult, Posted } from "../../core/store/change.ts";
 import type { LiveRun } from "./live-run.ts";
+import type { People } from "./people.ts";
 import type { RunEvents } from "./run-events.ts";
 
 export interface RunSettings {
@@ -39,11 +40,14 @@ export interface Said {
   readonly reasoning: string;
 }
 
-/** What is sent of it. `suppress`: nothing is sent, for this reason. `state`: what changes in the agent's state. */
+/**
+ * What is sent of it. `suppress`: nothing is sent, for this reason. `stateFor`: what changes in the agent's state, with the
+ * delivery of the last payload.
+ */
 export interface Reply {
   readonly payloads: readonly Payload[];
   readonly suppress?: string;
-  readonly state?: Partial<AgentState>;
+  readonly stateFor?: (delivery: NewDelivery) => Partial<AgentState>;
 }
 
 /** The model that answers an agent, and its system prompt. */
@@ -78,7 +82,7 @@ export interface RunPorts extends Ports {
   /** The answer to a person's command about an agent's children, and the ops it needs. */
   aboutChildren?(agent: AgentRecord, command: string): Promise<{ readonly text: string; readonly ops: readonly Op[] }>;
   /** Changes a run's answer before its deliveries are created; undefined leaves it unchanged. */
-  replyOf?(agent: AgentRecord, run: LiveRun, said: Said): Reply | undefined;
+  replyOf?(agent: AgentRecord, run: LiveRun, said: Said): Promise<Reply | undefined> | undefined;
   /** The state of the fresh session that a run begins; undefined if it continues the agent's session. */
   sessionFor?(agent: AgentRecord, messages: readonly Message[]): Promise<AgentState | undefined>;
   /** How large an agent's context may be with the model that was chosen, or would be chosen now. Absent: the defaults. */
@@ -87,6 +91,8 @@ export interface RunPorts extends Ports {
     wishes?: RunOverrides,
     chosen?: ModelChoice,
   ): ContextLimits | Promise<ContextLimits>;
+  /** Whether a message makes its origin the route of its agent. Absent: always. */
+  setsRoute?: People["setsRoute"];
   /** Whether agents may send. An agent's own setting comes first. */
   readonly sendPolicy?: SendPolicy;
   /** Called with the deliveries a commit has just added, and the store's results for that commit. */

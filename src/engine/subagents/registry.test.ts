@@ -23,7 +23,7 @@ const record = (runId: string, more: Partial<SubagentRunRecord> = {}): SubagentR
 async function open(...records: readonly SubagentRunRecord[]) {
   const engine = await TestEngine.open();
   await engine.tell("hello");
-  const ports = engine.ports({ alive: true, name: "registry" });
+  const ports = { ...engine.ports({ alive: true, name: "registry" }), people: engine.system.people };
   await ports.store.commit({
     id: ports.ids.change(),
     site: "test",
@@ -58,7 +58,9 @@ describe("the registry of children", () => {
   });
 
   it("reports lost children once, at the start", async () => {
-    const { engine, ports } = await open(record("a", { label: "digger", requesterSessionKey: "gone" }));
+    const { engine, ports } = await open(
+      record("a", { label: "digger", requesterSessionKey: "agent:main:test:dm:ann" }),
+    );
     for (let times = 0; times < 2; times++) {
       const sweep = initSubagentRegistry(ports, { archiveAfterMinutes: 60 }, { emit: () => {}, shared: false });
       await engine.settle();

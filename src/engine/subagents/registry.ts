@@ -9,7 +9,7 @@ import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op } from "../../core/store/change.ts";
 import type { StoreReader } from "../../core/store/store.ts";
-import { submit } from "../commit/submit.ts";
+import { type CommitPorts, submit } from "../commit/submit.ts";
 import { type Emit, emitPosted } from "../engine-event.ts";
 import { type ReportPorts, type ReportSettings, runSubagentAnnounceFlow, type SubagentEnd } from "./report.ts";
 import { type Sweep, startSweep } from "./sweep.ts";
@@ -31,7 +31,7 @@ export async function listSubagentRunsForRequester(
 export type RegistryPorts = ReportPorts & Pick<Ports, "ids">;
 
 /** Removes the record of a run that has ended. False if the run is unknown or still open, which has to report first. */
-export async function releaseSubagentRun(ports: RegistryPorts, runId: string): Promise<boolean> {
+export async function releaseSubagentRun(ports: CommitPorts, runId: string): Promise<boolean> {
   const record = await ports.store.subagentRun(runId);
   if (record?.endedAt === undefined) return false;
   return (await submit(ports, "subagent.release", [{ op: "subagent.remove", runId }])).ok;

@@ -1,12 +1,14 @@
 /**
- * The agent that gets a report: the requester; if it was removed or stopped, its nearest living ancestor; else the agent a
+ * The agent that gets a report: the requester; if it was removed or stopped, its nearest living ancestor; else the agent its
  * person wrote to last. Without any, the report is dropped and the record says so (M19). An archived requester counts as living.
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
 import type { DeliveryContext } from "../../core/delivery/delivery.ts";
+import { personAddress } from "../../core/delivery/route.ts";
 import type { AgentId, SessionKey } from "../../core/ids.ts";
 import type { StoreReader } from "../../core/store/store.ts";
+import type { People } from "../runtime/people.ts";
 import { ancestorsOf, stopOf } from "./tree.ts";
 
 export type ReportTarget =
@@ -19,22 +21,28 @@ export type ReportTarget =
     }
   | { readonly dropped: string };
 
-type TargetReader = Pick<StoreReader, "agent" | "agentByKey" | "agentFor">;
+type TargetReader = Pick<StoreReader, "agent" | "agentByKey">;
+export type ReportPeople = Pick<People, "personOf" | "foregroundOf" | "routeOf">;
 
-export async function reportTarget(store: TargetReader, record: SubagentRunRecord): Promise<ReportTarget> {
+export async function reportTarget(
+  { store, people }: { readonly store: TargetReader; readonly people: ReportPeople },
+  record: SubagentRunRecord,
+): Promise<ReportTarget> {
+  const deliveryFor = (agent: AgentRecord): DeliveryContext | undefined => deliveryOf(people, agent, record);
   const requester = await requesterOf(store, record);
   const chain = requester ? [requester, ...(await ancestorsOf(store, requester))] : [];
   const there = chain.filter(({ stopped }) => !stopped?.removed);
   for (const agent of there) {
-    if (!(await stopOf(store, agent))) return { agentId: agent.id, delivery: deliveryFor(agent, record) };
+    if (!(await stopOf(store, agent))) return { agentId: agent.id, delivery: deliveryFor(agent) };
   }
   // A stopped conversation sleeps until its person writes. The report belongs to that person and to no other.
   const sleeping = there.findLast(({ descriptor }) => descriptor.type === "user");
-  if (sleeping) return { agentId: sleeping.id, delivery: deliveryFor(sleeping, record), asleep: true };
-  const foreground = await store.agentFor("most-recent-foreground");
-  if (!foreground) return { dropped: "its requester was removed, and no person has written to any agent" };
+  if (sleeping) return { agentId: sleeping.id, delivery: deliveryFor(sleeping), asleep: true };
+  const person = requester && (await people.personOf(requester));
+  const foreground = person === undefined ? undefined : await people.foregroundOf(person);
+  if (!foreground) return { dropped: "its requester was removed, and its person has no other conversation" };
   const asleep = foreground.stopped ? true : undefined;
-  return { agentId: foreground.id, delivery: deliveryFor(foreground, record), asleep };
+  return { agentId: foreground.id, delivery: deliveryFor(foreground), asleep };
 }
 
 async function requesterOf(store: TargetReader, record: SubagentRunRecord): Promise<AgentRecord | undefined> {
@@ -42,6 +50,16 @@ async function requesterOf(store: TargetReader, record: SubagentRunRecord): Prom
   return id === undefined ? await store.agentByKey(key as SessionKey) : await store.agent(id as AgentId);
 }
 
-/** The requester answers where the spawn came from; another agent answers where its person writes. */
-const deliveryFor = ({ sessionKey, state }: AgentRecord, record: SubagentRunRecord): DeliveryContext | undefined =>
-  sessionKey === record.requesterSessionKey ? record.requesterOrigin : state.deliveryContext;
+/**
+ * The requester answers where the spawn came from, or to its person if the spawn came with a request that waited for its own
+ * answer; another agent answers to its person. A conversation without a route still owes the words (M26).
+ */
+function deliveryOf(
+  people: ReportPeople,
+  agent: AgentRecord,
+  { requesterSessionKey, requesterOrigin }: SubagentRunRecord,
+): DeliveryContext | undefined {
+  const origin = agent.sessionKey === requesterSessionKey ? requesterOrigin : undefined;
+  if (origin || agent.descriptor.type !== "user") return origin;
+  return people.routeOf(agent) ?? personAddress(agent.sessionKey);
+}

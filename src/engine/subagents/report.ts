@@ -13,11 +13,11 @@ import type { Op } from "../../core/store/change.ts";
 import { isSilentReply } from "../outbox/create-deliveries.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import { lastReply } from "./last-reply.ts";
-import { reportTarget } from "./report-target.ts";
+import { type ReportPeople, reportTarget } from "./report-target.ts";
 import { ANNOUNCE_SKIP, buildStatsLine, buildTriggerMessage, subagentFailureText } from "./report-text.ts";
 import { stopOf } from "./tree.ts";
 
-export type ReportPorts = Pick<Ports, "store" | "clock" | "files" | "log">;
+export type ReportPorts = Pick<Ports, "store" | "clock" | "files" | "log"> & { readonly people: ReportPeople };
 
 export interface ReportSettings {
   /** Minutes of rest after which a child is archived; 0: never. */
@@ -124,7 +124,7 @@ export async function runSubagentAnnounceFlow(
   end: SubagentEnd,
 ): Promise<readonly Op[]> {
   const at = ports.clock.now();
-  const target = await reportTarget(ports.store, record);
+  const target = await reportTarget(ports, record);
   const skip = end.outcome.status === "ok" && isSkipped(end.reply ?? "");
   const ended: SubagentRunRecord = {
     ...record,

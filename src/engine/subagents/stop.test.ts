@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { TestEngine } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
 import { lastText, stall } from "../../../test/kit/model.ts";
+import { apiMailbox } from "../../core/delivery/route.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { childrenOf, type Family, openFamily, records, reportsIn, reportTexts } from "./family.test-kit.ts";
 
@@ -148,7 +149,8 @@ describe("the recipient of a report", () => {
   };
   /** A schedule's agent starts a child. */
   const scheduled = async (child: Parameters<typeof openFamily>[0], options = {}): Promise<[TestEngine, AgentId]> => {
-    const engine = await openFamily(child, options);
+    const bobOwns = { isOwner: ({ userId }: { userId: string }) => userId === "bob" };
+    const engine = await openFamily(child, { system: bobOwns, ...options });
     const script = engine.script;
     engine.script = (call) =>
       lastText(call.request).includes("by the clock") && call.request.messages.at(-1)?.role === "user"
@@ -174,6 +176,23 @@ describe("the recipient of a report", () => {
     expect(engine.channel().calls.at(-1)).toMatchObject({ target: { to: "there" }, payload: { text: "told" } });
   });
 
+  it("is an API user's agent, which speaks into the user's mailbox, also after a kill in between", async () => {
+    const ready = gate<string>();
+    const engine = await openFamily({ child: () => ready.promise });
+    // The request waits for its own answer, so it has no delivery.
+    await engine.tell("spawn a", { on: "api", delivery: undefined });
+    expect(await engine.deliveries()).toEqual([]);
+    await engine.restart();
+    ready.open("found");
+    await engine.settle();
+    const mailbox = [apiMailbox("ann")];
+    const { items } = await engine.system.deliveries.mailboxes.page(mailbox);
+    expect(items.map(({ payload }) => payload.text)).toEqual(["told"]);
+    await engine.restart();
+    expect(await engine.system.deliveries.mailboxes.acknowledge(mailbox, [items[0]?.id as never])).toHaveLength(1);
+    expect((await engine.deliveries()).map(({ state }) => state)).toEqual(["sent"]);
+  });
+
   it("is still its requester after a reset, in the new session", async () => {
     const ready = gate<string>();
     const engine = await openFamily({ child: () => ready.promise });
@@ -190,14 +209,16 @@ describe("the recipient of a report", () => {
     ]);
   });
 
-  it.each(["removed", "stopped"])("is the most recent foreground agent if the requester was %s", async (how) => {
+  it.each(["removed", "stopped"])("is the agent its person wrote to last if the requester was %s", async (how) => {
     const [engine, cron] = await scheduled(forever);
     await engine.tell("hello", { name: "bob" });
+    await engine.advance(1_000);
+    await engine.tell("a stranger's message redirects nothing", { name: "mallory" });
     if (how === "removed") await remove(engine, cron);
     else await engine.system.lifecycle.stop(cron);
     await engine.settle();
     expect(await told(engine)).toEqual([[await engine.agentId("bob"), "bob"]]);
-    expect(engine.shown().at(-1)).toBe("told");
+    expect(engine.channel().calls.at(-1)).toMatchObject({ target: { to: "bob" }, payload: { text: "told" } });
   });
 
   it("is missing if no agent is left, and the record says so", async () => {
@@ -207,7 +228,7 @@ describe("the recipient of a report", () => {
     expect(await records(engine)).toMatchObject([
       {
         endedAt: expect.any(Number),
-        reportDropped: "its requester was removed, and no person has written to any agent",
+        reportDropped: "its requester was removed, and its person has no other conversation",
       },
     ]);
     expect(engine.logged("warn")).toContain("a report has no recipient");

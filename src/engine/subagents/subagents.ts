@@ -26,6 +26,7 @@ import type { LiveRun } from "../runtime/live-run.ts";
 import type { RunEvents } from "../runtime/run-events.ts";
 import { initSubagentRegistry, listSubagentRunsForRequester, releaseSubagentRun, reportGivenUp } from "./registry.ts";
 import { endOfRun, endWithoutRun } from "./report.ts";
+import type { ReportPeople } from "./report-target.ts";
 import { DEFAULT_SUBAGENT_SETTINGS, type SubagentSettings } from "./settings.ts";
 import { type Spawned, type SpawnRequest, spawnSubagent } from "./spawn.ts";
 import { stopChildrenOps, stopOps } from "./stop.ts";
@@ -47,6 +48,8 @@ export interface SubagentHost {
   claimFor(): number | undefined;
   /** Whether there may be other nodes. */
   readonly shared: boolean;
+  /** Whom a report is for if its requester is gone. */
+  readonly people: ReportPeople;
 }
 
 export type SubagentWait =
@@ -74,7 +77,7 @@ const ASK_MS = 1_000;
 export const DEFAULT_SUBAGENT_WAIT_MS = 60_000;
 
 export class Subagents {
-  readonly #ports: Ports;
+  readonly #ports: Ports & Pick<SubagentHost, "people">;
   readonly #host: SubagentHost;
   readonly settings: SubagentSettings;
   readonly #waits: Waits<SubagentWait>;
@@ -84,7 +87,7 @@ export class Subagents {
   #unlisten = (): void => {};
 
   constructor(ports: Ports, host: SubagentHost, settings: Partial<SubagentSettings> = {}) {
-    this.#ports = ports;
+    this.#ports = { ...ports, people: host.people };
     this.#host = host;
     this.settings = { ...DEFAULT_SUBAGENT_SETTINGS, ...settings };
     this.#waits = new Waits(ports.clock);

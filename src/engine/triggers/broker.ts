@@ -18,11 +18,11 @@ import { submit } from "../commit/submit.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import { ClockWatch } from "./clock-watch.ts";
 import { firedSlot, skippedSlot } from "./cron/job-changes.ts";
-import { type Firing, type JobMessage, jobMessage, profileOf } from "./cron/job-message.ts";
+import { type Firing, type JobMessage, type JobPorts, jobMessage, profileOf } from "./cron/job-message.ts";
 import { DEFAULT_GRACE_MS, type DueDefaults, type DueStep, planDue } from "./cron/plan-due.ts";
 import { replanJobs } from "./cron/replan-jobs.ts";
 
-export interface BrokerPorts extends Pick<Ports, "clock" | "ids" | "store" | "log"> {
+export interface BrokerPorts extends Pick<Ports, "clock" | "ids" | "store" | "log">, JobPorts {
   post(request: PostRequest): Promise<AcceptResult>;
   /** Absent: no gate passes. */
   readonly gates?: GateRunner;
@@ -229,7 +229,7 @@ export class TriggerBroker {
   }
 
   async #fire(job: CronJob, step: FireStep, gateOutput?: string): Promise<void> {
-    const { store, clock } = this.#ports;
+    const { clock } = this.#ports;
     const { dueAt, lateMs, nextAt } = step;
     const now = clock.now();
     const slot = slotName(job, dueAt);
@@ -237,7 +237,7 @@ export class TriggerBroker {
     const firing: Firing = { slot, dueAt, lateMs, graceMs, now, zone: this.#zone, mainKey, gateOutput };
     const tick = job.system ? await this.#ports.tick?.(job, firing) : undefined;
     if (job.system && tick?.kind !== "post") return this.#skipOne(job, step, tick?.reason ?? "disabled");
-    const message = tick?.kind === "post" ? tick.message : await jobMessage(store, job, firing);
+    const message = tick?.kind === "post" ? tick.message : await jobMessage(this.#ports, job, firing);
     try {
       await this.#ports.post({ ...message, key: slotKey(job, slot), also: firedOps(job, firing, nextAt, message) });
     } catch (error) {

@@ -10,6 +10,9 @@ import type { AgentSystemOptions } from "../agents/agent-system-options.ts";
 import { type TriggerOptions, type TriggerPorts, Triggers } from "./triggers.ts";
 import type { HookAnswer, HookRequest } from "./webhooks/accept-hook.ts";
 
+/** Ann is the owner, everyone else is a stranger. */
+const OWNER_IS_ANN = ({ userId }: { readonly userId: string }): boolean => userId === "ann";
+
 export class TriggerTestEngine {
   readonly engine: TestEngine;
   triggers!: Triggers;
@@ -53,7 +56,7 @@ export class TriggerTestEngine {
 
   async boot(): Promise<void> {
     const { hooks } = this.#made();
-    await this.engine.boot({ hooks } satisfies Partial<AgentSystemOptions>);
+    await this.engine.boot({ hooks, isOwner: OWNER_IS_ANN } satisfies Partial<AgentSystemOptions>);
     const starting = this.triggers.start(this.engine.system);
     await this.engine.settle();
     await starting;
@@ -66,6 +69,7 @@ export class TriggerTestEngine {
     this.#life = life;
     const zone = () => this.zone;
     const options = {
+      people: { isOwner: OWNER_IS_ANN },
       ...this.#options,
       get zone() {
         return zone();

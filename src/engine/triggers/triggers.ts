@@ -4,28 +4,36 @@
  */
 
 import type { Config } from "../../config/config-schema.ts";
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { PeopleSettings } from "../../core/agent/person.ts";
+import type { Trigger } from "../../core/message/trigger.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { AgentSystem } from "../agents/agent-system.ts";
 import type { AgentSystemOptions } from "../agents/agent-system-options.ts";
+import { type People, peopleOf } from "../runtime/people.ts";
+import type { Said } from "../runtime/run-ports.ts";
 import { type BrokerOptions, TriggerBroker } from "./broker.ts";
 import { CronService } from "./cron/cron-service.ts";
 import { cronSessionFor } from "./cron/cron-session.ts";
 import { opsOnDelivered, opsOnRunEnd, opsOnSettle } from "./cron/run-end.ts";
 import type { TickPorts } from "./heartbeat/decide-tick.ts";
 import type { HeartbeatSections } from "./heartbeat/heartbeat-config.ts";
-import { shapeReply } from "./heartbeat/heartbeat-reply.ts";
+import { type ShapedReply, shapeReply } from "./heartbeat/heartbeat-reply.ts";
 import { HeartbeatRunner } from "./heartbeat/heartbeat-runner.ts";
+import { lastHeartbeatOf } from "./heartbeat/last-heartbeat.ts";
 import { HEARTBEAT_TOKEN } from "./heartbeat/strip-heartbeat-token.ts";
 import { acceptHook, type HookAnswer, type HookPorts, type HookRequest } from "./webhooks/accept-hook.ts";
 
 export type TriggerPorts = Pick<Ports, "clock" | "ids" | "store" | "log"> &
-  Omit<TickPorts, "store"> &
+  Omit<TickPorts, "store" | "people"> &
   Pick<HookPorts, "reveal">;
 
 export interface TriggerOptions extends BrokerOptions {
   /** Absent: no heartbeat. */
   readonly heartbeat?: HeartbeatSections;
   readonly webhooks?: Config["hooks"];
+  /** Tells people apart. */
+  readonly people?: PeopleSettings;
 }
 
 export type TriggerHooks = NonNullable<AgentSystemOptions["hooks"]>;
@@ -36,7 +44,7 @@ export class Triggers {
   readonly cron: CronService;
   readonly heartbeat: HeartbeatRunner;
   readonly hooks: TriggerHooks;
-  readonly #ports: TriggerPorts;
+  readonly #ports: TriggerPorts & { readonly people: People };
   readonly #options: TriggerOptions;
   #webhooks: Config["hooks"];
   #broker: TriggerBroker | undefined;
@@ -45,23 +53,26 @@ export class Triggers {
   constructor(ports: TriggerPorts, options: TriggerOptions = {}) {
     const { store, clock } = ports;
     const { mainKey } = options;
-    this.#ports = ports;
+    const people = peopleOf(store, { mainKey, ...options.people });
+    this.#ports = { ...ports, people };
     this.#options = options;
     this.#webhooks = options.webhooks ?? {};
     this.cron = new CronService(
-      { ...ports, changed: () => this.wake(), post: (request) => this.#agents?.post(request) },
+      { ...this.#ports, changed: () => this.wake(), post: (request) => this.#agents?.post(request) },
       options,
     );
     const sections = options.heartbeat ?? NO_HEARTBEAT;
-    this.heartbeat = new HeartbeatRunner(ports, sections, options);
+    this.heartbeat = new HeartbeatRunner(this.#ports, sections, options);
     this.hooks = {
       opsOnRunEnd: async (agent, run, result, deliveries) =>
-        run.body.trigger ? opsOnRunEnd(ports, agent, run, result, { at: clock.now(), mainKey, deliveries }) : [],
-      opsOnDelivered: (delivery, ended) => opsOnDelivered(store, delivery, ended, clock.now(), mainKey),
+        run.body.trigger
+          ? opsOnRunEnd({ store, ids: ports.ids, people }, agent, run, result, { at: clock.now(), mainKey, deliveries })
+          : [],
+      opsOnDelivered: (delivery, ended) => opsOnDelivered({ store, people }, delivery, ended, clock.now(), mainKey),
       opsOnSettle: async (_, messages, reason) => opsOnSettle(messages, reason, clock.now()),
       replyOf: (agent, run, said) =>
         run.body.trigger || said.payload.text?.includes(HEARTBEAT_TOKEN)
-          ? shapeReply(agent, run.body.trigger, said, clock.now(), this.heartbeat.configOf(agent.profile))
+          ? this.#shapeReply(agent, run.body.trigger, said)
           : undefined,
       sessionFor: async (agent, messages) =>
         messages.at(-1)?.body.kind === "trigger"
@@ -71,6 +82,12 @@ export class Triggers {
         if (ops.some(({ op }) => op === "job.put")) this.wake();
       },
     };
+  }
+
+  async #shapeReply(agent: AgentRecord, trigger: Trigger | undefined, said: Said): Promise<ShapedReply | undefined> {
+    const { store, clock } = this.#ports;
+    const last = trigger?.type === "heartbeat" ? await lastHeartbeatOf(store, agent.state) : undefined;
+    return shapeReply(last, trigger, said, clock.now(), this.heartbeat.configOf(agent.profile));
   }
 
   /** From now on due times become messages. The agents must be started. */

@@ -7,6 +7,8 @@ import { jsonOf, openTestTools, permanent, person, textOf } from "./agents.test-
 
 const posted = (ops: readonly Op[] = []) => ops.flatMap((op) => (op.op === "message.post" ? [op] : []));
 
+const BOB_OWNS = `{ owner: { accounts: ["test:bob"] } }`;
+
 describe("send_agent_message without a target", () => {
   it("goes from a subagent to its parent, not to the last foreground agent", async () => {
     const kit = await openTestTools();
@@ -28,11 +30,12 @@ describe("send_agent_message without a target", () => {
     ]);
   });
 
-  it("goes from other agents to the last foreground agent, also right after a restart", async () => {
-    const kit = await openTestTools();
+  it("goes from other agents to the agent their person wrote to last, also right after a restart", async () => {
+    const kit = await openTestTools({ config: BOB_OWNS });
     const job = await kit.make({ type: "cron", id: "nightly" });
     await kit.make(person("ann"), { lastHumanAt: START });
     const bob = await kit.make(person("bob"), { lastHumanAt: START + 5 });
+    await kit.make(person("mallory"), { lastHumanAt: START + 9 });
     await kit.engine.restart();
     const sent = await kit.call(job, "send_agent_message", { text: "done", silent: true });
     expect(posted(sent.ops)).toMatchObject([{ to: { agentId: bob.id }, message: { body: { silent: true } } }]);
@@ -52,12 +55,12 @@ describe("send_agent_message without a target", () => {
   });
 
   it("works under its old name with the old parameters", async () => {
-    const kit = await openTestTools();
-    const ann = await kit.make(person("ann"), { lastHumanAt: START });
+    const kit = await openTestTools({ config: BOB_OWNS });
+    const bob = await kit.make(person("bob"), { lastHumanAt: START });
     const job = await kit.make({ type: "cron", id: "nightly" });
     const clerk = await kit.make(permanent("clerk"));
     for (const [sessionId, to] of [
-      [undefined, ann.id],
+      [undefined, bob.id],
       [clerk.id, clerk.id],
     ]) {
       const sent = await kit.call(job, "send_session_message", { text: "done", sessionId });
@@ -114,7 +117,7 @@ describe("writing to another agent", () => {
     [undefined, "child", "sibling", true],
     [undefined, "parent", "child", true],
     [undefined, "stranger", "child", false],
-    [undefined, "stranger", "parent", true],
+    [undefined, "stranger", "parent", false],
     [undefined, "parent", "stranger", false],
     [undefined, "stranger", "clerk", true],
     [undefined, "clerk", "stranger", false],
@@ -126,7 +129,9 @@ describe("writing to another agent", () => {
     ['["any"]', "clerk", "stranger", true],
     ["[]", "child", "parent", false],
   ])("with agentToAgent.write %s, from %s to %s: allowed is %s", async (write, who, other, allowed) => {
-    const kit = await openTestTools(write === undefined ? {} : { config: `{ agentToAgent: { write: ${write} } }` });
+    const kit = await openTestTools(
+      write === undefined ? {} : { config: `{ owner: { accounts: ["test:ann"] }, agentToAgent: { write: ${write} } }` },
+    );
     const stranger = await kit.make(person("stranger"), { lastHumanAt: START });
     const parent = await kit.make(person("ann"), { lastHumanAt: START + 5 });
     const agents: Record<string, typeof parent> = {

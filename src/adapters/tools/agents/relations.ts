@@ -5,14 +5,18 @@
 import type { Config } from "../../../config/config-schema.ts";
 import type { Relation } from "../../../config/sections/agent-to-agent.ts";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
-import { isOwner } from "../../../core/agent/session-key.ts";
+import { OWNER, personOfSender } from "../../../core/agent/person.ts";
 import { DeniedError } from "../../../core/errors.ts";
-import type { AgentId, SessionKey } from "../../../core/ids.ts";
+import type { AgentId } from "../../../core/ids.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
+import { type PeopleReader, type PersonReader, peopleOf, personOf } from "../../../engine/runtime/people.ts";
+import { peopleSettings } from "../../../engine/runtime/people-settings.ts";
 import type { Target } from "./find-target.ts";
 
-type Reader = OwnerReader & Pick<StoreReader, "agentFor">;
-export type OwnerReader = Pick<StoreReader, "agent" | "agentByKey" | "job">;
+type Reader = PeopleReader;
+export type OwnerReader = PersonReader;
+/** The parts of the configuration that decide who may reach whom. */
+export type RelationConfig = Pick<Config, "agentToAgent" | "owner" | "profiles" | "session">;
 
 const MAX_DEPTH = 64;
 
@@ -28,13 +32,9 @@ export async function rootOf(store: Pick<StoreReader, "agent">, agent: AgentReco
 }
 
 /** Whether an agent's tree begins in one of the owner's own conversations. */
-export async function isOwners(
-  store: Pick<StoreReader, "agent">,
-  { accounts }: Config["owner"],
-  agent: AgentRecord,
-): Promise<boolean> {
-  const { descriptor } = await rootOf(store, agent);
-  return descriptor.type === "user" && (descriptor.peerKind ?? "dm") === "dm" && isOwner(descriptor, accounts);
+export async function isOwners(store: OwnerReader, owner: Config["owner"], agent: AgentRecord): Promise<boolean> {
+  const root = await rootOf(store, agent);
+  return root.descriptor.type === "user" && worksForOwner(store, owner, root);
 }
 
 /**
@@ -42,26 +42,31 @@ export async function isOwners(
  * installation itself started. Agents of other people and of a swarm's contacts do not. A job's agent works for the
  * conversation that created the job; if that was removed, the answer is no.
  */
-export async function worksForOwner(
+export const worksForOwner = async (
   store: OwnerReader,
-  owner: Config["owner"],
+  { accounts }: Config["owner"],
   agent: AgentRecord,
-  depth = 0,
-): Promise<boolean> {
-  const { descriptor } = await rootOf(store, agent);
-  if (descriptor.type === "user") return isOwners(store, owner, agent);
-  if (descriptor.type !== "cron") return descriptor.type !== "swarm" && descriptor.type !== "subagent";
-  const key = (await store.job(descriptor.id))?.sessionKey;
-  if (key === undefined) return true;
-  const maker = await store.agentByKey(key as SessionKey);
-  return maker !== undefined && depth < MAX_DEPTH && worksForOwner(store, owner, maker, depth + 1);
+): Promise<boolean> => (await personOf(store, { ownerAccounts: accounts }, agent, { rights: true })) === OWNER;
+
+/** The conversation that the person of a run wrote to last. `person`: as the run names it; otherwise the agent's own person. */
+export async function foregroundFor(
+  store: Reader,
+  config: RelationConfig,
+  agent: AgentRecord,
+  person?: string,
+): Promise<AgentRecord | undefined> {
+  const settings = peopleSettings(config);
+  const at = person?.indexOf(":") ?? -1;
+  const sender = person !== undefined && at > 0 && { connector: person.slice(0, at), userId: person.slice(at + 1) };
+  const whose = sender ? personOfSender(sender, settings) : await personOf(store, settings, agent);
+  return whose === undefined ? undefined : peopleOf(store, settings).foregroundOf(whose);
 }
 
 /** Whether a relation holds. The most expensive one comes last. */
 async function holds(
   store: Reader,
-  owner: Config["owner"],
-  from: AgentRecord,
+  config: RelationConfig,
+  { from, person }: Writer,
   to: Target,
   relation: Relation,
 ): Promise<boolean> {
@@ -72,24 +77,30 @@ async function holds(
     case "permanent":
       return kind === "permanent";
     case "system":
-      return kind === "system" && (await worksForOwner(store, owner, from));
+      return kind === "system" && (await worksForOwner(store, config.owner, from));
     case "parent":
       return from.descriptor.type === "subagent" && from.descriptor.parentAgentId === to.agent?.id;
     case "foreground":
-      return to.agent !== undefined && (await store.agentFor("most-recent-foreground"))?.id === to.agent.id;
+      return to.agent !== undefined && (await foregroundFor(store, config, from, person))?.id === to.agent.id;
     case "tree":
       return to.agent !== undefined && (await rootOf(store, from)).id === (await rootOf(store, to.agent)).id;
   }
 }
 
+interface Writer {
+  readonly from: AgentRecord;
+  /** The person of its run. */
+  readonly person?: string;
+}
+
 async function anyHolds(
   store: Reader,
-  owner: Config["owner"],
-  from: AgentRecord,
+  config: RelationConfig,
+  writer: Writer,
   to: Target,
   allowed: readonly Relation[],
 ): Promise<boolean> {
-  for (const relation of allowed) if (await holds(store, owner, from, to, relation)) return true;
+  for (const relation of allowed) if (await holds(store, config, writer, to, relation)) return true;
   return false;
 }
 
@@ -97,29 +108,25 @@ export const WRITE_DENIED = "Agent-to-agent messaging denied by agentToAgent.wri
 export const READ_DENIED = "Session not visible from this agent: agentToAgent.read does not allow it.";
 
 /** Throws `DeniedError` if `from` may not write to `to`. */
-export async function mayWrite(
-  store: Reader,
-  config: Pick<Config, "agentToAgent" | "owner">,
-  from: AgentRecord,
-  to: Target,
-) {
+export async function mayWrite(store: Reader, config: RelationConfig, from: AgentRecord, to: Target, person?: string) {
   if (to.agent?.id === from.id) throw new DeniedError("An agent cannot send a message to itself.");
   if (from.descriptor.type === "swarm") {
     if (to.agent?.id === from.descriptor.contact) return;
     throw new DeniedError("Can only message agents that have contacted this swarm");
   }
-  if (!(await anyHolds(store, config.owner, from, to, config.agentToAgent.write))) throw new DeniedError(WRITE_DENIED);
+  if (!(await anyHolds(store, config, { from, person }, to, config.agentToAgent.write)))
+    throw new DeniedError(WRITE_DENIED);
 }
 
 /** Whether `from` may list and read `of`. The owner's agents may read all agents; a swarm's agent only itself. */
 export async function mayRead(
   store: Reader,
-  config: Pick<Config, "agentToAgent" | "owner">,
+  config: RelationConfig,
   from: AgentRecord,
   of: AgentRecord,
 ): Promise<boolean> {
   if (from.id === of.id) return true;
   if (from.descriptor.type === "swarm") return false;
   if (await isOwners(store, config.owner, from)) return true;
-  return anyHolds(store, config.owner, from, { agent: of }, config.agentToAgent.read);
+  return anyHolds(store, config, { from }, { agent: of }, config.agentToAgent.read);
 }

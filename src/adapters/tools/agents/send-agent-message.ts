@@ -12,7 +12,7 @@ import type { Op } from "../../../core/store/change.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { findTarget, type Target } from "./find-target.ts";
 import { bodyFrom, postTo, wholeBodyFrom } from "./outgoing.ts";
-import { mayWrite, WRITE_DENIED, worksForOwner } from "./relations.ts";
+import { foregroundFor, mayWrite, WRITE_DENIED, worksForOwner } from "./relations.ts";
 
 const text = z.string().describe("What to say");
 const silent = z.boolean().optional().describe("Do not wake the agent: it reads the message in its next run");
@@ -60,8 +60,8 @@ async function send(
   const otherShard = agentId === undefined ? undefined : shardAddress(agentId, deps.shards?.others ?? []);
   if (otherShard) return sendToShard(deps, context, otherShard, words, quiet ?? false);
   const target =
-    agentId === undefined ? await defaultTarget(deps, context.agent) : await findTarget(deps, context.agent, agentId);
-  await mayWrite(deps.store, deps.config, context.agent, target);
+    agentId === undefined ? await defaultTarget(deps, context) : await findTarget(deps, context.agent, agentId);
+  await mayWrite(deps.store, deps.config, context.agent, target, context.person);
   const body = await bodyFrom(deps, context, target, words, quiet);
   return { content: [{ type: "text", text: SENT }], ops: [postTo(deps, target, body), ...countOf(context.agent)] };
 }
@@ -98,7 +98,8 @@ function countOf({ id, descriptor }: AgentRecord): readonly Op[] {
 }
 
 /** The recipient if the agent names none. */
-async function defaultTarget({ store }: AgentToolDeps, { descriptor }: AgentRecord): Promise<Target> {
+async function defaultTarget({ store, config }: AgentToolDeps, { agent: from, person }: ToolContext): Promise<Target> {
+  const { descriptor } = from;
   if (descriptor.type === "swarm") {
     const contact = await store.swarmContact(descriptor.id, descriptor.contact as AgentId);
     const agent = contact && (await store.agent(contact.contact));
@@ -107,7 +108,7 @@ async function defaultTarget({ store }: AgentToolDeps, { descriptor }: AgentReco
   }
   const known = descriptor.type === "subagent" ? descriptor.parentAgentId : undefined;
   const agent =
-    known === undefined ? await store.agentFor("most-recent-foreground") : await store.agent(known as AgentId);
+    known === undefined ? await foregroundFor(store, config, from, person) : await store.agent(known as AgentId);
   if (agent) return { agent };
   throw new NotFoundError(known === undefined ? NO_FOREGROUND : `Agent not found: ${known}`);
 }

@@ -10,13 +10,16 @@ import { readHome } from "../read-home.ts";
 async function reading<T>(context: CommandContext, read: (cron: CronService) => Promise<T>): Promise<T> {
   const { config } = await context.loadConfig();
   const { CronService: Service } = await import("../../../engine/triggers/cron/cron-service.ts");
+  const { peopleOf } = await import("../../../engine/runtime/people.ts");
+  const { peopleSettings } = await import("../../../engine/runtime/people-settings.ts");
   const { systemClock } = await import("../../../adapters/system/system-clock.ts");
   const { systemIds } = await import("../../../adapters/system/system-ids.ts");
   const { timeZone: zone, mainKey } = config.session;
   const ports = { clock: systemClock, ids: systemIds() };
-  return readHome(context.paths, (store) =>
-    read(new Service({ ...ports, store: store as Store }, { mainKey, zone: zone || undefined })),
-  );
+  return readHome(context.paths, (store) => {
+    const people = peopleOf(store, peopleSettings(config));
+    return read(new Service({ ...ports, store: store as Store, people }, { mainKey, zone: zone || undefined }));
+  });
 }
 
 const list = defineAction({

@@ -9,12 +9,13 @@ export const heartbeatCommand = defineAction({
   async run({ flags, paths, json, stdout, loadConfig }) {
     const { config } = await loadConfig();
     const { HeartbeatRunner } = await import("../../../engine/triggers/heartbeat/heartbeat-runner.ts");
+    const { peopleOf } = await import("../../../engine/runtime/people.ts");
     const { silentLog } = await import("../../../core/ports/log.ts");
     const { systemClock } = await import("../../../adapters/system/system-clock.ts");
     const { systemIds } = await import("../../../adapters/system/system-ids.ts");
     const status = await readHome(paths, (store) =>
       new HeartbeatRunner(
-        { store: store as Store, clock: systemClock, ids: systemIds(), log: silentLog },
+        { store: store as Store, clock: systemClock, ids: systemIds(), log: silentLog, people: peopleOf(store) },
         config,
       ).status(Number(flags.limit ?? 10) || 10),
     );

@@ -4,6 +4,7 @@ import { NotFoundError, TimeoutError } from "../../../core/errors.ts";
 import { messageStateSchema } from "../../../core/message/message.ts";
 import { queueSettingsSchema } from "../../../core/message/queue.ts";
 import { accepted, acceptOnce } from "../messages/accept-once.ts";
+import { mailboxFor } from "../messages/address.ts";
 import { answerOfResult, readAnswer } from "../messages/answer.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { agentParams, limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
@@ -79,13 +80,17 @@ const sendRoute = defineRoute({
   accepts: true,
   answers: {
     status: 202,
-    holds: "`{ agentId, seq, messageId, duplicate }`; 200 with `answer` if it came within `waitSeconds`",
+    holds:
+      "`{ agentId, seq, messageId, duplicate }`, and the answer goes to the mailbox; 200 with `answer` if it came within `waitSeconds`",
   },
   async handle(call) {
     const { context, params, body } = call;
-    const { id } = await requireAgent(context, params.agent);
+    const agent = await requireAgent(context, params.agent);
     const { text, sender, queue, waitSeconds } = body;
-    const posted = await acceptOnce(call, { to: { agentId: id }, body: { kind: "user", text, sender, queue } });
+    // A caller that waits gets the answer in the response.
+    const delivery = waitSeconds ? undefined : mailboxFor(call.principal, agent);
+    const message = { to: { agentId: agent.id }, body: { kind: "user", text, sender, queue }, delivery } as const;
+    const posted = await acceptOnce(call, message);
     const reply = accepted(posted);
     if (!waitSeconds) return reply;
     const { agentId, seq } = posted;

@@ -18,7 +18,10 @@ export interface AcceptRequest extends KeyedRequest {
 }
 
 /** Durable when it resolves. */
-export async function acceptOnce(request: AcceptRequest, message: Pick<PostRequest, "to" | "body">): Promise<Posted> {
+export async function acceptOnce(
+  request: AcceptRequest,
+  message: Pick<PostRequest, "to" | "body" | "delivery">,
+): Promise<Posted> {
   const { context, principal } = request;
   await context.limiter.admit(principal, undefined);
   const key = idempotencyKey(request);

@@ -3,10 +3,13 @@ import type { Config } from "../../../config/config-schema.ts";
 import { type AgentRecord, DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import { sessionKeyCandidates } from "../../../core/agent/key-shape.ts";
 import { DEFAULT_MAIN_KEY } from "../../../core/agent/session-key.ts";
+import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
+import { API_CHANNEL, apiMailbox, OWNER_MAILBOX } from "../../../core/delivery/route.ts";
 import { type AgentId, isAgentId, type SessionKey } from "../../../core/ids.ts";
 import type { Store } from "../../../core/store/store.ts";
+import { type Principal, ROOT } from "../auth/principal.ts";
 
-export const API_CONNECTOR = "api";
+export const API_CONNECTOR = API_CHANNEL;
 
 export const profilesOf = (config: Pick<Config, "profiles">): readonly string[] => [
   ...new Set([DEFAULT_PROFILE, ...Object.keys(config.profiles)]),
@@ -25,6 +28,17 @@ export async function findAgentByName(
     if (agent) return agent;
   }
   return undefined;
+}
+
+/**
+ * Where the answer to a message goes that was posted without waiting for it (M27): to the API user whose conversation it is,
+ * otherwise to the mailbox of the token's person.
+ */
+export function mailboxFor(principal: Pick<Principal, "id" | "person">, { descriptor }: AgentRecord): DeliveryContext {
+  const { id, person } = principal;
+  if (descriptor.type === "user" && descriptor.connector === API_CONNECTOR) return apiMailbox(descriptor.channelId);
+  if (person !== undefined) return apiMailbox(person);
+  return id === ROOT ? OWNER_MAILBOX : { channel: API_CONNECTOR, accountId: id, to: id };
 }
 
 /** An agent by its id or its session key. */

@@ -8,6 +8,7 @@ import type { Emit } from "../../engine-event.ts";
 import type { QueuePolicy } from "../../inbox/queue-settings.ts";
 import type { Outbox } from "../../outbox/outbox.ts";
 import type { Lanes } from "../../runs/lanes.ts";
+import type { People } from "../../runtime/people.ts";
 import type { RunEvents } from "../../runtime/run-events.ts";
 import { DEFAULT_RUN_SETTINGS, type RunPorts } from "../../runtime/run-ports.ts";
 import { answerSubagentsCommand } from "../../subagents/chat-command.ts";
@@ -41,17 +42,18 @@ export interface HostParts extends Given {
   readonly events: RunEvents;
   readonly subagents: Subagents;
   readonly outbox: Pick<Outbox, "offer">;
+  readonly people: Pick<People, "setsRoute">;
 }
 
 export function actorHostOf(ports: Ports, options: AgentSystemOptions, parts: HostParts): ActorHost {
   const { restore = "resume", isStale = () => false } = options;
-  const { events: _events, subagents: _subagents, outbox: _outbox, ...given } = parts;
+  const { events: _events, subagents: _subagents, outbox: _outbox, people: _people, ...given } = parts;
   return { ...given, restore, isStale, startedAt: ports.clock.now(), ports: runPortsOf(ports, options, parts) };
 }
 
 function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts): RunPorts {
   const { hooks, watchdogNotes } = options;
-  const { events, subagents, outbox, emit } = parts;
+  const { events, subagents, outbox, people, emit } = parts;
   return {
     ...ports,
     settings: { ...DEFAULT_RUN_SETTINGS, ...options.runs },
@@ -60,6 +62,7 @@ function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts)
     ...hooks,
     resolveModel: options.resolveModel,
     sendPolicy: options.sendPolicy,
+    setsRoute: people.setsRoute,
     limits: options.limits,
     contextLimits: options.contextLimits,
     // Read for each call: budgets change while the program runs.

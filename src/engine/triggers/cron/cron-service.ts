@@ -18,11 +18,11 @@ import { seedAgent } from "../../context/seed-agent.ts";
 import { recipientOf } from "../../inbox/accept.ts";
 import { describeSchedule, wallTime } from "./describe-schedule.ts";
 import { addedJob, type ChangedJob, editedJob, firedSlot, type JobMaker, removedJob } from "./job-changes.ts";
-import { type JobMessage, jobMessage, mainAddress, profileOf } from "./job-message.ts";
+import { type JobMessage, type JobPorts, jobMessage, mainAddress, profileOf } from "./job-message.ts";
 import { normalizeCronJobCreate, normalizeCronJobPatch } from "./normalize-job.ts";
 import { nextRunTimes } from "./schedule.ts";
 
-export interface CronServicePorts extends Pick<Ports, "clock" | "ids" | "store"> {
+export interface CronServicePorts extends Pick<Ports, "clock" | "ids" | "store">, JobPorts {
   /** Called after jobs were changed here. */
   changed?(): void;
   /** Posts and wakes the recipient at once. Without it the next poll finds the message. */
@@ -153,13 +153,13 @@ export class CronService {
   }
 
   async #manual(id: string) {
-    const { ids, store, clock } = this.#ports;
+    const { ids, clock } = this.#ports;
     const job = await this.#job(id);
     const now = clock.now();
     const slot = `${MANUAL_SLOT}${ids.uuid()}`;
     const firing = { slot, dueAt: now, lateMs: 0, now, zone: this.#zone, mainKey: this.#mainKey };
     // A manual run starts now, in every wake mode.
-    const message = await jobMessage(store, { ...job, wakeMode: "now" }, firing);
+    const message = await jobMessage(this.#ports, { ...job, wakeMode: "now" }, firing);
     return { job, slot, message, row: { op: "job.slot", slot: firedSlot(job, now, now, slot) } as const };
   }
 

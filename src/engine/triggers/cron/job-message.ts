@@ -14,6 +14,7 @@ import type { CronJob } from "../../../core/schedule/job.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import type { Address } from "../../agents/message-ingress.ts";
 import { seedAgent } from "../../context/seed-agent.ts";
+import type { People } from "../../runtime/people.ts";
 import { wallTime } from "./describe-schedule.ts";
 import { DEFAULT_GRACE_MS } from "./plan-due.ts";
 
@@ -35,7 +36,12 @@ export interface Firing {
   readonly gateOutput?: string;
 }
 
-export async function jobMessage(store: StoreReader, job: CronJob, firing: Firing): Promise<JobMessage> {
+/** Finds the person a job is for. */
+export interface JobPorts {
+  readonly people: Pick<People, "addressOfConversation">;
+}
+
+export async function jobMessage({ people }: JobPorts, job: CronJob, firing: Firing): Promise<JobMessage> {
   const trigger = { type: "cron", id: job.id, slot: firing.slot } as const;
   const { payload } = job;
   if (payload.kind === "systemEvent") {
@@ -44,10 +50,10 @@ export async function jobMessage(store: StoreReader, job: CronJob, firing: Firin
     if (job.wakeMode === "next-heartbeat") {
       return { to, body: { kind: "system", text, origin: `cron:${job.id}`, silent: true } };
     }
-    const main = await store.agentByKey(mainKeyOf(job, firing.mainKey));
-    return { to, body: { kind: "trigger", text, trigger }, delivery: main?.state.deliveryContext };
+    const delivery = await people.addressOfConversation(mainKeyOf(job, firing.mainKey));
+    return { to, body: { kind: "trigger", text, trigger }, delivery };
   }
-  const delivery = wantsDelivery(job) ? await deliveryOf(store, job, firing.mainKey) : undefined;
+  const delivery = wantsDelivery(job) ? await deliveryOf(people, job, firing.mainKey) : undefined;
   return {
     to: isolatedAddress(job),
     body: { kind: "trigger", text: turnText(job, payload.message, firing), trigger, wishes: overridesIn(payload) },
@@ -119,20 +125,16 @@ export const wantsDelivery = ({ payload }: CronJob): boolean =>
 
 const LAST = "last";
 
-/** Where a job's answer goes; undefined if there is no recipient. */
-async function deliveryOf(store: StoreReader, job: CronJob, mainKey?: string): Promise<DeliveryContext | undefined> {
-  if (job.payload.kind !== "agentTurn") return undefined;
-  const { channel, to } = job.payload;
-  const last = channel === undefined || channel === LAST;
-  if (to !== undefined) {
-    if (!last) return { channel, to };
-    // Without a channel, `to` must be "channel:id". A partial address is never completed from another one.
-    const at = to.indexOf(":");
-    return at > 0 ? { channel: to.slice(0, at), to: to.slice(at + 1) } : undefined;
-  }
-  if (!last) return undefined;
-  const main = await store.agentByKey(mainKeyOf(job, mainKey));
-  // A job of a conversation goes only there. A job without one goes to the person who wrote last.
-  if (main || job.sessionKey !== undefined) return main?.state.deliveryContext;
-  return (await store.agentFor("most-recent-foreground"))?.state.deliveryContext;
+/** An address as text, "channel:id". Another text is no recipient: its delivery is unroutable, and listed with it (M26). */
+export function addressFrom(text: string): DeliveryContext {
+  const at = text.indexOf(":");
+  return at > 0 ? { channel: text.slice(0, at), to: text.slice(at + 1) } : { to: text };
+}
+
+/** Where a job's answer goes. A partial address is never completed from another one. */
+async function deliveryOf(people: JobPorts["people"], job: CronJob, mainKey?: string): Promise<DeliveryContext> {
+  const { channel, to } = job.payload.kind === "agentTurn" ? job.payload : {};
+  if (channel !== undefined && channel !== LAST) return { channel, to };
+  // A job of a conversation goes only there. A job without one goes to the owner.
+  return to === undefined ? people.addressOfConversation(mainKeyOf(job, mainKey)) : addressFrom(to);
 }

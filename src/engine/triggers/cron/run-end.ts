@@ -14,8 +14,14 @@ import { ALERT_AFTER, DISABLE_AFTER, type JobRunEnd, MANUAL_SLOT } from "../../.
 import type { Op, Recipient } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { recipientOf } from "../../inbox/accept.ts";
+import { NEVER_READ, NO_ROUTE } from "../../outbox/waiting-sweep.ts";
+import { supersedeOps } from "../heartbeat/last-heartbeat.ts";
 import { stripHeartbeatToken } from "../heartbeat/strip-heartbeat-token.ts";
-import { mainOf, seedMain, wantsDelivery } from "./job-message.ts";
+import { type JobPorts, mainKeyOf, mainOf, seedMain } from "./job-message.ts";
+
+interface RunEndPorts extends JobPorts {
+  readonly store: StoreReader;
+}
 
 export interface EndedRun {
   readonly id: RunResult["runId"];
@@ -27,8 +33,9 @@ const SUMMARY_CHARS = 2_000;
 const FULL_CHARS = 8_000;
 const FAILED: readonly RunOutcome[] = ["error", "timeout", "lost"];
 
+/** Ops of one run's end. They are computed again if one of them is outdated at the commit. */
 export async function opsOnRunEnd(
-  { store, ids }: Pick<Ports, "store" | "ids">,
+  { store, people, ids }: RunEndPorts & Pick<Ports, "ids">,
   agent: AgentRecord,
   run: EndedRun,
   result: RunResult,
@@ -41,10 +48,19 @@ export async function opsOnRunEnd(
   const ran: Op = { op: "job.ran", jobId: trigger.id, slot: trigger.slot, end };
   if (!job) return [ran];
   const main = await mainOf(store, job, mainKey);
+  const words = trigger.type === "heartbeat" && deliveries.some(({ ended }) => !ended);
+  const superseded = words ? await supersedeOps(store, agent.state) : [];
+  const text = end.failed ? alertText(job, end.error ?? end.delivery.reason ?? end.status) : undefined;
+  const summary = main?.id === agent.id ? undefined : summaryText(job, end, result);
+  if (text === undefined && summary === undefined) return [ran, ...superseded];
   const to = main ? { agentId: main.id } : recipientOf(seedMain(ids, job, at, mainKey));
-  const said = main?.id === agent.id ? undefined : summaryText(job, end, result);
-  const summary = said === undefined ? [] : [summaryFor(to, job, said, main?.state.deliveryContext, at)];
-  return [ran, ...summary, ...alert(job, end, main, agent, run.id, at)];
+  const target = await addressOfMain(people, main, job, mainKey);
+  return [
+    ran,
+    ...superseded,
+    ...(summary === undefined ? [] : [summaryFor(to, job, summary, target, at)]),
+    ...(text === undefined ? [] : [alert(text, target, agent, run.id, at)]),
+  ];
 }
 
 function runEnd(
@@ -55,7 +71,7 @@ function runEnd(
 ): JobRunEnd {
   const { outcome, meta } = result;
   const text = textOf(result);
-  const delivery = deliveryOf(run, result, job, deliveries);
+  const delivery = deliveryOf(deliveries);
   return {
     at,
     status: outcome,
@@ -73,26 +89,16 @@ function runEnd(
   };
 }
 
-export const NO_RECIPIENT = "Cron delivery requires a recipient (--to).";
-
 const isBestEffort = (job: CronJob | undefined): boolean =>
   job?.payload.kind === "agentTurn" && job.payload.bestEffortDeliver === true;
 
-function deliveryOf(
-  run: EndedRun,
-  { outcome }: RunResult,
-  job: CronJob | undefined,
-  deliveries: readonly NewDelivery[],
-): JobRunEnd["delivery"] {
+/** `unroutable` is not a failure: the words are listed, and sent when a route appears (M26). */
+function deliveryOf(deliveries: readonly NewDelivery[]): JobRunEnd["delivery"] {
   const [first] = deliveries;
-  if (run.body.delivery && !first) return { status: "none" };
-  if (first) {
-    return deliveries.every(({ ended }) => ended) && first.ended ? endedAtOnce(first.ended) : { status: "owed" };
-  }
-  if (!job || !wantsDelivery(job) || outcome !== "ok") return { status: "none" };
-  return isBestEffort(job)
-    ? { status: "none", reason: `Delivery skipped (${NO_RECIPIENT})` }
-    : { status: "failed", reason: NO_RECIPIENT };
+  if (!first) return { status: "none" };
+  if (deliveries.every(({ ended }) => ended) && first.ended) return endedAtOnce(first.ended);
+  const unroutable = deliveries.find(({ ended, waits }) => !ended && waits?.state === "unroutable");
+  return unroutable ? { status: "unroutable", reason: unroutable.waits?.reason } : { status: "owed" };
 }
 
 const endedAtOnce = ({ state, reason }: NonNullable<NewDelivery["ended"]>): JobRunEnd["delivery"] => ({
@@ -122,37 +128,31 @@ function summaryText(job: CronJob, end: JobRunEnd, result: RunResult): string | 
 }
 
 /** Silent, or a message that wakes the main conversation. A conversation that does not exist is created with it (M3). */
-function summaryFor(to: Recipient, job: CronJob, text: string, delivery: DeliveryContext | undefined, at: number): Op {
+function summaryFor(to: Recipient, job: CronJob, text: string, target: DeliveryContext, at: number): Op {
   const silent = job.wakeMode !== "now";
   const body = { kind: "system", text, origin: `cron:${job.id}`, silent: silent || undefined } as const;
-  return { op: "message.post", to, message: { body, delivery: silent ? undefined : delivery, acceptedAt: at } };
+  return { op: "message.post", to, message: { body, delivery: silent ? undefined : target, acceptedAt: at } };
 }
 
-/** Alerts the person after two failures in a row, when the job is turned off, and at every failure of a one-time job. */
-function alert(
-  job: CronJob,
-  end: JobRunEnd,
+/** Where the main conversation of a job speaks; also before it exists. */
+const addressOfMain = (
+  people: RunEndPorts["people"],
   main: AgentRecord | undefined,
-  agent: AgentRecord,
-  runId: EndedRun["id"],
-  at: number,
-): readonly Op[] {
-  const target = main?.state.deliveryContext;
-  if (!end.failed || !target) return [];
-  const text = alertText(job, end.error ?? end.delivery.reason ?? end.status);
-  if (text === undefined) return [];
-  const delivery: NewDelivery = {
-    id: `${runId}.alert` as DeliveryId,
-    agentId: agent.id,
-    runId,
-    target,
-    payload: { text, isError: true },
-    createdAt: at,
-  };
-  return [{ op: "delivery.add", delivery }];
+  { agentId }: CronJob,
+  mainKey: string | undefined,
+): Promise<DeliveryContext> => people.addressOfConversation(main?.sessionKey ?? mainKeyOf({ agentId }, mainKey));
+
+/** The person is owed the alert, also if there is no route to the person yet (M26). */
+function alert(text: string, target: DeliveryContext, agent: AgentRecord, runId: EndedRun["id"], at: number): Op {
+  const id = `${runId}.alert` as DeliveryId;
+  const payload = { text, isError: true };
+  return { op: "delivery.add", delivery: { id, agentId: agent.id, runId, target, payload, createdAt: at } };
 }
 
-/** Undefined if this failure needs no alert. */
+/**
+ * The alert to the person after two failures in a row, when the job is turned off, and at every failure of a one-time job.
+ * Undefined if this failure needs none.
+ */
 function alertText(job: CronJob, why: string): string | undefined {
   const errors = (job.state.consecutiveErrors ?? 0) + 1;
   const what = job.system ? "The heartbeat" : `The cron job "${job.name}"`;
@@ -166,23 +166,28 @@ function alertText(job: CronJob, why: string): string | undefined {
  * to the main conversation, which passes it to the person.
  */
 export async function opsOnDelivered(
-  store: Pick<StoreReader, "job" | "jobSlot" | "agentByKey">,
+  { store, people }: RunEndPorts,
   delivery: Delivery,
   { to, reason }: { readonly to: Delivery["state"]; readonly reason?: string },
   at: number,
   mainKey?: string,
 ): Promise<readonly Op[]> {
   const { slot: of } = delivery.payload;
-  if (!of || (to !== "sent" && to !== "failed" && to !== "unconfirmed")) return [];
+  if (!of || (to !== "sent" && to !== "failed" && to !== "unconfirmed" && to !== "unroutable")) return [];
   const job = await store.job(of.jobId);
-  const failed = to === "failed" && !isBestEffort(job);
+  // Nobody could be reached, or nobody looked: the job did its work.
+  const unread = reason?.startsWith(NO_ROUTE) || reason?.startsWith(NEVER_READ);
+  const failed = to === "failed" && !unread && !isBestEffort(job);
   const ops: Op[] = [{ op: "job.delivered", ...of, told: { at, status: to, failed, reason } }];
   const status = failed && job ? (await store.jobSlot(of.jobId, of.slot))?.end?.delivery.status : undefined;
-  const text = job && (status === "owed" || status === "sent") ? alertText(job, reason ?? to) : undefined;
+  const text =
+    job && (status === "owed" || status === "sent" || status === "unroutable")
+      ? alertText(job, reason ?? to)
+      : undefined;
   const main = job && text !== undefined ? await mainOf(store, job, mainKey) : undefined;
-  const target = main?.state.deliveryContext;
-  if (!main || !target || text === undefined) return ops;
+  if (!job || !main || text === undefined) return ops;
   const body = { kind: "system", text, origin: `cron:${of.jobId}` } as const;
+  const target = await addressOfMain(people, main, job, mainKey);
   return [
     ...ops,
     { op: "message.post", to: { agentId: main.id }, message: { body, delivery: target, acceptedAt: at } },

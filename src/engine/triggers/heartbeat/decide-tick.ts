@@ -3,6 +3,7 @@
  * agent and its recipient.
  */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { OWNER } from "../../../core/agent/person.ts";
 import { buildAgentMainSessionKey, sessionKeyOf } from "../../../core/agent/session-key.ts";
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
 import type { SessionKey } from "../../../core/ids.ts";
@@ -11,8 +12,9 @@ import type { GateRunner } from "../../../core/ports/gate-runner.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
 import { spentOn } from "../../../core/schedule/job-slot.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
+import type { People } from "../../runtime/people.ts";
 import { wallTime } from "../cron/describe-schedule.ts";
-import { type JobMessage, mainAddress } from "../cron/job-message.ts";
+import { addressFrom, type JobMessage, mainAddress } from "../cron/job-message.ts";
 import { isWithinActiveHours, type Zones } from "./active-hours.ts";
 import type { HeartbeatConfig, HeartbeatSummary } from "./heartbeat-config.ts";
 import { heartbeatJobId } from "./heartbeat-job.ts";
@@ -21,6 +23,7 @@ import { eventsText, unseenEvents } from "./system-events.ts";
 
 export interface TickPorts {
   readonly store: StoreReader;
+  readonly people: Pick<People, "addressOf">;
   readonly gates?: GateRunner;
   /** HEARTBEAT.md of a profile's workspace; undefined if there is none. */
   heartbeatFile?(profile: string): Promise<string | undefined>;
@@ -69,7 +72,7 @@ export async function decideTick(ports: TickPorts, request: TickRequest): Promis
   const mainKey = mainKeyFor(request);
   const main = key === mainKey ? agent : await ports.store.agentByKey(mainKey);
   const waiting = main ? await unseenEvents(ports.store, main) : [];
-  const delivery = await resolveTarget(ports.store, summary.target);
+  const delivery = await resolveTarget(ports.people, summary.target);
   const about = await promptOf(ports, request);
   const events =
     waiting.length > 0 && !(key !== mainKey && isBusy(main))
@@ -150,10 +153,8 @@ function message(
   };
 }
 
-/** `last` is the address of the last message from a person. It is read once and stored with the tick's message. */
-async function resolveTarget(store: StoreReader, target: string): Promise<DeliveryContext | undefined> {
+/** `last` is where the owner wrote last. It is read once and stored with the tick's message. */
+async function resolveTarget(people: TickPorts["people"], target: string): Promise<DeliveryContext | undefined> {
   if (target === "none") return undefined;
-  if (target === "last") return (await store.agentFor("most-recent-foreground"))?.state.deliveryContext;
-  const at = target.indexOf(":");
-  return at > 0 ? { channel: target.slice(0, at), to: target.slice(at + 1) } : undefined;
+  return target === "last" ? people.addressOf(OWNER) : addressFrom(target);
 }

@@ -2,16 +2,16 @@
  * Shapes the answer of a heartbeat: removes HEARTBEAT_OK, and suppresses an answer that says nothing else or repeats the last
  * one within a day. A suppressed answer is still a delivery with its reason (L5).
  */
-import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { AgentState } from "../../../core/agent/state.ts";
-import type { Payload } from "../../../core/delivery/delivery.ts";
+import type { NewDelivery, Payload } from "../../../core/delivery/delivery.ts";
 import type { Trigger } from "../../../core/message/trigger.ts";
+import { type LastHeartbeat, sameWords } from "./last-heartbeat.ts";
 import { HEARTBEAT_TOKEN, stripHeartbeatToken } from "./strip-heartbeat-token.ts";
 
 export interface ShapedReply {
   readonly payloads: readonly Payload[];
   readonly suppress?: string;
-  readonly state?: Partial<AgentState>;
+  readonly stateFor?: (delivery: Pick<NewDelivery, "id">) => Partial<AgentState>;
 }
 
 export interface ReplySettings {
@@ -21,8 +21,9 @@ export interface ReplySettings {
 
 export const DUPLICATE_WITHIN_MS = 24 * 3_600_000;
 
+/** `last`: what the agent's last heartbeat said. */
 export function shapeReply(
-  agent: Pick<AgentRecord, "state">,
+  last: LastHeartbeat | undefined,
   trigger: Trigger | undefined,
   said: { readonly payload: Payload; readonly reasoning: string },
   now: number,
@@ -37,14 +38,18 @@ export function shapeReply(
   if (stripped.shouldSkip && !media) return { payloads: [], suppress: "nothing needs attention (HEARTBEAT_OK)" };
   const sent: Payload = { ...payload, text: stripped.text };
   if (trigger?.type !== "heartbeat") return { payloads: [sent] };
-  const { lastHeartbeatText, lastHeartbeatSentAt } = agent.state;
-  const isRepeated = stripped.text.trim() === lastHeartbeatText?.trim() && !media;
-  if (isRepeated && lastHeartbeatSentAt !== undefined && now - lastHeartbeatSentAt < DUPLICATE_WITHIN_MS) {
+  const isRepeated = last && !last.failed && !media && sameWords(stripped.text, last.lastHeartbeatText);
+  if (isRepeated && now - last.lastHeartbeatSentAt < DUPLICATE_WITHIN_MS) {
     return { payloads: [], suppress: "duplicate of the last heartbeat" };
   }
   const reasoning = settings.includeReasoning ? said.reasoning.trim() : "";
   return {
     payloads: [...(reasoning === "" ? [] : [{ text: `Reasoning:\n${reasoning}` }]), sent],
-    state: { lastHeartbeatText: stripped.text.trim(), lastHeartbeatSentAt: now },
+    // The two fields of clawdbot are read from the delivery from now on.
+    stateFor: ({ id }) => ({
+      lastHeartbeatDeliveryId: id,
+      lastHeartbeatText: undefined,
+      lastHeartbeatSentAt: undefined,
+    }),
   };
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseConfig } from "../../../config/parse-config.ts";
-import type { AgentState } from "../../../core/agent/state.ts";
+import type { DeliveryId } from "../../../core/ids.ts";
 import { isWithinActiveHours } from "./active-hours.ts";
 import {
   HEARTBEAT_PROMPT,
@@ -117,9 +117,8 @@ describe("the reply of a heartbeat", () => {
   const now = 1_000_000_000_000;
   const heartbeat = { type: "heartbeat", id: "heartbeat:main" } as const;
   const said = (text: string, more = {}) => ({ payload: { text, ...more }, reasoning: "because" });
-  const agent = (text?: string, ago = 0) => ({
-    state: (text === undefined ? {} : { lastHeartbeatText: text, lastHeartbeatSentAt: now - ago }) as AgentState,
-  });
+  const agent = (text?: string, ago = 0, failed = false) =>
+    text === undefined ? undefined : { lastHeartbeatText: text, lastHeartbeatSentAt: now - ago, failed };
   const alert = "The disk is full.";
   test.each([
     ["is suppressed if it is only HEARTBEAT_OK", agent(), said(OK), {}, [], "nothing needs attention (HEARTBEAT_OK)"],
@@ -150,6 +149,22 @@ describe("the reply of a heartbeat", () => {
       [alert],
       undefined,
     ],
+    [
+      "is sent if it repeats the last one and that one failed",
+      agent(alert, 5, true),
+      said(alert),
+      {},
+      [alert],
+      undefined,
+    ],
+    [
+      "is suppressed if it repeats the last one, which was split",
+      agent("The disk\nis full.", 5),
+      said(alert),
+      {},
+      [],
+      "duplicate of the last heartbeat",
+    ],
     ["is sent if it differs from the last one", agent("other", 5), said(alert), {}, [alert], undefined],
     [
       "is sent if it repeats the last one with a picture",
@@ -173,7 +188,8 @@ describe("the reply of a heartbeat", () => {
     const reply = shapeReply(who, heartbeat, what, now, settings);
     expect(reply?.payloads.map(({ text }) => text)).toEqual(texts);
     expect(reply?.suppress).toBe(suppress);
-    expect(reply?.state).toEqual(suppress ? undefined : { lastHeartbeatText: texts.at(-1), lastHeartbeatSentAt: now });
+    const state = reply?.stateFor?.({ id: "r.0" as DeliveryId });
+    expect(state?.lastHeartbeatDeliveryId).toBe(suppress ? undefined : "r.0");
   });
 
   test("HEARTBEAT_OK of a cron job is not sent, an answer to a person keeps its text", () => {

@@ -13,10 +13,10 @@ import { messageText } from "../../../core/message/message.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import type { PostRequest } from "../../agents/message-ingress.ts";
 import type { AcceptResult } from "../../inbox/accept.ts";
-import { type JobScope, mainAddress, mainKeyOf, overridesIn } from "../cron/job-message.ts";
+import { addressFrom, type JobPorts, type JobScope, mainAddress, mainKeyOf, overridesIn } from "../cron/job-message.ts";
 import { fillTemplate } from "./fill-template.ts";
 
-export interface HookPorts extends Pick<Ports, "store" | "log"> {
+export interface HookPorts extends Pick<Ports, "store" | "log">, JobPorts {
   post(request: PostRequest): Promise<AcceptResult>;
   /** Reads a secret at the moment of use. Absent: every call is refused. */
   reveal?(secret: Secret): string;
@@ -64,7 +64,7 @@ export async function acceptHook(
 }
 
 async function take(
-  { store, post }: HookPorts,
+  { store, people, post }: HookPorts,
   hook: Hook,
   name: string,
   request: HookRequest,
@@ -85,7 +85,7 @@ async function take(
       trigger: { type: "webhook", id: name, slot: key },
       wishes: overridesIn(hook),
     },
-    delivery: await deliveryOf(store, hook, main, mainKey),
+    delivery: await deliveryOf(people, hook, main, mainKey),
     key: key === undefined ? undefined : `hook:${name}:${key}`,
   });
   if (accepted.status === "stale") return answer(400, "This call is too old.");
@@ -118,17 +118,15 @@ function keyOf(hook: Hook, { headers }: HookRequest): string | undefined {
 }
 
 async function deliveryOf(
-  store: Ports["store"],
+  people: HookPorts["people"],
   hook: Hook,
   main: JobScope,
   mainKey: string | undefined,
 ): Promise<DeliveryContext | undefined> {
   const { deliver, target } = hook;
   if (deliver === undefined && target !== "main") return undefined;
-  if (deliver === undefined || deliver === "last")
-    return (await store.agentByKey(mainKeyOf(main, mainKey)))?.state.deliveryContext;
-  const at = deliver.indexOf(":");
-  return at > 0 ? { channel: deliver.slice(0, at), to: deliver.slice(at + 1) } : undefined;
+  if (deliver === undefined || deliver === "last") return people.addressOfConversation(mainKeyOf(main, mainKey));
+  return addressFrom(deliver);
 }
 
 /** Every configured check must pass: the token, the signature, or both. */
