@@ -133,13 +133,13 @@ export class AgentSystem {
     if (this.#phase !== "loaded") throw new InvariantError("AgentSystem must load before starting");
     this.#phase = "started";
     this.#stopHints = this.#ports.store.onHint((agentId) => this.#claim(agentId));
+    await this.deliveries.start();
     await this.#scanOutbox();
     this.#restoring = true;
     await this.#membership.start();
     this.#restoring = false;
     this.subagents.init();
     for (const connector of this.#ports.connectors.values()) await connector.start(this.connectorHost(connector));
-    this.deliveries.start();
   }
 
   /** What a connector may call. `post`: instead of posting as this system does. */

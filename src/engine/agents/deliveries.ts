@@ -59,9 +59,9 @@ export class Deliveries {
     this.mailboxes = new Mailboxes({ ...common, opened: (keys) => this.#opened(keys) }, { shared });
   }
 
-  /** The node works and its connectors are started: what waits may have a route now. */
-  start(): void {
-    this.#sweep.hint();
+  /** Before anything new is said: what waits and has a route now is queued first, so that a person reads it in order (M17). */
+  start(): Promise<void> {
+    return this.#sweep.sweep();
   }
 
   /** The configuration was changed: routes may have appeared. */

@@ -13,6 +13,7 @@ export function* triggers(view: View): Iterable<Violation> {
     yield* everySlotItsMessage(view, job);
     yield* everyRunItsSummary(view, job);
     yield* listedTimesFit(job);
+    yield* everyAnswerOwed(view, job);
   }
 }
 
@@ -91,6 +92,19 @@ function* everyRunItsSummary({ listed }: View, { id, job, slots }: JobEvidence):
     .filter(({ body }) => body.kind === "system" && body.origin === `cron:${id}` && body.text.startsWith("Cron"));
   if (summaries.length !== ran.length)
     yield broken("L9", `${id}: ${ran.length} runs left ${summaries.length} summaries`);
+}
+
+/** Where delivery was asked for, a successful run owes its words, and the slot shows what became of them (M26). */
+function* everyAnswerOwed({ listed }: View, { id, job, slots }: JobEvidence): Iterable<Violation> {
+  if (job?.payload.kind !== "agentTurn" || !job.payload.deliver) return;
+  const all = new Map(listed.flatMap(({ deliveries }) => deliveries).map((one) => [String(one.id), one]));
+  for (const { slot, end } of slots) {
+    if (end?.status !== "ok") continue;
+    const [first, ...more] = (end.deliveryIds ?? []).map((one) => all.get(one));
+    if (!first) yield broken("L9", `${id}: slot ${slot} was to be delivered, but nothing is listed`);
+    else if (more.length === 0 && end.delivery.status !== first.state)
+      yield broken("L9", `${id}: slot ${slot} says ${end.delivery.status}, its delivery is ${first.state}`);
+  }
 }
 
 /** A fired slot has one message with the same end as the slot; a skipped slot has none. */

@@ -192,11 +192,22 @@ function* targetsInOrder({ listed, sends, lost }: View): Iterable<Violation> {
   }
 }
 
-/** L5: every delivery has ended, and its end matches the channel's record. */
-function* everyDeliveryEnds({ listed, shown }: View): Iterable<Violation> {
-  for (const { id, state, reason } of listed.flatMap(({ deliveries }) => deliveries)) {
+/**
+ * L5: every delivery has ended, and its end matches the channel's record. Only a person who never reads leaves deliveries in a
+ * mailbox (M27), and only a reader's acknowledgement takes one out of it. When every channel exists, none is unroutable (M26).
+ */
+function* everyDeliveryEnds({ listed, shown, channels, workload }: View): Iterable<Violation> {
+  const read = channels.find(({ name }) => name === "api")?.acknowledged;
+  for (const { id, state, reason, target } of listed.flatMap(({ deliveries }) => deliveries)) {
     const times = shown.get(id)?.length ?? 0;
-    if (state === "pending" || state === "sending") yield broken("L5", `${id} is still ${state}`);
+    if (state === "waiting-reader") {
+      if (target.channel !== "api" || target.to !== workload.neverReads) yield broken("L5", `${id} was never read`);
+      continue;
+    }
+    if (state === "sent" && target.channel === "api" && !read?.has(id))
+      yield broken("L5", `${id} is listed as sent, but its reader has not acknowledged it`);
+    if (state === "pending" || state === "sending" || state === "unroutable")
+      yield broken("L5", `${id} is still ${state}`);
     if (state === "sent" && times === 0) yield broken("L5", `${id} is listed as sent but was never shown`);
     if ((state === "failed" || state === "suppressed") && times > 0)
       yield broken("L5", `${id} is ${state}, but was shown`);

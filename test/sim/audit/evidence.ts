@@ -66,7 +66,16 @@ export interface ListedAgent {
 }
 
 const ALL = 100_000;
-const STATES = ["pending", "sending", "sent", "suppressed", "failed", "unconfirmed"] as const;
+const STATES = [
+  "pending",
+  "sending",
+  "waiting-reader",
+  "unroutable",
+  "sent",
+  "suppressed",
+  "failed",
+  "unconfirmed",
+] as const;
 
 export async function listAgents(reader: StoreReader): Promise<readonly ListedAgent[]> {
   const listed: ListedAgent[] = [];

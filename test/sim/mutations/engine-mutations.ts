@@ -21,6 +21,7 @@ import { CONTEXT_MUTATIONS } from "./context-mutations.ts";
 import { MESSAGE_MUTATIONS } from "./message-mutations.ts";
 import { MODEL_MUTATIONS } from "./model-mutations.ts";
 import { MUTATIONS, type Mutation } from "./mutations.ts";
+import { OWED_MUTATIONS } from "./owed-mutations.ts";
 import { SESSION_MUTATIONS } from "./session-mutations.ts";
 import { SUBAGENT_MUTATIONS } from "./subagent-mutations.ts";
 import { TRIAL_MUTATIONS } from "./trial-mutations.ts";
@@ -271,6 +272,7 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   ...MODEL_MUTATIONS,
   ...CONTEXT_MUTATIONS,
   ...SESSION_MUTATIONS,
+  ...OWED_MUTATIONS,
   ...MUTATIONS.flatMap((mutation) => {
     const bound = FOR_THE_ENGINE[mutation.name];
     return bound && mutation.store ? [{ ...mutation, ...bound }] : [];

@@ -86,6 +86,11 @@ export interface WorkloadShape {
   readonly children?: Range;
   /** The answers to all people of a channel go to one place. */
   readonly sharedTarget?: boolean;
+  /**
+   * Where the answers to each conversation go, in turn: to its own channel, to a mailbox, or to a channel that has a
+   * connector only after the faults (M26, M27).
+   */
+  readonly routes?: readonly ("own" | "api" | "later")[];
   /** System messages that arrive without a connector, and how many of them are silent. */
   readonly systemMessages: Range;
   /** Threads each person writes in; each is a separate route into the same agent. */

@@ -4,6 +4,7 @@ import { BASIC_SCENARIOS } from "./basic-scenarios.ts";
 import { CONTEXT_SCENARIOS } from "./context-scenarios.ts";
 import { MESSAGE_SCENARIOS } from "./message-scenarios.ts";
 import { MODEL_SCENARIOS } from "./model-scenarios.ts";
+import { OWED_SCENARIOS } from "./owed-scenarios.ts";
 import { QUEUE_SCENARIOS } from "./queue-scenarios.ts";
 import { type NamedChanges, type Scenario, scenario } from "./scenario.ts";
 import { SESSION_SCENARIOS } from "./session-scenarios.ts";
@@ -28,6 +29,7 @@ export const SCENARIOS: readonly Scenario[] = [
   BIG_OUTPUTS,
   ...SUBAGENT_SCENARIOS,
   ...TRIAL_SCENARIOS,
+  ...OWED_SCENARIOS,
 ].map(([name, about, changed]) => scenario(name, about, changed));
 
 export function scenarioNamed(name: string): Scenario {

@@ -5,6 +5,7 @@ import { subagentTools } from "../../../src/adapters/tools/subagents/subagent-to
 import { configDefaults } from "../../../src/config/config-schema.ts";
 import { parseConfig } from "../../../src/config/parse-config.ts";
 import { isStale, resetPolicyFor } from "../../../src/core/agent/session-freshness.ts";
+import { apiMailbox } from "../../../src/core/delivery/route.ts";
 import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../../src/core/history/compaction-settings.ts";
 import type { Tool, ToolHost } from "../../../src/core/ports/tool.ts";
 import { AgentSystem } from "../../../src/engine/agents/agent-system.ts";
@@ -26,6 +27,9 @@ const limitsOf = ({ window, unknown, flush }: SimContext): ContextLimits => ({
 /** Every agent may write to every other: the auditor judges whether it arrives. */
 const CONFIG = parseConfig({ text: `{ agentToAgent: { write: ["any"] } }`, file: "sim", env: {} }).config;
 
+/** The first person of the workload is the owner: schedules speak to this person. */
+const PEOPLE = { isOwner: ({ userId }: { readonly userId: string }) => userId === "u1" };
+
 export const engine: SubjectUnderTest = {
   name: "engine",
   features: [
@@ -45,6 +49,7 @@ export const engine: SubjectUnderTest = {
     "budgets",
     "keys",
     "triggers",
+    "mailboxes",
     "context",
     "sessions",
   ],
@@ -69,6 +74,7 @@ export const engine: SubjectUnderTest = {
         contextLimits: context && (() => limitsOf(context)),
         isStale: reset && ((agent, last, now) => isStale(resetPolicyFor(agent, reset), last, now, "UTC")),
         subagents,
+        people: PEOPLE,
         runs: { timeoutMs: 30_000 },
         budgets: budgets && { limitsFor: () => budgets, dayOf: () => "today" },
         hooks: triggers?.hooks,
@@ -89,6 +95,8 @@ export const engine: SubjectUnderTest = {
       branch: (agentId, entryId, summary) => system.sessions.branch(agentId, entryId, { summary, timeoutMs: 120_000 }),
       stop: (agentId) => system.lifecycle.stop(agentId),
       remove: (agentId) => system.lifecycle.remove(agentId),
+      readMailbox: async (user) => (await system.deliveries.mailboxes.page([apiMailbox(user)], { limit: 5 })).items,
+      acknowledge: (user, ids) => system.deliveries.mailboxes.acknowledge([apiMailbox(user)], ids),
     };
   },
 };
@@ -98,6 +106,7 @@ const triggerOptions = ({ zone, alone, leaseMs }: SubjectNode): TriggerOptions =
     return zone();
   },
   pollMs: 2_000,
+  people: PEOPLE,
   leaseMs: alone ? undefined : leaseMs,
 });
 

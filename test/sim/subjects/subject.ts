@@ -5,7 +5,8 @@
 import type { Config } from "../../../src/config/config-schema.ts";
 import type { ResetSettings } from "../../../src/core/agent/session-freshness.ts";
 import type { Limits } from "../../../src/core/budget/budget.ts";
-import type { AgentId, EntryId, RunId } from "../../../src/core/ids.ts";
+import type { AgentId, DeliveryId, EntryId, RunId } from "../../../src/core/ids.ts";
+import type { OutgoingDelivery } from "../../../src/core/ports/connector.ts";
 import type { ModelChoice } from "../../../src/core/ports/model.ts";
 import type { Ports } from "../../../src/core/ports/ports.ts";
 import type { LaneSizes } from "../../../src/engine/runs/lanes.ts";
@@ -26,6 +27,10 @@ export interface Subject {
   stop?(agentId: AgentId): Promise<void>;
   /** Removes an agent for good. */
   remove?(agentId: AgentId): Promise<void>;
+  /** What waits in a user's mailbox (M27). */
+  readMailbox?(user: string): Promise<readonly OutgoingDelivery[]>;
+  /** Acknowledges deliveries of a user's mailbox. */
+  acknowledge?(user: string, ids: readonly DeliveryId[]): Promise<unknown>;
 }
 
 export interface Person {
@@ -92,6 +97,7 @@ export type Feature =
   | "budgets"
   | "keys"
   | "triggers"
+  | "mailboxes"
   | "context"
   /** Sessions that go stale, threads that fork, going back. */
   | "sessions";

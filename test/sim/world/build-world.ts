@@ -99,6 +99,14 @@ export async function buildWorld(options: WorldOptions): Promise<World> {
     (kind) => new Channel({ ...parts, random: random.fork(kind) }, kind.slice(0, 5), kind),
   );
   const channelNames = channels.map(({ name }) => name);
+  const { routes = [] } = scenario.workload;
+  for (const [name, kind, connected] of [
+    ["api", "idempotent", () => false],
+    ["later", "ambiguous", () => !faults.active],
+  ] as const) {
+    if (routes.includes(name))
+      channels.push(new Channel({ ...parts, random: random.fork(name) }, name, kind, connected));
+  }
   const workload = makeWorkload(random.fork("workload"), scenario.workload, channelNames);
   const speakers = speakersOf(workload);
   const waitLog = makeWaitLog(() => scheduler.time);

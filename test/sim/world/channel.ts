@@ -63,13 +63,18 @@ export class Channel {
   readonly sendingClass: SendingClass;
   readonly inbound: Inbound[] = [];
   readonly sends: SendRecord[] = [];
+  /** Deliveries of a mailbox that a reader has acknowledged, whether or not a node has heard it. */
+  readonly acknowledged = new Set<string>();
+  /** Whether a process that starts now has a connector to this channel. */
+  readonly connected: () => boolean;
   readonly #deps: ChannelDeps;
   readonly #shownIds = new Set<string>();
   readonly #refusedIds = new Set<string>();
   #receivers: Receiver[] = [];
 
-  constructor(deps: ChannelDeps, name: string, sendingClass: SendingClass) {
+  constructor(deps: ChannelDeps, name: string, sendingClass: SendingClass, connected: () => boolean = () => true) {
     this.#deps = deps;
+    this.connected = connected;
     this.name = name;
     this.sendingClass = sendingClass;
   }
@@ -87,6 +92,16 @@ export class Channel {
     };
     this.inbound.push(item);
     scheduler.after(random.chance(0.1) ? random.int(0, 400) : random.int(0, 30), () => this.#submit(item));
+  }
+
+  /** A reader has taken a delivery out of a mailbox. It recognises an id it has shown before. */
+  show({ id, target, payload }: OutgoingDelivery, from: string): void {
+    const shown = !this.#shownIds.has(id);
+    this.#shownIds.add(id);
+    const place = { to: target.to ?? "", thread: String(target.threadId ?? ""), text: payload.text ?? "" };
+    const at = this.#deps.scheduler.time;
+    this.sends.push({ at, process: from, deliveryId: id, ...place, shown, result: "sent" });
+    this.#deps.log.write(this.name, `a reader gets ${id}${shown ? ", shown" : " again"}`);
   }
 
   /** The connector of one process to this channel. */

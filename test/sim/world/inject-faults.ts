@@ -7,6 +7,7 @@ import type { World } from "./build-world.ts";
 import { type Jobs, makeJobs } from "./jobs.ts";
 import { MAX_SKEW_MS, type Nodes, WALL_START } from "./nodes.ts";
 import { makeOperator, type Operator } from "./operator.ts";
+import { startReaders } from "./readers.ts";
 import { makeTreeStops } from "./tree-stops.ts";
 import { ZONES } from "./zones.ts";
 
@@ -70,6 +71,12 @@ export function injectFaults(world: World, nodes: Nodes, random: Random): Actors
     wall: () => nodes.wall("a"),
     permanentAgents: world.participants.permanentAgents,
   });
+  const mailboxes = world.channels.find(({ name }) => name === "api");
+  if (mailboxes) startReaders({ ...ask("readers"), scheduler, channel: mailboxes }, workload.readers);
+  // Every node starts again, with a connector to the channel that had none.
+  if (scenario.workload.routes?.includes("later")) {
+    for (const node of world.names) scheduler.after(faultsEnd + random.int(500, 3_000), () => nodes.drain(node));
+  }
   times(scenario.permanentAgents?.describes, operator.describe);
   times(scenario.permanentAgents?.removals, operator.remove);
   return { faultsEnd, aborts, branches, jobs, operator };

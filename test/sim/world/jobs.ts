@@ -21,6 +21,8 @@ export interface JobsShape {
   readonly zones?: Range;
   /** Before the jobs are turned off, their listed times are recorded. */
   readonly inspected?: boolean;
+  /** Whether isolated jobs deliver their answer, to a channel that may not exist yet. */
+  readonly deliver?: boolean;
 }
 
 /** Seconds between the due times of an expression. */
@@ -125,7 +127,9 @@ function newSchedule(random: Random, { everyMs, zones }: JobsShape): CronJob["sc
 function newJob(random: Random, id: string, shape: JobsShape, now: number): CronJob {
   const schedule = newSchedule(random, shape);
   const everyMs = intervalOf(schedule);
+  const { deliver } = shape;
   const isolated = random.chance(0.7);
+  const turn = { kind: "agentTurn", message: "do your job" } as const;
   return {
     id,
     name: id,
@@ -136,7 +140,11 @@ function newJob(random: Random, id: string, shape: JobsShape, now: number): Cron
     zone: schedule.kind === "cron" ? "UTC" : undefined,
     sessionTarget: isolated ? "isolated" : "main",
     wakeMode: random.chance(0.5) ? "now" : "next-heartbeat",
-    payload: isolated ? { kind: "agentTurn", message: "do your job" } : { kind: "systemEvent", text: "it is time" },
+    payload: !isolated
+      ? { kind: "systemEvent", text: "it is time" }
+      : deliver
+        ? { ...turn, deliver, channel: "later", to: "ops" }
+        : turn,
     missed: random.pick(["skip", "once", "all"]),
     overlap: random.pick(["skip", "queue"]),
     staggerMs: random.chance(0.3) ? 400 : undefined,

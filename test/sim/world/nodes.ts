@@ -162,7 +162,11 @@ export class Nodes {
       tools: tools.port(process),
       files: files.port(process),
       log: silentLog,
-      connectors: new Map(channels.map((channel) => [channel.name, channel.connector(process)])),
+      connectors: new Map(
+        channels
+          .filter((channel) => channel.connected())
+          .map((channel) => [channel.name, channel.connector(process)] as const),
+      ),
     };
   }
 

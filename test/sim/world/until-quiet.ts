@@ -29,13 +29,15 @@ export async function untilQuiet(world: World, nodes: Nodes, actors: Actors): Pr
 }
 
 /** Every node is up, no message, run or delivery is open, and every message was acknowledged. */
-async function isQuiet({ channels, backend }: World, nodes: Nodes, { jobs }: Actors): Promise<boolean> {
+async function isQuiet({ channels, backend, workload }: World, nodes: Nodes, { jobs }: Actors): Promise<boolean> {
   const { reader } = backend;
   if (!(await jobs.end())) return false;
   if (nodes.living.some(({ process, subject }) => process.state !== "up" || !subject)) return false;
   const inbound = channels.flatMap((channel) => channel.inbound);
   if (inbound.some(({ acknowledgedAt }) => acknowledgedAt === undefined)) return false;
-  if ((await reader.deliveries({ limit: 1 })).length > 0) return false;
+  // What nobody reads waits for a person, and ends only after a long time.
+  const open = await reader.deliveries({ limit: 1_000 });
+  if (open.some(({ state, target }) => state !== "waiting-reader" || target.to !== workload.neverReads)) return false;
   if ((await reader.reservations({ limit: 1 })).length > 0) return false;
   const children = await reader.subagentRuns();
   if (children.some(({ cleanup, endedAt }) => cleanup === "delete" && endedAt !== undefined)) return false;

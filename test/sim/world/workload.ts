@@ -53,18 +53,32 @@ export interface Workload {
   readonly items: readonly WorkItem[];
   /** When the last message is written. */
   readonly endsAt: number;
+  /** People who read their mailbox, and one who never does. */
+  readonly readers: readonly string[];
+  readonly neverReads: string | undefined;
 }
 
 export function makeWorkload(random: Random, shape: WorkloadShape, channels: readonly string[]): Workload {
   const conversations = Array.from({ length: random.int(...shape.conversations) }, (_, index): Conversation => {
     const channel = channels[index % channels.length] as string;
     const user = `u${index + 1}`;
-    return { name: `${channel}/${user}`, channel, user, route: { channel, to: shape.sharedTarget ? "room" : user } };
+    const route = shape.routes?.[index % shape.routes.length] ?? "own";
+    const to = shape.sharedTarget ? "room" : user;
+    return { name: `${channel}/${user}`, channel, user, route: { channel: route === "own" ? channel : route, to } };
   });
+  const readers = conversations.filter(({ route }) => route.channel === "api").map(({ user }) => user);
   const writing = new Writing(random, shape, conversations);
   writing.addMessages();
   writing.addOthers();
-  return { conversations, items: writing.items.sort((a, b) => a.at - b.at), endsAt: writing.at };
+  const neverReads = readers.length > 1 ? readers.at(-1) : undefined;
+  const items = writing.items.sort((a, b) => a.at - b.at);
+  return {
+    conversations,
+    items,
+    endsAt: writing.at,
+    readers: readers.filter((user) => user !== neverReads),
+    neverReads,
+  };
 }
 
 /** Threads have numbers and words as names: both must work as routes. */
