@@ -43,8 +43,8 @@ export class LiveRun {
   readonly started = new Set<string>();
   /** What was tried since its last answer to make its context smaller, without success. A crash forgets it. */
   readonly failedMeasures = new Set<CompactionKind>();
-  /** The size of its context when a summary last failed, unless it has become smaller since. */
-  summaryFailedAt: number | undefined;
+  /** The size of its context when each measure last failed, unless it has become smaller since. */
+  readonly measuresFailedAt = new Map<CompactionKind, number>();
   readonly #end = new AbortController();
   readonly #stop = new AbortController();
   #reason: EndReason | undefined;

@@ -28,6 +28,19 @@ export function* compaction(view: View): Iterable<Violation> {
     if (summaries > 100 * bound) yield is(`${summaries} summaries were requested`);
   }
   yield* nothingLost(view);
+  yield* paidOnce(view);
+}
+
+/** M15: a program asks for one summary of a session at a time. A run that needs one waits for the one in progress. */
+function* paidOnce({ summaries }: View): Iterable<Violation> {
+  const open = new Map<string, (typeof summaries)[number]>();
+  for (const summary of summaries) {
+    const key = `${summary.process} ${summary.sessionId}`;
+    const before = open.get(key);
+    if (before && (before.endedAt === undefined || before.endedAt > summary.startedAt))
+      yield broken("M15", `summary ${summary.n} (${key}) began while summary ${before.n} was being written`);
+    open.set(key, summary);
+  }
 }
 
 /** Between two answers of a run each measure is taken at most once, so a compaction cannot loop. */

@@ -1,6 +1,6 @@
 /** The laws of runs: one live run per agent (L3), tools (L4), aborts (M9), attempts (M13). */
 
-import type { ModelCall } from "../world/model-call.ts";
+import { idOfProvider, type ModelCall } from "../world/model-call.ts";
 import { tokensIn } from "../world/tokens.ts";
 import {
   broken,
@@ -84,7 +84,7 @@ function branchesOf(session: readonly Line[]): readonly (readonly Line[])[] {
 function callOf(byMark: ReadonlyMap<string, ModelCall>, { role, content }: Line): readonly ModelCall[] {
   if (role !== "assistant") return [];
   const marks = (content ?? []).flatMap((block) =>
-    block.type === "toolCall" ? [block.id ?? ""] : tokensIn(block.text ?? "", "r"),
+    block.type === "toolCall" ? [idOfProvider(block.id ?? "")] : tokensIn(block.text ?? "", "r"),
   );
   const call = byMark.get(marks[0] ?? "-");
   return call ? [call] : [];
@@ -97,6 +97,14 @@ function* noToolRepeated({ executions, listed }: View): Iterable<Violation> {
     if (replay === "never") started.set(`${tool} for ${token}`, (started.get(`${tool} for ${token}`) ?? 0) + 1);
   }
   for (const [what, times] of started) if (times > 1) yield broken("L4", `${what} was executed ${times} times`);
+  // A call is known by its run and id: two calls never share them.
+  const keys = new Map<string, string>();
+  for (const { runId, callId, tool, token } of executions) {
+    const what = `${tool} for ${token}`;
+    const other = keys.get(`${runId} ${callId}`) ?? what;
+    if (other !== what) yield broken("L4", `${other} and ${what} have the same id ${callId} in run ${runId}`);
+    keys.set(`${runId} ${callId}`, what);
+  }
   for (const { agent, lines } of listed) {
     const asked = new Set<string>();
     for (const entry of lines.map(parsed)) {
@@ -166,7 +174,9 @@ function* failuresHaveCauses({ listed, rows, directives, executions, deaths, sce
   for (const [token, found] of rows) {
     for (const { of, message } of found) {
       // If a context is too large, a run may end for that reason; the person gets a delivery that reports it.
-      const tooLarge = scenario.context !== undefined && message.reason?.startsWith("Context overflow");
+      const isTooLarge = message.reason?.startsWith("Context overflow") ?? false;
+      const tooLarge = scenario.context !== undefined && isTooLarge && !scenario.context.fits;
+      if (isTooLarge && scenario.context?.fits) yield broken("L10", `${token} failed although each entry fits`);
       const discarded = scenario.restore === "discard" && deaths > 0;
       const excused = tooLarge || fails(token) || overBudget({ of, message }) || discarded;
       if (message.state === "failed" && !excused) {

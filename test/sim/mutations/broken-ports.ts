@@ -4,6 +4,7 @@ import type { Ports } from "../../../src/core/ports/ports.ts";
 import type { CallRecord } from "../../../src/core/run/run.ts";
 import type { Change, Op, OpResult } from "../../../src/core/store/change.ts";
 import type { Store } from "../../../src/core/store/store.ts";
+import { idOfProvider } from "../world/model-call.ts";
 import { committing } from "./break-ports.ts";
 
 export function sorted(blocks: string): string {
@@ -66,6 +67,42 @@ export function forgettingIntents(op: Op): Op {
     (call): CallRecord => (call.state === "intended" ? { ...call, state: "asked" } : call),
   );
   return { ...op, body: { ...op.body, calls } };
+}
+
+/** Marks the finished calls of a batch as not started if another call of it was suspended, until the run has paused. */
+export function resettingBatch(ports: Ports): Ports {
+  const batches = new Map<string, ReadonlySet<string>>();
+  const idsIn = (calls: readonly CallRecord[], state: CallRecord["state"]): readonly string[] =>
+    calls.flatMap((call) => (call.state === state ? [call.callId] : []));
+  return committing((store, change) => {
+    const ops = change.ops.map((op): Op => {
+      if (op.op !== "run.step") return op;
+      const batch = batches.get(op.runId) ?? new Set();
+      const isSuspended = idsIn(op.body.calls, "asked").some((id) => batch.has(id));
+      if ((change.site !== "result" && change.site !== "pause") || !isSuspended) {
+        batches.set(op.runId, new Set(idsIn(op.body.calls, "intended")));
+        return op;
+      }
+      const calls = op.body.calls.map(
+        (call): CallRecord => (batch.has(call.callId) ? { ...call, state: "asked" } : call),
+      );
+      return { ...op, body: { ...op.body, calls } };
+    });
+    return store.commit({ ...change, ops });
+  })(ports);
+}
+
+/** Tools get the ids of calls without the part that makes them unique. */
+export function withProviderIds(ports: Ports): Ports {
+  const find: Ports["tools"]["find"] = (agent, name) => {
+    const tool = ports.tools.find(agent, name);
+    if (!tool) return undefined;
+    return {
+      ...tool,
+      execute: (input, context) => tool.execute(input, { ...context, callId: idOfProvider(context.callId) }),
+    };
+  };
+  return { ...ports, tools: { ...ports.tools, find } };
 }
 
 /** Reports that a delivery is marked as sending, but writes it only when its end is known. */

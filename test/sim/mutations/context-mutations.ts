@@ -8,6 +8,8 @@ interface Record {
   readonly type?: string;
   readonly id?: string;
   readonly parentId?: string;
+  readonly firstKeptEntryId?: string;
+  readonly details?: { readonly covered?: { readonly from: string } };
 }
 
 export const CONTEXT_MUTATIONS: readonly Mutation[] = [
@@ -34,6 +36,42 @@ export const CONTEXT_MUTATIONS: readonly Mutation[] = [
     scenario: "compaction",
     seeds: 5,
     ports: readingLines((line) => ({ ...line, type: "custom", name: "x" })),
+  },
+  {
+    name: "measures forgotten",
+    about: "a run does not know which measures it has taken since its last answer",
+    law: "L10",
+    scenario: "overflows",
+    seeds: 20,
+    ports: readingLines((line) => ({ ...line, details: { ...line.details, runId: "another" } })),
+  },
+  {
+    name: "measure without effect",
+    about: "a compaction leaves every entry in the context, so that no measure makes it smaller",
+    law: "L10",
+    scenario: "long-runs",
+    seeds: 5,
+    ports: readingLines((line) => ({
+      ...line,
+      firstKeptEntryId: line.details?.covered?.from ?? line.firstKeptEntryId,
+    })),
+  },
+  {
+    name: "summary paid for twice",
+    about: "a second summary is requested while the first is being written",
+    law: "M15",
+    scenario: "background",
+    seeds: 5,
+    ports: (ports) => ({
+      ...ports,
+      model: {
+        ...ports.model,
+        call: async (request, signal, onEvent) => {
+          if (request.system.startsWith("You summarise")) void ports.model.call(request, signal, onEvent);
+          return ports.model.call(request, signal, onEvent);
+        },
+      },
+    }),
   },
   {
     name: "flush not counted",

@@ -13,9 +13,11 @@ import {
   forgettingSteers,
   newestTo,
   owingLater,
+  resettingBatch,
   sendingUnmarked,
   sorted,
   withoutLooking,
+  withProviderIds,
 } from "./broken-ports.ts";
 import { CONTEXT_MUTATIONS } from "./context-mutations.ts";
 import { MESSAGE_MUTATIONS } from "./message-mutations.ts";
@@ -148,6 +150,22 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     scenario: "tools",
     seeds: 30,
     ports: rewriting(forgettingIntents),
+  },
+  {
+    name: "batch reset by a suspended call",
+    about: "if one call of a batch is suspended, the finished ones are marked as not started",
+    law: "L4",
+    scenario: "suspended-calls",
+    seeds: 20,
+    ports: resettingBatch,
+  },
+  {
+    name: "ids as the provider says",
+    about: "tools are called with the id of the provider, which it may have used before",
+    law: "L4",
+    scenario: "repeated-ids",
+    seeds: 10,
+    ports: withProviderIds,
   },
   {
     name: "refusal hidden",

@@ -118,6 +118,37 @@ export const BASIC_SCENARIOS: readonly NamedChanges[] = [
       },
     },
   ],
+  [
+    "suspended-calls",
+    "calls that are suspended beside others that must not be repeated, on nodes that drain and die",
+    {
+      crashes: [1, 5],
+      drains: [0, 2],
+      needs: ["tools", "attempts"],
+      workload: {
+        directives: { "tool:suspend": 0.3, "tool:slow": 0.25, "tool:never": 0.15, "tool:safe": 0.2, "tool:send": 0.1 },
+      },
+    },
+  ],
+  [
+    "repeated-ids",
+    "a provider that uses the ids of tool calls again, in one answer and in later turns",
+    {
+      crashes: [1, 5],
+      needs: ["tools", "attempts"],
+      repeatsIds: true,
+      workload: {
+        directives: {
+          "tool:never": 0.3,
+          "tool:safe": 0.3,
+          "tool:send": 0.2,
+          "tool:slow": 0.1,
+          "tool:throw": 0.1,
+          chain: 0.4,
+        },
+      },
+    },
+  ],
   ["two-nodes", "two nodes, one dies, the other takes over", { nodes: [2, 2], crashes: [1, 5] }],
   [
     "zombies",

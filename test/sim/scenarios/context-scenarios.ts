@@ -76,6 +76,22 @@ export const CONTEXT_SCENARIOS: readonly NamedChanges[] = [
     ),
   ],
   [
+    "long-runs",
+    "runs that read several windows of pages, with good and bad summaries, on nodes that die in between",
+    talk(
+      { window: 2_400, manners: ["good", "good", "bloats", "empty", "request"], fits: true },
+      {
+        crashes: [2, 6],
+        drains: [0, 2],
+        workload: {
+          messages: [20, 26],
+          padding: [10, 30],
+          directives: { "tool:pages": 0.15, "tool:never": 0.1, "tool:safe": 0.1 },
+        },
+      },
+    ),
+  ],
+  [
     "flush",
     "agents that flush memory before their contexts are compacted, on nodes that die during the flush",
     talk({ manners: ["good", "slow"], flush: true }, { crashes: [2, 6] }),

@@ -43,6 +43,8 @@ export interface Scenario {
   readonly budgets?: Limits;
   /** Model calls go through the router, with keys that reach their limit or are refused. */
   readonly keys?: boolean;
+  /** The provider uses ids of tool calls again. */
+  readonly repeatsIds?: boolean;
   /** How large contexts may be, and which summaries the model writes. Absent: no context comes near the limits. */
   readonly context?: SimContext;
   /** When sessions are reset automatically, with hours in UTC. Absent: never. */

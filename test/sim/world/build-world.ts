@@ -116,7 +116,12 @@ export async function buildWorld(options: WorldOptions): Promise<World> {
     speakerOf: (token) => speakers.get(token),
     waits: waitLog.begin,
   };
-  const model = new ScriptedModel({ ...parts, random: random.fork("model"), context: scenario.context });
+  const model = new ScriptedModel({
+    ...parts,
+    random: random.fork("model"),
+    context: scenario.context,
+    repeatsIds: scenario.repeatsIds,
+  });
   const routed = scenario.keys ? makeRoutedModel({ ...parts, random: random.fork("keys"), model }) : undefined;
   const routeOf = (token: string) => speakers.get(token)?.route;
   const tools = new SimTools({ ...parts, random: random.fork("tools"), routeOf });

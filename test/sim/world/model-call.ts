@@ -71,8 +71,11 @@ export const callsOf = (message: ModelMessage): readonly ToolCallBlock[] =>
 /** The marks that identify an assistant message: the mark of its answer, and the ids of its calls. */
 export const marksOf = (message: ModelMessage): readonly string[] => [
   ...tokensIn(textOf(message), "r"),
-  ...callsOf(message).map(({ id }) => id),
+  ...callsOf(message).map(({ id }) => idOfProvider(id)),
 ];
+
+/** An id that the model had used before is stored with a suffix. */
+export const idOfProvider = (id: string): string => /^call_\d+_\d+(?=-)/u.exec(id)?.[0] ?? id;
 
 export const tokensOf = (text: string): number => Math.ceil(new TextEncoder().encode(text).length / BYTES_PER_TOKEN);
 
@@ -82,10 +85,15 @@ export function sinceLastAnswer(messages: readonly ModelMessage[]): number {
   return last + 1;
 }
 
-/** The checks of a strict provider: each call is followed by one result, and the last message is not the assistant's. */
+/** The checks of a strict provider: ids are unique, each call is followed by one result, the last message is not the assistant's. */
 function unlawful(messages: readonly ModelMessage[]): string | undefined {
   let open = new Set<string>();
+  const ids = new Set<string>();
   for (const message of messages) {
+    for (const { id } of callsOf(message)) {
+      if (ids.has(id)) return `two calls with the id ${id}`;
+      ids.add(id);
+    }
     if (message.role === "tool") {
       if (!open.delete(message.toolCallId ?? "")) return `a result for ${message.toolCallId} that no call asked for`;
       continue;

@@ -16,7 +16,7 @@ import type {
 } from "../../../src/core/ports/model.ts";
 import type { Random } from "../../kit/random.ts";
 import type { EventLog } from "./event-log.ts";
-import { callsOf, type ModelCall, newCall, sinceLastAnswer, textOf, tokensOf } from "./model-call.ts";
+import { callsOf, idOfProvider, type ModelCall, newCall, sinceLastAnswer, textOf, tokensOf } from "./model-call.ts";
 import type { SimProcess } from "./process.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { isSummaryRequest, makeSummariser, type SimContext, type Summariser, type SummaryCall } from "./summariser.ts";
@@ -28,6 +28,8 @@ export interface ModelDeps {
   readonly log: EventLog;
   /** The provider's context window. Absent: no limit. */
   readonly context?: SimContext;
+  /** The provider uses ids of tool calls again: in one answer, and in a later turn. */
+  readonly repeatsIds?: boolean;
 }
 
 /** In micros per token, which equals dollars per million tokens. */
@@ -40,6 +42,8 @@ export const SIM_PRICE: CallPrice = {
 const MIN_ANSWER = 5;
 
 const NO_REPLY = "NO_REPLY";
+/** How many pages a run reads, one in each turn: several windows full. */
+const PAGES = 24;
 const STALL_MS = 10 * 60_000;
 /** How often each failure happens; failures not listed here never end. */
 const TIMES: Partial<Record<Directive, number>> = { "fail:transient": 2, "fail:rate": 2, "fail:cut": 1, overflow: 1 };
@@ -188,8 +192,12 @@ export class ScriptedModel {
     const compacted = open[0]?.role === "user" && isSummary(open[0]);
     for (const what of compacted ? this.#everAsked : []) asked.add(what);
     const tools: Block[] = [];
+    const { random, repeatsIds } = this.#deps;
+    const last = repeatsIds ? open.flatMap(callsOf).at(-1) : undefined;
+    const earlier = last && idOfProvider(last.id);
     const ask = (name: string, given: Record<string, unknown>): void => {
-      const id = `call_${call.n}_${tools.length + 1}`;
+      const used = repeatsIds && random.chance(0.6) ? (call.asked[0] ?? earlier) : undefined;
+      const id = used ?? `call_${call.n}_${tools.length + 1}`;
       call.asked.push(id);
       // The keys are in an unusual order: stored and read again they must still give the same bytes.
       tools.push({ signature: `s${call.n}`, arguments: given, name, id, type: "toolCall" });
@@ -197,7 +205,12 @@ export class ScriptedModel {
     for (const [token, directives] of wanted) {
       for (const directive of directives) {
         const name = directive.startsWith("tool:") ? `sim_${directive.slice(5)}` : undefined;
-        if (name === undefined || asked.has(`${name} ${token}`)) continue;
+        if (name === undefined) continue;
+        if (directive === "tool:pages") {
+          if (this.#once(token, directive, PAGES)) ask(name, { token });
+          continue;
+        }
+        if (asked.has(`${name} ${token}`)) continue;
         if (directives.includes("chain") && tools.length > 0) continue;
         this.#everAsked.add(`${name} ${token}`);
         ask(name, { z: 1, token, a: { y: 2, b: 3 } });

@@ -1,6 +1,7 @@
 /** Tools that record every execution outside the program, so that a repeated one shows without the program's tables (L4). */
 import { z } from "zod";
 import type { DeliveryContext } from "../../../src/core/delivery/delivery.ts";
+import { SuspendedError } from "../../../src/core/errors.ts";
 import type { Tool, ToolContext, ToolHost, ToolOutput } from "../../../src/core/ports/tool.ts";
 import type { ReplayPolicy } from "../../../src/core/run/run.ts";
 import type { Random } from "../../kit/random.ts";
@@ -38,6 +39,8 @@ interface Kind {
   output(given: Input): ToolOutput;
   /** How often it kills its node per token. */
   readonly kills?: number;
+  /** Whether the first execution for a token is suspended. */
+  readonly suspends?: boolean;
 }
 
 const textOutput = (text: string): ToolOutput => ({ content: [{ type: "text", text }] });
@@ -57,6 +60,8 @@ const KINDS: readonly Kind[] = [
     },
   },
   { ...quick, name: "sim_big", ms: [5, 30], output: () => textOutput("word ".repeat(3_000)) },
+  { ...quick, name: "sim_suspend", output: () => textOutput("done after a wait"), suspends: true },
+  { ...quick, name: "sim_pages", output: () => textOutput("word ".repeat(200)) },
   { ...quick, name: "sim_trip", output: () => textOutput("done, the second time"), kills: 1 },
   { ...quick, name: "sim_poison", output: () => textOutput("survived"), kills: Number.POSITIVE_INFINITY },
 ];
@@ -80,6 +85,8 @@ export class SimTools {
   readonly #kinds: readonly Kind[];
   /** How often the execution for a token killed its node. */
   readonly #killed = new Map<string, number>();
+  /** The tokens for which a call was suspended. */
+  readonly #suspended = new Set<string>();
 
   constructor(deps: ToolsDeps) {
     this.#deps = deps;
@@ -129,7 +136,15 @@ export class SimTools {
         }
       };
       scheduler.after(ms / 2, () => process.enter(() => open && context.progress("half way")));
-      scheduler.after(ms, () => end(() => kind.output(given)));
+      scheduler.after(ms, () =>
+        end(() => {
+          if (kind.suspends && !this.#suspended.has(given.token)) {
+            this.#suspended.add(given.token);
+            throw new SuspendedError("The call waits for something else.");
+          }
+          return kind.output(given);
+        }),
+      );
       context.signal.addEventListener("abort", () => {
         scheduler.after(1, () => end(() => ({ ...textOutput("aborted"), isError: true })));
       });

@@ -18,6 +18,8 @@ export interface SimContext {
   readonly flush: boolean;
   /** The program does not know the window and assumes the default size. */
   readonly unknown?: boolean;
+  /** Each entry fits the window, so no run may end because its context is too large (L10). */
+  readonly fits?: boolean;
 }
 
 export interface SummaryCall {
@@ -25,6 +27,9 @@ export interface SummaryCall {
   readonly process: string;
   readonly startedAt: number;
   readonly manner: Manner;
+  readonly sessionId: string;
+  /** When the program had its answer or stopped it; undefined if it never did. */
+  endedAt?: number;
 }
 
 export interface Summariser {
@@ -52,12 +57,15 @@ export function makeSummariser(
       process.call<ModelResult>("model", "summary", (answer) => {
         const manner = random.pick(manners);
         const n = summaries.length + 1;
-        summaries.push({ n, process: process.name, startedAt: scheduler.time, manner });
+        const { sessionId } = request;
+        const summary: SummaryCall = { n, process: process.name, startedAt: scheduler.time, manner, sessionId };
+        summaries.push(summary);
         log.write(process.name, `summary ${n} ${manner}`);
         let open = true;
         const finish = (result: ModelResult): void => {
           if (!open) return;
           open = false;
+          summary.endedAt ??= scheduler.time;
           answer({ value: result });
         };
         const text = textOf(manner, n, request);
@@ -65,6 +73,7 @@ export function makeSummariser(
         const ms = manner === "slow" ? random.int(3_000, 9_000) : random.int(100, 900);
         scheduler.after(ms, () => finish(error ? { ...saying(""), stopReason: "error", error } : saying(text)));
         const abort = (): void => {
+          if (open) summary.endedAt = scheduler.time;
           const stopped = { class: "aborted", message: "aborted" } as const;
           scheduler.after(1, () => finish({ ...saying(""), stopReason: "aborted", error: stopped }));
         };

@@ -24,6 +24,10 @@ export const DIRECTIVES = [
   "tool:send",
   "tool:big",
   "tool:unknown",
+  /** Is suspended the first time it executes, beside the other calls of its answer. */
+  "tool:suspend",
+  /** Is called many times in one run, each time with a long output. */
+  "tool:pages",
   /** Kills its node while it executes, once. */
   "tool:trip",
   /** Kills its node whenever it executes. */

@@ -119,8 +119,9 @@ class CompactionSteps {
   /** Takes one step, unless it was taken or tried since the last answer. True if a smaller context was committed. */
   async take(kind: CompactionKind, measured: MeasuredContext, target: number): Promise<boolean> {
     const run = this.#run;
+    if (run.failedMeasures.has(kind) || this.#isUseless(kind, measured)) return false;
     this.#taken ??= await measuresTaken(this.#ports.store, this.#lease, run.id);
-    if (this.#taken.has(kind) || run.failedMeasures.has(kind) || this.#isUseless(kind, measured)) return false;
+    if (this.#taken.has(kind)) return false;
     const { position } = run;
     run.state = "compacting";
     this.#ports.events.emit(position, { type: "compaction_start", reason: this.#reason });
@@ -132,7 +133,7 @@ class CompactionSteps {
       if (run.signal.aborted) return false;
       if (!found || !makesProgress(found, measured.thresholds.emergency)) {
         run.failedMeasures.add(kind);
-        if (kind === "summary") run.summaryFailedAt = measured.tokens;
+        run.measuresFailedAt.set(kind, measured.tokens);
         text = this.#failure?.reason ?? text;
         this.#ports.log.info("a compaction was not made", { run: run.id, kind, why: text });
         return false;
@@ -140,7 +141,7 @@ class CompactionSteps {
       await appendCompaction(this.#ports, this.#lease, found, run);
       this.#taken.add(kind);
       if (kind === "summary") this.#background?.appended();
-      run.summaryFailedAt = undefined;
+      run.measuresFailedAt.clear();
       compacted = true;
       text = describeCompaction(found.entry);
       this.#ports.log.info("the context was compacted", { agent: run.agentId, run: run.id, what: text });
@@ -151,12 +152,11 @@ class CompactionSteps {
     }
   }
 
-  /** A summary that failed costs as much again: while the context still fits it is not tried before the context has grown. */
+  /** A measure that failed costs as much again: while the context fits, it is not tried before the context has grown. */
   #isUseless(kind: CompactionKind, { tokens, thresholds }: MeasuredContext): boolean {
-    const { summaryFailedAt } = this.#run;
-    if (kind !== "summary" || summaryFailedAt === undefined) return false;
-    if (this.#reason === "overflow" || tokens >= thresholds.emergency) return false;
-    return tokens < summaryFailedAt + thresholds.emergency * GROWN_SHARE;
+    const failedAt = this.#run.measuresFailedAt.get(kind);
+    if (failedAt === undefined || this.#reason === "overflow" || tokens >= thresholds.emergency) return false;
+    return tokens < failedAt + thresholds.emergency * GROWN_SHARE;
   }
 
   async #proposal(
