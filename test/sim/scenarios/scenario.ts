@@ -57,8 +57,8 @@ export interface Scenario {
   readonly treeStops?: Range;
   readonly removals?: Range;
   readonly subagents?: SubjectNode["subagents"];
-  /** Kills from outside, and the milliseconds between two of them. */
-  readonly kills?: { readonly count: Range; readonly gap: Range };
+  /** Kills from outside, and the milliseconds before each of them, in turn. */
+  readonly kills?: { readonly count: Range; readonly gaps: readonly [Range, ...Range[]] };
   /** How long all work may take to end after the faults. Default: three minutes. A run that kills needs more: it is tried. */
   readonly restMs?: number;
   /** How many runs a node has active at a time. */

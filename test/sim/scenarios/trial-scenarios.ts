@@ -12,7 +12,7 @@ export const TRIAL_SCENARIOS: readonly NamedChanges[] = [
     {
       ...KILLED_ONLY,
       nodes: [1, 2],
-      kills: { count: [12, 25], gap: [1_000, 3_000] },
+      kills: { count: [12, 25], gaps: [[1_000, 3_000]] },
       restMs: TRIED_MS,
       workload: { directives: MIX },
     },
@@ -22,9 +22,17 @@ export const TRIAL_SCENARIOS: readonly NamedChanges[] = [
     "nodes killed from outside when runs are on trial, and in the pauses after that: no run fails",
     {
       ...KILLED_ONLY,
-      kills: { count: [8, 16], gap: [2_000, 30_000] },
+      // Long enough for a trial to begin, then in the pause after it.
+      kills: {
+        count: [8, 14],
+        gaps: [
+          [13_000, 21_000],
+          [1_500, 9_000],
+        ],
+      },
       restMs: TRIED_MS,
-      workload: { messages: [50, 50], conversations: [1, 3], directives: { "tool:long": 0.3, "tool:safe": 0.1 } },
+      // Few long steps, so that a run is often alone on trial.
+      workload: { conversations: [5, 6], exactly: { "tool:long": [1, 3] }, directives: { "tool:safe": 0.1 } },
     },
   ],
   [
@@ -33,7 +41,7 @@ export const TRIAL_SCENARIOS: readonly NamedChanges[] = [
     {
       ...KILLED_ONLY,
       nodes: [1, 2],
-      kills: { count: [0, 3], gap: [500, 20_000] },
+      kills: { count: [0, 3], gaps: [[500, 20_000]] },
       restMs: TRIED_MS,
       workload: {
         conversations: [8, 14],

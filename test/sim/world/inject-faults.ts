@@ -83,12 +83,13 @@ export function injectFaults(world: World, nodes: Nodes, random: Random): Actors
 }
 
 function killTimes({ kills }: Scenario, random: Random): readonly number[] {
-  const times: number[] = [];
-  for (let n = kills ? random.int(...kills.count) : 0, at = 0; kills && n > 0; n--) {
-    at += random.int(...kills.gap);
-    times.push(at);
-  }
-  return times;
+  if (!kills) return [];
+  const { count, gaps } = kills;
+  let at = 0;
+  return Array.from({ length: random.int(...count) }, (_, n) => {
+    at += random.int(...(gaps[n % gaps.length] ?? gaps[0]));
+    return at;
+  });
 }
 
 const STRIKES = {

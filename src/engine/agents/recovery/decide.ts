@@ -36,7 +36,7 @@ export async function decide(parts: RecoveryParts, lease: AgentLease, record: Ru
   const next = crashed ? attempt + 1 : attempt;
   // What is about to end needs no trial. Nothing of the run is executed.
   if (abort || parts.discards || (await stopOf(ports.store, lease.record))) {
-    trials.leave(record.id);
+    trials.leave(parts);
     return { what: "resume", attempt: next };
   }
   parts.faulted = false;
@@ -50,10 +50,19 @@ export async function decide(parts: RecoveryParts, lease: AgentLease, record: Ru
   if (trial.pause !== undefined) return duringPause(parts, lease, record, trial);
   const suspect = known?.on !== undefined || isMarked(trial) || (crashed && attempt > 1);
   if (!suspect) {
-    trials.leave(record.id);
+    trials.leave(parts);
     return { what: "resume", attempt: next, trial: known && trial };
   }
-  const ms = trials.ask({ runId: record.id, trial, wake: () => parts.wake() });
+  if (!trials.awaits(parts)) {
+    const { deaths, survived } = trial;
+    ports.log.warn("a run was open when the program stopped, twice or more; it waits for its trial", {
+      run: record.id,
+      agent: lease.agentId,
+      deaths: deaths.length,
+      survived,
+    });
+  }
+  const ms = trials.ask({ actor: parts, trial, wake: () => parts.wake() });
   return ms === undefined ? { what: "resume", attempt: next, trial, tried: true } : { what: "wait", ms };
 }
 
@@ -74,7 +83,7 @@ async function beginPause(
 ): Promise<Decision> {
   const { trials, ports, node } = parts.host;
   const { length: deaths } = trial.deaths;
-  trials.leave(record.id);
+  trials.leave(parts);
   // Only a death with nothing on trial proves that something else kills the process.
   if (!trials.pause(deaths)) return { what: "wait", ms: 1_000 };
   await amendTrial(parts, lease, record, "trial.death", { ...trial, pause: node });

@@ -47,17 +47,18 @@ export async function recoverRun(parts: RecoveryParts, lease: AgentLease, runId:
       place?.leave();
     }
   } finally {
-    host.trials.leave(runId);
+    host.trials.leave(parts);
   }
 }
 
 async function resumeAs(
-  { host, driver, inbox, discards }: RecoveryParts,
+  parts: RecoveryParts,
   lease: AgentLease,
   record: RunRecord,
   decision: Exclude<Decision, { what: "wait" }>,
   interrupted: boolean,
 ): Promise<void> {
+  const { host, driver, inbox, discards } = parts;
   const { ports, trials } = host;
   const { attempt, trial } = decision;
   const tried = decision.what === "resume" && decision.tried ? trial : undefined;
@@ -78,7 +79,7 @@ async function resumeAs(
   if (await stopOf(ports.store, lease.record)) run.end("stop");
   // A reset or a stop may have been accepted before the crash.
   void inbox.lookAtArrivals(run, lease.state);
-  const stopWatching = tried && watchTrial(ports, trials, lease, run, tried);
+  const stopWatching = tried && watchTrial(parts, lease, run, tried);
   try {
     await driver.drive(lease, run);
   } finally {

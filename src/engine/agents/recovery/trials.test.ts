@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { TestEngine } from "../../../../test/kit/engine.ts";
 import { gate } from "../../../../test/kit/gate.ts";
 import { stall } from "../../../../test/kit/model.ts";
+import { dieAt, type OnCommit } from "../../../../test/kit/store.ts";
 import { TimeoutError } from "../../../core/errors.ts";
 import type { ChangeId, RunId } from "../../../core/ids.ts";
 import type { WatchdogNote } from "../../../core/run/trial.ts";
@@ -179,6 +180,50 @@ describe("a run that kills its process", () => {
     await engine.advance(10_000);
     expect((await engine.runs())[0]).toMatchObject({ state: "open", attempt: 1 });
     expect((await engine.runs())[0]?.body.trial).toBeUndefined();
+  });
+});
+
+describe("a crash around a commit of a trial", () => {
+  const sites = ["resume", "trial.survived", "trial.death", "trial.pause-over"];
+  const cases = sites.flatMap((site) => (["before", "after"] as const).map((moment) => [moment, site] as const));
+
+  it.each(cases)("%s %s fails no innocent run and saves no killer", async (moment, site) => {
+    const engine = await timedEngine();
+    await engine.say("takes 30000", { name: "ann" });
+    await engine.tell("kills 500", { name: "poison" });
+    let hit = false;
+    const armed = dieAt(site, moment);
+    const die: OnCommit = (change, nth) => {
+      const outcome = armed(change, nth);
+      hit ||= outcome !== "go";
+      return outcome;
+    };
+    // Each site is reached in one of the first lives.
+    for (let life = 0; life < 8 && !hit; life++) {
+      engine.crash();
+      await engine.retire();
+      engine.onCommit = die;
+      await engine.boot();
+      await untilDeath(engine, 30_000);
+    }
+    expect(hit).toBe(true);
+    await untilPeace(engine, 10 * MINUTES);
+    expect(await engine.states(await engine.agentId("ann"))).toEqual(["answered"]);
+    expect(await engine.states(await engine.agentId("poison"))).toEqual(["failed"]);
+  });
+});
+
+describe("many suspects", () => {
+  it("are tried together, as many at once as the lanes allow, and all are answered", async () => {
+    const engine = await timedEngine({ system: { lanes: { main: 8, subagent: 1, cron: 1, nested: 1 } } });
+    const names = Array.from({ length: 60 }, (_, n) => `p${n}`);
+    for (const name of names) await engine.say("takes 2000", { name });
+    await engine.settle();
+    await engine.restart();
+    await engine.restart();
+    // 10 s of life, and eight at a time for two seconds each; no trial after another.
+    await engine.advance(10_000 + (names.length / 8 + 2) * 2_000);
+    for (const name of names) expect(await engine.states(await engine.agentId(name))).toEqual(["answered"]);
   });
 });
 

@@ -3,14 +3,16 @@
  * it is tried, beside all ordinary work, with as many others as `planTrial` allows. Holds no durable data: who is on trial
  * is committed with the run before it begins.
  */
-import type { RunId } from "../../../core/ids.ts";
 import type { Clock } from "../../../core/ports/clock.ts";
 import type { RunTrial } from "../../../core/run/trial.ts";
 import { LIVED_MS, PAUSES_MS } from "./judge-trial.ts";
 import { groupLimit, type Passed, planTrial } from "./plan-trial.ts";
 
+/** An actor that recovers its run. After a lost lease another actor of the same agent may recover the same run. */
+export type Actor = object;
+
 export interface Suspect {
-  readonly runId: RunId;
+  readonly actor: Actor;
   readonly trial: RunTrial;
   /** Makes it ask again. */
   wake(): void;
@@ -33,10 +35,10 @@ export class Trials {
   readonly #startedAt: number;
   #pauseUntil = 0;
   #passed: Passed = { limit: 0, times: 0 };
-  readonly #waiting = new Map<RunId, Suspect>();
-  readonly #members = new Map<RunId, Member>();
+  readonly #waiting = new Map<Actor, Suspect>();
+  readonly #members = new Map<Actor, Member>();
   /** Runs that survived a trial here and have not made a step since. */
-  readonly #unproven = new Set<RunId>();
+  readonly #unproven = new Set<Actor>();
   /** How many were admitted to the current trial, and whether nothing else is suspected. */
   #trial = { of: 0, alone: false };
 
@@ -45,19 +47,24 @@ export class Trials {
     this.#startedAt = clock.monotonic();
   }
 
+  /** Whether it waits for its trial. */
+  awaits(actor: Actor): boolean {
+    return this.#waiting.has(actor);
+  }
+
   /** Undefined: the suspect is admitted. Otherwise it asks again after so many milliseconds, or when it is woken. */
   ask(suspect: Suspect): number | undefined {
-    const { runId } = suspect;
+    const { actor } = suspect;
     const now = this.#clock.monotonic();
-    if (!this.#members.has(runId)) {
-      this.#waiting.set(runId, suspect);
+    if (!this.#members.has(actor)) {
+      this.#waiting.set(actor, suspect);
       const ready = Math.max(this.#startedAt + LIVED_MS, this.#pauseUntil);
       if (now < ready) return ready - now;
       this.#dropAbsent(now);
       if (this.#members.size > 0) return COME_MS;
       this.#admit(now);
     }
-    const member = this.#members.get(runId);
+    const member = this.#members.get(actor);
     if (!member) return COME_MS;
     member.came = true;
     return undefined;
@@ -68,8 +75,8 @@ export class Trials {
     return { node, ...this.#trial };
   }
 
-  onDrain(runId: RunId, standDown: () => void): void {
-    const member = this.#members.get(runId);
+  onDrain(actor: Actor, standDown: () => void): void {
+    const member = this.#members.get(actor);
     if (member) member.standDown = standDown;
   }
 
@@ -79,17 +86,17 @@ export class Trials {
   }
 
   /** The run lived through its trial without a step, and goes on as an ordinary run. */
-  survived(runId: RunId): void {
-    if (!this.#members.has(runId)) return;
-    this.#unproven.add(runId);
-    this.#leaveTrial(runId);
+  survived(actor: Actor): void {
+    if (!this.#members.has(actor)) return;
+    this.#unproven.add(actor);
+    this.#leaveTrial(actor);
   }
 
   /** The run made a step, ended, waits, or is no suspect. */
-  leave(runId: RunId): void {
-    this.#waiting.delete(runId);
-    this.#unproven.delete(runId);
-    this.#leaveTrial(runId);
+  leave(actor: Actor): void {
+    this.#waiting.delete(actor);
+    this.#unproven.delete(actor);
+    this.#leaveTrial(actor);
   }
 
   /** This node holds no agent any more. */
@@ -118,21 +125,21 @@ export class Trials {
     const limit = members[0] ? groupLimit(members[0].trial) : 0;
     if (this.#passed.limit !== limit) this.#passed = { limit, times: 0 };
     this.#trial = { of: members.length, alone: members.length === 1 && this.#unproven.size === 0 };
-    for (const { runId, wake } of members) {
-      this.#waiting.delete(runId);
-      this.#members.set(runId, { at: now, came: false });
+    for (const { actor, wake } of members) {
+      this.#waiting.delete(actor);
+      this.#members.set(actor, { at: now, came: false });
       wake();
     }
   }
 
   #dropAbsent(now: number): void {
-    for (const [runId, { at, came }] of this.#members) {
-      if (!came && now - at >= COME_MS) this.#members.delete(runId);
+    for (const [actor, { at, came }] of this.#members) {
+      if (!came && now - at >= COME_MS) this.#members.delete(actor);
     }
   }
 
-  #leaveTrial(runId: RunId): void {
-    if (!this.#members.delete(runId) || this.#members.size > 0) return;
+  #leaveTrial(actor: Actor): void {
+    if (!this.#members.delete(actor) || this.#members.size > 0) return;
     const { limit, times } = this.#passed;
     this.#passed = { limit, times: times + 1 };
     for (const { wake } of [...this.#waiting.values()]) wake();
