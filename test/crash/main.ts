@@ -1,6 +1,6 @@
 /**
  * `npm run crash -- --kills N [--seed S] [--target engine|store]`: kills a working process repeatedly and audits its
- * data. `npm run crash -- --nodes N --minutes M [--seed S]`: the same with several nodes on one PostgreSQL.
+ * data. With the target `engine` no run may fail by these kills; then a run kills the process itself, and is found. `npm run crash -- --nodes N --minutes M [--seed S]`: the same with several nodes on one PostgreSQL.
  */
 import { parseArgs } from "node:util";
 import { engineTarget } from "./engine/target.ts";
@@ -37,7 +37,7 @@ if (report.problems.length > 0) {
   console.error(`\nAgain: npm run crash -- --target ${target.name} --kills ${kills} --seed ${values.seed}`);
   process.exit(1);
 }
-console.log(`\nNothing acknowledged is missing after ${kills} kills.`);
+console.log(`\nNothing acknowledged is missing after ${kills} kills, and nothing failed because of them.`);
 
 async function nodes(count: number, minutes: number): Promise<number> {
   const { crashNodes } = await import("./nodes/target.ts");

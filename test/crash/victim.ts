@@ -1,9 +1,14 @@
 /** A process that will be killed: started here, read line by line, and killed only by its own pid. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
+
+/** Compiled sources, so that the next process starts sooner. */
+const CACHE = join(tmpdir(), "rookery-crash-compiled");
 
 export interface Victim {
   /** Sends one line. */
@@ -22,7 +27,7 @@ export function startVictim(script: URL, args: readonly string[], onLine: (line:
   const child: ChildProcessByStdio<Writable, Readable, Readable> = spawn(
     process.execPath,
     [fileURLToPath(script), ...args],
-    { stdio: ["pipe", "pipe", "pipe"] },
+    { stdio: ["pipe", "pipe", "pipe"], env: { ...process.env, NODE_COMPILE_CACHE: CACHE } },
   );
   let errors = "";
   child.stderr.on("data", (text: Buffer) => {

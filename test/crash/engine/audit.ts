@@ -1,4 +1,7 @@
-/** Audits the records of the outside and the public listing: nothing is lost or answered twice (L1, L4, L8, L12). */
+/**
+ * Audits the records of the outside and the public listing: nothing is lost or answered twice (L1, L4, L8, L12), and only a
+ * message that kills its process fails (M13).
+ */
 import type { Delivery } from "../../../src/core/delivery/delivery.ts";
 import type { Message } from "../../../src/core/message/message.ts";
 import type { StoreReader } from "../../../src/core/store/store.ts";
@@ -23,11 +26,15 @@ export async function audit(store: StoreReader, outside: Seen): Promise<Audit> {
     byToken.set(token, [...(byToken.get(token) ?? []), message]);
   }
   const states: Record<string, number> = {};
-  for (const { id, acknowledged } of outside.written) {
+  for (const { id, text, acknowledged } of outside.written) {
     const found = byToken.get(`t${id}`) ?? [];
     if (acknowledged && found.length === 0) problems.push(`t${id} was acknowledged and is lost`);
     if (found.length > 1) problems.push(`t${id} was accepted ${found.length} times`);
     for (const message of found) {
+      const kills = text.includes("kills");
+      if ((message.state === "failed") !== kills) {
+        problems.push(`t${id} (${text}) ended ${message.state}: ${message.reason ?? "no reason"}`);
+      }
       states[message.state] = (states[message.state] ?? 0) + 1;
       if (message.state === "waiting" || message.state === "taken") problems.push(`t${id} is still ${message.state}`);
       else problems.push(...answeredOnce(`t${id}`, message, deliveries, outside));
@@ -44,6 +51,7 @@ export async function audit(store: StoreReader, outside: Seen): Promise<Audit> {
   const unconfirmed = deliveries.filter(({ state }) => state === "unconfirmed").length;
   const counts: Record<string, number> = {
     "messages written": outside.written.length,
+    failed: 0,
     ...states,
     "answers shown": outside.shown.length,
     unconfirmed,

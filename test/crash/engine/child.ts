@@ -1,7 +1,8 @@
 /**
  * The program that is killed: a whole node on a home, with channels that talk to the parent over pipes, a model that
- * takes 50 ms and a tool that must not be repeated.
+ * takes 50 ms or as long as the message says, a tool that must not be repeated, and one that kills this process.
  */
+import { flushCompileCache } from "node:module";
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import { openNode } from "../../../src/app/node/open-node.ts";
@@ -21,13 +22,14 @@ const pass = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(
 const textOf = (message: ModelMessage | undefined): string =>
   (message?.content ?? []).flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");
 
-let runs = 0;
+const runs = new Set<string>();
 let tools = 0;
-let wanted: "runs" | "tool" | undefined;
+let wanted: "runs" | "tool" | "any" | undefined;
 function perhapsNow(): void {
-  if (wanted === undefined || runs < ENOUGH_RUNS || (wanted === "tool" && tools === 0)) return;
+  const enough = wanted === "any" || (runs.size >= ENOUGH_RUNS && (wanted === "runs" || tools > 0));
+  if (wanted === undefined || !enough) return;
   wanted = undefined;
-  tell({ say: "now", runs, tools });
+  tell({ say: "now", runs: runs.size, tools });
 }
 
 const usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0, totalTokens: 15 };
@@ -36,9 +38,16 @@ const model: Model = {
   async call({ messages }) {
     // The charge is recorded before the answer is returned.
     tell({ say: "charge", tokens: usage.totalTokens });
-    await pass(MODEL_MS);
     const last = messages.at(-1);
     const asked = messages.findLast((message) => message.role === "user");
+    await pass(Number(/takes (\d+)/u.exec(textOf(asked))?.[1] ?? MODEL_MS));
+    if (last?.role === "user" && textOf(last).includes("kills")) {
+      return {
+        ...about,
+        content: [{ type: "toolCall", id: "die", name: "die", arguments: {} }],
+        stopReason: "tool_calls",
+      };
+    }
     if (last?.role === "user" && textOf(last).includes("tool")) {
       const id = `call-${/⟦(\w+)⟧/u.exec(textOf(last))?.[1]}`;
       return { ...about, content: [{ type: "toolCall", id, name: "once", arguments: {} }], stopReason: "tool_calls" };
@@ -64,6 +73,22 @@ const once: Tool = {
     return { content: [{ type: "text", text: "done" }] };
   },
 };
+
+/** A tool that may be repeated, and kills the process whenever it is. */
+const die: Tool = {
+  ...once,
+  name: "die",
+  description: "Kills the process.",
+  replay: "safe",
+  async execute() {
+    tell({ say: "dying" });
+    await pass(20);
+    process.kill(process.pid, "SIGKILL");
+    await pass(60_000);
+    return { content: [{ type: "text", text: "survived" }] };
+  },
+};
+const TOOLS: readonly Tool[] = [once, die];
 
 const hosts = new Map<string, ConnectorHost>();
 const connectors = CHANNELS.map(
@@ -97,17 +122,20 @@ const node = await openNode({
   env: {},
   connectors,
   model,
-  tools: { list: () => [once], find: (_agent, name) => (name === "once" ? once : undefined) },
+  tools: { list: () => TOOLS, find: (_agent, name) => TOOLS.find((tool) => tool.name === name) },
   onFatal(error) {
     throw error;
   },
 });
 node.agents.events.listen((event) => {
-  if (event.type === "start" || event.type === "restart") runs += 1;
-  if (event.type === "end") runs -= 1;
+  // Runs that were resumed before this line are seen at their next event.
+  if (event.type === "end") runs.delete(event.runId);
+  else runs.add(event.runId);
   perhapsNow();
 });
 tell({ say: "up" });
+// A process that is killed does not write it by itself.
+flushCompileCache();
 
 for await (const line of createInterface({ input: process.stdin })) {
   const heard = JSON.parse(line) as ToChild;

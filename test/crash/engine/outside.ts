@@ -19,9 +19,33 @@ export interface Shown {
   readonly text: string;
 }
 
-const PEOPLE = 40;
-/** Unanswered messages one person may have. */
-const AHEAD = 2;
+/** People who write, and how long a step of their messages takes; by default as long as the model needs. */
+export interface Crowd {
+  readonly people: number;
+  /** Unanswered messages one of them may have. */
+  readonly ahead: number;
+  readonly takesMs?: number;
+}
+
+const QUICK: Crowd = { people: 40, ahead: 2 };
+/** Most steps are short, some take longer than the process lives, some much longer than a trial. */
+export const MIX: readonly Crowd[] = [
+  { ...QUICK, takesMs: 100 },
+  { people: 8, ahead: 1, takesMs: 5_000 },
+  { people: 4, ahead: 1, takesMs: 60_000 },
+];
+/** A person without an answer for so many lives waits for a trial, and another person writes meanwhile. */
+const STUCK_LIVES = 3;
+
+interface Person {
+  readonly name: string;
+  readonly channel: string;
+  readonly crowd: Crowd;
+  said: number;
+  answered: number;
+  /** The life in which the last answer came. */
+  life: number;
+}
 
 export class Outside {
   readonly written: Written[] = [];
@@ -29,19 +53,35 @@ export class Outside {
   readonly executed = new Map<string, number>();
   /** The sum of all model charges, in tokens. */
   charged = 0;
-  readonly #answered = new Map<string, number>();
-  readonly #said = new Map<string, number>();
+  readonly #people = new Map<string, Person>();
+  readonly #crowds: readonly Crowd[];
   readonly #tell: (said: ToChild) => void;
+  #life = 0;
+  #connected = false;
   open = true;
 
-  constructor(tell: (said: ToChild) => void) {
+  constructor(tell: (said: ToChild) => void, crowds: readonly Crowd[] = [QUICK]) {
     this.#tell = tell;
+    this.#crowds = crowds;
+  }
+
+  /** Call before a new process starts: nothing new is written before what was not acknowledged is submitted again. */
+  disconnect(): void {
+    this.#connected = false;
   }
 
   /** Call when a new process has started: submits unacknowledged messages again. */
   reconnect(): void {
+    this.#life += 1;
+    this.#connected = true;
     for (const message of this.written) if (!message.acknowledged) this.#hand(message);
+    if (this.open) for (const crowd of this.#crowds) this.#fill(crowd);
     this.#write();
+  }
+
+  /** A person who writes once. */
+  writeOnce(name: string, text: string): void {
+    this.#say({ name, channel: CHANNELS[0], crowd: QUICK, said: 0, answered: 0, life: this.#life }, text);
   }
 
   hear(said: FromChild): void {
@@ -54,26 +94,45 @@ export class Outside {
     if (said.say === "show") {
       const { channel, id, person, text } = said;
       this.shown.push({ channel, id, person, text });
-      this.#answered.set(person, (this.#answered.get(person) ?? 0) + 1);
+      const found = this.#people.get(person);
+      if (!found) return;
+      found.answered += 1;
+      found.life = this.#life;
       this.#write();
+    }
+  }
+
+  /** There are always as many people of a crowd as it says whose messages do not wait for a trial. */
+  #fill(crowd: Crowd): void {
+    const patient = crowd.takesMs !== undefined && crowd.takesMs > 1_000;
+    const all = [...this.#people.values()].filter((person) => person.crowd === crowd);
+    const active = patient ? all : all.filter(({ life }) => this.#life - life < STUCK_LIVES);
+    for (let n = active.length; n < crowd.people; n++) {
+      const place = this.#people.size;
+      const channel = CHANNELS[place % CHANNELS.length] ?? CHANNELS[0];
+      const name = `p${place}`;
+      this.#people.set(name, { name, channel, crowd, said: 0, answered: 0, life: this.#life });
     }
   }
 
   /** Every person with few unanswered messages writes; a third of the messages need the tool. */
   #write(): void {
-    if (!this.open) return;
-    for (let n = 0; n < PEOPLE; n++) {
-      const person = `p${n}`;
-      const channel = CHANNELS[n % CHANNELS.length] as string;
-      while ((this.#said.get(person) ?? 0) - (this.#answered.get(person) ?? 0) < AHEAD) {
-        const id = String(this.written.length + 1);
-        const text = `⟦t${id}⟧${this.written.length % 3 === 0 ? " tool" : ""}`;
-        const message = { id, channel, person, text, acknowledged: false };
-        this.written.push(message);
-        this.#said.set(person, (this.#said.get(person) ?? 0) + 1);
-        this.#hand(message);
+    if (!this.open || !this.#connected) return;
+    for (const person of this.#people.values()) {
+      while (person.said - person.answered < person.crowd.ahead) {
+        const { takesMs } = person.crowd;
+        const takes = takesMs === undefined ? "" : ` takes ${takesMs}`;
+        this.#say(person, `${takes}${this.written.length % 3 === 0 ? " tool" : ""}`);
       }
     }
+  }
+
+  #say(person: Person, words: string): void {
+    const id = String(this.written.length + 1);
+    const message = { id, channel: person.channel, person: person.name, text: `⟦t${id}⟧${words}`, acknowledged: false };
+    this.written.push(message);
+    person.said += 1;
+    this.#hand(message);
   }
 
   #hand({ channel, person, id, text }: Written): void {

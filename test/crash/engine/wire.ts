@@ -8,8 +8,8 @@ export type ToChild =
       readonly id: string;
       readonly text: string;
     }
-  /** Asks for a report when enough work is in progress for a useful kill. */
-  | { readonly say: "when"; readonly what: "runs" | "tool" }
+  /** Asks for a report when enough work is in progress for a useful kill; `any`: at once. */
+  | { readonly say: "when"; readonly what: "runs" | "tool" | "any" }
   | { readonly say: "end" };
 
 export type FromChild =
@@ -24,6 +24,8 @@ export type FromChild =
       readonly text: string;
     }
   | { readonly say: "exec"; readonly callId: string }
+  /** A run is about to kill the process. */
+  | { readonly say: "dying" }
   | { readonly say: "charge"; readonly tokens: number }
   | { readonly say: "now"; readonly runs: number; readonly tools: number }
   | { readonly say: "quiet" };
