@@ -54,6 +54,8 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
     synchronous,
     onFatal,
     onLost: (error) => log.error(errorText(error), { home }),
+    onFull: (error) => log.error(errorText(error), { home }),
+    onRoom: () => log.info("There is room on the disk again; work continues.", { home }),
     onFound: () => log.info("The files of the home are back; work continues.", { home }),
     onCommitted: () => mirror?.nudge(),
     beforeOpen(databasePath) {

@@ -1,6 +1,6 @@
 /**
  * The log: one line of JSON per event, written at once, so that a kill loses none. A file that grows too large is rotated.
- * Never throws: on a full disk, lines are lost. Secrets are masked by their type or by their form.
+ * Never throws: on a full disk, lines of the file are lost. Secrets are masked by their type or by their form.
  */
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from "node:fs";
 import type { Log, LogFields, LogLevel } from "../../core/ports/log.ts";
@@ -60,9 +60,14 @@ export function jsonLog({ file, level, errors, maxBytes = MAX_BYTES, keep = KEEP
       const line = masked(`${JSON.stringify({ at: new Date().toISOString(), level: at, message, ...fields })}\n`);
       if (fd !== undefined && size > 0 && size + line.length > maxBytes) rotate();
       if (fd !== undefined) size += writeSync(fd, line);
-      if (errors && (at === "warn" || at === "error")) errors.write(masked(`${at}: ${message}${fieldsText(fields)}\n`));
     } catch {
       // A log that cannot be written must not stop the program.
+    }
+    try {
+      // Also if the file could not be written: a full disk is reported here.
+      if (errors && (at === "warn" || at === "error")) errors.write(masked(`${at}: ${message}${fieldsText(fields)}\n`));
+    } catch {
+      // There is no other place to report it.
     }
   };
   return {

@@ -5,7 +5,8 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { StoreNewerError, StoreUnreadableError } from "../../../core/errors.ts";
+import { StoreFullError, StoreNewerError, StoreUnreadableError } from "../../../core/errors.ts";
+import { isOutOfRoom } from "../sqlite/disk-room.ts";
 import { migrations, versionOf } from "../sqlite/migrate.ts";
 import { AGENTS_DIR } from "./file-format.ts";
 import { openSnapshot } from "./snapshot.ts";
@@ -17,6 +18,8 @@ export type Inspection =
   /** The log exists without its database. A new database beside it would destroy it. */
   | { readonly kind: "orphaned-wal" }
   | { readonly kind: "unreadable"; readonly reason: string }
+  /** There is no room to look at it. It may be sound. */
+  | { readonly kind: "no-room"; readonly reason: string }
   | { readonly kind: "newer"; readonly version: number };
 
 /** Up to this size every page is checked at every start; above it, the schema, the small tables and the ends of the large. */
@@ -42,7 +45,8 @@ export function inspectDatabase(path: string, options: { readonly wholeCheckByte
       copy.close();
     }
   } catch (error) {
-    return { kind: "unreadable", reason: (error as Error).message };
+    const reason = (error as Error).message;
+    return isOutOfRoom(error, dirname(path)) ? { kind: "no-room", reason } : { kind: "unreadable", reason };
   }
 }
 
@@ -108,6 +112,10 @@ export function refuseUnreadable(path: string, inspection: Inspection = inspectD
       });
     case "unreadable":
       throw new StoreUnreadableError(`${path} cannot be read: ${inspection.reason}.`, { hint: REPAIR });
+    case "no-room":
+      throw new StoreFullError(`The disk is full: ${path} cannot be opened (${inspection.reason}).`, {
+        hint: "Make room and start again. Nothing was touched, and nothing is damaged.",
+      });
     case "newer":
       throw new StoreNewerError(`${path} has schema version ${inspection.version}, which this program does not know.`, {
         hint: "Use the newer program, or restore a backup made before it was started. Nothing was changed.",

@@ -8,7 +8,7 @@ import { StoreNewerError } from "../../../core/errors.ts";
 import type { Ids } from "../../../core/ids.ts";
 import { lockHome } from "../sqlite/home-lock.ts";
 import { diskFiles } from "./disk-files.ts";
-import { hasAgents, type Inspection, inspectDatabase } from "./inspect.ts";
+import { hasAgents, type Inspection, inspectDatabase, refuseUnreadable } from "./inspect.ts";
 import { buildDatabase, type RebuildReport } from "./rebuild.ts";
 import { type SalvageReport, salvage } from "./salvage.ts";
 import { openSnapshot } from "./snapshot.ts";
@@ -30,7 +30,7 @@ export interface RepairReport {
   readonly rebuilt?: RebuildReport;
 }
 
-/** Throws `HomeLockedError` while the program runs, `StoreNewerError` if a newer program wrote the database. */
+/** Throws `HomeLockedError` while the program runs, `StoreNewerError` if a newer program wrote the database, `StoreFullError` on a full disk. */
 export function repair(options: RepairOptions): RepairReport {
   const { home, databasePath } = options;
   const lock = lockHome(home);
@@ -43,6 +43,7 @@ export function repair(options: RepairOptions): RepairReport {
         hint: "It is not broken: use the newer program. Nothing was changed.",
       });
     }
+    if (found.kind === "no-room") refuseUnreadable(databasePath, found);
     const salvaged = found.kind === "unreadable" ? trySalvage(options) : undefined;
     const built = buildDatabase(options);
     const kept = moveAside(databasePath, options.now);

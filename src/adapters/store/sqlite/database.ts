@@ -3,9 +3,11 @@
  * file on disk, the database in memory and the simulation. The SQL itself is in the modules of the tables.
  */
 import { chmodSync } from "node:fs";
+import { dirname } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementResultingChanges, type StatementSync } from "node:sqlite";
 import { StoreClosedError } from "../../../core/errors.ts";
 import { AgentCache } from "./agent-cache.ts";
+import { freeBytes, logPagesFor } from "./disk-room.ts";
 import { migrate } from "./migrate.ts";
 
 /**
@@ -37,8 +39,9 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
     if (!options.readOnly) {
       sql.exec("PRAGMA journal_mode = WAL");
       sql.exec(`PRAGMA synchronous = ${options.synchronous ?? "full"}`);
-      // Larger than the default, so that pages which every message changes are checkpointed less often.
-      sql.exec("PRAGMA wal_autocheckpoint = 10000");
+      sql.exec(
+        `PRAGMA wal_autocheckpoint = ${logPagesFor(path === ":memory:" ? undefined : freeBytes(dirname(path)))}`,
+      );
       sql.exec("PRAGMA journal_size_limit = 67108864");
     }
     sql.exec("PRAGMA cache_size = -16000");

@@ -11,8 +11,8 @@ export function isDiskError(error: unknown): boolean {
   return typeof code === "number" && DISK_CODES.has(code & 0xff);
 }
 
-/** The typed error for a disk error, and whether the process must end. */
-export function explainDiskError(error: unknown): { explained: RookeryError; fatal: boolean } {
+/** The typed error for a disk error, and whether the process must end. `isFull`: the disk has no room, whatever the error says. */
+export function explainDiskError(error: unknown, isFull = false): { explained: RookeryError; fatal: boolean } {
   const code = Number((error as { errcode?: unknown }).errcode ?? 0);
   const text = (error as Error).message;
   const primary = code & 0xff;
@@ -24,6 +24,16 @@ export function explainDiskError(error: unknown): { explained: RookeryError; fat
         hint: "Make room or restore the permissions of the home. Work then continues automatically.",
       }),
       fatal: false,
+    };
+  }
+  if (isFull) {
+    // The log's index could not grow after the change was written: only the next start knows whether it counts.
+    return {
+      explained: new StoreFullError(`The disk is full: ${text}. The process ends, because the outcome is unknown.`, {
+        cause: error,
+        hint: "Make room and start again. Nothing that was acknowledged is lost.",
+      }),
+      fatal: true,
     };
   }
   return {

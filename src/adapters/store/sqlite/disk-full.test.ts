@@ -1,13 +1,18 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { homePaths } from "../../../config/paths.ts";
 import { StoreFullError } from "../../../core/errors.ts";
 import type { ChangeId } from "../../../core/ids.ts";
+import { silentLog } from "../../../core/ports/log.ts";
 import type { Change, Op } from "../../../core/store/change.ts";
 import type { Store } from "../../../core/store/store.ts";
+import { systemIds } from "../../system/system-ids.ts";
+import { repair } from "../files/repair.ts";
+import { openEmbeddedStore } from "../open-embedded-store.ts";
 import { applyGroup } from "./apply-change.ts";
 import { openDatabase } from "./database.ts";
 import { readFact } from "./facts.ts";
@@ -136,6 +141,83 @@ describe("a full disk", () => {
     await again.close();
   });
 });
+
+describe("a small disk", () => {
+  const mountSmall = (size: string, skip: (why: string) => void): void => {
+    const mount = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", home], { encoding: "utf8" });
+    if (mount.status !== 0) skip(`no right to mount a small disk here: ${mount.stderr}`);
+    mounted = true;
+  };
+
+  test("is not filled by the log of a database that fits on it", async (context) => {
+    mountSmall("6m", (why) => context.skip(why));
+    const store = openSqliteStore({ home, onFatal: (error) => expect.unreachable(String(error)) });
+    // Ten times the disk, in one fact that is written again and again.
+    for (let n = 0; n < 3_000; n++) await store.commit(change(put("same", 20_000)));
+    expect(await store.fact("same")).toHaveLength(20_000);
+    await store.close();
+  });
+
+  test("that another program filled gives one error, and the log makes room for itself when there is some", async (context) => {
+    mountSmall("6m", (why) => context.skip(why));
+    const reports: string[] = [];
+    const store = openSqliteStore({
+      home,
+      onFatal: (error) => expect.unreachable(String(error)),
+      onFull: ({ message }) => reports.push(message),
+      onRoom: () => reports.push("room"),
+    });
+    await store.commit(change(put("kept", 20_000)));
+    const ballast = fillDisk(home);
+    let refused = 0;
+    for (let n = 0; n < 40; n++) {
+      await store.commit(change(put(`k${n}`, 20_000))).catch((error: unknown) => {
+        expect(error).toBeInstanceOf(StoreFullError);
+        refused += 1;
+      });
+    }
+    expect(refused).toBeGreaterThan(20);
+    await expect(store.ready()).rejects.toThrow(StoreFullError);
+    expect(await store.fact("kept")).toHaveLength(20_000);
+    rmSync(ballast);
+    await expect(store.ready()).resolves.toBeUndefined();
+    expect(await store.commit(change(put("after", 20_000)))).toMatchObject({ ok: true });
+    expect(reports).toEqual([expect.stringContaining("The disk is full"), "room"]);
+    await store.close();
+  });
+
+  test("that is full is reported as full at a start and at a repair, and nothing is touched", async (context) => {
+    mountSmall("6m", (why) => context.skip(why));
+    const store = openSqliteStore({ home });
+    await store.commit(change(put("kept", 20_000)));
+    await store.close();
+    const ballast = fillDisk(home);
+    const before = readdirSync(home).sort();
+    const options = { home, databasePath: join(home, "rookery.db"), ids: systemIds(), now: 1 };
+    const open = () =>
+      openEmbeddedStore({ ...options, paths: homePaths(home), synchronous: "full", log: silentLog, onFatal() {} });
+    await expect(open()).rejects.toMatchObject({ code: "store_full", message: expect.stringContaining("full") });
+    expect(() => repair(options)).toThrow(StoreFullError);
+    expect(readdirSync(home).sort()).toEqual(before);
+    rmSync(ballast);
+    const again = await open();
+    expect(await again.store.fact("kept")).toHaveLength(20_000);
+    await again.close();
+  });
+});
+
+/** Writes a file until nothing fits any more. Returns its path. */
+function fillDisk(directory: string): string {
+  const path = join(directory, "ballast");
+  for (const size of [65_536, 4_096]) {
+    try {
+      for (;;) appendFileSync(path, Buffer.alloc(size));
+    } catch {
+      // This size does not fit any more.
+    }
+  }
+  return path;
+}
 
 describe("a home that cannot be written", () => {
   test("a read-only disk is reported when the store is opened, and its data stays", async (context) => {

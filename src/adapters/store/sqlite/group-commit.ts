@@ -4,14 +4,17 @@
  * SQLite writes its log (WAL) without flushing it; the flush happens here, off the main thread, before a commit is answered.
  */
 import { closeSync, fdatasync, openSync } from "node:fs";
-import { CommitUnknownError, StoreClosedError, type StoreLostError } from "../../../core/errors.ts";
+import { CommitUnknownError, StoreClosedError, StoreFullError, type StoreLostError } from "../../../core/errors.ts";
 import type { Change, CommitResult } from "../../../core/store/change.ts";
 import { applyGroup } from "./apply-change.ts";
 import type { Database } from "./database.ts";
 import { explainDiskError, isDiskError } from "./disk-error.ts";
+import { freeBytes, hasNoRoom, logPagesFor } from "./disk-room.ts";
 
 /** Small enough that one batch is applied while the one before it is being flushed. */
 export const MAX_BATCH = 64;
+/** In groups. The room is cheap to look up, but not needed at every commit. */
+const LOOK_AT_ROOM_EVERY = 256;
 
 interface Queued {
   readonly change: Change;
@@ -21,6 +24,8 @@ interface Queued {
 
 export interface GroupCommit {
   commit(change: Change): Promise<CommitResult>;
+  /** The error of the last commit, if it found the disk full. */
+  full(): StoreFullError | undefined;
   /** Commits and flushes what is queued, and rejects later commits. */
   close(): Promise<void>;
 }
@@ -31,6 +36,11 @@ export interface GroupCommitOptions {
   readonly log?: LogFlush;
   /** Called after each group that changed something: the plain files follow it. */
   readonly onCommitted?: () => void;
+  /** Where the database is. Absent: in memory. */
+  readonly directory?: string;
+  /** Called when the disk becomes full, and when a commit succeeds again. */
+  readonly onFull?: (error: StoreFullError) => void;
+  readonly onRoom?: () => void;
   /** Whether the files are no longer those that were opened. Asked before a group is applied and again before it is answered. */
   readonly lost?: () => StoreLostError | undefined;
   /** Called when the disk fails at a commit. What it holds is unknown, so the process must end (M2). */
@@ -42,6 +52,8 @@ export function groupCommit(db: Database, options: GroupCommitOptions): GroupCom
   let queue: Queued[] = [];
   let scheduled = false;
   let closed = false;
+  let full: StoreFullError | undefined;
+  let groups = 0;
   let unflushed = 0;
   let whenFlushed: (() => void) | undefined;
 
@@ -64,12 +76,30 @@ export function groupCommit(db: Database, options: GroupCommitOptions): GroupCom
       } else queued.reject(result);
     });
     options.onCommitted?.();
+    if (full && !diskError) {
+      full = undefined;
+      options.onRoom?.();
+    }
     if (diskError) fail(failed, diskError);
   };
   const fail = (batch: readonly Queued[], error: unknown): void => {
-    const { explained, fatal } = explainDiskError(error);
+    const isFull = options.directory !== undefined && hasNoRoom(options.directory);
+    const { explained, fatal } = explainDiskError(error, isFull);
     for (const queued of batch) queued.reject(explained);
     if (fatal) options.onFatal(explained);
+    else if (explained instanceof StoreFullError) {
+      if (!full) options.onFull?.(explained);
+      full = explained;
+    }
+  };
+  const apply = (changes: readonly Change[]): (CommitResult | Error)[] => {
+    try {
+      return applyGroup(db, changes);
+    } catch (error) {
+      // What fills the disk may be the log itself: its pages belong into the database, and the room is free again.
+      if (!isDiskError(error) || !checkpoint(db)) throw error;
+      return applyGroup(db, changes);
+    }
   };
   const commitBatch = (): void => {
     scheduled = false;
@@ -84,10 +114,9 @@ export function groupCommit(db: Database, options: GroupCommitOptions): GroupCom
     }
     let results: (CommitResult | Error)[];
     try {
-      results = applyGroup(
-        db,
-        batch.map((queued) => queued.change),
-      );
+      results = apply(batch.map((queued) => queued.change));
+      groups += 1;
+      if (groups % LOOK_AT_ROOM_EVERY === 0 && options.directory !== undefined) fitLog(db, options.directory);
     } catch (error) {
       fail(batch, error);
       return;
@@ -118,12 +147,28 @@ export function groupCommit(db: Database, options: GroupCommitOptions): GroupCom
         schedule();
       });
     },
+    full: () => full,
     async close() {
       closed = true;
       while (queue.length > 0) commitBatch();
       if (unflushed > 0) await new Promise<void>((resolve) => (whenFlushed = resolve));
     },
   };
+}
+
+/** Moves the pages of the log into the database and gives its room back. False if that is not possible now. */
+function checkpoint(db: Database): boolean {
+  try {
+    const result = db.sql.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get() as { busy: number; log: number } | undefined;
+    return result?.busy === 0;
+  } catch {
+    return false;
+  }
+}
+
+/** The log may take a share of the room that is free now. */
+function fitLog(db: Database, directory: string): void {
+  db.sql.exec(`PRAGMA wal_autocheckpoint = ${logPagesFor(freeBytes(directory))}`);
 }
 
 export interface LogFlush {

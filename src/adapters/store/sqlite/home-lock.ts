@@ -6,6 +6,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { HomeLockedError, StoreFullError } from "../../../core/errors.ts";
+import { isOutOfRoom } from "./disk-room.ts";
 
 export interface HomeLock {
   release(): void;
@@ -28,6 +29,12 @@ export function lockHome(home: string): HomeLock {
     writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
   } catch (cause) {
     lock?.close();
+    if (!isBusy(cause) && isOutOfRoom(cause, home)) {
+      throw new StoreFullError(`The disk of the home ${home} is full: ${(cause as Error).message}.`, {
+        cause,
+        hint: "Make room and start again. Nothing is damaged.",
+      });
+    }
     if (!isBusy(cause)) {
       throw new StoreFullError(`The home ${home} cannot be written: ${(cause as Error).message}.`, {
         cause,

@@ -1,9 +1,10 @@
 /** Opens the embedded store on a file: lock, database, group commit. */
 import { join } from "node:path";
-import { StoreClosedError, type StoreLostError } from "../../../core/errors.ts";
+import { RookeryError, StoreClosedError, StoreFullError, type StoreLostError } from "../../../core/errors.ts";
 import type { Store } from "../../../core/store/store.ts";
 import { outcomeOf } from "./apply-change.ts";
 import { type Database, openDatabase } from "./database.ts";
+import { hasNoRoom, isOutOfRoom } from "./disk-room.ts";
 import { type GroupCommit, groupCommit, openLogFlush } from "./group-commit.ts";
 import { type HomeFiles, type HomeIdentity, homeFiles, identifyHome } from "./home-files.ts";
 import { lockHome } from "./home-lock.ts";
@@ -28,6 +29,10 @@ export interface SqliteStoreOptions {
   readonly onLost?: (error: StoreLostError) => void;
   /** Called when it is back. */
   readonly onFound?: () => void;
+  /** Called once when the disk becomes full. */
+  readonly onFull?: (error: StoreFullError) => void;
+  /** Called when a commit succeeds again. */
+  readonly onRoom?: () => void;
 }
 
 export interface SqliteStore extends Store {
@@ -53,6 +58,9 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     const group = groupCommit(db, {
       log,
       lost: files.lost,
+      directory: options.home,
+      onFull: options.onFull,
+      onRoom: options.onRoom,
       maxBatch: options.maxBatch,
       onCommitted: options.onCommitted,
       onFatal: options.onFatal ?? raise,
@@ -63,10 +71,14 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
       db.close();
       lock.release();
     };
-    return { ...storeOn(db, group, close, files), identity };
+    return { ...storeOn(db, group, close, files, options.home), identity };
   } catch (error) {
     lock.release();
-    throw error;
+    if (error instanceof RookeryError || !isOutOfRoom(error, options.home)) throw error;
+    throw new StoreFullError(`The disk of ${options.home} is full: ${(error as Error).message}.`, {
+      cause: error,
+      hint: "Make room and start again. Nothing is damaged.",
+    });
   }
 }
 
@@ -80,7 +92,13 @@ export function openMemoryStore(): Store {
   });
 }
 
-function storeOn(db: Database, group: GroupCommit, close: () => Promise<void>, files?: HomeFiles): Store {
+function storeOn(
+  db: Database,
+  group: GroupCommit,
+  close: () => Promise<void>,
+  files?: HomeFiles,
+  directory?: string,
+): Store {
   const assertPresent = (): void => {
     const lost = files?.lost();
     if (lost) throw lost;
@@ -97,6 +115,9 @@ function storeOn(db: Database, group: GroupCommit, close: () => Promise<void>, f
     async ready() {
       assertPresent();
       if (!db.sql.isOpen) throw new StoreClosedError("The store is closed.");
+      const full = group.full();
+      // Without this look, a process that gets no messages because it is not ready would never be ready again.
+      if (full && directory !== undefined && hasNoRoom(directory)) throw full;
     },
     // There is no other node: this one wakes its agents by the results of its own commits.
     onHint: () => () => {},
