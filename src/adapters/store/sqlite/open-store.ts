@@ -108,13 +108,14 @@ function storeOn(
     ...readerOf(db),
     commit: group.commit,
     async outcome(id) {
+      const outcome = outcomeOf(db, id);
       // What lost files say is not an outcome: no later process finds it.
       assertPresent();
-      return outcomeOf(db, id);
+      return outcome;
     },
     async ready() {
-      assertPresent();
       if (!db.sql.isOpen) throw new StoreClosedError("The store is closed.");
+      assertPresent();
       const full = group.full();
       // Without this look, a process that gets no messages because it is not ready would never be ready again.
       if (full && directory !== undefined && hasNoRoom(directory)) throw full;
