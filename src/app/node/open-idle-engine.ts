@@ -45,7 +45,16 @@ export async function openIdleEngine(options: IdleEngineOptions): Promise<IdleEn
   const triggers = new Triggers({ ...ports, reveal: doesNoWork }, { mainKey, zone, heartbeat: config });
   // Neither loaded nor started: it has no number in the store, and wakes nobody.
   const agents = new AgentSystem(ports, { nodeName: "command", resolveModel: doesNoWork });
-  return { agents, ports, triggers, remoteNodes: undefined, close: () => store.close() };
+  return {
+    agents,
+    ports,
+    triggers,
+    remoteNodes: undefined,
+    async close() {
+      await agents.drain();
+      await store.close();
+    },
+  };
 }
 
 function doesNoWork(): never {

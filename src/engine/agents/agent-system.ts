@@ -202,6 +202,7 @@ export class AgentSystem {
   async #drain(): Promise<void> {
     const { connectors, log } = this.#ports;
     const started = this.#phase === "started";
+    const joined = this.#phase !== "new";
     this.#phase = "draining";
     this.#stopHints?.();
     for (const connector of started ? connectors.values() : []) {
@@ -215,9 +216,11 @@ export class AgentSystem {
     await Promise.allSettled(this.#actors.working());
     await this.deliveries.stop();
     await this.#outbox?.stop();
-    await this.#membership
-      .leave()
-      .catch((error) => log.warn("the node could not leave the store", { error: errorText(error) }));
+    if (joined) {
+      await this.#membership
+        .leave()
+        .catch((error) => log.warn("the node could not leave the store", { error: errorText(error) }));
+    }
     this.#phase = "stopped";
     this.#answers.abandon();
   }
@@ -244,7 +247,8 @@ export class AgentSystem {
         this.#giveUp(event.agentId, event.reason);
         break;
       case "claim-unknown":
-        this.#membership.doubt();
+        // A system that has not joined claims nothing.
+        if (this.#phase !== "new") this.#membership.doubt();
         break;
       case "deliveries-unknown":
         void this.#scanOutbox();

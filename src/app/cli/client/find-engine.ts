@@ -4,11 +4,16 @@ import { ConfigError } from "../../../core/errors.ts";
 import { assertOwnSocket, placeOf } from "../../gateway/control/socket-place.ts";
 import type { Connect } from "./api.ts";
 
+/** Whether an engine left its socket there: it runs, or it was killed. One that stops removes it. */
+export const hasSocket = (home: string): boolean => {
+  const place = existsSync(home) ? placeOf(home) : undefined;
+  return place !== undefined && lstatSync(place.path, { throwIfNoEntry: false }) !== undefined;
+};
+
 /** Undefined if no engine answers. Throws if the socket is not one that this user may trust. */
 export async function findEngine(home: string): Promise<Connect | undefined> {
-  if (!existsSync(home)) return undefined;
-  const place = placeOf(home);
-  if (!place || !lstatSync(place.path, { throwIfNoEntry: false })) return undefined;
+  const place = existsSync(home) ? placeOf(home) : undefined;
+  if (!place || !hasSocket(home)) return undefined;
   const { path } = place;
   try {
     assertOwnSocket(path, home);

@@ -4,7 +4,7 @@
  */
 import { HomeLockedError, TimeoutError } from "../../../core/errors.ts";
 import type { Connect } from "../client/api.ts";
-import { findEngine } from "../client/find-engine.ts";
+import { findEngine, hasSocket } from "../client/find-engine.ts";
 import { type CommandContext, defineAction, type Flags, type Options } from "../command.ts";
 
 const OPTIONS = {
@@ -16,8 +16,9 @@ type RunContext = CommandContext<typeof OPTIONS>;
 
 /** How long to wait for a process that holds the home and does not answer yet. */
 const STARTING_MS = 5_000;
-/** How long to wait for an engine that was lost. */
-const LOST_MS = 60_000;
+/** How long to wait for an engine that was killed, and for one that was stopped: its socket is gone. */
+const KILLED_MS = 60_000;
+const STOPPED_MS = 10_000;
 const RETRY_MS = 100;
 
 export const runCommand = defineAction({
@@ -67,9 +68,11 @@ async function runBeside(context: RunContext, connect: Connect): Promise<number>
 }
 
 async function engineIn(home: string, signal: AbortSignal): Promise<Connect> {
-  for (const until = performance.now() + LOST_MS; performance.now() < until && !signal.aborted; await pause()) {
+  const lostAt = performance.now();
+  while (!signal.aborted && performance.now() - lostAt < (hasSocket(home) ? KILLED_MS : STOPPED_MS)) {
     const connect = await findEngine(home);
     if (connect) return connect;
+    await pause();
   }
   throw new TimeoutError("The engine stopped and did not come back.", {
     hint: "What was accepted is not lost: start `rookery serve`, then see the answer with `rookery history`.",
