@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { configDefaults, configSchema } from "./config-schema.ts";
+import { START_KEYS } from "./live-keys.ts";
 import { keyPaths, schemaTree } from "./schema-tree.ts";
 
 const page = readFileSync(new URL("../../docs/configuration.md", import.meta.url), "utf8");
@@ -17,6 +18,11 @@ const documented = new Map(
 describe("docs/configuration.md", () => {
   it("has every key of the schema in its table, and no other", () => {
     expect([...documented.keys()].sort()).toEqual([...keyPaths(schemaTree(configSchema))].sort());
+  });
+
+  it("names every key that needs a restart", () => {
+    const section = page.slice(page.indexOf("## While the program runs"), page.indexOf("## Keys"));
+    for (const key of Object.keys(START_KEYS)) expect(section).toContain(`\`${key}\``);
   });
 
   it("states the actual defaults", () => {

@@ -10,13 +10,15 @@ export interface LoadedConfig extends ParsedConfig {
   readonly file: string;
   /** A missing file is an empty configuration. */
   readonly exists: boolean;
+  /** Whether there is nothing in it, not even braces: also true for a missing file. */
+  readonly blank: boolean;
 }
 
 /** Throws a `ConfigError` if the file cannot be read or used. */
 export async function loadConfig(paths: HomePaths, env: Environment): Promise<LoadedConfig> {
   const text = await readConfigText(paths.config);
   const parsed = parseConfig({ text: text ?? "", file: paths.config, env });
-  return { ...parsed, file: paths.config, exists: text !== undefined };
+  return { ...parsed, file: paths.config, exists: text !== undefined, blank: (text ?? "").trim() === "" };
 }
 
 /** Like `loadConfig`, but returns the problems instead of throwing. */

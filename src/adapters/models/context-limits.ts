@@ -13,30 +13,28 @@ type Models = Pick<OpenModels, "choose" | "detect"> & {
   readonly providers: { model(name: string): Promise<{ readonly contextWindow: number } | undefined> };
 };
 
-/** The limits of a model are resolved once, and again after the configuration or the detected model has changed. */
+/** The window of a model is resolved once, and again after the providers or the detected model have changed. */
 export function contextLimitsOf(config: Pick<Config, "compaction">, models: Models) {
-  let { compaction } = config;
   let { providers } = models;
-  let byName = new Map<string, ContextLimits>();
-  let byDetection = new WeakMap<Detected, ContextLimits>();
+  let byName = new Map<string, number>();
+  let byDetection = new WeakMap<Detected, number>();
   return async (agent: AgentRecord, overrides?: RunOverrides, choice?: ModelChoice): Promise<ContextLimits> => {
     const { model: chosen } = choice ?? models.choose(agent, overrides);
     const detected = chosen === AUTO ? await models.detect() : undefined;
-    if (compaction !== config.compaction || providers !== models.providers) {
-      ({ compaction } = config);
+    if (providers !== models.providers) {
       ({ providers } = models);
       byName = new Map();
       byDetection = new WeakMap();
     }
-    const resolved = detected ? byDetection.get(detected) : byName.get(chosen);
-    if (resolved) return resolved;
     const [names, detections] = [byName, byDetection];
-    const { byModel, ...general } = compaction;
     const model = detected?.model ?? chosen;
-    const contextWindow = (await providers.model(model))?.contextWindow ?? DEFAULT_CONTEXT_WINDOW;
-    const limits = { ...general, ...defined(byModel[model] ?? {}), contextWindow };
-    if (detected) detections.set(detected, limits);
-    else names.set(chosen, limits);
-    return limits;
+    let contextWindow = detected ? detections.get(detected) : names.get(chosen);
+    if (contextWindow === undefined) {
+      contextWindow = (await providers.model(model))?.contextWindow ?? DEFAULT_CONTEXT_WINDOW;
+      if (detected) detections.set(detected, contextWindow);
+      else names.set(chosen, contextWindow);
+    }
+    const { byModel, ...general } = config.compaction;
+    return { ...general, ...defined(byModel[model] ?? {}), contextWindow };
   };
 }

@@ -130,14 +130,11 @@ function detection(
   storedKeys: ReturnType<typeof storedKeysIn>,
   providers: Providers,
 ): () => Promise<Detected> {
-  if (env === undefined || config.models.detect === false) {
-    const off: Detected = { model: "offline", why: "no model is configured, and detection is off" };
-    return async () => off;
-  }
+  const off: Detected = { model: "offline", why: "no model is configured, and detection is off" };
   const hasKey = (provider: string): boolean => Object.hasOwn(storedKeys(), provider);
   let found: Promise<Detected> | undefined;
   let detectedAt = 0;
-  const run = async (): Promise<Detected> => {
+  const run = async (env: NonNullable<ModelsOptions["env"]>): Promise<Detected> => {
     detectedAt = clock.monotonic();
     const { detectModel, listensOn } = await import("./detect.ts");
     const detected = await detectModel({ clock, fetch: fetchNow, env, listens: listensOn, hasKey });
@@ -146,9 +143,10 @@ function detection(
     return detected;
   };
   return async () => {
-    found ??= run();
+    if (env === undefined || config.models.detect === false) return off;
+    found ??= run(env);
     const detected = await found;
-    if (detected.model === "offline" && clock.monotonic() - detectedAt >= DETECT_AGAIN_MS) found = run();
+    if (detected.model === "offline" && clock.monotonic() - detectedAt >= DETECT_AGAIN_MS) found = run(env);
     return await found;
   };
 }

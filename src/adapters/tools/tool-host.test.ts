@@ -104,7 +104,7 @@ describe("the tool host", () => {
   it("gives subagents the tools for children only if nesting is allowed", () => {
     const tools = [tool("sessions_spawn"), tool("start_background_agent"), tool("subagents"), tool("sessions_list")];
     expect(names(toolHost({ tools }).list(b))).toEqual([]);
-    expect(names(toolHost({ tools, nesting: true }).list(b))).toEqual([
+    expect(names(toolHost({ tools, nesting: () => true }).list(b))).toEqual([
       "sessions_spawn",
       "start_background_agent",
       "subagents",

@@ -13,7 +13,7 @@ export interface ToolHostOptions {
   readonly older?: readonly Tool[];
   policyOf?(profile: string): ToolPolicy | undefined;
   /** Whether children may have children of their own. */
-  readonly nesting?: boolean;
+  nesting?(): boolean;
   /**
    * Names the owner's accounts. The list of an agent that serves a guest omits the owner's tools; `find` still finds them,
    * and they answer why they are denied. Absent: no agent serves a guest.
@@ -26,27 +26,31 @@ export function toolHost({
   tools,
   older = [],
   policyOf = () => undefined,
-  nesting = false,
+  nesting = () => false,
   config,
 }: ToolHostOptions): ToolHost {
   const all = [...tools].sort((a, b) => (a.name < b.name ? -1 : 1));
   const twice = all.find(({ name }, index) => all[index + 1]?.name === name);
   if (twice) throw new InvariantError(`There are two tools called ${twice.name}.`);
-  const lists = new Map<string, readonly Tool[]>();
+  /** The list of a kind and profile, and what it was made from. A reload gives new values. */
+  const lists = new Map<string, { readonly from: readonly unknown[]; readonly tools: readonly Tool[] }>();
 
   const allowed: ToolHost["list"] = ({ profile, descriptor, state }) => {
     const { type: kind } = descriptor;
     const tag = descriptor.type === "system" ? descriptor.tag : undefined;
     const key = JSON.stringify([profile, kind, tag]);
+    const policy = policyOf(profile);
+    const { allow, deny, subagents } = policy ?? {};
+    const from = [allow, deny, subagents?.allow, subagents?.deny, nesting()];
     let known = lists.get(key);
-    if (!known) {
-      const policy = policyOf(profile);
-      known = all.filter(({ name }) => mayUse(name, kind, policy, { nesting, tag }));
+    if (!known || known.from.some((value, index) => value !== from[index])) {
+      const options = { nesting: nesting(), tag };
+      known = { from, tools: all.filter(({ name }) => mayUse(name, kind, policy, options)) };
       lists.set(key, known);
     }
     // A child with another profile has no tool that its parent lacks (L13).
     const { inheritedTools } = state;
-    return inheritedTools ? known.filter(({ name }) => inheritedTools.includes(name)) : known;
+    return inheritedTools ? known.tools.filter(({ name }) => inheritedTools.includes(name)) : known.tools;
   };
   const mayUseOlder = (agent: AgentRecord, name: string): boolean =>
     mayUse(name, agent.descriptor.type, policyOf(agent.profile));

@@ -19,7 +19,7 @@ export interface PromptDeps {
   readonly workspaceOf: WorkspaceOf;
   /** The permanent agents that every prompt lists. Default: none. */
   readonly permanentAgents?: PermanentAgents["list"];
-  readonly systemAgents?: ReadonlyMap<string, SystemAgent>;
+  readonly systemAgents?: () => ReadonlyMap<string, SystemAgent>;
   /** Finds a swarm by its name. Default: none. */
   readonly swarmNamed?: (nametag: string) => Promise<SwarmRecord | undefined>;
 }
@@ -37,7 +37,7 @@ export function agentPrompts(deps: PromptDeps): PromptOf {
       workspace,
       readFile: readerOf(workspace),
       permanentAgents: await permanentAgents?.(),
-      systemAgent: descriptor.type === "system" ? systemAgents?.get(descriptor.tag) : undefined,
+      systemAgent: descriptor.type === "system" ? systemAgents?.().get(descriptor.tag) : undefined,
       swarm: descriptor.type === "swarm" ? await swarmNamed?.(descriptor.id) : undefined,
       extraSystemPrompt: agent.state.extraSystemPrompt,
     });

@@ -5,7 +5,7 @@ import { syncTaskFiles } from "../../engine/triggers/files/sync-task-files.ts";
 import { cronTaskFiles, watchTaskFiles } from "./task-files.ts";
 
 export interface TaskFileSyncOptions {
-  readonly profiles: readonly string[];
+  profiles(): readonly string[];
   workspaceOf(profile: string): string;
   timeZone(): string;
   /** Other nodes use the same store: a file that is missing here may exist on another machine, so its job stays. */
@@ -15,7 +15,7 @@ export interface TaskFileSyncOptions {
 }
 
 export interface TaskFileSync {
-  /** Reads all files, then follows their changes. */
+  /** Reads all files, then follows their changes. Again: for workspaces that have changed. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -32,7 +32,7 @@ export function taskFileSync(
   /** Two profiles may share a workspace. Its files then belong to the first. */
   async function syncAll(): Promise<void> {
     const seen = new Set<string>();
-    for (const profile of profiles) {
+    for (const profile of profiles()) {
       const workspace = workspaceOf(profile);
       if (seen.has(workspace)) continue;
       seen.add(workspace);
@@ -61,8 +61,9 @@ export function taskFileSync(
 
   return {
     async start() {
+      stopWatching();
       await sync();
-      stopWatching = watchTaskFiles([...new Set(profiles.map(workspaceOf))], clock, () => void sync());
+      stopWatching = watchTaskFiles([...new Set(profiles().map(workspaceOf))], clock, () => void sync());
     },
     async stop() {
       stopWatching();

@@ -9,14 +9,18 @@ import { ConfigError, InvalidInputError } from "../../core/errors.ts";
 export type WorkspaceOf = (agent: Pick<AgentRecord, "profile" | "descriptor">) => string;
 
 /** Creates the directories that profiles name. Throws `ConfigError` if one cannot be created. */
-export function openWorkspaces(config: Pick<Config, "profiles">, paths: HomePaths): WorkspaceOf {
-  const ofProfile = (name: string): string => {
-    const written = config.profiles[name]?.workspace;
-    return written === undefined ? paths.workspace : resolvePath(written, paths.home);
-  };
-  for (const name of Object.keys(config.profiles)) makeDirectory(ofProfile(name), name);
+export function makeWorkspaces(config: Pick<Config, "profiles">, paths: HomePaths): void {
+  for (const name of Object.keys(config.profiles)) makeDirectory(ofProfile(config, paths, name), name);
+}
+
+function ofProfile({ profiles }: Pick<Config, "profiles">, paths: HomePaths, name: string): string {
+  const written = profiles[name]?.workspace;
+  return written === undefined ? paths.workspace : resolvePath(written, paths.home);
+}
+
+export function workspacesOf(config: Pick<Config, "profiles">, paths: HomePaths): WorkspaceOf {
   return ({ profile, descriptor }) => {
-    const workspace = ofProfile(profile);
+    const workspace = ofProfile(config, paths, profile);
     if (descriptor.type !== "permanent" || descriptor.workspaceDir === undefined) return workspace;
     const own = isAbsolute(descriptor.workspaceDir)
       ? resolve(descriptor.workspaceDir)
@@ -32,7 +36,7 @@ export function openWorkspaces(config: Pick<Config, "profiles">, paths: HomePath
 export function workspaceMaker(config: Pick<Config, "profiles">, paths: HomePaths) {
   return async (profile: string, directory: string | undefined): Promise<string | undefined> => {
     if (directory === undefined) return undefined;
-    const workspace = openWorkspaces(config, paths)({ profile, descriptor: { type: "heartbeat" } });
+    const workspace = workspacesOf(config, paths)({ profile, descriptor: { type: "heartbeat" } });
     const inside = (root: string, path: string): boolean => path.startsWith(`${root}${sep}`);
     const outside = new InvalidInputError("Path is outside the allowed directories.");
     const wanted = resolve(workspace, directory);

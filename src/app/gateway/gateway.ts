@@ -6,7 +6,7 @@ import { controlServer } from "./control/control-server.ts";
 import { openControl } from "./control/open-control.ts";
 import { type ContextOptions, closeContext, createContext, loadRoutes } from "./create-context.ts";
 import { EAGER_ROUTES } from "./eager-routes.ts";
-import { type Certificate, closeServer, createServer, type HttpServer, listen } from "./http/server.ts";
+import { type Certificate, closeServer, createServer, type HttpServer, limitServer, listen } from "./http/server.ts";
 import type { GatewayContext } from "./routing/gateway-context.ts";
 import { requestListener } from "./routing/request-listener.ts";
 import { type LazyRouter, lazyRouter } from "./routing/router.ts";
@@ -24,8 +24,8 @@ export interface Gateway {
   readonly url: string;
   readonly port: number;
   readonly context: GatewayContext;
-  /** Uses another certificate from now on. */
-  renew(tls: Certificate): void;
+  /** Follows a changed configuration: the limits of the server, and its certificate. */
+  renew(tls: Certificate | undefined): void;
   /** Answers waiting requests with 503, closes the streams and the server. Accepted messages stay accepted. */
   close(): Promise<void>;
 }
@@ -50,8 +50,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     policy: () => requestPolicy(options.config(), host, isSecure),
     onRequestEnd: () => collector.worked(),
   });
-  const { requestSeconds, requests } = gateway.limits;
-  const server = createServer({ tls, requestSeconds, requests, onRequest });
+  const server = createServer({ tls, limits: gateway.limits, onRequest });
   const port = await listen(server, options.port ?? gateway.port, host);
   const control = await openControlOf(options, context, router);
   const unsubscribeRevoked = context.tokens.onRevoked((ids) => context.streams.closeOf(ids, "revoked"));
@@ -63,7 +62,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     port,
     context,
     renew(next) {
-      if ("setSecureContext" in server) server.setSecureContext(next);
+      limitServer(server, options.config().gateway.limits);
+      if (next && "setSecureContext" in server) server.setSecureContext(next);
     },
     async close() {
       stopReloading();
@@ -85,6 +85,7 @@ async function openControlOf({ control }: GatewayOptions, context: GatewayContex
     control &&
     openControl(control.home, context.ports, () => {
       server ??= controlServer(context, router, control.store);
+      limitServer(server, context.config().gateway.limits);
       return server;
     })
   );

@@ -3,37 +3,59 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Config, configSchema } from "../../config/config-schema.ts";
+import { isUnder, LIVE_KEYS, START_KEYS } from "../../config/live-keys.ts";
 import { parseConfig } from "../../config/parse-config.ts";
 import { homePaths } from "../../config/paths.ts";
 import { keyPaths, schemaTree } from "../../config/schema-tree.ts";
 import { askHttp, ROOT_TOKEN } from "./gateway.test-kit.ts";
-import { compareConfigs, LIVE_KEYS, liveConfig } from "./reload.ts";
+import { compareConfigs, liveConfig } from "./reload.ts";
 import { type Serving, serve } from "./serve.ts";
 
 const parse = (text: string): Config => parseConfig({ text, file: "x", env: {} }).config;
 
 describe("comparing configurations", () => {
   it("lists changed keys, and compares secrets by their reference", () => {
-    const before = parse(`{ store: { url: { env: "A" } }, profiles: { main: { prompt: "one" } }, lanes: { main: 3 } }`);
-    const after = parse(`{ store: { url: { env: "B" } }, profiles: { main: { prompt: "two" } }, lanes: { main: 4 } }`);
+    const before = parse(
+      `{ store: { url: { env: "A" } }, profiles: { main: { prompt: "one" } }, gateway: { port: 3 } }`,
+    );
+    const after = parse(
+      `{ store: { url: { env: "B" } }, profiles: { main: { prompt: "two" } }, gateway: { port: 4 } }`,
+    );
     expect(compareConfigs(before, before).changed).toEqual([]);
     expect(compareConfigs(before, after)).toEqual({
-      changed: ["lanes.main", "profiles.main.prompt", "store.url"],
+      changed: ["gateway.port", "profiles.main.prompt", "store.url"],
       reloaded: ["profiles.main.prompt"],
-      needsRestart: ["lanes.main", "store.url"],
+      needsRestart: ["gateway.port", "store.url"],
     });
     const merged = liveConfig(before, after);
-    expect([merged.profiles.main?.prompt, merged.lanes.main]).toEqual(["two", 3]);
-    expect(compareConfigs(merged, after).changed).toEqual(["lanes.main", "store.url"]);
+    expect([merged.profiles.main?.prompt, merged.gateway.port]).toEqual(["two", 3]);
+    expect(compareConfigs(merged, after).changed).toEqual(["gateway.port", "store.url"]);
   });
 
-  it("finds every live key in the schema", () => {
+  it("every key of the schema either takes effect at once or needs a restart, and no other key is listed", () => {
+    const entries = [...LIVE_KEYS, ...Object.keys(START_KEYS)];
     const paths = keyPaths(schemaTree(configSchema));
-    for (const live of LIVE_KEYS)
+    for (const path of paths)
       expect(
-        paths.some((path) => path === live || path.startsWith(`${live}.`) || path.startsWith(`${live}[`)),
-        live,
-      ).toBe(true);
+        entries.filter((entry) => isUnder(path, entry)),
+        path,
+      ).toHaveLength(1);
+    for (const entry of entries)
+      expect(
+        paths.filter((path) => isUnder(path, entry)),
+        entry,
+      ).not.toHaveLength(0);
+  });
+
+  it("needs a restart to begin or to stop TLS, not for another certificate", () => {
+    const plain = parse("{}");
+    const first = parse(`{ gateway: { tls: { cert: "a", key: "b" } } }`);
+    const second = parse(`{ gateway: { tls: { cert: "c", key: "b" } } }`);
+    expect(compareConfigs(plain, first).needsRestart).toEqual(["gateway.tls.cert", "gateway.tls.key"]);
+    expect(liveConfig(plain, first).gateway.tls).toBeUndefined();
+    expect(compareConfigs(first, plain).needsRestart).toEqual(["gateway.tls.cert", "gateway.tls.key"]);
+    expect(liveConfig(first, plain).gateway.tls).toEqual({ cert: "a", key: "b" });
+    expect(compareConfigs(first, second).reloaded).toEqual(["gateway.tls.cert"]);
   });
 });
 
@@ -103,10 +125,10 @@ describe("a serving process", () => {
     expect((await send(running, "two")).status).toBe(429);
     writeFileSync(
       join(home, "rookery.json5"),
-      `{ models: { default: "offline" }, profiles: { work: {} }, lanes: { main: 7 } }`,
+      `{ models: { default: "offline" }, profiles: { work: {} }, runs: { restore: "discard" } }`,
     );
     const { json } = await askHttp(running.gateway.port, { method: "POST", path: "/api/config/reload", body: {} });
-    expect(json).toMatchObject({ needsRestart: ["lanes.main"] });
+    expect(json).toMatchObject({ needsRestart: ["runs.restore"] });
     expect((await send(running, "three")).status).toBe(200);
     const models = await askHttp(running.gateway.port, { path: "/v1/models" });
     expect(models.text).toContain('"work"');

@@ -1,32 +1,7 @@
 /** Reloading the configuration: which keys changed, which take effect at once, and which need a restart. */
 import type { Config } from "../../config/config-schema.ts";
+import { isLive, isUnder } from "../../config/live-keys.ts";
 import type { ReloadReport } from "./routing/gateway-context.ts";
-
-/** These keys, and the keys under them, take effect when they are reloaded. All others are read once, at the start. */
-export const LIVE_KEYS: readonly string[] = [
-  "gateway.allowedHosts",
-  "gateway.allowedOrigins",
-  "gateway.trustedProxies",
-  "gateway.limits",
-  "gateway.tls.cert",
-  "gateway.tls.key",
-  "models",
-  "profiles",
-  "bindings",
-  "owner",
-  "queue",
-  "compaction",
-  "mailbox",
-  "outbox.maxUnroutableAgeHours",
-  "heartbeat",
-  "hooks",
-  "session.dmScope",
-  "session.mainKey",
-  "session.identityLinks",
-  "session.reset",
-  "session.timeZone",
-  "log.level",
-];
 
 export function compareConfigs(before: Config, after: Config): ReloadReport {
   const oldValues = new Map(leavesOf(before));
@@ -34,16 +9,21 @@ export function compareConfigs(before: Config, after: Config): ReloadReport {
   const changed = [...new Set([...oldValues.keys(), ...newValues.keys()])]
     .filter((key) => oldValues.get(key) !== newValues.get(key))
     .sort();
-  const reloaded = changed.filter(isLive);
-  return { changed, reloaded, needsRestart: changed.filter((key) => !isLive(key)) };
+  const applies = applier(before, after);
+  return { changed, reloaded: changed.filter(applies), needsRestart: changed.filter((key) => !applies(key)) };
 }
 
-export const isLive = (key: string): boolean => LIVE_KEYS.some((live) => key === live || key.startsWith(`${live}.`));
+/** A server that speaks TLS takes another certificate, but no server begins or stops to speak it. */
+function applier(before: Config, after: Config): (key: string) => boolean {
+  const sameProtocol = (before.gateway.tls === undefined) === (after.gateway.tls === undefined);
+  return (key) => isLive(key) && (sameProtocol || !isUnder(key, "gateway.tls"));
+}
 
 /** The live keys of the new configuration; every other key keeps its old value. */
 export function liveConfig(before: Config, after: Config): Config {
+  const applies = applier(before, after);
   const merge = (oldValue: unknown, newValue: unknown, path: string): unknown => {
-    if (isLive(path)) return newValue;
+    if (applies(path)) return newValue;
     if (!isRecord(oldValue) || !isRecord(newValue)) return oldValue;
     const keys = [...new Set([...Object.keys(oldValue), ...Object.keys(newValue)])];
     const entries = keys.map((key) => [key, merge(oldValue[key], newValue[key], childPath(path, key))] as const);

@@ -1,5 +1,5 @@
 /** Assembles a serving process: the node, the gateway, and the reload of the configuration file while it runs. */
-import { readFileSync, watch } from "node:fs";
+import { existsSync, readFileSync, watch } from "node:fs";
 import { basename } from "node:path";
 import { sharedStoreUrl } from "../../adapters/store/shared-store-url.ts";
 import { readVersion } from "../../adapters/system/version.ts";
@@ -7,6 +7,7 @@ import type { Config } from "../../config/config-schema.ts";
 import { loadConfig } from "../../config/load-config.ts";
 import { type HomePaths, resolvePath } from "../../config/paths.ts";
 import { ConfigError, errorText } from "../../core/errors.ts";
+import type { Connector } from "../../core/ports/connector.ts";
 import { openNode, type RookeryNode } from "../node/open-node.ts";
 import { assertSecureBind, isLoopback } from "./auth/request-policy.ts";
 import { MIN_ROOT, type RootToken, rootToken } from "./auth/root-token.ts";
@@ -21,8 +22,12 @@ export interface ServeOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly port?: number;
   readonly host?: string;
+  /** Channels in addition to the gateway. */
+  readonly connectors?: readonly Connector[];
   readonly errors?: { write(text: string): unknown };
   readonly onFatal: (error: unknown) => void;
+  /** Called with the path of each value of the configuration that is read after the start. */
+  readonly onConfigRead?: (path: string) => void;
 }
 
 export interface Serving {
@@ -39,42 +44,27 @@ const SETTLE_MS = 200;
 
 export async function serve(options: ServeOptions): Promise<Serving> {
   const { paths, env, errors, onFatal } = options;
-  const started = options.config;
-  let current = started;
-  const host = options.host ?? started.gateway.host;
-  const tls = readTls(started, paths);
+  const { config, connectors = [], onConfigRead } = options;
+  const host = options.host ?? config.gateway.host;
+  const tls = readTls(config, paths);
   // Checked before the node opens the store.
-  assertSecureBind(host, tls !== undefined, started.gateway.trustedProxies);
-  const node = await openNode({ paths, config: started, env, connectors: [], stays: true, errors, onFatal });
+  assertSecureBind(host, tls !== undefined, config.gateway.trustedProxies);
+  const node = await openNode({ paths, config, env, connectors, stays: true, errors, onFatal, onConfigRead });
   let gateway: Gateway | undefined;
   try {
     const token = rootToken(paths.token, env);
     if (token.text.length < MIN_ROOT) warnOrRefuseShortToken(host, node);
-    const reload = async (): Promise<ReloadReport> => {
-      const { config: next } = await loadConfig(paths, env);
-      const report = compareConfigs(current, next);
-      const nextTls = readTls(next, paths);
-      const merged = liveConfig(current, next);
-      node.reload(merged, report.changed);
-      current = merged;
-      if (nextTls && tls) gateway?.renew(nextTls);
-      const { reloaded, needsRestart } = report;
-      if (reloaded.length > 0) node.ports.log.info("the configuration was reloaded", { keys: reloaded.join(", ") });
-      if (needsRestart.length > 0) {
-        node.ports.log.warn("changed keys of the configuration need a restart", { keys: needsRestart.join(", ") });
-      }
-      return report;
-    };
+    const reload = reloader({ paths, env, host, started: config, tls, node, renew: (next) => gateway?.renew(next) });
     gateway = await openGateway({
       node,
-      config: () => current,
+      config: () => node.config,
       reload,
       tokenFile: paths.tokens,
       rootToken: token.text,
       port: options.port,
       host: options.host,
       tls,
-      control: { home: paths.home, store: sharedStoreUrl(paths, started, env) },
+      control: { home: paths.home, store: sharedStoreUrl(paths, config, env) },
       version: readVersion(),
     });
     const opened = gateway;
@@ -96,6 +86,77 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     await gateway?.close();
     await node.close();
     throw error;
+  }
+}
+
+interface ReloaderParts {
+  readonly paths: HomePaths;
+  readonly env: ServeOptions["env"];
+  readonly host: string;
+  /** The configuration the process started with. */
+  readonly started: Config;
+  readonly tls: Certificate | undefined;
+  readonly node: RookeryNode;
+  readonly renew: (tls: Certificate | undefined) => void;
+}
+
+/** Everything is checked before anything changes. Reloads that come together happen one after the other. */
+function reloader({ paths, env, host, started, tls, node, renew }: ReloaderParts): () => Promise<ReloadReport> {
+  const { log } = node.ports;
+  let current = started;
+  let wasBlank = isBlank(paths.config);
+  const reloadOnce = async (): Promise<ReloadReport> => {
+    const { config: next, exists, blank } = await loadConfig(paths, env);
+    // A file is often replaced in two steps. Without this, a rule such as a denied tool would be lifted in between.
+    if (blank && !wasBlank) {
+      const what = exists ? "is empty" : "is missing";
+      throw new ConfigError(`The configuration ${paths.config} ${what}. The one in force stays in force.`, {
+        hint: "Write `{}` into it if you want every default.",
+      });
+    }
+    const report = compareConfigs(current, next);
+    const merged = liveConfig(current, next);
+    assertSecureBind(host, tls !== undefined, merged.gateway.trustedProxies);
+    const certificate = tls && readTls(merged, paths);
+    assertUsable(certificate);
+    try {
+      await node.reload(merged, report.reloaded);
+    } catch (error) {
+      // An error of the configuration is found before it is in force, any other one after that.
+      if (!(error instanceof ConfigError)) current = merged;
+      throw error;
+    }
+    current = merged;
+    wasBlank = blank;
+    renew(certificate);
+    const { reloaded, needsRestart } = report;
+    if (reloaded.length > 0) log.info("the configuration was reloaded", { keys: reloaded.join(", ") });
+    if (needsRestart.length > 0) {
+      log.warn("changed keys of the configuration need a restart", { keys: needsRestart.join(", ") });
+    }
+    return report;
+  };
+  let last: Promise<unknown> = Promise.resolve();
+  return () => {
+    const reloaded = last.then(reloadOnce, reloadOnce);
+    last = reloaded;
+    return reloaded;
+  };
+}
+
+function isBlank(file: string): boolean {
+  return !existsSync(file) || readFileSync(file, "utf8").trim() === "";
+}
+
+function assertUsable(certificate: Certificate | undefined): void {
+  if (!certificate) return;
+  try {
+    process.getBuiltinModule("node:tls").createSecureContext(certificate);
+  } catch (cause) {
+    throw new ConfigError(`gateway.tls: the certificate and its key cannot be used: ${(cause as Error).message}.`, {
+      cause,
+      hint: "Set both to PEM files that belong together.",
+    });
   }
 }
 

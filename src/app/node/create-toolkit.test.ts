@@ -57,6 +57,7 @@ describe("the toolkit of a node", () => {
   });
 
   it("works in the workspace of the home, of the profile, or of the permanent agent", async () => {
+    mkdirSync(join(paths.home, "desk"));
     const toolkit = open(`{ profiles: { work: { workspace: "desk" } } }`);
     const permanent = { type: "permanent", id: "x", description: "d", systemPrompt: "p" } as const;
     const table: readonly [AgentRecord, string][] = [

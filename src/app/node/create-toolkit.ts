@@ -14,7 +14,7 @@ import { subagentTools } from "../../adapters/tools/subagents/subagent-tools.ts"
 import { toolHost } from "../../adapters/tools/tool-host.ts";
 import { agentPrompts, type PromptDeps, type PromptOf } from "../../adapters/workspace/agent-prompt.ts";
 import { guardedFilesOf } from "../../adapters/workspace/guarded-workspace-files.ts";
-import { openWorkspaces, workspaceMaker } from "../../adapters/workspace/workspaces.ts";
+import { workspaceMaker, workspacesOf } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
@@ -49,7 +49,7 @@ export interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "sy
 
 export function createToolkit(options: ToolkitOptions): Toolkit {
   const { config, paths, clock, store, more = [], older = [] } = options;
-  const workspaceOf = openWorkspaces(config, paths);
+  const workspaceOf = workspacesOf(config, paths);
   const forOwner = (agent: AgentRecord) => worksForOwner(store, config.owner, agent);
   const placesOf = async (agent: AgentRecord): Promise<Places> => {
     const { readDirs, writeDirs } = agent.state.permissions ?? {};
@@ -62,7 +62,7 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
     toolHost({
       tools: ownersOnly(all, forOwner),
       older: ownersOnly(older, forOwner),
-      nesting: config.subagents.maxDepth > 1,
+      nesting: () => config.subagents.maxDepth > 1,
       policyOf: (profile) => config.profiles[profile]?.tools,
       config,
     });
@@ -74,7 +74,7 @@ export interface NodeToolkitParts {
   readonly paths: HomePaths;
   readonly ports: Pick<Ports, "store" | "clock" | "ids" | "files">;
   readonly system: AgentSystem;
-  readonly systemAgents: ReadonlyMap<string, SystemAgent>;
+  readonly systemAgents: () => ReadonlyMap<string, SystemAgent>;
   readonly subagents: SubagentSettings;
   readonly triggers: Pick<Triggers, "cron" | "heartbeat">;
   readonly tools?: ToolHost;

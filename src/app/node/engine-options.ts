@@ -1,6 +1,6 @@
 /**
- * Turns the sections of the configuration into the options of the engine. A reload takes effect if an option is a function
- * or a getter; the other options keep the values the process started with.
+ * Turns the sections of the configuration into the options of the engine. The configuration is a live view: a section may
+ * be passed on as it is, and a value is read by a function or a getter at its use.
  */
 import { join } from "node:path";
 import { chooseModel } from "../../adapters/models/choose-model.ts";
@@ -15,7 +15,8 @@ import { inheritsParent } from "../../core/agent/thread-settings.ts";
 import { hostZone } from "../../core/zoned-time.ts";
 import type { AgentSystemOptions } from "../../engine/agents/agent-system-options.ts";
 import type { RetentionLimits } from "../../engine/agents/retention.ts";
-import { liveBudgets } from "../../engine/budgets/budget-settings.ts";
+import { systemAgentsOf } from "../../engine/agents/system-agents.ts";
+import { budgetsOf } from "../../engine/budgets/budget-settings.ts";
 import { peopleSettings } from "../../engine/runtime/people-settings.ts";
 import type { RunLimits } from "../../engine/runtime/run-ports.ts";
 import { type SubagentSettings, subagentSettings } from "../../engine/subagents/settings.ts";
@@ -24,8 +25,7 @@ import type { Toolkit } from "./create-toolkit.ts";
 const HOUR_MS = 3600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-export interface EngineParts
-  extends Pick<AgentSystemOptions, "nodeName" | "leaseMs" | "remoteNodes" | "hooks" | "systemTags"> {
+export interface EngineParts extends Pick<AgentSystemOptions, "nodeName" | "leaseMs" | "remoteNodes" | "hooks"> {
   readonly config: Config;
   readonly subagents: SubagentSettings;
   readonly toolkit: Pick<Toolkit, "promptOf">;
@@ -35,7 +35,6 @@ export interface EngineParts
 }
 
 export function engineOptions({ config, toolkit, models, modelGiven, ...rest }: EngineParts): AgentSystemOptions {
-  const budgets = liveBudgets(config);
   return {
     ...rest,
     restore: config.runs.restore,
@@ -47,11 +46,15 @@ export function engineOptions({ config, toolkit, models, modelGiven, ...rest }: 
     get waiting() {
       return waitingLimits(config);
     },
-    get queue() {
-      return config.queue;
+    queue: config.queue,
+    get resetTriggers() {
+      return config.session.resetTriggers;
     },
     get budgets() {
-      return budgets();
+      return budgetsOf(config);
+    },
+    get systemTags() {
+      return [...systemAgentsOf(config).keys()];
     },
     resolveModel: async (agent, overrides) => {
       const { text, report } = await toolkit.promptOf(agent);
@@ -64,8 +67,12 @@ export function engineOptions({ config, toolkit, models, modelGiven, ...rest }: 
 }
 
 const runSettings = ({ runs }: Config): AgentSystemOptions["runs"] => ({
-  timeoutMs: runs.timeoutSeconds * 1000,
-  maxIterations: runs.maxIterations,
+  get timeoutMs() {
+    return runs.timeoutSeconds * 1000;
+  },
+  get maxIterations() {
+    return runs.maxIterations;
+  },
 });
 
 /** The limits of a profile. An absent one falls back to those of the node. */
@@ -75,8 +82,18 @@ function runLimits({ profiles }: Config, profile: string): RunLimits {
 }
 
 const outboxSettings = ({ outbox }: Config): AgentSystemOptions["outbox"] => ({
-  maxAgeMs: outbox.maxAgeHours * HOUR_MS,
-  sendTimeoutMs: outbox.sendTimeoutSeconds * 1000,
+  get maxAgeMs() {
+    return outbox.maxAgeHours * HOUR_MS;
+  },
+  get sendTimeoutMs() {
+    return outbox.sendTimeoutSeconds * 1000;
+  },
+  get retryMinMs() {
+    return outbox.retryMinMs;
+  },
+  get retryMaxMs() {
+    return outbox.retryMaxMs;
+  },
 });
 
 const waitingLimits = ({ outbox, mailbox }: Config): NonNullable<AgentSystemOptions["waiting"]> => ({
@@ -85,22 +102,22 @@ const waitingLimits = ({ outbox, mailbox }: Config): NonNullable<AgentSystemOpti
   retentionMs: mailbox.retentionDays * DAY_MS,
 });
 
-const sessionOptions = (config: Config) => {
-  let host: string | undefined;
-  /** The zone of the machine does not change while the process runs. */
-  const zone = (): string => {
-    host ??= hostZone();
-    return config.session.timeZone ?? host;
-  };
-  return {
+let host: string | undefined;
+
+/** The zone of the machine does not change while the process runs. */
+function zoneOf({ session }: Config): string {
+  host ??= hostZone();
+  return session.timeZone ?? host;
+}
+
+const sessionOptions = (config: Config) =>
+  ({
     address: (incoming) => addressFor(incoming, config),
     isOwner: (sender) => isOwner(sender, config.owner.accounts),
-    resetTriggers: config.session.resetTriggers,
     inheritsParent: (descriptor) => inheritsParent(config.session.thread, descriptor),
     sendPolicy: config.session.sendPolicy,
-    isStale: (agent, last, now) => isStale(resetPolicyFor(agent, config.session.reset), last, now, zone()),
-  } satisfies Partial<AgentSystemOptions>;
-};
+    isStale: (agent, last, now) => isStale(resetPolicyFor(agent, config.session.reset), last, now, zoneOf(config)),
+  }) satisfies Partial<AgentSystemOptions>;
 
 export function subagentOptions(config: Config, paths: Pick<HomePaths, "home">): SubagentSettings {
   return subagentSettings(config, {

@@ -10,15 +10,14 @@ import { jsonLog } from "../../adapters/system/json-log.ts";
 import { systemClock } from "../../adapters/system/system-clock.ts";
 import { systemIds } from "../../adapters/system/system-ids.ts";
 import type { Telemetry } from "../../adapters/system/telemetry.ts";
-import { openWorkspaces } from "../../adapters/workspace/workspaces.ts";
+import { makeWorkspaces } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { createHome } from "../../config/create-home.ts";
 import { secretDeps } from "../../config/load-config.ts";
 import type { HomePaths } from "../../config/paths.ts";
-import { errorText } from "../../core/errors.ts";
 import type { Ids } from "../../core/ids.ts";
 import type { Connector } from "../../core/ports/connector.ts";
-import type { Log } from "../../core/ports/log.ts";
+import type { Log, LogLevel } from "../../core/ports/log.ts";
 import type { Model } from "../../core/ports/model.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { ToolHost } from "../../core/ports/tool.ts";
@@ -30,7 +29,7 @@ import type { SubagentSettings } from "../../engine/subagents/settings.ts";
 import type { Triggers } from "../../engine/triggers/triggers.ts";
 import { engineOptions, retentionLimits, subagentOptions } from "./engine-options.ts";
 import { type LazyToolkit, lazyToolkit } from "./lazy-toolkit.ts";
-import { liveConfigOf } from "./live-config.ts";
+import { type LiveConfig, liveConfigOf } from "./live-config.ts";
 import { type NodeStore, openStore } from "./open-store.ts";
 import { type OpenTriggers, openTriggers } from "./open-triggers.ts";
 
@@ -49,6 +48,8 @@ export interface NodeOptions {
   /** True for a process that keeps running; false for one that does one thing and exits. */
   readonly stays?: boolean;
   readonly onFatal: (error: unknown) => void;
+  /** Called with the path of each value of the configuration that is read after the start. */
+  readonly onConfigRead?: (path: string) => void;
 }
 
 export interface RookeryNode {
@@ -63,14 +64,19 @@ export interface RookeryNode {
   readonly remoteNodes: RemoteNodes | undefined;
   /** Suspends all work and closes the store. Unfinished work resumes at the next start. */
   close(): Promise<void>;
-  /** Replaces the configuration, as far as it is read at the moment of use. `changed`: the keys that differ. */
-  reload(config: Config, changed: readonly string[]): void;
+  /** The configuration in force: a live view. */
+  readonly config: Config;
+  /**
+   * Puts another configuration in force. `changed`: the keys that differ, all of them live. Rejects with `ConfigError` and
+   * changes nothing if it cannot be used.
+   */
+  reload(config: Config, changed: readonly string[]): Promise<void>;
 }
 
 /** What the parts of a node are built from. */
 interface Base {
-  readonly options: NodeOptions;
-  /** The live configuration. */
+  readonly options: Omit<NodeOptions, "config">;
+  /** The live view of the configuration. */
   readonly config: Config;
   readonly ids: Ids;
   readonly log: Log;
@@ -83,29 +89,31 @@ interface Parts {
   readonly models: OpenModels;
   readonly triggers: OpenTriggers;
   readonly toolkit: LazyToolkit;
-  readonly systemAgents: ReadonlyMap<string, SystemAgent>;
+  readonly systemAgents: () => ReadonlyMap<string, SystemAgent>;
   readonly subagents: SubagentSettings;
   readonly system: AgentSystem;
 }
 
 export async function openNode(options: NodeOptions): Promise<RookeryNode> {
   const { paths, errors } = options;
-  const live = liveConfigOf(options.config);
+  const live = liveConfigOf(options.config, options.onConfigRead);
   const { config } = live;
   await createHome(paths);
-  const log = options.log ?? jsonLog({ file: join(paths.logs, "rookery.log"), level: () => config.log.level, errors });
+  makeWorkspaces(config, paths);
+  const level = (): LogLevel => live.current().log.level;
+  const log = options.log ?? jsonLog({ file: join(paths.logs, "rookery.log"), level, errors });
   const ids = systemIds();
   const closing = new AsyncDisposableStack();
   try {
     const opened = await openStore({ ...options, config, ids, log });
     closing.defer(() => opened.close());
     const base: Base = { options, config, ids, log, opened, telemetry: await openTelemetryOf(config) };
-    const parts = createParts(base);
+    const parts = live.building(() => createParts(base));
     const { ports, system, triggers, models } = parts;
     closing.defer(() => system.drain());
     closing.defer(() => triggers.stop());
-    closing.defer(startRetention(ports, retentionLimits(config)));
-    connect(base, parts);
+    closing.defer(startRetention(ports, () => retentionLimits(config)));
+    connect(base, parts, live);
     await start(base, parts);
     let closed: Promise<void> | undefined;
     return {
@@ -117,16 +125,14 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       async startTriggers() {
         if (config.cron.enabled) await triggers.start(system);
       },
-      reload(next, changed) {
-        openWorkspaces(next, paths);
+      config,
+      async reload(next, changed) {
+        makeWorkspaces(next, paths);
         live.replace(next);
         system.deliveries.reloaded();
-        void triggers.triggers
-          .updateConfig(next)
-          .catch((error) =>
-            log.warn("the triggers do not follow the new configuration yet", { error: errorText(error) }),
-          );
         if (changed.some((key) => key.startsWith("models."))) models.renew();
+        system.lanes.resize();
+        await triggers.reloaded();
       },
       close() {
         closed ??= closing.disposeAsync();
@@ -141,7 +147,8 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
 }
 
 /** Builds every part. Nothing runs yet. */
-function createParts({ options, config, ids, log, opened, telemetry }: Base): Parts {
+function createParts(base: Base): Parts {
+  const { options, config, ids, log, opened, telemetry } = base;
   const { paths, env } = options;
   const clock = systemClock;
   const models = openModels({ config, paths, clock, log, env });
@@ -158,9 +165,9 @@ function createParts({ options, config, ids, log, opened, telemetry }: Base): Pa
     model: telemetry?.model(model) ?? model,
     tools: telemetry?.tools(toolkit.tools) ?? toolkit.tools,
     files: opened.files,
-    connectors: connectorsOf(options, { clock, ids }, opened),
+    connectors: connectorsOf(base, { clock, ids }),
   };
-  const systemAgents = systemAgentsOf(config);
+  const systemAgents = () => systemAgentsOf(config);
   const subagents = subagentOptions(config, paths);
   const system = new AgentSystem(
     ports,
@@ -170,7 +177,6 @@ function createParts({ options, config, ids, log, opened, telemetry }: Base): Pa
       leaseMs,
       remoteNodes: opened.shared?.cluster.remoteNodes,
       hooks: triggers.triggers.hooks,
-      systemTags: [...systemAgents.keys()],
       subagents,
       toolkit,
       models,
@@ -181,15 +187,17 @@ function createParts({ options, config, ids, log, opened, telemetry }: Base): Pa
 }
 
 /** Ties the parts together that need each other. */
-function connect({ options, config, opened, telemetry }: Base, parts: Parts): void {
+function connect({ options, config, opened, telemetry }: Base, parts: Parts, live: LiveConfig): void {
   const { ports, triggers, toolkit, systemAgents, subagents, system } = parts;
   toolkit.connect(async () => {
     const { createNodeToolkit } = await import("./create-toolkit.ts");
     const { paths, tools } = options;
-    return createNodeToolkit({
-      ...{ config, paths, ports, system, systemAgents, subagents, tools },
-      triggers: triggers.triggers,
-    });
+    return live.building(() =>
+      createNodeToolkit({
+        ...{ config, paths, ports, system, systemAgents, subagents, tools },
+        triggers: triggers.triggers,
+      }),
+    );
   });
   opened.shared?.cluster.connect(system);
   telemetry?.follow(system.events, (agentId) => system.runs.live(agentId)?.sessionId);
@@ -204,10 +212,11 @@ async function start({ opened }: Base, { ports, toolkit, system }: Parts): Promi
 
 /** The given connectors, each a singleton if it must be, and the one to other shards. */
 function connectorsOf(
-  { connectors, config, paths, env = {} }: NodeOptions,
+  { options, config, opened }: Base,
   ports: Pick<Ports, "clock" | "ids">,
-  { shared }: NodeStore,
 ): ReadonlyMap<string, Connector> {
+  const { connectors, paths, env = {} } = options;
+  const { shared } = opened;
   const { shard, shards } = config.store;
   const toShards = shardConnector(ports, {
     name: shard,

@@ -6,7 +6,7 @@ import type { OpenModels } from "../../adapters/models/open-models.ts";
 import { gateRunner } from "../../adapters/system/gate-runner.ts";
 import { taskFileSync } from "../../adapters/workspace/task-file-sync.ts";
 import { heartbeatTaskFiles, readHeartbeatFile } from "../../adapters/workspace/task-files.ts";
-import { openWorkspaces } from "../../adapters/workspace/workspaces.ts";
+import { workspacesOf } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { secretDeps } from "../../config/load-config.ts";
 import { FILE_MODE, type HomePaths } from "../../config/paths.ts";
@@ -32,6 +32,8 @@ export interface OpenTriggers {
   readonly triggers: Triggers;
   /** Reads the task files and starts to post a message whenever a trigger is due. */
   start(agents: AgentSystem): Promise<void>;
+  /** Follows a changed configuration: other profiles and workspaces, another heartbeat. */
+  reloaded(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -43,15 +45,20 @@ const EMPTY_HEARTBEAT = "# Heartbeat\n\n## What to look at\n- [ ]\n";
 
 export function openTriggers({ ports, config, paths, env, models, leaseMs }: TriggerDeps): OpenTriggers {
   const { log } = ports;
-  const { missed, maxLatenessMinutes, missedGraceSeconds, commandGates } = config.cron;
+  const { cron, session } = config;
   const shared = leaseMs !== undefined;
-  const workspaces = openWorkspaces(config, paths);
+  const workspaces = workspacesOf(config, paths);
   const workspaceOf = (profile: string): string => workspaces({ profile, descriptor: { type: "heartbeat" } });
   const secrets = secretDeps(paths.home, env);
   const triggers = new Triggers(
     {
       ...ports,
-      gates: gateRunner({ commands: commandGates, cwd: paths.workspace }),
+      gates: gateRunner({
+        get commands() {
+          return cron.commandGates;
+        },
+        cwd: paths.workspace,
+      }),
       heartbeatFile: (profile) => readHeartbeatFile(workspaceOf(profile)),
       tasks: (profile) => heartbeatTaskFiles(workspaceOf(profile), log),
       modelProblem: (profile, model) => modelProblem(models, profile, model),
@@ -59,32 +66,49 @@ export function openTriggers({ ports, config, paths, env, models, leaseMs }: Tri
     },
     {
       get zone() {
-        return config.session.timeZone;
+        return session.timeZone;
       },
-      missed,
-      graceMs: missedGraceSeconds * 1_000,
+      get missed() {
+        return cron.missed;
+      },
+      get mainKey() {
+        return session.mainKey;
+      },
+      get maxLatenessMs() {
+        return cron.maxLatenessMinutes === undefined ? undefined : cron.maxLatenessMinutes * 60_000;
+      },
+      get graceMs() {
+        return cron.missedGraceSeconds * 1_000;
+      },
       leaseMs,
-      mainKey: config.session.mainKey,
       people: peopleSettings(config),
       heartbeat: config,
       webhooks: config.hooks,
       pollMs: shared ? SHARED_POLL_MS : undefined,
-      maxLatenessMs: maxLatenessMinutes === undefined ? undefined : maxLatenessMinutes * 60_000,
     },
   );
   const taskFiles = taskFileSync(ports, {
-    profiles: [...new Set([DEFAULT_PROFILE, ...Object.keys(config.profiles)])],
+    profiles: () => [...new Set([DEFAULT_PROFILE, ...Object.keys(config.profiles)])],
     workspaceOf,
-    timeZone: () => config.session.timeZone ?? hostZone(),
+    timeZone: () => session.timeZone ?? hostZone(),
     shared,
     onSynced: () => triggers.wake(),
   });
+  const openFiles = async (): Promise<void> => {
+    for (const profile of heartbeatProfiles(config)) await writeEmptyHeartbeat(workspaceOf(profile));
+    await taskFiles.start();
+  };
+  let started = false;
   return {
     triggers,
     async start(agents) {
-      for (const profile of heartbeatProfiles(config)) await writeEmptyHeartbeat(workspaceOf(profile));
-      await taskFiles.start();
+      started = true;
+      await openFiles();
       await triggers.start(agents);
+    },
+    async reloaded() {
+      if (started) await openFiles();
+      await triggers.updateConfig(config);
     },
     async stop() {
       await taskFiles.stop();

@@ -7,6 +7,7 @@ import type { AgentFetchStrategy } from "../../core/agent/descriptor.ts";
 import type { Diagnosis } from "../../core/agent/diagnosis.ts";
 import { errorText, InvariantError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
+import { withDefaults, withFields } from "../../core/live-options.ts";
 import type { Message } from "../../core/message/message.ts";
 import type { Connector, ConnectorHost } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";
@@ -303,7 +304,10 @@ export class AgentSystem {
           for (const posted of messages) emit({ type: "posted", posted });
         },
       },
-      { ...DEFAULT_OUTBOX, ...options.outbox, node, alone: !this.#membership.shared },
+      withFields(
+        withDefaults(DEFAULT_OUTBOX, () => options.outbox),
+        { node, alone: !this.#membership.shared },
+      ),
     );
     const host: ActorHost = actorHostOf(ports, options, {
       events: this.events,

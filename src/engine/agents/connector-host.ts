@@ -27,8 +27,9 @@ export const ONLY_THE_OWNER_TEXT = "⚙️ Only the owner may use /send.";
 export function hostFor(
   connector: Pick<Connector, "name" | "replayHorizonMs">,
   post: Post,
-  { address: addressOf = byDescriptor, isOwner = isOwnerByDefault, resetTriggers }: HostOptions = {},
+  options: HostOptions = {},
 ): ConnectorHost {
+  const { address: addressOf = byDescriptor, isOwner = isOwnerByDefault } = options;
   const common = (incoming: Omit<IncomingMessage, "text">) => ({
     to: addressOf(incoming),
     delivery: incoming.delivery,
@@ -36,7 +37,9 @@ export function hostFor(
     replayHorizonMs: connector.replayHorizonMs,
   });
   return {
-    resetTriggers,
+    get resetTriggers() {
+      return options.resetTriggers;
+    },
     async accept(incoming) {
       const { text, files, replyToId, userId, senderName, queue } = incoming;
       return acceptedAs(

@@ -80,7 +80,7 @@ describe("a round of pruning", () => {
       if (change.site === "prune") rounds += 1;
       return rounds === 1 ? "full" : "go";
     };
-    const stop = startRetention(ports, limits);
+    const stop = startRetention(ports, () => limits);
     await engine.advance(3600_000);
     expect(rounds).toBe(1);
     expect(engine.logged("warn")).toHaveLength(1);

@@ -22,7 +22,8 @@ const ROUND_MS = 3600_000;
 /** Starts the rounds. Returns how to stop them. */
 export function startRetention(
   ports: Pick<Ports, "store" | "ids" | "clock" | "log">,
-  limits: RetentionLimits,
+  /** Called for each round: the limits may change. */
+  limits: () => RetentionLimits,
 ): () => void {
   let stopped = false;
   let cancel = (): void => {};
@@ -35,7 +36,7 @@ export function startRetention(
       await pause(ROUND_MS);
       if (stopped) return;
       try {
-        await pruneRound(ports, limits, () => pause(PAUSE_MS));
+        await pruneRound(ports, limits(), () => pause(PAUSE_MS));
       } catch (error) {
         ports.log.warn("pruning failed and will be tried again", { error: errorText(error) });
       }

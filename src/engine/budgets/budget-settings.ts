@@ -22,19 +22,6 @@ export function budgetsOf(config: BudgetConfig): Budgets | undefined {
   };
 }
 
-/** As `budgetsOf`, for a configuration whose sections are replaced by a reload. */
-export function liveBudgets(config: BudgetConfig): () => Budgets | undefined {
-  let section = config.budgets;
-  let budgets = budgetsOf(config);
-  return () => {
-    if (config.budgets !== section) {
-      section = config.budgets;
-      budgets = budgetsOf(config);
-    }
-    return budgets;
-  };
-}
-
 /** The calendar day of an instant in a zone, such as `2026-01-31`. */
 export function dayIn(at: number, timeZone: string): string {
   const { year, month, day } = zonedFields(at, timeZone);

@@ -3,9 +3,18 @@
 export const BACKOFF_BASE_MS = 1_000;
 export const BACKOFF_MAX_MS = 5 * 60_000;
 
+export interface BackoffLimits {
+  readonly retryMinMs?: number;
+  readonly retryMaxMs?: number;
+}
+
 /** Spread by a hash of the key instead of at random: the same try always waits the same time. */
-export function backoffMs(key: string, attempts: number): number {
-  const full = Math.min(BACKOFF_MAX_MS, BACKOFF_BASE_MS * 2 ** Math.max(0, attempts - 1));
+export function backoffMs(
+  key: string,
+  attempts: number,
+  { retryMinMs = BACKOFF_BASE_MS, retryMaxMs = BACKOFF_MAX_MS }: BackoffLimits = {},
+): number {
+  const full = Math.min(retryMaxMs, retryMinMs * 2 ** Math.max(0, attempts - 1));
   return Math.round(full * (0.75 + 0.5 * spread(`${key}:${attempts}`)));
 }
 

@@ -44,6 +44,9 @@ export interface OutboxOptions {
   readonly absentAfterMs: number;
   /** Sends under way at once. */
   readonly concurrency: number;
+  /** The wait before a retry: after the first attempt, and at most. */
+  readonly retryMinMs: number;
+  readonly retryMaxMs: number;
 }
 
 export const DEFAULT_OUTBOX = {
@@ -51,7 +54,9 @@ export const DEFAULT_OUTBOX = {
   sendTimeoutMs: 60_000,
   absentAfterMs: 5_000,
   concurrency: 64,
-} as const;
+  retryMinMs: 1_000,
+  retryMaxMs: 300_000,
+};
 
 /** How many deliveries one read of a scan returns. */
 const PAGE_SIZE = 500;
@@ -191,7 +196,7 @@ export class Outbox {
   #retryDelay(target: Target, { id, nextAt, attempts }: Delivery): number {
     const left = nextAt - this.#ports.clock.now();
     if (left <= 0 || target.waited === id) return 0;
-    return Math.min(left, 2 * backoffMs(id, Math.max(1, attempts)));
+    return Math.min(left, 2 * backoffMs(id, Math.max(1, attempts), this.#options));
   }
 
   async #finish(target: Target, delivery: Delivery, connector: Connector, result: SendResult): Promise<Turn> {
@@ -245,7 +250,7 @@ export class Outbox {
     const now = this.#ports.clock.now();
     // A channel may ask for any delay. Its target is blocked until the delivery is too old, no longer (M17).
     const untilTooOld = Math.max(0, delivery.createdAt + this.#options.maxAgeMs - now) + 1;
-    const wait = Math.min(untilTooOld, Math.max(afterMs, backoffMs(delivery.id, delivery.attempts)));
+    const wait = Math.min(untilTooOld, Math.max(afterMs, backoffMs(delivery.id, delivery.attempts, this.#options)));
     await this.#move(delivery, { to: "pending", reason, nextAt: now + wait });
     return { next: "wait", ms: wait };
   }

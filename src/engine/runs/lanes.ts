@@ -9,7 +9,7 @@ export type LaneSizes = Readonly<Record<Lane, number>>;
 export const DEFAULT_LANES: LaneSizes = { main: 32, subagent: 16, cron: 4, nested: 16 };
 
 interface LaneState {
-  size: number;
+  readonly size: number;
   active: number;
   readonly waiting: Waiter[];
 }
@@ -69,15 +69,20 @@ export class Place {
 
 export class Lanes {
   readonly #lanes: Record<Lane, LaneState>;
+  #sizes: LaneSizes;
 
+  /** `sizes` is read at each entry: its values may change. Call `resize` after that, for the runs that wait. */
   constructor(sizes: LaneSizes = DEFAULT_LANES) {
-    const lane = (size: number): LaneState => ({ size: Math.max(1, size), active: 0, waiting: [] });
-    this.#lanes = {
-      main: lane(sizes.main),
-      subagent: lane(sizes.subagent),
-      cron: lane(sizes.cron),
-      nested: lane(sizes.nested),
-    };
+    this.#sizes = sizes;
+    const sizeOf = (name: Lane): number => Math.max(1, this.#sizes[name]);
+    const lane = (name: Lane): LaneState => ({
+      get size() {
+        return sizeOf(name);
+      },
+      active: 0,
+      waiting: [],
+    });
+    this.#lanes = { main: lane("main"), subagent: lane("subagent"), cron: lane("cron"), nested: lane("nested") };
   }
 
   /** A slot, as soon as one is free; undefined if the signal aborted first. */
@@ -99,11 +104,10 @@ export class Lanes {
     });
   }
 
-  resize(sizes: Partial<LaneSizes>): void {
-    for (const [name, size] of Object.entries(sizes) as [Lane, number][]) {
-      this.#lanes[name].size = Math.max(1, size);
-      this.#admit(this.#lanes[name]);
-    }
+  /** Admits the runs that now have room. `sizes`: replaces some of the sizes. */
+  resize(sizes?: Partial<LaneSizes>): void {
+    if (sizes) this.#sizes = { ...this.#sizes, ...sizes };
+    for (const lane of Object.values(this.#lanes)) this.#admit(lane);
   }
 
   counts(): Readonly<Record<Lane, { size: number; active: number; waiting: number }>> {

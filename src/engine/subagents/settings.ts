@@ -37,23 +37,31 @@ export const DEFAULT_SUBAGENT_SETTINGS: SubagentSettings = {
 
 type SettingsConfig = Pick<Config, "subagents" | "profiles" | "session">;
 
-/** The settings from a configuration. `more`: what only the program knows, such as the known models. */
+/** The settings from a configuration, read at each use. `more`: what only the program knows, such as the known models. */
 export function subagentSettings(
   { subagents, profiles, session }: SettingsConfig,
   more: Partial<SubagentSettings> = {},
 ): SubagentSettings {
-  const named = Object.entries(profiles);
+  const named = () => Object.entries(profiles);
   const own = (profile: string) =>
-    named.find(([name]) => normalizeAgentId(name) === normalizeAgentId(profile))?.[1]?.subagents;
+    named().find(([name]) => normalizeAgentId(name) === normalizeAgentId(profile))?.[1]?.subagents;
   return {
     ...DEFAULT_SUBAGENT_SETTINGS,
-    maxDepth: subagents.maxDepth,
-    maxChildren: subagents.maxChildren,
-    archiveAfterMinutes: subagents.archiveAfterMinutes,
-    mainKey: session.mainKey,
+    get maxDepth() {
+      return subagents.maxDepth;
+    },
+    get maxChildren() {
+      return subagents.maxChildren;
+    },
+    get archiveAfterMinutes() {
+      return subagents.archiveAfterMinutes;
+    },
+    get mainKey() {
+      return session.mainKey;
+    },
     allowAgents: (profile) => own(profile)?.allowAgents ?? subagents.allowAgents,
     profileNamed: (profile) =>
-      named.find(([name]) => normalizeAgentId(name) === profile)?.[0] ??
+      named().find(([name]) => normalizeAgentId(name) === profile)?.[0] ??
       (profile === DEFAULT_PROFILE ? profile : undefined),
     model: (profile) => modelOf(own(profile)?.model) ?? modelOf(subagents.model),
     thinking: (profile) => own(profile)?.thinking ?? subagents.thinking,

@@ -14,6 +14,7 @@ import {
   WaitCycleError,
 } from "../../core/errors.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
+import { withDefaults } from "../../core/live-options.ts";
 import type { Message } from "../../core/message/message.ts";
 import { sleep } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
@@ -89,7 +90,7 @@ export class Subagents {
   constructor(ports: Ports, host: SubagentHost, settings: Partial<SubagentSettings> = {}) {
     this.#ports = { ...ports, people: host.people };
     this.#host = host;
-    this.settings = { ...DEFAULT_SUBAGENT_SETTINGS, ...settings };
+    this.settings = withDefaults(DEFAULT_SUBAGENT_SETTINGS, () => settings);
     this.#waits = new Waits(ports.clock);
   }
 

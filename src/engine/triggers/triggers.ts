@@ -52,8 +52,7 @@ export class Triggers {
 
   constructor(ports: TriggerPorts, options: TriggerOptions = {}) {
     const { store, clock } = ports;
-    const { mainKey } = options;
-    const people = peopleOf(store, { mainKey, ...options.people });
+    const people = peopleOf(store, options.people ?? { mainKey: options.mainKey });
     this.#ports = { ...ports, people };
     this.#options = options;
     this.#webhooks = options.webhooks ?? {};
@@ -66,9 +65,14 @@ export class Triggers {
     this.hooks = {
       opsOnRunEnd: async (agent, run, result, deliveries) =>
         run.body.trigger
-          ? opsOnRunEnd({ store, ids: ports.ids, people }, agent, run, result, { at: clock.now(), mainKey, deliveries })
+          ? opsOnRunEnd({ store, ids: ports.ids, people }, agent, run, result, {
+              at: clock.now(),
+              mainKey: options.mainKey,
+              deliveries,
+            })
           : [],
-      opsOnDelivered: (delivery, ended) => opsOnDelivered({ store, people }, delivery, ended, clock.now(), mainKey),
+      opsOnDelivered: (delivery, ended) =>
+        opsOnDelivered({ store, people }, delivery, ended, clock.now(), options.mainKey),
       opsOnSettle: async (_, messages, reason) => opsOnSettle(messages, reason, clock.now()),
       replyOf: (agent, run, said) =>
         run.body.trigger || said.payload.text?.includes(HEARTBEAT_TOKEN)
@@ -76,7 +80,7 @@ export class Triggers {
           : undefined,
       sessionFor: async (agent, messages) =>
         messages.at(-1)?.body.kind === "trigger"
-          ? cronSessionFor(store, agent, messages, clock.now(), mainKey)
+          ? cronSessionFor(store, agent, messages, clock.now(), options.mainKey)
           : undefined,
       onToolOps: (ops) => {
         if (ops.some(({ op }) => op === "job.put")) this.wake();

@@ -73,21 +73,23 @@ export interface AgentToolParts extends Pick<Ports, "store" | "clock" | "ids" | 
   readonly config: AgentToolDeps["config"];
   /** Called when a tool runs, never before. */
   readonly system: () => AgentSystem;
-  readonly systemAgents?: ReadonlyMap<string, SystemAgent>;
+  readonly systemAgents?: () => ReadonlyMap<string, SystemAgent>;
   readonly subagents?: Pick<SubagentSettings, "allowAgents">;
   readonly workspaceFor?: AgentToolDeps["workspaceFor"];
   readonly shards?: AgentToolDeps["shards"];
 }
 
 export function agentToolDepsOf(parts: AgentToolParts): AgentToolDeps {
-  const { store, clock, ids, files, config, system, systemAgents = new Map<string, SystemAgent>() } = parts;
+  const { store, clock, ids, files, config, system, systemAgents } = parts;
   return {
     store,
     clock,
     files,
     config,
     shards: parts.shards,
-    systemAgents: [...systemAgents.values()].map(({ tag, description }) => ({ tag, description })),
+    get systemAgents() {
+      return [...(systemAgents?.().values() ?? [])].map(({ tag, description }) => ({ tag, description }));
+    },
     maySpawnAs(agent, profile) {
       const listed = parts.subagents?.allowAgents(agent.profile).map((name) => name.trim()) ?? [];
       return listed.includes("*") || listed.includes(profile);

@@ -70,7 +70,7 @@ export async function openTestTools(options: { config?: string; engine?: TestEng
     files,
     config,
     system,
-    systemAgents: systemAgentsOf(config),
+    systemAgents: () => systemAgentsOf(config),
   });
   const all = [...agentTools(deps), ...olderAgentTools(deps)];
   engine = await TestEngine.open({ ...options.engine, files, tools: { ...specsOf(all), ...options.engine?.tools } });

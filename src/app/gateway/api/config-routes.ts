@@ -1,4 +1,6 @@
 /** The current configuration, with secrets masked by their type, and reloading its file. */
+import { ConfigError } from "../../../core/errors.ts";
+import { HttpError } from "../http/http-error.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 
 const configRoute = defineRoute({
@@ -21,7 +23,15 @@ const reloadRoute = defineRoute({
     status: 200,
     holds: "`{ changed, reloaded, needsRestart }`: which keys changed, which are in effect now, which need a restart",
   },
-  handle: async ({ context }) => ({ json: await context.reload() }),
+  async handle({ context }) {
+    try {
+      return { json: await context.reload() };
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      // The file is the input of this request: its line, column and reason are the answer.
+      throw new HttpError(400, error.code, error.message, { hint: error.hint, cause: error });
+    }
+  },
 });
 
 export const configRoutes: readonly Route[] = [configRoute, reloadRoute];

@@ -15,7 +15,6 @@ import type { LazyRouter } from "../routing/router.ts";
 
 /** `store`: the address of the shared store that the engine uses. */
 export function controlServer(context: GatewayContext, router: LazyRouter, store?: string): HttpServer {
-  const { requestSeconds, requests } = context.config().gateway.limits;
   const answer = requestListener({
     context,
     surface: "control",
@@ -38,5 +37,5 @@ export function controlServer(context: GatewayContext, router: LazyRouter, store
     const error = new HttpError(421, "other_store", "The running engine of this home uses another store.");
     sendError(context.ports.log, outgoing, error, "control socket");
   };
-  return createServer({ tls: undefined, requestSeconds, requests, onRequest });
+  return createServer({ tls: undefined, limits: context.config().gateway.limits, onRequest });
 }

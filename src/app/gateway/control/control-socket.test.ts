@@ -111,8 +111,7 @@ describe("binding the control socket", () => {
 
   const server = createHttpServer({
     tls: undefined,
-    requestSeconds: 10,
-    requests: 10,
+    limits: { requestSeconds: 10, requests: 10 },
     onRequest(_, outgoing) {
       outgoing.shouldKeepAlive = false;
       outgoing.end(JSON.stringify({ here: true }));

@@ -15,11 +15,16 @@ export interface Certificate {
   readonly key: string;
 }
 
+export interface ServerLimits {
+  /** How long a request may take to arrive. */
+  readonly requestSeconds: number;
+  /** Requests in progress. */
+  readonly requests: number;
+}
+
 export interface ServerOptions {
   readonly tls: Certificate | undefined;
-  readonly requestSeconds: number;
-  /** Requests in progress; twice as many connections may be open. */
-  readonly requests: number;
+  readonly limits: ServerLimits;
   readonly onRequest: (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 }
 
@@ -27,11 +32,13 @@ const HEADERS_MS = 10_000;
 const KEEP_ALIVE_MS = 65_000;
 const HEADER_BYTES = 16_384;
 const CLOSE_MS = 2_000;
+/** Connections that wait to be accepted; the kernel may allow fewer (`net.core.somaxconn`). */
+const BACKLOG = 4_096;
+/** Connections beyond twice the requests: each gets an answer to its first request, 503 if too many are in progress. */
+const SPARE_CONNECTIONS = 8_192;
 
-export function createServer({ tls, requestSeconds, requests, onRequest }: ServerOptions): HttpServer {
+export function createServer({ tls, limits, onRequest }: ServerOptions): HttpServer {
   const shared = {
-    requestTimeout: requestSeconds * 1000,
-    headersTimeout: Math.min(HEADERS_MS, requestSeconds * 1000),
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: 2_000,
     maxHeaderSize: HEADER_BYTES,
@@ -41,9 +48,17 @@ export function createServer({ tls, requestSeconds, requests, onRequest }: Serve
   const server = tls
     ? process.getBuiltinModule("node:https").createServer({ ...shared, ...tls }, onRequest)
     : process.getBuiltinModule("node:http").createServer(shared, onRequest);
-  server.maxConnections = 2 * requests;
+  limitServer(server, limits);
   for (const event of ["upgrade", "connect"]) server.on(event, (_request, socket: Duplex) => refuseProtocol(socket));
   return server;
+}
+
+/** May be called again: the limits change while the server runs. */
+export function limitServer(server: HttpServer, { requestSeconds, requests }: ServerLimits): void {
+  server.requestTimeout = requestSeconds * 1000;
+  server.headersTimeout = Math.min(HEADERS_MS, requestSeconds * 1000);
+  // A connection above this number is closed without an answer, so it is far above what is answered with 503.
+  server.maxConnections = 2 * requests + SPARE_CONNECTIONS;
 }
 
 /** Writes the answer by hand: the server no longer manages a socket that asked for an upgrade or a tunnel. */
@@ -74,7 +89,7 @@ export function listen(server: HttpServer, port: number, host: string): Promise<
         }),
       );
     });
-    server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
+    server.listen({ port, host, backlog: BACKLOG }, () => resolve((server.address() as AddressInfo).port));
   });
 }
 

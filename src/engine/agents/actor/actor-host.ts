@@ -3,6 +3,7 @@
  * membership; a node that joins again makes a new one.
  */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { withDefaults } from "../../../core/live-options.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import type { Emit } from "../../engine-event.ts";
 import type { QueuePolicy } from "../../inbox/queue-settings.ts";
@@ -56,7 +57,7 @@ function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts)
   const { events, subagents, outbox, people, emit } = parts;
   return {
     ...ports,
-    settings: { ...DEFAULT_RUN_SETTINGS, ...options.runs },
+    settings: withDefaults(DEFAULT_RUN_SETTINGS, () => options.runs),
     events,
     watchdogNotes,
     ...hooks,

@@ -67,12 +67,14 @@ export function checkedJobId(id: unknown): string {
 export class CronService {
   readonly #ports: CronServicePorts;
   readonly #options: CronServiceOptions;
-  readonly #mainKey: string | undefined;
 
   constructor(ports: CronServicePorts, options: CronServiceOptions = {}) {
     this.#ports = ports;
     this.#options = options;
-    this.#mainKey = options.mainKey;
+  }
+
+  get #mainKey(): string | undefined {
+    return this.#options.mainKey;
   }
 
   get #zone(): string {

@@ -113,7 +113,7 @@ export class HeartbeatRunner {
   /** The next tick uses the new configuration. */
   async updateConfig(config: HeartbeatSections): Promise<void> {
     this.#config = config;
-    await syncHeartbeatJobs(this.#ports, config);
+    await this.#syncOrRetry();
   }
 
   configOf(profile: string): HeartbeatConfig {

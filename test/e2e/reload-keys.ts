@@ -1,0 +1,235 @@
+/**
+ * Two configurations that differ in every key of the schema: for the test that reloads from one to the other. A new key
+ * needs a value in both.
+ */
+type Values = Readonly<Record<string, unknown>>;
+
+const limit = (n: number): Values => ({ tokens: 1_000_000_000 + n, dollars: 1_000 + n });
+const allowance = (n: number): Values => ({
+  requestsPerMinute: 10_000 + n,
+  tokensPerDay: 1e9 + n,
+  dollarsPerDay: 900 + n,
+});
+const reset = (n: number): Values => ({ mode: n === 0 ? "idle" : "daily", atHour: 3 + n, idleMinutes: 500_000 + n });
+const queueOf = (n: number): Values => ({
+  mode: n === 0 ? "queue" : "collect",
+  debounceMs: n,
+  cap: 20 + n,
+  drop: n === 0 ? "old" : "new",
+});
+
+/** `n` is 0 or 1. */
+export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key: string }): Values {
+  const thinking = n === 0 ? "low" : "high";
+  const heartbeat = {
+    every: n === 0 ? "2h" : "3h",
+    target: n === 0 ? "last" : "none",
+    ackMaxChars: 300 + n,
+    includeReasoning: n === 1,
+    prompt: `look ${n}`,
+    session: n === 0 ? "main" : "agent:main:main",
+    model: `local/m${n}`,
+    activeHours: { start: `0${n}:00`, end: `2${3 + n}:${n === 0 ? 59 : "00"}`, timezone: n === 0 ? "user" : "local" },
+    dollarsPerDay: 50 + n,
+  };
+  const tools = {
+    allow: ["sessions_*", "agents_list", "current_time", "read", "cron", `extra${n}*`],
+    deny: [`denied${n}`],
+    subagents: { allow: ["sessions_list", `more${n}`], deny: [`fewer${n}`] },
+  };
+  const profile = {
+    model: `local/m${n}`,
+    fallbacks: [`local/m${1 - n}`],
+    thinking,
+    authProfile: `key${n}`,
+    prompt: `You are number ${n}.`,
+    workspace: `desk${n}`,
+    tools,
+    limits: { timeoutSeconds: 100 + n, maxIterations: 50 + n },
+    subagents: { allowAgents: ["*", `p${n}`], model: `local/m${n}`, thinking },
+    heartbeat,
+  };
+  const model = (id: string) => ({
+    id,
+    contextWindow: 200_000 + n,
+    maxTokens: 8_000 + n,
+    cost: { input: 1 + n, output: 2 + n, cacheRead: 3 + n, cacheWrite: 4 + n },
+    thinking: n === 0 ? ["off", "low"] : ["off", "low", "high"],
+    images: n === 1,
+  });
+  const compaction = {
+    enabled: n === 0,
+    reserveTokens: 16_000 + n,
+    reserveTokensFloor: 20_000 + n,
+    keepRecentTokens: 20_000 + n,
+    emergencyContextLimit: 190_000 + n,
+  };
+  return {
+    $schema: `https://example.org/${n}`,
+    gateway: {
+      port: 7_717 + n,
+      host: n === 0 ? "127.0.0.1" : "localhost",
+      tls,
+      trustedProxies: [`10.0.0.${n}`],
+      allowedHosts: ["127.0.0.1", `h${n}`],
+      allowedOrigins: [`https://o${n}.example.org`],
+      limits: {
+        bodyBytes: 1_000_000 + n,
+        requestSeconds: 30 + n,
+        answerSeconds: 60 + n,
+        requests: 2_000 + n,
+        requestsPerSecond: 2_000 + n,
+        failuresPerMinute: 300 + n,
+        streams: 1_000 + n,
+        streamsPerToken: 500 + n,
+        streamBufferBytes: 1_000_000 + n,
+        perToken: allowance(n),
+        perPerson: allowance(n),
+      },
+    },
+    models: {
+      default: `local/m${n}`,
+      fallbacks: [`local/m${1 - n}`],
+      thinking,
+      detect: n === 1,
+      providers: {
+        local: {
+          api: "openai-completions",
+          baseUrl: `http://127.0.0.1:${modelPort}/v${n}`,
+          apiKey: { env: `K${n}` },
+          apiKeys: { key0: { env: `K${n}` }, key1: { env: `K${n}` } },
+          maxConcurrent: 10 + n,
+          stallSeconds: 100 + n,
+          models: [model("m0"), model("m1")],
+        },
+        // Never called: another API would need another server.
+        spare: { api: n === 0 ? "openai-responses" : "anthropic-messages", baseUrl: "http://127.0.0.1:9" },
+      },
+    },
+    // The profile without settings of its own has those of the sections.
+    profiles: { main: profile, other: profile, plain: { tools: { allow: ["sessions_*"] } } },
+    bindings: [
+      {
+        profile: n === 0 ? "main" : "other",
+        match: {
+          channel: "chat",
+          accountId: `account${n}`,
+          peer: { kind: n === 0 ? "group" : "channel", id: `peer${n}` },
+          guildId: `guild${n}`,
+          teamId: `team${n}`,
+        },
+      },
+    ],
+    owner: { accounts: [`chat:owner${n}`] },
+    session: {
+      dmScope: n === 0 ? "per-peer" : "per-channel-peer",
+      mainKey: `main${n}`,
+      identityLinks: { ann: [`chat:ann${n}`] },
+      timeZone: n === 0 ? "Europe/Berlin" : "Asia/Tokyo",
+      resetTriggers: ["/new", `/fresh${n}`],
+      reset: {
+        ...reset(n),
+        byType: { dm: reset(n), group: reset(n), thread: reset(n) },
+        byChannel: { quiet: reset(n) },
+      },
+      thread: { inheritParent: n === 0, byChannel: { quiet: { inheritParent: n === 1 } } },
+      sendPolicy: {
+        default: n === 0 ? "deny" : "allow",
+        rules: [
+          {
+            action: n === 0 ? "allow" : "deny",
+            match: { channel: `no${n}`, chatType: n === 0 ? "group" : "room", keyPrefix: `x${n}` },
+          },
+        ],
+      },
+    },
+    agentToAgent: {
+      write: n === 0 ? ["tree"] : ["tree", "any"],
+      read: n === 0 ? ["tree"] : ["tree", "parent"],
+      maxCharacters: 8_000 + n,
+      maxHops: 32 + n,
+      timeoutSeconds: 30 + n,
+    },
+    systemAgents: { clerk: { description: `clerk ${n}`, prompt: `file ${n}`, replacesSystemPrompt: n === 1 } },
+    budgets: { agent: limit(n), tree: limit(n), person: limit(n), day: limit(n) },
+    compaction: {
+      ...compaction,
+      memoryFlush: {
+        enabled: n === 0,
+        softThresholdTokens: 4_000 + n,
+        prompt: `remember ${n}`,
+        systemPrompt: `you remember ${n}`,
+      },
+      byModel: { "local/m1": compaction, "local/m0": compaction },
+    },
+    queue: { ...queueOf(n), dedupe: n === 0 ? "message-id" : "prompt", byChannel: { chat: queueOf(n) } },
+    subagents: {
+      maxDepth: 1 + n,
+      maxChildren: 100 + n,
+      archiveAfterMinutes: 60 + n,
+      allowAgents: ["*", `p${n}`],
+      model: `local/m${n}`,
+      thinking,
+    },
+    lanes: { main: 32 + n, subagent: 16 + n, cron: 4 + n, nested: 16 + n },
+    runs: { timeoutSeconds: 600 + n, maxIterations: 500 + n, restore: n === 0 ? "resume" : "discard" },
+    cron: {
+      enabled: n === 0,
+      missed: n === 0 ? "once" : "all",
+      missedGraceSeconds: 60 + n,
+      maxLatenessMinutes: 1_000 + n,
+      commandGates: n === 1,
+    },
+    heartbeat,
+    hooks: {
+      deploy: {
+        token: { env: `H${n}` },
+        hmac: {
+          secret: { env: `H${n}` },
+          header: `x-sign${n}`,
+          algorithm: n === 0 ? "sha256" : "sha512",
+          prefix: `s${n}=`,
+        },
+        prompt: `deployed ${n}`,
+        target: n === 0 ? "isolated" : "main",
+        profile: n === 0 ? "main" : "other",
+        deliver: n === 0 ? "last" : "chat:ops",
+        model: `local/m${n}`,
+        thinking,
+        timeoutSeconds: 100 + n,
+        idempotencyHeader: `x-id${n}`,
+      },
+    },
+    mailbox: { maxWaiting: 1_000 + n, retentionDays: 30 + n },
+    outbox: {
+      maxUnroutableAgeHours: 168 + n,
+      maxAgeHours: 24 + n,
+      retryMinMs: 1_000 + n,
+      retryMaxMs: 300_000 + n,
+      sendTimeoutSeconds: 60 + n,
+    },
+    store: {
+      synchronous: n === 0 ? "full" : "normal",
+      leaseSeconds: 10 + n,
+      maxConnections: 10 + n,
+      shard: `shard${n}`,
+    },
+    retention: { messagesDays: 30 + n, deliveriesDays: 30 + n, runsDays: 90 + n, changesHours: 24 + n },
+    log: { level: n === 0 ? "info" : "debug" },
+    telemetry: { enabled: n === 1 },
+  };
+}
+
+/** Keys of a store that another process would open: set in the second configuration only, so that the first one starts. */
+export const otherStore: Values = {
+  url: { env: "OTHER" },
+  shards: { east: { env: "EAST" } },
+  s3: {
+    endpoint: "http://127.0.0.1:9",
+    bucket: "b",
+    region: "r",
+    prefix: "p",
+    accessKeyId: { env: "A" },
+    secretAccessKey: { env: "S" },
+  },
+};
