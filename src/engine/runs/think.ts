@@ -13,7 +13,6 @@ import type { LiveRun } from "../runtime/live-run.ts";
 import { graceAfter } from "../runtime/live-run.ts";
 import { noAnswer, waitBefore } from "../runtime/model-call.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
-import { addUsage } from "../runtime/usage.ts";
 
 /** The answer, or the budget that did not allow the call. */
 export interface Thought extends ModelResult {
@@ -43,11 +42,8 @@ export async function think(
     const { permit } = permission;
     const result = await call(ports, run, { ...request, tries, maxTokens: permit?.maxTokens });
     if (permit) settleCall(lease, permit, result);
-    // A failed call has no entry, so its usage is counted here. An answer's usage is counted with its entry.
-    if (result.error || result.alsoUsed) {
-      const lost = [...(result.alsoUsed ?? []), ...(result.error && result.usage ? [result.usage] : [])];
-      for (const usage of lost) run.body = { ...run.body, usage: addUsage(run.body.usage, usage) };
-    }
+    for (const usage of result.alsoUsed ?? []) run.countLost(usage);
+    if (result.error) run.countLost(result.usage);
     const wait = result.error && waitBefore(result, tries);
     // A wait that is longer than the run may last is not begun: the run fails now.
     if (wait === undefined || wait > run.limits.timeoutMs) return result;

@@ -6,6 +6,7 @@
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SystemPromptReport } from "../../core/agent/system-prompt-report.ts";
 import type { CompactionKind, ContextLimits, Thresholds } from "../../core/history/compaction-settings.ts";
+import type { Usage } from "../../core/history/entry.ts";
 import type { AgentId, RunId, SessionId } from "../../core/ids.ts";
 import type { RunOverrides } from "../../core/message/run-overrides.ts";
 import type { Clock } from "../../core/ports/clock.ts";
@@ -14,6 +15,7 @@ import type { AbortMark, CallRecord, RunBody, RunRecord, RunResult } from "../..
 import type { RunTrial } from "../../core/run/trial.ts";
 import type { RunPosition } from "./run-events.ts";
 import type { RunPorts, RunSettings } from "./run-ports.ts";
+import { addUsage } from "./usage.ts";
 
 export type RunState = "queued" | "active" | "streaming" | "compacting" | "ended";
 
@@ -108,6 +110,11 @@ export class LiveRun {
     this.stepped(body);
     this.failedMeasures.clear();
     this.started.clear();
+  }
+
+  /** Counts a model call that left no entry. An answer is counted with its entry. */
+  countLost(usage: Usage | undefined): void {
+    if (usage) this.body = { ...this.body, usage: addUsage(this.body.usage, usage) };
   }
 
   /** The condition of every commit of this run. */

@@ -57,7 +57,10 @@ async function compacting(
   if ("refused" in attempt) return { ok: true, compacted: false, reason: attempt.refused };
   if ("why" in attempt) return { ok: false, compacted: false, reason: attempt.reason };
   const { made } = attempt;
-  if (!makesProgress(made)) return { ok: true, compacted: false, reason: NO_PROGRESS };
+  if (!makesProgress(made)) {
+    run.countLost(made.entry.details.usage);
+    return { ok: true, compacted: false, reason: NO_PROGRESS };
+  }
   if (run.signal.aborted) return { ok: false, compacted: false, reason: "aborted" };
   await appendCompaction(ports, lease, made, run);
   background?.appended();

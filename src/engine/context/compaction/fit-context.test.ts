@@ -144,6 +144,22 @@ describe("a summary", () => {
   );
 });
 
+it("a summary that failed or was not used is counted in the usage of its run: it was paid for", async () => {
+  const usage = { input: 100, output: 7, cacheRead: 0, cacheWrite: 0, totalTokens: 107 };
+  let refusals = 0;
+  const engine = await open({
+    script: (call) => {
+      if (!isSummaryCall(call)) return said(words(50));
+      // The first portion is too large for the provider, then every answer is empty.
+      return refusals++ === 0 ? { ...failure("overflow"), usage } : { content: [{ type: "text", text: "" }], usage };
+    },
+  });
+  for (let n = 1; n <= 4; n++) await engine.tell(`q${n} ${words(40)}`);
+  expect(await compactions(engine)).toEqual([]);
+  expect(refusals).toBe(3);
+  expect((await engine.runs()).at(-1)?.body.usage).toMatchObject({ input: 300, output: 21 });
+});
+
 describe("a context that cannot be made to fit", () => {
   it("ends the run with a message to the person, and the next message can be answered", async () => {
     const engine = await open({ script: (call) => said(isSummaryCall(call) ? SUMMARY : "fine") });

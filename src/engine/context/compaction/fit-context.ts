@@ -132,6 +132,7 @@ class CompactionSteps {
       // The run must end: nothing is appended.
       if (run.signal.aborted) return false;
       if (!found || !makesProgress(found, measured.thresholds.emergency)) {
+        run.countLost(found?.entry.details.usage);
         run.failedMeasures.add(kind);
         run.measuresFailedAt.set(kind, measured.tokens);
         text = this.#failure?.reason ?? text;
@@ -250,6 +251,7 @@ export async function summaryFor(
     },
     patienceMs,
   }).finally(cancel);
+  if (late.signal.aborted || !outcome.ok) run.countLost(outcome.ok ? outcome.said.usage : outcome.usage);
   if (late.signal.aborted) return TOO_LATE;
   if (!outcome.ok) return { why: outcome.why, reason: outcome.reason };
   return { made: summaryProposal(input, planned.plan, outcome.said, instructions) };

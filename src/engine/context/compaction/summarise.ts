@@ -55,16 +55,24 @@ const SMALLER = 2;
 type SummaryPorts = Pick<Ports, "model" | "clock" | "log">;
 
 export async function summarise(ports: SummaryPorts, asked: Summarising): Promise<SummaryOutcome> {
+  let spent: Usage | undefined;
   for (let share = CHUNK_SHARE, halved = 0; ; share /= 2, halved++) {
-    const outcome = await inPortions(ports, asked, Math.floor(asked.contextWindow * share));
+    const outcome = await inPortions(ports, asked, Math.floor(asked.contextWindow * share), spent);
     if (outcome.ok || outcome.why !== "overflow" || halved >= SMALLER) return outcome;
+    spent = outcome.usage;
   }
 }
 
-async function inPortions(ports: SummaryPorts, asked: Summarising, chunkTokens: number): Promise<SummaryOutcome> {
+/** `spent`: by earlier attempts; part of what the outcome reports. */
+async function inPortions(
+  ports: SummaryPorts,
+  asked: Summarising,
+  chunkTokens: number,
+  spent: Usage | undefined,
+): Promise<SummaryOutcome> {
   const { agentId, plan, instructions } = asked;
   const messagesOf = (entries: CompactionPlan["history"]) => entries.flatMap((entry) => modelMessage(agentId, entry));
-  let usage: Usage | undefined;
+  let usage = spent;
   let by = { provider: "", model: asked.choice.model };
   let failure: SummaryOutcome | undefined;
 
