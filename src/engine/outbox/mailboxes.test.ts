@@ -143,10 +143,9 @@ describe("a delivery without a route", () => {
       withChannel(engine, one);
       engine.crash();
       await engine.retire();
-      engine.onCommit = () => "go";
-      await engine.boot();
       engine.onCommit = dieAt("waiting.pending", when);
-      await engine.advance(1_000);
+      void engine.boot();
+      await engine.settle();
       expect(engine.alive).toBe(false);
       await engine.restart();
       await engine.advance(1_000);
