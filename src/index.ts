@@ -91,6 +91,7 @@ export type {
   Payload,
   SendingClass,
 } from "./core/delivery/delivery.ts";
+export { apiMailbox, OWNER_MAILBOXES } from "./core/delivery/route.ts";
 export {
   CommitUnknownError,
   ConfigError,
@@ -233,6 +234,7 @@ export {
 export { transcriptFileName, writeTranscript } from "./engine/context/transcript/write-transcript.ts";
 export { normalizeQueueDropPolicy, normalizeQueueMode, resolveQueueSettings } from "./engine/inbox/queue-settings.ts";
 export { parseQueueDirective, parseResetCommand, type ResetCommand, submitText } from "./engine/inbox/user-input.ts";
+export type { Mailbox, MailboxPage } from "./engine/outbox/mailboxes.ts";
 export {
   initSubagentRegistry,
   listSubagentRunsForRequester,
