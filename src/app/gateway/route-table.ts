@@ -4,6 +4,7 @@ import { agentRoutes } from "./api/agent-routes.ts";
 import { configRoutes } from "./api/config-routes.ts";
 import { healthRoutes } from "./api/health-routes.ts";
 import { inboxRoutes } from "./api/inbox-routes.ts";
+import { mailboxRoutes } from "./api/mailbox-routes.ts";
 import { outboxRoutes } from "./api/outbox-routes.ts";
 import { runRoutes } from "./api/run-routes.ts";
 import { sessionRoutes } from "./api/session-routes.ts";
@@ -32,6 +33,7 @@ export const ROUTES: readonly Route[] = [
   ...runRoutes,
   ...treeRoutes,
   ...outboxRoutes,
+  ...mailboxRoutes,
   ...sessionRoutes,
   ...spendRoutes,
   ...triggerRoutes,

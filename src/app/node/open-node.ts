@@ -4,8 +4,10 @@
  */
 import { join } from "node:path";
 import { shardConnector } from "../../adapters/connectors/shard/shard-connector.ts";
+import { type WebhookTarget, webhookConnector } from "../../adapters/connectors/webhook/webhook-connector.ts";
 import { type OpenModels, openModels } from "../../adapters/models/open-models.ts";
 import { postgresUrl } from "../../adapters/store/shared-store-url.ts";
+import { httpPost } from "../../adapters/system/http-post.ts";
 import { jsonLog } from "../../adapters/system/json-log.ts";
 import { systemClock } from "../../adapters/system/system-clock.ts";
 import { systemIds } from "../../adapters/system/system-ids.ts";
@@ -227,9 +229,27 @@ function connectorsOf(
       return openPostgresStore({ url, maxConnections: 3, lanes: 1 });
     },
   });
-  const all = Object.keys(shards).length > 0 ? [...connectors, toShards] : connectors;
+  const webhooks = webhookConnector({
+    clock: ports.clock,
+    post: httpPost,
+    targets: () => webhooksOf(config, paths, env),
+  });
+  const all = [...connectors, webhooks, ...(Object.keys(shards).length > 0 ? [toShards] : [])];
   return new Map(all.map((connector) => [connector.name, shared?.cluster.singleton(connector) ?? connector]));
 }
+
+/** The addresses of applications, as the configuration has them now. */
+const webhooksOf = (
+  { mailbox }: Config,
+  { home }: HomePaths,
+  env: Readonly<Record<string, string | undefined>>,
+): ReadonlyMap<string, WebhookTarget> =>
+  new Map(
+    Object.entries(mailbox.webhooks).map(([name, { secret, ...webhook }]) => [
+      name,
+      { ...webhook, secret: () => secret.reveal(secretDeps(home, env)) },
+    ]),
+  );
 
 /** Loads the module only if the configuration asks for telemetry. */
 async function openTelemetryOf({ telemetry }: Config): Promise<Telemetry | undefined> {

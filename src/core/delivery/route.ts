@@ -31,8 +31,15 @@ export type Route =
   | { readonly state: "pending"; readonly target: DeliveryContext }
   | { readonly state: WaitingState; readonly target: DeliveryContext; readonly reason?: string };
 
-/** `connected`: whether a connector with this name exists, here or on another node. */
-export function routeOf(target: DeliveryContext, connected: (channel: string) => boolean): Route {
+export interface Routes {
+  /** Whether a connector with this name exists, here or on another node. */
+  connected(channel: string): boolean;
+  /** The address of a connector that takes over what is meant for another one. */
+  takenOver?(target: DeliveryContext): DeliveryContext | undefined;
+}
+
+export function routeOf(wanted: DeliveryContext, { connected, takenOver }: Routes): Route {
+  const target = takenOver?.(wanted) ?? wanted;
   const { channel, accountId, to } = target;
   if (channel === undefined || to === undefined) return { state: "unroutable", target, reason: "no recipient" };
   if (connected(channel)) return { state: "pending", target };

@@ -78,6 +78,11 @@ export interface Connector {
   readonly replayHorizonMs?: number;
   /** True while it runs on another node and can send nothing here. */
   isRemote?(): boolean;
+  /**
+   * The address of this connector that gets a delivery to another channel's address; undefined for those it leaves alone.
+   * `profile`: of the agent that says it.
+   */
+  takesOver?(target: DeliveryContext, profile: string | undefined): DeliveryContext | undefined;
   /** Must run on one node at a time: a bot that polls, an account that may be connected once. */
   readonly once?: boolean;
   start(host: ConnectorHost): Promise<void>;

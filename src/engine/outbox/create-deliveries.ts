@@ -10,7 +10,7 @@ import {
   type Payload,
   targetKey,
 } from "../../core/delivery/delivery.ts";
-import { routed, routeOf } from "../../core/delivery/route.ts";
+import { type Routes, routed, routeOf } from "../../core/delivery/route.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Trigger } from "../../core/message/trigger.ts";
 import type { Connector } from "../../core/ports/connector.ts";
@@ -31,6 +31,8 @@ const SILENT_END = new RegExp(`(?<!\\w)${SILENT_REPLY_TOKEN}$`, "u");
 
 export interface DeliveryDraft {
   readonly agentId: AgentId;
+  /** The profile of that agent. */
+  readonly profile?: string;
   readonly runId: RunId;
   /** The ordinal of the first delivery. */
   readonly ordinal: number;
@@ -38,6 +40,18 @@ export interface DeliveryDraft {
   readonly target: DeliveryContext;
   readonly connectors: ReadonlyMap<string, Connector>;
 }
+
+/** The routes that these connectors give to what an agent of this profile says. */
+export const routesBy = (connectors: ReadonlyMap<string, Connector>, profile: string | undefined): Routes => ({
+  connected: (channel) => connectors.has(channel),
+  takenOver(target) {
+    for (const connector of connectors.values()) {
+      const other = connector.takesOver?.(target, profile);
+      if (other) return other;
+    }
+    return undefined;
+  },
+});
 
 /** The longest part of a text whose channel is not known yet: no channel takes less. */
 const UNROUTED_TEXT = 2_000;
@@ -48,7 +62,7 @@ const UNROUTED_TEXT = 2_000;
  */
 export function createDeliveries(draft: DeliveryDraft, payload: Payload): readonly NewDelivery[] {
   const { connectors } = draft;
-  const route = routeOf(draft.target, (channel) => connectors.has(channel));
+  const route = routeOf(draft.target, routesBy(connectors, draft.profile));
   const { target, waits } = routed(route);
   const connector = connectors.get(target.channel ?? "");
   const limit = route.state === "unroutable" ? UNROUTED_TEXT : connector?.capabilities.maxTextLength;
@@ -67,10 +81,14 @@ export function createDeliveries(draft: DeliveryDraft, payload: Payload): readon
 }
 
 /** The same ops. Deliveries among them wait for a reader or a route if no connector sends them. */
-export const withRoutes = (ops: readonly Op[], connectors: DeliveryDraft["connectors"]): readonly Op[] =>
+export const withRoutes = (
+  ops: readonly Op[],
+  connectors: DeliveryDraft["connectors"],
+  profile: string,
+): readonly Op[] =>
   ops.map((op) => {
     if (op.op !== "delivery.add" || op.delivery.ended || op.delivery.waits) return op;
-    const route = routed(routeOf(op.delivery.target, (channel) => connectors.has(channel)));
+    const route = routed(routeOf(op.delivery.target, routesBy(connectors, profile)));
     return { ...op, delivery: { ...op.delivery, ...route } };
   });
 

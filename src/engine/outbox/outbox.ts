@@ -173,7 +173,7 @@ export class Outbox {
 
   /** No connector sends to this target: it waits for a reader, or for a route (M26, M27). */
   async #unroute(delivery: Delivery): Promise<Turn> {
-    const { state, target, reason } = { reason: undefined, ...routeOf(delivery.target, () => false) };
+    const { state, target, reason } = { reason: undefined, ...routeOf(delivery.target, { connected: () => false }) };
     if (state === "pending") return { next: "nothing" };
     const told = delivery.payload.slot ? await this.#opsOnDelivered(delivery, { to: state, reason }) : [];
     // A mailbox counts the age of a delivery from the moment it got there; a route that is missing does not.

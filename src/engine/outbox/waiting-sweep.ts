@@ -9,6 +9,7 @@ import { errorText } from "../../core/errors.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op, Posted } from "../../core/store/change.ts";
 import { claimedFor, commitKnown, postedIn } from "../commit/submit.ts";
+import { routesBy } from "./create-deliveries.ts";
 import type { OutboxPorts } from "./outbox.ts";
 import { type DeliveryMove, moveChange } from "./send-delivery.ts";
 
@@ -155,12 +156,25 @@ export class WaitingSweep {
     for await (const delivery of this.#pages(["unroutable"])) {
       const { channel, to } = delivery.target;
       const target = channel === PERSON_CHANNEL ? await routeTo(to ?? "") : delivery.target;
-      const route = target && routeOf(target, (name) => this.#ports.connectors.has(name));
+      const route = await this.#routeNow(delivery, target);
       if (route && route.state !== "unroutable") await this.#queue(delivery, route);
       else if (this.#age(delivery) > this.#options().maxUnroutableAgeMs) await this.#fail(delivery, NO_ROUTE);
       else left = true;
     }
     return left;
+  }
+
+  /** Where a delivery goes now; undefined if its person cannot be reached. A connector may take it over in any case. */
+  async #routeNow(
+    { agentId, target: wanted }: Delivery,
+    target: DeliveryContext | undefined,
+  ): Promise<Route | undefined> {
+    const { connectors, store } = this.#ports;
+    const takers = [...connectors.values()].some(({ takesOver }) => takesOver !== undefined);
+    const profile = takers ? (await store.agent(agentId))?.profile : undefined;
+    const routes = routesBy(connectors, profile);
+    const other = routes.takenOver?.(wanted);
+    return other || target ? routeOf(other ?? target ?? wanted, routes) : undefined;
   }
 
   /** A connector sends what waits in the mailboxes of its channel: a terminal that was opened again. */

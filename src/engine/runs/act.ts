@@ -156,7 +156,7 @@ async function commitResults(
   );
   const agent = lease.record;
   const { sendPolicy } = ports;
-  const deliveries = applySendPolicy(sendPolicy, agent, owedByTools(ports, run, outputs, at));
+  const deliveries = applySendPolicy(sendPolicy, agent, owedByTools(ports, run, agent, outputs, at));
   const sent = outputs
     .flatMap((output) => output.deliveries ?? [])
     .filter(({ target }) => maySend(sendPolicy, agent, target));
@@ -194,6 +194,7 @@ function openAfter(ports: RunPorts, run: LiveRun, agent: AgentRecord, calls: rea
 function owedByTools(
   ports: RunPorts,
   run: LiveRun,
+  { profile }: AgentRecord,
   outputs: readonly ToolOutput[],
   at: number,
 ): readonly NewDelivery[] {
@@ -201,7 +202,8 @@ function owedByTools(
   for (const { target, payload } of outputs.flatMap((output) => output.deliveries ?? [])) {
     const ordinal = run.body.deliveries + owed.length;
     const { agentId, id: runId } = run;
-    owed.push(...createDeliveries({ agentId, runId, ordinal, at, target, connectors: ports.connectors }, payload));
+    const draft = { agentId, profile, runId, ordinal, at, target, connectors: ports.connectors };
+    owed.push(...createDeliveries(draft, payload));
   }
   return owed;
 }

@@ -73,7 +73,7 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
   const around: AroundReply = isPlain
     ? {}
     : aroundReply(agent.state, { ...ending, usage: run.body.usage, sessionKey: agent.sessionKey });
-  const { owed, words } = repliesOf(ports, run, { reply, around }, payload, at);
+  const { owed, words } = repliesOf(ports, run, { reply, around, profile: agent.profile }, payload, at);
   const deliveries = forSlot(run.body.trigger, applySendPolicy(ports.sendPolicy, agent, owed));
   const body: RunBody = {
     ...run.body,
@@ -121,7 +121,7 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
   const committing = { site: ending.site, at, ops, append, state, run: run.guard(evenAborted) };
   const { results, also } = await commitWithOthers(lease, committing, async () => {
     const others = (await ports.opsOnRunEnd?.(agent, run, result, deliveries)) ?? [];
-    return applySendPolicyToOps(ports.sendPolicy, agent, withRoutes(others, ports.connectors));
+    return applySendPolicyToOps(ports.sendPolicy, agent, withRoutes(others, ports.connectors, agent.profile));
   });
   const release = results.findLast((one) => one?.op === "agent.release");
   lease.released = release?.op === "agent.release" && release.released;
@@ -172,13 +172,14 @@ interface Replies {
 function repliesOf(
   ports: RunPorts,
   run: LiveRun,
-  { reply, around }: { readonly reply: Reply | undefined; readonly around: AroundReply },
+  { reply, around, profile }: { readonly reply?: Reply; readonly around: AroundReply; readonly profile: string },
   payload: Payload | undefined,
   at: number,
 ): Replies {
   const { body, agentId, id: runId } = run;
   if (!body.delivery || !payload) return { owed: [] };
-  const draft = { agentId, runId, ordinal: body.deliveries, at, target: body.delivery, connectors: ports.connectors };
+  const { delivery: target, deliveries: ordinal } = body;
+  const draft = { agentId, profile, runId, ordinal, at, target, connectors: ports.connectors };
   if (payload.isError) return { owed: createDeliveries(draft, payload) };
   const sent = { texts: body.sentTexts ?? [], targets: body.sentTargets ?? [] };
   if (!reply) return { owed: createReplyDeliveries(draft, payload, sent, around) };

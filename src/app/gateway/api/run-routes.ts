@@ -9,6 +9,7 @@ import { parseEventId } from "../events/event-id.ts";
 import { assertStreamAllowed } from "../events/open-event-stream.ts";
 import { HttpError } from "../http/http-error.ts";
 import { ANSWERED } from "../http/send-reply.ts";
+import { mailboxOfAgent } from "../messages/mailbox-of.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { agentParams, limitQuery, requireAgent, requireRun, runNotFound, runParams, waitQuery } from "./params.ts";
@@ -152,13 +153,15 @@ const agentEventsRoute = defineRoute({
   params: agentParams,
   answers: {
     status: 200,
-    holds: "events: start, entry, delta, tool_start, tool_update, tool_end, step, restart, error, end",
+    holds: "events: start, entry, delta, tool_start, tool_update, tool_end, step, restart, error, end, delivery",
     type: "text/event-stream",
   },
   async handle(call) {
     assertStreamAllowed(call);
-    const { id, nextPos } = await requireAgent(call.context, call.params.agent);
-    streamAgent(call, { agentId: id, seen: parseEventId(call.header("last-event-id")), from: nextPos });
+    const agent = await requireAgent(call.context, call.params.agent);
+    const seen = parseEventId(call.header("last-event-id"));
+    const mailbox = await mailboxOfAgent(call.context.agents.people, agent);
+    streamAgent(call, { agentId: agent.id, seen, from: agent.nextPos, mailbox });
     return ANSWERED;
   },
 });

@@ -7,15 +7,19 @@ import { type Entry, readEntry } from "../../../core/history/entry.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import type { AgentSystem } from "../../../engine/agents/agent-system.ts";
+import type { Mailbox, Mailboxes } from "../../../engine/outbox/mailboxes.ts";
 import type { RunEvent } from "../../../engine/runtime/run-events.ts";
 import { type EventId, entryEventId, eventId } from "./event-id.ts";
 import { type EventStreamWriter, eventFrame, type Frame } from "./event-stream-writer.ts";
+import { deliveryFrame } from "./mailbox-stream.ts";
 import { openEventStream, type StreamContext, type StreamRequest } from "./open-event-stream.ts";
 import type { RunEventHub } from "./run-event-hub.ts";
 
 interface AgentStreamContext extends StreamContext {
   readonly ports: Pick<Ports, "clock" | "store" | "log">;
-  readonly agents: Pick<AgentSystem, "runs">;
+  readonly agents: Pick<AgentSystem, "runs"> & {
+    readonly deliveries: { readonly mailboxes: Pick<Mailboxes, "follow"> };
+  };
   readonly runEvents: RunEventHub;
 }
 
@@ -29,6 +33,8 @@ export interface AgentStreamOptions {
   readonly from: number;
   /** The position behind the last entry of a run that has ended. */
   readonly until?: number;
+  /** The mailbox of the agent's person: what the agent says to it on its own is part of the stream. */
+  readonly mailbox?: Mailbox;
 }
 
 const PAGE_SIZE = 100;
@@ -83,6 +89,17 @@ class AgentStream {
       if (!tail) await this.#endIfRunEnded();
     });
     if (runId !== undefined && runEvents.isShared) this.#pollForEnd(runId);
+    this.#followMailbox();
+  }
+
+  #followMailbox(): void {
+    const { agentId, mailbox } = this.#options;
+    if (!mailbox) return;
+    const { mailboxes } = this.#context.agents.deliveries;
+    const stop = mailboxes.follow(mailbox, (delivery) => {
+      if (delivery.agentId === agentId) this.#enqueue(async () => this.#writer.write(deliveryFrame(delivery)));
+    });
+    this.#writer.onClose(stop);
   }
 
   #enqueue(task: () => Promise<void>): void {

@@ -106,7 +106,15 @@ function answerTo(ports: RunPorts, lease: AgentLease, message: Message, text: st
   const runId = `command-${agentId}-${message.seq}` as RunId;
   const at = ports.clock.now();
   return createDeliveries(
-    { agentId, runId, ordinal: 0, at, target: message.delivery, connectors: ports.connectors },
+    {
+      agentId,
+      profile: lease.record.profile,
+      runId,
+      ordinal: 0,
+      at,
+      target: message.delivery,
+      connectors: ports.connectors,
+    },
     { text },
   );
 }

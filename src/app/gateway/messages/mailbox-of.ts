@@ -1,0 +1,31 @@
+/** Which mailbox a request reads: the one of the named user, of the token's person, of the owner, or of the token itself. */
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { OWNER } from "../../../core/agent/person.ts";
+import { API_CHANNEL, apiMailbox, OWNER_MAILBOXES } from "../../../core/delivery/route.ts";
+import type { Mailbox } from "../../../engine/outbox/mailboxes.ts";
+import type { People } from "../../../engine/runtime/people.ts";
+import { type Principal, ROOT } from "../auth/principal.ts";
+import { HttpError } from "../http/http-error.ts";
+import { API_CONNECTOR } from "./address.ts";
+
+/** The mailbox of the person an agent works for; undefined if that person is reached by a channel. */
+export async function mailboxOfAgent(people: People, agent: AgentRecord): Promise<Mailbox | undefined> {
+  const person = await people.personOf(agent);
+  if (person === undefined) return undefined;
+  if (person === OWNER) return OWNER_MAILBOXES;
+  const address = await people.addressOf(person);
+  return address.channel === API_CHANNEL ? [address] : undefined;
+}
+
+/** Throws a 403 if the token belongs to another person. */
+export function mailboxOf({ id, person }: Principal, user: string | undefined): Mailbox {
+  if (person !== undefined) {
+    if (user === undefined || user === person) return [apiMailbox(person)];
+    throw new HttpError(403, "denied", "This token belongs to another person than the `user` of the request.", {
+      param: "user",
+      hint: "Leave `user` out.",
+    });
+  }
+  if (user !== undefined) return [apiMailbox(user)];
+  return id === ROOT ? OWNER_MAILBOXES : [{ channel: API_CONNECTOR, accountId: id, to: id }];
+}
