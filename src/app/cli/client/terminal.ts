@@ -31,7 +31,14 @@ interface Replies {
   readonly replies: readonly { readonly text: string; readonly isError: boolean }[];
 }
 
+/** What an agent has said to this terminal on its own. */
+interface Waiting {
+  readonly items: readonly { readonly id: string; readonly text?: string; readonly isError?: boolean }[];
+}
+
 const WAIT_SECONDS = 30;
+/** How often an open terminal looks for what agents say on their own. */
+const LOOK_MS = 2_000;
 const BUSY_MS = 200;
 
 /** Returns the number of replies that are errors. */
@@ -54,6 +61,20 @@ export async function runTerminal(context: CommandContext, options: TerminalOpti
       (isError ? stderr : stdout).write(`${text}\n`);
     }
   };
+  // Shown and then acknowledged: what a killed terminal has not shown is shown by the next one.
+  const look = async (): Promise<void> => {
+    const path = `/api/deliveries?terminal=${encodeURIComponent(user)}`;
+    const { items } = (await ask({ method: "GET", path })) as Waiting;
+    if (items.length === 0) return;
+    for (const { text = "", isError } of items) (isError ? stderr : stdout).write(`${text}\n`);
+    const body = { ids: items.map(({ id }) => id), terminal: user };
+    await ask({ method: "POST", path: "/api/deliveries/ack", body });
+  };
+  const lookAgain = setInterval(() => {
+    printing = printing.then(look);
+    printing.catch(() => undefined);
+  }, LOOK_MS);
+  printing = look();
   const input = stdin();
   const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
   const work = async (): Promise<void> => {
@@ -69,10 +90,12 @@ export async function runTerminal(context: CommandContext, options: TerminalOpti
       printing.catch(() => undefined);
     }
     await printing;
+    await look();
   };
   try {
     await Promise.race([work(), stopped]);
   } finally {
+    clearInterval(lookAgain);
     (input as { destroy?: () => void }).destroy?.();
   }
   return failures;

@@ -10,7 +10,8 @@ import type { GatewayContext } from "../routing/gateway-context.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
 import { limitQuery, numberQuery } from "./params.ts";
 
-const user = z.string().trim().min(1).max(256).optional();
+const name = z.string().trim().min(1).max(256).optional();
+const reader = { user: name, terminal: name };
 const MAX_WAIT_SECONDS = 60;
 
 const deliveriesRoute = defineRoute({
@@ -20,7 +21,7 @@ const deliveriesRoute = defineRoute({
   tag: "mailbox",
   summary: "What waits in a mailbox, oldest first; `wait` waits up to 60 seconds if it is empty",
   query: z.object({
-    user,
+    ...reader,
     after: numberQuery(),
     limit: limitQuery(MAX_PAGE, 100),
     wait: numberQuery(MAX_WAIT_SECONDS),
@@ -28,7 +29,7 @@ const deliveriesRoute = defineRoute({
   answers: { status: 200, holds: "`{ items: [...], next }`; send `next` as `after` for the rest of this pass" },
   async handle(call) {
     const { query, principal } = call;
-    const mailbox = mailboxOf(principal, query.user);
+    const mailbox = mailboxOf(principal, query);
     const { items, next } = await pageOf(call, mailbox);
     return { json: { items: items.map(readerView), next } };
   },
@@ -74,11 +75,11 @@ const deliveryEventsRoute = defineRoute({
   access: "chat",
   tag: "mailbox",
   summary: "Stream a mailbox: what waits, then what arrives",
-  query: z.object({ user }),
+  query: z.object(reader),
   answers: { status: 200, holds: "events: delivery", type: "text/event-stream" },
   handle(call) {
     assertStreamAllowed(call);
-    streamMailbox(call, mailboxOf(call.principal, call.query.user));
+    streamMailbox(call, mailboxOf(call.principal, call.query));
     return ANSWERED;
   },
 });
@@ -89,10 +90,10 @@ const acknowledgeRoute = defineRoute({
   access: "chat",
   tag: "mailbox",
   summary: "Acknowledge deliveries by their ids, in any order; they leave the mailbox",
-  body: z.strictObject({ ids: z.array(z.string().min(1).max(256)).min(1).max(MAX_ACKNOWLEDGED), user }),
+  body: z.strictObject({ ids: z.array(z.string().min(1).max(256)).min(1).max(MAX_ACKNOWLEDGED), ...reader }),
   answers: { status: 200, holds: "`{ acknowledged: [...] }`: the ids that are acknowledged, now or before" },
   async handle({ context, principal, body }) {
-    const mailbox = mailboxOf(principal, body.user);
+    const mailbox = mailboxOf(principal, body);
     const ids = body.ids as DeliveryId[];
     return { json: { acknowledged: await context.agents.deliveries.mailboxes.acknowledge(mailbox, ids) } };
   },

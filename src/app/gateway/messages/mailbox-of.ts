@@ -1,10 +1,11 @@
 /** Which mailbox a request reads: the one of the named user, of the token's person, of the owner, or of the token itself. */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { OWNER } from "../../../core/agent/person.ts";
-import { API_CHANNEL, apiMailbox, OWNER_MAILBOXES } from "../../../core/delivery/route.ts";
+import { API_CHANNEL, apiMailbox, OWNER_MAILBOXES, TERMINAL_CHANNEL } from "../../../core/delivery/route.ts";
 import type { Mailbox } from "../../../engine/outbox/mailboxes.ts";
 import type { People } from "../../../engine/runtime/people.ts";
 import { type Principal, ROOT } from "../auth/principal.ts";
+import { holds } from "../auth/scope.ts";
 import { HttpError } from "../http/http-error.ts";
 import { API_CONNECTOR } from "./address.ts";
 
@@ -17,8 +18,18 @@ export async function mailboxOfAgent(people: People, agent: AgentRecord): Promis
   return address.channel === API_CHANNEL ? [address] : undefined;
 }
 
-/** Throws a 403 if the token belongs to another person. */
-export function mailboxOf({ id, person }: Principal, user: string | undefined): Mailbox {
+/** Whose mailbox a request names, if any: of an API user, or of somebody at the terminal. */
+export interface NamedReader {
+  readonly user?: string;
+  readonly terminal?: string;
+}
+
+/** Throws a 403 if the token may not read the named mailbox. */
+export function mailboxOf({ id, person, scopes }: Principal, { user, terminal }: NamedReader): Mailbox {
+  if (terminal !== undefined) {
+    if (person === undefined && holds(scopes, "admin")) return [{ channel: TERMINAL_CHANNEL, to: terminal }];
+    throw new HttpError(403, "denied", "Only the owner reads the mailbox of the terminal.", { param: "terminal" });
+  }
   if (person !== undefined) {
     if (user === undefined || user === person) return [apiMailbox(person)];
     throw new HttpError(403, "denied", "This token belongs to another person than the `user` of the request.", {
