@@ -200,7 +200,19 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
         idempotencyHeader: `x-id${n}`,
       },
     },
-    mailbox: { maxWaiting: 1_000 + n, retentionDays: 30 + n },
+    mailbox: {
+      maxWaiting: 1_000 + n,
+      retentionDays: 30 + n,
+      webhooks: {
+        shop: {
+          url: `http://127.0.0.1:1/${n}`,
+          secret: { env: `H${n}` },
+          users: [`user${n}`],
+          owner: n === 1,
+          profiles: [`p${n}`],
+        },
+      },
+    },
     outbox: {
       maxUnroutableAgeHours: 168 + n,
       maxAgeHours: 24 + n,
