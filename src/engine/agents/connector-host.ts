@@ -79,7 +79,8 @@ export function hostFor(
       // command: the reset is then a duplicate, and the text is not lost.
       const first = common(incoming);
       const source = { ...first.source, messageId: `${incoming.messageId}#text` };
-      const body = { kind: "user", text: command.text, sender: { id: incoming.userId } } as const;
+      const { queue } = incoming;
+      const body = { kind: "user", text: command.text, sender: { id: incoming.userId }, queue } as const;
       return acceptedAs(await post({ ...first, source, body }));
     },
   };

@@ -3,9 +3,17 @@ import { describe, expect, it } from "vitest";
 import type { DeliveryId } from "../../../core/ids.ts";
 import type { IncomingMessage } from "../../../core/message/incoming-message.ts";
 import type { ConnectorHost, IncomingCommand } from "../../../core/ports/connector.ts";
-import { stdinConnector } from "./stdin-connector.ts";
+import type { LineEnd } from "./line-end.ts";
+import { type LineEnds, stdinConnector } from "./stdin-connector.ts";
 
-function terminal(input: AsyncIterable<string | Uint8Array>, options: { lines?: boolean; fail?: boolean } = {}) {
+interface Options {
+  readonly lines?: boolean;
+  readonly fail?: boolean;
+  readonly ends?: LineEnds;
+}
+
+function terminal(input: AsyncIterable<string | Uint8Array>, options: Options = {}) {
+  let messages = 0;
   const accepted: IncomingMessage[] = [];
   const commands: IncomingCommand[] = [];
   const out: string[] = [];
@@ -14,11 +22,11 @@ function terminal(input: AsyncIterable<string | Uint8Array>, options: { lines?: 
     async accept(message) {
       if (options.fail) throw new TypeError("not accepted");
       accepted.push(message);
-      return { status: "accepted", agentId: "a" as never, messageId: "m" as never };
+      return { status: "accepted", agentId: "a" as never, messageId: `a/${++messages}` as never };
     },
     async command(command) {
       commands.push(command);
-      return { status: "accepted", agentId: "a" as never, messageId: "m" as never };
+      return { status: "accepted", agentId: "a" as never, messageId: `a/${++messages}` as never };
     },
   };
   const connector = stdinConnector({
@@ -27,6 +35,7 @@ function terminal(input: AsyncIterable<string | Uint8Array>, options: { lines?: 
     errors: { write: (text) => errors.push(text) },
     user: "owner",
     lines: options.lines ?? false,
+    ends: options.ends,
   });
   return { connector, host, accepted, commands, out, errors };
 }
@@ -82,6 +91,69 @@ describe("piped input", () => {
     await connector.finished;
     expect(accepted).toEqual([]);
     expect(connector.health().ok).toBe(false);
+  });
+});
+
+describe("lines around a command", () => {
+  /** Lines that end when the test says so. */
+  const lineEnds = (read: (seq: string) => LineEnd = () => ({ kind: "answered" })) => {
+    const waits = new Map<string, () => void>();
+    const ends: LineEnds = {
+      settled: ({ messageId }) => new Promise<void>((resolve) => waits.set(messageId, resolve)),
+      read: async ({ messageId }) => read(messageId),
+    };
+    return { ends, waits };
+  };
+  const soon = () => new Promise(setImmediate);
+
+  it.each(["/new C", "/reset", "/compact", "/send off", "/queue collect"])(
+    "%s is submitted only after the lines before it have ended",
+    async (command) => {
+      const { ends, waits } = lineEnds();
+      const { connector, host, accepted, commands } = terminal(chunks(`A\nB\n${command}\nD\n`), { lines: true, ends });
+      await connector.start(host);
+      for (const id of ["a/1", "a/2"]) {
+        await soon();
+        expect([accepted.map(({ text }) => text), commands]).toEqual([["A", "B"], []]);
+        waits.get(id)?.();
+      }
+      expect(await connector.finished).toBe(4);
+      expect(commands).toHaveLength(1);
+      expect(accepted.at(-1)?.text).toBe("D");
+    },
+  );
+
+  it("stop is submitted at once", async () => {
+    const { ends, waits } = lineEnds();
+    const { connector, host, commands } = terminal(chunks("A\nstop\n"), { lines: true, ends });
+    await connector.start(host);
+    expect(await connector.finished).toBe(2);
+    expect([commands.length, waits.size]).toEqual([1, 0]);
+  });
+
+  it("lines without an answer are reported with their number, and those that failed are counted", async () => {
+    const { ends } = lineEnds((id) => {
+      if (id === "a/1") return { kind: "unanswered", reason: "aborted", failed: true };
+      return id === "a/2" ? { kind: "unanswered", reason: "suppressed (policy)", failed: false } : { kind: "answered" };
+    });
+    const { connector, host, errors } = terminal(chunks("A\n\nB\nC\n"), { lines: true, ends });
+    await connector.start(host);
+    await connector.finished;
+    await connector.report();
+    await connector.report();
+    expect(errors).toEqual(["Line 1 has no answer: aborted.\n", "Line 3 has no answer: suppressed (policy).\n"]);
+    expect(connector.failures()).toBe(1);
+  });
+
+  it("a process that stops while a command waits does not submit it", async () => {
+    const { ends, waits } = lineEnds();
+    const { connector, host, commands } = terminal(chunks("A\n/reset\n"), { lines: true, ends });
+    await connector.start(host);
+    await soon();
+    await connector.stop();
+    waits.get("a/1")?.();
+    await connector.finished;
+    expect(commands).toEqual([]);
   });
 });
 

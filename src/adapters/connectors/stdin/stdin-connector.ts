@@ -4,7 +4,8 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Connector, ConnectorHost, OutgoingDelivery, SendResult } from "../../../core/ports/connector.ts";
-import { submitText } from "../../../engine/inbox/user-input.ts";
+import { parseUserInput, submitText } from "../../../engine/inbox/user-input.ts";
+import type { AcceptedLine, LineEnd } from "./line-end.ts";
 
 export const STDIN_CHANNEL = "terminal";
 const LINE_BY_LINE = { mode: "queue" } as const;
@@ -16,26 +17,61 @@ export interface StdinOptions {
   readonly user: string;
   /** Send each line as its own message, instead of the whole input as one. */
   readonly lines: boolean;
+  /** How lines end. Absent: no line waits for another, and none is reported. */
+  readonly ends?: LineEnds;
+}
+
+export interface LineEnds {
+  /** Resolves when the line is settled. Rejects if this process stops first. */
+  settled(line: AcceptedLine): Promise<unknown>;
+  /** How the line ended, as far as it has. */
+  read(line: AcceptedLine): Promise<LineEnd>;
 }
 
 export interface StdinConnector extends Connector {
   /** Resolves at the end of the input with the number of accepted messages. Rejects if a message is not accepted. */
   readonly finished: Promise<number>;
-  /** The number of answers that were errors. */
+  /** The number of lines without an answer and of answers that were errors. */
   readonly failures: () => number;
+  /** Writes every line that has no answer to the error stream. Call it when the work has ended. */
+  report(): Promise<void>;
 }
 
 export function stdinConnector(options: StdinOptions): StdinConnector {
-  const { input, output, errors, user } = options;
+  const { input, output, errors, user, ends } = options;
   const { promise: finished, resolve, reject } = Promise.withResolvers<number>();
   let failures = 0;
   let stopped = false;
+  let count = 0;
+  /** Lines whose end was not reported yet. */
+  const open: { readonly n: number; readonly line: AcceptedLine }[] = [];
+
+  const report = async (): Promise<void> => {
+    for (const { n, line } of open.splice(0)) {
+      const end = await ends?.read(line);
+      if (end?.kind !== "unanswered") continue;
+      if (end.failed) failures += 1;
+      const which = options.lines ? `Line ${n}` : "The message";
+      errors.write(`${which} has no answer: ${end.reason}.\n`);
+    }
+  };
+
+  /** A command takes effect at once, so earlier lines must have ended. To stop them is the purpose of "stop". */
+  const settleBefore = async (text: string, triggers: readonly string[] | undefined): Promise<void> => {
+    const { kind } = parseUserInput(text, triggers);
+    if (!ends || kind === "message" || kind === "stop") return;
+    for (const { line } of open) await ends.settled(line);
+    await report();
+  };
 
   const read = async (host: ConnectorHost): Promise<number> => {
     let accepted = 0;
     for await (const text of options.lines ? linesOf(input) : [await allOf(input)]) {
+      count += 1;
       if (stopped) break;
       if (text.trim() === "") continue;
+      await settleBefore(text, host.resetTriggers);
+      if (stopped) break;
       const target = {
         connector: STDIN_CHANNEL,
         userId: user,
@@ -45,7 +81,8 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
       const messageId = randomUUID();
       // Each line gets its own answer, unless the configuration of the message says otherwise.
       const queue = options.lines ? LINE_BY_LINE : undefined;
-      await submitText(host, { ...target, messageId, text, queue });
+      const line = await submitText(host, { ...target, messageId, text, queue });
+      if (line.status !== "stale") open.push({ n: count, line });
       accepted += 1;
     }
     return accepted;
@@ -57,6 +94,7 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
     sendingClass: "ambiguous",
     finished,
     failures: () => failures,
+    report,
     async start(host) {
       void read(host).then(resolve, (error) => (stopped ? resolve(0) : reject(error)));
     },

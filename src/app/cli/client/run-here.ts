@@ -3,8 +3,9 @@ import { stdinConnector } from "../../../adapters/connectors/stdin/stdin-connect
 import { sharedStoreUrl } from "../../../adapters/store/shared-store-url.ts";
 import { errorText } from "../../../core/errors.ts";
 import { openControl } from "../../gateway/control/open-control.ts";
-import { openNode } from "../../node/open-node.ts";
+import { openNode, type RookeryNode } from "../../node/open-node.ts";
 import type { CommandContext } from "../command.ts";
+import { lineEndsOf } from "../line-ends.ts";
 import { serveHere } from "./serve-here.ts";
 
 export interface RunHereOptions {
@@ -16,7 +17,9 @@ export interface RunHereOptions {
 export async function runHere(context: CommandContext, { user, lines }: RunHereOptions): Promise<number> {
   const { env, stdin, stdout, stderr, paths, loadConfig } = context;
   const { config } = await loadConfig();
-  const connector = stdinConnector({ input: stdin(), output: stdout, errors: stderr, user, lines });
+  const opened = Promise.withResolvers<RookeryNode>();
+  const ends = lineEndsOf(opened.promise);
+  const connector = stdinConnector({ input: stdin(), output: stdout, errors: stderr, user, lines, ends });
   const node = await openNode({
     paths,
     config,
@@ -28,6 +31,7 @@ export async function runHere(context: CommandContext, { user, lines }: RunHereO
       process.exit(4);
     },
   });
+  opened.resolve(node);
   const served = serveHere({ node, config, paths, store: sharedStoreUrl(paths, config, env) });
   const control = await openControl(paths.home, node.ports, () => served.server());
   if (node.rebuilt)
@@ -37,7 +41,8 @@ export async function runHere(context: CommandContext, { user, lines }: RunHereO
   process.once("SIGTERM", onSignal);
   process.once("SIGINT", onSignal);
   try {
-    await Promise.race([connector.finished.then(() => node.agents.settled()), stop.promise]);
+    const answered = connector.finished.then(() => node.agents.settled()).then(() => connector.report());
+    await Promise.race([answered, stop.promise]);
   } finally {
     process.off("SIGTERM", onSignal);
     process.off("SIGINT", onSignal);

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -59,6 +59,36 @@ describe("rookery run", () => {
     expect(status).toBe(0);
     const second = await send("four");
     expect(second.stdout).toBe(`${OFFLINE_LABEL} You said: four\n`);
+  });
+
+  it("answers every line in order around /new and /reset, each in its own session", async () => {
+    const { stdout, stderr, status } = await send("A\nB\n/new C\nD\n/reset\nE\n", "--lines");
+    expect(stdout.split("\n").filter((line) => line.startsWith(OFFLINE_LABEL))).toEqual(
+      ["A", "B", "C", "D", "E"].map((word) => `${OFFLINE_LABEL} You said: ${word}`),
+    );
+    expect([stderr, status]).toEqual(["", 0]);
+    const history = readdirSync(join(home, "agents")).map((id) =>
+      readFileSync(join(home, "agents", id, "history.jsonl"), "utf8"),
+    );
+    const words = history.flatMap((text) =>
+      text
+        .split("\n")
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as { type: string; role?: string; content?: { text?: string }[] })
+        .flatMap(({ type, role, content }) => {
+          if (type === "start" || type === "reset") return ["|"];
+          return type === "message" && role === "user" ? [content?.[0]?.text ?? ""] : [];
+        }),
+    );
+    expect(words.join(" ")).toBe("| A B | C D | E");
+  });
+
+  it("reports a line whose answer may not be sent, and succeeds", async () => {
+    const { stdout, stderr, status } = await send("A\n/send off\nB\n", "--lines");
+    expect(stdout).toContain("You said: A");
+    expect(stdout).not.toContain("You said: B");
+    expect(stderr).toMatch(/^Line 3 has no answer: suppressed \(.+\)\.$/mu);
+    expect(status).toBe(0);
   });
 
   it("answers in a second terminal through the first, which ends on a signal", async () => {

@@ -24,7 +24,7 @@ const RETRY_MS = 100;
 export const runCommand = defineAction({
   summary: "answer the text you pipe in, then exit",
   description:
-    "The piped text is one message, and the answer goes to standard output. With --lines each line is a message, answered in order. `/reset` starts a new session. While `rookery serve` runs, it answers; else this process does, and completes the unfinished work of an earlier one first.",
+    "The piped text is one message, and the answer goes to standard output. With --lines each line is a message, answered in order; a command such as `/reset` or `/new` waits until the lines before it are answered. A line without an answer is reported on standard error. While `rookery serve` runs, it answers; else this process does, and completes the unfinished work of an earlier one first.",
   options: OPTIONS,
   async run(context) {
     const until = performance.now() + STARTING_MS;

@@ -49,6 +49,23 @@ describe("an interrupted run", () => {
     }
   }
 
+  it("is logged when it resumes after a crash, and not after a stop", async () => {
+    const engine = await TestEngine.open();
+    engine.onCommit = dieAt("take", "after");
+    await engine.tell("go");
+    await engine.restart();
+    const [run] = await engine.runs();
+    const resumed = () => engine.log.filter(({ message }) => message === "resumed a run after a crash");
+    expect(resumed()).toMatchObject([{ level: "info", fields: { run: run?.id, attempt: 2 } }]);
+    engine.script = (call) => stall(call, new Promise(() => {}));
+    await engine.tell("again");
+    await engine.drain();
+    engine.script = () => "done";
+    await engine.restart();
+    expect(engine.shown().at(-1)).toBe("done");
+    expect(resumed()).toHaveLength(1);
+  });
+
   it("repeats a repeatable tool under the same call id, so that the tool can detect the repetition", async () => {
     const engine = await oneTool("safe");
     engine.onCommit = dieAt("result", "before");

@@ -54,6 +54,9 @@ export async function resumeRun(
     run: run.guard(true),
   });
   run.step += 1;
+  if (record.body.node !== lease.node && !record.body.paused) {
+    ports.log.info("resumed a run after a crash", { agent: lease.agentId, run: record.id, attempt, step: record.step });
+  }
   if (record.abort) run.end(record.abort.reason);
   ports.events.emit(run.position, { type: "restart", attempt });
   return run;
