@@ -11,6 +11,7 @@ import type { Store } from "../../core/store/store.ts";
 import { diskFiles } from "./files/disk-files.ts";
 import type { LostWork } from "./files/end-unfinished-work.ts";
 import { rebuildNeeded, refuseUnreadable } from "./files/inspect.ts";
+import { logRebuild } from "./files/log-rebuild.ts";
 import type { RebuildReport } from "./files/rebuild.ts";
 import { afterRestoredBackup } from "./files/restored-backup.ts";
 import { type MirrorHandle, startMirror } from "./files/start-mirror.ts";
@@ -64,6 +65,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
       if (!needed)
         throw new StoreUnreadableError(`${databasePath} disappeared while it was being opened.`, DISAPPEARED);
       rebuilt = needed.rebuild({ home, databasePath, ids, now });
+      logRebuild(log, rebuilt);
     },
     afterOpen(db) {
       lost = afterRestoredBackup(db, diskFiles(home), { ids, now });

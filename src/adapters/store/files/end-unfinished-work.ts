@@ -10,7 +10,7 @@ import { type AgentId, type EntryId, entryId, type RunId } from "../../../core/i
 import type { NewMessage } from "../../../core/message/message.ts";
 import type { RunBody } from "../../../core/run/run.ts";
 import type { Change, CommitResult, Op, Owner } from "../../../core/store/change.ts";
-import { applyGroup } from "../sqlite/apply-change.ts";
+import { applyGroup, applyWithin } from "../sqlite/apply-change.ts";
 import { readReservations } from "../sqlite/budgets.ts";
 import type { Database } from "../sqlite/database.ts";
 import { linesBack } from "../sqlite/entries.ts";
@@ -18,9 +18,9 @@ import { runRow } from "../sqlite/runs.ts";
 import type { DeliveryRow } from "./mirror-source.ts";
 import { sqliteSource } from "./sqlite-source.ts";
 
-const SELECT_UNFINISHED = `SELECT no, id, run_id, next_pos, leaf FROM agents WHERE run_id IS NOT NULL
+const SELECT_UNFINISHED = `SELECT no, id, run_id, next_pos, leaf FROM agents WHERE (?1 IS NULL OR id = ?1) AND (run_id IS NOT NULL
   OR no IN (SELECT agent FROM messages WHERE state = 'taken')
-  OR no IN (SELECT agent FROM deliveries WHERE state IN ('pending', 'sending', 'unroutable'))
+  OR no IN (SELECT agent FROM deliveries WHERE state IN ('pending', 'sending', 'unroutable')))
 ORDER BY no`;
 const SELECT_TAKEN = "SELECT seq, message FROM messages WHERE agent = ? AND state = 'taken' ORDER BY seq";
 
@@ -35,6 +35,8 @@ export interface EndOptions {
   readonly now: number;
   /** The cause, as the second half of a sentence: "the database was rebuilt from the plain files". */
   readonly why: string;
+  /** Only the work of this agent, inside the caller's transaction. */
+  readonly only?: AgentId;
 }
 
 interface UnfinishedAgent {
@@ -51,10 +53,11 @@ interface TakenMessage {
 }
 
 export function endUnfinishedWork(db: Database, options: EndOptions): LostWork {
-  const unfinished = db.all<UnfinishedAgent>(SELECT_UNFINISHED);
+  const { only } = options;
+  const unfinished = db.all<UnfinishedAgent>(SELECT_UNFINISHED, only ?? null);
   const lost = { runs: 0, messages: 0, deliveries: 0 };
   // The cost of model calls in progress will never be known: they are charged what was reserved (M21).
-  if (readReservations(db, 1).length > 0) {
+  if (!only && readReservations(db, 1).length > 0) {
     commit(db, options, [{ op: "budget.sweep", reservedBefore: Number.MAX_SAFE_INTEGER, rowsBefore: 0 }]);
   }
   if (unfinished.length === 0) return lost;
@@ -210,9 +213,9 @@ function claim(db: Database, options: EndOptions, agentId: AgentId, node: number
   throw new InvariantError(`Agent ${agentId} could not be claimed in a database that no other process uses.`);
 }
 
-function commit(db: Database, { ids, now }: EndOptions, ops: readonly Op[], owner?: Owner) {
+function commit(db: Database, { ids, now, only }: EndOptions, ops: readonly Op[], owner?: Owner) {
   const change: Change = { id: ids.change(), site: "store.lose-open-work", at: now, owner, ops };
-  const result: CommitResult | Error | undefined = applyGroup(db, [change])[0];
+  const result: CommitResult | Error | undefined = only ? applyWithin(db, change) : applyGroup(db, [change])[0];
   if (result instanceof Error) throw result;
   if (result?.ok) return result.results;
   throw new InvariantError(`Unfinished work could not be ended: ${result?.detail}`);

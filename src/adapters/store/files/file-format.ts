@@ -73,6 +73,10 @@ export interface PendingRows {
 export function pendingText({ agent, run, messages, deliveries, dedupe }: PendingRows): string {
   const head = {
     version: PENDING_VERSION,
+    // As in `state.json`, so that a loss of that file does not cost the conversation.
+    sessionKey: agent.session_key,
+    profile: agent.profile,
+    stopped: agent.stopped === null ? undefined : json(agent.stopped),
     nextSeq: agent.next_seq,
     nextPos: agent.next_pos,
     leaf: agent.leaf,

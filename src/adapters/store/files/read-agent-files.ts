@@ -1,7 +1,7 @@
 /**
  * Reads the files of one agent that are read whole, strictly: their content becomes rows again. An agent without a valid
- * descriptor and state is reported and skipped, and its directory stays unchanged. A newer state is never read as an older
- * one (L11).
+ * descriptor, history and state is reported and skipped, and its directory stays unchanged. A newer state is never read as an
+ * older one (L11); a missing one is replaced by the defaults.
  */
 import { z } from "zod";
 import { type AgentDescriptor, parseDescriptor } from "../../../core/agent/descriptor.ts";
@@ -13,19 +13,25 @@ import type { AgentId } from "../../../core/ids.ts";
 import { newMessageSchema } from "../../../core/message/message.ts";
 import { runBodySchema } from "../../../core/run/run.ts";
 import { type AgentPaths, agentPaths, PENDING_VERSION } from "./file-format.ts";
+import { stateWithoutFile } from "./lost-state.ts";
 import type { RestoreContext } from "./restore-context.ts";
+
+const stoppedSchema = z.object({ at: z.number(), reason: z.string(), seq: z.number().optional() });
 
 const engineSchema = z.object({
   sessionKey: sessionKeySchema,
   profile: z.string().min(1),
   sessionId: sessionIdSchema,
   createdAt: z.number().int(),
-  stopped: z.object({ at: z.number(), reason: z.string(), seq: z.number().optional() }).optional(),
+  stopped: stoppedSchema.optional(),
 });
 export type EngineRecord = z.infer<typeof engineSchema>;
 
 const pendingSchema = z.looseObject({
   version: z.literal(PENDING_VERSION),
+  sessionKey: sessionKeySchema.optional(),
+  profile: z.string().min(1).optional(),
+  stopped: stoppedSchema.optional(),
   nextSeq: z.number().int().positive(),
   nextPos: z.number().int().nonnegative(),
   leaf: z.string().min(1),
@@ -86,11 +92,13 @@ export function readAgentFiles(context: RestoreContext, id: AgentId): AgentFiles
   let at = paths.descriptor;
   try {
     const descriptor = parseDescriptor(parseJson(text(at), at), at);
-    at = paths.state;
-    const state = parseStateFile(text(at), at);
     at = paths.history;
     if ((files.size(at) ?? 0) === 0) throw new CorruptDataError(`${at} is missing or empty.`);
-    return { id, paths, descriptor, state, pending: readPending(context, paths.pending) };
+    at = paths.state;
+    const known = files.size(at) === undefined ? undefined : parseStateFile(text(at), at);
+    const pending = readPending(context, paths.pending);
+    const state = known ?? stateWithoutFile(context, paths, descriptor, pending);
+    return { id, paths, descriptor, state, pending };
   } catch (error) {
     if (!(error instanceof RookeryError)) throw error;
     report({ file: at, reason: error.message, consequence: "agent-skipped", code: error.code });

@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createId } from "@paralleldrive/cuid2";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { sessionKeyOf } from "../../../core/agent/session-key.ts";
 import { targetKey } from "../../../core/delivery/delivery.ts";
-import type { AgentId, ChangeId, DeliveryId, Ids, RunId } from "../../../core/ids.ts";
+import type { AgentId, ChangeId, DeliveryId, Ids, RunId, SessionKey } from "../../../core/ids.ts";
 import { type Database, openDatabase } from "../sqlite/database.ts";
 import { readerOf } from "../sqlite/reader.ts";
 import { diskFiles } from "./disk-files.ts";
@@ -68,6 +69,7 @@ function loseDatabase(): void {
 }
 
 const run = () => rebuild({ home, databasePath: path, ids, now: NOW });
+const USER = { type: "user", connector: "telegram" } as const;
 const ann = "ann".padEnd(24, "0") as AgentId;
 const bob = "bob".padEnd(24, "0") as AgentId;
 const file = (agent: AgentId, name: string) => join(home, "agents", agent, name);
@@ -332,6 +334,60 @@ describe("rebuilding from the plain files", () => {
     expect(await readerOf(db).agent(bob)).toBeDefined();
     mirrored(db);
     expect(read(ann, "descriptor.json")).toBe('{ "type": "unknown" }\n');
+  });
+
+  describe("a missing state.json beside a good descriptor and history", () => {
+    const losesState = (also: (work: Workload) => void = () => {}) => {
+      lived((work) => {
+        work.agent("ann");
+        work.post(ann, "hello");
+        work.answer(ann, work.take(ann, [1]), [1]);
+        work.post(ann, "still waiting");
+        also(work);
+      });
+      rmSync(file(ann, "state.json"));
+    };
+
+    test("costs the state, not the conversation: key, profile, history and inbox stay", async () => {
+      losesState();
+      const history = read(ann, "history.jsonl");
+      const report = run();
+      expect(report).toMatchObject({ agents: 1, waiting: 1 });
+      expect(report.problems).toMatchObject([{ file: `agents/${ann}/state.json`, consequence: "state-lost" }]);
+      const db = open();
+      const store = readerOf(db);
+      const agent = await store.agentByKey("agent:main:telegram:dm:ann" as SessionKey);
+      expect(agent).toMatchObject({ id: ann, profile: "main", state: { version: 1 } });
+      expect(agent?.createdAt).toBe(1_790_000_000_010);
+      expect(agent?.sessionId).toBe(JSON.parse(history.split("\n")[0] ?? "").id);
+      expect(await store.waiting(ann, { limit: 10 })).toMatchObject([{ seq: 2 }]);
+      mirrored(db);
+      expect(read(ann, "history.jsonl")).toBe(history);
+      expectFilesMatch(db, diskFiles(home));
+    });
+
+    test("keeps a stop", async () => {
+      losesState((work) => work.commit([{ op: "agent.stop", agentId: ann, mark: { at: 1, reason: "enough" } }]));
+      run();
+      expect((await readerOf(open()).agent(ann))?.stopped).toMatchObject({ reason: "enough" });
+    });
+
+    test("without pending.json too, the key follows from the descriptor", async () => {
+      losesState();
+      rmSync(file(ann, "pending.json"));
+      expect(run().agents).toBe(1);
+      const agent = await readerOf(open()).agent(ann);
+      expect(agent?.sessionKey).toBe(sessionKeyOf({ ...USER, userId: "ann", channelId: "ann" }, "main"));
+    });
+
+    test("takes no key that another agent has", async () => {
+      losesState((work) => work.agent("bob"));
+      rmSync(file(ann, "pending.json"));
+      const key = sessionKeyOf({ ...USER, userId: "ann", channelId: "ann" }, "main");
+      writeFileSync(file(bob, "state.json"), read(bob, "state.json").replace("agent:main:telegram:dm:bob", key));
+      expect(run().agents).toBe(1);
+      expect((await readerOf(open()).agentByKey(key))?.id).toBe(bob);
+    });
   });
 
   test("an agent whose state is from a newer version is skipped and left unchanged", () => {

@@ -150,7 +150,9 @@ function* agentsOf(context: RestoreContext): Generator<AgentFiles> {
   }
 }
 
+/** Agents without a state come last: the key they get must not be one that another agent has. */
 function createdAtOf(files: MirrorFiles, id: AgentId): number {
+  if (files.size(agentPaths(id).state) === undefined) return Number.MAX_SAFE_INTEGER;
   try {
     const state = JSON.parse(files.read(agentPaths(id).state)?.toString() ?? "") as {
       _engine?: { createdAt?: number };

@@ -17,7 +17,13 @@ export interface RestoreProblem {
   /** Counted from 1, if the problem is in a single line. */
   readonly line?: number;
   readonly reason: string;
-  readonly consequence: "agent-skipped" | "line-skipped" | "line-repaired" | "file-skipped" | "item-skipped";
+  readonly consequence:
+    | "agent-skipped"
+    | "state-lost"
+    | "line-skipped"
+    | "line-repaired"
+    | "file-skipped"
+    | "item-skipped";
   /** A stable code if a typed error was the cause. */
   readonly code?: string;
 }

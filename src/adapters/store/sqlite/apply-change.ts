@@ -103,6 +103,16 @@ export function applyGroup(db: Database, changes: readonly Change[]): (CommitRes
 }
 
 /**
+ * Applies one change inside the caller's transaction. The caller must roll back if it is refused or throws, and clear the
+ * cache of agents then.
+ */
+export function applyWithin(db: Database, change: Change): CommitResult {
+  const result = applyChange(db, change);
+  db.agentCache.write();
+  return result;
+}
+
+/**
  * Some change of the group cannot be applied, so each gets its own transaction. If the disk fails on the way, the
  * changes committed before it keep their results and the rest get the disk's error.
  */

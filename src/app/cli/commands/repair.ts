@@ -1,37 +1,76 @@
-/** `rookery repair`: rebuilds an unreadable database from the plain files and keeps the broken one. */
+/** `rookery repair`: rebuilds an unreadable database from the plain files, or takes in the directory of an agent. */
+import type { AdoptReport } from "../../../adapters/store/files/adopt.ts";
 import type { RepairReport } from "../../../adapters/store/files/repair.ts";
-import { defineAction } from "../command.ts";
+import type { RestoreProblem } from "../../../adapters/store/files/restore-context.ts";
+import { InvalidInputError } from "../../../core/errors.ts";
+import { type CommandContext, defineAction } from "../command.ts";
 
 export const repairCommand = defineAction({
-  summary: "rebuild an unreadable database and keep the broken one",
+  summary: "rebuild an unreadable database and keep the broken one, or adopt an agent",
   description:
-    "Leaves a readable database alone. Otherwise it saves what it can still read into the plain files, builds a new database from them, and moves the broken files aside. It deletes nothing.",
-  async run({ home, paths, json, stdout }) {
-    const { repair } = await import("../../../adapters/store/files/repair.ts");
+    "Leaves a readable database alone. Otherwise it saves what it can still read into the plain files, builds a new database from them, and moves the broken files aside. It deletes nothing. With --adopt it takes in the agent of a directory, such as agents/<id> of another home or agents-aside/<id> of this one.",
+  options: {
+    adopt: { type: "string", value: "DIR", description: "take in the agent of this directory, which stays unchanged" },
+  },
+  async run(context) {
+    const { home, paths, json, stdout, flags } = context;
     const { systemClock } = await import("../../../adapters/system/system-clock.ts");
     const { systemIds } = await import("../../../adapters/system/system-ids.ts");
-    const report = repair({ home, databasePath: paths.database, ids: systemIds(), now: systemClock.now() });
-    stdout.write(json ? `${JSON.stringify(report)}\n` : `${repairText(report).join("\n")}\n`);
+    const options = { home, databasePath: paths.database, ids: systemIds(), now: systemClock.now() };
+    const write = (report: object, lines: readonly string[]): void =>
+      void stdout.write(json ? `${JSON.stringify(report)}\n` : `${lines.join("\n")}\n`);
+    if (flags.adopt === undefined) {
+      const { repair } = await import("../../../adapters/store/files/repair.ts");
+      const report = repair(options);
+      write(report, repairText(report));
+    } else {
+      await refuseSharedStore(context);
+      const { adopt } = await import("../../../adapters/store/files/adopt.ts");
+      const { createHome } = await import("../../../config/create-home.ts");
+      await createHome(paths);
+      const report = adopt({ ...options, dir: flags.adopt });
+      write(report, adoptText(report));
+    }
     return undefined;
   },
 });
+
+async function refuseSharedStore({ paths, env, loadConfig }: CommandContext): Promise<void> {
+  const { sharedStoreUrl } = await import("../../../adapters/store/shared-store-url.ts");
+  const { config } = await loadConfig();
+  if (sharedStoreUrl(paths, config, env) === undefined) return;
+  throw new InvalidInputError("An agent can be adopted only into the store of a home.", {
+    hint: "Adopt it into a new home, then run `rookery store copy` to copy that home into an empty shared store.",
+  });
+}
 
 /** The report as lines of text. */
 export function repairText({ found, repaired, kept, salvaged, rebuilt }: RepairReport): readonly string[] {
   if (!repaired || !rebuilt) {
     return [found.kind === "ok" ? "The database can be read. Nothing was changed." : "There is nothing to repair."];
   }
-  const { lost } = rebuilt;
   return [
     `Rebuilt: ${rebuilt.agents} agents, ${rebuilt.entries} lines of history, ${rebuilt.waiting} messages waiting, ${rebuilt.jobs} jobs.`,
-    `Ended unfinished work: ${lost.runs} runs lost, ${lost.messages} messages failed with a notice, ${lost.deliveries} deliveries unconfirmed.`,
+    lostText(rebuilt.lost),
     ...(salvaged ? [`Read from the broken database: ${salvaged.agents} agents, ${salvaged.lines} lines.`] : []),
     ...(salvaged?.failed.map(({ what, reason }) => `  could not read ${what}: ${reason}`) ?? []),
-    ...rebuilt.problems.map(({ file, line, reason, consequence }) => {
-      const where = line === undefined ? file : `${file}:${line}`;
-      return `  ${where}: ${consequence.replace("-", " ")}: ${reason}`;
-    }),
+    ...rebuilt.problems.map(problemText),
     ...(rebuilt.gap === undefined ? [] : [rebuilt.gap]),
     ...kept.map((path) => `Kept: ${path}`),
   ];
+}
+
+const adoptText = ({ id, sessionKey, dir, entries, waiting, lost, problems }: AdoptReport): readonly string[] => [
+  `Adopted agent ${id} as ${sessionKey}: ${entries} lines of history, ${waiting} messages waiting.`,
+  lostText(lost),
+  ...problems.map(problemText),
+  `${dir} was left unchanged.`,
+];
+
+const lostText = ({ runs, messages, deliveries }: AdoptReport["lost"]): string =>
+  `Ended unfinished work: ${runs} runs lost, ${messages} messages failed with a notice, ${deliveries} deliveries unconfirmed.`;
+
+function problemText({ file, line, reason, consequence }: RestoreProblem): string {
+  const where = line === undefined ? file : `${file}:${line}`;
+  return `  ${where}: ${consequence.replace("-", " ")}: ${reason}`;
 }
