@@ -1,4 +1,5 @@
 /** Commands beside an engine that starts, dies or comes back, and homes with long paths. Real processes, real kills. */
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:net";
@@ -75,6 +76,32 @@ describe("a command beside an engine", () => {
       );
       const inbox = JSON.parse((await rookery(home, ["inbox", "main", "--json"])).out) as { state: string }[];
       expect(inbox.map(({ state }) => state)).toEqual(["answered"]);
+    } finally {
+      await served.stop();
+    }
+  });
+
+  it("ends at once on a signal, and the engine still answers", async () => {
+    const asked = Promise.withResolvers<ModelCall>();
+    model.script = asked.resolve;
+    const home = homeIn("signal");
+    const served = await serve(model, { home });
+    try {
+      const terminal = spawn(process.execPath, ["src/main.ts", "run", "--home", home], { stdio: "pipe" });
+      let errors = "";
+      terminal.stderr.on("data", (chunk: Buffer) => {
+        errors += chunk.toString();
+      });
+      terminal.stdin.end("take your time");
+      const call = await asked.promise;
+      // The engine may be asked before the terminal has its 202.
+      await expect.poll(async () => (await rookery(home, ["inbox", "main"])).out).toContain("take your time");
+      terminal.kill("SIGINT");
+      const [status] = await once(terminal, "close");
+      expect(status).toBe(0);
+      expect(["", "rookery: the engine still answers; see `rookery history`.\n"]).toContain(errors);
+      echo(call);
+      await expect.poll(async () => (await rookery(home, ["history", "main"])).out).toContain("echo: take your time");
     } finally {
       await served.stop();
     }

@@ -54,9 +54,9 @@ interface Reported {
 
 const MAX_ANSWER = 256 * 1024 * 1024;
 
-/** Throws `ApiError` for an answer of 400 and above, `ConnectionLostError` if there is no whole answer. */
-export async function askApi(connect: Connect, request: ApiRequest): Promise<ApiAnswer> {
-  const { status, text } = await exchange(connect, request);
+/** Throws `ApiError` for an answer of 400 and above, `ConnectionLostError` if there is no whole answer or `signal` aborts. */
+export async function askApi(connect: Connect, request: ApiRequest, signal?: AbortSignal): Promise<ApiAnswer> {
+  const { status, text } = await exchange(connect, request, signal);
   const json = parsed(text);
   if (status < 400) return { status, json };
   throw new ApiError(status, reportedIn(json, status));
@@ -65,6 +65,7 @@ export async function askApi(connect: Connect, request: ApiRequest): Promise<Api
 function exchange(
   connect: Connect,
   { method, path, body, key, headers }: ApiRequest,
+  signal: AbortSignal | undefined,
 ): Promise<{ status: number; text: string }> {
   const content = body === undefined ? undefined : JSON.stringify(body);
   return new Promise((resolve, reject) => {
@@ -80,6 +81,7 @@ function exchange(
         method,
         path,
         createConnection: connect,
+        signal,
         headers: defined({
           host: CONTROL_HOST,
           connection: "close",

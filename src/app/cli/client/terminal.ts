@@ -41,20 +41,28 @@ const WAIT_SECONDS = 30;
 const LOOK_MS = 2_000;
 const BUSY_MS = 200;
 
-/** Returns the number of replies that are errors. */
-export async function runTerminal(context: CommandContext, options: TerminalOptions): Promise<number> {
+export interface TerminalEnd {
+  /** Replies that are errors. */
+  readonly failures: number;
+  /** Texts without a reply yet: the terminal was ended by its signal. */
+  readonly unanswered: number;
+}
+
+export async function runTerminal(context: CommandContext, options: TerminalOptions): Promise<TerminalEnd> {
   const { stdout, stderr, stdin } = context;
   const { user, lines, signal } = options;
   const ask = asker(options, (text) => stderr.write(`rookery: ${text}\n`));
   const printedRuns = new Set<string>();
-  let failures = 0;
+  let [failures, unanswered] = [0, 0];
   let printing: Promise<void> = Promise.resolve();
   const print = async ({ agentId, seq }: Sent): Promise<void> => {
     const path = `/api/terminal/messages/${agentId}/${seq}?waitSeconds=${WAIT_SECONDS}`;
     let answer: Replies | undefined;
     while (!answer?.settled && !signal.aborted) answer = (await ask({ method: "GET", path })) as Replies;
+    if (!answer?.settled) return;
+    unanswered -= 1;
     // Messages that were answered together have one answer.
-    if (!answer || (answer.runId !== null && printedRuns.has(answer.runId))) return;
+    if (answer.runId !== null && printedRuns.has(answer.runId)) return;
     if (answer.runId !== null) printedRuns.add(answer.runId);
     for (const { text, isError } of answer.replies) {
       if (isError) failures += 1;
@@ -86,6 +94,7 @@ export async function runTerminal(context: CommandContext, options: TerminalOpti
       const body = { user, text: text.trim(), line: lines || undefined };
       const request = { method: "POST", path: "/api/terminal/messages", body, key: randomUUID() } as const;
       const { messages } = (await ask(request)) as { messages: readonly Sent[] };
+      unanswered += messages.length;
       for (const sent of messages) printing = printing.then(() => print(sent));
       printing.catch(() => undefined);
     }
@@ -98,7 +107,7 @@ export async function runTerminal(context: CommandContext, options: TerminalOpti
     clearInterval(lookAgain);
     (input as { destroy?: () => void }).destroy?.();
   }
-  return failures;
+  return { failures, unanswered };
 }
 
 /** Sends a request until it is answered: again after the engine was lost, or is busy. */
@@ -108,7 +117,7 @@ function asker({ connect, reconnect, signal }: TerminalOptions, say: (text: stri
   return async (request: ApiRequest): Promise<unknown> => {
     for (;;) {
       try {
-        const { json } = await askApi(current, request);
+        const { json } = await askApi(current, request, signal);
         if (isLost) say("the engine is back.");
         isLost = false;
         return json;

@@ -97,6 +97,16 @@ describe("rookery run", () => {
     const second = await send("over there");
     expect(second).toEqual({ status: 0, stdout: `${OFFLINE_LABEL} You said: over there\n`, stderr: "" });
     expect(first.out.stdout).toBe("");
+    // Its input is open: a signal ends it, and the first one goes on.
+    const third = rookery("--lines");
+    third.child.stdin.write("still here\n");
+    await until(() => third.out.stdout !== "");
+    third.child.kill("SIGINT");
+    expect(await third.ended).toEqual({
+      status: 0,
+      stdout: `${OFFLINE_LABEL} You said: still here\n`,
+      stderr: "",
+    });
     const serving = await rookeryWith("serve", "--port", "0").ended;
     expect([serving.status, serving.stdout]).toEqual([4, ""]);
     expect(serving.stderr).toContain("When it has ended, start `rookery serve`.");

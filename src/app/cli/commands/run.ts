@@ -58,9 +58,9 @@ async function runBeside(context: RunContext, connect: Connect): Promise<number>
   process.once("SIGINT", onSignal);
   try {
     const options = { user: userOf(flags), lines: flags.lines ?? false, connect, signal: stop.signal };
-    const failures = await runTerminal(context, { ...options, reconnect: () => engineIn(home, stop.signal) });
-    if (stop.signal.aborted) stderr.write("rookery: the engine still answers what was sent.\n");
-    return failures > 0 ? 1 : 0;
+    const ended = await runTerminal(context, { ...options, reconnect: () => engineIn(home, stop.signal) });
+    if (ended.unanswered > 0) stderr.write("rookery: the engine still answers; see `rookery history`.\n");
+    return ended.failures > 0 ? 1 : 0;
   } finally {
     process.off("SIGTERM", onSignal);
     process.off("SIGINT", onSignal);

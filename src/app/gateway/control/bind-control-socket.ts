@@ -52,8 +52,15 @@ export async function bindControlSocket(options: ControlSocketOptions): Promise<
   });
   server.maxConnections = MAX_CONNECTIONS;
   await listenPrivately(server, place.path);
-  assertOwnSocket(place.path, home);
-  if (place.directory !== undefined) namePlace(home, place.directory);
+  // Too many open files, for example: the next connection may succeed.
+  server.on("error", (error) => log.warn("a connection to the control socket failed", { error: errorText(error) }));
+  try {
+    assertOwnSocket(place.path, home);
+    if (place.directory !== undefined) namePlace(home, place.directory);
+  } catch (error) {
+    server.close();
+    throw error;
+  }
   return {
     path: place.path,
     async close() {
