@@ -41,81 +41,75 @@ const jobsIn = async (home: string): Promise<number> =>
   JSON.parse((await rookery(home, ["cron", "list", "--json"])).out).length;
 
 describe("a command beside an engine", () => {
-  it("finds it in a home with a long path, also after a kill", async () => {
-    const home = homeIn("l".repeat(90), "o".repeat(90));
-    let served: Served | undefined = await serve(model, { home });
-    try {
-      const directory = readFileSync(join(home, "control.path"), "utf8").trim();
-      expect(lstatSync(directory).mode & 0o777).toBe(0o700);
-      expect(existsSync(join(home, "control.sock"))).toBe(false);
-      expect((await addJob(home)).code).toBe(0);
-      expect(await rookery(home, ["run"], "hello")).toEqual({ code: 0, out: "echo: hello\n", err: "" });
-      served = await served.crash();
-      expect(readFileSync(join(home, "control.path"), "utf8").trim()).toBe(directory);
-      expect((await addJob(home)).code).toBe(0);
-      expect(await jobsIn(home)).toBe(2);
-    } finally {
-      await served?.stop();
-    }
+  let parent: string;
+  let home: string;
+  let served: Served;
+  beforeAll(async () => {
+    parent = mkdtempSync(join(tmpdir(), "rookery-long-"));
+    home = join(parent, "l".repeat(90), "o".repeat(90));
+    mkdirSync(home, { recursive: true, mode: 0o700 });
+    writeServedConfig(home, model);
+    served = await serve(model, { home });
   });
+  afterAll(async () => {
+    served.process.kill("SIGKILL");
+    rmSync(parent, { recursive: true, force: true });
+  });
+  const place = (): string => readFileSync(join(home, "control.path"), "utf8").trim();
 
-  it("prints the answer once if the engine is killed while it waits and comes back", async () => {
-    const first = Promise.withResolvers<ModelCall>();
-    model.script = (call) => first.resolve(call);
-    const home = homeIn("killed");
-    let served = await serve(model, { home });
-    try {
-      const answering = rookery(home, ["run"], "are you there");
-      await first.promise;
-      model.script = echo;
-      served = await served.crash();
-      const { code, out, err } = await answering;
-      expect([code, out]).toEqual([0, "echo: are you there\n"]);
-      expect(err).toBe(
-        "rookery: the engine stopped. Waiting until it is back; the message is not lost.\nrookery: the engine is back.\n",
-      );
-      const inbox = JSON.parse((await rookery(home, ["inbox", "main", "--json"])).out) as { state: string }[];
-      expect(inbox.map(({ state }) => state)).toEqual(["answered"]);
-    } finally {
-      await served.stop();
-    }
+  it("finds it in a home with a long path", async () => {
+    expect(lstatSync(place()).mode & 0o777).toBe(0o700);
+    expect(existsSync(join(home, "control.sock"))).toBe(false);
+    expect((await addJob(home)).code).toBe(0);
+    expect(await rookery(home, ["run"], "hello")).toEqual({ code: 0, out: "echo: hello\n", err: "" });
   });
 
   it("ends at once on a signal, and the engine still answers", async () => {
     const asked = Promise.withResolvers<ModelCall>();
     model.script = asked.resolve;
-    const home = homeIn("signal");
-    const served = await serve(model, { home });
-    try {
-      const terminal = spawn(process.execPath, ["src/main.ts", "run", "--home", home], { stdio: "pipe" });
-      let errors = "";
-      terminal.stderr.on("data", (chunk: Buffer) => {
-        errors += chunk.toString();
-      });
-      terminal.stdin.end("take your time");
-      const call = await asked.promise;
-      // The engine may be asked before the terminal has its 202.
-      await expect.poll(async () => (await rookery(home, ["inbox", "main"])).out).toContain("take your time");
-      terminal.kill("SIGINT");
-      const [status] = await once(terminal, "close");
-      expect(status).toBe(0);
-      expect(["", "rookery: the engine still answers; see `rookery history`.\n"]).toContain(errors);
-      echo(call);
-      await expect.poll(async () => (await rookery(home, ["history", "main"])).out).toContain("echo: take your time");
-    } finally {
-      await served.stop();
-    }
+    const terminal = spawn(process.execPath, ["src/main.ts", "run", "--home", home], { stdio: "pipe" });
+    let errors = "";
+    terminal.stderr.on("data", (chunk: Buffer) => {
+      errors += chunk.toString();
+    });
+    terminal.stdin.end("take your time");
+    const call = await asked.promise;
+    terminal.kill("SIGINT");
+    const [status] = await once(terminal, "close");
+    expect(status).toBe(0);
+    // The engine may ask the model before the terminal has its 202.
+    expect(["", "rookery: the engine still answers; see `rookery history`.\n"]).toContain(errors);
+    echo(call);
+    await expect.poll(async () => (await rookery(home, ["history", "main"])).out).toContain("echo: take your time");
   });
 
-  it("opens the store if a killed engine left its socket behind", async () => {
-    const home = homeIn("stale");
-    const served = await serve(model, { home });
+  it("prints the answer once if the engine is killed while it waits and comes back", async () => {
+    const asked = Promise.withResolvers<ModelCall>();
+    model.script = asked.resolve;
+    const before = place();
+    const answering = rookery(home, ["run"], "are you there");
+    await asked.promise;
+    model.script = echo;
+    served = await served.crash();
+    const { code, out, err } = await answering;
+    expect([code, out]).toEqual([0, "echo: are you there\n"]);
+    expect(err).toBe(
+      "rookery: the engine stopped. Waiting until it is back; the message is not lost.\nrookery: the engine is back.\n",
+    );
+    const inbox = JSON.parse((await rookery(home, ["inbox", "main", "--json"])).out) as { state: string }[];
+    expect(inbox.map(({ state }) => state)).toEqual(["answered", "answered", "answered"]);
+    expect(place()).toBe(before);
+  });
+
+  it("opens the store if a killed engine left its socket behind, and the next engine replaces it", async () => {
     served.process.kill("SIGKILL");
     await once(served.process, "exit");
-    expect(existsSync(join(home, "control.sock"))).toBe(true);
+    const socket = join(place(), "control.sock");
+    expect(existsSync(socket)).toBe(true);
     expect((await addJob(home)).code).toBe(0);
+    expect(await jobsIn(home)).toBe(2);
     expect(await rookery(home, ["run"], "alone now")).toMatchObject({ code: 0, out: "echo: alone now\n" });
-    expect(existsSync(join(home, "control.sock"))).toBe(false);
+    expect(existsSync(socket)).toBe(false);
   });
 });
 
