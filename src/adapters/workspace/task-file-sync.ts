@@ -15,6 +15,8 @@ export interface TaskFileSyncOptions {
 }
 
 export interface TaskFileSync {
+  /** Reads all files once. */
+  sync(): Promise<void>;
   /** Reads all files, then follows their changes. Again: for workspaces that have changed. */
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -60,6 +62,7 @@ export function taskFileSync(
   }
 
   return {
+    sync,
     async start() {
       stopWatching();
       await sync();

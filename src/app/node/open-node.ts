@@ -61,6 +61,8 @@ export interface RookeryNode {
   readonly triggers: Triggers;
   /** Starts to post a message whenever a trigger is due. For a process that keeps running. */
   startTriggers(): Promise<void>;
+  /** Posts the messages of the jobs that are due now. For a process that exits. */
+  fireDueJobs(): Promise<void>;
   readonly rebuilt: NodeStore["rebuilt"];
   /** Agents that other nodes work on. Undefined on an embedded store. */
   readonly remoteNodes: RemoteNodes | undefined;
@@ -126,6 +128,12 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       remoteNodes: opened.shared?.cluster.remoteNodes,
       async startTriggers() {
         if (config.cron.enabled) await triggers.start(system);
+      },
+      async fireDueJobs() {
+        if (!config.cron.enabled) return;
+        await triggers
+          .fireOnce(system)
+          .catch((error) => log.warn("the due jobs were not handled", { error: errorText(error) }));
       },
       config,
       async reload(next, changed) {

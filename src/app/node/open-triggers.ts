@@ -34,6 +34,8 @@ export interface OpenTriggers {
   start(agents: AgentSystem): Promise<void>;
   /** Follows a changed configuration: other profiles and workspaces, another heartbeat. */
   reloaded(): Promise<void>;
+  /** Posts the messages of the jobs that are due now, and nothing later. */
+  fireOnce(agents: AgentSystem): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -109,6 +111,13 @@ export function openTriggers({ ports, config, paths, env, models, leaseMs }: Tri
     async reloaded() {
       if (started) await openFiles();
       await triggers.updateConfig(config);
+    },
+    async fireOnce(agents) {
+      const due = await ports.store.nextJobs({ before: ports.clock.now(), limit: 1 });
+      if (due.length === 0) return;
+      // The files may have changed since a process read them.
+      await taskFiles.sync();
+      await triggers.fireOnce(agents);
     },
     async stop() {
       await taskFiles.stop();

@@ -1,7 +1,8 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { START } from "../../../test/kit/clock.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { coveredTimes, TriggerTestEngine } from "./triggers.test-kit.ts";
+import { Triggers } from "./triggers.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -82,9 +83,58 @@ test("an edit closes the old revision's passed due times in the same commit", as
   expect((await world.slots(id)).at(-1)).toMatchObject({ revision: 2, status: "fired" });
 });
 
+describe("a process that does not keep running", () => {
+  const HOURLY = { name: "hourly", schedule: every(HOUR), payload: turn() };
+  const once = async (options: Parameters<typeof TriggerTestEngine.open>[0] = {}) => {
+    const world = await TriggerTestEngine.open(options);
+    await world.triggers.stop();
+    const fire = async () => {
+      const firing = new Triggers(
+        { ...world.engine.ports({ alive: true, name: "once" }), gates: options.gates },
+        { zone: "UTC" },
+      ).fireOnce(world.engine.system);
+      await world.engine.settle();
+      await firing;
+      await world.engine.settle();
+    };
+    return { world, fire };
+  };
+
+  test("fires what is due, once, and nothing later", async () => {
+    const { world, fire } = await once();
+    const { id } = await world.cron.add(HOURLY);
+    await fire();
+    expect(await world.slots(id)).toEqual([]);
+    world.clock.jump(3 * HOUR);
+    await fire();
+    await fire();
+    expect((await world.slots(id)).map(({ reason, status, count }) => [reason ?? status, count])).toEqual([
+      ["missed", 2],
+      ["fired", 1],
+    ]);
+    await world.advance(2 * HOUR);
+    expect(world.engine.requests).toHaveLength(1);
+  });
+
+  test("checks gates, also for every missed due time, and leaves the heartbeat alone", async () => {
+    const sections = { heartbeat: { every: "30m" }, profiles: {} };
+    let checks = 0;
+    const check = async () => ({ pass: ++checks !== 2, reason: "closed", output: "" }) as const;
+    const { world, fire } = await once({ gates: { check } as never, triggers: { heartbeat: sections } });
+    const { id } = await world.cron.add({ ...HOURLY, missed: "all", gate: { kind: "http", url: "http://127.0.0.1/" } });
+    world.clock.jump(3 * HOUR);
+    await fire();
+    expect((await world.slots(id)).map(({ reason, status }) => reason ?? status)).toEqual([
+      "fired",
+      "gate: closed",
+      "fired",
+    ]);
+    expect(await world.slots("heartbeat:main")).toEqual([]);
+  });
+});
+
 test("two brokers on one store fire a slot once", async () => {
   const world = await TriggerTestEngine.open();
-  const { Triggers } = await import("./triggers.ts");
   const { clock, ids, log } = world.engine.ports({ alive: true, name: "second" });
   const second = new Triggers({ clock, ids, log, store: world.store }, { zone: "UTC" });
   second.start(world.engine.system);

@@ -66,6 +66,7 @@ export class TriggerBroker {
   #polling: Promise<void> | undefined;
   #pollAgain = false;
   #started = false;
+  #checkFailed = false;
   readonly #clockWatch: ClockWatch;
   /** Whether stored due times must be compared with the zone. */
   #mustReplan = true;
@@ -88,6 +89,18 @@ export class TriggerBroker {
   start(): void {
     this.#started = true;
     this.wake();
+  }
+
+  /** Handles what is due now and resolves, for a process that does not keep running. Not after `start`. */
+  async fireOnce(): Promise<void> {
+    await this.#replan();
+    for (let again = true; again; ) {
+      await this.#fireDue();
+      // A job whose gate was checked may have more due times; one that failed is left to a later process.
+      again = this.#checking.size > 0;
+      await Promise.all(this.#checking.values());
+      if (this.#checkFailed) return;
+    }
   }
 
   /** A job has changed: reads the jobs again. Only a hint: the poll finds every change. */
@@ -149,7 +162,8 @@ export class TriggerBroker {
     for (;;) {
       const limit = BATCH_SIZE + this.#checking.size;
       const due = await store.nextJobs({ before: clock.now(), limit });
-      const free = due.filter(({ id }) => !this.#checking.has(id));
+      // Without a heartbeat its ticks stay due.
+      const free = due.filter(({ id, system }) => !this.#checking.has(id) && (!system || this.#ports.tick));
       if (free.length === 0) return;
       for (const job of free) {
         if (this.#stop.signal.aborted) return;
@@ -207,6 +221,7 @@ export class TriggerBroker {
       else await this.#skipOne(job, step, `gate: ${verdict?.reason ?? "gates are not allowed here"}`);
     } catch (error) {
       if (error instanceof ConflictError) return this.#afterConflict(job);
+      this.#checkFailed = true;
       log.warn("cannot handle a job now, trying again", { job: job.id, error: errorText(error) });
       await sleep(this.#ports.clock, RETRY_MS);
     }

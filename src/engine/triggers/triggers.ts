@@ -109,6 +109,13 @@ export class Triggers {
     this.#broker.start();
   }
 
+  /** Posts the messages of the jobs that are due now, for a process that does not keep running. The heartbeat stays due. */
+  async fireOnce(agents: Agents): Promise<void> {
+    this.#agents = agents;
+    this.#broker = new TriggerBroker({ ...this.#ports, post: (request) => agents.post(request) }, this.#options);
+    await this.#broker.fireOnce();
+  }
+
   /**
    * A job may have changed: the broker reads the jobs again. Every place that commits a job calls this, because the
    * broker's own poll may be too late for a job that is due soon.

@@ -1,11 +1,13 @@
 /** `rookery run` without a running engine: this process is the engine, and its control socket serves other commands. */
-import { stdinConnector } from "../../../adapters/connectors/stdin/stdin-connector.ts";
+import { type StdinConnector, stdinConnector } from "../../../adapters/connectors/stdin/stdin-connector.ts";
 import { sharedStoreUrl } from "../../../adapters/store/shared-store-url.ts";
+import type { Config } from "../../../config/config-schema.ts";
 import { errorText } from "../../../core/errors.ts";
 import { openControl } from "../../gateway/control/open-control.ts";
 import { openNode, type RookeryNode } from "../../node/open-node.ts";
 import type { CommandContext } from "../command.ts";
 import { lineEndsOf } from "../line-ends.ts";
+import { scheduleNotice } from "../schedule-notice.ts";
 import { serveHere } from "./serve-here.ts";
 
 export interface RunHereOptions {
@@ -41,8 +43,7 @@ export async function runHere(context: CommandContext, { user, lines }: RunHereO
   process.once("SIGTERM", onSignal);
   process.once("SIGINT", onSignal);
   try {
-    const answered = connector.finished.then(() => node.agents.settled()).then(() => connector.report());
-    await Promise.race([answered, stop.promise]);
+    await Promise.race([answerAll(node, connector, config, stderr), stop.promise]);
   } finally {
     process.off("SIGTERM", onSignal);
     process.off("SIGINT", onSignal);
@@ -50,4 +51,21 @@ export async function runHere(context: CommandContext, { user, lines }: RunHereO
     await node.close();
   }
   return connector.failures() > 0 ? 1 : 0;
+}
+
+/** Fires what became due while no process ran, answers the input, and says what stays scheduled. */
+async function answerAll(
+  node: RookeryNode,
+  connector: StdinConnector,
+  config: Config,
+  errors: { write(text: string): unknown },
+): Promise<void> {
+  await Promise.all([node.fireDueJobs(), connector.finished]);
+  await node.agents.settled();
+  // A schedule that was just made may be due by now.
+  await node.fireDueJobs();
+  await node.agents.settled();
+  await connector.report();
+  const notice = await scheduleNotice(node, config);
+  if (notice !== undefined) errors.write(`${notice}\n`);
 }

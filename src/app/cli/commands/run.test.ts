@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { OFFLINE_LABEL } from "../../../adapters/models/offline-model.ts";
+import { openSqliteStore } from "../../../adapters/store/sqlite/open-store.ts";
+import { systemIds } from "../../../adapters/system/system-ids.ts";
 
 let home: string;
 let children: ChildProcess[];
@@ -43,6 +45,17 @@ const send = (input: string, ...argv: readonly string[]) => {
 const until = async (condition: () => boolean): Promise<void> => {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
 };
+
+/** Makes every job due, as if its time had passed while no process ran. */
+async function letTimePass(): Promise<void> {
+  const store = openSqliteStore({ home });
+  const at = Date.now();
+  for (const job of await store.jobs()) {
+    const due = { ...job, state: { ...job.state, nextRunAtMs: at - 1_000 } };
+    await store.commit({ id: systemIds().change(), site: "test", at, ops: [{ op: "job.put", job: due }] });
+  }
+  await store.close();
+}
 
 describe("rookery run", () => {
   it("prints the labelled answer of the offline model and exits with 0", async () => {
@@ -89,6 +102,22 @@ describe("rookery run", () => {
     expect(stdout).not.toContain("You said: B");
     expect(stderr).toMatch(/^Line 3 has no answer: suppressed \(.+\)\.$/mu);
     expect(status).toBe(0);
+  });
+
+  it("says at its end that schedules need serve, and a later run fires what is due", async () => {
+    const first = await send("remind me in 10 seconds to drink tea\n");
+    expect(first.stdout).toContain("I will remind you at");
+    expect(first.stderr).toMatch(
+      /^1 scheduled job waits; the next, "drink tea", is due at .+\. Keep `rookery serve` running to have it on time/mu,
+    );
+    expect(first.status).toBe(0);
+    await letTimePass();
+    const later = await send("hi\n");
+    expect(later.stdout).toContain("Reminder: drink tea");
+    expect(later.stdout).toContain("Hello");
+    // It had its run and is gone, so there is nothing to say about schedules.
+    expect([later.stderr, later.status]).toEqual(["", 0]);
+    expect((await send("hi\n")).stdout).not.toContain("Reminder");
   });
 
   it("answers in a second terminal through the first, which ends on a signal", async () => {

@@ -1,0 +1,28 @@
+/** What a process that is about to exit says about schedules that wait: no process fires them after it. */
+import type { Config } from "../../config/config-schema.ts";
+import { hostZone } from "../../core/zoned-time.ts";
+import { wallTime } from "../../engine/triggers/cron/describe-schedule.ts";
+import type { RookeryNode } from "../node/open-node.ts";
+
+const LISTED = 100;
+const NAME_CHARS = 60;
+
+/** Undefined if no job waits, or if another process fires the jobs of this store. */
+export async function scheduleNotice(
+  { ports: { store, clock }, remoteNodes }: Pick<RookeryNode, "ports" | "remoteNodes">,
+  { cron, session }: Pick<Config, "cron" | "session">,
+): Promise<string | undefined> {
+  if (!cron.enabled) return undefined;
+  const jobs = (await store.nextJobs({ limit: LISTED })).filter(({ system }) => !system);
+  const [next] = jobs;
+  if (next?.state.nextRunAtMs === undefined) return undefined;
+  // On a shared store this process is one of the living nodes itself.
+  const living =
+    remoteNodes && (await store.nodes()).filter(({ left, leaseUntil }) => !left && leaseUntil > clock.now());
+  if (living && living.length > 1) return undefined;
+  const count = jobs.length < LISTED ? String(jobs.length) : `${LISTED} or more`;
+  const waits = jobs.length === 1 ? "1 scheduled job waits" : `${count} scheduled jobs wait`;
+  const name = next.name.length > NAME_CHARS ? `${next.name.slice(0, NAME_CHARS)}…` : next.name;
+  const time = wallTime(next.state.nextRunAtMs, session.timeZone ?? hostZone());
+  return `${waits}; the next, ${JSON.stringify(name)}, is due at ${time}. Keep \`rookery serve\` running to have it on time; otherwise a later \`rookery run\` fires what is due by then.`;
+}
