@@ -17,6 +17,7 @@ import type { Config } from "../../config/config-schema.ts";
 import { createHome } from "../../config/create-home.ts";
 import { secretDeps } from "../../config/load-config.ts";
 import type { HomePaths } from "../../config/paths.ts";
+import { errorText } from "../../core/errors.ts";
 import type { Ids } from "../../core/ids.ts";
 import type { Connector } from "../../core/ports/connector.ts";
 import type { Log, LogLevel } from "../../core/ports/log.ts";
