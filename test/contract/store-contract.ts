@@ -15,6 +15,7 @@ import { lifetimeContract } from "./lifetime-contract.ts";
 import { outboxContract } from "./outbox-contract.ts";
 import { ownershipContract } from "./ownership-contract.ts";
 import { recordsContract } from "./records-contract.ts";
+import { requestsContract } from "./requests-contract.ts";
 import { retentionContract } from "./retention-contract.ts";
 import { runContract } from "./run-contract.ts";
 import { swarmContract } from "./swarm-contract.ts";
@@ -34,6 +35,7 @@ export function storeContract(name: string, open: Opener): void {
     waitsContract(open);
     jobsContract(open);
     swarmContract(open);
+    requestsContract(open);
     retentionContract(open);
     lifetimeContract(open);
     damageContract(open);

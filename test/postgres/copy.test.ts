@@ -32,6 +32,12 @@ test("a store with every kind of record is copied to PostgreSQL and back unchang
       dedupe: { key: "k", keepUntil: 9 },
     }),
   ]);
+  await world.done([
+    postOp({ agentId: a.id }, userBody("asked"), 1, {
+      request: { by: "content", key: "same:t:x", isRetry: false, keepUntil: 9 },
+    }),
+    { op: "request.put", request: { by: "key", key: "api:t:x", digest: "d", keepUntil: 9 }, reply: '{"json":1}' },
+  ]);
   await world.openRun(a, "r", [1, 2]);
   await world.done(
     [
@@ -68,7 +74,8 @@ test("a store with every kind of record is copied to PostgreSQL and back unchang
   const there = [sqliteEnd(first), await postgresEnd(url)] as const;
   const out = await copyStore(...there);
   for (const end of there) await end.close();
-  expect(out.find(({ table }) => table === "messages")?.rows).toBe(31);
+  expect(out.find(({ table }) => table === "messages")?.rows).toBe(32);
+  expect(out.find(({ table }) => table === "requests")?.rows).toBe(2);
 
   const shared = await openPostgresStore({ url, leaseClock: "changes" });
   expect(await shared.agentByKey(keyOf("c"))).toMatchObject({ id: idOf("c"), waiting: 1 });
@@ -82,7 +89,7 @@ test("a store with every kind of record is copied to PostgreSQL and back unchang
   for (const end of back) await end.close();
   const again = openSqliteStore({ home: last });
   const next = await worldOn(again);
-  expect(await next.post(a.id)).toMatchObject({ seq: 21 });
+  expect(await next.post(a.id)).toMatchObject({ seq: 22 });
   await again.close();
 
   const full = [sqliteEnd(first), sqliteEnd(last)] as const;

@@ -42,7 +42,7 @@ export const OP_TABLE: { readonly [Name in Op["op"]]: OpPlaces } = {
     form: "messages.ts",
     branch: "any",
     calls: "post_message",
-    batch: ["posts"],
+    batch: ["posts", "requests"],
   },
   "message.take": {
     sqlite: "messages.ts#takeMessages",
@@ -98,6 +98,7 @@ export const OP_TABLE: { readonly [Name in Op["op"]]: OpPlaces } = {
     calls: "settle_reservations",
   },
   "budget.told": { sqlite: "budgets.ts#toldOfBudget", form: "budgets.ts", branch: "owner" },
+  "budget.charge": { sqlite: "budgets.ts#chargeBudget", form: "budgets.ts", branch: "any" },
   "budget.lift": { sqlite: "budgets.ts#liftBudget", form: "budgets.ts", branch: "any" },
   "budget.sweep": {
     sqlite: "budgets.ts#sweepBudgets",
@@ -116,5 +117,7 @@ export const OP_TABLE: { readonly [Name in Op["op"]]: OpPlaces } = {
   "swarm.remove": { sqlite: "swarms.ts#removeSwarm", form: "swarms.ts", branch: "any" },
   "swarm.contact": { sqlite: "swarms.ts#countContact", form: "swarms.ts", branch: "any" },
   "fact.put": { sqlite: "facts.ts#putFact", form: "facts.ts", branch: "any", batch: ["facts"] },
+  "request.put": { sqlite: "requests.ts#putRequest", form: "requests.ts", branch: "any" },
+  "request.finish": { sqlite: "requests.ts#finishRequest", form: "requests.ts", branch: "any", batch: ["finished"] },
   prune: { sqlite: "prune.ts#prune", form: "ops.ts", branch: "any", calls: "prune" },
 };

@@ -12,6 +12,7 @@ import { messageId } from "../../core/ids.ts";
 import type { Message } from "../../core/message/message.ts";
 import type { RunRecord } from "../../core/run/run.ts";
 import type { JobSlot } from "../../core/schedule/job-slot.ts";
+import type { RequestRecord } from "../../core/store/request.ts";
 import type { NodeRecord, RunUsage } from "../../core/store/store.ts";
 import type { WaitEdge } from "../../core/store/wait.ts";
 
@@ -75,6 +76,27 @@ export const messageOf = (agentId: AgentId, row: MessageRow): Message => ({
   runId: row.run_id ?? undefined,
   reason: row.reason ?? undefined,
   settledAt: row.settled_at ?? undefined,
+});
+
+export interface RequestRow {
+  readonly key: string;
+  readonly digest: string | null;
+  readonly agent_id: AgentId | null;
+  readonly seq: number | null;
+  readonly finished: number | boolean;
+  readonly later: number | boolean | null;
+  readonly reply: string | null;
+  readonly keep_until: number;
+}
+
+export const requestOf = (row: RequestRow): RequestRecord => ({
+  key: row.key,
+  digest: row.digest ?? undefined,
+  message: row.agent_id === null || row.seq === null ? undefined : { agentId: row.agent_id, seq: row.seq },
+  finished: Boolean(row.finished),
+  later: Boolean(row.later),
+  reply: row.reply ?? undefined,
+  keepUntil: row.keep_until,
 });
 
 export interface LineRow {

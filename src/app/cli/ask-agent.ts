@@ -37,11 +37,10 @@ export const backAction = defineAction({
 /** Prints what was accepted. */
 async function post(context: CommandContext, request: Parameters<Api["ask"]>[0]): Promise<undefined> {
   const { json, stdout } = context;
-  const posted = (await withApi(context, (api) => api.ask(request))) as Posted;
-  const status = posted.duplicate ? "duplicate" : "accepted";
+  const posted = (await withApi(context, (api) => api.ask(request))) as Pick<Posted, "agentId" | "seq">;
   stdout.write(
     json
-      ? `${JSON.stringify({ status, ...posted })}\n`
+      ? `${JSON.stringify({ status: "accepted", ...posted })}\n`
       : `Accepted. Agent ${posted.agentId} applies it when it next runs.\n`,
   );
   return undefined;

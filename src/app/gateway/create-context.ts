@@ -48,12 +48,12 @@ export async function createContext(options: ContextOptions, stopping: AbortSign
     reload,
     remoteNodes,
     tokens,
-    limiter: new UsageLimiter(ports, () => config().gateway.limits, remoteNodes !== undefined),
+    limiter: new UsageLimiter(ports, () => config().gateway.limits),
     failures: new RateLimiter(() => clock.monotonic()),
     runEvents,
     treeEvents: new TreeEventLog(runEvents, agents.tree, clock, remoteNodes),
     streams: new OpenStreams(() => config().gateway.limits),
-    ledger: new RequestLedger(ports, remoteNodes && (() => agents.node)),
+    ledger: new RequestLedger(ports),
     metrics: new Metrics(),
     version,
     startedAt: clock.now(),
@@ -72,7 +72,7 @@ export const loadRoutes = async ({ routes }: Pick<ContextOptions, "routes">): Pr
 
 /** Ends the streams of a context and writes what it still holds. Call it when its servers accept nothing more. */
 export async function closeContext(context: GatewayContext): Promise<void> {
-  await context.ledger.flush();
+  await context.ledger.close();
   context.treeEvents.close();
   context.runEvents.close();
 }

@@ -138,6 +138,9 @@ export function settle(row: BudgetRow, reserved: Spend, actual: Spend | "unknown
   };
 }
 
+/** Adds what was used without a reservation. */
+export const charge = (row: BudgetRow, spent: Spend): BudgetRow => ({ ...row, spent: addSpend(row.spent, spent) });
+
 /** A person allows more. The next time the budget is used up it is announced again. */
 export const lift = (row: BudgetRow, more: Spend): BudgetRow => ({ ...row, lifted: addSpend(row.lifted, more) });
 

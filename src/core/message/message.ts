@@ -141,6 +141,8 @@ export const newMessageSchema = z
     source: sourceSchema.optional(),
     /** The caller's key, if no channel gives an id. A second message with the same key is the same message. */
     key: z.string().min(1).optional(),
+    /** Whose daily quotas the run that takes it counts for. */
+    accounts: z.array(z.string().min(1)).readonly().optional(),
     /** The id of the run that takes it, promised when it was posted, so that a parent has the id of its child's run at once. */
     asRun: runId.optional(),
     /** Where the answer goes. Absent: no answer is sent. */
@@ -177,6 +179,10 @@ export const isUrgent = (body: MessageBody): boolean =>
   body.kind === "reset" ||
   body.kind === "permission" ||
   (body.kind === "user" && body.queue?.mode === "interrupt");
+
+/** Whether a person went on with this message, so that repeating an earlier one means to say it again (M18). */
+export const isFromPerson = (body: MessageBody): boolean =>
+  body.kind === "user" || (body.kind === "reset" && body.by === "person");
 
 /** The overrides of a message for its run. A message with overrides runs alone, so that they apply to no other message. */
 export const overridesOf = (body: MessageBody): RunOverrides | undefined =>

@@ -68,6 +68,8 @@ export const runBodySchema = z.looseObject({
   humanAt: z.number().int().optional(),
   /** Who wrote it, as `connector:id`; absent if the channel does not name the sender. */
   person: z.string().optional(),
+  /** Whose daily quotas it counts for: the accounts of the messages it took. */
+  accounts: z.array(z.string()).readonly().optional(),
   /** Where its answer goes: the delivery context of the message that caused it, whole. */
   delivery: deliveryContextSchema.optional(),
   replyToId: z.string().optional(),

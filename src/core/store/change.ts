@@ -15,6 +15,7 @@ import type { MessageState, NewMessage } from "../message/message.ts";
 import type { AbortMark, RunBody, RunOutcome } from "../run/run.ts";
 import type { CronJob } from "../schedule/job.ts";
 import type { JobRunEnd, JobSlot, SlotDelivered } from "../schedule/job-slot.ts";
+import type { KeyedEntry, RequestEntry } from "./request.ts";
 
 export interface Change {
   /** Stored with the change, so that a commit whose answer was lost can be looked up (M2). */
@@ -59,10 +60,13 @@ export type Op =
       readonly to: Recipient;
       readonly message: NewMessage;
       readonly dedupe?: Dedupe;
+      /** The HTTP request that posts it. If it repeats an earlier one, that one's message is the result (M18). */
+      readonly request?: RequestEntry;
       /** Claims the recipient for this node if no node holds it, in the same commit. */
       readonly claimFor?: number;
     }
-  | { readonly op: "run.abort"; readonly runId: RunId; readonly mark: AbortMark }
+  /** `fresh`: refused as a conflict unless this sets the mark. Otherwise the result says whether it did. */
+  | { readonly op: "run.abort"; readonly runId: RunId; readonly mark: AbortMark; readonly fresh?: boolean }
   /** An agent's run waits for another agent. Refused if that closes a cycle of open runs (M11). Idempotent by id. */
   | {
       readonly op: "wait.begin";
@@ -170,6 +174,8 @@ export type Op =
     }
   /** Charges the open reservations of a run whose results will never be known. */
   | { readonly op: "budget.forfeit"; readonly runId: RunId }
+  /** Adds what an ended run has used to a row. Committed with the run's end, so that it counts once (M18). */
+  | { readonly op: "budget.charge"; readonly key: string; readonly spent: Spend }
   /** A person allows more. When that is used up too, the persons concerned get a message again. */
   | { readonly op: "budget.lift"; readonly key: string; readonly more: Spend }
   /** Charges old reservations and removes old rows of past days. Rows of agents and trees stay. */
@@ -209,6 +215,13 @@ export type Op =
       readonly value: string | null;
       readonly expect?: string | null;
     }
+  /**
+   * The reply to a request with an `Idempotency-Key`, committed with what the request changes (M18). Refused if the key has a
+   * reply or belongs to another request: then nothing is changed a second time.
+   */
+  | { readonly op: "request.put"; readonly request: KeyedEntry; readonly reply: string }
+  /** All of the response was sent. No effect if a later request has taken the row. */
+  | { readonly op: "request.finish"; readonly key: string; readonly agentId: AgentId; readonly seq: number }
   /** Removes one bounded portion of expired rows; history is never pruned. */
   | {
       readonly op: "prune";
@@ -218,7 +231,7 @@ export type Op =
       readonly after?: string;
     };
 
-export type Prunable = "messages" | "deliveries" | "dedupe" | "runs" | "changes" | "slots";
+export type Prunable = "messages" | "deliveries" | "dedupe" | "requests" | "runs" | "changes" | "slots";
 
 export interface Settlement {
   readonly seq: number;

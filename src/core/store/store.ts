@@ -14,6 +14,7 @@ import type { RunRecord } from "../run/run.ts";
 import type { CronJob } from "../schedule/job.ts";
 import type { JobSlot } from "../schedule/job-slot.ts";
 import type { Change, CommitResult } from "./change.ts";
+import type { RequestRecord } from "./request.ts";
 import type { WaitEdge } from "./wait.ts";
 
 export interface Store extends StoreReader {
@@ -120,6 +121,8 @@ export interface StoreReader {
   /** The latest first. */
   swarmContacts(nametag: string, page: Page): Promise<readonly SwarmContact[]>;
   fact(key: string): Promise<string | undefined>;
+  /** A row of the ledger of HTTP requests, also an expired one that was not pruned yet (M18). */
+  request(key: string): Promise<RequestRecord | undefined>;
   nodes(): Promise<readonly NodeRecord[]>;
 }
 

@@ -8,7 +8,7 @@ import type { DeliveryId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { submit } from "../commit/submit.ts";
 import type { Emit } from "../engine-event.ts";
-import { dropDelivery, listDeliveries, retryDelivery } from "../outbox/dead-letters.ts";
+import { type AlsoMoved, dropDelivery, listDeliveries, retryDelivery } from "../outbox/dead-letters.ts";
 import { Mailboxes } from "../outbox/mailboxes.ts";
 import type { OutboxPorts } from "../outbox/outbox.ts";
 import { DEFAULT_WAITING, type WaitingOptions, WaitingSweep } from "../outbox/waiting-sweep.ts";
@@ -98,13 +98,13 @@ export class Deliveries {
   }
 
   /** Makes an ended delivery pending again (L12). The outbox takes it up at once. */
-  async retry(id: DeliveryId): Promise<Delivery> {
-    return this.#moved(await retryDelivery(this.#ports, id));
+  async retry(id: DeliveryId, also?: AlsoMoved): Promise<Delivery> {
+    return this.#moved(await retryDelivery(this.#ports, id, also));
   }
 
   /** Ends a delivery that waits as failed. The outbox takes up the next delivery to the same target at once (M17). */
-  async drop(id: DeliveryId): Promise<Delivery> {
-    return this.#moved(await dropDelivery(this.#ports, id));
+  async drop(id: DeliveryId, also?: AlsoMoved): Promise<Delivery> {
+    return this.#moved(await dropDelivery(this.#ports, id, also));
   }
 
   #moved(delivery: Delivery): Delivery {

@@ -32,16 +32,16 @@ export class Lifecycle {
 
   /**
    * Stops an agent and everything it started, on all nodes: once this resolves, nothing new of it begins (L7). A person's
-   * next message starts the agent again, unless it is a subagent.
+   * next message starts the agent again, unless it is a subagent. `also` is committed with it.
    */
-  async stop(agentId: AgentId, reason = "stopped by a person"): Promise<void> {
+  async stop(agentId: AgentId, reason = "stopped by a person", also: readonly Op[] = []): Promise<void> {
     const { store, clock } = this.#ports;
-    await this.#commit("agent.stop", await stopOps(store, agentId, reason, clock.now()));
+    await this.#commit("agent.stop", [...(await stopOps(store, agentId, reason, clock.now())), ...also]);
   }
 
   /** Takes a stop back. */
-  startAgain(agentId: AgentId): Promise<void> {
-    return this.#commit("agent.start", [{ op: "agent.stop", agentId, mark: null }]);
+  startAgain(agentId: AgentId, also: readonly Op[] = []): Promise<void> {
+    return this.#commit("agent.start", [{ op: "agent.stop", agentId, mark: null }, ...also]);
   }
 
   /** Stops an agent with everything it started, and removes it for good once it rests. Its children still report. */

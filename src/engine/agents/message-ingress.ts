@@ -14,6 +14,7 @@ import type { MessageBody, NewMessage, Source } from "../../core/message/message
 import { DEFAULT_REPLAY_HORIZON_MS } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op, Owner, Recipient } from "../../core/store/change.ts";
+import type { RequestEntry } from "../../core/store/request.ts";
 import type { Emit } from "../engine-event.ts";
 import { type AcceptResult, accept, recipientOf } from "../inbox/accept.ts";
 import type { People } from "../runtime/people.ts";
@@ -34,6 +35,11 @@ export interface PostRequest {
   /** A second request with the same key is the same message. */
   readonly key?: string;
   readonly replayHorizonMs?: number;
+  /** The HTTP request that posts it, which replaces `key` (M18). */
+  readonly request?: RequestEntry;
+  /** Whose daily quotas the run that takes it counts for. */
+  readonly accounts?: readonly string[];
+  readonly first?: readonly Op[];
   readonly also?: readonly Op[];
 }
 
@@ -70,8 +76,8 @@ export class MessageIngress {
 
   /** Durable when it resolves. */
   async post(request: PostRequest, asking?: Asking): Promise<AcceptResult> {
-    const { body, source, delivery } = request;
-    const message: NewMessage = { body, source, delivery, acceptedAt: this.#ports.clock.now() };
+    const { body, source, delivery, accounts } = request;
+    const message: NewMessage = { body, source, delivery, accounts, acceptedAt: this.#ports.clock.now() };
     const to = await this.#recipient(request.to);
     const result = await this.#accept(request, message, to, asking).catch((error) => {
       // The agent of a known key may have been removed: then it is created again.
@@ -101,6 +107,8 @@ export class MessageIngress {
       replayHorizonMs: request.replayHorizonMs ?? DEFAULT_REPLAY_HORIZON_MS,
       claimFor: this.#host.claimFor(),
       key: request.key,
+      request: request.request,
+      first: request.first,
       also: asking ? [...(request.also ?? []), ...asking.begin(to)] : request.also,
       owner: asking?.owner,
     }).catch((error) => {

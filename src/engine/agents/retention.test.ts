@@ -56,7 +56,7 @@ describe("a round of pruning", () => {
     await engine.tell("hi");
     await engine.advance(1_000);
     const removed = await pruneRound(world(engine), limits, async () => {});
-    expect(removed).toEqual({ messages: 0, deliveries: 0, runs: 0, changes: 0, slots: 0, dedupe: 0 });
+    expect(removed).toEqual({ messages: 0, deliveries: 0, runs: 0, changes: 0, slots: 0, dedupe: 0, requests: 0 });
   });
 
   it("reads all rows in bounded portions with pauses in between", async () => {

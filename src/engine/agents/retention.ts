@@ -63,8 +63,17 @@ export async function pruneRound(
     ["slots", limits.runsMs],
     // Each key stores how long it is kept.
     ["dedupe", 0],
+    ["requests", 0],
   ];
-  const removed: Record<Prunable, number> = { messages: 0, deliveries: 0, runs: 0, changes: 0, slots: 0, dedupe: 0 };
+  const removed: Record<Prunable, number> = {
+    messages: 0,
+    deliveries: 0,
+    runs: 0,
+    changes: 0,
+    slots: 0,
+    dedupe: 0,
+    requests: 0,
+  };
   for (const [what, age] of ages) {
     let after: string | undefined;
     do {

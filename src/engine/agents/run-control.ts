@@ -1,9 +1,11 @@
 /** What people and tools may do with runs on any node: read the state of one, wait for it, steer it, abort it. */
 
+import { ConflictError } from "../../core/errors.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import { sleep } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { RunOutcome, RunRecord, RunResult } from "../../core/run/run.ts";
+import type { Op } from "../../core/store/change.ts";
 import type { Membership } from "../cluster/membership.ts";
 import { submit } from "../commit/submit.ts";
 import { readRunResult } from "../runs/run-result.ts";
@@ -11,7 +13,7 @@ import type { LiveRun, RunState } from "../runtime/live-run.ts";
 import type { RunEvents } from "../runtime/run-events.ts";
 import type { Actor } from "./actor/actor.ts";
 import type { ActorRegistry } from "./actor/actor-registry.ts";
-import type { MessageIngress } from "./message-ingress.ts";
+import type { MessageIngress, PostRequest } from "./message-ingress.ts";
 
 const DEFAULT_RUN_WAIT_MS = 15_000;
 /** How often the store is polled for a run that another node works on. */
@@ -96,8 +98,15 @@ export class RunControl {
     }
   }
 
-  /** Marks a run to end, on any node. False if it has ended already or does not exist. */
-  async abort(runId: RunId, reason: "person" | "stop" = "person"): Promise<boolean> {
+  /**
+   * Marks a run to end, on any node. False if it has ended already or does not exist. `also` makes ops of the result, which
+   * are committed with the mark; a run that waits for a lane is in this process only, and nothing is committed for it here.
+   */
+  async abort(
+    runId: RunId,
+    reason: "person" | "stop" = "person",
+    also?: (aborted: boolean) => readonly Op[],
+  ): Promise<boolean> {
     const { clock } = this.#ports;
     const queued = this.#queuedAt(runId)?.queued;
     if (queued) {
@@ -105,7 +114,12 @@ export class RunControl {
       return true;
     }
     const at = clock.now();
-    const result = await submit(this.#ports, "abort", [{ op: "run.abort", runId, mark: { reason, at } }]);
+    const abort: Op = { op: "run.abort", runId, mark: { reason, at }, fresh: also && true };
+    const result = await submit(this.#ports, "abort", [abort, ...(also?.(true) ?? [])]);
+    if (!result.ok && also) {
+      const late = await submit(this.#ports, "abort.late", also(false));
+      if (!late.ok) throw new ConflictError(late.detail);
+    }
     const [marked] = result.ok ? result.results : [];
     const done = marked?.op === "run.abort" && marked.marked;
     if (done) this.#at(runId)?.run?.end(reason);
@@ -115,15 +129,15 @@ export class RunControl {
   /**
    * Sends a text into an active run: durable when it resolves, and taken at the run's next step. False, and nothing is
    * posted, if the run is not streaming. A run on another node gets the text in every state; if it does not take the text
-   * up, the text runs next.
+   * up, the text runs next. `more`: what the message is posted with.
    */
-  async steer(runId: RunId, text: string): Promise<boolean> {
+  async steer(runId: RunId, text: string, more: Partial<PostRequest> = {}): Promise<boolean> {
     const here = this.#at(runId)?.run;
     if (here && here.state !== "streaming") return false;
     const run = here ?? (await this.#onAnotherNode(runId));
     if (!run) return false;
     const body = { kind: "user", text, queue: { mode: "steer" } } as const;
-    await this.#host.ingress.post({ to: { agentId: run.agentId }, body, delivery: run.body.delivery });
+    await this.#host.ingress.post({ ...more, to: { agentId: run.agentId }, body, delivery: run.body.delivery });
     return true;
   }
 

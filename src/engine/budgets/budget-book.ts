@@ -7,12 +7,14 @@ import {
   FRESH_ROW,
   type Limit,
   type Limits,
+  lift,
   type Spend,
   scopeOf,
 } from "../../core/budget/budget.ts";
-import { InvalidInputError, InvariantError, NotFoundError } from "../../core/errors.ts";
+import { ConflictError, InvalidInputError, NotFoundError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
+import type { Op } from "../../core/store/change.ts";
 import type { RunUsage, StoreReader } from "../../core/store/store.ts";
 import { submit } from "../commit/submit.ts";
 import { rootOf } from "./spender.ts";
@@ -60,13 +62,15 @@ function listedOf(record: BudgetRecord, scope: BudgetScope, limits: Limits): Lis
 
 /**
  * Allows more on one row: as much again as its limit, or the given amount. Agents that were stopped by it can continue at once,
- * and announce it again when that is used up too. Durable when it resolves.
+ * and announce it again when that is used up too. Durable when it resolves. `also` makes ops of the result, which are
+ * committed with it.
  */
 export async function liftBudget(
   { store, ids, clock }: Pick<Ports, "store" | "ids" | "clock">,
   limits: Limits,
   key: string,
   more?: Limit,
+  also?: (lifted: ListedBudget) => readonly Op[],
 ): Promise<ListedBudget> {
   const scope = scopeOf(key);
   if (!scope) {
@@ -80,15 +84,16 @@ export async function liftBudget(
       hint: "Say how much with --tokens or --dollars, or set a limit in the configuration.",
     });
   }
-  if (scope !== "day" && !(await store.budget(key))) {
+  const before = await store.budget(key);
+  if (scope !== "day" && !before) {
     throw new NotFoundError(`Nothing was spent under ${key} yet.`, { hint: "`rookery budget` lists the budgets." });
   }
   const at = clock.now();
-  const ops = [{ op: "budget.lift", key, more: amount }] as const;
+  const listed = listedOf({ ...lift(before ?? FRESH_ROW, amount), key, at }, scope, limits);
+  const ops: Op[] = [{ op: "budget.lift", key, more: amount }, ...(also?.(listed) ?? [])];
   const result = await submit({ store, ids, clock }, "budget.lift", ops);
-  if (!result.ok) throw new InvariantError(`The budget could not be lifted: ${result.detail}`);
-  const record = (await store.budget(key)) ?? { ...FRESH_ROW, key, at };
-  return listedOf(record, scope, limits);
+  if (!result.ok) throw new ConflictError(`The budget could not be lifted: ${result.detail}`);
+  return listed;
 }
 
 function spendIn(limit: Limit | undefined): Spend | undefined {

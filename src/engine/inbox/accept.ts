@@ -10,6 +10,7 @@ import { messageId } from "../../core/ids.ts";
 import { dedupeKey, type Message, type NewMessage, newMessageSchema } from "../../core/message/message.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op, Owner, Posted, Recipient } from "../../core/store/change.ts";
+import type { RequestEntry } from "../../core/store/request.ts";
 import { submit } from "../commit/submit.ts";
 
 export type AcceptPorts = Pick<Ports, "store" | "ids" | "clock">;
@@ -23,6 +24,10 @@ export interface Accepting {
   readonly claimFor?: number;
   /** The caller's key, if the message has no id of a channel (a tool's call, an HTTP request). */
   readonly key?: string;
+  /** The HTTP request that posts it. It decides alone whether the message was accepted before (M18). */
+  readonly request?: RequestEntry;
+  /** Ops that are committed before the message. */
+  readonly first?: readonly Op[];
   /** Ops that are committed with the message, for example a channel's offset. */
   readonly also?: readonly Op[];
   /** The run that posts and waits. A commit with an unknown outcome is refused after the next step of the run. */
@@ -32,13 +37,16 @@ export interface Accepting {
 export type AcceptResult =
   | ({
       readonly status: "accepted" | "duplicate";
+      /** Absent of a duplicate. */
+      readonly acceptedAt?: number;
       /** The message, if it is the only one that waits: the agent's owner need not read it. */
       readonly waits?: Message;
     } & Posted)
   | { readonly status: "stale" };
 
 export async function accept(ports: AcceptPorts, accepting: Accepting): Promise<AcceptResult> {
-  const { key: own } = accepting;
+  const { request } = accepting;
+  const own = request?.by === "key" ? request.key : accepting.key;
   const parsed = newMessageSchema.safeParse(own === undefined ? accepting.message : { ...accepting.message, key: own });
   if (!parsed.success) {
     throw new InvalidInputError(`Invalid message: ${z.prettifyError(parsed.error)}`, { cause: parsed.error });
@@ -50,16 +58,17 @@ export async function accept(ports: AcceptPorts, accepting: Accepting): Promise<
     await traceStale(ports, message);
     return { status: "stale" };
   }
-  const key = dedupeKey(message);
+  const key = request ? undefined : dedupeKey(message);
   const post: Op = {
     op: "message.post",
     to: accepting.to,
     message,
     dedupe: key === undefined ? undefined : { key, keepUntil: now + accepting.replayHorizonMs },
+    request,
     claimFor: accepting.claimFor,
   };
-  const { owner, also = [] } = accepting;
-  const result = await submit(ports, "accept", [post, ...also], { owner, at: now });
+  const { owner, also = [], first = [] } = accepting;
+  const result = await submit(ports, "accept", [...first, post, ...also], { owner, at: now });
   if (!result.ok && result.refused === "conflict") throw new ConflictError(result.detail);
   if (!result.ok) {
     if (result.refused === "cycle") {
@@ -69,11 +78,12 @@ export async function accept(ports: AcceptPorts, accepting: Accepting): Promise<
       hint: "Nothing was stored; check the address.",
     });
   }
-  const posted = result.results[0];
+  const posted = result.results[first.length];
   if (posted?.op !== "message.post") throw new InvariantError("The store did not return where it stored the message.");
   const { agentId, seq } = posted;
   const waits = posted.alone && { ...message, id: messageId(agentId, seq), agentId, seq, state: "waiting" as const };
-  return { ...posted, status: posted.duplicate ? "duplicate" : "accepted", waits };
+  if (posted.duplicate) return { ...posted, status: "duplicate" };
+  return { ...posted, status: "accepted", acceptedAt: message.acceptedAt, waits };
 }
 
 /** How many traces of stale messages are kept. A newer one replaces an older one. */

@@ -4,8 +4,12 @@ import type { Delivery, DeliveryState } from "../../core/delivery/delivery.ts";
 import { InvalidInputError, NotFoundError } from "../../core/errors.ts";
 import type { AgentId, DeliveryId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
+import type { Op } from "../../core/store/change.ts";
 import { commitKnown } from "../commit/submit.ts";
 import { type DeliveryMove, moveChange } from "./send-delivery.ts";
+
+/** Makes ops of the delivery as it becomes, which are committed with its move. */
+export type AlsoMoved = (delivery: Delivery) => readonly Op[];
 
 type DeadLetterPorts = Pick<Ports, "store" | "ids" | "clock">;
 
@@ -18,7 +22,7 @@ export const listDeliveries = (
  * Sends an ended delivery once more, after all others of its target (M17). The person asked for the repetition (L12). One
  * without a route becomes `unroutable` again if there is still none.
  */
-export async function retryDelivery(ports: DeadLetterPorts, id: DeliveryId): Promise<Delivery> {
+export async function retryDelivery(ports: DeadLetterPorts, id: DeliveryId, also?: AlsoMoved): Promise<Delivery> {
   const delivery = await existingDelivery(ports, id);
   if (delivery.state === "waiting-reader") {
     throw new InvalidInputError(`Delivery ${id} waits in a mailbox. Its reader takes it from there.`);
@@ -26,20 +30,23 @@ export async function retryDelivery(ports: DeadLetterPorts, id: DeliveryId): Pro
   if (delivery.state === "pending" || delivery.state === "sending") {
     throw new InvalidInputError(`Delivery ${id} is ${delivery.state}. You can send it again after it has ended.`);
   }
-  await move(ports, delivery, "outbox.retry", { to: "pending", reason: "retried by a person", toTail: true });
-  return { ...delivery, state: "pending" };
+  const moved: Delivery = { ...delivery, state: "pending" };
+  const to: DeliveryMove = { to: "pending", reason: "retried by a person", toTail: true };
+  await move(ports, delivery, "outbox.retry", to, also?.(moved));
+  return moved;
 }
 
 /** Ends a delivery that waits: for its next try, its reader or a route. */
-export async function dropDelivery(ports: DeadLetterPorts, id: DeliveryId): Promise<Delivery> {
+export async function dropDelivery(ports: DeadLetterPorts, id: DeliveryId, also?: AlsoMoved): Promise<Delivery> {
   const delivery = await existingDelivery(ports, id);
   if (delivery.state === "sending" || delivery.endedAt !== undefined) {
     throw new InvalidInputError(`Delivery ${id} is ${delivery.state} and cannot be dropped.`, {
       hint: "You can only drop a delivery that waits.",
     });
   }
-  await move(ports, delivery, "outbox.drop", { to: "failed", reason: "dropped by a person" });
-  return { ...delivery, state: "failed" };
+  const moved: Delivery = { ...delivery, state: "failed" };
+  await move(ports, delivery, "outbox.drop", { to: "failed", reason: "dropped by a person" }, also?.(moved));
+  return moved;
 }
 
 async function existingDelivery({ store }: DeadLetterPorts, id: DeliveryId): Promise<Delivery> {
@@ -48,7 +55,14 @@ async function existingDelivery({ store }: DeadLetterPorts, id: DeliveryId): Pro
   return delivery;
 }
 
-async function move(ports: DeadLetterPorts, delivery: Delivery, site: string, to: DeliveryMove): Promise<void> {
-  const result = await commitKnown(ports.store, moveChange(ports, site, delivery, to));
+async function move(
+  ports: DeadLetterPorts,
+  delivery: Delivery,
+  site: string,
+  to: DeliveryMove,
+  also: readonly Op[] = [],
+): Promise<void> {
+  const change = moveChange(ports, site, delivery, to);
+  const result = await commitKnown(ports.store, { ...change, ops: [...change.ops, ...also] });
   if (!result.ok) throw new InvalidInputError(`Delivery ${delivery.id} has changed in the meantime: ${result.detail}`);
 }

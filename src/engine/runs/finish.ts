@@ -4,6 +4,7 @@
  */
 
 import type { AgentState } from "../../core/agent/state.ts";
+import { chargesOf } from "../../core/budget/quota.ts";
 import type { DeliveryContext, NewDelivery, Payload } from "../../core/delivery/delivery.ts";
 import type { CompactResult } from "../../core/run/compact-result.ts";
 import type { RunBody, RunErrorKind, RunOutcome, RunResult } from "../../core/run/run.ts";
@@ -100,6 +101,7 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
     ...deliveries.map((delivery): Op => ({ op: "delivery.add", delivery })),
     { op: "message.settle", settlements },
     { op: "run.end", runId: run.id, body, outcome: ending.outcome },
+    ...chargesOf(body, at).map((charge): Op => ({ op: "budget.charge", ...charge })),
     ...(ending.also ?? []),
   ];
   // The run of a schedule, or of a message that another person wrote, does not change the person's last address.

@@ -179,8 +179,8 @@ export class Subagents {
   }
 
   /** Stops a child and its descendants. Each of them still reports. */
-  async stop(runId: string, reason = "stopped by a person"): Promise<void> {
-    await this.#commit("subagent.stop", await this.stopRunOps(runId, reason));
+  async stop(runId: string, reason = "stopped by a person", also: readonly Op[] = []): Promise<void> {
+    await this.#commit("subagent.stop", [...(await this.stopRunOps(runId, reason)), ...also]);
   }
 
   /** Removes the record of a run that has ended. */

@@ -38,7 +38,9 @@ export function sqliteEnd(home: string): CopyEnd {
       for (const row of rows) {
         if (table.name === "agents")
           numbers.set(row[names.indexOf("id")] as string, row[names.indexOf("no")] as number);
-        insert.run(...row.map((value, at) => (at === agentAt ? (numbers.get(value as string) ?? 0) : value)));
+        insert.run(
+          ...row.map((value, at) => (at === agentAt && value !== null ? (numbers.get(value as string) ?? 0) : value)),
+        );
       }
     },
     async finish() {
@@ -56,6 +58,10 @@ export function sqliteEnd(home: string): CopyEnd {
 function selectOf({ name, columns, key, agent }: CopiedTable): string {
   const of = (column: string): string => (column === agent ? `agents.id AS ${column}` : `t.${column}`);
   const order = key.map((column) => (column === agent ? "agents.id" : `t.${column}`)).join(", ");
-  const join = agent === undefined ? "" : ` JOIN agents ON agents.no = t.${agent}`;
+  // A row may belong to no agent, but not to an unknown one.
+  const join =
+    agent === undefined
+      ? ""
+      : ` LEFT JOIN agents ON agents.no = t.${agent} WHERE t.${agent} IS NULL OR agents.no IS NOT NULL`;
   return `SELECT ${Object.keys(columns).map(of).join(", ")} FROM ${name} AS t${join} ORDER BY ${order}`;
 }

@@ -37,6 +37,7 @@ export const COPIED: readonly CopiedTable[] = [
       run_id: "text",
       epoch: "integer",
       last_human_at: "integer",
+      last_user_seq: "integer",
       stopped: "text",
       state: "text",
     },
@@ -47,6 +48,20 @@ export const COPIED: readonly CopiedTable[] = [
     key: ["key"],
     agent: "agent",
     columns: { key: "text", agent: "text", seq: "integer", keep_until: "integer" },
+  },
+  {
+    name: "requests",
+    key: ["key"],
+    agent: "agent",
+    columns: {
+      key: "text",
+      digest: "text",
+      agent: "text",
+      seq: "integer",
+      finished: "boolean",
+      reply: "text",
+      keep_until: "integer",
+    },
   },
   {
     name: "messages",

@@ -6,6 +6,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { sessionKeyOf } from "../../../core/agent/session-key.ts";
 import { targetKey } from "../../../core/delivery/delivery.ts";
 import type { AgentId, ChangeId, DeliveryId, Ids, RunId, SessionKey } from "../../../core/ids.ts";
+import type { Op } from "../../../core/store/change.ts";
+import { applyGroup } from "../sqlite/apply-change.ts";
 import { type Database, openDatabase } from "../sqlite/database.ts";
 import { readerOf } from "../sqlite/reader.ts";
 import { diskFiles } from "./disk-files.ts";
@@ -267,6 +269,25 @@ describe("rebuilding from the plain files", () => {
     run();
     const db = open();
     expect(db.sql.prepare("SELECT agent, seq FROM dedupe").all()).toMatchObject([{ agent: 1, seq: 1 }]);
+  });
+
+  test("a request with a key that was accepted before the rebuild is recognised after it", async () => {
+    const request = { by: "key", key: "api:t:k", digest: "d", keepUntil: NOW * 2 } as const;
+    const post = (agentId: AgentId): Op => ({
+      op: "message.post",
+      to: { agentId },
+      message: { body: { kind: "user", text: "once" }, key: request.key, acceptedAt: 1 },
+      request,
+    });
+    lived((work) => {
+      work.agent("ann");
+      work.commit([post(ann)]);
+    });
+    run();
+    const db = open();
+    expect(await readerOf(db).request(request.key)).toMatchObject({ message: { agentId: ann, seq: 1 } });
+    const [again] = applyGroup(db, [{ id: ids.change(), site: "test", at: NOW, ops: [post(ann)] }]);
+    expect(again).toMatchObject({ ok: true, results: [{ duplicate: true, seq: 1 }] });
   });
 
   test("an open tool call gets a result, so that providers still accept the history", async () => {

@@ -14,6 +14,9 @@ const UPDATE_COUNTERS =
 const INSERT_MESSAGE =
   "INSERT INTO messages (agent, seq, state, urgent, accepted_at, run_id, message) VALUES (?, ?, ?, ?, ?, ?, ?)";
 const INSERT_DEDUPE = "INSERT OR IGNORE INTO dedupe (key, agent, seq, keep_until) VALUES (?, ?, ?, ?)";
+const INSERT_REQUEST = "INSERT OR IGNORE INTO requests (key, agent, seq, keep_until) VALUES (?, ?, ?, ?)";
+/** Keys of HTTP requests, which have a table of their own (M18). */
+const REQUEST_KEY = /^(?:api|hook):/;
 const INSERT_RUN =
   "INSERT INTO runs (id, agent, session_id, state, attempt, step, started_at, abort, body) VALUES (?, ?, ?, 'open', ?, ?, ?, ?, ?)";
 const INSERT_DELIVERY = `INSERT INTO deliveries (id, agent, run_id, state, attempts, next_at, created_at, reason, target, payload)
@@ -38,7 +41,9 @@ export function restoreAgent(context: RestoreContext, agent: AgentFiles): Restor
   const inbox = restoreMessages(db, no, pending?.messages ?? [], history.seqs);
   if (pending?.run) insertRun(db, no, pending.run);
   for (const delivery of pending?.deliveries ?? []) insertDelivery(db, no, delivery);
-  for (const [key, seq, keepUntil] of pending?.dedupe ?? []) db.run(INSERT_DEDUPE, key, no, seq, keepUntil);
+  for (const [key, seq, keepUntil] of pending?.dedupe ?? []) {
+    db.run(REQUEST_KEY.test(key) ? INSERT_REQUEST : INSERT_DEDUPE, key, no, seq, keepUntil);
+  }
   const leaf = pending && pending.nextPos === history.lines ? pending.leaf : history.lastId;
   db.run(
     UPDATE_COUNTERS,

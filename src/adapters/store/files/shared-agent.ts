@@ -31,7 +31,8 @@ WHERE agent = $1 AND state IN ('pending', 'sending', 'waiting-reader', 'unroutab
 };
 const SELECT_DEDUPE: Statement = {
   name: "mirror-dedupe",
-  text: "SELECT key, seq, keep_until FROM dedupe WHERE key = ANY ($1::text[]) AND agent = $2 ORDER BY seq",
+  text: `SELECT key, seq, keep_until FROM dedupe WHERE key = ANY ($1::text[]) AND agent = $2
+UNION ALL SELECT key, seq, keep_until FROM requests WHERE key = ANY ($1::text[]) AND agent = $2 ORDER BY seq`,
 };
 
 export interface SharedAgent {

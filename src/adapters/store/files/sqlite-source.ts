@@ -32,7 +32,9 @@ const SELECT_UNSETTLED =
   "SELECT seq, state, run_id, message FROM messages WHERE agent = ? AND seq >= ? AND state IN ('waiting', 'taken') ORDER BY seq";
 const SELECT_SOURCES =
   "SELECT seq, json_extract(message, '$.source') AS source, json_extract(message, '$.key') AS own FROM messages WHERE agent = ? AND seq > ? ORDER BY seq DESC LIMIT ?";
-const SELECT_DEDUPE = "SELECT seq, keep_until FROM dedupe WHERE key = ? AND agent = ?";
+/** The key of a message, or of the HTTP request that posted it. */
+const SELECT_DEDUPE = `SELECT seq, keep_until FROM dedupe WHERE key = ?1 AND agent = ?2
+UNION ALL SELECT seq, keep_until FROM requests WHERE key = ?1 AND agent = ?2`;
 const SELECT_FIRST_OPEN_DELIVERY = `SELECT min(n) AS n FROM (
   SELECT * FROM (SELECT n FROM deliveries INDEXED BY deliveries_open WHERE state IN ('pending', 'sending') ORDER BY n LIMIT 1)
   UNION ALL

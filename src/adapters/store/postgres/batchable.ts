@@ -29,6 +29,7 @@ const NO_EFFECT_ON_RELEASE: ReadonlySet<Op["op"]> = new Set([
   "leaf.move",
   "delivery.add",
   "fact.put",
+  "request.finish",
 ]);
 
 /** Whether a change can be part of a batch. */
@@ -47,8 +48,7 @@ export function isBatchable({ owner, ops }: Change): boolean {
       if ("agentId" in op.to ? op.to.agentId === owner?.agentId : owner || op.to.create) return false;
     }
     // Two writes of the same row depend on their order.
-    const name = op.op === "fact.put" ? `fact ${op.key}` : op.op === "message.post" ? op.dedupe?.key : undefined;
-    if (name !== undefined && named.size === named.add(name).size) return false;
+    for (const name of writtenRows(op)) if (named.size === named.add(name).size) return false;
     if (op.op === "delivery.move" && (op.toTail || ops.length > 1)) return false;
     // The waits of a run that did not end well are deleted with it, which a batch cannot do.
     if (op.op === "run.end" && op.outcome !== "ok") return false;
@@ -59,6 +59,16 @@ export function isBatchable({ owner, ops }: Change): boolean {
   if (seen.has("entries.append") && seen.has("leaf.move")) return false;
   if (seen.has("run.open") && (seen.has("run.step") || seen.has("run.end"))) return false;
   return !(seen.has("run.step") && seen.has("run.end"));
+}
+
+/** The rows that an op writes by their own key. */
+function writtenRows(op: Op): readonly string[] {
+  if (op.op === "fact.put") return [`fact ${op.key}`];
+  if (op.op === "request.finish") return [`request ${op.key}`];
+  if (op.op !== "message.post") return [];
+  return [op.dedupe && `dedupe ${op.dedupe.key}`, op.request && `request ${op.request.key}`].filter(
+    (name) => name !== undefined,
+  );
 }
 
 /** The changes of a batch so far, so that no two of them conflict. */

@@ -39,7 +39,14 @@ const reservationLocks = (id: string): readonly Lock[] => [
 
 const budgetLock = ({ key }: { readonly key: string }): readonly Lock[] => [["budgets", clean(key)]];
 
-type BudgetOps = "budget.reserve" | "budget.settle" | "budget.forfeit" | "budget.told" | "budget.lift" | "budget.sweep";
+type BudgetOps =
+  | "budget.reserve"
+  | "budget.settle"
+  | "budget.forfeit"
+  | "budget.told"
+  | "budget.charge"
+  | "budget.lift"
+  | "budget.sweep";
 
 export const budgetOps: OpForms<BudgetOps> = {
   "budget.reserve": {
@@ -66,6 +73,10 @@ export const budgetOps: OpForms<BudgetOps> = {
     locks: ({ runId }) => [["reservations", clean(runId)]],
   },
   "budget.told": { byOwner: true, wire: ({ key }) => ({ key: clean(key) }), locks: budgetLock },
+  "budget.charge": {
+    wire: ({ key, spent: { tokens, micros } }) => ({ key: clean(key), tokens: whole(tokens), micros: whole(micros) }),
+    locks: budgetLock,
+  },
   "budget.lift": { wire: ({ key, more }) => ({ key: clean(key), ...more }), locks: budgetLock },
   "budget.sweep": {
     wire: ({ reservedBefore, rowsBefore }) => ({

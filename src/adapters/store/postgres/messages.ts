@@ -1,5 +1,6 @@
 /** The tables `messages` and `dedupe`: the inbox. Reads, and how ops on it are sent. */
-import { isUrgent } from "../../../core/message/message.ts";
+import { isFromPerson, isUrgent } from "../../../core/message/message.ts";
+import type { RequestEntry } from "../../../core/store/request.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { type MessageRow, messageOf } from "../rows.ts";
 import { seedLocks, wireSeed } from "./agents.ts";
@@ -7,6 +8,7 @@ import type { Statement } from "./batched-reads.ts";
 import { clean, cleanIfAny } from "./clean-text.ts";
 import type { Connections } from "./connections.ts";
 import { type Lock, type OpForms, type OpOf, type Wire, whole } from "./op-form.ts";
+import { requestLocks } from "./requests.ts";
 
 const COLUMNS = "seq, state, accepted_at, settled_at, run_id, reason, message";
 const SELECT: Statement = {
@@ -52,7 +54,14 @@ export function messageReads(connections: Connections): Pick<StoreReader, "messa
   };
 }
 
-function wirePost({ to, message, dedupe, claimFor }: OpOf<"message.post">): Wire {
+/** `digest` tells a request with a key from one without. */
+const wireRequest = (entry: RequestEntry): Wire => ({
+  request: clean(entry.key),
+  digest: entry.by === "key" ? clean(entry.digest) : undefined,
+  retry: (entry.by === "content" && entry.isRetry) || undefined,
+});
+
+function wirePost({ to, message, dedupe, request, claimFor }: OpOf<"message.post">): Wire {
   const { body, acceptedAt } = message;
   const recipient =
     "agentId" in to ? { to: clean(to.agentId) } : { key: clean(to.sessionKey), seed: to.create && wireSeed(to.create) };
@@ -61,31 +70,39 @@ function wirePost({ to, message, dedupe, claimFor }: OpOf<"message.post">): Wire
     urgent: isUrgent(body) || undefined,
     reset: body.kind === "reset" || undefined,
     human: body.kind === "user" || undefined,
+    person: isFromPerson(body) || undefined,
     at: whole(acceptedAt),
     message: JSON.stringify(message),
     dedupe: dedupe && clean(dedupe.key),
     keep: dedupe && whole(dedupe.keepUntil),
+    ...(request && wireRequest(request)),
+    requestKeep: request && whole(request.keepUntil),
     claim: claimFor,
   };
 }
 
-function postLocks({ to, dedupe }: OpOf<"message.post">): readonly Lock[] {
+function postLocks({ to, dedupe, request }: OpOf<"message.post">): readonly Lock[] {
   const recipient: readonly Lock[] =
     "agentId" in to
       ? [["agents", clean(to.agentId)]]
       : [["keys", clean(to.sessionKey)], ...(to.create ? seedLocks(to.create) : [])];
-  return dedupe ? [...recipient, ["names", `dedupe ${clean(dedupe.key)}`]] : recipient;
+  return [
+    ...recipient,
+    ...(dedupe ? [["names", `dedupe ${clean(dedupe.key)}`] as const] : []),
+    ...(request ? requestLocks(request) : []),
+  ];
 }
 
 export const messageOps: OpForms<"message.post" | "message.take" | "message.settle"> = {
   "message.post": {
     wire: wirePost,
     locks: postLocks,
-    batch: ({ to, message, dedupe, claimFor }, batched, o) => {
+    batch: ({ to, message, dedupe, request, claimFor }, batched, o) => {
       const { body, acceptedAt } = message;
       const isById = "agentId" in to;
       if (isById) batched.touched.add(to.agentId);
       else batched.also = "posted";
+      if (request) batched.add("requests", { ...wireRequest(request), at: batched.at });
       batched.add("posts", {
         i: batched.i,
         o,
@@ -94,11 +111,14 @@ export const messageOps: OpForms<"message.post" | "message.take" | "message.sett
         urgent: isUrgent(body),
         reset: body.kind === "reset",
         human: body.kind === "user",
+        person: isFromPerson(body),
         at: Math.trunc(acceptedAt),
         message: JSON.stringify(message),
         dedupe: dedupe && clean(dedupe.key),
         keep: dedupe && Math.trunc(dedupe.keepUntil),
         claim: claimFor,
+        ...(request && wireRequest(request)),
+        request_keep: request && Math.trunc(request.keepUntil),
       });
     },
   },

@@ -9,6 +9,7 @@ import { jobOps } from "./jobs.ts";
 import { messageOps } from "./messages.ts";
 import { nodeOps } from "./nodes.ts";
 import { type OpForm, type OpForms, whole } from "./op-form.ts";
+import { requestOps } from "./requests.ts";
 import { runOps } from "./runs.ts";
 import { subagentRunOps } from "./subagent-runs.ts";
 import { swarmOps } from "./swarms.ts";
@@ -27,6 +28,7 @@ export const OP_FORMS: OpForms<Op["op"]> = {
   ...subagentRunOps,
   ...swarmOps,
   ...factOps,
+  ...requestOps,
   prune: { wire: ({ what, before, limit, after }) => ({ what, before: whole(before), limit, after }) },
 };
 

@@ -70,7 +70,7 @@ export const runOps: OpForms<"run.open" | "run.step" | "run.amend" | "run.end" |
     },
   },
   "run.abort": {
-    wire: ({ runId, mark }) => ({ runId: clean(runId), mark: JSON.stringify(mark) }),
+    wire: ({ runId, mark, fresh }) => ({ runId: clean(runId), mark: JSON.stringify(mark), fresh: fresh || undefined }),
     locks: ({ runId }) => [["runs", clean(runId)]],
   },
 };

@@ -10,7 +10,7 @@ import { isLive } from "./nodes.ts";
 import { RefusedChange } from "./refused.ts";
 
 const COLUMNS =
-  "no, id, session_key, kind, parent, session_id, next_seq, cursor, waiting, next_pos, leaf, run_id, node, epoch, last_human_at, stopped";
+  "no, id, session_key, kind, parent, session_id, next_seq, cursor, waiting, next_pos, leaf, run_id, node, epoch, last_human_at, last_user_seq, stopped";
 const SELECT_BY_ID = `SELECT ${COLUMNS}
 FROM agents WHERE id = ?`;
 const SELECT_BY_KEY = `SELECT ${COLUMNS}
@@ -18,13 +18,13 @@ FROM agents WHERE no = (SELECT agent FROM session_keys WHERE key = ?)`;
 const SELECT_BY_NO = `SELECT ${COLUMNS}
 FROM agents WHERE no = ?`;
 const UPDATE_INBOX =
-  "UPDATE agents SET next_seq = ?, cursor = ?, waiting = ?, node = ?, epoch = ?, last_human_at = ? WHERE no = ?";
+  "UPDATE agents SET next_seq = ?, cursor = ?, waiting = ?, node = ?, epoch = ?, last_human_at = ?, last_user_seq = ? WHERE no = ?";
 const UPDATE = `UPDATE agents
-SET next_seq = ?, cursor = ?, waiting = ?, node = ?, epoch = ?, last_human_at = ?,
+SET next_seq = ?, cursor = ?, waiting = ?, node = ?, epoch = ?, last_human_at = ?, last_user_seq = ?,
     session_id = ?, next_pos = ?, leaf = ?, run_id = ?, stopped = ?
 WHERE no = ?`;
 const UPDATE_WITH_STATE = `UPDATE agents
-SET next_seq = ?, cursor = ?, waiting = ?, node = ?, epoch = ?, last_human_at = ?,
+SET next_seq = ?, cursor = ?, waiting = ?, node = ?, epoch = ?, last_human_at = ?, last_user_seq = ?,
     session_id = ?, next_pos = ?, leaf = ?, run_id = ?, stopped = ?, state = ?
 WHERE no = ?`;
 const SELECT_CLAIMABLE = `SELECT no FROM agents
@@ -51,6 +51,8 @@ export interface CachedAgent {
   node: number | null;
   epoch: number;
   last_human_at: number | null;
+  /** The sequence of the latest message of a person (M18). */
+  last_user_seq: number;
   stopped: string | null;
   /** The new state as JSON, if the change brings one. */
   state?: string;
@@ -153,7 +155,7 @@ export class AgentCache {
 }
 
 function writeRow(db: Database, a: CachedAgent): void {
-  const inbox = [a.next_seq, a.cursor, a.waiting, a.node, a.epoch, a.last_human_at] as const;
+  const inbox = [a.next_seq, a.cursor, a.waiting, a.node, a.epoch, a.last_human_at, a.last_user_seq] as const;
   if (a.dirty === "inbox") {
     db.run(UPDATE_INBOX, ...inbox, a.no);
     return;

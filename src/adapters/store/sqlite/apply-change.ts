@@ -8,7 +8,15 @@ import type { Change, CommitResult, Op, OpResult, Owner, Refusal } from "../../.
 import { storedJson } from "../rows.ts";
 import { type Applying, type CachedAgent, claimAgent, claimAgents, releaseAgent, stoppedBy } from "./agent-cache.ts";
 import { beginSession, createAgent, describeAgent, removeAgent, stopAgent } from "./agents.ts";
-import { forfeitBudget, liftBudget, reserveBudget, settleBudget, sweepBudgets, toldOfBudget } from "./budgets.ts";
+import {
+  chargeBudget,
+  forfeitBudget,
+  liftBudget,
+  reserveBudget,
+  settleBudget,
+  sweepBudgets,
+  toldOfBudget,
+} from "./budgets.ts";
 import type { Database } from "./database.ts";
 import { addDelivery, moveDelivery } from "./deliveries.ts";
 import { isDiskError } from "./disk-error.ts";
@@ -19,6 +27,7 @@ import { postMessage, settleMessages, takeMessages } from "./messages.ts";
 import { joinNode, leaveNode, renewNode } from "./nodes.ts";
 import { prune } from "./prune.ts";
 import { RefusedChange } from "./refused.ts";
+import { finishRequest, putRequest } from "./requests.ts";
 import { abortRun, amendRun, endRun, openRun, runGuard, stepRun } from "./runs.ts";
 import { putSubagentRun, removeSubagentRun } from "./subagent-runs.ts";
 import { countContact, putSwarm, removeSwarm } from "./swarms.ts";
@@ -60,6 +69,7 @@ const APPLY: { readonly [Name in Op["op"]]: ApplyOp<Name> } = {
   "budget.reserve": reserveBudget,
   "budget.settle": settleBudget,
   "budget.forfeit": forfeitBudget,
+  "budget.charge": chargeBudget,
   "budget.told": toldOfBudget,
   "budget.lift": liftBudget,
   "budget.sweep": sweepBudgets,
@@ -74,6 +84,8 @@ const APPLY: { readonly [Name in Op["op"]]: ApplyOp<Name> } = {
   "swarm.remove": removeSwarm,
   "swarm.contact": countContact,
   "fact.put": putFact,
+  "request.put": putRequest,
+  "request.finish": finishRequest,
   prune,
 };
 

@@ -5,6 +5,7 @@
 import {
   type BudgetRow as Budget,
   type BudgetRecord,
+  charge,
   FRESH_ROW,
   lift,
   type Reservation,
@@ -22,7 +23,7 @@ import type { Database } from "./database.ts";
 const SELECT = "SELECT * FROM budgets WHERE key = ?";
 const SELECT_PAGE = "SELECT * FROM budgets WHERE key > ? ORDER BY key LIMIT ?";
 const SELECT_PAST = `SELECT key FROM budgets
-WHERE (key >= 'day:' AND key < 'day;' OR key >= 'person:' AND key < 'person;')
+WHERE (key >= 'day:' AND key < 'day;' OR key >= 'person:' AND key < 'person;' OR key >= 'quota:' AND key < 'quota;')
   AND at < ? AND reserved_tokens = 0 AND reserved_micros = 0`;
 const PUT = `INSERT INTO budgets (
   key, spent_tokens, spent_micros, reserved_tokens, reserved_micros,
@@ -127,6 +128,10 @@ export function forfeitBudget(applying: Applying, op: OpOf<"budget.forfeit">): O
 export function toldOfBudget(applying: Applying, op: OpOf<"budget.told">): undefined {
   insertTold(applying.db, { key: op.key, agent: ownerOf(applying).id });
   applying.touched.add("budgets");
+}
+
+export function chargeBudget(applying: Applying, { key, spent }: OpOf<"budget.charge">): undefined {
+  putBudget(applying, key, charge(budgetRow(applying.db, key), spent));
 }
 
 export function liftBudget(applying: Applying, op: OpOf<"budget.lift">): undefined {

@@ -4,7 +4,7 @@
  */
 import type { AgentSeed } from "../../../core/agent/agent.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
-import { isUrgent } from "../../../core/message/message.ts";
+import { isFromPerson, isUrgent } from "../../../core/message/message.ts";
 import type { Op, OpResult, Recipient } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { type MessageRow, messageOf } from "../rows.ts";
@@ -13,6 +13,7 @@ import { insertAgent } from "./agents.ts";
 import type { Database } from "./database.ts";
 import { isLive } from "./nodes.ts";
 import { RefusedChange } from "./refused.ts";
+import { enterRequest, repeatedRequest } from "./requests.ts";
 
 const COLUMNS =
   "messages.seq, messages.state, messages.accepted_at, messages.settled_at, messages.run_id, messages.reason, messages.message";
@@ -81,6 +82,10 @@ export function postMessage(applying: Applying, op: OpOf<"message.post">): OpRes
     const before = acceptedBefore(db, op.dedupe.key);
     if (before) return before;
   }
+  if (!found && op.request) {
+    const before = repeatedRequest(applying, op.request);
+    if (before) return before;
+  }
   if (found && isRemoved(found)) throw new RefusedChange("missing", `Agent ${found.id} was removed.`);
   const agent = found ?? insertAgent(applying, seedOf(op.to));
   const { body, acceptedAt } = op.message;
@@ -89,9 +94,12 @@ export function postMessage(applying: Applying, op: OpOf<"message.post">): OpRes
     const before = acceptedBefore(db, op.dedupe.key);
     if (before) return before;
   }
+  const repeated = op.request && enterRequest(applying, op.request, agent, seq);
+  if (repeated) return repeated;
   db.run(INSERT, agent.no, seq, isUrgent(body) ? 1 : 0, acceptedAt, JSON.stringify(op.message));
   agent.next_seq += 1;
   agent.waiting += 1;
+  if (isFromPerson(body)) agent.last_user_seq = seq;
   touch(applying, agent, "inbox");
   if (body.kind === "user" && agent.kind === "user")
     agent.last_human_at = Math.max(agent.last_human_at ?? 0, acceptedAt);

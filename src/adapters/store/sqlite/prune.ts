@@ -27,6 +27,10 @@ FROM dedupe LEFT JOIN messages ON messages.agent = dedupe.agent AND messages.seq
 WHERE dedupe.key > ? ORDER BY dedupe.key LIMIT ?`,
     remove: "DELETE FROM dedupe WHERE key = ?",
   },
+  requests: {
+    walk: "SELECT key AS n, keep_until AS ended_at FROM requests WHERE key > ? ORDER BY key LIMIT ?",
+    remove: "DELETE FROM requests WHERE key = ?",
+  },
   runs: {
     walk: "SELECT n, ended_at FROM runs WHERE n > ? ORDER BY n LIMIT ?",
     remove: "DELETE FROM runs WHERE n = ?",
@@ -43,7 +47,7 @@ WHERE dedupe.key > ? ORDER BY dedupe.key LIMIT ?`,
 
 export function prune({ db }: Applying, op: Extract<Op, { op: "prune" }>): OpResult {
   const { walk, remove } = STATEMENTS[op.what];
-  const start = op.what === "dedupe" ? (op.after ?? "") : Number(op.after ?? 0);
+  const start = op.what === "dedupe" || op.what === "requests" ? (op.after ?? "") : Number(op.after ?? 0);
   const rows = db.all<WalkedRow>(walk, start, op.limit);
   let removed = 0;
   for (const { n, ended_at } of rows) {

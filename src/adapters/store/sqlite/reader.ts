@@ -9,6 +9,7 @@ import { factReads } from "./facts.ts";
 import { jobReads } from "./jobs.ts";
 import { messageReads } from "./messages.ts";
 import { nodeReads } from "./nodes.ts";
+import { requestReads } from "./requests.ts";
 import { runReads } from "./runs.ts";
 import { subagentRunReads } from "./subagent-runs.ts";
 import { swarmReads } from "./swarms.ts";
@@ -26,5 +27,6 @@ export const readerOf = (db: Database): StoreReader => ({
   ...waitReads(db),
   ...swarmReads(db),
   ...factReads(db),
+  ...requestReads(db),
   ...nodeReads(db),
 });

@@ -95,6 +95,7 @@ export function abortRun({ db, touched }: Applying, op: OpOf<"run.abort">): OpRe
   const row = db.get<{ agent: number }>(SELECT_AGENT, op.runId);
   if (!row) throw new RefusedChange("missing", `There is no run ${op.runId}.`);
   const { changes } = db.run(ABORT, JSON.stringify(op.mark), op.runId);
+  if (op.fresh && changes !== 1) throw new RefusedChange("conflict", `Run ${op.runId} has ended or has a mark.`);
   touched.add(row.agent);
   return { op: "run.abort", marked: changes === 1 };
 }

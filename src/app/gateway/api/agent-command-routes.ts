@@ -3,13 +3,14 @@ import { z } from "zod";
 import type { StatePatch } from "../../../core/agent/patch-state.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import type { EntryId } from "../../../core/ids.ts";
+import { branchMessage } from "../../../engine/agents/sessions/session-control.ts";
 import { accepted, acceptOnce } from "../messages/accept-once.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { agentParams, requireAgent } from "./params.ts";
+import { addressOf, agentParams, requireAgent } from "./params.ts";
 
 const BRANCH_MS = 30_000;
 
-const ACCEPTED = "`{ agentId, seq, messageId, duplicate }`";
+const ACCEPTED = "`{ agentId, seq, messageId }`";
 
 /** Reset and stop are messages in the inbox: durable, in order, visible. */
 const messageCommandRoute = (
@@ -27,8 +28,8 @@ const messageCommandRoute = (
     accepts: true,
     answers: { status: 202, holds: ACCEPTED },
     async handle(call) {
-      const { id } = await requireAgent(call.context, call.params.agent);
-      return accepted(await acceptOnce(call, { to: { agentId: id }, body }));
+      const message = async () => ({ to: await addressOf(call.context, call.params.agent), body });
+      return accepted(await acceptOnce(call, message));
     },
   });
 
@@ -50,9 +51,9 @@ const compactRoute = defineRoute({
   accepts: true,
   answers: { status: 202, holds: `${ACCEPTED}; it waits its turn in the inbox` },
   async handle(call) {
-    const { id } = await requireAgent(call.context, call.params.agent);
-    const { instructions } = call.body;
-    return accepted(await acceptOnce(call, { to: { agentId: id }, body: { kind: "compact", instructions } }));
+    const body = { kind: "compact", instructions: call.body.instructions } as const;
+    const message = async () => ({ to: await addressOf(call.context, call.params.agent), body });
+    return accepted(await acceptOnce(call, message));
   },
 });
 
@@ -75,15 +76,16 @@ const branchRoute = defineRoute({
     holds:
       "`{ agentId, leaf }`; 504 if it is still waiting its turn after 30 seconds: it will still happen. With `wait: false` 202 with the message that waits its turn",
   },
-  async handle({ context, params, body: { entryId, summary, wait = true } }) {
-    const { id } = await requireAgent(context, params.agent);
-    if (!wait) {
-      const posted = await context.agents.sessions.postBranch(id, entryId as EntryId, summary);
-      if (posted.status === "stale") throw new NotFoundError("The change was not accepted. Send it again.");
-      return accepted(posted);
-    }
-    await context.agents.sessions.branch(id, entryId as EntryId, { summary, timeoutMs: BRANCH_MS });
-    const { leaf } = await requireAgent(context, id);
+  async handle(call) {
+    const { context, params } = call;
+    const { entryId, summary, wait = true } = call.body;
+    const posted = await acceptOnce(call, async () => {
+      const to = await addressOf(context, params.agent);
+      return { to, body: await branchMessage(context.ports.store, to.agentId, entryId as EntryId, summary) };
+    });
+    if (!wait) return accepted(posted);
+    await context.agents.waitForMessage(posted, BRANCH_MS);
+    const { id, leaf } = await requireAgent(context, posted.agentId);
     return { json: { agentId: id, leaf } };
   },
 });
@@ -101,7 +103,7 @@ const patchStateRoute = defineRoute({
     const { id } = await requireAgent(context, params.agent);
     const posted = await context.agents.sessions.patch(id, body as StatePatch);
     if (posted.status === "stale") throw new NotFoundError("The change was not accepted. Send it again.");
-    return accepted(posted);
+    return accepted({ ...posted, isRepeated: false });
   },
 });
 
@@ -113,10 +115,11 @@ const stopTreeRoute = defineRoute({
   summary: "Stop an agent and all its descendants; none of them starts a run after the answer",
   params: agentParams,
   answers: { status: 200, holds: "`{ stopped: agentId }`" },
-  async handle({ context, params, principal }) {
+  async handle({ context, params, principal, record }) {
     const { id } = await requireAgent(context, params.agent);
-    await context.agents.lifecycle.stop(id, `stopped by ${principal.name}`);
-    return { json: { stopped: id } };
+    const reply = { json: { stopped: id } };
+    await context.agents.lifecycle.stop(id, `stopped by ${principal.name}`, record(reply));
+    return reply;
   },
 });
 
@@ -128,10 +131,11 @@ const startRoute = defineRoute({
   summary: "Undo a stop",
   params: agentParams,
   answers: { status: 200, holds: "`{ started: agentId }`" },
-  async handle({ context, params }) {
+  async handle({ context, params, record }) {
     const { id } = await requireAgent(context, params.agent);
-    await context.agents.lifecycle.startAgain(id);
-    return { json: { started: id } };
+    const reply = { json: { started: id } };
+    await context.agents.lifecycle.startAgain(id, record(reply));
+    return reply;
   },
 });
 

@@ -81,15 +81,18 @@ const sendRoute = defineRoute({
   answers: {
     status: 202,
     holds:
-      "`{ agentId, seq, messageId, duplicate }`, and the answer goes to the mailbox; 200 with `answer` if it came within `waitSeconds`",
+      "`{ agentId, seq, messageId }`, and the answer goes to the mailbox; 200 with `answer` if it came within `waitSeconds`",
   },
   async handle(call) {
     const { context, params, body } = call;
-    const agent = await requireAgent(context, params.agent);
     const { text, sender, queue, waitSeconds } = body;
-    // A caller that waits gets the answer in the response.
-    const delivery = waitSeconds ? undefined : mailboxFor(call.principal, agent);
-    const message = { to: { agentId: agent.id }, body: { kind: "user", text, sender, queue }, delivery } as const;
+    const message = async () => {
+      const agent = await requireAgent(context, params.agent);
+      // A caller that waits gets the answer in the response.
+      const delivery = waitSeconds ? undefined : mailboxFor(call.principal, agent);
+      const content = { kind: "user", text, sender, queue } as const;
+      return { to: { agentId: agent.id }, body: content, delivery, conversation: agent.id };
+    };
     const posted = await acceptOnce(call, message);
     const reply = accepted(posted);
     if (!waitSeconds) return reply;

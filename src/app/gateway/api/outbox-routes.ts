@@ -1,6 +1,6 @@
 /** The outbox: deliveries to channels, retrying one that ended, dropping one that waits. */
 import { z } from "zod";
-import { deliveryStateSchema } from "../../../core/delivery/delivery.ts";
+import { type Delivery, deliveryStateSchema } from "../../../core/delivery/delivery.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import type { DeliveryId } from "../../../core/ids.ts";
 import { listDeliveries } from "../../../engine/outbox/dead-letters.ts";
@@ -53,8 +53,9 @@ const retryRoute = defineRoute({
   summary: "Retry a delivery that has ended",
   params: deliveryParams,
   answers: { status: 200, holds: "the delivery, pending again" },
-  async handle({ context, params }) {
-    return { json: await context.agents.deliveries.retry(params.delivery as DeliveryId) };
+  async handle({ context, params, record }) {
+    const also = (json: Delivery) => record({ json });
+    return { json: await context.agents.deliveries.retry(params.delivery as DeliveryId, also) };
   },
 });
 
@@ -66,9 +67,10 @@ const dropRoute = defineRoute({
   summary: "Drop a delivery that waits: for its next attempt, its reader or a route",
   params: deliveryParams,
   answers: { status: 200, holds: "the delivery, failed" },
-  handle: async ({ context, params }) => ({
-    json: await context.agents.deliveries.drop(params.delivery as DeliveryId),
-  }),
+  async handle({ context, params, record }) {
+    const also = (json: Delivery) => record({ json });
+    return { json: await context.agents.deliveries.drop(params.delivery as DeliveryId, also) };
+  },
 });
 
 export const outboxRoutes: readonly Route[] = [outboxRoute, deliveryRoute, retryRoute, dropRoute];

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { NotFoundError } from "../../../core/errors.ts";
-import type { RunId } from "../../../core/ids.ts";
+import type { AgentId, RunId } from "../../../core/ids.ts";
 import type { RunRecord } from "../../../core/run/run.ts";
 import { findAgentByName } from "../messages/address.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
@@ -36,6 +36,11 @@ export async function requireAgent(context: GatewayContext, name: string): Promi
     hint: "`rookery agents` and GET /api/agents list them.",
   });
 }
+
+/** The address of an existing agent, by id or session key. Throws a 404. */
+export const addressOf = async (context: GatewayContext, name: string): Promise<{ readonly agentId: AgentId }> => ({
+  agentId: (await requireAgent(context, name)).id,
+});
 
 /** Throws a 404. */
 export async function requireRun(context: GatewayContext, id: string): Promise<RunRecord> {

@@ -8,7 +8,8 @@ import { streamAgent } from "../events/agent-stream.ts";
 import { parseEventId } from "../events/event-id.ts";
 import { assertStreamAllowed } from "../events/open-event-stream.ts";
 import { HttpError } from "../http/http-error.ts";
-import { ANSWERED } from "../http/send-reply.ts";
+import { ANSWERED, REPLAYED } from "../http/send-reply.ts";
+import { postingOf } from "../messages/accept-once.ts";
 import { mailboxOfAgent } from "../messages/mailbox-of.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
@@ -69,11 +70,11 @@ const abortRoute = defineRoute({
   summary: "Abort a run on any node; its text so far stays in the history, marked as aborted",
   params: runParams,
   answers: { status: 200, holds: "`{ aborted: true }`; false if it had already ended" },
-  async handle({ context, params }) {
+  async handle({ context, params, keyed, record }) {
     const runId = params.run as RunId;
-    const aborted = await context.agents.runs.abort(runId);
-    if (!aborted && (await context.agents.runs.state(runId)) === "unknown") throw runNotFound(runId);
-    return { json: { aborted } };
+    if ((await context.agents.runs.state(runId)) === "unknown") throw runNotFound(runId);
+    const also = keyed && ((aborted: boolean) => record({ json: { aborted } }));
+    return { json: { aborted: await context.agents.runs.abort(runId, "person", also) } };
   },
 });
 
@@ -85,11 +86,14 @@ const steerRoute = defineRoute({
   summary: "Add a message to a run; the run takes it at its next step",
   params: runParams,
   body: z.strictObject({ text: z.string().trim().min(1).max(1_000_000) }),
+  accepts: true,
   answers: { status: 202, holds: "`{ steered: true }`" },
-  async handle({ context, params, body, principal }) {
-    await context.limiter.admit(principal, undefined);
+  async handle(call) {
+    const { context, params, body, before } = call;
+    const reply = { status: 202, json: { steered: true } };
+    if (before) return { ...reply, headers: REPLAYED };
     const runId = params.run as RunId;
-    if (await context.agents.runs.steer(runId, body.text)) return { status: 202, json: { steered: true } };
+    if (await context.agents.runs.steer(runId, body.text, await postingOf(call))) return reply;
     if ((await context.agents.runs.state(runId)) === "unknown") throw runNotFound(runId);
     throw new HttpError(409, "not_streaming", "The run cannot take a message now.", {
       hint: "Send the text to the agent as a message.",

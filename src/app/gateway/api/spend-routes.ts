@@ -46,10 +46,11 @@ const liftRoute = defineRoute({
   }),
   bodyOptional: true,
   answers: { status: 200, holds: "the budget" },
-  async handle({ context, params, body: { tokens, dollars } }) {
+  async handle({ context, params, body: { tokens, dollars }, record }) {
     const micros = dollars === undefined ? undefined : microsOf(dollars);
     const more = tokens === undefined && micros === undefined ? undefined : { tokens, micros };
-    return { json: await liftBudget(context.ports, limitsOf(context.config().budgets), params.key, more) };
+    const limits = limitsOf(context.config().budgets);
+    return { json: await liftBudget(context.ports, limits, params.key, more, (json) => record({ json })) };
   },
 });
 

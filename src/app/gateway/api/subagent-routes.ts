@@ -60,14 +60,16 @@ const messageSubagentRoute = defineRoute({
   params: runParams,
   body: z.strictObject({ text: z.string().trim().min(1).max(1_000_000) }),
   accepts: true,
-  answers: { status: 202, holds: "`{ agentId, seq, messageId, duplicate }`" },
+  answers: { status: 202, holds: "`{ agentId, seq, messageId }`" },
   async handle(call) {
     const { context, params, body } = call;
-    const [op] = await context.agents.subagents.sendOps(params.run, body.text, undefined);
-    if (op?.op !== "message.post" || !("agentId" in op.to))
-      throw new InvariantError("sendOps did not return a message to an agent id.");
-    const to = { agentId: op.to.agentId };
-    return accepted(await acceptOnce(call, { to, body: op.message.body }));
+    const message = async () => {
+      const [op] = await context.agents.subagents.sendOps(params.run, body.text, undefined);
+      if (op?.op !== "message.post" || !("agentId" in op.to))
+        throw new InvariantError("sendOps did not return a message to an agent id.");
+      return { to: { agentId: op.to.agentId }, body: op.message.body };
+    };
+    return accepted(await acceptOnce(call, message));
   },
 });
 
@@ -79,9 +81,10 @@ const stopSubagentRoute = defineRoute({
   summary: "Stop a child and all its descendants; each of them still reports",
   params: runParams,
   answers: { status: 200, holds: "`{ stopped: run }`" },
-  async handle({ context, params }) {
-    await context.agents.subagents.stop(params.run);
-    return { json: { stopped: params.run } };
+  async handle({ context, params, record }) {
+    const reply = { json: { stopped: params.run } };
+    await context.agents.subagents.stop(params.run, "stopped by a person", record(reply));
+    return reply;
   },
 });
 

@@ -3,16 +3,14 @@
  * answers, so its messages have no address for a delivery: the replies are read from the message and its run.
  */
 import { z } from "zod";
-import { NotFoundError, TimeoutError } from "../../../core/errors.ts";
+import { ConflictError, NotFoundError, TimeoutError } from "../../../core/errors.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import { isSettled, type Message } from "../../../core/message/message.ts";
-import type { Posted } from "../../../core/store/change.ts";
 import { submitText } from "../../../engine/inbox/user-input.ts";
 import { isSilentReply } from "../../../engine/outbox/create-deliveries.ts";
 import { readRunResult } from "../../../engine/runs/run-result.ts";
-import { HttpError } from "../http/http-error.ts";
-import { accepted, staleError } from "../messages/accept-once.ts";
-import { assertSameRequest, idempotencyKey, KEY_HORIZON_MS, requestHash } from "../messages/idempotency.ts";
+import { HttpError, keyReused } from "../http/http-error.ts";
+import { type AcceptedOnce, accepted, postingOf, staleError } from "../messages/accept-once.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { agentParams, numberQuery, requireAgent } from "./params.ts";
@@ -33,24 +31,24 @@ const sendRoute = defineRoute({
     /** The text is one line of several: each is answered on its own. */
     line: z.boolean().optional(),
   }),
-  accepts: true,
   answers: {
     status: 202,
-    holds: "`{ messages: [{ agentId, seq, messageId, duplicate }] }`; a /reset with a text is two",
+    holds: "`{ messages: [{ agentId, seq, messageId }] }`; a /reset with a text is two",
   },
   async handle(call) {
-    const { context, principal } = call;
+    const { context, principal, keyed } = call;
     const { user, text, line } = call.body;
-    const key = idempotencyKey(call);
-    const hash = requestHash(call);
-    const source = { connector: TERMINAL, accountId: principal.id, channelId: user, messageId: key && hash };
-    const posts: Posted[] = [];
+    const source = { connector: TERMINAL, accountId: principal.id, channelId: user };
+    const { accounts } = await postingOf(call);
+    const posts: AcceptedOnce[] = [];
     const host = context.agents.connectorHost({ name: TERMINAL }, async ({ to, body }) => {
-      const ownKey = key && `${key}#${posts.length}`;
-      const posted = await context.agents.post({ to, body, source, key: ownKey, replayHorizonMs: KEY_HORIZON_MS });
+      // Each message has its own commit, and in it its own row under the key.
+      const request = keyed && { ...keyed, key: `${keyed.key}#${posts.length}` };
+      const posted = await context.agents.post({ to, body, source, request, accounts }).catch((error) => {
+        throw request && error instanceof ConflictError ? keyReused() : error;
+      });
       if (posted.status === "stale") throw staleError();
-      if (posted.duplicate && key) await assertSameRequest(context.ports.store, posted, hash);
-      posts.push(posted);
+      posts.push({ ...posted, isRepeated: posted.duplicate });
       return posted;
     });
     await submitText(host, {

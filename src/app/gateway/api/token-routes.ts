@@ -1,6 +1,8 @@
 /** Tokens: list, mint, revoke. A token can grant at most its own scopes. */
 import { z } from "zod";
 import { SCOPES } from "../auth/scope.ts";
+import { alreadyMinted, type ShownToken } from "../auth/token-service.ts";
+import { errorBody } from "../http/http-error.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 
 const tokensRoute = defineRoute({
@@ -34,9 +36,16 @@ const mintRoute = defineRoute({
   tag: "tokens",
   summary: "Mint a token with at most the scopes of the calling one; the answer is the only place that shows it",
   body: mintSchema,
-  answers: { status: 201, holds: "`{ token, record }`" },
-  async handle({ context, principal, body }) {
-    const json = await context.tokens.mint(principal, body);
+  answers: {
+    status: 201,
+    holds: "`{ token, record }`; 409 with the token's id if it was minted with the same key before",
+  },
+  withoutSecret({ json }) {
+    const { record } = json as { readonly record: ShownToken };
+    return { status: 409, json: errorBody(alreadyMinted(record.id)) };
+  },
+  async handle({ context, principal, body, keyed }) {
+    const json = await context.tokens.mint(principal, body, keyed);
     context.remoteNodes?.notifyChanged("tokens");
     return { status: 201, json };
   },

@@ -58,7 +58,8 @@ describe("the main conversation", () => {
 
   it("gets a text now or with its next heartbeat, once per idempotency key", async () => {
     const first = await wake({ text: "the build is red" });
-    expect([first.status, (await wake({ text: "the build is red" })).json.duplicate]).toEqual([202, true]);
+    const again = await wake({ text: "the build is red" });
+    expect([again.status, again.json, again.headers["idempotent-replayed"]]).toEqual([202, first.json, "true"]);
     expect((await wake({ text: "x", mode: "now" }, "w2")).json.agentId).toBe(first.json.agentId);
     await kit.node.agents.settled();
     const { messages } = (await kit.ask({ path: "/api/agents/agent:main:main/messages" })).json as {
@@ -90,8 +91,8 @@ describe("a webhook", () => {
     const headers = { ...bearer, "idempotency-key": "k" };
     const first = await hook("deploy", { who: "ann" }, headers);
     const again = await hook("deploy", { who: "ann" }, headers);
-    expect([first.status, again.status, again.json.duplicate]).toEqual([202, 202, true]);
-    expect(again.json.messageId).toBe(first.json.messageId);
+    expect([first.status, first.headers["idempotent-replayed"]]).toEqual([202, undefined]);
+    expect([again.status, again.json, again.headers["idempotent-replayed"]]).toEqual([202, first.json, "true"]);
     expect((await hook("deploy", { who: "bob" }, headers)).status).toBe(422);
   });
 

@@ -2,10 +2,12 @@
 import { z } from "zod";
 import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import { NotFoundError } from "../../../core/errors.ts";
+import type { JobView } from "../../../engine/triggers/cron/cron-service.ts";
 import { mainAddress } from "../../../engine/triggers/cron/job-message.ts";
 import { HttpError } from "../http/http-error.ts";
 import { decodeUtf8 } from "../http/read-request.ts";
-import { accepted, acceptOnce } from "../messages/accept-once.ts";
+import { REPLAYED } from "../http/send-reply.ts";
+import { accepted, acceptOnce, postingOf } from "../messages/accept-once.ts";
 import { profilesOf } from "../messages/address.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { limitQuery, nextOf, numberQuery } from "./params.ts";
@@ -49,7 +51,10 @@ const addJobRoute = defineRoute({
   summary: "Add a cron job",
   body: jobBody,
   answers: { status: 201, holds: "the job" },
-  handle: async ({ context, body }) => ({ status: 201, json: await context.triggers.cron.add(body) }),
+  async handle({ context, body, record }) {
+    const also = (json: JobView) => record({ status: 201, json });
+    return { status: 201, json: await context.triggers.cron.add(body, {}, also) };
+  },
 });
 
 const changeJobRoute = defineRoute({
@@ -86,8 +91,11 @@ const runJobRoute = defineRoute({
   summary: "Run a cron job now, outside of its schedule",
   params: jobParams,
   answers: { status: 202, holds: "`{ slot }`, which identifies the run among the job's runs" },
-  async handle({ context, params: { job } }) {
-    return { status: 202, json: await context.triggers.cron.run(job) };
+  async handle(call) {
+    const { context, params, record } = call;
+    const { accounts } = await postingOf(call);
+    const also = (json: { slot: string }) => record({ status: 202, json });
+    return { status: 202, json: await context.triggers.cron.run(params.job, { accounts, also }) };
   },
 });
 
@@ -151,18 +159,18 @@ const wakeRoute = defineRoute({
     profile: z.string().min(1).max(100).optional(),
   }),
   accepts: true,
-  answers: { status: 202, holds: "`{ agentId, seq, messageId, duplicate }`" },
+  answers: { status: 202, holds: "`{ agentId, seq, messageId }`" },
   async handle(call) {
     const { context, body } = call;
     const { profile = DEFAULT_PROFILE } = body;
     const config = context.config();
     if (!profilesOf(config).includes(profile)) throw new NotFoundError(`There is no profile ${profile}.`);
     const silent = body.mode === "now" ? undefined : true;
-    const posted = await acceptOnce(call, {
+    const message = {
       to: mainAddress({ agentId: profile }, config.session.mainKey),
       body: { kind: "system", text: body.text, origin: "cron:wake", silent },
-    });
-    return accepted(posted);
+    } as const;
+    return accepted(await acceptOnce(call, () => message));
   },
 });
 
@@ -173,17 +181,21 @@ const hookRoute = defineRoute({
   tag: "triggers",
   summary: "Call a webhook; the message is durable when the answer is 202",
   params: z.object({ hook: z.string().min(1).max(100) }),
-  answers: { status: 202, holds: "`{ ok, messageId, duplicate }`" },
+  answers: { status: 202, holds: "`{ ok, messageId }`" },
   accepts: true,
   async handle({ context, params: { hook }, raw, incoming }) {
     const headers = Object.fromEntries(
       Object.entries(incoming.headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]),
     );
     const body = decodeUtf8(raw);
-    const { status, body: json } = await context.triggers.acceptHook(context.agents, hook, { headers, body });
+    const {
+      status,
+      body: json,
+      isRepeated,
+    } = await context.triggers.acceptHook(context.agents, hook, { headers, body });
     // The trigger's own error becomes the error shape of every route.
     if (typeof json.error === "string") throw new HttpError(status, "hook_refused", json.error);
-    return { status, json };
+    return { status, json, headers: isRepeated ? REPLAYED : undefined };
   },
 });
 

@@ -37,6 +37,8 @@ const tokenRecordSchema = z.looseObject({
   expiresAt: z.number().int().optional(),
   person: z.string().min(1).optional(),
   limits: limitsSchema.optional(),
+  /** The `Idempotency-Key` it was minted with, and what that request said, as digests. */
+  request: z.object({ key: z.string(), digest: z.string() }).optional(),
 });
 export type TokenRecord = z.infer<typeof tokenRecordSchema>;
 

@@ -5,6 +5,7 @@
  */
 import { DeniedError, errorText, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import type { Log } from "../../../core/ports/log.ts";
+import { HttpError, keyReused } from "../http/http-error.ts";
 import { type Principal, ROOT, type UsageLimits } from "./principal.ts";
 import { holds, SCOPES, type Scope, within } from "./scope.ts";
 import { freshToken, hashOf, MAX_TOKEN, sameHash, tokenId } from "./token.ts";
@@ -77,8 +78,15 @@ export class TokenService {
     return known !== undefined && this.#isCurrent(known.record);
   }
 
-  /** Durable when it resolves. The token is returned here once; only its hash is stored. */
-  async mint(by: Principal, request: MintRequest): Promise<{ readonly token: string; readonly record: ShownToken }> {
+  /**
+   * Durable when it resolves. The token is returned here once; only its hash is stored. `keyed`: an `Idempotency-Key`, stored
+   * with the record in the same write, so that a second token is never minted with it.
+   */
+  async mint(
+    by: Principal,
+    request: MintRequest,
+    keyed?: { readonly key: string; readonly digest: string },
+  ): Promise<{ readonly token: string; readonly record: ShownToken }> {
     if (request.scopes.length === 0) throw new InvalidInputError("A token needs at least one scope.");
     if (!within(by.scopes, request.scopes)) {
       throw new DeniedError(
@@ -108,12 +116,15 @@ export class TokenService {
       expiresAt,
       person: request.person,
       limits,
+      request: keyed && { key: keyed.key, digest: keyed.digest },
     };
     const tokens = await this.#options.storage.change((known) => {
       // Checked inside the change: another process may have revoked the minter since.
       if (by.id !== ROOT && !known.some((token) => token.id === by.id)) {
         throw new DeniedError("This token was revoked.");
       }
+      const before = keyed && known.find((token) => token.request?.key === keyed.key);
+      if (before) throw before.request?.digest === keyed.digest ? alreadyMinted(before.id) : keyReused();
       return [...known, record];
     });
     this.#replace(tokens);
@@ -219,7 +230,13 @@ export class TokenService {
   }
 }
 
-const shown = ({ hash: _, ...rest }: TokenRecord): ShownToken => rest as ShownToken;
+const shown = ({ hash: _, request: __, ...rest }: TokenRecord): ShownToken => rest as ShownToken;
+
+/** A token is shown once, so a repeated request gets its id only. */
+export const alreadyMinted = (id: string): HttpError =>
+  new HttpError(409, "already_minted", `This request has already minted the token ${id}, which is not shown again.`, {
+    hint: "If you do not have it, revoke it and mint another one with a new Idempotency-Key.",
+  });
 
 const smaller = (one: number | undefined, other: number | undefined): number | undefined =>
   one === undefined ? other : other === undefined ? one : Math.min(one, other);

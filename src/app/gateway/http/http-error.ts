@@ -36,6 +36,11 @@ export class HttpError extends RookeryError {
   }
 }
 
+export const keyReused = (): HttpError =>
+  new HttpError(422, "idempotency_key_reused", "This Idempotency-Key was used with another request.", {
+    hint: "Use a new key for a new request.",
+  });
+
 export interface ErrorBody {
   readonly error: {
     readonly message: string;

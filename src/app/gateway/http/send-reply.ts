@@ -13,6 +13,9 @@ export type Reply =
 /** Headers without a value are not sent. */
 type Headers = Readonly<Record<string, string | undefined>>;
 
+/** Of a reply that repeats an earlier one. */
+export const REPLAYED: Headers = { "idempotent-replayed": "true" };
+
 export const ANSWERED: Reply = { answered: true };
 
 const SAFE_HEADERS = {

@@ -1,43 +1,113 @@
-/** Accepts a message over HTTP: counts it against the limits, posts it at most once per `Idempotency-Key`, answers 202. */
-import { messageId } from "../../../core/ids.ts";
+/**
+ * Accepts a message over HTTP: counts it against the limits of its token and person, and posts it once, also if the
+ * request is repeated (M18). Every route that accepts a message goes through here.
+ */
+import type { ServerResponse } from "node:http";
+import { type AgentId, messageId } from "../../../core/ids.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
-import type { Posted } from "../../../core/store/change.ts";
+import { joinsEarlier, type KeyedEntry, type RequestEntry } from "../../../core/store/request.ts";
 import type { AgentSystem } from "../../../engine/agents/agent-system.ts";
 import type { PostRequest } from "../../../engine/agents/message-ingress.ts";
 import type { UsageLimiter } from "../auth/usage-limiter.ts";
 import { HttpError } from "../http/http-error.ts";
+import { REPLAYED } from "../http/send-reply.ts";
 import { API_CONNECTOR } from "./address.ts";
-import { assertSameRequest, idempotencyKey, KEY_HORIZON_MS, type KeyedRequest, requestHash } from "./idempotency.ts";
+import { contentEntry, type IdentifiedRequest } from "./request-entry.ts";
+import type { RequestLedger } from "./request-ledger.ts";
 
-export interface AcceptRequest extends KeyedRequest {
+export interface AcceptingCall extends IdentifiedRequest {
   readonly context: {
     readonly agents: Pick<AgentSystem, "post">;
-    readonly ports: Pick<Ports, "store">;
+    readonly ports: Pick<Ports, "store" | "clock">;
     readonly limiter: UsageLimiter;
+    readonly ledger: RequestLedger;
+  };
+  readonly outgoing: ServerResponse;
+  readonly keyed?: KeyedEntry;
+  readonly before?: { readonly agentId: AgentId; readonly seq: number };
+}
+
+export interface AcceptOptions {
+  /** Who is charged beside the token. */
+  readonly person?: string;
+  /** Whether what was sent is the response, and not an error on the way to it. */
+  readonly isAnswered?: () => boolean;
+}
+
+/** A message that was accepted now, or by an earlier request that this one repeats. */
+export interface AcceptedOnce {
+  readonly agentId: AgentId;
+  readonly seq: number;
+  readonly isRepeated: boolean;
+  /** Absent if it is repeated. */
+  readonly acceptedAt?: number;
+}
+
+export interface AcceptedMessage extends Pick<PostRequest, "to" | "body" | "delivery"> {
+  /** Requests without a key and with the same body are compared within it. Absent: such a request is always new. */
+  readonly conversation?: string;
+}
+
+/** Durable when it resolves. `message` is not called for a request that repeats one with the same key. */
+export async function acceptOnce(
+  call: AcceptingCall,
+  message: () => AcceptedMessage | Promise<AcceptedMessage>,
+  options: AcceptOptions = {},
+): Promise<AcceptedOnce> {
+  const { context, before, outgoing } = call;
+  if (before) return { ...before, isRepeated: true };
+  const { conversation, ...made } = await message();
+  const posting = { ...made, ...(await postingOf(call, options.person, conversation)) };
+  const posted = await context.agents.post(posting);
+  if (posted.status === "stale") throw staleError();
+  const { agentId, seq, duplicate: isRepeated, acceptedAt } = posted;
+  const { request } = posting;
+  if (request?.by === "content") {
+    const { isAnswered = () => outgoing.statusCode < 500 } = options;
+    // A caller that did not get the whole response may repeat the request and joins this one.
+    outgoing.on("close", () => {
+      if (outgoing.writableFinished && isAnswered()) context.ledger.finished(request.key, { agentId, seq });
+    });
+  }
+  return { agentId, seq, isRepeated, acceptedAt };
+}
+
+/** What a message of this call is posted with. Throws a 429 if a limit is reached, unless the call repeats an earlier one. */
+export async function postingOf(
+  call: AcceptingCall,
+  person?: string,
+  conversation?: string,
+): Promise<Pick<PostRequest, "source" | "request" | "accounts" | "first">> {
+  const { context, principal, keyed } = call;
+  const { clock } = context.ports;
+  const request = keyed ?? (conversation === undefined ? undefined : contentEntry(call, conversation, clock.now()));
+  await context.limiter.admit(principal, person, () => isRepeated(call, request));
+  return {
+    source: { connector: API_CONNECTOR, accountId: principal.id },
+    request,
+    accounts: context.limiter.accountsOf(principal, person),
+    first: request && context.ledger.unwritten(request.key),
   };
 }
 
-/** Durable when it resolves. */
-export async function acceptOnce(
-  request: AcceptRequest,
-  message: Pick<PostRequest, "to" | "body" | "delivery">,
-): Promise<Posted> {
-  const { context, principal } = request;
-  await context.limiter.admit(principal, undefined);
-  const key = idempotencyKey(request);
-  const hash = requestHash(request);
-  const source = { connector: API_CONNECTOR, accountId: principal.id, messageId: key ? hash : undefined };
-  const posted = await context.agents.post({ ...message, source, key, replayHorizonMs: KEY_HORIZON_MS });
-  if (posted.status === "stale") throw staleError();
-  if (posted.duplicate && key) await assertSameRequest(context.ports.store, posted, hash);
-  return posted;
+/** Whether a request will join an earlier one. The commit decides; here it only lets the request pass a used-up quota. */
+async function isRepeated({ context }: AcceptingCall, request: RequestEntry | undefined): Promise<boolean> {
+  if (request?.by !== "content") return false;
+  const { store, clock } = context.ports;
+  const row = await store.request(request.key);
+  if (!row?.message || row.keepUntil <= clock.now()) return false;
+  const { seq } = row.message;
+  const ended = context.ledger.unwritten(request.key).some((op) => op.seq === seq);
+  const finished = row.finished || ended;
+  return joinsEarlier({ isRetry: request.isRetry, later: row.later, finished });
 }
 
 export const staleError = (): HttpError =>
   new HttpError(409, "stale", "The message is too old to be accepted. Send it as a new request.");
 
-/** The answer of every route that accepts a message: where the message is, and whether it was accepted before. */
-export const accepted = ({ agentId, seq, duplicate }: Pick<Posted, "agentId" | "seq" | "duplicate">) => ({
+/** The reply of every route that accepts a message. The same for a request that is repeated. */
+export const accepted = ({ agentId, seq, isRepeated }: AcceptedOnce) => ({
   status: 202,
-  json: { agentId, seq, messageId: messageId(agentId, seq), duplicate },
+  json: { agentId, seq, messageId: messageId(agentId, seq) },
+  headers: isRepeated ? REPLAYED : undefined,
 });

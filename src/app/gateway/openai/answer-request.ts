@@ -1,7 +1,7 @@
 /** Answers a request of the OpenAI APIs: posts the prompt to an agent and returns the answer, whole or as a stream. */
 import { z } from "zod";
 import { assertStreamAllowed } from "../events/open-event-stream.ts";
-import type { Reply } from "../http/send-reply.ts";
+import { REPLAYED, type Reply } from "../http/send-reply.ts";
 import type { Answer } from "../messages/answer.ts";
 import type { Call } from "../routing/route.ts";
 import { errorOfAnswer } from "./answer-error.ts";
@@ -36,19 +36,23 @@ export async function answerRequest(
   protocol: Protocol,
 ): Promise<Reply> {
   const { context, principal, body } = call;
-  const { clock, store } = context.ports;
+  const { store } = context.ports;
   const request = { model: body.model, user: body.user ?? undefined };
   const conversation = await resolveConversation(context.config(), store, principal, request);
   const { text, system } = readPrompt(prompt.messages, conversation.isNew, prompt.param);
   if (body.stream) assertStreamAllowed(call);
   const question = await ask(call, { conversation, text, system });
-  if (body.stream) return await streamAnswer(call, question, protocol.frames(question, clock.now()));
+  if (body.stream) return await streamAnswer(call, question, protocol.frames(question, question.acceptedAt));
   const answer = await question.answer();
   const error = errorOfAnswer(answer);
   if (error) throw error;
   return {
-    json: protocol.body(question, answer, clock.now()),
+    json: protocol.body(question, answer, question.acceptedAt),
     // For callers that continue with the engine's API.
-    headers: { "x-rookery-agent": question.agentId, "x-rookery-run": answer.runId },
+    headers: {
+      "x-rookery-agent": question.agentId,
+      "x-rookery-run": answer.runId,
+      ...(question.isRepeated ? REPLAYED : undefined),
+    },
   };
 }

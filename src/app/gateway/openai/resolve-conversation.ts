@@ -16,6 +16,8 @@ import { API_CONNECTOR, findAgent, profilesOf } from "../messages/address.ts";
 export interface Conversation {
   readonly to: Address;
   readonly user: string | undefined;
+  /** Requests without a key are compared within a conversation of this name. */
+  readonly name: string;
   /** The request creates its own agent, which has no history. */
   readonly isNew: boolean;
 }
@@ -33,7 +35,8 @@ export async function resolveConversation(
     const descriptor = { type: "user", connector: API_CONNECTOR, userId: name, channelId: name } as const;
     // Without the owner's accounts and session.dmScope: every API user has a separate conversation.
     const sessionKey = sessionKeyOf(descriptor, model, { identityLinks: config.session.identityLinks });
-    return { to: { descriptor, profile: model, sessionKey }, user, isNew: user === undefined };
+    const isNew = user === undefined;
+    return { to: { descriptor, profile: model, sessionKey }, user, name: isNew ? `new:${model}` : sessionKey, isNew };
   }
   const agent = await findAgent(store, model);
   if (!agent) throw modelNotFound(model);
@@ -42,7 +45,7 @@ export async function resolveConversation(
       hint: "Use a profile or a permanent agent as the model, or a token with the scope operate.",
     });
   }
-  return { to: { agentId: agent.id }, user, isNew: false };
+  return { to: { agentId: agent.id }, user, name: agent.id, isNew: false };
 }
 
 export const modelNotFound = (model: string): HttpError =>

@@ -56,7 +56,7 @@ function operationOf(route: Route): object {
     parameters: [
       ...parametersOf(route.params, "path"),
       ...parametersOf(route.query, "query"),
-      ...(route.accepts
+      ...(method === "POST"
         ? [{ name: "Idempotency-Key", in: "header", required: false, schema: { type: "string", maxLength: 255 } }]
         : []),
       ...(type === "text/event-stream"

@@ -4,12 +4,17 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
+import type { AgentId } from "../../../core/ids.ts";
+import type { Op } from "../../../core/store/change.ts";
+import type { KeyedEntry } from "../../../core/store/request.ts";
 import type { Access } from "../auth/authorise.ts";
 import type { Principal } from "../auth/principal.ts";
 import type { Reply } from "../http/send-reply.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+
+export type JsonReply = Extract<Reply, { readonly json: unknown }>;
 
 /** One request to one route, parsed and authorised. */
 export interface Call<Params = unknown, Query = unknown, Body = unknown> {
@@ -24,6 +29,15 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
   header(name: string): string | undefined;
+  /** Of a POST with an `Idempotency-Key`. */
+  readonly keyed?: KeyedEntry;
+  /** The message that an earlier request with the same key posted. */
+  readonly before?: { readonly agentId: AgentId; readonly seq: number };
+  /**
+   * The ops that record the reply under the request's key; none without a key. Commit them with what the request changes:
+   * then it is changed once, however often the request is repeated (M18).
+   */
+  record(reply: JsonReply): readonly Op[];
 }
 
 export interface Route<
@@ -44,8 +58,10 @@ export interface Route<
   readonly bodyOptional?: boolean;
   /** The status of a successful answer, its content in one line, and its media type if it is not JSON. */
   readonly answers: { readonly status: number; readonly holds: string; readonly type?: string };
-  /** The route accepts a message and supports `Idempotency-Key`. */
+  /** The route posts a message, and commits the `Idempotency-Key` with it. */
   readonly accepts?: boolean;
+  /** What a repeated request gets instead of the reply, if the reply has a secret that must not be stored. */
+  readonly withoutSecret?: (reply: JsonReply) => JsonReply;
   handle(call: Call<z.output<P>, z.output<Q>, z.output<B>>): Promise<Reply> | Reply;
 }
 

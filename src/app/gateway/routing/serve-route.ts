@@ -6,6 +6,7 @@ import { HttpError } from "../http/http-error.ts";
 import { parseJsonBody, parseQuery, readBody } from "../http/read-request.ts";
 import { sendError, sendReply } from "../http/send-reply.ts";
 import type { GatewayContext } from "./gateway-context.ts";
+import { replyOnce } from "./reply-once.ts";
 import type { Call, Route } from "./route.ts";
 
 export interface Exchange extends Caller {
@@ -41,8 +42,11 @@ export async function serveRoute(
         const value = incoming.headers[name];
         return Array.isArray(value) ? value[0] : value;
       },
+      record: () => [],
     };
-    sendReply(outgoing, await route.handle(call));
+    // A hook checks its own secret and key.
+    const isKeyed = route.method === "POST" && route.access !== "hook";
+    sendReply(outgoing, await (isKeyed ? replyOnce(route, call) : route.handle(call)));
   } catch (error) {
     if (route.access === "hook" && error instanceof HttpError && error.status === 401) countFailure(context, address);
     sendError(context.ports.log, outgoing, error, route.path);

@@ -3,6 +3,7 @@
  * dropped (M1, M8). The same commit writes the prompt, with a line for each dropped message.
  */
 
+import { joinedAccounts } from "../../../core/budget/quota.ts";
 import type { RunId, SessionId } from "../../../core/ids.ts";
 import { type Message, overridesOf } from "../../../core/message/message.ts";
 import type { RunBody } from "../../../core/run/run.ts";
@@ -44,6 +45,7 @@ export async function takeRun(
     merged: seqs.length > 1 ? seqs.slice(0, -1) : undefined,
     humanAt: lastHumanTime(messages),
     person: messages.map(writerOf).findLast((person) => person !== undefined),
+    accounts: joinedAccounts(messages),
     // The run answers where its last message came from.
     delivery: last.delivery,
     replyToId: last.source?.messageId,
@@ -120,7 +122,8 @@ export async function steerInto(
   messages: readonly Message[],
 ): Promise<void> {
   const seqs = messages.map((message) => message.seq);
-  const body: RunBody = { ...run.body, seqs: [...run.body.seqs, ...seqs] };
+  const accounts = joinedAccounts(messages, run.body.accounts);
+  const body: RunBody = { ...run.body, seqs: [...run.body.seqs, ...seqs], accounts };
   const ops: Op[] = [
     { op: "message.take", runId: run.id, seqs },
     { op: "run.step", runId: run.id, body },

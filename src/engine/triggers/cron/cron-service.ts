@@ -46,6 +46,12 @@ export interface SlotView extends JobSlot {
   readonly deliveries: readonly { readonly id: string; readonly state: DeliveryState; readonly reason?: string }[];
 }
 
+export interface RunNowOptions {
+  /** Whose daily quotas the run counts for. */
+  readonly accounts?: readonly string[];
+  readonly also?: (started: { readonly slot: string }) => readonly Op[];
+}
+
 export interface RunsPage {
   readonly limit?: number;
   readonly beforeN?: number;
@@ -184,10 +190,12 @@ export class CronService {
     return [{ op: "job.put", job: { ...job, memory, updatedAtMs: this.#ports.clock.now() }, expect: versionOf(job) }];
   }
 
-  async add(raw: unknown, by: JobMaker = {}): Promise<JobView> {
+  /** `also` makes ops of the result, which are committed with it; likewise below. */
+  async add(raw: unknown, by: JobMaker = {}, also?: (added: JobView) => readonly Op[]): Promise<JobView> {
     const { job, ops } = this.addOps(raw, by);
-    await this.#commit("cron.add", ops);
-    return this.get(job.id);
+    const added = this.view({ ...job, version: 1 });
+    await this.#commit("cron.add", [...ops, ...(also?.(added) ?? [])]);
+    return added;
   }
 
   async update(id: string, raw: unknown): Promise<JobView> {
@@ -200,11 +208,13 @@ export class CronService {
   }
 
   /** Returns the slot, which identifies the run. */
-  async run(id: string): Promise<{ readonly slot: string }> {
+  async run(id: string, options: RunNowOptions = {}): Promise<{ readonly slot: string }> {
     const { slot, message, row } = await this.#manual(id);
-    const posted = this.#ports.post?.({ ...message, also: [row] });
+    const { accounts, also } = options;
+    const more = [row, ...(also?.({ slot }) ?? [])];
+    const posted = this.#ports.post?.({ ...message, accounts, also: more });
     if (posted) await posted;
-    else await this.#commit("cron.run", [this.#postOp(message, row.slot.at), row]);
+    else await this.#commit("cron.run", [this.#postOp(message, row.slot.at), ...more]);
     return { slot };
   }
 

@@ -7,16 +7,17 @@ import type { Config } from "../../../config/config-schema.ts";
 import type { Secret } from "../../../config/secret.ts";
 import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
-import { errorText, RookeryError } from "../../../core/errors.ts";
+import { ConflictError, errorText, RookeryError } from "../../../core/errors.ts";
 import { messageId } from "../../../core/ids.ts";
-import { messageText } from "../../../core/message/message.ts";
+import { DEFAULT_REPLAY_HORIZON_MS } from "../../../core/ports/connector.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
+import type { KeyedEntry } from "../../../core/store/request.ts";
 import type { PostRequest } from "../../agents/message-ingress.ts";
 import type { AcceptResult } from "../../inbox/accept.ts";
 import { addressFrom, type JobPorts, type JobScope, mainAddress, mainKeyOf, overridesIn } from "../cron/job-message.ts";
 import { fillTemplate } from "./fill-template.ts";
 
-export interface HookPorts extends Pick<Ports, "store" | "log">, JobPorts {
+export interface HookPorts extends Pick<Ports, "store" | "log" | "clock">, JobPorts {
   post(request: PostRequest): Promise<AcceptResult>;
   /** Reads a secret at the moment of use. Absent: every call is refused. */
   reveal?(secret: Secret): string;
@@ -32,6 +33,8 @@ export interface HookRequest {
 export interface HookAnswer {
   readonly status: 202 | 400 | 401 | 404 | 413 | 422 | 503;
   readonly body: Readonly<Record<string, unknown>>;
+  /** The call was accepted before. */
+  readonly isRepeated?: boolean;
 }
 
 export const MAX_HOOK_BODY = 256 * 1024;
@@ -58,13 +61,14 @@ export async function acceptHook(
     if (key !== undefined && key.length > MAX_KEY) return answer(400, `A key has at most ${MAX_KEY} characters.`);
     return await take(ports, hook, name, request, key, options.mainKey);
   } catch (error) {
+    if (error instanceof ConflictError) return answer(422, "The same key was used for another body.");
     ports.log.warn("cannot accept a webhook call", { hook: name, error: errorText(error) });
     return answer(503, error instanceof RookeryError && !error.retryable ? error.message : "Try again later.");
   }
 }
 
 async function take(
-  { store, people, post }: HookPorts,
+  { clock, people, post }: HookPorts,
   hook: Hook,
   name: string,
   request: HookRequest,
@@ -86,16 +90,20 @@ async function take(
       wishes: overridesIn(hook),
     },
     delivery: await deliveryOf(people, hook, main, mainKey),
-    key: key === undefined ? undefined : `hook:${name}:${key}`,
+    request: key === undefined ? undefined : entryOf(name, key, request.body, clock.now()),
   });
   if (accepted.status === "stale") return answer(400, "This call is too old.");
-  const { agentId, seq, duplicate } = accepted;
-  if (duplicate) {
-    const before = await store.message(agentId, seq);
-    if (before && messageText(before.body) !== text) return answer(422, "The same key was used for another body.");
-  }
-  return { status: 202, body: { ok: true, messageId: messageId(agentId, seq), duplicate } };
+  const { agentId, seq, duplicate: isRepeated } = accepted;
+  return { status: 202, body: { ok: true, messageId: messageId(agentId, seq) }, isRepeated };
 }
+
+/** Kept longer than the keys of other requests: a person may ask a sender for a call of the last days again. */
+const entryOf = (name: string, key: string, body: string, now: number): KeyedEntry => ({
+  by: "key",
+  key: `hook:${name}:${key}`,
+  digest: createHash("sha256").update(body).digest("hex"),
+  keepUntil: now + DEFAULT_REPLAY_HORIZON_MS,
+});
 
 function promptOf(hook: Hook, name: string, raw: string): string {
   const body = parsed(raw);
@@ -113,8 +121,8 @@ function parsed(raw: string): unknown {
 }
 
 function keyOf(hook: Hook, { headers }: HookRequest): string | undefined {
-  const value = headers[(hook.idempotencyHeader ?? "idempotency-key").toLowerCase()]?.trim();
-  return value === "" ? undefined : value;
+  const own = hook.idempotencyHeader && headers[hook.idempotencyHeader.toLowerCase()]?.trim();
+  return own || headers["idempotency-key"]?.trim() || undefined;
 }
 
 async function deliveryOf(

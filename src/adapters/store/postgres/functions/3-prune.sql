@@ -40,6 +40,13 @@ BEGIN
       ) RETURNING 1
     )
     SELECT (SELECT count(*) FROM gone), count(*), max(key) INTO v_removed, v_seen, v_next FROM walk;
+  ELSIF p_what = 'requests' THEN
+    WITH walk AS MATERIALIZED (
+      SELECT key, keep_until FROM requests WHERE key > coalesce(p_after, '') ORDER BY key LIMIT p_limit
+    ), gone AS (
+      DELETE FROM requests r USING walk w WHERE r.key = w.key AND w.keep_until < p_before RETURNING 1
+    )
+    SELECT (SELECT count(*) FROM gone), count(*), max(key) INTO v_removed, v_seen, v_next FROM walk;
   ELSIF p_what = 'slots' THEN
     WITH walk AS MATERIALIZED (
       SELECT n, at FROM job_slots WHERE n > coalesce(p_after, '0')::bigint ORDER BY n LIMIT p_limit

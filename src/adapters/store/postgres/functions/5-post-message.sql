@@ -1,6 +1,6 @@
 -- Puts a message into an inbox, or recognises one that was accepted before (M5). The sequence comes from the agent's own
 -- row, which is locked until the commit (M3).
-CREATE OR REPLACE FUNCTION {{post_message}}(p jsonb, p_now bigint) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION {{post_message}}(p jsonb, p_at bigint, p_now bigint) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v agents;
   v_found boolean;
@@ -9,6 +9,7 @@ DECLARE
   v_at bigint := (p->>'at')::bigint;
   v_free boolean;
   v_holder jsonb := '{}';
+  v_said jsonb;
 BEGIN
   IF p ? 'to' THEN
     SELECT * INTO v FROM agents WHERE id = p->>'to' FOR UPDATE;
@@ -25,12 +26,22 @@ BEGIN
       RETURN jsonb_build_object('op', 'message.post', 'agentId', v_before.agent, 'seq', v_before.seq, 'duplicate', true, 'created', false);
     END IF;
   END IF;
+  IF p ? 'request' THEN
+    v_said := {{repeated_request}}(p, p_at);
+    IF v_said IS NOT NULL THEN RETURN v_said; END IF;
+  END IF;
   IF NOT v_found THEN
     IF NOT p ? 'seed' THEN RAISE EXCEPTION 'missing:There is no agent %.', p->>'key' USING ERRCODE = 'RKREF'; END IF;
     v := {{insert_agent}}(p->'seed');
   END IF;
   IF p ? 'dedupe' THEN
     INSERT INTO dedupe (key, agent, seq, keep_until) VALUES (p->>'dedupe', v.id, v.next_seq, (p->>'keep')::bigint);
+  END IF;
+  IF p ? 'request' THEN
+    INSERT INTO requests (key, digest, agent, seq, keep_until)
+    VALUES (p->>'request', p->>'digest', v.id, v.next_seq, (p->>'requestKeep')::bigint)
+    ON CONFLICT (key) DO UPDATE SET digest = excluded.digest, agent = excluded.agent, seq = excluded.seq, finished = false,
+      reply = NULL, keep_until = excluded.keep_until;
   END IF;
   INSERT INTO messages (agent, seq, state, urgent, is_reset, accepted_at, message)
   VALUES (v.id, v.next_seq, 'waiting', p ? 'urgent', p ? 'reset', v_at, p->>'message');
@@ -41,6 +52,7 @@ BEGIN
     v.epoch := v.epoch + 1;
   END IF;
   UPDATE agents SET next_seq = v.next_seq + 1, waiting = v.waiting + 1, busy = true, node = v.node, epoch = v.epoch,
+    last_user_seq = CASE WHEN p ? 'person' THEN v.next_seq ELSE last_user_seq END,
     last_human_at = CASE WHEN p ? 'human' AND kind = 'user' THEN greatest(coalesce(last_human_at, 0), v_at) ELSE last_human_at END
   WHERE id = v.id;
   IF v.node IS NOT NULL AND (v.node = v_claim OR EXISTS (SELECT FROM nodes WHERE node = v.node AND gone <> 1 AND lease_until > p_now)) THEN

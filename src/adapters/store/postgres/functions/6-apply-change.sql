@@ -183,7 +183,7 @@ BEGIN
       END IF;
       CASE p->>'op'
         WHEN 'message.post' THEN
-          v_said := {{post_message}}(p, v_now);
+          v_said := {{post_message}}(p, v_at, v_now);
           v_touched := v_touched || (v_said->>'agentId');
         WHEN 'delivery.move' THEN
           v_touched := v_touched || {{move_delivery}}(p, v_at);
@@ -202,6 +202,9 @@ BEGIN
           SELECT agent INTO v_text FROM runs WHERE id = p->>'runId';
           IF NOT FOUND THEN RAISE EXCEPTION 'missing:There is no run %.', p->>'runId' USING ERRCODE = 'RKREF'; END IF;
           UPDATE runs SET abort = p->>'mark' WHERE id = p->>'runId' AND agent = v_text AND state = 'open' AND abort IS NULL;
+          IF p ? 'fresh' AND NOT FOUND THEN
+            RAISE EXCEPTION 'conflict:Run % has ended or has a mark.', p->>'runId' USING ERRCODE = 'RKREF';
+          END IF;
           v_said := jsonb_build_object('op', 'run.abort', 'marked', FOUND, 'agentId', v_text);
           v_touched := v_touched || v_text;
         WHEN 'agent.stop' THEN
@@ -306,6 +309,11 @@ BEGIN
           v_count := {{settle_reservations}}(ARRAY(SELECT id FROM reservations WHERE run_id = p->>'runId'), NULL, NULL, true, v_at);
           v_said := jsonb_build_object('op', 'budget.forfeit', 'charged', v_count);
           v_touched := v_touched || 'budgets'::text;
+        WHEN 'budget.charge' THEN
+          INSERT INTO budgets (key, spent_tokens, spent_micros, at) VALUES (p->>'key', (p->>'tokens')::bigint, (p->>'micros')::bigint, v_at)
+          ON CONFLICT (key) DO UPDATE SET spent_tokens = budgets.spent_tokens + excluded.spent_tokens,
+            spent_micros = budgets.spent_micros + excluded.spent_micros, at = excluded.at;
+          v_touched := v_touched || 'budgets'::text;
         WHEN 'budget.lift' THEN
           INSERT INTO budgets (key, lifted_tokens, lifted_micros, at) VALUES (p->>'key', (p->>'tokens')::bigint, (p->>'micros')::bigint, v_at)
           ON CONFLICT (key) DO UPDATE SET lifted_tokens = budgets.lifted_tokens + excluded.lifted_tokens,
@@ -316,7 +324,7 @@ BEGIN
           v_count := {{settle_reservations}}(ARRAY(SELECT id FROM reservations WHERE at < (p->>'reservedBefore')::bigint ORDER BY id), NULL, NULL, true, v_at);
           v_said := jsonb_build_object('op', 'budget.sweep', 'charged', v_count);
           WITH past AS (
-            DELETE FROM budgets WHERE (key >= 'day:' AND key < 'day;' OR key >= 'person:' AND key < 'person;')
+            DELETE FROM budgets WHERE (key >= 'day:' AND key < 'day;' OR key >= 'person:' AND key < 'person;' OR key >= 'quota:' AND key < 'quota;')
               AND at < (p->>'rowsBefore')::bigint AND reserved_tokens = 0 AND reserved_micros = 0 RETURNING key
           ), forgotten AS (DELETE FROM budget_told USING past WHERE budget_told.key = past.key)
           SELECT count(*) INTO v_count FROM past;
@@ -380,6 +388,21 @@ BEGIN
           ELSE
             DELETE FROM facts WHERE key = p->>'key';
           END IF;
+        WHEN 'request.put' THEN
+          SELECT digest, reply, keep_until INTO v_run FROM requests WHERE key = p->>'key';
+          IF FOUND AND v_run.keep_until > v_at AND v_run.digest <> p->>'digest' THEN
+            RAISE EXCEPTION 'conflict:The key belongs to another request.' USING ERRCODE = 'RKREF';
+          ELSIF FOUND AND v_run.keep_until > v_at AND v_run.reply IS NOT NULL THEN
+            RAISE EXCEPTION 'conflict:The request of this key has its reply.' USING ERRCODE = 'RKREF';
+          ELSIF FOUND AND v_run.keep_until > v_at THEN
+            UPDATE requests SET reply = p->>'reply' WHERE key = p->>'key';
+          ELSE
+            INSERT INTO requests (key, digest, reply, keep_until) VALUES (p->>'key', p->>'digest', p->>'reply', (p->>'keep')::bigint)
+            ON CONFLICT (key) DO UPDATE SET digest = excluded.digest, agent = NULL, seq = NULL, finished = false,
+              reply = excluded.reply, keep_until = excluded.keep_until;
+          END IF;
+        WHEN 'request.finish' THEN
+          UPDATE requests SET finished = true WHERE key = p->>'key' AND agent = p->>'agent' AND seq = (p->>'seq')::bigint;
         WHEN 'prune' THEN
           v_said := {{prune}}(p->>'what', (p->>'before')::bigint, (p->>'limit')::bigint, p->>'after');
         ELSE

@@ -129,13 +129,30 @@ BEGIN
     ON CONFLICT (key) DO UPDATE SET value = excluded.value;
   END IF;
 
+  IF p ? 'finished' THEN
+    UPDATE requests r SET finished = true FROM jsonb_to_recordset(p->'finished') AS w (key text, agent text, seq bigint)
+    WHERE r.key = w.key AND r.agent = w.agent AND r.seq = w.seq;
+  END IF;
+
+  IF p ? 'requests' THEN
+    -- A request that may repeat an earlier one is compared one after the other. A later post of the same batch can only make
+    -- a request new that would have joined, so what is new here stays new.
+    IF EXISTS (
+      SELECT FROM jsonb_to_recordset(p->'requests') AS w (request text, digest text, retry boolean, at bigint)
+      JOIN requests r ON r.key = w.request AND r.keep_until > w.at
+      WHERE w.digest IS NOT NULL OR r.agent IS NULL OR EXISTS (
+        SELECT FROM agents a WHERE a.id = r.agent AND NOT a.removed
+          AND CASE WHEN w.retry THEN NOT (r.finished AND a.last_user_seq > r.seq) ELSE NOT r.finished AND a.last_user_seq <= r.seq END)
+    ) THEN RAISE EXCEPTION 'not batchable: requests' USING ERRCODE = 'RKSLW'; END IF;
+  END IF;
+
   IF p ? 'posts' THEN
     v_living := ARRAY(SELECT node FROM nodes WHERE gone <> 1 AND lease_until > v_now);
     -- Each message gets the agent's next sequence, in the order of the batch (M3).
     WITH given AS (
       SELECT w.*, coalesce(w.agent, k.agent) AS recipient
-      FROM jsonb_to_recordset(p->'posts') AS w (i int, o int, agent text, key text, urgent boolean, reset boolean, human boolean, at bigint, message text,
-        dedupe text, keep bigint, claim bigint)
+      FROM jsonb_to_recordset(p->'posts') AS w (i int, o int, agent text, key text, urgent boolean, reset boolean, human boolean, person boolean, at bigint, message text,
+        dedupe text, keep bigint, claim bigint, request text, digest text, request_keep bigint)
       LEFT JOIN session_keys k ON k.key = w.key
     ), numbered AS MATERIALIZED (
       SELECT given.*, a.next_seq + row_number() OVER (PARTITION BY recipient ORDER BY i, o) - 1 AS seq
@@ -146,13 +163,19 @@ BEGIN
     ), remembered AS (
       INSERT INTO dedupe (key, agent, seq, keep_until)
         SELECT dedupe, recipient, seq, keep FROM numbered WHERE dedupe IS NOT NULL ON CONFLICT DO NOTHING RETURNING 1
+    ), entered AS (
+      INSERT INTO requests (key, digest, agent, seq, keep_until)
+        SELECT request, digest, recipient, seq, request_keep FROM numbered WHERE request IS NOT NULL
+      ON CONFLICT (key) DO UPDATE SET digest = excluded.digest, agent = excluded.agent, seq = excluded.seq, finished = false,
+        reply = NULL, keep_until = excluded.keep_until
     ), counted AS (
       UPDATE agents a SET next_seq = a.next_seq + g.posted, waiting = a.waiting + g.posted, busy = true,
+        last_user_seq = coalesce(g.user_seq, a.last_user_seq),
         last_human_at = CASE WHEN a.kind = 'user' AND g.human IS NOT NULL THEN greatest(coalesce(a.last_human_at, 0), g.human) ELSE a.last_human_at END,
         node = CASE WHEN g.claim IS NOT NULL AND (a.node IS NULL OR a.node <> ALL (v_living)) THEN g.claim ELSE a.node END,
         epoch = CASE WHEN g.claim IS NOT NULL AND a.node IS DISTINCT FROM g.claim AND (a.node IS NULL OR a.node <> ALL (v_living)) THEN a.epoch + 1 ELSE a.epoch END
       FROM (
-        SELECT recipient, count(*) AS posted, max(at) FILTER (WHERE human) AS human, min(claim) AS claim FROM numbered GROUP BY recipient
+        SELECT recipient, count(*) AS posted, max(at) FILTER (WHERE human) AS human, max(seq) FILTER (WHERE person) AS user_seq, min(claim) AS claim FROM numbered GROUP BY recipient
       ) AS g
       WHERE a.id = g.recipient
       RETURNING a.id, a.node, a.epoch, a.waiting

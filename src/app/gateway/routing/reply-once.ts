@@ -1,0 +1,70 @@
+/**
+ * Carries out a POST once per `Idempotency-Key` (M18). A handler commits the key with what it changes: `acceptOnce` with the
+ * message, `call.record` with any other change. A request with the same key then gets the recorded reply, or the reply that
+ * the handler makes of the same message. What a handler changes outside of the store is recorded after it.
+ */
+import { ConflictError } from "../../../core/errors.ts";
+import type { KeyedEntry, RequestRecord } from "../../../core/store/request.ts";
+import { submit } from "../../../engine/commit/submit.ts";
+import { keyReused } from "../http/http-error.ts";
+import { REPLAYED, type Reply } from "../http/send-reply.ts";
+import { keyedEntry } from "../messages/request-entry.ts";
+import type { Call, JsonReply, Route } from "./route.ts";
+
+export async function replyOnce(route: Route, call: Call): Promise<Reply> {
+  const { ports } = call.context;
+  const keyed = keyedEntry(call, ports.clock.now());
+  if (!keyed) return route.handle(call);
+  const earlier = await findEarlier(call, keyed);
+  if (earlier?.reply !== undefined) return replayOf(earlier.reply);
+  const recording = new Recording(call, keyed, earlier);
+  try {
+    const reply = await route.handle(recording.call);
+    if (!route.accepts) await recording.complete("json" in reply ? (route.withoutSecret?.(reply) ?? reply) : reply);
+    return reply;
+  } catch (error) {
+    // The key may have been committed by another request in between, or by this one if the answer to the commit was lost.
+    const committed = earlier ? undefined : await findEarlier(call, keyed);
+    if (committed?.reply !== undefined) return replayOf(committed.reply);
+    if (!committed?.message) throw error;
+    return route.handle(new Recording(call, keyed, committed).call);
+  }
+}
+
+/** The call as its handler sees it, and whether the handler committed the key. */
+class Recording {
+  readonly call: Call;
+  readonly #keyed: KeyedEntry;
+  #isRecorded = false;
+
+  constructor(call: Call, keyed: KeyedEntry, earlier: RequestRecord | undefined) {
+    this.#keyed = keyed;
+    const record: Call["record"] = (reply) => {
+      this.#isRecorded = true;
+      return [this.#op(reply)];
+    };
+    this.call = { ...call, keyed, before: earlier?.message, record };
+  }
+
+  /** Records the reply of a handler that changed nothing in the store. */
+  async complete(reply: Reply): Promise<void> {
+    if (this.#isRecorded || !("json" in reply)) return;
+    const done = await submit(this.call.context.ports, "api.reply", [this.#op(reply)]);
+    if (!done.ok) throw new ConflictError(done.detail);
+  }
+
+  #op({ status, json }: JsonReply) {
+    return { op: "request.put", request: this.#keyed, reply: JSON.stringify({ status, json }) } as const;
+  }
+}
+
+/** Throws a 422 if the key belongs to a request with another URL or body. */
+async function findEarlier({ context }: Call, { key, digest }: KeyedEntry): Promise<RequestRecord | undefined> {
+  const { store, clock } = context.ports;
+  const row = await store.request(key);
+  if (!row || row.keepUntil <= clock.now()) return undefined;
+  if (row.digest === undefined || row.digest === digest) return row;
+  throw keyReused();
+}
+
+const replayOf = (reply: string): Reply => ({ ...(JSON.parse(reply) as JsonReply), headers: REPLAYED });
