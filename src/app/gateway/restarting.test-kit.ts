@@ -18,6 +18,7 @@ import { type Gateway, openGateway } from "./gateway.ts";
 
 /** "start" starts a child, which works until it is stopped. "stall" works until it is aborted. The rest is repeated. */
 const script: Script = (call) => {
+  if (call.request.messages.at(-1)?.role === "tool") return "started";
   const prompt = lastText(call.request);
   if (prompt === "start") return { call: [{ name: "start_background_agent", with: { prompt: "dig" } }] };
   if (prompt.includes("dig") || prompt === "stall") return stall(call, new Promise(() => {}), "…");

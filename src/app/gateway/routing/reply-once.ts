@@ -24,9 +24,9 @@ export async function replyOnce(route: Route, call: Call): Promise<Reply> {
     return reply;
   } catch (error) {
     // The key may have been committed by another request in between, or by this one if the answer to the commit was lost.
-    const committed = earlier ? undefined : await findEarlier(call, keyed);
+    const committed = await findEarlier(call, keyed);
     if (committed?.reply !== undefined) return replayOf(committed.reply);
-    if (!committed?.message) throw error;
+    if (earlier || !committed?.message) throw error;
     return route.handle(new Recording(call, keyed, committed).call);
   }
 }
