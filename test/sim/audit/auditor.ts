@@ -6,6 +6,7 @@ import type { Delivery } from "../../../src/core/delivery/delivery.ts";
 import type { Message } from "../../../src/core/message/message.ts";
 import { tokensIn, tokenText } from "../world/tokens.ts";
 import { budgets } from "./audit-budgets.ts";
+import { callers } from "./audit-callers.ts";
 import { compaction } from "./audit-compaction.ts";
 import { context } from "./audit-context.ts";
 import { keys } from "./audit-keys.ts";
@@ -44,6 +45,7 @@ export function audit(evidence: Evidence): readonly Violation[] {
     ...shownAtMostOnce(view),
     ...context(view),
     ...talk(view),
+    ...callers(view),
     ...triggers(view),
     ...compaction(view),
     ...sessions(view),

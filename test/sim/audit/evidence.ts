@@ -9,6 +9,7 @@ import type { WaitEdge } from "../../../src/core/store/wait.ts";
 import type { Scenario } from "../scenarios/scenario.ts";
 import type { AbortRecord } from "../world/aborts.ts";
 import type { BranchRecord } from "../world/branches.ts";
+import type { CallerAnswer } from "../world/callers.ts";
 import type { Channel } from "../world/channel.ts";
 import type { JobEvidence } from "../world/jobs.ts";
 import type { ModelCall } from "../world/model-call.ts";
@@ -32,6 +33,9 @@ export interface Evidence {
   readonly reservations: readonly Reservation[];
   readonly keyUses: readonly KeyUse[];
   readonly branches: readonly BranchRecord[];
+  /** What people said over HTTP, and whose answer their programs got. */
+  readonly callerTokens: readonly string[];
+  readonly callerAnswers: readonly CallerAnswer[];
   /** Everything the store applied, in its order. */
   readonly applied: readonly Applied[];
   /** How often a process died without being drained. */

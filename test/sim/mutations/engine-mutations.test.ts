@@ -30,6 +30,7 @@ test("every law of the engine has a mutation that breaks it", () => {
     "L12",
     "M9",
     "M13",
+    "M18",
     "M21",
     "M23",
     "identity",

@@ -24,6 +24,7 @@ import { MESSAGE_MUTATIONS } from "./message-mutations.ts";
 import { MODEL_MUTATIONS } from "./model-mutations.ts";
 import { MUTATIONS, type Mutation } from "./mutations.ts";
 import { OWED_MUTATIONS } from "./owed-mutations.ts";
+import { REQUEST_MUTATIONS } from "./request-mutations.ts";
 import { SESSION_MUTATIONS } from "./session-mutations.ts";
 import { SUBAGENT_MUTATIONS } from "./subagent-mutations.ts";
 import { TRIAL_MUTATIONS } from "./trial-mutations.ts";
@@ -291,6 +292,7 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   ...CONTEXT_MUTATIONS,
   ...SESSION_MUTATIONS,
   ...OWED_MUTATIONS,
+  ...REQUEST_MUTATIONS,
   ...MUTATIONS.flatMap((mutation) => {
     const bound = FOR_THE_ENGINE[mutation.name];
     return bound && mutation.store ? [{ ...mutation, ...bound }] : [];

@@ -107,6 +107,19 @@ export const MESSAGE_SCENARIOS: readonly NamedChanges[] = [
     },
   ],
   [
+    "http-retries",
+    "programs that repeat cut HTTP requests, marked or not, and people who say the same words again, while nodes die",
+    {
+      needs: ["http"],
+      nodes: [1, 2],
+      crashes: [2, 8],
+      drains: [0, 2],
+      callers: [4, 6],
+      ends: ["failed", "recorded"],
+      workload: { messages: [50, 50], pause: [500, 3_000], directives: {} },
+    },
+  ],
+  [
     "asks-sick-store",
     "commits that are not answered, lost or late, while agents wait for each other",
     {

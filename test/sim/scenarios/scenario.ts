@@ -65,6 +65,8 @@ export interface Scenario {
   readonly lanes?: LaneSizes;
   /** Cron jobs that are due while people write. */
   readonly jobs?: JobsShape;
+  /** How many people talk to agents over HTTP, without keys. */
+  readonly callers?: Range;
   /** How many permanent agents there are, and how often they get new prompts and are removed. */
   readonly permanentAgents?: { readonly count: number; readonly describes: Range; readonly removals: Range };
 }

@@ -2,16 +2,19 @@
 
 import { agentToolDepsOf } from "../../../src/adapters/tools/agents/agent-tool-deps.ts";
 import { subagentTools } from "../../../src/adapters/tools/subagents/subagent-tools.ts";
+import { RequestLedger } from "../../../src/app/gateway/messages/request-ledger.ts";
 import { configDefaults } from "../../../src/config/config-schema.ts";
 import { parseConfig } from "../../../src/config/parse-config.ts";
 import { isStale, resetPolicyFor } from "../../../src/core/agent/session-freshness.ts";
 import { apiMailbox } from "../../../src/core/delivery/route.ts";
+import { InvariantError } from "../../../src/core/errors.ts";
 import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../../src/core/history/compaction-settings.ts";
+import type { Ports } from "../../../src/core/ports/ports.ts";
 import type { Tool, ToolHost } from "../../../src/core/ports/tool.ts";
 import { AgentSystem } from "../../../src/engine/agents/agent-system.ts";
 import { type TriggerOptions, Triggers } from "../../../src/engine/triggers/triggers.ts";
 import type { SimContext } from "../world/summariser.ts";
-import type { SubjectNode, SubjectUnderTest } from "./subject.ts";
+import type { HttpRequest, HttpResponse, SubjectNode, SubjectUnderTest } from "./subject.ts";
 import { withTalk } from "./talk-tools.ts";
 
 /** An unknown window counts as the default size. */
@@ -52,6 +55,7 @@ export const engine: SubjectUnderTest = {
     "mailboxes",
     "context",
     "sessions",
+    "http",
   ],
   async start(ports, node) {
     const { name, leaseMs, alone, restore, queue, lanes, subagents, participants, budgets, model, context, reset } =
@@ -81,12 +85,14 @@ export const engine: SubjectUnderTest = {
         resolveModel: () => ({ ...(model ?? { model: "scripted" }), system: "You are simulated." }),
       },
     );
+    const ledger = new RequestLedger(ports);
     await system.load();
     await system.start();
     await triggers?.start(system);
     return {
       async drain() {
         await triggers?.stop();
+        await ledger.close();
         await system.drain();
       },
       abort: (runId) => system.runs.abort(runId),
@@ -97,6 +103,7 @@ export const engine: SubjectUnderTest = {
       remove: (agentId) => system.lifecycle.remove(agentId),
       readMailbox: async (user) => (await system.deliveries.mailboxes.page([apiMailbox(user)], { limit: 5 })).items,
       acknowledge: (user, ids) => system.deliveries.mailboxes.acknowledge([apiMailbox(user)], ids),
+      ask: (request) => answerHttp(ports, system, ledger, request),
     };
   },
 };
@@ -109,6 +116,28 @@ const triggerOptions = ({ zone, alone, leaseMs }: SubjectNode): TriggerOptions =
   people: PEOPLE,
   leaseMs: alone ? undefined : leaseMs,
 });
+
+const KEPT_MS = 24 * 3600_000;
+
+/** What the gateway does with a request without a key, without the HTTP around it. */
+async function answerHttp(
+  { clock }: Pick<Ports, "clock">,
+  system: AgentSystem,
+  ledger: RequestLedger,
+  { user, words, text, isRetry }: HttpRequest,
+): Promise<HttpResponse> {
+  const key = `same:token:${user}:${words}`;
+  const posted = await system.post({
+    to: { descriptor: { type: "user", connector: "api", userId: user, channelId: user } },
+    body: { kind: "user", text, queue: { mode: "queue" }, sender: { id: user } },
+    request: { by: "content", key, isRetry, keepUntil: clock.now() + KEPT_MS },
+    first: ledger.unwritten(key),
+  });
+  if (posted.status === "stale") throw new InvariantError("A message without a time of its own is stale.");
+  const { agentId, seq } = posted;
+  await system.waitForMessage({ agentId, seq }, 60_000);
+  return { agentId, seq, sent: () => ledger.finished(key, { agentId, seq }) };
+}
 
 /** A host's tools, and the program's own for starting children. */
 function withChildren(host: ToolHost, more: readonly Tool[]): ToolHost {

@@ -31,6 +31,24 @@ export interface Subject {
   readMailbox?(user: string): Promise<readonly OutgoingDelivery[]>;
   /** Acknowledges deliveries of a user's mailbox. */
   acknowledge?(user: string, ids: readonly DeliveryId[]): Promise<unknown>;
+  /** Answers an HTTP request without a key, as the gateway does (M18). */
+  ask?(request: HttpRequest): Promise<HttpResponse>;
+}
+
+/** A request of one token. `words` are its content: two requests of a user with the same words have the same body. */
+export interface HttpRequest {
+  readonly user: string;
+  readonly words: string;
+  /** What the agent reads. */
+  readonly text: string;
+  readonly isRetry: boolean;
+}
+
+export interface HttpResponse {
+  readonly agentId: AgentId;
+  readonly seq: number;
+  /** Call it when all of the response was sent. */
+  sent(): void;
 }
 
 export interface Person {
@@ -100,7 +118,9 @@ export type Feature =
   | "mailboxes"
   | "context"
   /** Sessions that go stale, threads that fork, going back. */
-  | "sessions";
+  | "sessions"
+  /** Programs that repeat their HTTP requests. */
+  | "http";
 
 export interface SubjectUnderTest {
   readonly name: string;

@@ -23,6 +23,8 @@ export async function collectEvidence(world: World, nodes: Nodes, actors: Actors
     reservations: await reader.reservations({ limit: 10_000 }),
     keyUses: world.routed?.uses ?? [],
     branches: actors.branches.records,
+    callerTokens: actors.callers.tokens,
+    callerAnswers: actors.callers.answers,
     applied: world.applied,
     deaths: nodes.deaths,
     paused: nodes.paused,
@@ -40,7 +42,8 @@ export async function collectEvidence(world: World, nodes: Nodes, actors: Actors
 }
 
 /** How often each thing happened. */
-export function countsOf(world: World, { listed, calls, keyUses, summaries, executions }: Evidence) {
+export function countsOf(world: World, evidence: Evidence) {
+  const { listed, calls, keyUses, summaries, executions, callerAnswers } = evidence;
   const counts: Record<string, number> = {};
   const count = (what: string): void => {
     counts[what] = (counts[what] ?? 0) + 1;
@@ -60,6 +63,10 @@ export function countsOf(world: World, { listed, calls, keyUses, summaries, exec
   for (const line of listed.flatMap(({ lines }) => lines)) {
     const compaction = compactionIn(line);
     if (compaction) count(compaction);
+  }
+  if (callerAnswers.length > 0) {
+    counts["http answers"] = callerAnswers.length;
+    counts["http retries answered"] = callerAnswers.filter(({ marked }) => marked).length;
   }
   counts["tool executions"] = executions.length;
   return counts;

@@ -4,6 +4,7 @@ import type { Range, Scenario } from "../scenarios/scenario.ts";
 import { type Aborts, makeAborts } from "./aborts.ts";
 import { type Branches, makeBranches } from "./branches.ts";
 import type { World } from "./build-world.ts";
+import { type Callers, makeCallers } from "./callers.ts";
 import { type Jobs, makeJobs } from "./jobs.ts";
 import { MAX_SKEW_MS, type Nodes, WALL_START } from "./nodes.ts";
 import { makeOperator, type Operator } from "./operator.ts";
@@ -17,6 +18,7 @@ export interface Actors {
   readonly faultsEnd: number;
   readonly aborts: Aborts;
   readonly branches: Branches;
+  readonly callers: Callers;
   readonly jobs: Jobs;
   readonly operator: Operator;
 }
@@ -56,6 +58,9 @@ export function injectFaults(world: World, nodes: Nodes, random: Random): Actors
   if (zones) times(zones, () => nodes.changeZone(random.pick(Object.keys(ZONES))));
   const branches = makeBranches(ask("branches"));
   if (scenario.branches) times(scenario.branches, () => void branches.ask());
+  const wallOfFirst = (): number => nodes.wall("a");
+  const callers = makeCallers({ ...ask("callers"), scheduler, wall: wallOfFirst, isActive: () => faults.active });
+  if (scenario.callers) callers.start(random.int(...scenario.callers));
   const trees = makeTreeStops(ask("trees"));
   if (scenario.treeStops) times(scenario.treeStops, () => void trees.stop());
   if (scenario.removals) times(scenario.removals, () => void trees.remove());
@@ -68,7 +73,7 @@ export function injectFaults(world: World, nodes: Nodes, random: Random): Actors
     backend: world.backend,
     log,
     random: world.random.fork("operator"),
-    wall: () => nodes.wall("a"),
+    wall: wallOfFirst,
     permanentAgents: world.participants.permanentAgents,
   });
   const mailboxes = world.channels.find(({ name }) => name === "api");
@@ -79,7 +84,7 @@ export function injectFaults(world: World, nodes: Nodes, random: Random): Actors
   }
   times(scenario.permanentAgents?.describes, operator.describe);
   times(scenario.permanentAgents?.removals, operator.remove);
-  return { faultsEnd, aborts, branches, jobs, operator };
+  return { faultsEnd, aborts, branches, callers, jobs, operator };
 }
 
 function killTimes({ kills }: Scenario, random: Random): readonly number[] {
