@@ -111,6 +111,7 @@ export {
   StoreNewerError,
   StoreUnreadableError,
   TimeoutError,
+  TooLargeError,
   UsageError,
   WaitCycleError,
 } from "./core/errors.ts";

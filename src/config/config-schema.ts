@@ -9,6 +9,7 @@ import { gatewayDefaults, gatewaySchema } from "./sections/gateway.ts";
 import { heartbeatDefaults, heartbeatSchema } from "./sections/heartbeat.ts";
 import { hooksSchema } from "./sections/hooks.ts";
 import { laneDefaults, lanesSchema } from "./sections/lanes.ts";
+import { limitDefaults, limitsSchema } from "./sections/limits.ts";
 import { logDefaults, logSchema } from "./sections/log.ts";
 import { mailboxDefaults, mailboxSchema } from "./sections/mailbox.ts";
 import { modelDefaults, modelsSchema, providerDefaults } from "./sections/models.ts";
@@ -42,6 +43,7 @@ export const configSchema = section({
   subagents: subagentsSchema,
   lanes: lanesSchema,
   runs: runsSchema,
+  limits: limitsSchema,
   cron: cronSchema,
   heartbeat: heartbeatSchema,
   hooks: hooksSchema,
@@ -68,6 +70,7 @@ export const configDefaults = {
   subagents: subagentDefaults,
   lanes: laneDefaults,
   runs: runDefaults,
+  limits: limitDefaults,
   cron: cronDefaults,
   heartbeat: heartbeatDefaults,
   outbox: outboxDefaults,

@@ -25,6 +25,7 @@ export const LIVE_KEYS: readonly string[] = [
   "lanes",
   "runs.timeoutSeconds",
   "runs.maxIterations",
+  "limits",
   "cron.missed",
   "cron.missedGraceSeconds",
   "cron.maxLatenessMinutes",

@@ -28,6 +28,12 @@ export class InvalidInputError extends RookeryError {
   readonly retryable = false;
 }
 
+/** A text from outside is longer than its limit. The message names the limit. */
+export class TooLargeError extends RookeryError {
+  readonly code = "too_large";
+  readonly retryable = false;
+}
+
 /** The configuration file is not valid; the message names file and line. */
 export class ConfigError extends RookeryError {
   readonly code = "config";

@@ -103,7 +103,7 @@ describe("google-generative-ai", () => {
       { type: "text", text: "Let me see." },
       { type: "toolCall", name: "look_up" },
     ]);
-    expect(events.map(({ type }) => type)).toEqual(["text", "text", "toolCall"]);
+    expect(events.map(({ type }) => type)).toEqual(["text", "text", "toolCall", "arguments"]);
     expect(got.headers["user-agent"]).toBe("rookery/1.2.3");
     expect(got.headers["x-goog-api-client"]).toBe("rookery/1.2.3");
     expect(got.body).toContain("aGk=");

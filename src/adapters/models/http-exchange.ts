@@ -2,6 +2,8 @@
  * One HTTP request of an adaptor: sent under our user agent, watched for stalls, with the status and the end of the stream
  * kept for error messages.
  */
+import { setImmediate } from "node:timers/promises";
+import { TooLargeError } from "../../core/errors.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { HttpAnswer } from "../../core/ports/http-post.ts";
 import { postThroughFetch } from "./post-through-fetch.ts";
@@ -12,6 +14,9 @@ import { retryAfterMs, retryDelayIn } from "./retry-after.ts";
 /** Headers with which client libraries describe themselves and their host. */
 const LIBRARY_HEADERS = /^(?:x-stainless-|anthropic-dangerous-direct-browser-access$|x-goog-api-client$)/;
 const TAIL_CHUNKS = 8;
+const SLICE_BYTES = 1_024;
+/** Bytes of an error page. Only its beginning is shown. */
+const MAX_REFUSAL = 1_000_000;
 
 export class HttpExchange {
   readonly #deps: CallDeps;
@@ -65,7 +70,7 @@ export class HttpExchange {
     this.#stall.reset();
     this.#status = response.status;
     if (response.ok) return response;
-    const body = await response.text();
+    const body = await refusalOf(response);
     this.#refused(response.status, body, (name) => response.headers.get(name));
     const { status, statusText } = response;
     return new Response(body, { status, statusText, headers: response.headers });
@@ -84,7 +89,7 @@ export class HttpExchange {
     this.#stall.reset();
     this.#status = status;
     if (status >= 200 && status < 300) return answer;
-    this.#refused(status, await textOf(answer), answer.header);
+    this.#refused(status, await textOf(answer, MAX_REFUSAL), answer.header);
     return undefined;
   }
 
@@ -95,14 +100,22 @@ export class HttpExchange {
 
   #watched(response: Response, body: ReadableStream<Uint8Array>): Response {
     const reader = body.getReader();
+    let rest: Uint8Array | undefined;
     const watched = new ReadableStream<Uint8Array>({
       pull: async (controller) => {
-        const { done, value } = await reader.read();
-        this.#stall.reset();
-        if (done) return controller.close();
-        this.#tail.push(value);
-        if (this.#tail.length > TAIL_CHUNKS) this.#tail.shift();
-        controller.enqueue(value);
+        if (rest) {
+          // The library reads a chunk in one go; others get their turn between two slices.
+          await setImmediate();
+        } else {
+          const { done, value } = await reader.read();
+          this.#stall.reset();
+          if (done) return controller.close();
+          this.#tail.push(value);
+          if (this.#tail.length > TAIL_CHUNKS) this.#tail.shift();
+          rest = value;
+        }
+        controller.enqueue(rest.subarray(0, SLICE_BYTES));
+        rest = rest.length > SLICE_BYTES ? rest.subarray(SLICE_BYTES) : undefined;
       },
       cancel: (reason) => reader.cancel(reason),
     });
@@ -111,14 +124,34 @@ export class HttpExchange {
   }
 }
 
-export async function textOf(answer: HttpAnswer, onData: () => void = () => {}): Promise<string> {
+/** The body of a refusal, up to its limit. The rest is not read. */
+async function refusalOf({ body }: Response): Promise<string> {
+  const reader = body?.getReader();
   const chunks: Uint8Array[] = [];
+  for (let size = 0; reader && size <= MAX_REFUSAL; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    chunks.push(value);
+    size += value.length;
+  }
+  reader?.cancel().catch(() => {});
+  return decoded(chunks);
+}
+
+/** The body. Throws `TooLargeError` if it has more bytes. */
+export async function textOf(answer: HttpAnswer, maxBytes: number, onData: () => void = () => {}): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
   await answer.read((chunk) => {
     onData();
+    size += chunk.length;
+    if (size > maxBytes) throw new TooLargeError(`The answer has more than ${maxBytes} bytes.`);
     chunks.push(chunk);
   });
-  return Buffer.concat(chunks).toString("utf8");
+  return decoded(chunks);
 }
+
+const decoded = (chunks: readonly Uint8Array[]): string => Buffer.concat(chunks).toString("utf8");
 
 /** Fires when no data arrived for a time. One lazy timer: `reset` costs one assignment. */
 export class StallTimer {

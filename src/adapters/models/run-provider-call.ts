@@ -15,6 +15,8 @@ export interface Answer {
   readonly content: readonly Block[];
   readonly stopReason: StopReason;
   readonly usage?: Usage;
+  /** It was longer than the request allows: this is its beginning. */
+  readonly cut?: boolean;
 }
 
 /** An answer while it grows. Read when the call ends in any way, so that an abort keeps what has arrived. */
@@ -34,6 +36,8 @@ export interface CallContext {
   /** Aborts when the call ends early. */
   readonly signal: AbortSignal;
   readonly draft: AnswerDraft;
+  /** Ends the request: the rest of the answer is not needed. */
+  readonly abandon: () => void;
   /** Forwards events until the call ends. */
   readonly forward: (event: ModelEvent) => void;
 }
@@ -61,7 +65,7 @@ export async function runProviderCall(deps: CallDeps, call: ProviderCall, body: 
     if (open) call.onEvent(event);
   };
   try {
-    const work = settle(body({ exchange, signal: ending.signal, draft, forward }));
+    const work = settle(body({ exchange, signal: ending.signal, draft, abandon: () => ending.abort(), forward }));
     const outcome = await Promise.race([work, ended.promise]);
     if (cause === "aborted") return resultOf(call, draft, ABORTED);
     if (cause === "stalled") return resultOf(call, draft, stalled(call));
@@ -153,7 +157,7 @@ function systemCode(error: unknown): string | undefined {
 
 function resultOf(call: ProviderCall, draft: AnswerDraft, error?: ModelError, status?: number): ProviderResult {
   const { api, provider, id: model } = call.model;
-  const { content, stopReason, usage } = draft.read();
+  const { content, stopReason, usage, cut } = draft.read();
   return {
     content,
     stopReason: error === undefined ? stopReason : error.class === "aborted" ? "aborted" : "error",
@@ -163,5 +167,6 @@ function resultOf(call: ProviderCall, draft: AnswerDraft, error?: ModelError, st
     usage,
     error,
     status,
+    cut,
   };
 }

@@ -50,6 +50,9 @@ export function engineOptions({ config, toolkit, models, modelGiven, ...rest }: 
     get resetTriggers() {
       return config.session.resetTriggers;
     },
+    get textLimits() {
+      return config.limits;
+    },
     get budgets() {
       return budgetsOf(config);
     },

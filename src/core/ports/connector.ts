@@ -46,6 +46,8 @@ export interface ConnectorHost {
   command(command: IncomingCommand): Promise<Accepted>;
   /** Words that begin a new session. */
   readonly resetTriggers?: readonly string[];
+  /** The longest message that is accepted. A connector need not read more of one. */
+  readonly maxCharacters?: number;
 }
 
 export interface OutgoingDelivery {

@@ -46,6 +46,8 @@ export interface ModelRequest extends ModelChoice {
   readonly tries?: number;
   /** The longest answer in tokens. Absent or larger than the model's limit: the model's limit. */
   readonly maxTokens?: number;
+  /** The longest answer in characters. An adaptor need not read more of it: the rest is cut. */
+  readonly maxCharacters?: number;
 }
 
 /** Prices in dollars per million tokens, and the limits of prompt and answer. */
@@ -70,7 +72,9 @@ export type ModelEvent =
   | { readonly type: "restart" }
   | { readonly type: "text"; readonly delta: string }
   | { readonly type: "thinking"; readonly delta: string }
-  | { readonly type: "toolCall"; readonly id: string; readonly name: string };
+  | { readonly type: "toolCall"; readonly id: string; readonly name: string }
+  /** A part of the arguments of a call. */
+  | { readonly type: "arguments"; readonly delta: string };
 
 export type ModelErrorClass = "overflow" | "rate" | "transient" | "auth" | "request" | "aborted";
 
@@ -91,6 +95,8 @@ export interface ModelResult {
   readonly error?: ModelError;
   /** The usage of failed attempts within the same call. */
   readonly alsoUsed?: readonly Usage[];
+  /** The answer was longer than `maxCharacters`; `content` holds its beginning. */
+  readonly cut?: boolean;
   /** The caller gave up waiting: the end of the call and its usage are unknown. */
   readonly unheard?: boolean;
 }

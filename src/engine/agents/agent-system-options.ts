@@ -5,6 +5,7 @@ import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { PeopleSettings } from "../../core/agent/person.ts";
 import type { SendPolicy } from "../../core/agent/send-policy.ts";
 import type { Budgets } from "../../core/budget/budget.ts";
+import type { TextLimits } from "../../core/text-limits.ts";
 import type { OutboxOptions, OutboxPorts } from "../outbox/outbox.ts";
 import type { WaitingOptions } from "../outbox/waiting-sweep.ts";
 import type { LaneSizes } from "../runs/lanes.ts";
@@ -34,6 +35,8 @@ export interface AgentSystemOptions {
   readonly contextLimits?: RunPorts["contextLimits"];
   /** Which conversation a connector's message belongs to. Absent: one per person or group and channel, profile `main`. */
   readonly address?: AddressOf;
+  /** How long texts from outside may be. Read at each use. Absent: `DEFAULT_TEXT_LIMITS`. */
+  readonly textLimits?: TextLimits;
   /** The tags of the system agents. Absent: every tag is accepted. */
   readonly systemTags?: readonly string[];
   readonly isOwner?: HostOptions["isOwner"];

@@ -5,6 +5,7 @@ import { messageId } from "../../core/ids.ts";
 import type { IncomingMessage } from "../../core/message/incoming-message.ts";
 import type { Source } from "../../core/message/message.ts";
 import type { Accepted, Connector, ConnectorHost } from "../../core/ports/connector.ts";
+import { DEFAULT_TEXT_LIMITS, type TextLimits } from "../../core/text-limits.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import type { PostRequest } from "./message-ingress.ts";
 
@@ -20,6 +21,7 @@ export interface HostOptions {
   /** Whether the sender is the owner. Default: a sender at the terminal is. */
   readonly isOwner?: (sender: Pick<Conversation, "connector" | "userId">) => boolean;
   readonly resetTriggers?: readonly string[];
+  readonly textLimits?: Pick<TextLimits, "messageCharacters">;
 }
 
 export const ONLY_THE_OWNER_TEXT = "⚙️ Only the owner may use /send.";
@@ -39,6 +41,10 @@ export function hostFor(
   return {
     get resetTriggers() {
       return options.resetTriggers;
+    },
+    // Read at each use: a reload may change it.
+    get maxCharacters() {
+      return (options.textLimits ?? DEFAULT_TEXT_LIMITS).messageCharacters;
     },
     async accept(incoming) {
       const { text, files, replyToId, userId, senderName, queue } = incoming;

@@ -56,7 +56,7 @@ export interface MessageIngressHost {
   readonly people: Pick<People, "foregroundOf">;
 }
 
-type MessageIngressOptions = Pick<AgentSystemOptions, "systemTags" | "inheritsParent">;
+type MessageIngressOptions = Pick<AgentSystemOptions, "systemTags" | "inheritsParent" | "textLimits">;
 type Described = Extract<Address, { descriptor: unknown }>;
 
 const KNOWN_KEYS = 20_000;
@@ -109,6 +109,7 @@ export class MessageIngress {
       key: request.key,
       request: request.request,
       first: request.first,
+      maxCharacters: this.#options.textLimits?.messageCharacters,
       also: asking ? [...(request.also ?? []), ...asking.begin(to)] : request.also,
       owner: asking?.owner,
     }).catch((error) => {

@@ -51,6 +51,15 @@ describe("accept", () => {
     });
   }
 
+  it("refuses a message that is too long with the limit and what to do, and stores nothing (L14)", async () => {
+    const { accept, kept } = await api();
+    const error = await accept({ body: { kind: "user", text: "x".repeat(500_001) } }).catch((thrown) => thrown);
+    expect(error).toMatchObject({ code: "too_large", retryable: false });
+    expect(error.message).toBe("The message has 500001 characters; at most 500000 are accepted.");
+    expect(error.hint).toContain("limits.messageCharacters");
+    expect(await kept()).toEqual([]);
+  });
+
   it("recognises a message that was accepted before or at the same moment", async () => {
     const { accept, kept } = await api();
     const all = await Promise.all([accept({ source }), accept({ source }), accept({ source })]);

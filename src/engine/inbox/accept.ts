@@ -11,6 +11,7 @@ import { dedupeKey, type Message, type NewMessage, newMessageSchema } from "../.
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op, Owner, Posted, Recipient } from "../../core/store/change.ts";
 import type { RequestEntry } from "../../core/store/request.ts";
+import { assertMessageFits } from "../../core/text-limits.ts";
 import { submit } from "../commit/submit.ts";
 
 export type AcceptPorts = Pick<Ports, "store" | "ids" | "clock">;
@@ -30,6 +31,8 @@ export interface Accepting {
   readonly first?: readonly Op[];
   /** Ops that are committed with the message, for example a channel's offset. */
   readonly also?: readonly Op[];
+  /** The most characters of the message. Default: that of `DEFAULT_TEXT_LIMITS`. */
+  readonly maxCharacters?: number;
   /** The run that posts and waits. A commit with an unknown outcome is refused after the next step of the run. */
   readonly owner?: Owner;
 }
@@ -52,6 +55,7 @@ export async function accept(ports: AcceptPorts, accepting: Accepting): Promise<
     throw new InvalidInputError(`Invalid message: ${z.prettifyError(parsed.error)}`, { cause: parsed.error });
   }
   const message = parsed.data;
+  assertMessageFits(message.body, accepting.maxCharacters);
   const now = ports.clock.now();
   const { source } = message;
   if (source?.sentAt !== undefined && source.sentAt < now - accepting.replayHorizonMs) {

@@ -4,6 +4,7 @@
  */
 
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import { cutText } from "../../core/cut-text.ts";
 import type { NewDelivery } from "../../core/delivery/delivery.ts";
 import { errorText, SuspendedError } from "../../core/errors.ts";
 import type { ToolOutput } from "../../core/ports/tool.ts";
@@ -20,6 +21,9 @@ import { graceAfter } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { applySendPolicy, maySend, tellIfBlocked } from "./apply-send-policy.ts";
 import { callTool, textOutput } from "./call-tool.ts";
+
+/** Of one report of a tool's progress. */
+const MAX_PROGRESS = 10_000;
 
 /** Marks the calls that may start now: the next one, or all next ones that may run in parallel. */
 export function intendNext(ports: RunPorts, agent: AgentRecord, calls: readonly CallRecord[]): CallRecord[] {
@@ -125,10 +129,13 @@ async function execute(
     delivery: run.body.delivery,
     ...workedFor(agent, run.body),
     signal: run.toolSignal,
-    progress: (text: string) => ports.events.emit(position, { type: "tool_update", callId, text }),
+    progress: (said: string) => {
+      ports.events.emit(position, { type: "tool_update", callId, text: cutText(said, MAX_PROGRESS) });
+    },
   };
   try {
-    const output = await callTool(ports.tools.find(agent, name), call, context, ports.files);
+    const { toolResultCharacters } = ports.textLimits();
+    const output = await callTool(ports.tools.find(agent, name), call, context, ports.files, toolResultCharacters);
     ports.events.emit(position, { type: "tool_end", callId, name, isError: output.isError ?? false });
     return output;
   } catch (error) {

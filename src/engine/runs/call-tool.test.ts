@@ -136,6 +136,33 @@ describe("tool output that is too long", () => {
     );
   });
 
+  it("is cut at the limit of the configuration if that is lower than the tool's, between two visible characters", async () => {
+    const many = { ...tool(says("1234567👨‍👩‍👧‍👦8")), maxOutput: 1_000 };
+    const output = await callTool(many, call(), context, memoryFiles(), 10);
+    expect(textOf(output)).toMatch(/^1234567\n\nThe output of work was truncated: 7 of 19 characters shown/);
+  });
+
+  it("of 20,000,000 characters keeps the first 8,000,000 in a file and says so", async () => {
+    const files = memoryFiles();
+    const output = await run(tool(says("x".repeat(20_000_000))), files);
+    expect([...files.kept.values()][0]).toHaveLength(8_000_000);
+    expect(textOf(output)).toContain("10 of 20000000 characters shown, the first 8000000 characters are in /files/");
+  });
+
+  it("has at most 1,000 parts, and images of at most 8,000,000 characters in all, and says so", async () => {
+    const image = { type: "image" as const, data: "x".repeat(5_000_000), mimeType: "image/png" };
+    const texts = Array.from({ length: 2_000 }, () => ({ type: "text" as const, text: "" }));
+    const two = textOf(await run(tool(async () => ({ content: [image, image] }))));
+    expect(two).toBe("[image]|1 images were left out: images have at most 8000000 characters in all.");
+    const many = textOf(await run(tool(async () => ({ content: texts }))));
+    expect(many).toContain("Only the first 1000 of 2000 parts of the output are shown.");
+  });
+
+  it("is cut in an error too", async () => {
+    const output = await run(tool(() => Promise.reject(new TypeError("x".repeat(1_000_000)))));
+    expect(textOf(output)).toHaveLength(4_000);
+  });
+
   it("is not cut at exactly the limit", async () => {
     expect(textOf(await run(tool(says("0123456789"))))).toBe("0123456789");
   });

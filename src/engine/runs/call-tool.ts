@@ -4,11 +4,13 @@
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { cutText } from "../../core/cut-text.ts";
 import { errorText, SuspendedError } from "../../core/errors.ts";
 import { type Block, blockSchema } from "../../core/history/entry.ts";
 import type { FileStore } from "../../core/ports/ports.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../core/ports/tool.ts";
 import type { CallRecord } from "../../core/run/run.ts";
+import { DEFAULT_TEXT_LIMITS } from "../../core/text-limits.ts";
 
 export const UNKNOWN_OUTCOME = "Outcome unknown: the process stopped before it was recorded.";
 export const NOT_STARTED = "Not started: the run ended before this call.";
@@ -25,43 +27,84 @@ export async function callTool(
   call: CallRecord,
   context: ToolContext,
   files: FileStore,
+  maxCharacters: number = DEFAULT_TEXT_LIMITS.toolResultCharacters,
 ): Promise<ToolOutput> {
   if (!tool) return textOutput(`Unknown tool: ${call.name}`, true);
   try {
     const input = await tool.input.safeParseAsync(call.arguments);
     if (!input.success) {
-      return textOutput(`Invalid arguments for ${call.name}: ${z.prettifyError(input.error)}`, true);
+      const problems = cutText(z.prettifyError(input.error), MAX_ERROR);
+      return textOutput(`Invalid arguments for ${call.name}: ${problems}`, true);
     }
     const output = await tool.execute(input.data, context);
     // Content that could not be read back must not get into history.
     const content = blocksSchema.safeParse(output.content);
     if (!content.success) return textOutput(`The result of ${call.name} has a form that cannot be kept.`, true);
-    return { ...output, content: await bounded(content.data, tool, context, files) };
+    const max = Math.min(tool.maxOutput, maxCharacters);
+    return { ...output, content: await bounded(content.data, max, tool.name, context, files) };
   } catch (error) {
     // A suspended call has no outcome yet.
     if (error instanceof SuspendedError) throw error;
-    return textOutput(errorText(error), true);
+    return textOutput(cutText(errorText(error), MAX_ERROR), true);
   }
 }
 
-/** Cuts an output that is too long and says which file holds all of it. */
+/** An error is read by the model, which needs its beginning. */
+const MAX_ERROR = 4_000;
+/** What is kept of a long output: the file is written and hashed in one piece. */
+const MAX_FILE = 8_000_000;
+const MAX_BLOCKS = 1_000;
+/** Of all images of a result, as they are sent. */
+const MAX_IMAGES = 8_000_000;
+
+/** Cuts an output that is too long and says which file holds the whole text (M34). */
 async function bounded(
-  content: readonly Block[],
-  { name, maxOutput }: Tool,
-  { runId, callId }: ToolContext,
+  all: readonly Block[],
+  max: number,
+  name: string,
+  context: ToolContext,
   files: FileStore,
 ): Promise<readonly Block[]> {
-  const total = content.reduce((sum, block) => sum + (block.type === "text" ? block.text.length : 0), 0);
-  if (total <= maxOutput) return content;
-  const all = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+  const { content, notes } = withoutExcess(all);
+  const texts = content.flatMap((block) => (block.type === "text" ? [block.text] : []));
+  const total = texts.reduce((sum, text) => sum + text.length, 0);
+  const noted = notes.map((text): Block => ({ type: "text", text }));
+  if (total <= max) return [...content, ...noted];
+  const text = texts.join("\n");
+  const shown = cutText(text, max).toWellFormed();
+  const kept = await keep(text, context, files);
+  const note = `The output of ${name} was truncated: ${shown.length} of ${text.length} characters shown${kept}`;
+  const rest = content.filter((block) => block.type !== "text");
+  return [{ type: "text", text: `${shown}\n\n${note}` }, ...rest, ...noted];
+}
+
+/** Writes a long text to a file. Returns the words that say where it is. */
+async function keep(text: string, { runId, callId }: ToolContext, files: FileStore): Promise<string> {
+  const kept = cutText(text, MAX_FILE);
   // A call that is repeated after a crash may have another output: a file that was mentioned never changes.
   const safeId = callId.replace(/[^\w-]/gu, "_").slice(0, 64);
-  const digest = createHash("sha256").update(all).digest("hex").slice(0, 12);
-  const rest = await files.write(`${runId}-${safeId}-${digest}.txt`, all).then(
-    (path) => `, all of it is in ${path}`,
+  const digest = createHash("sha256").update(kept).digest("hex").slice(0, 12);
+  const what = kept.length === text.length ? "all of it is" : `the first ${kept.length} characters are`;
+  return files.write(`${runId}-${safeId}-${digest}.txt`, kept).then(
+    (path) => `, ${what} in ${path}`,
     (error) => ` (the rest could not be kept: ${errorText(error)})`,
   );
-  const note = `The output of ${name} was truncated: ${maxOutput} of ${all.length} characters shown${rest}`;
-  const text = `${all.slice(0, maxOutput).toWellFormed()}\n\n${note}`;
-  return [{ type: "text", text }, ...content.filter((block) => block.type !== "text")];
+}
+
+/** Leaves out blocks and images beyond their limits, with a note for each. */
+function withoutExcess(all: readonly Block[]): { content: readonly Block[]; notes: readonly string[] } {
+  const notes: string[] = [];
+  let left = MAX_IMAGES;
+  let images = 0;
+  const content = all.slice(0, MAX_BLOCKS).filter((block) => {
+    if (block.type !== "image") return true;
+    left -= block.data.length;
+    if (left >= 0) return true;
+    images += 1;
+    return false;
+  });
+  if (all.length > MAX_BLOCKS)
+    notes.push(`Only the first ${MAX_BLOCKS} of ${all.length} parts of the output are shown.`);
+  if (images > 0) notes.push(`${images} images were left out: images have at most ${MAX_IMAGES} characters in all.`);
+  return { content: notes.length === 0 ? all : content, notes };
 }

@@ -63,7 +63,7 @@ async function call(ports: RunPorts, run: LiveRun, request: ModelRequest): Promi
   const onEvent = (event: ModelEvent): void => {
     if (over) return;
     if (event.type === "restart") ports.events.emit(position, { type: "restart", attempt: run.attempt });
-    else if (event.type !== "toolCall") {
+    else if (event.type === "text" || event.type === "thinking") {
       ports.events.emit(position, { type: "delta", stream: event.type, text: event.delta });
     }
   };

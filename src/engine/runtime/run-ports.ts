@@ -13,6 +13,7 @@ import type { Ports } from "../../core/ports/ports.ts";
 import type { RunResult } from "../../core/run/run.ts";
 import type { WatchdogNotes } from "../../core/run/trial.ts";
 import type { Op, OpResult, Posted } from "../../core/store/change.ts";
+import type { TextLimits } from "../../core/text-limits.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { People } from "./people.ts";
 import type { RunEvents } from "./run-events.ts";
@@ -62,6 +63,8 @@ export interface RunPorts extends Ports {
   readonly events: RunEvents;
   /** What watchdogs noted about runs that blocked their process (M34). Absent: there is no watchdog. */
   readonly watchdogNotes?: WatchdogNotes;
+  /** How long texts from outside may be. Call it at each use. */
+  textLimits(): TextLimits;
   /** `wishes`: the overrides of the run's message, for this run only. */
   resolveModel(agent: AgentRecord, wishes?: RunOverrides): ResolvedModel | Promise<ResolvedModel>;
   /** The limits of this agent's runs, instead of the node's settings. */

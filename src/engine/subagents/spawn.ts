@@ -9,6 +9,7 @@ import type { DeliveryContext } from "../../core/delivery/delivery.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op } from "../../core/store/change.ts";
+import { assertMessageFits } from "../../core/text-limits.ts";
 import { buildSubagentSystemPrompt } from "../context/prompt/subagent-prompt.ts";
 import { seedAgent } from "../context/seed-agent.ts";
 import { recipientOf } from "../inbox/accept.ts";
@@ -103,6 +104,7 @@ export async function spawnSubagent(
   const timeoutSeconds = Math.floor(request.runTimeoutSeconds ?? 0);
   const wishes = timeoutSeconds > 0 ? { timeoutSeconds } : undefined;
   const body = { kind: "user", text: request.task, wishes, person: request.person } as const;
+  assertMessageFits(body);
   const register = registerSubagentRun({
     ...about,
     runId,

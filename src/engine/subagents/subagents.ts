@@ -20,6 +20,7 @@ import { sleep } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { RunRecord, RunResult } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
+import { assertMessageFits } from "../../core/text-limits.ts";
 import { submit } from "../commit/submit.ts";
 import { type Emit, emitPosted } from "../engine-event.ts";
 import { Waits } from "../runs/waits.ts";
@@ -164,6 +165,7 @@ export class Subagents {
     const body = active
       ? ({ kind: "user", text, queue: { mode: "steer" } } as const)
       : ({ kind: "system", text, origin: from } as const);
+    assertMessageFits(body);
     return [{ op: "message.post", to: { agentId: child.id }, message: { body, acceptedAt: this.#ports.clock.now() } }];
   }
 

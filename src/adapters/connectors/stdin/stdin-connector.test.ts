@@ -61,6 +61,20 @@ describe("piped input", () => {
     expect(new Set(accepted.map(({ messageId }) => messageId)).size).toBe(3);
   });
 
+  it.each([false, true])("that is too long is refused before all of it is read (lines: %s)", async (lines) => {
+    let read = 0;
+    const endless = async function* () {
+      for (;;) {
+        read += 1;
+        yield "x".repeat(1_000);
+      }
+    };
+    const { connector, host, accepted } = terminal(endless(), { lines });
+    await connector.start({ ...host, maxCharacters: 5_500 });
+    await expect(connector.finished).rejects.toThrow("more than 5500 characters");
+    expect([read, accepted]).toEqual([6, []]);
+  });
+
   it("is no message if it is empty", async () => {
     const { connector, host } = terminal(chunks("  \n"));
     await connector.start(host);

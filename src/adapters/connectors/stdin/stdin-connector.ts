@@ -3,7 +3,9 @@
  * was read, so an answer that was being printed when the process died is listed as unconfirmed.
  */
 import { randomUUID } from "node:crypto";
+import { TooLargeError } from "../../../core/errors.ts";
 import type { Connector, ConnectorHost, OutgoingDelivery, SendResult } from "../../../core/ports/connector.ts";
+import { DEFAULT_TEXT_LIMITS } from "../../../core/text-limits.ts";
 import { parseUserInput, submitText } from "../../../engine/inbox/user-input.ts";
 import type { AcceptedLine, LineEnd } from "./line-end.ts";
 
@@ -66,7 +68,8 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
 
   const read = async (host: ConnectorHost): Promise<number> => {
     let accepted = 0;
-    for await (const text of options.lines ? linesOf(input) : [await allOf(input)]) {
+    const { maxCharacters = DEFAULT_TEXT_LIMITS.messageCharacters } = host;
+    for await (const text of options.lines ? linesOf(input, maxCharacters) : [await allOf(input, maxCharacters)]) {
       count += 1;
       if (stopped) break;
       if (text.trim() === "") continue;
@@ -112,15 +115,27 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
   };
 }
 
-/** The whole input, without the line ends at its end. */
-export async function allOf(input: AsyncIterable<string | Uint8Array>): Promise<string> {
+/**
+ * The whole input, without the line ends at its end. Reads no more than one message may have: input without an end must not
+ * fill the memory.
+ */
+export async function allOf(
+  input: AsyncIterable<string | Uint8Array>,
+  maxCharacters: number = DEFAULT_TEXT_LIMITS.messageCharacters,
+): Promise<string> {
   let text = "";
   const decoder = new TextDecoder();
-  for await (const chunk of input) text += typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true });
+  for await (const chunk of input) {
+    text += typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true });
+    if (text.length > maxCharacters) throw tooLong("The input", maxCharacters);
+  }
   return (text + decoder.decode()).trimEnd();
 }
 
-export async function* linesOf(input: AsyncIterable<string | Uint8Array>): AsyncGenerator<string> {
+export async function* linesOf(
+  input: AsyncIterable<string | Uint8Array>,
+  maxCharacters: number = DEFAULT_TEXT_LIMITS.messageCharacters,
+): AsyncGenerator<string> {
   let rest = "";
   const decoder = new TextDecoder();
   for await (const chunk of input) {
@@ -128,7 +143,13 @@ export async function* linesOf(input: AsyncIterable<string | Uint8Array>): Async
     const lines = rest.split("\n");
     rest = lines.pop() ?? "";
     yield* lines;
+    if (rest.length > maxCharacters) throw tooLong("A line of the input", maxCharacters);
   }
   rest += decoder.decode();
   if (rest !== "") yield rest;
 }
+
+const tooLong = (what: string, maxCharacters: number): TooLargeError =>
+  new TooLargeError(`${what} has more than ${maxCharacters} characters, which is the most of one message.`, {
+    hint: "Send it in parts, or raise limits.messageCharacters in the configuration.",
+  });

@@ -34,7 +34,16 @@ describe("an answer", () => {
         { id: "b", name: "two", arguments: { y: 2 } },
       ],
     });
-    expect(events).toHaveLength(2);
+    expect(events.filter(({ type }) => type === "toolCall")).toHaveLength(2);
+  });
+
+  it("has at most 1,000 calls", () => {
+    const { collector } = collect(
+      ...Array.from({ length: 1_000 }, (_, index) => call(index, undefined, undefined, "")),
+    );
+    expect(() => collector.take(JSON.stringify(call(1_000, undefined, undefined, "")))).toThrow(
+      "more than 1000 tool calls",
+    );
   });
 
   it("gives new ids to complete calls without index and id", () => {

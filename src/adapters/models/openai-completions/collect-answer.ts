@@ -1,6 +1,6 @@
 /** Builds an answer from the chunks of a chat completions stream. Throws `BrokenAnswer` at a malformed chunk. */
 import { randomUUID } from "node:crypto";
-import { RookeryError } from "../../../core/errors.ts";
+import { RookeryError, TooLargeError } from "../../../core/errors.ts";
 import type { Block, StopReason, Usage } from "../../../core/history/entry.ts";
 import type { ModelEvent } from "../../../core/ports/model.ts";
 import { errorInJson, type ProviderError, parse } from "../provider-error.ts";
@@ -49,8 +49,10 @@ interface Counted {
 
 const THINKING_FIELDS = ["reasoning_content", "reasoning", "reasoning_text"] as const;
 
+/** Of one answer. The rest of an answer with more is not read. */
+const MAX_CALLS = 1_000;
+
 interface Call {
-  readonly index: number | undefined;
   id: string;
   name: string;
   text: string;
@@ -61,11 +63,13 @@ export class AnswerCollector {
   readonly #cost: Cost;
   readonly #onEvent: (event: ModelEvent) => void;
   readonly #calls: Call[] = [];
+  readonly #byKey = new Map<number | string, Call>();
   #thinking = "";
   #thinkingField = "";
   #text = "";
   #finish: string | undefined;
   #ended = false;
+  #cut = false;
   #usage: Usage | undefined;
   #error: ProviderError | undefined;
 
@@ -118,10 +122,17 @@ export class AnswerCollector {
 
   #addCall({ index, id, function: called }: CallDelta): void {
     const call = this.#callAt(index, id);
-    if (id) call.id = id;
+    if (id) {
+      call.id = id;
+      this.#byKey.set(id, call);
+    }
     if (called?.name) call.name = called.name;
     const given = called?.arguments;
-    if (given) call.text += typeof given === "string" ? given : JSON.stringify(given);
+    if (given) {
+      const delta = typeof given === "string" ? given : JSON.stringify(given);
+      call.text += delta;
+      this.#onEvent({ type: "arguments", delta });
+    }
     if (call.announced || call.name === "") return;
     call.announced = true;
     this.#onEvent({ type: "toolCall", id: call.id, name: call.name });
@@ -129,10 +140,13 @@ export class AnswerCollector {
 
   /** Servers identify a call by its index or its id, or send each call in one piece. */
   #callAt(index: number | undefined, id: string | null | undefined): Call {
-    const known = this.#calls.find((call) => (index === undefined ? id && call.id === id : call.index === index));
+    const key = index ?? (id || undefined);
+    const known = key === undefined ? undefined : this.#byKey.get(key);
     if (known) return known;
-    const call = { index, id: id || `call_${randomUUID()}`, name: "", text: "", announced: false };
+    if (this.#calls.length >= MAX_CALLS) throw new TooLargeError(`The answer has more than ${MAX_CALLS} tool calls.`);
+    const call = { id: id || `call_${randomUUID()}`, name: "", text: "", announced: false };
     this.#calls.push(call);
+    this.#byKey.set(key ?? call.id, call);
     return call;
   }
 
@@ -147,6 +161,12 @@ export class AnswerCollector {
     }
   }
 
+  /** The rest of the answer is not read. */
+  cutOff(): void {
+    this.#cut = true;
+    this.#finish = "length";
+  }
+
   answer(): Answer {
     const content: Block[] = [];
     if (this.#thinking !== "") {
@@ -156,7 +176,7 @@ export class AnswerCollector {
     for (const { id, name, text } of this.#calls) {
       content.push({ type: "toolCall", id, name, arguments: argumentsIn(text) ?? {} });
     }
-    return { content, stopReason: this.#stopReason(), usage: this.#usage };
+    return { content, stopReason: this.#stopReason(), usage: this.#usage, cut: this.#cut || undefined };
   }
 
   #stopReason(): StopReason {

@@ -4,8 +4,11 @@
  */
 
 import { defined } from "../../../core/defined.ts";
+import { TooLargeError } from "../../../core/errors.ts";
+import type { HttpAnswer } from "../../../core/ports/http-post.ts";
+import { DEFAULT_TEXT_LIMITS } from "../../../core/text-limits.ts";
 import { trimCharsEnd } from "../../../core/trim-chars.ts";
-import { textOf } from "../http-exchange.ts";
+import { type HttpExchange, textOf } from "../http-exchange.ts";
 import type { ProviderApi, ProviderCall } from "../provider-call.ts";
 import { type CallContext, type ReportedFailure, runProviderCall } from "../run-provider-call.ts";
 import { eventReader } from "../sse.ts";
@@ -40,16 +43,36 @@ async function converse(
   if (!answer) return {};
   const collector = new AnswerCollector(call.model.cost, forward);
   draft.read = () => collector.answer();
-  if (answer.header("content-type")?.startsWith("application/json")) {
-    collector.take(await textOf(answer, () => exchange.received()));
-  } else {
-    const events = eventReader((data) => collector.take(data));
-    await answer.read((chunk) => {
-      exchange.received();
-      events.take(chunk);
-    });
-    events.end();
+  try {
+    await receive(answer, collector, exchange, call.request.maxCharacters ?? DEFAULT_TEXT_LIMITS.answerCharacters);
+  } catch (error) {
+    if (!(error instanceof TooLargeError)) throw error;
+    collector.cutOff();
+    return undefined;
   }
   collector.finish();
   return collector.error ? { error: collector.error } : undefined;
+}
+
+/** One event may be a whole answer; escapes and the frame make it longer than its text. */
+const JSON_FACTOR = 6;
+const FRAME = 64_000;
+
+async function receive(
+  answer: HttpAnswer,
+  collector: AnswerCollector,
+  exchange: HttpExchange,
+  maxCharacters: number,
+): Promise<void> {
+  const max = JSON_FACTOR * maxCharacters + FRAME;
+  if (answer.header("content-type")?.startsWith("application/json")) {
+    collector.take(await textOf(answer, max, () => exchange.received()));
+    return;
+  }
+  const events = eventReader((data) => collector.take(data), max);
+  await answer.read((chunk) => {
+    exchange.received();
+    events.take(chunk);
+  });
+  events.end();
 }

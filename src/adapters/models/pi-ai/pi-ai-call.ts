@@ -12,6 +12,11 @@ import { isPiApi, loadApi, type PiApi } from "./load-api.ts";
 import { piModel } from "./pi-model.ts";
 
 const A_DAY_MS = 86_400_000;
+/**
+ * The library parses all arguments of a call again at every piece. This many characters in all, about 140,000 of one call in
+ * pieces of 20, take less than a minute of processor time. A longer call is cut off (M34).
+ */
+const MAX_PARSED = 500_000_000;
 /** The library requires a key even if the server needs none. It is removed before the request is sent. */
 const NO_KEY = "none";
 
@@ -26,8 +31,10 @@ async function stream(
   api: PiApi,
   call: ProviderCall,
   options: SimpleStreamOptions,
-  { exchange, draft, forward }: CallContext,
+  { exchange, draft, abandon, forward }: CallContext,
 ): Promise<ReportedFailure | undefined> {
+  let parsed = 0;
+  const lengths = new Map<number, number>();
   for await (const event of api.stream(piModel(call.model), piContext(call.request), options)) {
     exchange.received();
     switch (event.type) {
@@ -40,6 +47,16 @@ async function stream(
       case "thinking_delta":
         forward({ type: "thinking", delta: event.delta });
         break;
+      case "toolcall_delta": {
+        forward({ type: "arguments", delta: event.delta });
+        const length = (lengths.get(event.contentIndex) ?? 0) + event.delta.length;
+        lengths.set(event.contentIndex, length);
+        parsed += length;
+        if (parsed <= MAX_PARSED) break;
+        watch(draft, event.partial, true);
+        abandon();
+        return undefined;
+      }
       case "toolcall_start": {
         const block = event.partial.content[event.contentIndex];
         if (block?.type === "toolCall") forward({ type: "toolCall", id: block.id, name: block.name });
@@ -59,10 +76,11 @@ async function stream(
 }
 
 /** Makes the draft read the library's own message, which grows during the call. */
-function watch(draft: AnswerDraft, message: AssistantMessage): void {
+function watch(draft: AnswerDraft, message: AssistantMessage, cut = false): void {
   draft.read = () => ({
     content: blocksOf(message.content),
-    stopReason: stopReasonOf(message.stopReason),
+    stopReason: cut ? "length" : stopReasonOf(message.stopReason),
+    cut: cut || undefined,
     usage: usageOf(message.usage),
   });
 }

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { allOf, linesOf } from "../../../adapters/connectors/stdin/stdin-connector.ts";
+import { MAX_CHARACTERS } from "../../../config/sections/limits.ts";
 import { RookeryError } from "../../../core/errors.ts";
 import { parseUserInput } from "../../../engine/inbox/user-input.ts";
 import type { CommandContext } from "../command.ts";
@@ -86,7 +87,7 @@ export async function runTerminal(context: CommandContext, options: TerminalOpti
   const input = stdin();
   const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
   const work = async (): Promise<void> => {
-    for await (const text of lines ? linesOf(input) : [await allOf(input)]) {
+    for await (const text of lines ? linesOf(input, MAX_CHARACTERS) : [await allOf(input, MAX_CHARACTERS)]) {
       if (signal.aborted) return;
       if (text.trim() === "") continue;
       // A reset ends the run of an earlier line: that line is answered first.

@@ -46,7 +46,7 @@ const compactRoute = defineRoute({
   tag: "agents",
   summary: "Replace the conversation so far with a summary and continue from it",
   params: agentParams,
-  body: z.strictObject({ instructions: z.string().trim().min(1).max(10_000).optional() }),
+  body: z.strictObject({ instructions: z.string().trim().min(1).optional() }),
   bodyOptional: true,
   accepts: true,
   answers: { status: 202, holds: `${ACCEPTED}; it waits its turn in the inbox` },
@@ -67,7 +67,7 @@ const branchRoute = defineRoute({
   body: z.strictObject({
     entryId: z.string().min(1).max(100),
     /** A summary of the entries that are left behind, for the agent. */
-    summary: z.string().trim().min(1).max(100_000).optional(),
+    summary: z.string().trim().min(1).optional(),
     /** False: does not wait until it has happened. */
     wait: z.boolean().optional(),
   }),

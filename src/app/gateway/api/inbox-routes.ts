@@ -71,7 +71,7 @@ const sendRoute = defineRoute({
   summary: "Send a message to an agent; it is durable when the answer is 202",
   params: agentParams,
   body: z.strictObject({
-    text: z.string().trim().min(1).max(1_000_000),
+    text: z.string().trim().min(1),
     sender: z.strictObject({ id: z.string().min(1).max(256), name: z.string().max(256).optional() }).optional(),
     queue: queueSettingsSchema.partial().optional(),
     /** Waits this long for the answer, which then comes with a 200. */

@@ -85,7 +85,7 @@ const steerRoute = defineRoute({
   tag: "runs",
   summary: "Add a message to a run; the run takes it at its next step",
   params: runParams,
-  body: z.strictObject({ text: z.string().trim().min(1).max(1_000_000) }),
+  body: z.strictObject({ text: z.string().trim().min(1) }),
   accepts: true,
   answers: { status: 202, holds: "`{ steered: true }`" },
   async handle(call) {

@@ -58,7 +58,7 @@ const messageSubagentRoute = defineRoute({
   tag: "agents",
   summary: "Send a message to a child: into its current run, or as its next message",
   params: runParams,
-  body: z.strictObject({ text: z.string().trim().min(1).max(1_000_000) }),
+  body: z.strictObject({ text: z.string().trim().min(1) }),
   accepts: true,
   answers: { status: 202, holds: "`{ agentId, seq, messageId }`" },
   async handle(call) {

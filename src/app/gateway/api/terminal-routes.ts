@@ -27,7 +27,7 @@ const sendRoute = defineRoute({
   summary: "Send a text as a person at the terminal; commands such as /reset are carried out",
   body: z.strictObject({
     user: z.string().trim().min(1).max(256),
-    text: z.string().trim().min(1).max(1_000_000),
+    text: z.string().trim().min(1),
     /** The text is one line of several: each is answered on its own. */
     line: z.boolean().optional(),
   }),

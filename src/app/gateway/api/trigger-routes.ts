@@ -154,7 +154,7 @@ const wakeRoute = defineRoute({
   tag: "triggers",
   summary: "Send a text to a profile's main conversation: now, or with its next heartbeat",
   body: z.strictObject({
-    text: z.string().trim().min(1).max(100_000),
+    text: z.string().trim().min(1),
     mode: z.enum(["now", "next-heartbeat"]).default("next-heartbeat"),
     profile: z.string().min(1).max(100).optional(),
   }),

@@ -11,6 +11,7 @@ import {
   StoreLostError,
   StoreUnavailableError,
   TimeoutError,
+  TooLargeError,
 } from "../../../core/errors.ts";
 
 /** Thrown by a handler when no error class of the core maps to the status it needs. */
@@ -54,6 +55,7 @@ export interface ErrorBody {
 
 const STATUS: readonly (readonly [new (...args: never[]) => RookeryError, number])[] = [
   [InvalidInputError, 400],
+  [TooLargeError, 413],
   [DeniedError, 403],
   [ConflictError, 409],
   [NotFoundError, 404],

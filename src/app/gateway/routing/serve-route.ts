@@ -1,6 +1,7 @@
 /** Serves one request with one route: authorise, read and check the input, call the handler, send its answer or error. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
+import { assertMessageFits } from "../../../core/text-limits.ts";
 import { authorise, bearerToken, type Caller, countFailure } from "../auth/authorise.ts";
 import { HttpError } from "../http/http-error.ts";
 import { parseJsonBody, parseQuery, readBody } from "../http/read-request.ts";
@@ -44,6 +45,10 @@ export async function serveRoute(
       },
       record: () => [],
     };
+    // A request to the OpenAI API may repeat a whole conversation. Its own message is checked when it is accepted.
+    if (route.body && route.tag !== "openai") {
+      assertMessageFits(call.body as object, context.config().limits.messageCharacters);
+    }
     // A hook checks its own secret and key.
     const isKeyed = route.method === "POST" && route.access !== "hook";
     sendReply(outgoing, await (isKeyed ? replyOnce(route, call) : route.handle(call)));
@@ -62,5 +67,11 @@ function checked(schema: z.ZodType | undefined, value: unknown, where: string): 
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const param = issue?.path.map(String).join(".") || where;
+  if (issue?.code === "too_big" && issue.origin === "string") {
+    throw new HttpError(413, "too_large", `${param} has more than ${issue.maximum} characters.`, {
+      param,
+      hint: "Send a shorter text.",
+    });
+  }
   throw new HttpError(400, "invalid_input", `${param}: ${(issue?.message ?? "is not valid").slice(0, 300)}`, { param });
 }

@@ -5,10 +5,12 @@
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { withDefaults } from "../../../core/live-options.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
+import { DEFAULT_TEXT_LIMITS, type TextLimits } from "../../../core/text-limits.ts";
 import type { Emit } from "../../engine-event.ts";
 import type { QueuePolicy } from "../../inbox/queue-settings.ts";
 import type { Outbox } from "../../outbox/outbox.ts";
 import type { Lanes } from "../../runs/lanes.ts";
+import { limitedModel } from "../../runtime/limited-model.ts";
 import type { People } from "../../runtime/people.ts";
 import type { RunEvents } from "../../runtime/run-events.ts";
 import { DEFAULT_RUN_SETTINGS, type RunPorts } from "../../runtime/run-ports.ts";
@@ -55,8 +57,11 @@ export function actorHostOf(ports: Ports, options: AgentSystemOptions, parts: Ho
 function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts): RunPorts {
   const { hooks, watchdogNotes } = options;
   const { events, subagents, outbox, people, emit } = parts;
+  const textLimits = (): TextLimits => options.textLimits ?? DEFAULT_TEXT_LIMITS;
   return {
     ...ports,
+    model: limitedModel(ports.model, () => textLimits().answerCharacters),
+    textLimits,
     settings: withDefaults(DEFAULT_RUN_SETTINGS, () => options.runs),
     events,
     watchdogNotes,

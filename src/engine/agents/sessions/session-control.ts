@@ -4,7 +4,7 @@
  */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { patchState, type StatePatch } from "../../../core/agent/patch-state.ts";
-import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
+import { NotFoundError, TooLargeError } from "../../../core/errors.ts";
 import type { AgentId, EntryId } from "../../../core/ids.ts";
 import type { MessageBody } from "../../../core/message/message.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
@@ -33,7 +33,7 @@ export async function branchMessage(
   summary?: string,
 ): Promise<MessageBody> {
   if ((summary?.length ?? 0) > MAX_SUMMARY) {
-    throw new InvalidInputError(`A summary has at most ${MAX_SUMMARY} characters.`);
+    throw new TooLargeError(`A summary has at most ${MAX_SUMMARY} characters.`, { hint: "Send a shorter summary." });
   }
   const { sessionId } = await existing(store, agentId);
   const { entries } = await readSession(store, agentId, sessionId);

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { defined } from "../../../core/defined.ts";
-import { InvalidInputError } from "../../../core/errors.ts";
+import { InvalidInputError, TooLargeError } from "../../../core/errors.ts";
 import {
   type CronJob,
   type CronPayload,
@@ -18,6 +18,7 @@ import {
   missedPolicySchema,
   overlapPolicySchema,
 } from "../../../core/schedule/job.ts";
+import { textSize } from "../../../core/text-limits.ts";
 
 const flag = z.preprocess((value) => (value === "true" ? true : value === "false" ? false : value), z.boolean());
 
@@ -38,6 +39,9 @@ const fields = {
   staggerMs: z.number().int().nonnegative().max(86_400_000).optional(),
   gate: gateSchema.optional(),
 };
+
+/** Of all texts of a job. Its message is posted at every due time. */
+export const MAX_JOB_CHARACTERS = 100_000;
 
 const createSchema = z.object(fields);
 export type CronJobCreate = z.infer<typeof createSchema>;
@@ -149,6 +153,12 @@ function coercePayload({ provider, ...given }: Loose): Loose {
 }
 
 function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
+  const size = textSize(value);
+  if (size > MAX_JOB_CHARACTERS) {
+    throw new TooLargeError(`The cron job has ${size} characters; at most ${MAX_JOB_CHARACTERS} are accepted.`, {
+      hint: "Put long instructions into a file of the workspace and name the file.",
+    });
+  }
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   throw new InvalidInputError(`Invalid cron job: ${z.prettifyError(result.error)}`, { cause: result.error });

@@ -6,8 +6,9 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { Config } from "../../../config/config-schema.ts";
 import type { Secret } from "../../../config/secret.ts";
 import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
+import { cutText } from "../../../core/cut-text.ts";
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
-import { ConflictError, errorText, RookeryError } from "../../../core/errors.ts";
+import { ConflictError, errorText, RookeryError, TooLargeError } from "../../../core/errors.ts";
 import { messageId } from "../../../core/ids.ts";
 import { DEFAULT_REPLAY_HORIZON_MS } from "../../../core/ports/connector.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
@@ -62,6 +63,7 @@ export async function acceptHook(
     return await take(ports, hook, name, request, key, options.mainKey);
   } catch (error) {
     if (error instanceof ConflictError) return answer(422, "The same key was used for another body.");
+    if (error instanceof TooLargeError) return answer(413, errorText(error));
     ports.log.warn("cannot accept a webhook call", { hook: name, error: errorText(error) });
     return answer(503, error instanceof RookeryError && !error.retryable ? error.message : "Try again later.");
   }
@@ -109,7 +111,7 @@ function promptOf(hook: Hook, name: string, raw: string): string {
   const body = parsed(raw);
   const template = hook.prompt ?? "{{body}}";
   const text = `[webhook:${name}] ${fillTemplate(template, { body, name })}`;
-  return text.length <= MAX_PROMPT ? text : `${text.slice(0, MAX_PROMPT)}…`;
+  return text.length <= MAX_PROMPT ? text : `${cutText(text, MAX_PROMPT)}…`;
 }
 
 function parsed(raw: string): unknown {

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openTestGateway, type TestGateway } from "./gateway.test-kit.ts";
+import { ROUTES } from "./route-table.ts";
+import type { Route } from "./routing/route.ts";
+
+const MAX = 2_000;
+const BODY_BYTES = 400_000;
+const LONG = "x".repeat(MAX + 1);
+const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
+
+let kit: TestGateway;
+let agent: string;
+beforeAll(async () => {
+  kit = await openTestGateway({
+    config: {
+      limits: { messageCharacters: MAX },
+      gateway: { limits: { bodyBytes: BODY_BYTES } },
+      hooks: { main: { token: "hook-token", prompt: "{{text}}" } },
+    },
+  });
+  const body = { model: "main", user: "ann", messages: [{ role: "user", content: "hi" }] };
+  expect((await kit.ask({ method: "POST", path: "/v1/chat/completions", body })).status).toBe(200);
+  agent = encodeURIComponent("agent:main:api:dm:ann");
+});
+afterAll(() => kit.close());
+
+/** A body whose text is too long, for every route that takes a text. */
+const LONG_BODIES: Readonly<Record<string, object>> = {
+  "POST /v1/chat/completions": { model: "main", user: "ann", messages: [{ role: "user", content: LONG }] },
+  "POST /v1/responses": { model: "main", user: "ann", input: LONG },
+  "POST /api/agents/:agent/messages": { text: LONG },
+  "POST /api/agents/:agent/compact": { instructions: LONG },
+  "POST /api/agents/:agent/branch": { entryId: "e", summary: LONG },
+  "PATCH /api/agents/:agent/state": { label: LONG },
+  "POST /api/subagents/:run/messages": { text: LONG },
+  "POST /api/terminal/messages": { user: "owner", text: LONG },
+  "POST /api/runs/:run/steer": { text: LONG },
+  "POST /api/wake": { text: LONG },
+  "POST /api/cron": {
+    name: "n",
+    schedule: { kind: "every", everyMs: 1_000 },
+    payload: { kind: "systemEvent", text: LONG },
+  },
+  "PATCH /api/cron/:job": { payload: { text: LONG } },
+  "POST /hooks/:hook": { text: LONG },
+};
+/** These accept a message without a text. */
+const WITHOUT_TEXT = ["POST /api/agents/:agent/reset", "POST /api/agents/:agent/stop"];
+
+const pathOf = ({ path }: Route): string =>
+  path.replace(":agent", agent).replace(/:run/, "00000000-0000-7000-8000-000000000000").replace(/:\w+/g, "main");
+const writing = ROUTES.filter(({ method }) => method !== "GET");
+
+describe("a text that is too long", () => {
+  it("has a case for every route that accepts a message", () => {
+    const accepting = ROUTES.filter(({ accepts }) => accepts).map(nameOf);
+    expect(accepting.length).toBeGreaterThan(7);
+    expect(accepting.filter((name) => !LONG_BODIES[name] && !WITHOUT_TEXT.includes(name))).toEqual([]);
+  });
+
+  it.each(Object.keys(LONG_BODIES))("is answered 413 with the limit and a hint: %s", async (name) => {
+    const route = ROUTES.find((one) => nameOf(one) === name) as Route;
+    const { status, json } = await kit.ask({
+      method: route.method,
+      path: pathOf(route),
+      token: route.access === "hook" ? "hook-token" : undefined,
+      body: LONG_BODIES[name],
+    });
+    expect(status).toBe(413);
+    expect(json.error?.code).toBe(route.access === "hook" ? "hook_refused" : "too_large");
+    expect(json.error?.message).toContain(`at most ${MAX} are accepted`);
+    expect(json.error?.message).toContain("limits.messageCharacters");
+  });
+
+  it("is accepted with exactly the limit", async () => {
+    const text = "x".repeat(MAX);
+    const path = `/api/agents/${agent}/messages`;
+    expect((await kit.ask({ method: "POST", path, body: { text } })).status).toBe(202);
+    expect((await kit.ask({ method: "POST", path, body: { text: `${text}x` } })).status).toBe(413);
+  });
+
+  it("is refused for a cron job by the limit of jobs, if that is lower", async () => {
+    kit.config = { ...kit.config, limits: { ...kit.config.limits, messageCharacters: 300_000 } };
+    const payload = { kind: "systemEvent", text: "x".repeat(150_000) };
+    const body = { name: "n", schedule: { kind: "every", everyMs: 1_000 }, payload };
+    const { status, json } = await kit.ask({ method: "POST", path: "/api/cron", body });
+    expect([status, json.error?.code]).toEqual([413, "too_large"]);
+  });
+});
+
+describe("a body that is too large", () => {
+  it.each(writing.map((route) => [nameOf(route), route] as const))("is answered 413: %s", async (_, route) => {
+    const { status, json } = await kit.ask({
+      method: route.method,
+      path: pathOf(route),
+      token: route.access === "hook" ? "hook-token" : undefined,
+      body: { text: "x".repeat(BODY_BYTES) },
+    });
+    expect([status, json.error?.code]).toEqual([413, "body_too_large"]);
+    expect(json.error?.message).toContain(String(BODY_BYTES));
+  });
+});

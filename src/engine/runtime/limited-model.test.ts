@@ -1,0 +1,110 @@
+import { describe, expect, it } from "vitest";
+import { modelResult } from "../../../test/kit/model.ts";
+import type { Model, ModelEvent, ModelRequest, ModelResult } from "../../core/ports/model.ts";
+import { cutNote, limitedModel } from "./limited-model.ts";
+
+const request: ModelRequest = { model: "m", system: "", messages: [], tools: [], sessionId: "s" };
+const ABORTED = { class: "aborted", message: "aborted" } as const;
+
+async function ask(model: Model["call"], max = 10) {
+  const events: ModelEvent[] = [];
+  const limited = limitedModel({ call: model }, () => max);
+  const result = await limited.call(request, new AbortController().signal, (event) => events.push(event));
+  const said = events.map((event) => ("delta" in event ? event.delta : `<${event.type}>`)).join("");
+  return { result, said, text: textOf(result) };
+}
+const textOf = ({ content }: ModelResult): string =>
+  content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");
+
+/** Streams pieces until it is aborted, and returns all it said. */
+const streaming =
+  (pieces: readonly string[], type: "text" | "thinking" | "arguments" = "text"): Model["call"] =>
+  async (_, signal, onEvent) => {
+    let text = "";
+    for (const delta of pieces) {
+      if (signal.aborted) break;
+      text += delta;
+      onEvent({ type, delta });
+    }
+    const content = type === "text" ? [{ type: "text" as const, text }] : [];
+    return modelResult(signal.aborted ? { content, error: ABORTED, stopReason: "aborted" } : { content });
+  };
+
+describe("an answer within its limit", () => {
+  it("is passed on unchanged, and the adaptor knows the limit", async () => {
+    let asked: ModelRequest | undefined;
+    const answer = modelResult({ say: "hi", call: [{ name: "f" }] });
+    const { result } = await ask(async (given) => {
+      asked = given;
+      return answer;
+    }, 100);
+    expect(result).toBe(answer);
+    expect(asked?.maxCharacters).toBe(100);
+  });
+
+  it("starts to count again with a new attempt", async () => {
+    const { result, said } = await ask(async (_, __, onEvent) => {
+      onEvent({ type: "text", delta: "12345678" });
+      onEvent({ type: "restart" });
+      onEvent({ type: "text", delta: "abcdefgh" });
+      return modelResult("abcdefgh");
+    });
+    expect(textOf(result)).toBe("abcdefgh");
+    expect(said).toBe("12345678<restart>abcdefgh");
+  });
+});
+
+describe("an answer that is too long", () => {
+  it("is ended while it streams, and stream and history say so with the same words", async () => {
+    let sent = 0;
+    const endless = Array.from({ length: 1_000 }, () => "abc");
+    const { result, said, text } = await ask(async (given, signal, onEvent) =>
+      streaming(endless)(given, signal, (event) => {
+        sent += 1;
+        onEvent(event);
+      }),
+    );
+    expect(sent).toBe(4);
+    expect(text).toBe(`abcabcabca${cutNote(10)}`);
+    expect(said).toBe(text);
+    expect(result).toMatchObject({ stopReason: "length", cut: true });
+    expect(result.error).toBeUndefined();
+  });
+
+  it("is cut between characters that a person sees", async () => {
+    const { text } = await ask(streaming(["12345678", "👨‍👩‍👧‍👦"]));
+    expect(text).toBe(`12345678${cutNote(10)}`);
+  });
+
+  it("counts thinking and the arguments of calls, which are not streamed", async () => {
+    expect((await ask(streaming(["123456", "123456"], "thinking"))).said).toBe(`1234561234${cutNote(10)}`);
+    const { said, result } = await ask(streaming(["123456", "123456"], "arguments"));
+    expect(said).toBe(cutNote(10));
+    expect(textOf(result)).toBe(cutNote(10).trim());
+  });
+
+  it("is cut at its end if the model streams nothing", async () => {
+    const { text, result } = await ask(async () => modelResult("x".repeat(50)));
+    expect(text).toBe(`${"x".repeat(10)}${cutNote(10)}`);
+    expect(result.stopReason).toBe("length");
+  });
+
+  it("loses the calls that do not fit, and its note comes before those that do", async () => {
+    const call = { call: [{ name: "f" }, { name: "g", with: { text: "x".repeat(500) } }] };
+    const { result } = await ask(async () => modelResult(call), 400);
+    expect(result.content).toMatchObject([{ type: "text" }, { type: "toolCall", name: "f" }]);
+  });
+
+  it("stays a failure if it failed by itself", async () => {
+    const error = { class: "transient", message: "broke off" } as const;
+    const { result } = await ask(async () => modelResult({ content: [{ type: "text", text: "x".repeat(50) }], error }));
+    expect(result).toMatchObject({ error, content: [{ text: "x".repeat(10) }] });
+  });
+
+  it("ends as aborted if the caller aborts it", async () => {
+    const stop = new AbortController();
+    const limited = limitedModel({ call: streaming(["123", "456", "789", "abc"]) }, () => 10);
+    const result = await limited.call(request, stop.signal, () => stop.abort());
+    expect(result.error?.class).toBe("aborted");
+  });
+});
