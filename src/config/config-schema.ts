@@ -24,6 +24,7 @@ import { storeDefaults, storeSchema } from "./sections/store.ts";
 import { subagentDefaults, subagentsSchema } from "./sections/subagents.ts";
 import { systemAgentsSchema } from "./sections/system-agents.ts";
 import { telemetryDefaults, telemetrySchema } from "./sections/telemetry.ts";
+import { watchdogDefaults, watchdogSchema } from "./sections/watchdog.ts";
 import { section, text } from "./values.ts";
 
 export const configSchema = section({
@@ -44,6 +45,7 @@ export const configSchema = section({
   lanes: lanesSchema,
   runs: runsSchema,
   limits: limitsSchema,
+  watchdog: watchdogSchema,
   cron: cronSchema,
   heartbeat: heartbeatSchema,
   hooks: hooksSchema,
@@ -71,6 +73,7 @@ export const configDefaults = {
   lanes: laneDefaults,
   runs: runDefaults,
   limits: limitDefaults,
+  watchdog: watchdogDefaults,
   cron: cronDefaults,
   heartbeat: heartbeatDefaults,
   outbox: outboxDefaults,

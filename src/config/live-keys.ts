@@ -44,6 +44,7 @@ export const START_KEYS: Readonly<Record<string, string>> = {
   "gateway.host": "the server is bound to it",
   "runs.restore": "it says what the next start does with unfinished work",
   "cron.enabled": "the triggers start with the process",
+  watchdog: "the watchdog's thread starts with the process",
   store: "the store is opened at the start",
   "telemetry.enabled": "spans are recorded by parts that are built at the start",
 };

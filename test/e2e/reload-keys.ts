@@ -174,6 +174,7 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
     lanes: { main: 32 + n, subagent: 16 + n, cron: 4 + n, nested: 16 + n },
     runs: { timeoutSeconds: 600 + n, maxIterations: 500 + n, restore: n === 0 ? "resume" : "discard" },
     limits: { messageCharacters: 400_000 + n, toolResultCharacters: 100_000 + n, answerCharacters: 900_000 + n },
+    watchdog: { blockedSeconds: 60 + n, drainSeconds: 100 + n },
     cron: {
       enabled: n === 0,
       missed: n === 0 ? "once" : "all",

@@ -28,6 +28,8 @@ export interface ServeOptions {
   readonly onFatal: (error: unknown) => void;
   /** Called with the path of each value of the configuration that is read after the start. */
   readonly onConfigRead?: (path: string) => void;
+  /** Ends the whole process if it does not respond. */
+  readonly watchdog?: boolean;
 }
 
 export interface Serving {
@@ -43,13 +45,14 @@ export interface Serving {
 const SETTLE_MS = 200;
 
 export async function serve(options: ServeOptions): Promise<Serving> {
-  const { paths, env, errors, onFatal } = options;
+  const { paths, env, errors, onFatal, watchdog } = options;
   const { config, connectors = [], onConfigRead } = options;
   const host = options.host ?? config.gateway.host;
   const tls = readTls(config, paths);
   // Checked before the node opens the store.
   assertSecureBind(host, tls !== undefined, config.gateway.trustedProxies);
-  const node = await openNode({ paths, config, env, connectors, stays: true, errors, onFatal, onConfigRead });
+  const more = { errors, onFatal, onConfigRead, watchdog };
+  const node = await openNode({ paths, config, env, connectors, stays: true, ...more });
   let gateway: Gateway | undefined;
   try {
     const token = rootToken(paths.token, env);
@@ -77,6 +80,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
       token,
       reload,
       async close() {
+        node.limitStop();
         stopWatching();
         await opened.close();
         await node.close();

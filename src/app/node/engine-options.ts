@@ -25,7 +25,8 @@ import type { Toolkit } from "./create-toolkit.ts";
 const HOUR_MS = 3600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-export interface EngineParts extends Pick<AgentSystemOptions, "nodeName" | "leaseMs" | "remoteNodes" | "hooks"> {
+export interface EngineParts
+  extends Pick<AgentSystemOptions, "nodeName" | "leaseMs" | "watchdog" | "remoteNodes" | "hooks"> {
   readonly config: Config;
   readonly subagents: SubagentSettings;
   readonly toolkit: Pick<Toolkit, "promptOf">;

@@ -12,6 +12,7 @@ import { jsonLog } from "../../adapters/system/json-log.ts";
 import { systemClock } from "../../adapters/system/system-clock.ts";
 import { systemIds } from "../../adapters/system/system-ids.ts";
 import type { Telemetry } from "../../adapters/system/telemetry.ts";
+import type { RunningWatchdog } from "../../adapters/system/watchdog/start-watchdog.ts";
 import { makeWorkspaces } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { createHome } from "../../config/create-home.ts";
@@ -35,6 +36,7 @@ import { type LazyToolkit, lazyToolkit } from "./lazy-toolkit.ts";
 import { type LiveConfig, liveConfigOf } from "./live-config.ts";
 import { type NodeStore, openStore } from "./open-store.ts";
 import { type OpenTriggers, openTriggers } from "./open-triggers.ts";
+import type { WatchdogDeps } from "./open-watchdog.ts";
 
 export interface NodeOptions {
   readonly paths: HomePaths;
@@ -53,6 +55,8 @@ export interface NodeOptions {
   readonly onFatal: (error: unknown) => void;
   /** Called with the path of each value of the configuration that is read after the start. */
   readonly onConfigRead?: (path: string) => void;
+  /** Ends the whole process if it does not respond (M34). For a process that does nothing else. */
+  readonly watchdog?: boolean;
 }
 
 export interface RookeryNode {
@@ -67,6 +71,8 @@ export interface RookeryNode {
   readonly rebuilt: NodeStore["rebuilt"];
   /** Agents that other nodes work on. Undefined on an embedded store. */
   readonly remoteNodes: RemoteNodes | undefined;
+  /** The watchdog ends the process if `close` is not done within the time of a stop from now on. */
+  limitStop(): void;
   /** Suspends all work and closes the store. Unfinished work resumes at the next start. */
   close(): Promise<void>;
   /** The configuration in force: a live view. */
@@ -87,6 +93,7 @@ interface Base {
   readonly log: Log;
   readonly opened: NodeStore;
   readonly telemetry: Telemetry | undefined;
+  readonly watchdog: RunningWatchdog | undefined;
 }
 
 interface Parts {
@@ -109,10 +116,14 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
   const log = options.log ?? jsonLog({ file: join(paths.logs, "rookery.log"), level, errors });
   const ids = systemIds();
   const closing = new AsyncDisposableStack();
+  let watchdog: RunningWatchdog | undefined;
+  // Last: closing the store is watched too.
+  closing.defer(() => watchdog?.stop());
   try {
     const opened = await openStore({ ...options, config, ids, log });
     closing.defer(() => opened.close());
-    const base: Base = { options, config, ids, log, opened, telemetry: await openTelemetryOf(config) };
+    watchdog = options.watchdog ? await watchdogOf({ ...options, config, opened, ids, log }) : undefined;
+    const base: Base = { options, config, ids, log, opened, watchdog, telemetry: await openTelemetryOf(config) };
     const parts = live.building(() => createParts(base));
     const { ports, system, triggers, models } = parts;
     closing.defer(() => system.drain());
@@ -145,7 +156,9 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
         system.lanes.resize();
         await triggers.reloaded();
       },
+      limitStop: () => watchdog?.drain(),
       close() {
+        watchdog?.drain();
         closed ??= closing.disposeAsync();
         return closed;
       },
@@ -159,7 +172,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
 
 /** Builds every part. Nothing runs yet. */
 function createParts(base: Base): Parts {
-  const { options, config, ids, log, opened, telemetry } = base;
+  const { options, config, ids, log, opened, telemetry, watchdog } = base;
   const { paths, env } = options;
   const clock = systemClock;
   const models = openModels({ config, paths, clock, log, env });
@@ -185,6 +198,7 @@ function createParts(base: Base): Parts {
     engineOptions({
       config,
       nodeName: opened.nodeName,
+      watchdog,
       leaseMs,
       remoteNodes: opened.shared?.cluster.remoteNodes,
       hooks: triggers.triggers.hooks,
@@ -263,4 +277,10 @@ const webhooksOf = (
 /** Loads the module only if the configuration asks for telemetry. */
 async function openTelemetryOf({ telemetry }: Config): Promise<Telemetry | undefined> {
   return telemetry.enabled ? (await import("../../adapters/system/telemetry.ts")).openTelemetry() : undefined;
+}
+
+/** Loads its modules only for a process that wants it. Armed after the store is open: a migration may take long. */
+async function watchdogOf(deps: Omit<WatchdogDeps, "ports"> & { readonly ids: Ids }): Promise<RunningWatchdog> {
+  const { openWatchdog } = await import("./open-watchdog.ts");
+  return openWatchdog({ ...deps, ports: { store: deps.opened.store, ids: deps.ids, clock: systemClock } });
 }

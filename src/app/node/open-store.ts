@@ -19,7 +19,12 @@ export interface NodeStore {
   readonly nodeName: string;
   readonly rebuilt?: EmbeddedStore["rebuilt"];
   /** Absent on an embedded store: no other node uses it. */
-  readonly shared?: { readonly leaseMs: number; readonly cluster: Cluster };
+  readonly shared?: {
+    readonly leaseMs: number;
+    readonly cluster: Cluster;
+    /** For a connection besides the store's own. */
+    readonly connection: { readonly url: string; readonly schema: string };
+  };
   close(): Promise<void>;
 }
 
@@ -60,7 +65,7 @@ async function openSharedWithCluster(url: string, options: NodeStoreOptions) {
   return {
     store,
     files,
-    shared: { leaseMs, cluster },
+    shared: { leaseMs, cluster, connection: { url, schema: store.connections.options.schema } },
     async close() {
       cluster.stop();
       await close();

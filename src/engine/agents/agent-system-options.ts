@@ -23,6 +23,8 @@ export interface AgentSystemOptions {
   readonly restore?: "resume" | "discard";
   readonly lanes?: LaneSizes;
   readonly runs?: Partial<RunSettings>;
+  readonly watchdog?: RunPorts["watchdog"];
+  /** Default: the notes in the store. */
   readonly watchdogNotes?: RunPorts["watchdogNotes"];
   readonly outbox?: Partial<Omit<OutboxOptions, "node">>;
   /** Agents kept in memory while they rest. */

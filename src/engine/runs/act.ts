@@ -133,6 +133,7 @@ async function execute(
       ports.events.emit(position, { type: "tool_update", callId, text: cutText(said, MAX_PROGRESS) });
     },
   };
+  const toolEnded = ports.watchdog?.tool(run, name);
   try {
     const { toolResultCharacters } = ports.textLimits();
     const output = await callTool(ports.tools.find(agent, name), call, context, ports.files, toolResultCharacters);
@@ -140,6 +141,9 @@ async function execute(
     return output;
   } catch (error) {
     return error instanceof SuspendedError ? SUSPENDED : textOutput(errorText(error), true);
+  } finally {
+    toolEnded?.();
+    ports.watchdog?.note(run, `result of ${name}`);
   }
 }
 

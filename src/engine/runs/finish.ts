@@ -55,6 +55,7 @@ const SETTLED: Readonly<Record<RunOutcome, Settlement["state"]>> = {
 };
 
 export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, ending: Ending): Promise<RunResult> {
+  ports.watchdog?.note(run, "end");
   const at = ports.clock.now();
   const pending = run.openCalls;
   // Every open call gets a result, because providers refuse a history with calls that have none (M9).

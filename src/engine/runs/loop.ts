@@ -87,6 +87,7 @@ async function steps(ports: RunPorts, lease: AgentLease, run: LiveRun, around: S
   for (;;) {
     // Between steps: an abort, a timeout or a drain takes effect here.
     if (run.signal.aborted) return endAsAsked(ports, lease, run);
+    ports.watchdog?.note(run, "context");
 
     // A run that was opened to compact only compacts.
     if (run.body.compact) {

@@ -41,6 +41,7 @@ export async function think(
     if (permission.kind === "ended") return noAnswer(request, "aborted", "aborted");
     const { permit } = permission;
     const result = await call(ports, run, { ...request, tries, maxTokens: permit?.maxTokens });
+    ports.watchdog?.note(run, "answer");
     if (permit) settleCall(lease, permit, result);
     for (const usage of result.alsoUsed ?? []) run.countLost(usage);
     if (result.error) run.countLost(result.usage);

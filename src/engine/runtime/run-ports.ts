@@ -10,6 +10,7 @@ import type { Message } from "../../core/message/message.ts";
 import type { RunOverrides } from "../../core/message/run-overrides.ts";
 import type { ModelChoice } from "../../core/ports/model.ts";
 import type { Ports } from "../../core/ports/ports.ts";
+import type { Watchdog } from "../../core/ports/watchdog.ts";
 import type { RunResult } from "../../core/run/run.ts";
 import type { WatchdogNotes } from "../../core/run/trial.ts";
 import type { Op, OpResult, Posted } from "../../core/store/change.ts";
@@ -61,7 +62,9 @@ export interface ResolvedModel extends ModelChoice {
 export interface RunPorts extends Ports {
   readonly settings: RunSettings;
   readonly events: RunEvents;
-  /** What watchdogs noted about runs that blocked their process (M34). Absent: there is no watchdog. */
+  /** Gets what runs do, so that a blocked event loop names its run (M34). Absent: there is no watchdog. */
+  readonly watchdog?: Watchdog;
+  /** What watchdogs noted about runs that blocked their process (M34). */
   readonly watchdogNotes?: WatchdogNotes;
   /** How long texts from outside may be. Call it at each use. */
   textLimits(): TextLimits;

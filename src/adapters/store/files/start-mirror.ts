@@ -2,10 +2,10 @@
  * Starts the thread that keeps the plain files up to date, so that they cost the engine's thread an occasional message and
  * nothing else. `flush` and `stop` resolve when everything committed before the call is on the disk.
  */
-import { getCompileCacheDir } from "node:module";
 import { Worker } from "node:worker_threads";
 import { InvariantError, type RookeryError, StoreFullError } from "../../../core/errors.ts";
 import type { Log } from "../../../core/ports/log.ts";
+import { threadCode } from "../../system/thread-code.ts";
 import type { HomeIdentity } from "../sqlite/home-files.ts";
 import type { MirrorLag } from "./mirror.ts";
 import type { FromWorker, ToWorker, WorkerData } from "./mirror-worker.ts";
@@ -132,11 +132,7 @@ class MirrorThread {
   }
 
   #launch(): Worker {
-    const file = import.meta.url.endsWith(".ts") ? "./mirror-worker.ts" : "./mirror-worker.js";
-    // A thread does not inherit the compile cache: without it, it would compile all code again and use as much memory.
-    const cache = getCompileCacheDir();
-    const begin = `${cache ? `require("node:module").enableCompileCache(${JSON.stringify(cache)});` : ""} import(${JSON.stringify(new URL(file, import.meta.url).href)});`;
-    const worker = new Worker(begin, {
+    const worker = new Worker(threadCode("./mirror-worker", import.meta.url), {
       eval: true,
       workerData: this.#data,
       name: "plain-files",

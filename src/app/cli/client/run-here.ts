@@ -28,6 +28,7 @@ export async function runHere(context: CommandContext, { user, lines }: RunHereO
     env,
     connectors: [connector],
     errors: stderr,
+    watchdog: true,
     onFatal(error) {
       stderr.write(`${errorText(error)}\n`);
       process.exit(4);

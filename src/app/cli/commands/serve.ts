@@ -29,6 +29,7 @@ export const serveCommand = defineAction({
       port,
       host: flags.host,
       errors: stderr,
+      watchdog: true,
       onFatal(error) {
         stderr.write(`${errorText(error)}\n`);
         process.exit(4);

@@ -19,6 +19,7 @@ import type { Subagents } from "../../subagents/subagents.ts";
 import type { AgentSystemOptions } from "../agent-system-options.ts";
 import type { NodeFates } from "../recovery/node-fates.ts";
 import type { Trials } from "../recovery/trials.ts";
+import { watchdogNotesOf } from "../recovery/watchdog-notes.ts";
 
 export interface ActorHost {
   readonly ports: RunPorts;
@@ -55,13 +56,14 @@ export function actorHostOf(ports: Ports, options: AgentSystemOptions, parts: Ho
 }
 
 function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts): RunPorts {
-  const { hooks, watchdogNotes } = options;
+  const { hooks, watchdog, watchdogNotes = watchdogNotesOf(ports) } = options;
   const { events, subagents, outbox, people, emit } = parts;
   const textLimits = (): TextLimits => options.textLimits ?? DEFAULT_TEXT_LIMITS;
   return {
     ...ports,
     model: limitedModel(ports.model, () => textLimits().answerCharacters),
     textLimits,
+    watchdog,
     settings: withDefaults(DEFAULT_RUN_SETTINGS, () => options.runs),
     events,
     watchdogNotes,

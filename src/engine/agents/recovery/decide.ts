@@ -16,10 +16,19 @@ export type Decision =
   | { readonly what: "wait"; readonly ms: number }
   /** `tried`: it is on trial from now on. */
   | { readonly what: "resume"; readonly attempt: number; readonly trial?: RunTrial; readonly tried?: true }
-  | { readonly what: "fail"; readonly attempt: number; readonly trial: RunTrial; readonly message: string };
+  | {
+      readonly what: "fail";
+      readonly attempt: number;
+      readonly trial: RunTrial;
+      readonly message: string;
+      /** Not needed any more when the run has failed. */
+      readonly note?: WatchdogNote;
+    };
 
 const KILLED_TEXT =
   "This could not be finished: the program stopped three times while only this run was being tried, so this run stops it. It is not tried again.";
+const blockedText = ({ phase }: WatchdogNote): string =>
+  `This could not be finished: it blocked the program, the last time at "${phase}". It is not tried again.`;
 const FAULT_TEXT =
   "This could not be finished: it caused an error inside the program three times. It is not tried again.";
 
@@ -45,7 +54,10 @@ export async function decide(parts: RecoveryParts, lease: AgentLease, record: Ru
   const judged = judge(known, fateOf, note && { node: body.node ?? 0, at: note.at });
   if (!judged) return { what: "wait", ms: fates.lookMs };
   const { trial, counted } = judged;
-  if (trial.deaths.length >= MAX_DEATHS) return { what: "fail", attempt: next, trial, message: KILLED_TEXT };
+  if (trial.deaths.length >= MAX_DEATHS) {
+    const message = note ? blockedText(note) : KILLED_TEXT;
+    return { what: "fail", attempt: next, trial, message, note };
+  }
   if (counted) return beginPause(parts, lease, record, trial, note);
   if (trial.pause !== undefined) return duringPause(parts, lease, record, trial);
   const suspect = known?.on !== undefined || isMarked(trial) || (crashed && attempt > 1);
@@ -88,11 +100,8 @@ async function beginPause(
   if (!trials.pause(deaths)) return { what: "wait", ms: 1_000 };
   await amendTrial(parts, lease, record, "trial.death", { ...trial, pause: node });
   if (note) await ports.watchdogNotes?.counted(note);
-  ports.log.warn("the program stopped while only this run was being tried", {
-    run: record.id,
-    agent: lease.agentId,
-    times: deaths,
-  });
+  const what = note ? "a run blocked the program" : "the program stopped while only this run was being tried";
+  ports.log.warn(what, { run: record.id, agent: lease.agentId, times: deaths, phase: note?.phase });
   return { what: "wait", ms: trials.pauseLeft };
 }
 

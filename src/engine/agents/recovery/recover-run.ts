@@ -71,6 +71,7 @@ async function resumeAs(
   }
   if (decision.what === "fail") {
     await failRun(ports, lease, run, { kind: "attempts", message: decision.message });
+    if (decision.note) await ports.watchdogNotes?.counted(decision.note);
     const { agentId } = lease;
     host.emit({ type: "settled", messages: run.body.seqs.map((seq) => ({ agentId, seq })) });
     return;

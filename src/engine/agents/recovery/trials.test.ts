@@ -427,7 +427,7 @@ describe("a watchdog's note", () => {
       await engine.advance(135_000);
       expect((await engine.runs())[0]?.body.trial?.deaths).toHaveLength(times);
     }
-    expect(counted.map(({ at }) => at)).toEqual([1, 2]);
+    expect(counted.map(({ at }) => at)).toEqual([1, 2, 3]);
     expect(await engine.states()).toEqual(["failed"]);
     expect(await engine.states(await engine.agentId("ann2"))).toEqual(["answered"]);
   });

@@ -252,6 +252,7 @@ export async function summaryFor(
     patienceMs,
   }).finally(cancel);
   if (late.signal.aborted || !outcome.ok) run.countLost(outcome.ok ? outcome.said.usage : outcome.usage);
+  ports.watchdog?.note(run, "compaction");
   if (late.signal.aborted) return TOO_LATE;
   if (!outcome.ok) return { why: outcome.why, reason: outcome.reason };
   return { made: summaryProposal(input, planned.plan, outcome.said, instructions) };

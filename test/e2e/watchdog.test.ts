@@ -1,0 +1,50 @@
+import { setTimeout } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { DRAIN_SECONDS, world } from "./blocked-process.ts";
+
+describe("a process whose event loop is blocked", () => {
+  it("cannot handle SIGTERM, and is ended within the time of a stop; the next start knows its run and answers others (L14)", async (context) => {
+    const { start, note } = world(context);
+    const first = start();
+    await first.seen({ ready: true });
+    first.tell("ann", "block");
+    await first.seen({ tool: "block" });
+    const at = performance.now();
+    first.child.kill("SIGTERM");
+    expect(await first.exit).toEqual([null, "SIGKILL"]);
+    expect(performance.now() - at).toBeLessThan(1_000 * DRAIN_SECONDS);
+    expect(first.errors()).toContain("the event loop was blocked for 2 s while the run");
+    const { agentId: agent, runId: run, ...noted } = note() ?? {};
+    expect(noted).toMatchObject({ why: "blocked", phase: "tool block", seconds: 2 });
+    const next = start("harmless");
+    const reported = { log: "the last process was ended because its event loop was blocked" };
+    expect(await next.seen(reported)).toMatchObject({ agent, run, phase: "tool block" });
+    await next.seen({ ready: true });
+    expect(note()).toBeUndefined();
+    next.tell("bob", "hello");
+    expect(await next.seen({ user: "bob" })).toMatchObject({ outcome: "ok" });
+  });
+});
+
+describe("a process that is not blocked", () => {
+  it("survives a suspended machine; a stop that takes too long is ended, and the work continues at the next start", async (context) => {
+    const { start, note } = world(context);
+    const process = start();
+    await process.seen({ ready: true });
+    process.child.kill("SIGSTOP");
+    await setTimeout(3_000);
+    process.child.kill("SIGCONT");
+    process.tell("bob", "hello");
+    expect(await process.seen({ user: "bob" })).toMatchObject({ outcome: "ok" });
+    process.tell("ann", "hang");
+    await process.seen({ tool: "hang" });
+    process.child.kill("SIGTERM");
+    expect(await process.seen({ stopping: true })).toBeTruthy();
+    expect(await process.exit).toEqual([null, "SIGKILL"]);
+    expect(note()).toMatchObject({ why: "drain", seconds: DRAIN_SECONDS });
+    const next = start();
+    expect(await next.seen({ tool: "hang" })).toBeTruthy();
+    next.tell("bob", "hello");
+    expect(await next.seen({ user: "bob" })).toMatchObject({ outcome: "ok" });
+  });
+});
