@@ -1,8 +1,9 @@
-/** How a line of standard input ended: whether it has an answer, and if not, why. */
+/** How a line of standard input ended: whether it has an answer, and if not, why. And which lines wait for others. */
 import { deliveryId } from "../../../core/delivery/delivery.ts";
 import type { AgentId, MessageId } from "../../../core/ids.ts";
 import { isSettled, type Message } from "../../../core/message/message.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
+import { parseUserInput } from "../../../engine/inbox/user-input.ts";
 
 export interface AcceptedLine {
   readonly agentId: AgentId;
@@ -17,6 +18,16 @@ export type LineEnd =
 type Reader = Pick<StoreReader, "message" | "delivery">;
 
 const ANSWERED = { kind: "answered" } as const;
+
+/** A command takes effect at once, so the lines before it must have ended. To end them is the purpose of "stop". */
+export function waitsForEarlierLines(text: string, resetTriggers: readonly string[] | undefined): boolean {
+  const { kind } = parseUserInput(text, resetTriggers);
+  return kind !== "message" && kind !== "stop";
+}
+
+/** `line`: its number, if the input is read line by line. */
+export const unansweredText = (line: number | undefined, reason: string): string =>
+  `${line === undefined ? "The message" : `Line ${line}`} has no answer: ${reason}.\n`;
 
 /** The number of a message at its agent. */
 export const seqOf = ({ agentId, messageId }: AcceptedLine): number => Number(messageId.slice(agentId.length + 1));

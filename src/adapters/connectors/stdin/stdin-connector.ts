@@ -6,8 +6,8 @@ import { randomUUID } from "node:crypto";
 import { TooLargeError } from "../../../core/errors.ts";
 import type { Connector, ConnectorHost, OutgoingDelivery, SendResult } from "../../../core/ports/connector.ts";
 import { DEFAULT_TEXT_LIMITS } from "../../../core/text-limits.ts";
-import { parseUserInput, submitText } from "../../../engine/inbox/user-input.ts";
-import type { AcceptedLine, LineEnd } from "./line-end.ts";
+import { submitText } from "../../../engine/inbox/user-input.ts";
+import { type AcceptedLine, type LineEnd, unansweredText, waitsForEarlierLines } from "./line-end.ts";
 
 export const STDIN_CHANNEL = "terminal";
 const LINE_BY_LINE = { mode: "queue" } as const;
@@ -53,15 +53,12 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
       const end = await ends?.read(line);
       if (end?.kind !== "unanswered") continue;
       if (end.failed) failures += 1;
-      const which = options.lines ? `Line ${n}` : "The message";
-      errors.write(`${which} has no answer: ${end.reason}.\n`);
+      errors.write(unansweredText(options.lines ? n : undefined, end.reason));
     }
   };
 
-  /** A command takes effect at once, so earlier lines must have ended. To stop them is the purpose of "stop". */
   const settleBefore = async (text: string, triggers: readonly string[] | undefined): Promise<void> => {
-    const { kind } = parseUserInput(text, triggers);
-    if (!ends || kind === "message" || kind === "stop") return;
+    if (!ends || !waitsForEarlierLines(text, triggers)) return;
     for (const { line } of open) await ends.settled(line);
     await report();
   };

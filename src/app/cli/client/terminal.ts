@@ -3,10 +3,10 @@
  * text has a key, so it may be sent again: if the engine is killed, the terminal waits until it is back and gets the answer.
  */
 import { randomUUID } from "node:crypto";
+import { unansweredText, waitsForEarlierLines } from "../../../adapters/connectors/stdin/line-end.ts";
 import { allOf, linesOf } from "../../../adapters/connectors/stdin/stdin-connector.ts";
 import { MAX_CHARACTERS } from "../../../config/sections/limits.ts";
 import { RookeryError } from "../../../core/errors.ts";
-import { parseUserInput } from "../../../engine/inbox/user-input.ts";
 import type { CommandContext } from "../command.ts";
 import { ApiError, type ApiRequest, askApi, type Connect, ConnectionLostError } from "./api.ts";
 
@@ -30,6 +30,7 @@ interface Replies {
   readonly settled: boolean;
   readonly runId: string | null;
   readonly replies: readonly { readonly text: string; readonly isError: boolean }[];
+  readonly unanswered: { readonly reason: string; readonly failed: boolean } | null;
 }
 
 /** What an agent has said to this terminal on its own. */
@@ -43,7 +44,7 @@ const LOOK_MS = 2_000;
 const BUSY_MS = 200;
 
 export interface TerminalEnd {
-  /** Replies that are errors. */
+  /** Replies that are errors, and texts without a reply that failed. */
   readonly failures: number;
   /** Texts without a reply yet: the terminal was ended by its signal. */
   readonly unanswered: number;
@@ -56,7 +57,7 @@ export async function runTerminal(context: CommandContext, options: TerminalOpti
   const printedRuns = new Set<string>();
   let [failures, unanswered] = [0, 0];
   let printing: Promise<void> = Promise.resolve();
-  const print = async ({ agentId, seq }: Sent): Promise<void> => {
+  const print = async ({ agentId, seq }: Sent, line: number): Promise<void> => {
     const path = `/api/terminal/messages/${agentId}/${seq}?waitSeconds=${WAIT_SECONDS}`;
     let answer: Replies | undefined;
     while (!answer?.settled && !signal.aborted) answer = (await ask({ method: "GET", path })) as Replies;
@@ -65,6 +66,10 @@ export async function runTerminal(context: CommandContext, options: TerminalOpti
     // Messages that were answered together have one answer.
     if (answer.runId !== null && printedRuns.has(answer.runId)) return;
     if (answer.runId !== null) printedRuns.add(answer.runId);
+    if (answer.unanswered) {
+      if (answer.unanswered.failed) failures += 1;
+      stderr.write(unansweredText(lines ? line : undefined, answer.unanswered.reason));
+    }
     for (const { text, isError } of answer.replies) {
       if (isError) failures += 1;
       (isError ? stderr : stdout).write(`${text}\n`);
@@ -87,16 +92,19 @@ export async function runTerminal(context: CommandContext, options: TerminalOpti
   const input = stdin();
   const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
   const work = async (): Promise<void> => {
+    const { resetTriggers } = (await context.loadConfig()).config.session;
+    let count = 0;
     for await (const text of lines ? linesOf(input, MAX_CHARACTERS) : [await allOf(input, MAX_CHARACTERS)]) {
+      count += 1;
+      const line = count;
       if (signal.aborted) return;
       if (text.trim() === "") continue;
-      // A reset ends the run of an earlier line: that line is answered first.
-      if (parseUserInput(text).kind === "reset") await printing;
+      if (waitsForEarlierLines(text, resetTriggers)) await printing;
       const body = { user, text: text.trim(), line: lines || undefined };
       const request = { method: "POST", path: "/api/terminal/messages", body, key: randomUUID() } as const;
       const { messages } = (await ask(request)) as { messages: readonly Sent[] };
       unanswered += messages.length;
-      for (const sent of messages) printing = printing.then(() => print(sent));
+      for (const sent of messages) printing = printing.then(() => print(sent, line));
       printing.catch(() => undefined);
     }
     await printing;

@@ -74,27 +74,33 @@ describe("rookery run", () => {
     expect(second.stdout).toBe(`${OFFLINE_LABEL} You said: four\n`);
   });
 
-  it("answers every line in order around /new and /reset, each in its own session", async () => {
-    const { stdout, stderr, status } = await send("A\nB\n/new C\nD\n/reset\nE\n", "--lines");
-    expect(stdout.split("\n").filter((line) => line.startsWith(OFFLINE_LABEL))).toEqual(
-      ["A", "B", "C", "D", "E"].map((word) => `${OFFLINE_LABEL} You said: ${word}`),
-    );
-    expect([stderr, status]).toEqual(["", 0]);
-    const history = readdirSync(join(home, "agents")).map((id) =>
-      readFileSync(join(home, "agents", id, "history.jsonl"), "utf8"),
-    );
-    const words = history.flatMap((text) =>
-      text
-        .split("\n")
-        .filter(Boolean)
-        .map((line) => JSON.parse(line) as { type: string; role?: string; content?: { text?: string }[] })
-        .flatMap(({ type, role, content }) => {
-          if (type === "start" || type === "reset") return ["|"];
-          return type === "message" && role === "user" ? [content?.[0]?.text ?? ""] : [];
-        }),
-    );
-    expect(words.join(" ")).toBe("| A B | C D | E");
-  });
+  /** What people wrote, with a bar where a session begins. */
+  const conversation = (): string =>
+    readdirSync(join(home, "agents"))
+      .flatMap((id) => readFileSync(join(home, "agents", id, "history.jsonl"), "utf8").split("\n"))
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as { type: string; role?: string; content?: { text?: string }[] })
+      .flatMap(({ type, role, content }) => {
+        if (type === "start" || type === "reset") return ["|"];
+        return type === "message" && role === "user" ? [content?.[0]?.text ?? ""] : [];
+      })
+      .join(" ");
+
+  it.each(["alone", "beside a running engine"])(
+    "answers every line in order around /new and /reset, each in its own session: %s",
+    async (where) => {
+      const engine = where === "alone" ? undefined : rookery();
+      if (engine) await until(() => existsSync(join(home, "control.sock")));
+      const { stdout, stderr, status } = await send("A\nB\n/new C\nD\n/reset\nE\n", "--lines");
+      expect(stdout.split("\n").filter((line) => line.startsWith(`${OFFLINE_LABEL} You said`))).toEqual(
+        ["A", "B", "C", "D", "E"].map((word) => `${OFFLINE_LABEL} You said: ${word}`),
+      );
+      expect([stderr, status]).toEqual(["", 0]);
+      engine?.child.kill("SIGTERM");
+      await engine?.ended;
+      expect(conversation()).toBe("| A B | C D | E");
+    },
+  );
 
   it("reports a line whose answer may not be sent, and succeeds", async () => {
     const { stdout, stderr, status } = await send("A\n/send off\nB\n", "--lines");

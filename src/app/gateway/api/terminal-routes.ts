@@ -79,7 +79,8 @@ const repliesRoute = defineRoute({
   query: z.object({ waitSeconds: numberQuery(MAX_WAIT_SECONDS) }),
   answers: {
     status: 200,
-    holds: "`{ settled, runId, replies: [{ text, isError }] }`; `settled` is false after a timeout",
+    holds:
+      "`{ settled, runId, replies: [{ text, isError }], unanswered: { reason, failed } | null }`; `settled` is false after a timeout, `unanswered` says why there is no reply",
   },
   async handle({ context, params: { agent, seq }, query: { waitSeconds = 0 } }) {
     const { id } = await requireAgent(context, agent);
@@ -87,9 +88,10 @@ const repliesRoute = defineRoute({
     if (!before) throw new NotFoundError(`This agent has no message ${seq}.`);
     if (!isSettled(before)) await settledWithin(context, id, seq, waitSeconds * 1_000);
     const message = await context.ports.store.message(id, seq);
-    if (message && !isSettled(message)) return { json: { settled: false, runId: null, replies: [] } };
+    if (message && !isSettled(message)) return { json: { settled: false, runId: null, replies: [], unanswered: null } };
     const replies = message ? await repliesTo(context, message) : [];
-    return { json: { settled: true, runId: message?.runId ?? null, replies } };
+    const unanswered = message && replies.length === 0 ? whyUnanswered(message) : null;
+    return { json: { settled: true, runId: message?.runId ?? null, replies, unanswered } };
   },
 });
 
@@ -124,6 +126,13 @@ async function repliesTo({ ports }: GatewayContext, message: Message): Promise<r
   // A command that needs no run is answered by the reason it was settled with.
   if (state === "recorded") return body.kind === "user" ? [] : [{ text: reason ?? "", isError: false }];
   return [{ text: `The message was ${state}${reason ? `: ${reason}` : "."}`, isError: true }];
+}
+
+/** `failed`: nobody decided that there is no reply. */
+function whyUnanswered({ state, reason }: Message): { readonly reason: string; readonly failed: boolean } | null {
+  if (state === "recorded" || state === "merged") return null;
+  if (state === "answered") return { reason: "suppressed (the agent had nothing to say)", failed: false };
+  return { reason: reason ? `${state} (${reason})` : state, failed: true };
 }
 
 export const terminalRoutes: readonly Route[] = [sendRoute, repliesRoute];
