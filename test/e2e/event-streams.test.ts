@@ -19,7 +19,8 @@ let model: FakeModel;
 let served: Served;
 beforeAll(async () => {
   model = await fakeModel();
-  served = await serve(model);
+  const gateway = { limits: { streamBufferBytes: 16_384 } };
+  served = await serve(model, { gateway, more: { limits: { answerCharacters: 4_000_000 } } });
 });
 afterEach(() => {
   model.script = echo;

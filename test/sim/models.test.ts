@@ -16,7 +16,7 @@ test("the engine meets each class of error at each step", async () => {
   for (const what of ["transient", "rate", "auth", "request", "overflow"]) {
     for (const step of [0, 1, 2]) expect(met).toContain(`${what} behind ${step} results`);
   }
-  const { counts } = await worldOf("aborts", 2);
+  const { counts } = await worldOf("aborts", 7);
   expect(Object.keys(counts).some((what) => what.startsWith("aborted behind"))).toBe(true);
 });
 

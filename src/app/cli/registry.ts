@@ -81,7 +81,7 @@ export const REGISTRY: Registry = {
     load: async () => (await import("./commands/budget.ts")).budgetCommand,
   },
   repair: {
-    summary: "rebuild an unreadable database and keep the broken one",
+    summary: "rebuild an unreadable database and keep the broken one, or adopt an agent",
     load: async () => (await import("./commands/repair.ts")).repairCommand,
   },
   nodes: {

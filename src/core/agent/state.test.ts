@@ -23,6 +23,7 @@ describe("a stored state", () => {
       ...{ lastChannel: "c", lastTo: "t", lastAccountId: "a", lastThreadId: 5, lastHeartbeatText: "hb" },
       ...{
         lastHeartbeatSentAt: 7,
+        lastHeartbeatDeliveryId: "r.0",
         skillsSnapshot: { prompt: "p" },
         cliSessionIds: { a: "b" },
         responseUsage: "tokens",

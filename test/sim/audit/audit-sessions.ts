@@ -175,7 +175,7 @@ function* wentBack(
     ({ settledAt, body: { kind } }) => (kind === "branch" || kind === "reset") && settledAt,
   );
   for (const { body, reason, settledAt = 0 } of moves) {
-    if (body.kind !== "branch" || !reason?.startsWith("went back")) continue;
+    if (body.kind !== "branch" || !/^went back/iu.test(reason ?? "")) continue;
     const where = `${agent.id}: back to ${body.entryId}`;
     const summaries = lines.filter(({ type, summary }) => type === "branch_summary" && summary === body.summary);
     if (body.summary !== undefined && (summaries.length !== 1 || summaries[0]?.parentId !== body.entryId)) {

