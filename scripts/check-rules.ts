@@ -17,7 +17,7 @@ import { maskSource } from "./mask-source.ts";
  * The engine uses clock, store, models, tools and connectors only as ports; `app/node` passes the real ones in.
  */
 export const LAYERS: Readonly<Record<string, readonly string[]>> = {
-  core: ["delivery", "message", "agent", "history", "run", "schedule", "budget", "store", "ports"],
+  core: ["people", "delivery", "message", "agent", "rights", "history", "run", "schedule", "budget", "store", "ports"],
   /** The schema of the configuration and its file. */
   config: [],
   engine: [

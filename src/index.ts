@@ -174,7 +174,8 @@ export type {
   ModelTool,
 } from "./core/ports/model.ts";
 export type { FileStore, Ports } from "./core/ports/ports.ts";
-export type { Right, Tool, ToolContext, ToolHost, ToolOutput } from "./core/ports/tool.ts";
+export type { Tool, ToolContext, ToolHost, ToolOutput } from "./core/ports/tool.ts";
+export type { Right } from "./core/rights/right.ts";
 export type { CompactResult } from "./core/run/compact-result.ts";
 export type {
   AbortMark,

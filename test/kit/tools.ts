@@ -1,7 +1,8 @@
 /** Tools that record their calls. */
 import { z } from "zod";
 import type { RunId } from "../../src/core/ids.ts";
-import type { Right, Tool, ToolContext, ToolHost, ToolOutput } from "../../src/core/ports/tool.ts";
+import type { Tool, ToolContext, ToolHost, ToolOutput } from "../../src/core/ports/tool.ts";
+import type { Right } from "../../src/core/rights/right.ts";
 import type { ReplayPolicy } from "../../src/core/run/run.ts";
 import { type Activity, type TestProcess, whileAlive } from "./process.ts";
 

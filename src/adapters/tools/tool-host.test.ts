@@ -4,8 +4,6 @@ import type { AgentRecord } from "../../core/agent/agent.ts";
 import { AGENT_KINDS, type AgentKind } from "../../core/agent/descriptor.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Tool, ToolContext } from "../../core/ports/tool.ts";
-import { currentTimeTool } from "./current-time.ts";
-import { toolHost } from "./tool-host.ts";
 import {
   CHILD_DENY,
   CHILD_DENY_LASTING,
@@ -13,7 +11,9 @@ import {
   mayUse,
   SWARM_TOOLS,
   type ToolPolicy,
-} from "./tool-policy.ts";
+} from "../../core/rights/kind-rules.ts";
+import { currentTimeTool } from "./current-time.ts";
+import { toolHost } from "./tool-host.ts";
 
 const tool = (name: string): Tool => ({
   name,

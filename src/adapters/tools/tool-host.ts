@@ -4,8 +4,8 @@ import type { AgentRecord } from "../../core/agent/agent.ts";
 import { isOwner } from "../../core/agent/session-key.ts";
 import { InvariantError } from "../../core/errors.ts";
 import type { Tool, ToolHost } from "../../core/ports/tool.ts";
+import { mayUse, type ToolPolicy } from "../../core/rights/kind-rules.ts";
 import { isOwnersOnly } from "./owners-only.ts";
-import { mayUse, type ToolPolicy } from "./tool-policy.ts";
 
 export interface ToolHostOptions {
   readonly tools: readonly Tool[];

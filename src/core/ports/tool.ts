@@ -7,11 +7,9 @@ import type { AgentRecord } from "../agent/agent.ts";
 import type { DeliveryContext, NewDelivery } from "../delivery/delivery.ts";
 import type { Block } from "../history/entry.ts";
 import type { AgentId, RunId } from "../ids.ts";
+import type { Right } from "../rights/right.ts";
 import type { ReplayPolicy } from "../run/run.ts";
 import type { Op } from "../store/change.ts";
-
-/** What a tool may touch. Granted by the profile and the agent's permissions, never by the model. */
-export type Right = "read" | "write" | "network" | "exec" | "send" | "spawn" | "schedule";
 
 export interface Tool<Input = unknown> {
   readonly name: string;

@@ -1,7 +1,8 @@
 /**
  * Which tools an agent may use: first the limits of its kind, then the lists of its profile. Deny always wins over allow.
  */
-import type { AgentKind } from "../../core/agent/descriptor.ts";
+import type { AgentKind } from "../agent/descriptor.ts";
+import { matchesEnding } from "../people/grant.ts";
 
 /** Lists of tool names; `*` stands for any ending (`cron_*`) and alone for every tool. */
 export interface ToolPolicy {
@@ -59,24 +60,31 @@ export interface ToolUser {
   readonly tag?: string;
 }
 
-export function mayUse(
+export const mayUse = (tool: string, kind: AgentKind, policy: ToolPolicy = {}, user: ToolUser = {}): boolean =>
+  denialByKind(tool, kind, user, policy) === undefined && denialByProfile(tool, policy) === undefined;
+
+/** Why an agent of this kind may not use a tool, for no person and in no profile; undefined if it may. */
+export function denialByKind(
   tool: string,
   kind: AgentKind,
-  policy: ToolPolicy = {},
   { nesting = false, tag }: ToolUser = {},
-): boolean {
-  if (Object.hasOwn(SYSTEM_TOOLS, tool) && SYSTEM_TOOLS[tool] !== tag) return false;
-  if (kind === "swarm" && !SWARM_TOOLS.includes(tool)) return false;
-  if (kind !== "user" && FOREGROUND_ONLY.includes(tool)) return false;
-  if (kind === "subagent") {
-    const { allow = [], deny = [] } = policy.subagents ?? {};
-    if (named(tool, deny)) return false;
-    const denied = SPAWN_TOOLS.includes(tool) ? !nesting : [...CHILD_DENY, ...CHILD_DENY_LASTING].includes(tool);
-    if (denied && !named(tool, allow)) return false;
-  }
-  if (named(tool, policy.deny ?? [])) return false;
-  return policy.allow === undefined || named(tool, policy.allow);
+  { subagents = {} }: ToolPolicy = {},
+): string | undefined {
+  if (Object.hasOwn(SYSTEM_TOOLS, tool) && SYSTEM_TOOLS[tool] !== tag) return "only one system agent has this tool";
+  if (kind === "swarm" && !SWARM_TOOLS.includes(tool)) return "a swarm's agent talks to contacts and does nothing else";
+  if (kind !== "user" && FOREGROUND_ONLY.includes(tool)) return "only an agent that talks to a person has this tool";
+  if (kind !== "subagent") return undefined;
+  const { allow = [], deny = [] } = subagents;
+  if (named(tool, deny)) return "the profile denies it to subagents";
+  if (named(tool, allow)) return undefined;
+  if (SPAWN_TOOLS.includes(tool)) return nesting ? undefined : "subagents may not have subagents";
+  return [...CHILD_DENY, ...CHILD_DENY_LASTING].includes(tool) ? "subagents do not have this tool" : undefined;
+}
+
+export function denialByProfile(tool: string, { allow, deny = [] }: ToolPolicy = {}): string | undefined {
+  if (named(tool, deny)) return "the profile denies it";
+  return allow === undefined || named(tool, allow) ? undefined : "the profile does not allow it";
 }
 
 const named = (tool: string, patterns: readonly string[]): boolean =>
-  patterns.some((pattern) => (pattern.endsWith("*") ? tool.startsWith(pattern.slice(0, -1)) : tool === pattern));
+  patterns.some((pattern) => matchesEnding(pattern, tool));

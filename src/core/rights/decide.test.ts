@@ -1,0 +1,154 @@
+import fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+import { AGENT_KINDS } from "../agent/descriptor.ts";
+import { type Grant, strictest, VERDICTS } from "../people/grant.ts";
+import { OWNER, type PersonId, type Role } from "../people/person.ts";
+import { type Decision, decide, type Effect, judge, type Situation, type Standing } from "./decide.ts";
+import { RIGHTS } from "./right.ts";
+
+const standing = (role: Role, grants: readonly Grant[] = [], person = role as string): Standing => ({
+  person: person as PersonId,
+  role,
+  grants,
+});
+const owner = standing("owner", [], OWNER);
+const guest = (...grants: readonly Grant[]): Standing => standing("guest", grants, "ann");
+const effect = (action: string, more: Partial<Effect> = {}): Effect => ({ action, rights: [], ...more });
+const asUser = (...people: readonly Standing[]): Situation => ({ people, kind: "user" });
+
+describe("decide", () => {
+  const exec = effect("exec", { rights: ["exec"] });
+  const toBob = effect("send_user_message", { rights: ["send"], target: "telegram:42" });
+
+  test.each<[string, Effect, Situation, Decision["verdict"], string]>([
+    ["the owner runs commands", exec, asUser(owner), "allow", ""],
+    ["a guest does not", exec, asUser(guest()), "deny", "grant"],
+    ["a guest with a grant does", exec, asUser(guest({ allow: "exec" })), "allow", ""],
+    ["a grant can ask", exec, asUser(guest({ ask: "exec" })), "ask", "ask first"],
+    [
+      "nobody can be asked in a headless run",
+      exec,
+      { ...asUser(guest({ ask: "exec" })), headless: true },
+      "deny",
+      "nobody",
+    ],
+    ["the owner's word does not carry a guest's text", exec, asUser(owner, guest()), "deny", "grant"],
+    ["deny wins over allow", exec, asUser(guest({ allow: "exec" }, { deny: "ex*" })), "deny", "denies"],
+    ["ask wins over allow", exec, asUser(guest({ ask: "exec" }, { allow: "*" })), "ask", "ask first"],
+    ["someone who is gone has no rights", effect("read"), asUser(owner, standing("stranger")), "deny", "not known"],
+    ["a run for nobody does nothing", effect("read"), asUser(), "deny", "nobody"],
+    ["a guest uses an own address", effect("send_user_message", { rights: ["send"] }), asUser(guest()), "allow", ""],
+    ["a guest does not reach another's", toBob, asUser(guest()), "deny", "another person"],
+    ["a grant for the tool names no target", toBob, asUser(guest({ allow: "send_user_message" })), "deny", "another"],
+    ["a grant names the target", toBob, asUser(guest({ allow: "send_user_message(telegram:42)" })), "allow", ""],
+    ["a grant names all of a channel", toBob, asUser(guest({ allow: "send_*(telegram:*)" })), "allow", ""],
+    [
+      "a denial of the tool covers every target",
+      toBob,
+      asUser(guest({ allow: "*(*)" }, { deny: "send_*" })),
+      "deny",
+      "denies",
+    ],
+    ["a guest schedules for themselves", effect("cron_add", { rights: ["schedule"] }), asUser(guest()), "allow", ""],
+    ["a gate is the owner's", effect("gate"), asUser(guest()), "deny", "gates"],
+    [
+      "the heartbeat is the owner's",
+      effect("heartbeat_add", { rights: ["schedule"] }),
+      asUser(guest()),
+      "deny",
+      "heartbeat",
+    ],
+    ["a contact talks", effect("send_agent_message"), { people: [standing("contact")], kind: "swarm" }, "allow", ""],
+    ["a contact does nothing else", effect("read"), asUser(standing("contact")), "deny", "contact"],
+    ["the kind limits the owner too", effect("write"), { people: [owner], kind: "swarm" }, "deny", "swarm"],
+    [
+      "the profile limits the owner too",
+      effect("write"),
+      { ...asUser(owner), profile: { deny: ["write"] } },
+      "deny",
+      "profile",
+    ],
+    [
+      "a grant does not lift a profile's denial",
+      exec,
+      { ...asUser(guest({ allow: "*" })), profile: { allow: ["read"] } },
+      "deny",
+      "profile",
+    ],
+  ])("%s", (_, what, situation, verdict, reason) => {
+    const decision = decide(what, situation);
+    expect(decision.verdict).toBe(verdict);
+    expect(decision.reason).toContain(reason);
+  });
+
+  const name = fc.constantFrom(
+    "exec",
+    "read",
+    "cron_add",
+    "gate",
+    "heartbeat_add",
+    "send_user_message",
+    "create_swarm",
+  );
+  const subject = fc.constantFrom(
+    "*",
+    "exec",
+    "ex*",
+    "read",
+    "cron_*",
+    "gate",
+    "send_*(telegram:*)",
+    "send_user_message(x:1)",
+  );
+  const grant = fc.oneof(
+    subject.map((allow): Grant => ({ allow })),
+    subject.map((ask): Grant => ({ ask })),
+    subject.map((deny): Grant => ({ deny })),
+  );
+  const person = fc
+    .record({
+      role: fc.constantFrom<Role>("owner", "guest", "contact", "stranger"),
+      grants: fc.array(grant, { maxLength: 4 }),
+    })
+    .map(({ role, grants }) => standing(role, grants));
+  const anyEffect: fc.Arbitrary<Effect> = fc.record(
+    { action: name, rights: fc.subarray([...RIGHTS]), target: fc.constantFrom("telegram:42", "x:1") },
+    { requiredKeys: ["action", "rights"] },
+  );
+  const situation = fc.record({
+    people: fc.array(person, { maxLength: 4 }),
+    kind: fc.constantFrom(...AGENT_KINDS),
+    headless: fc.boolean(),
+  });
+
+  it("never exceeds the verdict of any person on the way, and adding a person never widens it", () => {
+    fc.assert(
+      fc.property(anyEffect, situation, person, (what, where, more) => {
+        const { verdict } = decide(what, where);
+        for (const one of where.people) expect(strictest(verdict, judge(what, one).verdict)).toBe(verdict);
+        const { verdict: later } = decide(what, { ...where, people: [...where.people, more] });
+        if (where.people.length > 0) expect(strictest(verdict, later)).toBe(later);
+      }),
+    );
+  });
+
+  it("does not depend on the order of the people or of a person's grants", () => {
+    fc.assert(
+      fc.property(anyEffect, situation, (what, where) => {
+        const people = where.people.toReversed().map((one) => ({ ...one, grants: one.grants.toReversed() }));
+        expect(decide(what, { ...where, people }).verdict).toBe(decide(what, where).verdict);
+      }),
+    );
+  });
+
+  it("never asks in a headless run, and gives a reason for everything that is not allowed", () => {
+    fc.assert(
+      fc.property(anyEffect, situation, (what, where) => {
+        const { verdict, reason } = decide(what, where);
+        if (where.headless) expect(verdict).not.toBe("ask");
+        expect(reason === "").toBe(verdict === "allow");
+        expect(VERDICTS).toContain(verdict);
+      }),
+    );
+  });
+});

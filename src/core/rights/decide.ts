@@ -1,0 +1,80 @@
+/**
+ * The one function that decides whether something may happen, for these people, now (L13, M30). Every person on the way gives
+ * a verdict, and so do the agent's kind and its profile. The strictest wins.
+ */
+import type { AgentKind } from "../agent/descriptor.ts";
+import { covers, type Grant, parseSubject, strictest, type Verdict, verdictOf } from "../people/grant.ts";
+import type { PersonId, Role } from "../people/person.ts";
+import { denialByKind, denialByProfile, type ToolPolicy, type ToolUser } from "./kind-rules.ts";
+import type { Right } from "./right.ts";
+import { roleVerdict } from "./role-rules.ts";
+
+/** What is about to happen. */
+export interface Effect {
+  /** The tool's name, or another action: `gate`, `approve`, `message`. */
+  readonly action: string;
+  readonly rights: readonly Right[];
+  /** Whom or what it reaches, if that does not belong to the run's person: `telegram:42`, `agent:ann`. */
+  readonly target?: string;
+}
+
+/** A person on the way, with the rights of now. Someone without a record is a stranger. */
+export interface Standing {
+  readonly person: PersonId;
+  readonly role: Role;
+  readonly grants: readonly Grant[];
+}
+
+export interface Situation extends ToolUser {
+  /** Everyone through whom this came about, in any order. Nobody means that nobody granted it. */
+  readonly people: readonly Standing[];
+  readonly kind: AgentKind;
+  readonly profile?: ToolPolicy;
+  /** No person waits for this run (a schedule, a hook): a question would have no answer. */
+  readonly headless?: boolean;
+}
+
+export interface Decision {
+  readonly verdict: Verdict;
+  /** What decided, in words for the person and the model. Empty if allowed. */
+  readonly reason: string;
+  /** The person whose rights decided. Absent: the kind, the profile, or the situation. */
+  readonly person?: PersonId;
+}
+
+const ALLOWED: Decision = { verdict: "allow", reason: "" };
+
+export function decide(effect: Effect, situation: Situation): Decision {
+  const { people, kind, profile, headless = false } = situation;
+  const limit = denialByKind(effect.action, kind, situation, profile) ?? denialByProfile(effect.action, profile);
+  if (limit !== undefined) return { verdict: "deny", reason: limit };
+  if (people.length === 0) return { verdict: "deny", reason: "it acts for nobody" };
+  const decision = people.map((one) => judge(effect, one)).reduce(stricter);
+  if (decision.verdict === "ask" && headless) {
+    return { ...decision, verdict: "deny", reason: `${decision.reason}, and nobody is there to ask` };
+  }
+  return decision;
+}
+
+/** The first of two decisions unless the second is stricter. */
+const stricter = (a: Decision, b: Decision): Decision => (strictest(a.verdict, b.verdict) === a.verdict ? a : b);
+
+/** What the rights of one person say. A grant that matches replaces the rule of the role; deny wins over ask, ask over allow. */
+export function judge(effect: Effect, { person, role, grants }: Standing): Decision {
+  if (role === "stranger") return { verdict: "deny", reason: `${person} is not known here`, person };
+  let granted: Verdict | undefined;
+  for (const grant of grants) {
+    const { verdict, subject } = verdictOf(grant);
+    const parsed = parseSubject(subject);
+    // A denial of an action covers every target of it.
+    const target = verdict === "deny" && parsed?.target === undefined ? undefined : effect.target;
+    if (!parsed || !covers(parsed, effect.action, target)) continue;
+    granted = granted === undefined ? verdict : strictest(granted, verdict);
+  }
+  if (granted === "allow") return ALLOWED;
+  if (granted !== undefined) {
+    const reason = granted === "ask" ? `a grant of ${person} says to ask first` : `a grant of ${person} denies it`;
+    return { verdict: granted, reason, person };
+  }
+  return { ...roleVerdict(role, effect), person };
+}
