@@ -14,6 +14,7 @@ import { jobsContract } from "./jobs-contract.ts";
 import { lifetimeContract } from "./lifetime-contract.ts";
 import { outboxContract } from "./outbox-contract.ts";
 import { ownershipContract } from "./ownership-contract.ts";
+import { peopleContract } from "./people-contract.ts";
 import { recordsContract } from "./records-contract.ts";
 import { requestsContract } from "./requests-contract.ts";
 import { retentionContract } from "./retention-contract.ts";
@@ -36,6 +37,7 @@ export function storeContract(name: string, open: Opener): void {
     jobsContract(open);
     swarmContract(open);
     requestsContract(open);
+    peopleContract(open);
     retentionContract(open);
     lifetimeContract(open);
     damageContract(open);

@@ -12,6 +12,7 @@ import type { BudgetDecision, CallCost } from "../budget/budget-decision.ts";
 import type { DeliveryContext, DeliveryState, NewDelivery } from "../delivery/delivery.ts";
 import type { AgentId, ChangeId, DeliveryId, EntryId, RunId, SessionId, SessionKey } from "../ids.ts";
 import type { MessageState, NewMessage } from "../message/message.ts";
+import type { PersonRecord } from "../people/person.ts";
 import type { AbortMark, RunBody, RunOutcome } from "../run/run.ts";
 import type { CronJob } from "../schedule/job.ts";
 import type { JobRunEnd, JobSlot, SlotDelivered } from "../schedule/job-slot.ts";
@@ -37,7 +38,12 @@ export interface Owner {
   readonly sessionId?: SessionId;
   /** The run must be open, at this step, and without an abort mark unless `evenAborted` (M9). */
   readonly run?: { readonly id: RunId; readonly step: number; readonly evenAborted?: boolean };
+  /** The revision of people's rights that this change was decided by. Refused if a right has changed since (M30). */
+  readonly rights?: number;
 }
+
+/** The fact that counts changes of people's rights. */
+export const RIGHTS_REVISION = "rights.revision";
 
 /** The recipient of a message: an existing agent, or the agent of a session key, created if it does not exist. */
 export type Recipient =
@@ -195,6 +201,12 @@ export type Op =
   /** `fresh`: refused if the name is taken. */
   | { readonly op: "swarm.put"; readonly swarm: SwarmRecord; readonly fresh?: boolean }
   | { readonly op: "swarm.remove"; readonly nametag: string }
+  /**
+   * Writes a person's record and moves the revision of rights. Refused if one of the accounts belongs to another person, or
+   * unless the revision is `expect`.
+   */
+  | { readonly op: "person.put"; readonly person: PersonRecord; readonly expect?: number }
+  | { readonly op: "person.remove"; readonly id: string; readonly expect?: number }
   /** Counts messages between a swarm and a contact; the first one creates the contact. `known`: refused if it does not exist. */
   | {
       readonly op: "swarm.contact";
@@ -282,6 +294,8 @@ export type Refusal =
   | "aborted"
   /** The run has ended or is at another step. */
   | "run"
+  /** The rights of people have changed since the change was decided (M30). */
+  | "rights"
   /** The agent or one of its ancestors was stopped (M20). */
   | "stopped"
   /** There is no such agent, run or delivery. */

@@ -10,6 +10,7 @@ import type { BudgetRecord, Reservation } from "../budget/budget.ts";
 import type { Delivery, DeliveryState, WaitingState } from "../delivery/delivery.ts";
 import type { AgentId, ChangeId, DeliveryId, RunId, SessionKey } from "../ids.ts";
 import type { Message, MessageState } from "../message/message.ts";
+import type { PersonRecord } from "../people/person.ts";
 import type { RunRecord } from "../run/run.ts";
 import type { CronJob } from "../schedule/job.ts";
 import type { JobSlot } from "../schedule/job-slot.ts";
@@ -120,6 +121,13 @@ export interface StoreReader {
   swarmContact(nametag: string, contact: AgentId): Promise<SwarmContact | undefined>;
   /** The latest first. */
   swarmContacts(nametag: string, page: Page): Promise<readonly SwarmContact[]>;
+  person(id: string): Promise<PersonRecord | undefined>;
+  /** By id. */
+  people(page: Page & { readonly after?: string }): Promise<readonly PersonRecord[]>;
+  /** Whose account it is, as `channel:id`. */
+  personByAccount(account: string): Promise<PersonRecord | undefined>;
+  /** Counts the changes of people's rights. */
+  rightsRevision(): Promise<number>;
   fact(key: string): Promise<string | undefined>;
   /** A row of the ledger of HTTP requests, also an expired one that was not pruned yet (M18). */
   request(key: string): Promise<RequestRecord | undefined>;

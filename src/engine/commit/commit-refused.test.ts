@@ -11,6 +11,7 @@ test.each([
   ["cycle", "reload", false],
   ["missing", "reload", true],
   ["conflict", "reload", true],
+  ["rights", "reload", false],
   ["unknown", "reload", false],
 ] as const)("after the refusal %s the holder does: %s", (refused, next, outdated) => {
   const error = new CommitRefused(refused, "detail");

@@ -36,6 +36,7 @@ export function afterRefusal(error: unknown): "reload" | "stop" | "yield" | "ret
     case "missing":
     case "cycle":
     case "conflict":
+    case "rights":
     case "unknown":
       return "reload";
   }

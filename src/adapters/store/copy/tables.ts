@@ -139,6 +139,8 @@ export const COPIED: readonly CopiedTable[] = [
       last_at: "integer",
     },
   },
+  { name: "people", key: ["id"], columns: { id: "text", record: "text" } },
+  { name: "person_accounts", key: ["account"], columns: { account: "text", person: "text" } },
   {
     name: "job_slots",
     key: ["n"],

@@ -147,5 +147,6 @@ function addChange({ id, at: time, owner, ops }: Change, i: number, add: Batched
   for (const [o, op] of ops.entries()) formOf(op).batch?.(op, batched, o);
   const { at, claims, touched, also } = batched;
   if (owner) add("owners", claims);
+  if (owner?.rights !== undefined) add("rights", { revision: owner.rights });
   add("changes", { i, id, at, touched: [...touched], ops: ops.length, also });
 }

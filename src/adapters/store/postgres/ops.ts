@@ -9,6 +9,7 @@ import { jobOps } from "./jobs.ts";
 import { messageOps } from "./messages.ts";
 import { nodeOps } from "./nodes.ts";
 import { type OpForm, type OpForms, whole } from "./op-form.ts";
+import { peopleOps } from "./people.ts";
 import { requestOps } from "./requests.ts";
 import { runOps } from "./runs.ts";
 import { subagentRunOps } from "./subagent-runs.ts";
@@ -27,6 +28,7 @@ export const OP_FORMS: OpForms<Op["op"]> = {
   ...jobOps,
   ...subagentRunOps,
   ...swarmOps,
+  ...peopleOps,
   ...factOps,
   ...requestOps,
   prune: { wire: ({ what, before, limit, after }) => ({ what, before: whole(before), limit, after }) },

@@ -9,6 +9,7 @@ import { factReads } from "./facts.ts";
 import { jobReads } from "./jobs.ts";
 import { messageReads } from "./messages.ts";
 import { nodeReads } from "./nodes.ts";
+import { peopleReads } from "./people.ts";
 import { requestReads } from "./requests.ts";
 import { runReads } from "./runs.ts";
 import { subagentRunReads } from "./subagent-runs.ts";
@@ -26,6 +27,7 @@ export const readerOf = (connections: Connections): StoreReader => ({
   ...budgetReads(connections),
   ...waitReads(connections),
   ...swarmReads(connections),
+  ...peopleReads(connections),
   ...factReads(connections),
   ...requestReads(connections),
   ...nodeReads(connections),

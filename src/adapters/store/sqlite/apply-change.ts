@@ -25,6 +25,7 @@ import { putFact } from "./facts.ts";
 import { addSlot, jobDelivered, jobRan, putJob, removeJob } from "./jobs.ts";
 import { postMessage, settleMessages, takeMessages } from "./messages.ts";
 import { joinNode, leaveNode, renewNode } from "./nodes.ts";
+import { putPerson, removePerson, rightsRevision } from "./people.ts";
 import { prune } from "./prune.ts";
 import { RefusedChange } from "./refused.ts";
 import { finishRequest, putRequest } from "./requests.ts";
@@ -83,6 +84,8 @@ const APPLY: { readonly [Name in Op["op"]]: ApplyOp<Name> } = {
   "swarm.put": putSwarm,
   "swarm.remove": removeSwarm,
   "swarm.contact": countContact,
+  "person.put": putPerson,
+  "person.remove": removePerson,
   "fact.put": putFact,
   "request.put": putRequest,
   "request.finish": finishRequest,
@@ -196,6 +199,11 @@ function checkOwner(db: Database, owner: Owner): CachedAgent | CommitResult {
       const stopped = stoppedBy(db, agent);
       if (stopped) return refusal("stopped", `Agent ${stopped} was stopped.`);
     }
+  }
+  if (owner.rights !== undefined) {
+    const revision = rightsRevision(db);
+    if (revision !== owner.rights)
+      return refusal("rights", `The rights of people are at ${revision}, not ${owner.rights}.`);
   }
   return agent;
 }

@@ -45,6 +45,14 @@ BEGIN
         END IF;
       END IF;
     END IF;
+    -- A change of rights holds this lock alone, so that nothing begins after it that was decided before it (M30).
+    IF v_owner ? 'rights' THEN
+      PERFORM pg_advisory_xact_lock_shared(hashtextextended('rights', 17));
+      v_count := coalesce((SELECT value::bigint FROM facts WHERE key = 'rights.revision'), 0);
+      IF v_count <> (v_owner->>'rights')::bigint THEN
+        RETURN jsonb_build_object('refused', 'rights', 'detail', format('The rights of people are at %s, not %s.', v_count, v_owner->>'rights'));
+      END IF;
+    END IF;
   END IF;
 
   FOR p IN SELECT value FROM jsonb_array_elements(c->'ops') LOOP
@@ -282,6 +290,12 @@ BEGIN
           VALUES (p->>'nametag', p->>'contact', p->>'agent', (p->>'sent')::bigint, (p->>'received')::bigint, v_at, v_at)
           ON CONFLICT (swarm, contact) DO UPDATE SET agent = coalesce(excluded.agent, c.agent), sent = c.sent + excluded.sent,
             received = c.received + excluded.received, last_at = greatest(c.last_at, excluded.last_at);
+        WHEN 'person.put' THEN
+          PERFORM {{change_person}}(p);
+          v_touched := v_touched || 'people'::text;
+        WHEN 'person.remove' THEN
+          PERFORM {{change_person}}(p);
+          v_touched := v_touched || 'people'::text;
         WHEN 'wait.begin' THEN
           -- Waits of all nodes begin one after the other, so that no two close a cycle together (M11).
           SELECT id INTO v_text FROM agents

@@ -33,6 +33,14 @@ BEGIN
     IF v_count <> jsonb_array_length(p->'settled') THEN RAISE EXCEPTION 'not batchable: messages to settle' USING ERRCODE = 'RKSLW'; END IF;
   END IF;
 
+  IF p ? 'rights' THEN
+    -- What was decided by rights that have changed since is refused (M30).
+    PERFORM pg_advisory_xact_lock_shared(hashtextextended('rights', 17));
+    v_count := coalesce((SELECT value::bigint FROM facts WHERE key = 'rights.revision'), 0);
+    IF EXISTS (SELECT FROM jsonb_array_elements(p->'rights') AS claimed WHERE (claimed->>'revision')::bigint <> v_count) THEN
+      RAISE EXCEPTION 'not batchable: rights' USING ERRCODE = 'RKSLW';
+    END IF;
+  END IF;
   IF p ? 'owners' THEN
     -- Checks every claim of an owner: node and epoch, session, run and its step, no marks, position.
     WITH given AS (

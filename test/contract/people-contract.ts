@@ -1,0 +1,80 @@
+/** People, whose each account is, and the revision of rights that a decision names (M30). */
+import { expect } from "vitest";
+import type { RunId } from "../../src/core/ids.ts";
+import type { PersonRecord } from "../../src/core/people/person.ts";
+import { type Opener, runBody, START, storeTest } from "./fixture.ts";
+
+const person = (id: string, rest: Partial<PersonRecord> = {}): PersonRecord => ({
+  id,
+  role: "guest",
+  accounts: [],
+  grants: [],
+  createdAt: START,
+  createdBy: "owner",
+  ...rest,
+});
+
+export function peopleContract(open: Opener): void {
+  storeTest(
+    "a person is recorded, changed, found by account, listed and removed; each moves the revision",
+    open,
+    async (world) => {
+      const { store } = world;
+      expect(await store.rightsRevision()).toBe(0);
+      await world.done([{ op: "person.put", person: person("ann", { accounts: ["telegram:42", "api:ann"] }) }]);
+      await world.done([{ op: "person.put", person: person("bob") }]);
+      expect(await store.rightsRevision()).toBe(2);
+      const changed = person("ann", { accounts: ["telegram:43"], grants: [{ allow: "exec" }], language: "de" });
+      await world.done([{ op: "person.put", person: changed }]);
+      expect(await store.person("ann")).toEqual(changed);
+      expect(await store.personByAccount("telegram:43")).toEqual(changed);
+      expect(await store.personByAccount("telegram:42")).toBeUndefined();
+      expect((await store.people({ limit: 10 })).map(({ id }) => id)).toEqual(["ann", "bob"]);
+      expect((await store.people({ limit: 10, after: "ann" })).map(({ id }) => id)).toEqual(["bob"]);
+      await world.done([{ op: "person.remove", id: "ann" }]);
+      expect(await store.person("ann")).toBeUndefined();
+      expect(await store.personByAccount("telegram:43")).toBeUndefined();
+      expect(await world.refused([{ op: "person.remove", id: "ann" }])).toBe("missing");
+      expect(await store.rightsRevision()).toBe(4);
+    },
+  );
+
+  storeTest(
+    "an account belongs to one person, and a change of rights can name what it expects",
+    open,
+    async (world) => {
+      const { store } = world;
+      await world.done([{ op: "person.put", person: person("ann", { accounts: ["telegram:42"] }) }]);
+      const taking = person("bob", { accounts: ["telegram:1", "telegram:42"] });
+      expect(await world.refused([{ op: "person.put", person: taking }])).toBe("conflict");
+      expect(await store.person("bob")).toBeUndefined();
+      expect(await store.personByAccount("telegram:1")).toBeUndefined();
+      expect(await world.refused([{ op: "person.put", person: person("bob"), expect: 0 }])).toBe("conflict");
+      expect(await world.refused([{ op: "person.remove", id: "ann", expect: 0 }])).toBe("conflict");
+      await world.done([{ op: "person.remove", id: "ann", expect: 1 }]);
+      await world.done([{ op: "person.put", person: taking, expect: 2 }]);
+      expect(await store.personByAccount("telegram:42")).toMatchObject({ id: "bob" });
+    },
+  );
+
+  storeTest("a change that was decided by earlier rights is refused whole", open, async (world) => {
+    const held = await world.agent("ann");
+    const run = await world.openRun(held, "run-1");
+    const step = (n: number, rights: number) => {
+      const owner = { ...held.owner, run: { id: run as RunId, step: n }, rights };
+      return [[{ op: "run.step", runId: run, body: runBody([]) }], owner] as const;
+    };
+    await world.done(...step(1, 0));
+    await world.done([{ op: "person.put", person: person("ann") }]);
+    expect(await world.refused(...step(2, 0))).toBe("rights");
+    expect((await world.store.run(run))?.step).toBe(2);
+    await world.done(...step(2, 1));
+    // Without a claim nothing is compared, and several changes at once are each compared.
+    const outcomes = await Promise.all([
+      world.commit(...step(3, 1)),
+      world.commit([{ op: "person.remove", id: "ann" }]),
+    ]);
+    expect(outcomes.map(({ ok }) => ok)).toEqual([true, true]);
+    expect(await world.refused(...step(4, 1))).toBe("rights");
+  });
+}
