@@ -80,7 +80,7 @@ export const personRecordSchema = z
     name: z.string().trim().min(1).max(200).optional(),
     role: z.enum(["guest", "contact"]),
     /** The person's accounts on channels, as `channel:id`. An account belongs to one person. */
-    accounts: z.array(account).max(32).default([]),
+    accounts: z.array(account).max(32).readonly().default([]),
     grants: grantsSchema.default([]),
     limits: personLimitsSchema.optional(),
     timeZone: z.string().max(64).optional(),

@@ -29,6 +29,8 @@ export interface LostWork {
   readonly runs: number;
   readonly messages: number;
   readonly deliveries: number;
+  /** People who became strangers, because the backup may hold rights that were taken back since. */
+  readonly people?: number;
 }
 
 export interface EndOptions {

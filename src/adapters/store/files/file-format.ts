@@ -14,6 +14,7 @@ export const JOBS_FILE = "cron/jobs.json";
 export const JOB_RUNS_FILE = "cron/runs.jsonl";
 export const BUDGETS_FILE = "budgets.json";
 export const SWARMS_FILE = "swarms/swarms.json";
+export const PEOPLE_FILE = "people.json";
 
 export interface AgentPaths {
   readonly dir: string;

@@ -18,12 +18,14 @@ import {
   dedupeKeysIn,
   JOBS_FILE,
   jsonText,
+  PEOPLE_FILE,
   SUBAGENTS_FILE,
   SWARMS_FILE,
 } from "./file-format.ts";
 import { type KnownAgent, mirrorAgent } from "./mirror-agent.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
 import { type MirrorNotice, noticeText } from "./mirror-notice.ts";
+import { peopleFile } from "./people-file.ts";
 import { readSharedAgent } from "./shared-agent.ts";
 
 export interface SharedMirror {
@@ -120,13 +122,14 @@ class Follower {
       for (const { id } of page) await this.#mirrorAgent(id);
       page = await this.#store.agents({ limit: 500, after: page.at(-1)?.id });
     }
-    for (const registry of ["jobs", "subagents", "budgets", "swarms"]) await this.#follow(registry);
+    for (const registry of ["jobs", "subagents", "budgets", "swarms", "people"]) await this.#follow(registry);
   }
 
   async #follow(word: string): Promise<void> {
     if (word === "subagents") return this.#mirrorSubagents();
     if (word === "budgets") return this.#mirrorBudgets();
     if (word === "swarms") return this.#mirrorSwarms();
+    if (word === "people") return this.#mirrorPeople();
     if (word === "jobs" || word.startsWith("job:"))
       return this.#replace(JOBS_FILE, "cron", { version: 1, jobs: await this.#store.jobs() });
     if (/^[a-z0-9]{24,32}$/.test(word)) await this.#mirrorAgent(word as AgentId);
@@ -150,6 +153,12 @@ class Follower {
     const swarms = await this.#store.swarms({ limit: MAX_COUNT });
     if (swarms.length === 0 && this.#files.size(SWARMS_FILE) === undefined) return;
     this.#replace(SWARMS_FILE, "swarms", { version: 1, swarms });
+  }
+
+  async #mirrorPeople(): Promise<void> {
+    const revision = await this.#store.rightsRevision();
+    if (revision > 0)
+      this.#replace(PEOPLE_FILE, ".", peopleFile(revision, await this.#store.people({ limit: MAX_COUNT })));
   }
 
   #replace(path: string, dir: string, value: unknown): void {

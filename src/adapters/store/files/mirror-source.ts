@@ -28,6 +28,8 @@ export interface MirrorSource {
   budgets(): object | undefined;
   job(id: string): unknown;
   swarms(): readonly unknown[];
+  /** The content of `people.json`; undefined if nobody was ever recorded. */
+  people(): object | undefined;
   /** The row of one due time, as text. */
   slot(jobId: string, slot: string): string | undefined;
   /** The newest rows of due times, oldest first. */

@@ -3,7 +3,15 @@
  * its mark only after the files are written, so that after a crash anywhere it can simply continue.
  */
 import { NO_BUDGETS } from "./budgets-file.ts";
-import { AGENTS_DIR, ASIDE_DIR, BUDGETS_FILE, jsonText, SUBAGENTS_FILE, SWARMS_FILE } from "./file-format.ts";
+import {
+  AGENTS_DIR,
+  ASIDE_DIR,
+  BUDGETS_FILE,
+  jsonText,
+  PEOPLE_FILE,
+  SUBAGENTS_FILE,
+  SWARMS_FILE,
+} from "./file-format.ts";
 import { compareMark, type Mark, readMark, writeMark } from "./mark-file.ts";
 import { type KnownAgent, type MirroringAgent, mirrorAgent } from "./mirror-agent.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
@@ -139,6 +147,7 @@ export class Mirror {
     this.#jobs.all();
     this.#jobRuns.all();
     this.#mirrorSwarms();
+    this.#mirrorPeople();
     if (pass.otherDatabase) this.#setAgentsAside();
     this.#pass = undefined;
     this.#done = pass.until;
@@ -158,6 +167,7 @@ export class Mirror {
     const slots = [...words].flatMap((word) => (word.startsWith("slot:") ? [word.slice(5)] : []));
     if (slots.length > 0) this.#jobRuns.changed(slots);
     if (words.has("swarms")) this.#mirrorSwarms();
+    if (words.has("people")) this.#mirrorPeople();
     this.#done = changes.at(-1)?.n ?? this.#done;
     return { more: changes.length === CHANGES_PER_STEP };
   }
@@ -201,6 +211,11 @@ export class Mirror {
     const swarms = this.#source.swarms();
     if (swarms.length > 0 || this.#files.read(SWARMS_FILE))
       this.#mirrorRegistry(SWARMS_FILE, "swarms", { version: 1, swarms });
+  }
+
+  #mirrorPeople(): void {
+    const people = this.#source.consistently(() => this.#source.people());
+    if (people) this.#mirrorRegistry(PEOPLE_FILE, ".", people);
   }
 
   #mirrorRegistry(path: string, dir: string, value: unknown): void {

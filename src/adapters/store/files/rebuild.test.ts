@@ -94,6 +94,33 @@ describe("rebuilding from the plain files", () => {
     expect(rebuildNeeded(home, path)).toBe(false);
   });
 
+  const guest = { id: "ann", role: "guest", accounts: ["telegram:42"], grants: [{ allow: "exec" }] } as const;
+  const person = { ...guest, createdAt: 1, createdBy: "owner" } as const;
+
+  test("restores people with their accounts and grants, under a later revision", async () => {
+    lived((work) => work.commit([{ op: "person.put", person }]));
+    expect(run()).toMatchObject({ people: 1, problems: [] });
+    const store = readerOf(open());
+    expect(await store.personByAccount("telegram:42")).toEqual(person);
+    expect(await store.rightsRevision()).toBe(2);
+  });
+
+  test.each([
+    ["cannot be read", "{"],
+    ["has no revision", JSON.stringify({ version: 1, people: [person] })],
+    [
+      "has one invalid person",
+      JSON.stringify({ version: 1, revision: 1, people: [person, { id: "bob", role: "owner" }] }),
+    ],
+  ])("restores nobody if people.json %s: everyone but the owner is a stranger", async (_, text) => {
+    lived((work) => work.commit([{ op: "person.put", person }]));
+    writeFileSync(join(home, "people.json"), text);
+    const report = run();
+    expect(report).toMatchObject({ people: 0, problems: [{ file: "people.json", consequence: "file-skipped" }] });
+    expect(await readerOf(open()).people({ limit: 10 })).toEqual([]);
+    expect(readFileSync(join(home, `people.json.unread-${NOW}`), "utf8")).toBe(text);
+  });
+
   test("restores a permanent agent with its latest descriptor, and a swarm with its contacts", async () => {
     const clerk = { type: "permanent", id: "c", name: "clerk", description: "d", systemPrompt: "old" } as const;
     const api = {

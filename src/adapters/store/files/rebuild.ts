@@ -10,6 +10,7 @@ import { endUnfinishedWork, type LostWork } from "./end-unfinished-work.ts";
 import { AGENTS_DIR, agentPaths } from "./file-format.ts";
 import { type Mark, readMark } from "./mark-file.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
+import { restorePeople } from "./people-file.ts";
 import { type AgentFiles, readAgentFiles } from "./read-agent-files.ts";
 import { restoreAgent } from "./restore-agent.ts";
 import type { RestoreContext, RestoreProblem } from "./restore-context.ts";
@@ -40,6 +41,7 @@ export interface RebuildReport {
   readonly dedupeKeys: number;
   readonly jobs: number;
   readonly swarms: number;
+  readonly people: number;
   readonly subagentRuns: number;
   readonly budgets: number;
   /** The unfinished work: ended runs, failed messages, unconfirmed deliveries. */
@@ -125,6 +127,7 @@ export function restoreHome(
   const subagentRuns = restoreSubagentRuns(context);
   const budgets = restoreBudgets(context);
   const swarms = restoreSwarms(context);
+  const people = restorePeople(context);
   // The log of changes continues after the files' mark, so that the mirror checks every agent once more.
   db.run(INSERT_CHANGE, (mark?.synced ?? 0) + 1, ids.change(), now);
   db.sql.exec("COMMIT");
@@ -132,7 +135,7 @@ export function restoreHome(
   // The nodes that owned agents no longer run, so ownership starts from zero.
   db.run(CLEAR_OWNERSHIP);
   db.run(CLEAR_NODES);
-  return { ...counts, jobs, subagentRuns, swarms, budgets, lost, problems, gap: gapAfter(mark) };
+  return { ...counts, jobs, subagentRuns, swarms, people, budgets, lost, problems, gap: gapAfter(mark) };
 }
 
 /** Every agent whose files can be used, in the order of creation. One at a time, because there may be many. */

@@ -124,6 +124,28 @@ describe("repairing", () => {
 });
 
 describe("a restored backup", () => {
+  const person = { id: "ann", role: "guest", accounts: [], grants: [], createdAt: 1, createdBy: "owner" } as const;
+  const other = JSON.stringify({ version: 1, synced: 5000, change: "later", at: NOW, clean: true });
+
+  test.each([
+    ["rights have changed since", JSON.stringify({ version: 1, revision: 2, people: [] }), true],
+    ["it cannot be told whether rights have changed", "{", true],
+    ["the file is missing", undefined, true],
+    ["rights have not changed", JSON.stringify({ version: 1, revision: 1, people: [person] }), false],
+  ])("knows only the owner if %s", async (_, text, forgotten) => {
+    const db = openDatabase(path, { synchronous: "off" });
+    new Workload(db).commit([{ op: "person.put", person }]);
+    const files = diskFiles(home);
+    if (text !== undefined) files.replace("people.json", text);
+    files.replace("mirror.json", other);
+    const lost = afterRestoredBackup(db, files, { ids, now: NOW });
+    expect(lost).toEqual({ runs: 0, messages: 0, deliveries: 0, ...(forgotten ? { people: 1 } : {}) });
+    const reader = readerOf(db);
+    expect(await reader.people({ limit: 10 })).toEqual(forgotten ? [] : [person]);
+    if (forgotten) expect(await reader.rightsRevision()).toBeGreaterThan(1);
+    db.close();
+  });
+
   test("has its open work ended, once", async () => {
     const db = openDatabase(path, { synchronous: "off" });
     const work = new Workload(db);

@@ -9,6 +9,7 @@ import { readFact } from "../sqlite/facts.ts";
 import { endUnfinishedWork, type LostWork } from "./end-unfinished-work.ts";
 import { compareMark, readMark } from "./mark-file.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
+import { forgetOldPeople } from "./people-file.ts";
 import { sqliteSource } from "./sqlite-source.ts";
 
 /** Holds the mark this was done for, because the mirror needs a while to write a new one. */
@@ -25,10 +26,11 @@ export function afterRestoredBackup(
   const value = `${mark.synced} ${mark.change}`;
   if (readFact(db, DONE_FACT) === value) return undefined;
   const lost = endUnfinishedWork(db, { ids, now, why: "the database was restored from a backup" });
+  const strangers = forgetOldPeople(db, files);
   const id: ChangeId = ids.change();
   const [result] = applyGroup(db, [
     { id, site: "store.restored-backup", at: now, ops: [{ op: "fact.put", key: DONE_FACT, value }] },
   ]);
   if (result instanceof Error) throw result;
-  return lost;
+  return strangers > 0 ? { ...lost, people: strangers } : lost;
 }

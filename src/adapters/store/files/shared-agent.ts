@@ -86,6 +86,7 @@ export async function readSharedAgent(
       budgets: nothing,
       job: nothing,
       swarms: nothing,
+      people: nothing,
       jobs: nothing,
       slot: nothing,
       newestSlots: nothing,

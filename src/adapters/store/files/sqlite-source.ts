@@ -16,6 +16,7 @@ import type {
   MirrorSource,
   RunRow,
 } from "./mirror-source.ts";
+import { peopleIn } from "./people-file.ts";
 
 const SELECT_CHANGE_BOUNDS = "SELECT (SELECT min(n) FROM changes) AS first, (SELECT max(n) FROM changes) AS last";
 const SELECT_CHANGE_ID = "SELECT id FROM changes WHERE n = ?";
@@ -92,6 +93,7 @@ export function sqliteSource(sql: DatabaseSync): MirrorSource {
     subagentRuns: () => allSubagentRuns(db),
     budgets: () => budgetsIn(db),
     swarms: () => firstSwarms(db, MAX_SWARMS),
+    people: () => peopleIn(db),
     jobs: () => allJobs(db),
     slot: (jobId, slot) => slotText(db, jobId, slot),
     newestSlots: (limit) => db.all<{ row: string }>(SELECT_NEWEST_SLOTS, limit).map(({ row }) => row),

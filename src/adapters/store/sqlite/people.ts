@@ -16,6 +16,8 @@ const PUT = "INSERT INTO people (id, record) VALUES (?, ?) ON CONFLICT (id) DO U
 const REMOVE = "DELETE FROM people WHERE id = ?";
 const SELECT_OTHER = "SELECT person FROM person_accounts WHERE account = ? AND person <> ?";
 const PUT_ACCOUNT = "INSERT INTO person_accounts (account, person) VALUES (?, ?) ON CONFLICT (account) DO NOTHING";
+const REMOVE_ALL = "DELETE FROM people";
+const REMOVE_ALL_ACCOUNTS = "DELETE FROM person_accounts";
 const REMOVE_ACCOUNTS = "DELETE FROM person_accounts WHERE person = ?";
 
 type OpOf<Name extends Op["op"]> = Extract<Op, { op: Name }>;
@@ -52,6 +54,11 @@ export function writePerson(db: Database, person: PersonRecord): void {
   db.run(PUT, person.id, JSON.stringify(person));
   db.run(REMOVE_ACCOUNTS, person.id);
   for (const account of person.accounts) db.run(PUT_ACCOUNT, account, person.id);
+}
+
+export function clearPeople(db: Database): void {
+  db.run(REMOVE_ALL);
+  db.run(REMOVE_ALL_ACCOUNTS);
 }
 
 export function putPerson(applying: Applying, { person, expect }: OpOf<"person.put">): undefined {

@@ -1,0 +1,82 @@
+/**
+ * `people.json`: who is known, with the revision of their rights. A wrong or old file must not give anyone a right back, so
+ * it is taken whole or not at all: without it everyone but the owner is a stranger (M6).
+ */
+import { z } from "zod";
+import { RookeryError } from "../../../core/errors.ts";
+import { type PersonRecord, personRecordSchema } from "../../../core/people/person.ts";
+import { RIGHTS_REVISION } from "../../../core/store/change.ts";
+import type { Database } from "../sqlite/database.ts";
+import { writeFact } from "../sqlite/facts.ts";
+import { clearPeople, firstPeople, rightsRevision, writePerson } from "../sqlite/people.ts";
+import { PEOPLE_FILE } from "./file-format.ts";
+import type { MirrorFiles } from "./mirror-files.ts";
+import { parseJson } from "./read-agent-files.ts";
+import type { RestoreContext } from "./restore-context.ts";
+
+const fileSchema = z.object({
+  version: z.literal(1),
+  revision: z.number().int().min(0),
+  people: z.array(personRecordSchema),
+});
+
+export const peopleFile = (revision: number, people: readonly PersonRecord[]): object => ({
+  version: 1,
+  revision,
+  people,
+});
+
+/** The content of the file; undefined if nobody was ever recorded. */
+export function peopleIn(db: Database): object | undefined {
+  const revision = rightsRevision(db);
+  return revision === 0 ? undefined : peopleFile(revision, firstPeople(db, -1));
+}
+
+/** How many people were restored. The revision moves on, so that no decision from before counts. */
+export function restorePeople({ db, files, report, keep }: RestoreContext): number {
+  const text = files.read(PEOPLE_FILE)?.toString();
+  if (text === undefined) return 0;
+  try {
+    const file = fileSchema.safeParse(parseJson(text, PEOPLE_FILE));
+    if (file.success) {
+      for (const person of file.data.people) writePerson(db, person);
+      writeFact(db, RIGHTS_REVISION, String(file.data.revision + 1));
+      return file.data.people.length;
+    }
+    report({
+      file: PEOPLE_FILE,
+      reason: z.prettifyError(file.error),
+      consequence: "file-skipped",
+      code: "corrupt_data",
+    });
+  } catch (error) {
+    if (!(error instanceof RookeryError)) throw error;
+    report({ file: PEOPLE_FILE, reason: error.message, consequence: "file-skipped", code: error.code });
+  }
+  keep(PEOPLE_FILE);
+  return 0;
+}
+
+/**
+ * After a restored backup: if rights have changed since it was made, or if that cannot be told, everyone but the owner
+ * becomes a stranger. Returns how many people lost their record.
+ */
+export function forgetOldPeople(db: Database, files: MirrorFiles): number {
+  const people = firstPeople(db, -1);
+  const text = files.read(PEOPLE_FILE)?.toString();
+  if (people.length === 0 && text === undefined) return 0;
+  const newest = revisionIn(text);
+  const revision = rightsRevision(db);
+  if (newest !== undefined && newest <= revision) return 0;
+  clearPeople(db);
+  writeFact(db, RIGHTS_REVISION, String(Math.max(revision, newest ?? 0) + 1));
+  return people.length;
+}
+
+function revisionIn(text: string | undefined): number | undefined {
+  try {
+    return fileSchema.parse(JSON.parse(text ?? "")).revision;
+  } catch {
+    return undefined;
+  }
+}
