@@ -13,6 +13,7 @@ import { limitDefaults, limitsSchema } from "./sections/limits.ts";
 import { logDefaults, logSchema } from "./sections/log.ts";
 import { mailboxDefaults, mailboxSchema } from "./sections/mailbox.ts";
 import { modelDefaults, modelsSchema, providerDefaults } from "./sections/models.ts";
+import { networkDefaults, networkSchema } from "./sections/network.ts";
 import { outboxDefaults, outboxSchema } from "./sections/outbox.ts";
 import { ownerSchema } from "./sections/owner.ts";
 import { profilesSchema } from "./sections/profiles.ts";
@@ -54,6 +55,7 @@ export const configSchema = section({
   store: storeSchema,
   retention: retentionSchema,
   log: logSchema,
+  network: networkSchema,
   telemetry: telemetrySchema,
 });
 
@@ -81,5 +83,6 @@ export const configDefaults = {
   store: storeDefaults,
   retention: retentionDefaults,
   log: logDefaults,
+  network: networkDefaults,
   telemetry: telemetryDefaults,
 } as const;

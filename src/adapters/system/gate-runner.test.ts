@@ -3,9 +3,12 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { gateRunner, MAX_GATE_OUTPUT } from "./gate-runner.ts";
+import { outgoingHttp } from "./outgoing-http.ts";
+import { AllowedAddresses } from "./public-address.ts";
 
 const never = new AbortController().signal;
-const keeper = gateRunner({ commands: true, cwd: tmpdir() });
+const http = outgoingHttp({ allowed: () => new AllowedAddresses(["127.0.0.1"]) });
+const keeper = gateRunner({ commands: true, cwd: tmpdir(), http });
 const command = (text: string, rest = {}) => keeper.check({ kind: "command", command: text, ...rest }, never);
 
 test.each([
@@ -31,7 +34,7 @@ test("a command gets no keys of our environment, and its output is limited", asy
 });
 
 test("a command does not pass if commands are not allowed", async () => {
-  const strict = gateRunner({ commands: false, cwd: tmpdir() });
+  const strict = gateRunner({ commands: false, cwd: tmpdir(), http });
   expect(await strict.check({ kind: "command", command: "true" }, never)).toMatchObject({ pass: false });
 });
 
@@ -55,6 +58,17 @@ test.each([
   ["302", { pass: false }],
 ])("the status %s of an address decides whether the gate passes", async (status, expected) => {
   expect(await keeper.check({ kind: "http", url: `${base}/${status}` }, never)).toMatchObject(expected);
+});
+
+test("an address that is not public does not pass, and nothing of its answer is shown", async () => {
+  const strict = gateRunner({
+    commands: true,
+    cwd: tmpdir(),
+    http: outgoingHttp({ allowed: () => new AllowedAddresses([]) }),
+  });
+  const verdict = await strict.check({ kind: "http", url: `${base}/200` }, never);
+  expect(verdict).toMatchObject({ pass: false, reason: expect.stringContaining("not a public address") });
+  expect(JSON.stringify(verdict)).not.toContain("two orders");
 });
 
 test("an address that does not answer does not pass", async () => {

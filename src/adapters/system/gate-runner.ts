@@ -5,10 +5,12 @@
 import { errorText } from "../../core/errors.ts";
 import type { GateRunner, GateVerdict } from "../../core/ports/gate-runner.ts";
 import type { Gate } from "../../core/schedule/job.ts";
+import type { OutgoingHttp } from "./outgoing-http.ts";
 
 export interface GateRunnerOptions {
   /** Whether commands may run at all. The owner allows it in the configuration. */
   readonly commands: boolean;
+  readonly http: OutgoingHttp;
   /** The working directory of commands that name none. */
   readonly cwd: string;
 }
@@ -20,27 +22,27 @@ export const gateRunner = (options: GateRunnerOptions): GateRunner => ({
   async check(gate, signal) {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(gate.timeoutMs ?? DEFAULT_GATE_TIMEOUT_MS)]);
     try {
-      return gate.kind === "http" ? await checkAddress(gate, limit) : await runCommand(gate, options, limit);
+      return gate.kind === "http"
+        ? await checkAddress(gate, options.http, limit)
+        : await runCommand(gate, options, limit);
     } catch (error) {
       return { pass: false, reason: limit.aborted ? "took too long" : errorText(error) };
     }
   },
 });
 
-async function checkAddress(gate: Extract<Gate, { kind: "http" }>, signal: AbortSignal): Promise<GateVerdict> {
-  // A redirect could lead anywhere; only the configured address may be requested.
-  const response = await fetch(gate.url, { headers: gate.headers ?? {}, redirect: "error", signal });
-  let output = "";
-  const decoder = new TextDecoder();
-  for await (const chunk of response.body ?? []) {
-    output += decoder.decode(chunk as Uint8Array, { stream: true });
-    if (output.length >= MAX_GATE_OUTPUT) break;
-  }
+async function checkAddress(
+  { url, headers }: Extract<Gate, { kind: "http" }>,
+  http: OutgoingHttp,
+  signal: AbortSignal,
+): Promise<GateVerdict> {
+  // A redirect is not followed: only the address of the gate may be requested.
+  const { status, body } = await http({ url, headers, signal, maxBytes: MAX_GATE_OUTPUT });
   // 204 means: reachable, but nothing to do.
-  if (response.status === 204) return { pass: false, reason: "nothing to do (204)" };
-  return response.ok
-    ? { pass: true, output: output.slice(0, MAX_GATE_OUTPUT).trim() }
-    : { pass: false, reason: `answered ${response.status}` };
+  if (status === 204) return { pass: false, reason: "nothing to do (204)" };
+  return status >= 200 && status < 300
+    ? { pass: true, output: new TextDecoder().decode(body).trim() }
+    : { pass: false, reason: `answered ${status}` };
 }
 
 function runCommand(

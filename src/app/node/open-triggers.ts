@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { modelProblem } from "../../adapters/models/model-problem.ts";
 import type { OpenModels } from "../../adapters/models/open-models.ts";
 import { gateRunner } from "../../adapters/system/gate-runner.ts";
+import { outgoingHttp } from "../../adapters/system/outgoing-http.ts";
+import { AllowedAddresses } from "../../adapters/system/public-address.ts";
 import { taskFileSync } from "../../adapters/workspace/task-file-sync.ts";
 import { heartbeatTaskFiles, readHeartbeatFile } from "../../adapters/workspace/task-files.ts";
 import { workspacesOf } from "../../adapters/workspace/workspaces.ts";
@@ -60,6 +62,7 @@ export function openTriggers({ ports, config, paths, env, models, leaseMs }: Tri
           return cron.commandGates;
         },
         cwd: paths.workspace,
+        http: outgoingHttp({ allowed: () => new AllowedAddresses(config.network.allowPrivate) }),
       }),
       heartbeatFile: (profile) => readHeartbeatFile(workspaceOf(profile)),
       tasks: (profile) => heartbeatTaskFiles(workspaceOf(profile), log),
