@@ -1,7 +1,9 @@
 /** People, whose each account is, and the revision of rights that a decision names (M30). */
 import { expect } from "vitest";
 import type { RunId } from "../../src/core/ids.ts";
+import type { AuditEntry, AuditFilter } from "../../src/core/people/audit.ts";
 import type { PersonRecord } from "../../src/core/people/person.ts";
+import type { Op } from "../../src/core/store/change.ts";
 import { type Opener, runBody, START, storeTest } from "./fixture.ts";
 
 const person = (id: string, rest: Partial<PersonRecord> = {}): PersonRecord => ({
@@ -76,5 +78,37 @@ export function peopleContract(open: Opener): void {
     ]);
     expect(outcomes.map(({ ok }) => ok)).toEqual([true, true]);
     expect(await world.refused(...step(4, 1))).toBe("rights");
+  });
+
+  storeTest("the audit log is added to with other changes, filtered, paged and pruned by age", open, async (world) => {
+    const held = await world.agent("ann");
+    const entry = (at: number, rest: Partial<AuditEntry> = {}): AuditEntry => ({
+      at,
+      person: "ann",
+      surface: "api",
+      action: "write",
+      decision: "allow",
+      ...rest,
+    });
+    const add = (one: AuditEntry): Op => ({ op: "audit.add", entry: one });
+    await world.done([add(entry(START)), add(entry(START + 1, { person: "bob", decision: "deny", reason: "no" }))]);
+    const run = await world.openRun(held, "run-1");
+    const owner = { ...held.owner, run: { id: run as RunId, step: 1 }, rights: 0 };
+    const third = entry(START + 2, { agentId: held.id, runId: run, action: "exec", target: "a\u0000b" });
+    await world.done([{ op: "run.step", runId: run, body: runBody([]) }, add(third)], owner);
+    expect(await world.refused([{ op: "run.step", runId: run, body: runBody([]) }, add(third)], owner)).toBe("run");
+    const times = async (filter: Partial<AuditFilter>) =>
+      (await world.store.audit({ limit: 10, ...filter })).map(({ at }) => at - START);
+    expect(await times({})).toEqual([2, 1, 0]);
+    expect(await times({ limit: 1 })).toEqual([2]);
+    expect(await times({ person: "ann" })).toEqual([2, 0]);
+    expect(await times({ agentId: held.id })).toEqual([2]);
+    expect(await times({ action: "write", decision: "deny" })).toEqual([1]);
+    expect(await times({ since: START + 1 })).toEqual([2, 1]);
+    const [newest] = await world.store.audit({ limit: 1 });
+    expect(await times({ beforeN: newest?.n })).toEqual([1, 0]);
+    expect(newest).toEqual({ ...third, n: newest?.n });
+    await world.done([{ op: "prune", what: "audit", before: START + 2, limit: 10 }]);
+    expect(await times({})).toEqual([2]);
   });
 }

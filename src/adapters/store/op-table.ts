@@ -118,6 +118,7 @@ export const OP_TABLE: { readonly [Name in Op["op"]]: OpPlaces } = {
   "swarm.contact": { sqlite: "swarms.ts#countContact", form: "swarms.ts", branch: "any" },
   "person.put": { sqlite: "people.ts#putPerson", form: "people.ts", branch: "any", calls: "change_person" },
   "person.remove": { sqlite: "people.ts#removePerson", form: "people.ts", branch: "any", calls: "change_person" },
+  "audit.add": { sqlite: "audit.ts#addAudit", form: "audit.ts", branch: "any", batch: ["audit"] },
   "fact.put": { sqlite: "facts.ts#putFact", form: "facts.ts", branch: "any", batch: ["facts"] },
   "request.put": { sqlite: "requests.ts#putRequest", form: "requests.ts", branch: "any" },
   "request.finish": { sqlite: "requests.ts#finishRequest", form: "requests.ts", branch: "any", batch: ["finished"] },

@@ -138,6 +138,7 @@ export const retentionLimits = ({ retention }: Config): RetentionLimits => ({
   deliveriesMs: retention.deliveriesDays * DAY_MS,
   runsMs: retention.runsDays * DAY_MS,
   changesMs: retention.changesHours * HOUR_MS,
+  auditMs: retention.auditDays * DAY_MS,
 });
 
 const withoutDetection = (models: OpenModels): OpenModels => ({

@@ -12,6 +12,7 @@ import type { BudgetDecision, CallCost } from "../budget/budget-decision.ts";
 import type { DeliveryContext, DeliveryState, NewDelivery } from "../delivery/delivery.ts";
 import type { AgentId, ChangeId, DeliveryId, EntryId, RunId, SessionId, SessionKey } from "../ids.ts";
 import type { MessageState, NewMessage } from "../message/message.ts";
+import type { AuditEntry } from "../people/audit.ts";
 import type { PersonRecord } from "../people/person.ts";
 import type { AbortMark, RunBody, RunOutcome } from "../run/run.ts";
 import type { CronJob } from "../schedule/job.ts";
@@ -207,6 +208,8 @@ export type Op =
    */
   | { readonly op: "person.put"; readonly person: PersonRecord; readonly expect?: number }
   | { readonly op: "person.remove"; readonly id: string; readonly expect?: number }
+  /** A row of the audit log, in the commit of what it tells about. */
+  | { readonly op: "audit.add"; readonly entry: AuditEntry }
   /** Counts messages between a swarm and a contact; the first one creates the contact. `known`: refused if it does not exist. */
   | {
       readonly op: "swarm.contact";
@@ -243,7 +246,7 @@ export type Op =
       readonly after?: string;
     };
 
-export type Prunable = "messages" | "deliveries" | "dedupe" | "requests" | "runs" | "changes" | "slots";
+export type Prunable = "messages" | "deliveries" | "dedupe" | "requests" | "runs" | "changes" | "slots" | "audit";
 
 export interface Settlement {
   readonly seq: number;

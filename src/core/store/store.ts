@@ -10,6 +10,7 @@ import type { BudgetRecord, Reservation } from "../budget/budget.ts";
 import type { Delivery, DeliveryState, WaitingState } from "../delivery/delivery.ts";
 import type { AgentId, ChangeId, DeliveryId, RunId, SessionKey } from "../ids.ts";
 import type { Message, MessageState } from "../message/message.ts";
+import type { AuditFilter, AuditRow } from "../people/audit.ts";
 import type { PersonRecord } from "../people/person.ts";
 import type { RunRecord } from "../run/run.ts";
 import type { CronJob } from "../schedule/job.ts";
@@ -128,6 +129,8 @@ export interface StoreReader {
   personByAccount(account: string): Promise<PersonRecord | undefined>;
   /** Counts the changes of people's rights. */
   rightsRevision(): Promise<number>;
+  /** The newest first. */
+  audit(filter: AuditFilter): Promise<readonly AuditRow[]>;
   fact(key: string): Promise<string | undefined>;
   /** A row of the ledger of HTTP requests, also an expired one that was not pruned yet (M18). */
   request(key: string): Promise<RequestRecord | undefined>;

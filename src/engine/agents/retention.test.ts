@@ -4,7 +4,7 @@ import { TestEngine } from "../../../test/kit/engine.ts";
 import { pruneRound, startRetention } from "./retention.ts";
 
 const DAY = 24 * 3600_000;
-const limits = { messagesMs: DAY, deliveriesMs: DAY, runsMs: DAY, changesMs: DAY };
+const limits = { messagesMs: DAY, deliveriesMs: DAY, runsMs: DAY, changesMs: DAY, auditMs: DAY };
 const world = (engine: TestEngine) => engine.ports({ alive: true, name: "retention" });
 
 describe("a round of pruning", () => {
@@ -56,7 +56,16 @@ describe("a round of pruning", () => {
     await engine.tell("hi");
     await engine.advance(1_000);
     const removed = await pruneRound(world(engine), limits, async () => {});
-    expect(removed).toEqual({ messages: 0, deliveries: 0, runs: 0, changes: 0, slots: 0, dedupe: 0, requests: 0 });
+    expect(removed).toEqual({
+      messages: 0,
+      deliveries: 0,
+      runs: 0,
+      changes: 0,
+      slots: 0,
+      dedupe: 0,
+      requests: 0,
+      audit: 0,
+    });
   });
 
   it("reads all rows in bounded portions with pauses in between", async () => {

@@ -13,6 +13,7 @@ export interface RetentionLimits {
   readonly deliveriesMs: number;
   readonly runsMs: number;
   readonly changesMs: number;
+  readonly auditMs: number;
 }
 
 const PORTION = 200;
@@ -61,6 +62,7 @@ export async function pruneRound(
     ["runs", limits.runsMs],
     ["changes", limits.changesMs],
     ["slots", limits.runsMs],
+    ["audit", limits.auditMs],
     // Each key stores how long it is kept.
     ["dedupe", 0],
     ["requests", 0],
@@ -73,6 +75,7 @@ export async function pruneRound(
     slots: 0,
     dedupe: 0,
     requests: 0,
+    audit: 0,
   };
   for (const [what, age] of ages) {
     let after: string | undefined;

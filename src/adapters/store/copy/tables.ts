@@ -142,6 +142,19 @@ export const COPIED: readonly CopiedTable[] = [
   { name: "people", key: ["id"], columns: { id: "text", record: "text" } },
   { name: "person_accounts", key: ["account"], columns: { account: "text", person: "text" } },
   {
+    name: "audit",
+    key: ["n"],
+    columns: {
+      n: "integer",
+      at: "integer",
+      person: "text",
+      agent: "text",
+      action: "text",
+      decision: "text",
+      entry: "text",
+    },
+  },
+  {
     name: "job_slots",
     key: ["n"],
     columns: { n: "integer", job: "text", slot: "text", at: "integer", row: "text" },

@@ -1,6 +1,7 @@
 /** All ops in the form they are sent to the database. `op-table.ts` names the SQL that reads each of them. */
 import type { Op } from "../../../core/store/change.ts";
 import { agentOps } from "./agents.ts";
+import { auditOps } from "./audit.ts";
 import { budgetOps } from "./budgets.ts";
 import { deliveryOps } from "./deliveries.ts";
 import { entryOps } from "./entries.ts";
@@ -29,6 +30,7 @@ export const OP_FORMS: OpForms<Op["op"]> = {
   ...subagentRunOps,
   ...swarmOps,
   ...peopleOps,
+  ...auditOps,
   ...factOps,
   ...requestOps,
   prune: { wire: ({ what, before, limit, after }) => ({ what, before: whole(before), limit, after }) },

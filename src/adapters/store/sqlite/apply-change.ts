@@ -8,6 +8,7 @@ import type { Change, CommitResult, Op, OpResult, Owner, Refusal } from "../../.
 import { storedJson } from "../rows.ts";
 import { type Applying, type CachedAgent, claimAgent, claimAgents, releaseAgent, stoppedBy } from "./agent-cache.ts";
 import { beginSession, createAgent, describeAgent, removeAgent, stopAgent } from "./agents.ts";
+import { addAudit } from "./audit.ts";
 import {
   chargeBudget,
   forfeitBudget,
@@ -86,6 +87,7 @@ const APPLY: { readonly [Name in Op["op"]]: ApplyOp<Name> } = {
   "swarm.contact": countContact,
   "person.put": putPerson,
   "person.remove": removePerson,
+  "audit.add": addAudit,
   "fact.put": putFact,
   "request.put": putRequest,
   "request.finish": finishRequest,

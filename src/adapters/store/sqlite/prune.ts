@@ -39,6 +39,10 @@ WHERE dedupe.key > ? ORDER BY dedupe.key LIMIT ?`,
     walk: "SELECT n, at AS ended_at FROM changes WHERE n > ? AND n < (SELECT max(n) FROM changes) ORDER BY n LIMIT ?",
     remove: "DELETE FROM changes WHERE n = ?",
   },
+  audit: {
+    walk: "SELECT n, at AS ended_at FROM audit WHERE n > ? ORDER BY n LIMIT ?",
+    remove: "DELETE FROM audit WHERE n = ?",
+  },
   slots: {
     walk: "SELECT n, at AS ended_at FROM job_slots WHERE n > ? ORDER BY n LIMIT ?",
     remove: "DELETE FROM job_slots WHERE n = ?",

@@ -54,6 +54,13 @@ BEGIN
       DELETE FROM job_slots s USING walk w WHERE s.n = w.n AND w.at < p_before RETURNING 1
     )
     SELECT (SELECT count(*) FROM gone), count(*), max(n)::text INTO v_removed, v_seen, v_next FROM walk;
+  ELSIF p_what = 'audit' THEN
+    WITH walk AS MATERIALIZED (
+      SELECT n, at FROM audit WHERE n > coalesce(p_after, '0')::bigint ORDER BY n LIMIT p_limit
+    ), gone AS (
+      DELETE FROM audit a USING walk w WHERE a.n = w.n AND w.at < p_before RETURNING 1
+    )
+    SELECT (SELECT count(*) FROM gone), count(*), max(n)::text INTO v_removed, v_seen, v_next FROM walk;
   ELSIF p_what = 'changes' THEN
     WITH walk AS MATERIALIZED (
       SELECT id, at FROM changes WHERE id > coalesce(p_after, '') ORDER BY id LIMIT p_limit

@@ -393,6 +393,9 @@ BEGIN
         WHEN 'subagent.remove' THEN
           DELETE FROM subagent_runs WHERE run_id = p->>'runId';
           v_touched := v_touched || 'subagents'::text;
+        WHEN 'audit.add' THEN
+          INSERT INTO audit (at, person, agent, action, decision, entry)
+            VALUES ((p->>'at')::bigint, p->>'person', p->>'agent', p->>'action', p->>'decision', p->>'entry');
         WHEN 'fact.put' THEN
           IF p ? 'expect' AND (SELECT value FROM facts WHERE key = p->>'key') IS DISTINCT FROM (p->'expect'->>0) THEN
             RAISE EXCEPTION 'conflict:The fact % has changed.', p->>'key' USING ERRCODE = 'RKREF';

@@ -128,6 +128,11 @@ BEGIN
     IF v_count <> jsonb_array_length(p->'moved') THEN RAISE EXCEPTION 'not batchable: deliveries to move' USING ERRCODE = 'RKSLW'; END IF;
   END IF;
 
+  IF p ? 'audit' THEN
+    INSERT INTO audit (at, person, agent, action, decision, entry)
+      SELECT at, person, agent, action, decision, entry
+      FROM jsonb_to_recordset(p->'audit') AS w (at bigint, person text, agent text, action text, decision text, entry text);
+  END IF;
   IF p ? 'facts' THEN
     SELECT count(*) INTO v_count FROM jsonb_to_recordset(p->'facts') AS w (key text, expect jsonb) LEFT JOIN facts f ON f.key = w.key
     WHERE w.expect IS NOT NULL AND f.value IS DISTINCT FROM (w.expect->>0);
