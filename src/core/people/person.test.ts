@@ -19,14 +19,17 @@ describe("a person's id", () => {
     ["ann.b-2_x", "record"],
     ["app:shop/ann", "app"],
     ["app:shop/owner", "app"],
-    ["group:telegram/-100", "group"],
-    ["account:telegram/42", "account"],
+    ["telegram:group:-100", "group"],
+    ["telegram:42", "account"],
+    ["api:ann", "account"],
+    ["api:dm:group:1", "account"],
+    ["telegram:", undefined],
+    [":42", undefined],
     ["", undefined],
     ["Ann", undefined],
     ["app:shop", undefined],
     ["app:/ann", undefined],
     ["app:shop/", undefined],
-    ["root:shop/ann", undefined],
     ["a".repeat(65), undefined],
   ])("%j is %s", (id, kind) => {
     expect(kindOfPerson(id)).toBe(kind);
@@ -34,13 +37,19 @@ describe("a person's id", () => {
   });
 
   it("of one form is never read as another, whatever applications and channels call their users", () => {
-    const text = fc.string({ minLength: 1, maxLength: 40 });
+    const text = fc.oneof(
+      fc.string({ minLength: 1, maxLength: 40 }),
+      fc.constantFrom("group:1", "channel:1", "dm:1", "dm:group:1", "owner", "a/b", "%2F"),
+    );
+    const channel = fc.constantFrom("telegram", "api", "slack");
     fc.assert(
-      fc.property(text, text, text, text, (a, b, c, d) => {
-        const made = [appUser(a, b), groupOf(a, b), accountOf(a, b)];
+      fc.property(channel, text, text, text, text, (on, a, b, c, d) => {
+        const made = [appUser(a, b), groupOf(on, "group", a), accountOf(on, a)];
         expect(made.map(kindOfPerson)).toEqual(["app", "group", "account"]);
         expect(applicationOf(appUser(a, b))).toBe(a);
         if (a !== c || b !== d) expect(appUser(a, b)).not.toBe(appUser(c, d));
+        if (a !== c) expect(accountOf(on, a)).not.toBe(accountOf(on, c));
+        expect(accountOf(on, a)).not.toBe(groupOf(on, "group", c));
         for (const id of made) expect(isRecordId(id) || id === OWNER).toBe(false);
       }),
     );

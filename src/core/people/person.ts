@@ -2,9 +2,9 @@
  * A person: for whom something happens. Messages, runs, jobs, children, files and approvals name the people on their way by
  * these ids, and the rights of these people decide (L13, M30).
  *
- * `owner`: the person the installation belongs to. `ann`: a person with a record. `app:shop/ann`: a user whom an application
- * vouches for, inside the application's own names. `group:telegram/-100`: all members of a group together.
- * `account:telegram/42`: someone on a channel without a record, a stranger.
+ * `owner`: the person the installation belongs to. `ann`: a person with a record. `telegram:42`, `api:ann`: an account on a
+ * channel that belongs to no record. `telegram:group:-100`: all members of a group together. `app:shop/ann`: a user whom an
+ * application vouches for, inside the application's own names.
  */
 import { z } from "zod";
 import { grantsSchema } from "./grant.ts";
@@ -28,27 +28,38 @@ export const personIdSchema = z
 
 export type PersonKind = "owner" | "record" | "app" | "group" | "account";
 
+const GROUPS = ["group:", "channel:"];
+
 /** Which form an id has; undefined if it has none of them. */
 export function kindOfPerson(id: string): PersonKind | undefined {
   if (id === OWNER) return "owner";
   if (RECORD_ID.test(id)) return "record";
   const colon = id.indexOf(":");
-  const slash = id.indexOf("/", colon);
-  if (colon === -1 || slash <= colon + 1 || slash === id.length - 1) return undefined;
-  const kind = id.slice(0, colon);
-  return kind === "app" || kind === "group" || kind === "account" ? kind : undefined;
+  if (colon < 1 || colon === id.length - 1) return undefined;
+  const rest = id.slice(colon + 1);
+  if (id.startsWith("app:")) return /^[^/]+\/[^]/u.test(rest) ? "app" : undefined;
+  return GROUPS.some((word) => rest.startsWith(word) && rest !== word) ? "group" : "account";
 }
 
 /** Whether a name can be the id of a record. `owner` is taken. */
 export const isRecordId = (name: string): boolean => name !== OWNER && RECORD_ID.test(name);
+
+/** Keeps an id apart from the ids of groups: a channel lets people choose their names. */
+const DIRECT = "dm:";
+
+/** An account on a channel. */
+export const accountOf = (channel: string, id: string): PersonId =>
+  `${channel}:${[...GROUPS, DIRECT].some((word) => id.startsWith(word)) ? DIRECT : ""}${id}` as PersonId;
+
+/** All members of a group. */
+export const groupOf = (channel: string, kind: "group" | "channel", id: string): PersonId =>
+  `${channel}:${kind}:${id}` as PersonId;
 
 // A slash in the first part would let one name be read as another's.
 const part = (text: string): string => text.replaceAll("%", "%25").replaceAll("/", "%2F");
 
 /** A user of an application. Two applications with a user of the same name mean two people. */
 export const appUser = (application: string, user: string): PersonId => `app:${part(application)}/${user}` as PersonId;
-export const groupOf = (channel: string, id: string): PersonId => `group:${part(channel)}/${id}` as PersonId;
-export const accountOf = (channel: string, id: string): PersonId => `account:${part(channel)}/${id}` as PersonId;
 
 /** The application in the id of one of its users. */
 export function applicationOf(id: PersonId): string | undefined {
