@@ -34,6 +34,7 @@ export const LIVE_KEYS: readonly string[] = [
   "hooks",
   "outbox",
   "mailbox",
+  "network",
   "retention",
   "log.level",
 ];

@@ -228,7 +228,14 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
       maxConnections: 10 + n,
       shard: `shard${n}`,
     },
-    retention: { messagesDays: 30 + n, deliveriesDays: 30 + n, runsDays: 90 + n, changesHours: 24 + n },
+    retention: {
+      messagesDays: 30 + n,
+      deliveriesDays: 30 + n,
+      runsDays: 90 + n,
+      changesHours: 24 + n,
+      auditDays: 365 + n,
+    },
+    network: { allowPrivate: [`10.0.${n}.0/24`] },
     log: { level: n === 0 ? "info" : "debug" },
     telemetry: { enabled: n === 1 },
   };

@@ -135,13 +135,19 @@ async function exercise(n: 0 | 1): Promise<void> {
   stream.abort();
   const job = { name: `due ${n}`, schedule: { kind: "at", at: new Date(Date.now() + 700).toISOString() } };
   const payload = { kind: "agentTurn", message: "tick" };
-  const gate = { kind: "command", command: "true" };
-  const added = await ask("/api/cron", { ...job, sessionTarget: "isolated", payload, gate });
-  expect(added, JSON.stringify(added.json)).toMatchObject({ status: 201 });
-  await vi.waitFor(async () => {
-    const { json } = await ask(`/api/cron/${(added.json as { id: string }).id}/runs`);
-    expect((json as { runs: unknown[] }).runs, JSON.stringify(json)).toHaveLength(1);
-  }, 10_000);
+  const gates = [
+    { kind: "command", command: "true" },
+    { kind: "http", url: "http://127.0.0.1:1/" },
+  ];
+  const due = gates.map(async (gate) => {
+    const added = await ask("/api/cron", { ...job, sessionTarget: "isolated", payload, gate });
+    expect(added, JSON.stringify(added.json)).toMatchObject({ status: 201 });
+    await vi.waitFor(async () => {
+      const { json } = await ask(`/api/cron/${(added.json as { id: string }).id}/runs`);
+      expect((json as { runs: unknown[] }).runs, JSON.stringify(json)).toHaveLength(1);
+    }, 10_000);
+  });
+  await Promise.all(due);
   await serving.node.agents.settled();
 }
 

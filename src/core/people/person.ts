@@ -37,7 +37,7 @@ export function kindOfPerson(id: string): PersonKind | undefined {
   const colon = id.indexOf(":");
   if (colon < 1 || colon === id.length - 1) return undefined;
   const rest = id.slice(colon + 1);
-  if (id.startsWith("app:")) return /^[^/]+\/[^]/u.test(rest) ? "app" : undefined;
+  if (id.startsWith("app:")) return /^[^/]+\/[\s\S]/u.test(rest) ? "app" : undefined;
   return GROUPS.some((word) => rest.startsWith(word) && rest !== word) ? "group" : "account";
 }
 
