@@ -43,7 +43,7 @@ export async function openIdleEngine(options: IdleEngineOptions): Promise<IdleEn
   };
   const { mainKey, timeZone: zone } = config.session;
   const triggers = new Triggers({ ...ports, reveal: doesNoWork }, { mainKey, zone, heartbeat: config });
-  // Neither loaded nor started: it has no number in the store, and wakes nobody.
+  // Neither loaded nor started: it has no number in the store, and wakes no one.
   const agents = new AgentSystem(ports, { nodeName: "command", resolveModel: doesNoWork });
   return {
     agents,

@@ -9,7 +9,7 @@ export function whereItSpeaks({ descriptor, state, lastHumanAt }: AgentRecord): 
   if (descriptor.type !== "user") return undefined;
   if (state.deliveryContext) return state.deliveryContext;
   const { connector, channelId, accountId, threadId } = descriptor;
-  // A main conversation that a trigger has begun names the terminal, where nobody may ever look.
+  // A main conversation that a trigger has begun names the terminal, where no one may ever look.
   if (connector === TERMINAL_CHANNEL && lastHumanAt === undefined) return undefined;
   return {
     channel: connector,

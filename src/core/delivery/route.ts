@@ -1,5 +1,5 @@
 /**
- * Who gets a delivery, by its address: a connector sends it, a reader takes it from a mailbox (M27), or nobody can be reached
+ * Who gets a delivery, by its address: a connector sends it, a reader takes it from a mailbox (M27), or no one can be reached
  * there yet (M26).
  */
 import type { DeliveryContext, NewDelivery, WaitingState } from "./delivery.ts";
@@ -18,7 +18,7 @@ const MAILBOX_CHANNELS: ReadonlySet<string> = new Set([API_CHANNEL, TERMINAL_CHA
 export const OWNER_MAILBOX = { channel: API_CHANNEL, accountId: "root", to: "owner" } as const;
 /** What is addressed to the owner's terminal. */
 export const TERMINAL_MAILBOX = { channel: TERMINAL_CHANNEL, to: "owner" } as const;
-/** All mailboxes of the owner: whoever is at the terminal is the owner. */
+/** All mailboxes of the owner: the person at the terminal is the owner. */
 export const OWNER_MAILBOXES: readonly DeliveryContext[] = [OWNER_MAILBOX, TERMINAL_MAILBOX];
 
 /** The mailbox of a user of the API. */

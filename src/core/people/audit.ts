@@ -1,5 +1,5 @@
 /**
- * A row of the audit log: who did what, for whom, and what was decided. Rows are only ever added, in the commit of what they
+ * A row of the audit log: who did what, for which person, and what was decided. Rows are only ever added, in the commit of what they
  * tell about. Arguments appear as a digest, so that no secret gets into the log.
  */
 import { z } from "zod";

@@ -1,9 +1,9 @@
 /**
- * A person: for whom something happens. Messages, runs, jobs, children, files and approvals name the people on their way by
+ * A person: things happen for people. Messages, runs, jobs, children, files and approvals name the people on their way by
  * these ids, and the rights of these people decide (L13, M30).
  *
  * `owner`: the person the installation belongs to. `ann`: a person with a record. `telegram:42`, `api:ann`: an account on a
- * channel that belongs to no record. `telegram:group:-100`: all members of a group together. `app:shop/ann`: a user whom an
+ * channel that belongs to no record. `telegram:group:-100`: all members of a group together. `app:shop/ann`: a user that an
  * application vouches for, inside the application's own names.
  */
 import { z } from "zod";
@@ -68,7 +68,7 @@ export function applicationOf(id: PersonId): string | undefined {
 }
 
 export const ROLES = ["owner", "guest", "contact", "stranger"] as const;
-/** `guest`: a person the owner let in. `contact`: writes to a swarm only. `stranger`: nobody let them in; no rights. */
+/** `guest`: a person the owner let in. `contact`: writes to a swarm only. `stranger`: no one let them in; no rights. */
 export type Role = (typeof ROLES)[number];
 
 const account = z

@@ -14,7 +14,7 @@ export interface Effect {
   /** The tool's name, or another action: `gate`, `approve`, `message`. */
   readonly action: string;
   readonly rights: readonly Right[];
-  /** Whom or what it reaches, if that does not belong to the run's person: `telegram:42`, `agent:ann`. */
+  /** The person or thing it reaches, if that does not belong to the run's person: `telegram:42`, `agent:ann`. */
   readonly target?: string;
 }
 
@@ -26,7 +26,7 @@ export interface Standing {
 }
 
 export interface Situation extends ToolUser {
-  /** Everyone through whom this came about, in any order. Nobody means that nobody granted it. */
+  /** Everyone on its way, in any order. No one means that no one granted it. */
   readonly people: readonly Standing[];
   readonly kind: AgentKind;
   readonly profile?: ToolPolicy;
@@ -48,10 +48,10 @@ export function decide(effect: Effect, situation: Situation): Decision {
   const { people, kind, profile, headless = false } = situation;
   const limit = denialByKind(effect.action, kind, situation, profile) ?? denialByProfile(effect.action, profile);
   if (limit !== undefined) return { verdict: "deny", reason: limit };
-  if (people.length === 0) return { verdict: "deny", reason: "it acts for nobody" };
+  if (people.length === 0) return { verdict: "deny", reason: "it acts for no one" };
   const decision = people.map((one) => judge(effect, one)).reduce(stricter);
   if (decision.verdict === "ask" && headless) {
-    return { ...decision, verdict: "deny", reason: `${decision.reason}, and nobody is there to ask` };
+    return { ...decision, verdict: "deny", reason: `${decision.reason}, and no one is there to ask` };
   }
   return decision;
 }

@@ -31,14 +31,11 @@ import { Deliveries } from "./deliveries.ts";
 import { diagnose } from "./diagnose.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { MessageIngress, type PostRequest } from "./message-ingress.ts";
-import { NodeFates } from "./recovery/node-fates.ts";
+import { NodeFates, SILENT_LEASES } from "./recovery/node-fates.ts";
 import { Trials } from "./recovery/trials.ts";
 import { RunControl } from "./run-control.ts";
 import { SessionControl } from "./sessions/session-control.ts";
 import { type WhatWaits, whatWaits } from "./what-waits.ts";
-
-/** A node that fell silent has this many leases of time to come back before it counts as dead (M13). */
-const SILENT_LEASES = 4;
 
 export class AgentSystem {
   readonly #ports: Ports;
@@ -58,7 +55,7 @@ export class AgentSystem {
   readonly runs: RunControl;
   /** Lists, retries and drops deliveries of the outbox, and reads mailboxes. */
   readonly deliveries: Deliveries;
-  /** Whom agents work for, and where people can be reached. */
+  /** The people agents work for, and where they can be reached. */
   readonly people: People;
   /** Which agent started which. */
   readonly tree: LiveTree;

@@ -91,8 +91,8 @@ export class Mailboxes {
       const delivery = await store.delivery(id);
       if (!delivery || !keys.has(targetKey(delivery.target))) return false;
       if (delivery.state !== "waiting-reader") return delivery.state === "sent";
-      const told = delivery.payload.slot ? ((await opsOnDelivered?.(delivery, { to: "sent" })) ?? []) : [];
-      for (const also of told.length > 0 ? [claimedFor(told, claimFor()), []] : [[]]) {
+      const more = delivery.payload.slot ? ((await opsOnDelivered?.(delivery, { to: "sent" })) ?? []) : [];
+      for (const also of more.length > 0 ? [claimedFor(more, claimFor()), []] : [[]]) {
         const change = moveChange(this.#ports, "mailbox.read", delivery, { to: "sent" }, also);
         const result = await commitKnown(store, change);
         if (!result.ok) continue;

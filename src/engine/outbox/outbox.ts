@@ -175,10 +175,10 @@ export class Outbox {
   async #unroute(delivery: Delivery): Promise<Turn> {
     const { state, target, reason } = { reason: undefined, ...routeOf(delivery.target, { connected: () => false }) };
     if (state === "pending") return { next: "nothing" };
-    const told = delivery.payload.slot ? await this.#opsOnDelivered(delivery, { to: state, reason }) : [];
+    const more = delivery.payload.slot ? await this.#opsOnDelivered(delivery, { to: state, reason }) : [];
     // A mailbox counts the age of a delivery from the moment it got there; a route that is missing does not.
     const into = state === "waiting-reader" ? { toTail: true, target } : {};
-    if (!(await this.#move(delivery, { to: state, reason, ...into }, told)))
+    if (!(await this.#move(delivery, { to: state, reason, ...into }, more)))
       return { next: "wait", ms: REFUSED_WAIT_MS };
     this.#ports.waiting?.(state, target);
     return { next: "turn" };

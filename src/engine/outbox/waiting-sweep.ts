@@ -18,7 +18,7 @@ export interface WaitingOptions {
   readonly maxUnroutableAgeMs: number;
   /** The most deliveries that wait in one mailbox. Beyond it the oldest fail. */
   readonly maxWaiting: number;
-  /** A delivery that nobody reads fails after this time. */
+  /** A delivery that no one reads fails after this time. */
   readonly retentionMs: number;
 }
 

@@ -89,8 +89,8 @@ async function commitOrRefuse(
     if (!isOutdated(error) || !done.some(({ output }) => output.ops?.length)) throw error;
     // A tool's ops name something that has changed: the model reads the refusal as the tool's result.
     const refused = textOutput(error.message, true);
-    const told = done.map(({ call, output }) => ({ call, output: output.ops?.length ? refused : output }));
-    await commitResults(ports, lease, run, told);
+    const answered = done.map(({ call, output }) => ({ call, output: output.ops?.length ? refused : output }));
+    await commitResults(ports, lease, run, answered);
   }
 }
 

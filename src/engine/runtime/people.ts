@@ -1,6 +1,6 @@
 /**
- * Finds whom an agent works for, and where a person can be reached. Every part of the engine that picks a conversation for a
- * person asks here, so that a stranger's message never redirects what is meant for somebody else.
+ * Finds the person an agent works for, and where a person can be reached. Every part of the engine that picks a conversation for a
+ * person asks here, so that a stranger's message never redirects what is meant for someone else.
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import {
@@ -77,7 +77,7 @@ export function peopleOf(store: PeopleReader, settings: PeopleSettings = {}): Pe
 /** A conversation can stand for its person in an address: then only that conversation's route counts. */
 const isConversation = (person: string): boolean => person.startsWith("agent:");
 
-/** `rights`: whose rights it has. A swarm's agent speaks with its contact and has the rights of nobody. */
+/** `rights`: whose rights it has. A swarm's agent speaks with its contact and has the rights of no one. */
 export async function personOf(
   store: PersonReader,
   settings: PeopleSettings,

@@ -50,7 +50,7 @@ export interface SubagentHost {
   claimFor(): number | undefined;
   /** Whether there may be other nodes. */
   readonly shared: boolean;
-  /** Whom a report is for if its requester is gone. */
+  /** The person a report is for if its requester is gone. */
   readonly people: ReportPeople;
 }
 

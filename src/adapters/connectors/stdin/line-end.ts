@@ -10,7 +10,7 @@ export interface AcceptedLine {
   readonly messageId: MessageId;
 }
 
-/** `failed`: nobody decided that the line gets no answer. */
+/** `failed`: no one decided that the line gets no answer. */
 export type LineEnd =
   | { readonly kind: "answered" }
   | { readonly kind: "unanswered"; readonly reason: string; readonly failed: boolean };

@@ -28,7 +28,7 @@ export interface MirrorSource {
   budgets(): object | undefined;
   job(id: string): unknown;
   swarms(): readonly unknown[];
-  /** The content of `people.json`; undefined if nobody was ever recorded. */
+  /** The content of `people.json`; undefined if no one was ever recorded. */
   people(): object | undefined;
   /** The row of one due time, as text. */
   slot(jobId: string, slot: string): string | undefined;

@@ -26,7 +26,7 @@ export const peopleFile = (revision: number, people: readonly PersonRecord[]): o
   people,
 });
 
-/** The content of the file; undefined if nobody was ever recorded. */
+/** The content of the file; undefined if no one was ever recorded. */
 export function peopleIn(db: Database): object | undefined {
   const revision = rightsRevision(db);
   return revision === 0 ? undefined : peopleFile(revision, firstPeople(db, -1));

@@ -46,7 +46,7 @@ async function end(reason: "blocked" | "drain"): Promise<void> {
   try {
     writeSync(2, text);
   } catch {
-    // Nobody reads it.
+    // No one reads it.
   }
   try {
     writeNote(data.file, note);

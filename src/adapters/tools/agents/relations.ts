@@ -15,7 +15,7 @@ import type { Target } from "./find-target.ts";
 
 type Reader = PeopleReader;
 export type OwnerReader = PersonReader;
-/** The parts of the configuration that decide who may reach whom. */
+/** The parts of the configuration that decide which agents may reach each other. */
 export type RelationConfig = Pick<Config, "agentToAgent" | "owner" | "profiles" | "session">;
 
 const MAX_DEPTH = 64;

@@ -22,7 +22,7 @@ export interface ApiAnswer {
   readonly json: unknown;
 }
 
-/** Opens a connection. Rejects if nobody answers. */
+/** Opens a connection. Rejects if no one answers. */
 export type Connect = () => Duplex;
 
 /** An error that the API reported: its code, message and hint are those of the error that the handler threw. */

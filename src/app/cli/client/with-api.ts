@@ -1,7 +1,7 @@
 /**
  * Gives a command the gateway's API: that of the engine that runs on its home, else the same API in this process on the store.
  * A command is written once, against the API. If the engine is killed before it has answered, a request that may be repeated
- * is sent again, with its key, to whatever is there then.
+ * is sent again, with its key, to the engine that is there then.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { HomeLockedError } from "../../../core/errors.ts";

@@ -128,7 +128,7 @@ async function repliesTo({ ports }: GatewayContext, message: Message): Promise<r
   return [{ text: `The message was ${state}${reason ? `: ${reason}` : "."}`, isError: true }];
 }
 
-/** `failed`: nobody decided that there is no reply. */
+/** `failed`: no one decided that there is no reply. */
 function whyUnanswered({ state, reason }: Message): { readonly reason: string; readonly failed: boolean } | null {
   if (state === "recorded" || state === "merged") return null;
   if (state === "answered") return { reason: "suppressed (the agent had nothing to say)", failed: false };

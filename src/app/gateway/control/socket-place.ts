@@ -1,7 +1,7 @@
 /**
  * Where the control socket of a home is. It lies in the home. A socket's path may have about 100 bytes, so for a home with a
  * longer path it lies in a private directory elsewhere, which the file `control.path` of the home names. The user who owns
- * the home owns the socket and its directory, and nobody else may use them: that is checked before every use.
+ * the home owns the socket and its directory, and no one else may use them: that is checked before every use.
  */
 import { lstatSync, mkdtempSync, readFileSync, type Stats, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,8 +36,8 @@ export function placeOf(home: string): SocketPlace | undefined {
 }
 
 /**
- * Where an engine binds the socket. The caller holds the lock of the home. A new directory has a name that nobody can guess, so
- * nobody can have made it before.
+ * Where an engine binds the socket. The caller holds the lock of the home. A new directory has a name that no one can guess, so
+ * no one can have made it before.
  */
 export function placeForEngine(
   home: string,
@@ -65,7 +65,7 @@ export function placeForEngine(
   });
 }
 
-/** Throws unless `path` is a socket of the home's owner that nobody else can use. */
+/** Throws unless `path` is a socket of the home's owner that no one else can use. */
 export function assertOwnSocket(path: string, home: string): void {
   const stat = lstatSync(path);
   if (!stat.isSocket()) throw notSafe(path, "is not a socket", "Remove it, and start `rookery serve` again.");
@@ -89,7 +89,7 @@ function isPrivate(directory: string, home: string): boolean {
   return isSafeParent(dirname(directory));
 }
 
-/** Nobody else can replace what lies in it: only its owner can write to it, or it is sticky, as /tmp is. */
+/** No one else can replace what lies in it: only its owner can write to it, or it is sticky, as /tmp is. */
 function isSafeParent(directory: string): boolean {
   const stat = statSync(directory, { throwIfNoEntry: false });
   if (!stat?.isDirectory()) return false;

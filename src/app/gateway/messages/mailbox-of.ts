@@ -18,7 +18,7 @@ export async function mailboxOfAgent(people: People, agent: AgentRecord): Promis
   return address.channel === API_CHANNEL ? [address] : undefined;
 }
 
-/** Whose mailbox a request names, if any: of an API user, or of somebody at the terminal. */
+/** Whose mailbox a request names, if any: of an API user, or of someone at the terminal. */
 export interface NamedReader {
   readonly user?: string;
   readonly terminal?: string;

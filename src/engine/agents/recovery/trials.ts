@@ -80,7 +80,7 @@ export class Trials {
     if (member) member.standDown = standDown;
   }
 
-  /** Nobody stays on trial: the process ends, and that is no death. */
+  /** No one stays on trial: the process ends, and that is no death. */
   drain(): void {
     for (const { standDown } of this.#members.values()) standDown?.();
   }

@@ -1,7 +1,7 @@
 /**
  * Summarises an agent's context in the background, at the warning limit (M15). It starts after a run, holds no lane and blocks
  * no message. The summary is appended between steps or at rest, only if the last compaction and marker are still those it
- * started from; otherwise it is discarded. A run that needs a summary meanwhile waits for this one instead of paying for a
+ * started from; otherwise it is discarded. A run that needs a summary in between waits for this one instead of paying for a
  * second. At most one at a time. After a crash the next run's end starts it again.
  */
 import { limitedScopes } from "../../../core/budget/budget.ts";

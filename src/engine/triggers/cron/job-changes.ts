@@ -82,7 +82,7 @@ export function editedJob(before: CronJob, patch: CronJobPatch, moment: Moment):
   return { job, ops: [...slots, { op: "job.put", job, expect: versionOf(before) }] };
 }
 
-/** Plans the due times anew, in another zone or from another moment. Failures and settings stay. */
+/** Plans the due times again, in another zone or from another moment. Failures and settings stay. */
 export function replannedJob(
   before: CronJob,
   to: { readonly schedule: CronSchedule; readonly reason: SkipReason },

@@ -175,7 +175,7 @@ export async function opsOnDelivered(
   const { slot: of } = delivery.payload;
   if (!of || (to !== "sent" && to !== "failed" && to !== "unconfirmed" && to !== "unroutable")) return [];
   const job = await store.job(of.jobId);
-  // Nobody could be reached, or nobody looked: the job did its work.
+  // No one could be reached, or no one looked: the job did its work.
   const unread = reason?.startsWith(NO_ROUTE) || reason?.startsWith(NEVER_READ);
   const failed = to === "failed" && !unread && !isBestEffort(job);
   const ops: Op[] = [{ op: "job.delivered", ...of, told: { at, status: to, failed, reason } }];

@@ -18,7 +18,7 @@ export interface LastHeartbeat {
 
 type Reader = Pick<StoreReader, "delivery">;
 
-/** A text has at most this many parts here. Nobody reads a longer alert. */
+/** A text has at most this many parts here. No one reads a longer alert. */
 const MAX_PARTS = 100;
 
 export const SUPERSEDED = "a newer heartbeat replaces it";
