@@ -6,10 +6,10 @@
 import type { Ports } from "../../../core/ports/ports.ts";
 import type { NodeRecord } from "../../../core/store/store.ts";
 
-/** `returned`: its process lost the lease, lived on and joined again. `alive`: this node, or one that has renewed its lease. */
 /** A node that fell silent has this many leases of time to come back before it counts as dead (M13). */
 export const SILENT_LEASES = 4;
 
+/** `returned`: its process lost the lease, lived on and joined again. `alive`: this node, or one that has renewed its lease. */
 export type Fate = "dead" | "returned" | "alive" | "silent";
 
 interface Watched {
