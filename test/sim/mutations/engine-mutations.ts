@@ -122,6 +122,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     law: "L2",
     scenario: "shared-target",
     seeds: 60,
+    from: 32,
     ports: answering((op, said) => (op.op === "delivery.add" ? { op: "delivery.add", next: op.delivery.id } : said)),
   },
   {

@@ -22,7 +22,8 @@ export async function hunt(mutation: Mutation, subject = minimalActor(mutation.q
   const laws = new Set<Law>();
   const scenario = scenarioNamed(mutation.scenario);
   const { store: mutateStore, ports: mutatePorts, restMs = HUNT_REST_MS } = mutation;
-  for (let seed = 1; seed <= mutation.seeds; seed++) {
+  const { from = 1 } = mutation;
+  for (let seed = from; seed < from + mutation.seeds; seed++) {
     const world = { seed, scenario, subject, mutateStore, mutatePorts, restMs };
     const { violations } = await runWorld(world);
     for (const { law } of violations) laws.add(law);

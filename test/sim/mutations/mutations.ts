@@ -18,6 +18,8 @@ export interface Mutation {
   readonly law: Law;
   readonly scenario: string;
   readonly seeds: number;
+  /** The first seed that is tried. Default: 1. Given where the first seeds are known not to find it, to save their time. */
+  readonly from?: number;
   /** How long the mutated world gets to become idle, if a minute is too short for its law to be broken. */
   readonly restMs?: number;
   readonly quirks?: Quirks;

@@ -10,6 +10,7 @@ export const SESSION_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     law: "M10",
     scenario: "resets-busy",
     seeds: 10,
+    from: 3,
     ports: reading((store) => ({
       waiting: async (agentId, page) => {
         const [first] = await store.waiting(agentId, { limit: 1 });

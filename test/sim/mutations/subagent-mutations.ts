@@ -16,6 +16,7 @@ export const SUBAGENT_MUTATIONS: readonly Mutation[] = [
     law: "L6",
     scenario: "children",
     seeds: 40,
+    from: 23,
     ports: splitting((change) => change.site === "rest" && change.ops.some(isReport), isReport, "after"),
   },
   {

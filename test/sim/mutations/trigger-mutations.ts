@@ -85,6 +85,7 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     law: "L9",
     scenario: "schedules",
     seeds: 30,
+    from: 8,
     ports: splitFiring,
   },
   {
@@ -101,6 +102,7 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     law: "L9",
     scenario: "schedule-edits",
     seeds: 40,
+    from: 5,
     ports: changing((change) =>
       change.site === "cron.update" ? ops((op) => (isSkip(op) ? [] : [op]))(change) : change,
     ),
@@ -127,6 +129,7 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     law: "L9",
     scenario: "schedules",
     seeds: 60,
+    from: 12,
     ports: splitSummary,
   },
   {
