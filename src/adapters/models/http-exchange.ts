@@ -16,7 +16,7 @@ const LIBRARY_HEADERS = /^(?:x-stainless-|anthropic-dangerous-direct-browser-acc
 const TAIL_CHUNKS = 8;
 const SLICE_BYTES = 1_024;
 /** Bytes of an error page. Only its beginning is shown. */
-const MAX_REFUSAL = 1_000_000;
+const MAX_REFUSAL = 200_000;
 
 export class HttpExchange {
   readonly #deps: CallDeps;

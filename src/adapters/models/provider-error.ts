@@ -6,7 +6,7 @@ export interface ProviderError {
 }
 
 const MAX_TEXT = 1_000;
-/** How much of an HTML page is read for its text. */
+/** How much of an HTML page, or of the end of a stream, is read for its text. */
 const MAX_PAGE = 100_000;
 
 /** The error in the body of a failed response. */
@@ -28,7 +28,7 @@ export function errorInBody(status: number, body: string): ProviderError {
 
 /** The error in the last complete event of an interrupted stream; undefined if there is none. */
 export function errorInStream(tail: string): ProviderError | undefined {
-  for (const line of tail.split(/\r?\n/).reverse()) {
+  for (const line of tail.slice(-MAX_PAGE).split(/\r?\n/).reverse()) {
     const [, data] = /^data:\s?(.*)$/.exec(line) ?? [];
     if (data === undefined || data === "" || data === "[DONE]") continue;
     return errorInJson(parse(data));

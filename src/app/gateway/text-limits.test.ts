@@ -100,3 +100,15 @@ describe("a body that is too large", () => {
     expect(json.error?.message).toContain(String(BODY_BYTES));
   });
 });
+
+describe("a body that is nested very deep", () => {
+  it("is refused before it is parsed, and brackets in texts do not count", async () => {
+    const path = `/api/agents/${agent}/messages`;
+    const post = (body: string) => kit.ask({ method: "POST", path, body });
+    const deep = await post(`{"text":"x","queue":${"[".repeat(100_000)}${"]".repeat(100_000)}}`);
+    expect([deep.status, deep.json.error?.code]).toEqual([400, "bad_json"]);
+    expect(deep.json.error?.message).toContain("1000 levels");
+    const text = `{"text":"hi \\"${"[".repeat(100_000)}"}`;
+    expect((await post(text)).json.error?.code).toBe("too_large");
+  });
+});

@@ -15,6 +15,7 @@ import { DEFAULT_REPLAY_HORIZON_MS } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op, Owner, Recipient } from "../../core/store/change.ts";
 import type { RequestEntry } from "../../core/store/request.ts";
+import { assertMessageFits } from "../../core/text-limits.ts";
 import type { Emit } from "../engine-event.ts";
 import { type AcceptResult, accept, recipientOf } from "../inbox/accept.ts";
 import type { People } from "../runtime/people.ts";
@@ -60,6 +61,8 @@ type MessageIngressOptions = Pick<AgentSystemOptions, "systemTags" | "inheritsPa
 type Described = Extract<Address, { descriptor: unknown }>;
 
 const KNOWN_KEYS = 20_000;
+/** Characters of an address with its descriptor: the prompt of a permanent agent is part of one. */
+const MAX_DESCRIPTOR = 100_000;
 
 export class MessageIngress {
   readonly #ports: Ports;
@@ -132,6 +135,7 @@ export class MessageIngress {
   /** Prepares a new agent only if the key is unknown. If two messages race, the commit decides which one creates it. */
   async #recipientOf(to: Described): Promise<Recipient> {
     const { store } = this.#ports;
+    assertMessageFits(to, MAX_DESCRIPTOR);
     const { descriptor, profile = DEFAULT_PROFILE, sessionKey = sessionKeyOf(descriptor, profile) } = to;
     if (this.#knownKeys.has(sessionKey)) return { sessionKey };
     const valid = agentDescriptorSchema.safeParse(descriptor);

@@ -4,6 +4,7 @@
  */
 
 import type { AgentState } from "../../core/agent/state.ts";
+import { cutText } from "../../core/cut-text.ts";
 import type { Usage } from "../../core/history/entry.ts";
 
 export interface AroundReply {
@@ -31,10 +32,14 @@ export function aroundReply(
   return { before: before || undefined, behind: behind || undefined };
 }
 
+/** More than a person reads. */
+const MAX_REASONING = 200_000;
+
 /** Each line in italics separately: some channels do not show italics over several lines. */
 export function formatReasoningMessage(text: string): string {
-  const trimmed = text.trim();
-  if (trimmed === "") return "";
+  const whole = text.trim();
+  if (whole === "") return "";
+  const trimmed = whole.length > MAX_REASONING ? `${cutText(whole, MAX_REASONING)}…` : whole;
   const lines = trimmed.split("\n").map((line) => (line === "" ? line : `_${line}_`));
   return `Reasoning:\n${lines.join("\n")}`;
 }

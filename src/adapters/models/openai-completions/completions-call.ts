@@ -6,7 +6,6 @@
 import { defined } from "../../../core/defined.ts";
 import { TooLargeError } from "../../../core/errors.ts";
 import type { HttpAnswer } from "../../../core/ports/http-post.ts";
-import { DEFAULT_TEXT_LIMITS } from "../../../core/text-limits.ts";
 import { trimCharsEnd } from "../../../core/trim-chars.ts";
 import { type HttpExchange, textOf } from "../http-exchange.ts";
 import type { ProviderApi, ProviderCall } from "../provider-call.ts";
@@ -44,7 +43,7 @@ async function converse(
   const collector = new AnswerCollector(call.model.cost, forward);
   draft.read = () => collector.answer();
   try {
-    await receive(answer, collector, exchange, call.request.maxCharacters ?? DEFAULT_TEXT_LIMITS.answerCharacters);
+    await receive(answer, collector, exchange);
   } catch (error) {
     if (!(error instanceof TooLargeError)) throw error;
     collector.cutOff();
@@ -54,22 +53,15 @@ async function converse(
   return collector.error ? { error: collector.error } : undefined;
 }
 
-/** One event may be a whole answer; escapes and the frame make it longer than its text. */
-const JSON_FACTOR = 6;
-const FRAME = 64_000;
+/** One event is parsed in one go. Events of a stream are short; only a server that does not stream sends a whole answer. */
+const MAX_EVENT = 500_000;
 
-async function receive(
-  answer: HttpAnswer,
-  collector: AnswerCollector,
-  exchange: HttpExchange,
-  maxCharacters: number,
-): Promise<void> {
-  const max = JSON_FACTOR * maxCharacters + FRAME;
+async function receive(answer: HttpAnswer, collector: AnswerCollector, exchange: HttpExchange): Promise<void> {
   if (answer.header("content-type")?.startsWith("application/json")) {
-    collector.take(await textOf(answer, max, () => exchange.received()));
+    collector.take(await textOf(answer, MAX_EVENT, () => exchange.received()));
     return;
   }
-  const events = eventReader((data) => collector.take(data), max);
+  const events = eventReader((data) => collector.take(data), MAX_EVENT);
   await answer.read((chunk) => {
     exchange.received();
     events.take(chunk);

@@ -60,12 +60,16 @@ async function systemTagged({ store, systemAgents }: AgentToolDeps, from: AgentR
   return agent ? { agent } : { descriptor, profile: from.profile, sessionKey };
 }
 
+/** No agent has a longer name. */
+const MAX_NAME = 1_000;
+
 /** A permanent agent of the same profile, otherwise of another one. */
 export async function permanentNamed(
   { store, config }: Pick<AgentToolDeps, "store" | "config">,
   from: Pick<AgentRecord, "profile">,
   name: string,
 ): Promise<AgentRecord | undefined> {
+  if (name.length > MAX_NAME) return undefined;
   const profiles = new Set([from.profile, DEFAULT_PROFILE, ...Object.keys(config.profiles)]);
   for (const profile of profiles) {
     const agent = await store.agentByKey(permanentKey(name, profile));

@@ -40,11 +40,38 @@ export function parseJsonBody({ headers }: IncomingMessage, raw: Buffer): unknow
       hint: "Send it with Content-Type: application/json.",
     });
   }
+  if (raw.length > SHALLOW_BYTES && depthOf(raw) > MAX_DEPTH) {
+    throw new HttpError(400, "bad_json", `The body is nested more than ${MAX_DEPTH} levels deep.`);
+  }
   try {
     return JSON.parse(STRICT.decode(raw)) as unknown;
   } catch (cause) {
     throw new HttpError(400, "bad_json", "The body is not valid JSON.", { cause });
   }
+}
+
+/** A short body cannot take long to parse, however deep it is. */
+const SHALLOW_BYTES = 64_000;
+const MAX_DEPTH = 1_000;
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const OPENING = [0x5b, 0x7b];
+const CLOSING = [0x5d, 0x7d];
+
+/** How deep arrays and objects are nested. Much cheaper than parsing them: a megabyte of brackets takes 70 ms to parse (L14). */
+function depthOf(raw: Buffer): number {
+  let depth = 0;
+  let deepest = 0;
+  let inText = false;
+  for (let at = 0; at < raw.length; at++) {
+    const byte = raw[at] as number;
+    if (inText) {
+      if (byte === BACKSLASH) at++;
+      else if (byte === QUOTE) inText = false;
+    } else if (byte === QUOTE) inText = true;
+    else if (OPENING.includes(byte)) deepest = Math.max(deepest, ++depth);
+    else if (CLOSING.includes(byte)) depth--;
+  }
+  return deepest;
 }
 
 export function parseQuery(url: string): Readonly<Record<string, string>> {

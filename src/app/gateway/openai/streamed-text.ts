@@ -13,14 +13,14 @@ const NOTHING: NextText = { send: "" };
 export class StreamedText {
   /** What was sent of the current step. */
   #sent = "";
-  /** After a restart: the text of the new attempt, until it is as long as what was sent. */
-  #repeated: string | undefined;
+  /** After a restart: how much of what was sent the new attempt has repeated. */
+  #repeated: number | undefined;
   #sentAny = false;
 
   onEvent(event: RunEvent): NextText {
     switch (event.type) {
       case "restart":
-        this.#repeated = "";
+        this.#repeated = 0;
         return NOTHING;
       case "step":
         this.#sent = "";
@@ -28,7 +28,7 @@ export class StreamedText {
         return NOTHING;
       case "delta":
         if (event.stream !== "text") return NOTHING;
-        return this.#repeated === undefined ? this.#append(event.text) : this.#repeat(this.#repeated + event.text);
+        return this.#repeated === undefined ? this.#append(event.text) : this.#repeat(this.#repeated, event.text);
       default:
         return NOTHING;
     }
@@ -40,12 +40,16 @@ export class StreamedText {
     return text === "" || this.#sent.trim() === text.trim() ? NOTHING : { void: true };
   }
 
-  #repeat(text: string): NextText {
-    this.#repeated = text;
-    if (text.length < this.#sent.length) return this.#sent.startsWith(text) ? NOTHING : { void: true };
-    if (!text.startsWith(this.#sent)) return { void: true };
+  /** Compares only the new piece: comparing all of the text at every piece would be quadratic (L14). */
+  #repeat(from: number, piece: string): NextText {
+    const left = this.#sent.length - from;
+    if (piece.length < left) {
+      this.#repeated = from + piece.length;
+      return this.#sent.startsWith(piece, from) ? NOTHING : { void: true };
+    }
+    if (!this.#sent.endsWith(piece.slice(0, left))) return { void: true };
     this.#repeated = undefined;
-    return this.#append(text.slice(this.#sent.length));
+    return this.#append(piece.slice(left));
   }
 
   #append(text: string): NextText {

@@ -102,12 +102,18 @@ const HEADINGS: Readonly<Record<SummaryAsk["part"], readonly string[]>> = {
   history: ["Goal", "Constraints", "Progress", "Key Decisions", "Next Steps", "Critical Context"],
   prefix: ["Original Request", "Early Progress", "Context for Suffix"],
 };
+const HEADING = /^#{1,4}\s*\**(\w[\w ]{0,40})/gmu;
 const ENOUGH = 2;
 
 /** Whether an answer is a summary in the form asked for, and not the next turn of the conversation. */
 export function isSummary(text: string, part: SummaryAsk["part"]): boolean {
-  const found = HEADINGS[part].filter((heading) => new RegExp(`^#{1,4}\\s*\\**${heading}`, "imu").test(text));
-  return found.length >= ENOUGH;
+  const found = new Set<string>();
+  for (const [, words = ""] of text.matchAll(HEADING)) {
+    const heading = HEADINGS[part].find((one) => words.toLowerCase().startsWith(one.toLowerCase()));
+    if (heading !== undefined) found.add(heading);
+    if (found.size >= ENOUGH) return true;
+  }
+  return false;
 }
 
 /** A summary enters the context unchanged: it must not close its own frame or look like a system message. */
