@@ -6,6 +6,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { MAPS, mapProblems } from "./check-maps.ts";
+import { LIST, patternProblems } from "./find-patterns.ts";
 import { maskSource } from "./mask-source.ts";
 
 /**
@@ -62,7 +63,9 @@ export function checkRules(files: ReadonlyMap<string, string>): readonly Breach[
     return [
       ...directionBreaches(file, withoutComments, isTest),
       ...(isTest ? [] : [...barrelBreaches(file, withoutComments), ...worldBreaches(file, withoutComments, code)]),
-      ...(isTest ? [] : [...openingBreaches(file, source), ...errorBreaches(file, code)]),
+      ...(isTest
+        ? []
+        : [...openingBreaches(file, source), ...errorBreaches(file, code), ...patternBreaches(file, code)]),
     ];
   });
 }
@@ -163,6 +166,14 @@ function errorBreaches(file: string, code: string): readonly Breach[] {
   }));
 }
 
+function patternBreaches(file: string, code: string): readonly Breach[] {
+  return matches(/(?<![.\w$])RegExp\s*\(/g, code).map(({ at }) => ({
+    file,
+    line: lineOf(code, at),
+    message: "computes a regular expression; write it as a literal, so that it can be proven linear",
+  }));
+}
+
 function importsOf(text: string): readonly { readonly specifier: string; readonly at: number }[] {
   return matches(/\b(?:from|import)\s*\(?\s*["']([^"'\n]+)["']/g, text).map(({ at, group }) => ({
     at,
@@ -175,7 +186,7 @@ const matches = (pattern: RegExp, text: string): readonly { readonly at: number;
 
 const lineOf = (text: string, at: number): number => text.slice(0, at).split("\n").length;
 
-function readSources(root: string): ReadonlyMap<string, string> {
+export function readSources(root: string): ReadonlyMap<string, string> {
   const names = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" });
   const sources = names.filter((name) => name.endsWith(".ts")).sort();
   return new Map(sources.map((name) => [`src/${name}`, readFileSync(join(root, "src", name), "utf8")]));
@@ -208,7 +219,8 @@ function treeBreaches(root: string, sources: ReadonlyMap<string, string>): reado
 if (import.meta.main) {
   const root = join(import.meta.dirname, "..");
   const sources = readSources(root);
-  const breaches = [...checkRules(sources), ...treeBreaches(root, sources)];
+  const list = readFileSync(join(root, LIST), "utf8");
+  const breaches = [...checkRules(sources), ...treeBreaches(root, sources), ...patternProblems(sources, list)];
   for (const { file, line, message } of breaches) console.error(`${file}:${line}: ${message}`);
   console.log(`rules: ${sources.size} files, ${breaches.length} breaches`);
   process.exitCode = breaches.length === 0 ? 0 : 1;

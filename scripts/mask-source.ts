@@ -10,7 +10,7 @@ export interface Masked {
   readonly code: string;
 }
 
-type Region = "comment" | "text";
+type Region = "comment" | "text" | "pattern";
 
 export function maskSource(source: string): Masked {
   const regions = [...regionsOf(source)];
@@ -22,7 +22,16 @@ export function maskSource(source: string): Masked {
     }
     return letters.join("");
   };
-  return { withoutComments: blank(["comment"]), code: blank(["comment", "text"]) };
+  return { withoutComments: blank(["comment"]), code: blank(["comment", "text", "pattern"]) };
+}
+
+/** The regular expressions of a source with their flags, as they are written. */
+export function regExpsOf(source: string): readonly { readonly start: number; readonly text: string }[] {
+  return [...regionsOf(source)].flatMap(({ kind, start, end }) => {
+    if (kind !== "pattern") return [];
+    const [flags = ""] = /^[a-z]*/.exec(source.slice(end + 1)) ?? [];
+    return [{ start: start - 1, text: `${source.slice(start - 1, end + 1)}${flags}` }];
+  });
 }
 
 interface Found {
@@ -35,6 +44,8 @@ function* regionsOf(source: string): Generator<Found> {
   /** For each open `${`, how many braces are open inside it. */
   const templates: number[] = [];
   let at = source.startsWith("#!") ? lineEnd(source, 0) : 0;
+  /** Where the last comment ended and where it began: a slash is judged by what comes before comments. */
+  let comment = { start: 0, end: 0 };
   while (at < source.length) {
     const two = source.slice(at, at + 2);
     const one = source.charAt(at);
@@ -42,14 +53,16 @@ function* regionsOf(source: string): Generator<Found> {
       const close = two === "//" ? lineEnd(source, at) : source.indexOf("*/", at + 2) + 2;
       const end = close < at + 2 ? source.length : close;
       yield { kind: "comment", start: at, end };
+      const continues = source.slice(comment.end, at).trim() === "";
+      comment = { start: continues ? comment.start : at, end };
       at = end;
     } else if (one === '"' || one === "'") {
       const end = textEnd(source, at + 1, one);
       yield { kind: "text", start: at + 1, end };
       at = end + 1;
-    } else if (one === "/" && startsRegExp(source, at)) {
+    } else if (one === "/" && startsRegExp(source, at, comment)) {
       const end = regExpEnd(source, at);
-      yield { kind: "text", start: at + 1, end };
+      yield { kind: "pattern", start: at + 1, end };
       at = end + 1;
     } else if (one === "`" || (one === "}" && templates.at(-1) === 0)) {
       if (one === "}") templates.pop();
@@ -88,9 +101,10 @@ function templateEnd(source: string, from: number): number {
 }
 
 /** A slash begins a regular expression if a value may begin here; otherwise it divides. */
-function startsRegExp(source: string, at: number): boolean {
-  const before = source.slice(Math.max(0, at - 20), at).trimEnd();
-  return before === "" || /[([{=,:;!&|?+>]$|\b(?:return|case|typeof|in|of)$/.test(before);
+function startsRegExp(source: string, at: number, comment: { readonly start: number; readonly end: number }): boolean {
+  const after = source.slice(comment.end, at).trimEnd();
+  const before = after === "" ? source.slice(0, comment.start).trimEnd() : after;
+  return before === "" || /[([{=,:;!&|?+>]$|\b(?:return|case|typeof|in)$/.test(before.slice(-20));
 }
 
 function regExpEnd(source: string, from: number): number {

@@ -14,16 +14,14 @@ const OTHER_MEANING: readonly RegExp[] = [
   /^max_(?:output_|completion_)?tokens: \d+ exceeds the limit of \d+/i,
 ];
 
-const N = "[\\d,]+";
-
 const TOO_LONG: readonly RegExp[] = [
   /prompt (?:is )?too long/i,
   /input is too long for requested model/i,
   /exceeds the context window/i,
-  /input token count.{0,200}exceeds the maximum/i,
+  /input token count (?:\([\d,]{1,20}\) )?exceeds the maximum/i,
   /maximum prompt length is \d+/i,
   /reduce the length of the messages/i,
-  new RegExp(`maximum context length is ${N} tokens`, "i"),
+  /maximum context length is [\d,]+ tokens/i,
   /exceeds the limit of \d+/i,
   /exceeds the available context size/i,
   /greater than the context length/i,
@@ -35,11 +33,11 @@ const TOO_LONG: readonly RegExp[] = [
   /too many tokens/i,
   /token limit exceeded/i,
   /request_too_large/i,
-  new RegExp(`exceeds (?:the )?(?:model'?s )?maximum context length(?: of ${N} tokens?|\\s*\\(${N}\\))`, "i"),
-  new RegExp(`exceeds (?:the )?maximum allowed input length of ${N} tokens?`, "i"),
+  /exceeds (?:the )?(?:model'?s )?maximum context length(?: of [\d,]+ tokens?|\s*\([\d,]+\))/i,
+  /exceeds (?:the )?maximum allowed input length of [\d,]+ tokens?/i,
   /range of input length should be/i,
   /input \(\d+ tokens\) is longer than the model'?s context length \(\d+ tokens\)/i,
-  new RegExp(`prompt has ${N} tokens?, but the configured context size is ${N} tokens?`, "i"),
+  /prompt has [\d,]+ tokens?, but the configured context size is [\d,]+ tokens?/i,
   /prompt too long; exceeded (?:max )?context length/i,
   /context window exceeded/i,
   /prompt exceeds max length/i,

@@ -18,16 +18,13 @@ import type { Op } from "../../core/store/change.ts";
 import type { AroundReply } from "./around-reply.ts";
 import { splitText } from "./split-text.ts";
 
-/** The token of an agent that has no answer to send. */
-const SILENT_REPLY_TOKEN = "NO_REPLY";
-
-/** True if the token opens the text (and is not part of a longer word) or closes it. */
+/** `NO_REPLY` is the token of an agent that has no answer to send. True if the token opens the text (and is not part of a longer word) or closes it. */
 export function isSilentReply(text: string): boolean {
   const trimmed = text.trim();
   return SILENT_START.test(trimmed) || SILENT_END.test(trimmed);
 }
-const SILENT_START = new RegExp(`^${SILENT_REPLY_TOKEN}(?!\\w)`, "u");
-const SILENT_END = new RegExp(`(?<!\\w)${SILENT_REPLY_TOKEN}$`, "u");
+const SILENT_START = /^NO_REPLY(?!\w)/u;
+const SILENT_END = /(?<!\w)NO_REPLY$/u;
 
 export interface DeliveryDraft {
   readonly agentId: AgentId;
