@@ -4,8 +4,10 @@ import { section, wholeNumber } from "../values.ts";
 
 export const limitDefaults = DEFAULT_TEXT_LIMITS;
 
-/** The functions that read a text are measured at this length: with more, one text could delay the others. */
-export const MAX_CHARACTERS = 4_000_000;
+/** Every function that reads a text is measured at this length: with more, one text could delay the others (M34). */
+export const MAX_CHARACTERS = 1_000_000;
+/** An answer comes from a model that the owner chose. A longer one delays the others in proportion. */
+const MAX_ANSWER = 4_000_000;
 
 export const limitsSchema = section({
   /** Of one message. A longer one is refused. */
@@ -13,5 +15,5 @@ export const limitsSchema = section({
   /** Of what one tool call returns. The rest goes to a file. */
   toolResultCharacters: wholeNumber(1_000, MAX_CHARACTERS).default(limitDefaults.toolResultCharacters),
   /** Of one answer of a model. A longer one is cut. */
-  answerCharacters: wholeNumber(1_000, MAX_CHARACTERS).default(limitDefaults.answerCharacters),
+  answerCharacters: wholeNumber(1_000, MAX_ANSWER).default(limitDefaults.answerCharacters),
 }).prefault({});

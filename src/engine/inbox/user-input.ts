@@ -76,10 +76,16 @@ export function parseUserInput(text: string, triggers?: readonly string[], menti
   return { kind: "message", text: rest, queue: clear ? undefined : settings };
 }
 
+/** Longer than any command and any name that may stand before one. */
+const MAX_WORD = 1_000;
+
 /** Clawdbot's words: alone in a message, in any case. */
 const ABORT_WORDS: ReadonlySet<string> = new Set(["stop", "esc", "abort", "wait", "exit", "interrupt", "/stop"]);
 
-export const isAbortText = (text: string): boolean => ABORT_WORDS.has(text.trim().toLowerCase());
+export const isAbortText = (text: string): boolean => {
+  const word = text.trim();
+  return word.length <= MAX_WORD && ABORT_WORDS.has(word.toLowerCase());
+};
 
 const SEND_DECISIONS: Readonly<Record<string, SendDecision | null>> = {
   on: "allow",
@@ -96,7 +102,9 @@ const SEND_DECISIONS: Readonly<Record<string, SendDecision | null>> = {
  * it to Ann" is a message.
  */
 export function parseSendDirective(text: string): SendDecision | null | undefined {
-  const word = /^\/send(?:\s*:\s*|\s+)(\S+)$/iu.exec(text.trim())?.[1]?.toLowerCase() ?? "";
+  const typed = text.trim();
+  if (typed.length > MAX_WORD) return undefined;
+  const word = /^\/send(?:\s*:\s*|\s+)(\S+)$/iu.exec(typed)?.[1]?.toLowerCase() ?? "";
   return Object.hasOwn(SEND_DECISIONS, word) ? SEND_DECISIONS[word] : undefined;
 }
 
@@ -180,6 +188,7 @@ export function parseResetCommand(
 ): ResetCommand | undefined {
   const typed = withoutMention(text.trim(), mentions);
   const [first = ""] = typed.split(/\s/u, 1);
+  if (first.length > MAX_WORD) return undefined;
   const rest = typed.slice(first.length).trim();
   const word = first.toLowerCase();
   for (const trigger of triggers) {
@@ -195,6 +204,7 @@ const bare = (mention: string): string => mention.trim().toLowerCase().replace(/
 
 function withoutMention(text: string, mentions: readonly string[]): string {
   const [first = ""] = text.split(/\s/u, 1);
+  if (first.length > MAX_WORD) return text;
   const name = first.toLowerCase().replace(/[,:]$/u, "");
   const isMention = mentions.some((mention) => bare(mention) !== "" && name === `@${bare(mention)}`);
   return isMention ? text.slice(first.length).trim() : text;

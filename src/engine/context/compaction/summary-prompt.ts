@@ -104,11 +104,15 @@ const HEADINGS: Readonly<Record<SummaryAsk["part"], readonly string[]>> = {
 };
 const HEADING = /^#{1,4}\s*\**(\w[\w ]{0,40})/gmu;
 const ENOUGH = 2;
+/** A text with more is not a summary. */
+const MAX_HEADINGS = 1_000;
 
 /** Whether an answer is a summary in the form asked for, and not the next turn of the conversation. */
 export function isSummary(text: string, part: SummaryAsk["part"]): boolean {
   const found = new Set<string>();
+  let read = 0;
   for (const [, words = ""] of text.matchAll(HEADING)) {
+    if (++read > MAX_HEADINGS) return false;
     const heading = HEADINGS[part].find((one) => words.toLowerCase().startsWith(one.toLowerCase()));
     if (heading !== undefined) found.add(heading);
     if (found.size >= ENOUGH) return true;

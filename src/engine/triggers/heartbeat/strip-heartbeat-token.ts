@@ -19,10 +19,9 @@ export function stripHeartbeatToken(
 ): StrippedText {
   const text = (raw ?? "").trim();
   if (text === "") return { shouldSkip: true, text: "", didStrip: false };
+  // Removing markup only adds spaces inside: a token that is not there before is not there afterwards.
+  if (!text.includes(HEARTBEAT_TOKEN)) return { shouldSkip: false, text, didStrip: false };
   const plain = withoutMarkup(text);
-  if (!text.includes(HEARTBEAT_TOKEN) && !plain.includes(HEARTBEAT_TOKEN)) {
-    return { shouldSkip: false, text, didStrip: false };
-  }
   const asWritten = stripEdges(text);
   const found = asWritten.didStrip && asWritten.text !== "" ? asWritten : stripEdges(plain);
   if (!found.didStrip) return { shouldSkip: false, text, didStrip: false };
