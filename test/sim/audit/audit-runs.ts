@@ -165,12 +165,18 @@ function* nothingWithoutLease({ calls, summaries, executions, leases, leaseMs, p
 const KILLS_ALONE = 2 + 3;
 
 /**
- * M13: a run fails only because its own message asked for it, no matter how often its nodes died. A run that kills its node
+ * M13: a run fails only because one of its own messages asked for it, no matter how often its nodes died. A run that kills its node
  * each time fails too, after a number of kills that grows with the logarithm of the runs it may have been open with; a
  * death for another reason may make one of them void.
  */
 function* failuresHaveCauses({ listed, rows, directives, executions, deaths, scenario }: View): Iterable<Violation> {
   const fails = (token: string): boolean => FATAL.some((fatal) => directives.get(token)?.includes(fatal));
+  // Messages that a run took together have one outcome, and a run may also act on a message whose own run was aborted.
+  const failing = new Set<string | undefined>(
+    executions.flatMap(({ tool, runId }) => (tool === "sim_poison" ? [runId] : [])),
+  );
+  for (const [token, found] of rows) if (fails(token)) for (const { message } of found) failing.add(message.runId);
+  failing.delete(undefined);
   for (const [token, found] of rows) {
     for (const { of, message } of found) {
       // If a context is too large, a run may end for that reason; the person gets a delivery that reports it.
@@ -178,7 +184,8 @@ function* failuresHaveCauses({ listed, rows, directives, executions, deaths, sce
       const tooLarge = scenario.context !== undefined && isTooLarge && !scenario.context.fits;
       if (isTooLarge && scenario.context?.fits) yield broken("L10", `${token} failed although each entry fits`);
       const discarded = scenario.restore === "discard" && deaths > 0;
-      const excused = tooLarge || fails(token) || overBudget({ of, message }) || discarded;
+      const excused =
+        tooLarge || fails(token) || failing.has(message.runId) || overBudget({ of, message }) || discarded;
       if (message.state === "failed" && !excused) {
         yield broken("M13", `${token} failed without its own fault: ${message.reason}`);
       }
