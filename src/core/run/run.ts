@@ -79,6 +79,8 @@ export const runBodySchema = z.looseObject({
   calls: z.array(callRecordSchema),
   /** Model calls made so far; bounded by the iteration limit. */
   iterations: z.number().int(),
+  /** How many answers in a row were cut off in the middle of their calls. */
+  cutOffs: z.number().int().optional(),
   /** Deliveries created so far; the ordinal of the next one. */
   deliveries: z.number().int(),
   usage: usageSchema.optional(),

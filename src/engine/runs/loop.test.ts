@@ -225,6 +225,22 @@ describe("tool calls", () => {
     expect(engine.shown()).toEqual(["done"]);
   });
 
+  it("that are cut off three times in a row end the run, and one that is whole in between begins the count again", async () => {
+    const cut = {
+      stopReason: "length",
+      content: [{ type: "toolCall", id: "c", name: "work", arguments: {} }],
+    } as const;
+    const engine = await TestEngine.open({
+      script: ({ n }) => (n === 3 ? { call: [{ name: "work" }] } : cut),
+      tools: { work: {} },
+    });
+    const result = await resultOf(engine);
+    expect(engine.requests).toHaveLength(6);
+    expect(engine.executions).toHaveLength(1);
+    expect(engine.shown()).toEqual([expect.stringContaining("cut off at their length limit three times in a row")]);
+    expect(result).toMatchObject({ outcome: "error", meta: { error: { kind: "tool_limit" } } });
+  });
+
   it("whose output is unreadable become an error, and history stays readable", async () => {
     const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "odd" }] }, "done"),

@@ -32,6 +32,11 @@ export const ROLE_ORDER_TEXT =
   "The model refused the order of the messages; begin a new session with /new, or try another model.";
 const CUT_OFF_TEXT = "Not executed: the answer was cut off at its length limit, so the arguments may be incomplete.";
 
+const CUT_OFF_AGAIN_TEXT =
+  "The model's answers were cut off at their length limit three times in a row. Ask for less at once, or raise the model's maxTokens.";
+/** A model that is cut off this often in a row would be cut off again, and each answer is paid for. */
+const MAX_CUT_OFFS = 3;
+
 /** What a run needs from its actor. */
 export interface Surroundings {
   /** Called between two steps: takes steered messages into the run. */
@@ -109,6 +114,9 @@ async function steps(ports: RunPorts, lease: AgentLease, run: LiveRun, around: S
     if (run.body.iterations >= run.limits.maxIterations) {
       return failed(ports, lease, run, { kind: "tool_limit", message: TOOL_LIMIT_TEXT });
     }
+    if ((run.body.cutOffs ?? 0) >= MAX_CUT_OFFS) {
+      return failed(ports, lease, run, { kind: "tool_limit", message: CUT_OFF_AGAIN_TEXT });
+    }
     const room = await ensureContextFits(ports, lease, run, background);
     if (run.signal.aborted) continue;
     if (!room.fits) return failed(ports, lease, run, tooLarge(room));
@@ -154,6 +162,7 @@ async function commitThought(ports: RunPorts, lease: AgentLease, run: LiveRun, r
     ...run.body,
     calls: cutOff ? [] : intendNext(ports, agent, calls),
     iterations: run.body.iterations + 1,
+    cutOffs: cutOff ? (run.body.cutOffs ?? 0) + 1 : undefined,
     usage: addUsage(run.body.usage, result.usage),
   };
   await lease.commit({
