@@ -11,6 +11,10 @@ export function isDiskError(error: unknown): boolean {
   return typeof code === "number" && DISK_CODES.has(code & 0xff);
 }
 
+/** Whether the disk was full before anything of the transaction was stored. */
+export const isFullError = (error: unknown): boolean =>
+  (Number((error as { errcode?: unknown } | undefined)?.errcode ?? 0) & 0xff) === 13;
+
 /** The typed error for a disk error, and whether the process must end. `isFull`: the disk has no room, whatever the error says. */
 export function explainDiskError(error: unknown, isFull = false): { explained: RookeryError; fatal: boolean } {
   const code = Number((error as { errcode?: unknown }).errcode ?? 0);

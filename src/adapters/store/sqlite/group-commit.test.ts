@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { StoreClosedError, StoreUnreadableError } from "../../../core/errors.ts";
 import type { ChangeId } from "../../../core/ids.ts";
@@ -124,3 +127,27 @@ describe("group commit", () => {
 });
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+
+test.each([
+  ["an input or output error", 10, 1],
+  ["a full disk", 13, 2],
+])("a commit that ends with %s is applied again only if nothing of it was stored (M2)", async (_, errcode, times) => {
+  const home = mkdtempSync(join(tmpdir(), "rookery-again-"));
+  const db = openDatabase(join(home, "rookery.db"));
+  const exec = db.sql.exec.bind(db.sql);
+  let commits = 0;
+  db.sql.exec = (text: string) => {
+    if (text !== "COMMIT" || ++commits > 1) return exec(text);
+    // The log's index fails after the change was written; a full disk fails before.
+    exec(errcode === 10 ? "COMMIT" : "ROLLBACK");
+    throw Object.assign(new Error("disk"), { errcode });
+  };
+  const fatal: unknown[] = [];
+  const group = groupCommit(db, { onFatal: (error) => fatal.push(error) });
+  const outcome = await group.commit({ ...change(1, put(1)), id: "once" as ChangeId }).catch((error: unknown) => error);
+  expect([commits, fatal.length]).toEqual([times, errcode === 10 ? 1 : 0]);
+  expect(outcome instanceof Error).toBe(errcode === 10);
+  expect(db.sql.prepare("SELECT count(*) AS n FROM changes WHERE id = 'once'").get()).toEqual({ n: 1 });
+  db.close();
+  rmSync(home, { recursive: true, force: true });
+});

@@ -8,7 +8,7 @@ import { CommitUnknownError, StoreClosedError, StoreFullError, type StoreLostErr
 import type { Change, CommitResult } from "../../../core/store/change.ts";
 import { applyGroup } from "./apply-change.ts";
 import type { Database } from "./database.ts";
-import { explainDiskError, isDiskError } from "./disk-error.ts";
+import { explainDiskError, isDiskError, isFullError } from "./disk-error.ts";
 import { freeBytes, hasNoRoom, logPagesFor } from "./disk-room.ts";
 
 /** Small enough that one batch is applied while the one before it is being flushed. */
@@ -96,8 +96,9 @@ export function groupCommit(db: Database, options: GroupCommitOptions): GroupCom
     try {
       return applyGroup(db, changes);
     } catch (error) {
-      // What fills the disk may be the log itself: its pages belong into the database, and the room is free again.
-      if (!isDiskError(error) || !checkpoint(db)) throw error;
+      // What fills the disk may be the log itself: its pages belong into the database, and the room is free again. After any
+      // other error of the disk the outcome is unknown, and a second try could apply the changes twice (M2).
+      if (!isFullError(error) || !checkpoint(db)) throw error;
       return applyGroup(db, changes);
     }
   };
