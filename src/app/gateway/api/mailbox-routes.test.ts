@@ -1,5 +1,6 @@
 import { get } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { configSchema } from "../../../config/config-schema.ts";
 import { apiMailbox, OWNER_MAILBOX } from "../../../core/delivery/route.ts";
 import type { SessionKey } from "../../../core/ids.ts";
 import { openTestGateway, ROOT_TOKEN, type TestGateway } from "../gateway.test-kit.ts";
@@ -120,6 +121,21 @@ describe("a mailbox over HTTP", () => {
       ann,
       (await items(ann)).map(({ id }) => id),
     );
+  });
+
+  it("lets one token wait on as many requests as it may have streams, and tells a revoked one nothing", async () => {
+    const root = { id: "root", name: "root", scopes: ["admin"] } as const;
+    const { tokens, streams } = kit.gateway.context;
+    const { token, record } = await tokens.mint(root, { name: "dee", scopes: ["chat"], person: "dee" });
+    kit.config = configSchema.parse({ gateway: { limits: { streamsPerToken: 2 } } });
+    const waiting = [1, 2].map(() => kit.ask({ path: "/api/deliveries?wait=60", token }));
+    await expect.poll(() => streams.count).toBe(2);
+    expect((await kit.ask({ path: "/api/deliveries?wait=60", token })).status).toBe(429);
+    expect((await kit.ask({ path: "/api/deliveries?wait=1", token: await tokenOf("ann") })).status).toBe(200);
+    await kit.ask({ method: "DELETE", path: `/api/tokens/${record.id}` });
+    expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([401, 401]);
+    expect(streams.count).toBe(0);
+    kit.config = configSchema.parse({});
   });
 
   it("refuses bad input with what to do", async () => {

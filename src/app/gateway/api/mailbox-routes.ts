@@ -2,11 +2,12 @@
 import { z } from "zod";
 import type { DeliveryId } from "../../../core/ids.ts";
 import { MAX_ACKNOWLEDGED, MAX_PAGE, type Mailbox, type MailboxPage } from "../../../engine/outbox/mailboxes.ts";
+import type { CloseReason } from "../events/event-stream-writer.ts";
 import { readerView, streamMailbox } from "../events/mailbox-stream.ts";
 import { assertStreamAllowed } from "../events/open-event-stream.ts";
+import { HttpError } from "../http/http-error.ts";
 import { ANSWERED } from "../http/send-reply.ts";
 import { mailboxOf } from "../messages/mailbox-of.ts";
-import type { GatewayContext } from "../routing/gateway-context.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
 import { limitQuery, numberQuery } from "./params.ts";
 
@@ -35,37 +36,46 @@ const deliveriesRoute = defineRoute({
   },
 });
 
-type PageCall = Pick<Call<unknown, { after?: number; limit: number; wait?: number }>, "context" | "query" | "outgoing">;
+type PageQuery = { after?: number; limit: number; wait?: number };
+type PageCall = Pick<Call<unknown, PageQuery>, "context" | "principal" | "query" | "outgoing">;
 
 /** The page, or after an empty one the page that the first arrival makes. */
-async function pageOf({ context, query, outgoing }: PageCall, mailbox: Mailbox): Promise<MailboxPage> {
-  const { mailboxes } = context.agents.deliveries;
-  const read = () => mailboxes.page(mailbox, query);
+async function pageOf(call: PageCall, mailbox: Mailbox): Promise<MailboxPage> {
+  const { context, query } = call;
+  const read = () => context.agents.deliveries.mailboxes.page(mailbox, query);
   const page = await read();
   if (page.items.length > 0 || !query.wait) return page;
-  await arrival(context, mailbox, query.wait * 1_000, outgoing);
+  assertStreamAllowed(call);
+  await arrival(call, mailbox, query.wait * 1_000);
   return read();
 }
 
-/** Resolves when something waits in the mailbox, at the end of the time, when the reader is gone or the gateway stops. */
-function arrival(
-  { agents, ports, stopping }: GatewayContext,
-  mailbox: Mailbox,
-  ms: number,
-  outgoing: PageCall["outgoing"],
-): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
+/**
+ * Resolves when something waits in the mailbox, at the end of the time, when the reader is gone or the gateway stops. A request
+ * that waits counts as an open stream, so that one token cannot take all places. Throws a 401 if the token is revoked.
+ */
+function arrival({ context, principal, outgoing }: PageCall, mailbox: Mailbox, ms: number): Promise<void> {
+  const { agents, ports, streams } = context;
+  return new Promise((resolve, reject) => {
+    const release = (): void => {
       cancel();
       unfollow();
+      forget();
       outgoing.off("close", done);
-      stopping.removeEventListener("abort", done);
+    };
+    const done = (): void => {
+      release();
       resolve();
+    };
+    const close = (reason: CloseReason): void => {
+      release();
+      if (reason === "revoked") reject(new HttpError(401, "unauthorized", "The token was revoked."));
+      else resolve();
     };
     const cancel = ports.clock.after(ms, done);
     const unfollow = agents.deliveries.mailboxes.follow(mailbox, done);
+    const forget = streams.add(principal, { close });
     outgoing.once("close", done);
-    stopping.addEventListener("abort", done, { once: true });
   });
 }
 
