@@ -94,6 +94,11 @@ describe("a mailbox over HTTP", () => {
     const [{ id = "", text = "" } = {}] = await items(ROOT_TOKEN);
     expect(text).toContain("for the owner");
     expect((await ack(other, [id], { user: "owner" })).json).toEqual({ acknowledged: [] });
+    const operator = (await kit.mint("operate")).token;
+    for (const token of [other, operator, await tokenOf("owner")]) {
+      expect((await kit.ask({ path: "/api/deliveries?terminal=owner", token })).status).toBe(403);
+      expect((await ack(token, [id], { terminal: "owner" })).status).toBe(403);
+    }
     expect((await ack(ROOT_TOKEN, [id])).json).toEqual({ acknowledged: [id] });
   });
 
