@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import type { RunId } from "../../src/core/ids.ts";
 import type { AuditEntry, AuditFilter } from "../../src/core/people/audit.ts";
-import type { PersonRecord } from "../../src/core/people/person.ts";
+import type { PersonId, PersonRecord } from "../../src/core/people/person.ts";
 import type { Op } from "../../src/core/store/change.ts";
 import { type Opener, runBody, START, storeTest } from "./fixture.ts";
 
@@ -17,6 +17,14 @@ const person = (id: string, rest: Partial<PersonRecord> = {}): PersonRecord => (
 });
 
 export function peopleContract(open: Opener): void {
+  storeTest("an agent keeps the person it belongs to", open, async (world) => {
+    const seed = { ...world.seed("ann"), person: "telegram:42" as PersonId };
+    await world.done([{ op: "agent.create", seed }]);
+    expect(await world.store.agent(seed.id)).toMatchObject({ person: "telegram:42" });
+    await world.agent("bob");
+    expect((await world.store.agentByKey(world.seed("bob").sessionKey))?.person).toBeUndefined();
+  });
+
   storeTest(
     "a person is recorded, changed, found by account, listed and removed; each moves the revision",
     open,

@@ -21,6 +21,7 @@ export interface AgentRow {
   readonly id: AgentId;
   readonly session_key: AgentRecord["sessionKey"];
   readonly profile: string;
+  readonly person: AgentRecord["person"] | null;
   readonly descriptor: string;
   readonly state: string;
   readonly session_id: AgentRecord["sessionId"];
@@ -41,6 +42,7 @@ export const agentOf = (row: AgentRow): AgentRecord => ({
   id: row.id,
   sessionKey: row.session_key,
   profile: row.profile,
+  person: row.person ?? undefined,
   descriptor: storedJson(row.descriptor),
   state: storedJson(row.state),
   sessionId: row.session_id,

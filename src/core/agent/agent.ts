@@ -1,6 +1,7 @@
 /** An agent as the store keeps it: identity, counters, ownership and state in one row. */
 
 import type { AgentId, EntryId, RunId, SessionId, SessionKey } from "../ids.ts";
+import type { PersonId } from "../people/person.ts";
 import type { AgentDescriptor } from "./descriptor.ts";
 import type { AgentState } from "./state.ts";
 
@@ -11,6 +12,8 @@ export interface AgentRecord {
   readonly id: AgentId;
   readonly sessionKey: SessionKey;
   readonly profile: string;
+  /** The person it belongs to. Absent: it was created by an earlier version, and follows from the descriptor. */
+  readonly person?: PersonId;
   readonly descriptor: AgentDescriptor;
   readonly state: AgentState;
   readonly sessionId: SessionId;
@@ -50,6 +53,7 @@ export interface AgentSeed {
   readonly id: AgentId;
   readonly sessionKey: SessionKey;
   readonly profile: string;
+  readonly person?: PersonId;
   readonly descriptor: AgentDescriptor;
   readonly state: AgentState;
   readonly sessionId: SessionId;

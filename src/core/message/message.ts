@@ -6,6 +6,7 @@ import { z } from "zod";
 import { deliveryContextSchema } from "../delivery/delivery.ts";
 import { agentIdSchema } from "../id-schemas.ts";
 import type { AgentId, MessageId, RunId } from "../ids.ts";
+import { behalfSchema } from "../people/behalf.ts";
 import { fileReferenceSchema } from "./file-reference.ts";
 import { permissionsSchema } from "./permissions.ts";
 import { queueSettingsSchema } from "./queue.ts";
@@ -143,6 +144,8 @@ export const newMessageSchema = z
     key: z.string().min(1).optional(),
     /** Whose daily quotas the run that takes it counts for. */
     accounts: z.array(z.string().min(1)).readonly().optional(),
+    /** For whom it is, and who is on its way. Absent: it was stored by an earlier version. */
+    behalf: behalfSchema.optional(),
     /** The id of the run that takes it, promised when it was posted, so that a parent has the id of its child's run at once. */
     asRun: runId.optional(),
     /** Where the answer goes. Absent: no answer is sent. */

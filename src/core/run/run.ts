@@ -9,6 +9,7 @@ import { type Entry, type MessageEntry, usageSchema } from "../history/entry.ts"
 import type { AgentId, RunId, SessionId } from "../ids.ts";
 import { runOverridesSchema } from "../message/run-overrides.ts";
 import { triggerSchema } from "../message/trigger.ts";
+import { behalfSchema } from "../people/behalf.ts";
 import { type CompactResult, compactResultSchema } from "./compact-result.ts";
 import { runTrialSchema } from "./trial.ts";
 
@@ -68,6 +69,8 @@ export const runBodySchema = z.looseObject({
   humanAt: z.number().int().optional(),
   /** Who wrote it, as `connector:id`; absent if the channel does not name the sender. */
   person: z.string().optional(),
+  /** For whom it acts, and who is on its way: fixed when it takes its messages (M30). */
+  behalf: behalfSchema.optional(),
   /** Whose daily quotas it counts for: the accounts of the messages it took. */
   accounts: z.array(z.string()).readonly().optional(),
   /** Where its answer goes: the delivery context of the message that caused it, whole. */

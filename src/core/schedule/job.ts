@@ -1,5 +1,6 @@
 /** A cron job: creates messages at stated times. The types are clawdbot's, so that its files can be read. */
 import { z } from "zod";
+import { behalfSchema } from "../people/behalf.ts";
 
 export const cronScheduleSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("at"), atMs: z.number().int() }),
@@ -116,6 +117,8 @@ export const cronJobSchema = z.looseObject({
   /** Jobs due at the same time are spread over this time, each at a fixed offset. */
   staggerMs: z.number().int().nonnegative().max(86_400_000).optional(),
   gate: gateSchema.optional(),
+  /** For whom it runs, and who was on the way when it was made. Absent: the owner made it. */
+  behalf: behalfSchema.optional(),
   /** The conversation for target "main": the one the job was created in. Absent: the profile's main conversation. */
   sessionKey: z.string().optional(),
   /** An isolated job runs in this agent instead of a separate one. */

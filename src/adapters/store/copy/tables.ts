@@ -24,6 +24,7 @@ export const COPIED: readonly CopiedTable[] = [
       id: "text",
       session_key: "text",
       profile: "text",
+      person: "text",
       kind: "text",
       parent: "text",
       descriptor: "text",

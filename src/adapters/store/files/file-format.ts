@@ -48,6 +48,7 @@ export function stateText(row: AgentRow): string {
   const engine = {
     sessionKey: row.session_key,
     profile: row.profile,
+    person: row.person ?? undefined,
     sessionId: row.session_id,
     createdAt: row.created_at,
     stopped: row.stopped === null ? undefined : json(row.stopped),
@@ -77,6 +78,7 @@ export function pendingText({ agent, run, messages, deliveries, dedupe }: Pendin
     // As in `state.json`, so that a loss of that file does not cost the conversation.
     sessionKey: agent.session_key,
     profile: agent.profile,
+    person: agent.person ?? undefined,
     stopped: agent.stopped === null ? undefined : json(agent.stopped),
     nextSeq: agent.next_seq,
     nextPos: agent.next_pos,

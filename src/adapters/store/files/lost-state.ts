@@ -33,7 +33,14 @@ export function stateWithoutFile(
   return {
     state: freshState(createdAt),
     // A restored history brings its own latest session.
-    engine: { sessionKey, profile, sessionId: sessionId as SessionId, createdAt, stopped: pending?.stopped },
+    engine: {
+      sessionKey,
+      profile,
+      person: pending?.person,
+      sessionId: sessionId as SessionId,
+      createdAt,
+      stopped: pending?.stopped,
+    },
   };
 }
 

@@ -11,6 +11,7 @@ import { CorruptDataError, RookeryError } from "../../../core/errors.ts";
 import { sessionIdSchema, sessionKeySchema } from "../../../core/id-schemas.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import { newMessageSchema } from "../../../core/message/message.ts";
+import { personIdSchema } from "../../../core/people/person.ts";
 import { runBodySchema } from "../../../core/run/run.ts";
 import { type AgentPaths, agentPaths, PENDING_VERSION } from "./file-format.ts";
 import { stateWithoutFile } from "./lost-state.ts";
@@ -21,6 +22,7 @@ const stoppedSchema = z.object({ at: z.number(), reason: z.string(), seq: z.numb
 const engineSchema = z.object({
   sessionKey: sessionKeySchema,
   profile: z.string().min(1),
+  person: personIdSchema.optional(),
   sessionId: sessionIdSchema,
   createdAt: z.number().int(),
   stopped: stoppedSchema.optional(),
@@ -31,6 +33,7 @@ const pendingSchema = z.looseObject({
   version: z.literal(PENDING_VERSION),
   sessionKey: sessionKeySchema.optional(),
   profile: z.string().min(1).optional(),
+  person: personIdSchema.optional(),
   stopped: stoppedSchema.optional(),
   nextSeq: z.number().int().positive(),
   nextPos: z.number().int().nonnegative(),

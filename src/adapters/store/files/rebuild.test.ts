@@ -274,7 +274,7 @@ describe("rebuilding from the plain files", () => {
   const agentsOf = (db: Database) =>
     db.sql
       .prepare(
-        "SELECT no, id, session_key, profile, kind, descriptor, created_at, session_id, next_seq, next_pos, leaf, last_human_at, state FROM agents",
+        "SELECT no, id, session_key, profile, person, kind, descriptor, created_at, session_id, next_seq, next_pos, leaf, last_human_at, state FROM agents",
       )
       .all();
 

@@ -6,9 +6,9 @@ import type { AgentFiles, PendingFile } from "./read-agent-files.ts";
 import type { RestoreContext } from "./restore-context.ts";
 import { restoreHistory } from "./restore-history.ts";
 
-const INSERT_AGENT = `INSERT INTO agents (id, session_key, profile, kind, parent, descriptor, created_at, session_id, next_seq, cursor, waiting, next_pos, leaf,
+const INSERT_AGENT = `INSERT INTO agents (id, session_key, profile, person, kind, parent, descriptor, created_at, session_id, next_seq, cursor, waiting, next_pos, leaf,
   run_id, node, epoch, last_human_at, stopped, state)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, ?, ?, ?)`;
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, ?, ?, ?)`;
 const UPDATE_COUNTERS =
   "UPDATE agents SET session_id = ?, next_seq = ?, cursor = ?, waiting = ?, next_pos = ?, leaf = ?, run_id = ? WHERE no = ?";
 const INSERT_MESSAGE =
@@ -65,6 +65,7 @@ function insertAgent(db: Database, { id, descriptor, pending, state: { state, en
     id,
     engine.sessionKey,
     engine.profile,
+    engine.person ?? null,
     descriptor.type,
     descriptor.type === "subagent" ? descriptor.parentAgentId : null,
     JSON.stringify(descriptor),

@@ -8,7 +8,7 @@ import type { AgentRow, DedupeRow, DeliveryRow, MessageRow, MirrorSource, RunRow
 
 const SELECT_AGENT: Statement = {
   name: "mirror-agent",
-  text: `SELECT no, id, session_key, profile, descriptor, created_at, session_id, next_seq, cursor, next_pos, leaf, run_id, last_human_at, stopped,
+  text: `SELECT no, id, session_key, profile, person, descriptor, created_at, session_id, next_seq, cursor, next_pos, leaf, run_id, last_human_at, stopped,
   states.state
 FROM agents JOIN states ON states.agent = agents.id WHERE agents.id = $1`,
 };

@@ -23,7 +23,7 @@ const SELECT_CHANGE_ID = "SELECT id FROM changes WHERE n = ?";
 const SELECT_CHANGES_AFTER = "SELECT n, at, touched FROM changes WHERE n > ? ORDER BY n LIMIT ?";
 const SELECT_AGENTS_AFTER = "SELECT no FROM agents WHERE no > ? ORDER BY no LIMIT ?";
 const SELECT_AGENT_NUMBER = "SELECT no FROM agents WHERE id = ?";
-const SELECT_AGENT = `SELECT no, id, session_key, profile, descriptor, created_at, session_id, next_seq, cursor, next_pos, leaf, run_id, last_human_at, stopped,
+const SELECT_AGENT = `SELECT no, id, session_key, profile, person, descriptor, created_at, session_id, next_seq, cursor, next_pos, leaf, run_id, last_human_at, stopped,
   state
 FROM agents WHERE no = ?`;
 const SELECT_LINES = "SELECT pos, line FROM entries WHERE agent = ? AND pos >= ? ORDER BY pos LIMIT ?";

@@ -13,6 +13,7 @@ import {
   type SessionId,
   type SessionKey,
 } from "../../../core/ids.ts";
+import type { PersonId } from "../../../core/people/person.ts";
 import type { RunBody } from "../../../core/run/run.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
 import type { Op, Owner } from "../../../core/store/change.ts";
@@ -69,6 +70,7 @@ export class Workload {
       id,
       sessionKey: `agent:main:telegram:dm:${name}` as SessionKey,
       profile: "main",
+      person: `telegram:${name}` as PersonId,
       descriptor: described,
       state: freshState(this.now),
       sessionId,

@@ -8,7 +8,7 @@ import { clean, cleanIfAny } from "./clean-text.ts";
 import type { Connections } from "./connections.ts";
 import { type Lock, type OpForms, type Wire, whole } from "./op-form.ts";
 
-const COLUMNS = `no, id, session_key, profile, descriptor, created_at, session_id, next_seq, cursor, waiting, next_pos, leaf, run_id, node, epoch,
+const COLUMNS = `no, id, session_key, profile, person, descriptor, created_at, session_id, next_seq, cursor, waiting, next_pos, leaf, run_id, node, epoch,
   last_human_at, stopped, states.state`;
 const SELECT_FROM = `SELECT ${COLUMNS}
 FROM agents JOIN states ON states.agent = agents.id`;
@@ -101,6 +101,7 @@ export function wireSeed(seed: AgentSeed): Wire {
     id: seed.id,
     key: clean(seed.sessionKey),
     profile: clean(seed.profile),
+    person: cleanIfAny(seed.person),
     kind: descriptor.type,
     parent: descriptor.type === "subagent" ? clean(descriptor.parentAgentId) : undefined,
     descriptor: JSON.stringify(descriptor),

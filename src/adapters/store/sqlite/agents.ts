@@ -10,7 +10,7 @@ import type { Database } from "./database.ts";
 import { insertEntry, removeEntries } from "./entries.ts";
 import { RefusedChange } from "./refused.ts";
 
-const COLUMNS = `no, id, session_key, profile, descriptor, created_at, session_id, next_seq, cursor, waiting, next_pos, leaf, run_id, node, epoch,
+const COLUMNS = `no, id, session_key, profile, person, descriptor, created_at, session_id, next_seq, cursor, waiting, next_pos, leaf, run_id, node, epoch,
   last_human_at, stopped, state`;
 const NOT_REMOVED = "coalesce(stopped ->> 'removed', 0) = 0";
 const SELECT = `SELECT ${COLUMNS}
@@ -38,9 +38,9 @@ const SELECT_MOST_RECENT_FOREGROUND = `SELECT ${COLUMNS}
 FROM agents WHERE kind = 'user' AND last_human_at IS NOT NULL ORDER BY last_human_at DESC, no DESC LIMIT ?`;
 const SELECT_MOST_RECENT_HEARTBEAT = `SELECT ${COLUMNS}
 FROM agents WHERE kind = 'heartbeat' AND ${NOT_REMOVED} ORDER BY no DESC LIMIT ?`;
-const INSERT = `INSERT INTO agents (id, session_key, profile, kind, parent, descriptor, created_at, session_id, next_seq, cursor, waiting,
-  next_pos, leaf, run_id, node, epoch, last_human_at, stopped, state)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, 0, 0, ?, ?, NULL, NULL, 0, NULL, NULL, ?)`;
+const INSERT = `INSERT INTO agents (id, session_key, profile, person, kind, parent, descriptor, created_at, session_id, next_seq, cursor,
+  waiting, next_pos, leaf, run_id, node, epoch, last_human_at, stopped, state)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, 0, ?, ?, NULL, NULL, 0, NULL, NULL, ?)`;
 const INSERT_SESSION_KEY = "INSERT INTO session_keys (key, agent) VALUES (?, ?)";
 const REMOVE_SESSION_KEY = "DELETE FROM session_keys WHERE agent = ?";
 const UPDATE_DESCRIPTOR = "UPDATE agents SET descriptor = ? WHERE no = ?";
@@ -107,6 +107,7 @@ export function insertAgent(applying: Applying, seed: AgentSeed): CachedAgent {
     seed.id,
     seed.sessionKey,
     seed.profile,
+    seed.person ?? null,
     descriptor.type,
     parent,
     JSON.stringify(descriptor),

@@ -34,8 +34,8 @@ const SELECT_USAGE = `SELECT
 FROM runs JOIN agents ON agents.no = runs.agent
 WHERE runs.n > coalesce((SELECT n FROM runs WHERE started_at < ?1 ORDER BY n DESC LIMIT 1), 0)
   AND runs.started_at >= ?1
-GROUP BY agents.id, person
-ORDER BY agents.id, person`;
+GROUP BY agents.id, json_extract(runs.body, '$.person')
+ORDER BY agents.id, json_extract(runs.body, '$.person')`;
 
 type OpOf<Name extends Op["op"]> = Extract<Op, { op: Name }>;
 

@@ -10,8 +10,8 @@ BEGIN
       RAISE EXCEPTION 'stopped:Agent % was stopped.', v_stopped USING ERRCODE = 'RKREF';
     END IF;
   END IF;
-  INSERT INTO agents (id, session_key, profile, kind, parent, descriptor, created_at, session_id, next_pos, leaf)
-  VALUES (p->>'id', p->>'key', p->>'profile', p->>'kind', p->>'parent', p->>'descriptor', (p->>'at')::bigint, p->>'session',
+  INSERT INTO agents (id, session_key, profile, person, kind, parent, descriptor, created_at, session_id, next_pos, leaf)
+  VALUES (p->>'id', p->>'key', p->>'profile', p->>'person', p->>'kind', p->>'parent', p->>'descriptor', (p->>'at')::bigint, p->>'session',
     jsonb_array_length(p->'lines'), p->>'leaf')
   RETURNING * INTO v;
   INSERT INTO states (agent, state) VALUES (v.id, p->>'state');
