@@ -23,6 +23,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   config: [],
   engine: [
     "commit",
+    "people",
     "inbox",
     "outbox",
     "runtime",

@@ -16,6 +16,7 @@ import { modelDefaults, modelsSchema, providerDefaults } from "./sections/models
 import { networkDefaults, networkSchema } from "./sections/network.ts";
 import { outboxDefaults, outboxSchema } from "./sections/outbox.ts";
 import { ownerSchema } from "./sections/owner.ts";
+import { peopleDefaults, peopleSchema } from "./sections/people.ts";
 import { profilesSchema } from "./sections/profiles.ts";
 import { queueDefaults, queueSchema } from "./sections/queue.ts";
 import { retentionDefaults, retentionSchema } from "./sections/retention.ts";
@@ -36,6 +37,7 @@ export const configSchema = section({
   profiles: profilesSchema,
   bindings: bindingsSchema,
   owner: ownerSchema,
+  people: peopleSchema,
   session: sessionSchema,
   agentToAgent: agentToAgentSchema,
   systemAgents: systemAgentsSchema,
@@ -67,6 +69,7 @@ export const configDefaults = {
   /** Of each provider, and of each model of one. */
   provider: providerDefaults,
   model: modelDefaults,
+  people: peopleDefaults,
   session: sessionDefaults,
   agentToAgent: agentToAgentDefaults,
   compaction: compactionDefaults,

@@ -15,6 +15,7 @@ export const LIVE_KEYS: readonly string[] = [
   "profiles",
   "bindings",
   "owner",
+  "people",
   "session",
   "agentToAgent",
   "systemAgents",

@@ -121,6 +121,24 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
       },
     ],
     owner: { accounts: [`chat:owner${n}`] },
+    people: {
+      unknown: n === 0 ? "guest" : "stranger",
+      records: {
+        bob: {
+          name: `Bob ${n}`,
+          role: n === 0 ? "guest" : "contact",
+          accounts: [`chat:bob${n}`],
+          grants: [
+            n === 0 ? { allow: "exec", note: "first" } : { ask: "exec", note: "then" },
+            n === 0 ? { ask: "read" } : { deny: "read" },
+            n === 0 ? { deny: "write" } : { allow: "write" },
+          ],
+          limits: { messagesPerDay: 100_000 + n, tokensPerDay: 1e9 + n, dollarsPerDay: 100 + n },
+          timeZone: n === 0 ? "Europe/Berlin" : "Asia/Tokyo",
+          language: n === 0 ? "de" : "ja",
+        },
+      },
+    },
     session: {
       dmScope: n === 0 ? "per-peer" : "per-channel-peer",
       mainKey: `main${n}`,

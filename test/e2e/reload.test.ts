@@ -148,6 +148,7 @@ async function exercise(n: 0 | 1): Promise<void> {
     }, 10_000);
   });
   await Promise.all(due);
+  await serving.node.agents.directory.now();
   await serving.node.agents.settled();
 }
 

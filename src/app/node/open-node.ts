@@ -29,6 +29,7 @@ import { AgentSystem } from "../../engine/agents/agent-system.ts";
 import { startRetention } from "../../engine/agents/retention.ts";
 import { type SystemAgent, systemAgentsOf } from "../../engine/agents/system-agents.ts";
 import type { RemoteNodes } from "../../engine/cluster/relay-events.ts";
+import { syncConfiguredPeople } from "../../engine/people/configured-people.ts";
 import type { SubagentSettings } from "../../engine/subagents/settings.ts";
 import type { Triggers } from "../../engine/triggers/triggers.ts";
 import { engineOptions, retentionLimits, subagentOptions } from "./engine-options.ts";
@@ -151,6 +152,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       async reload(next, changed) {
         makeWorkspaces(next, paths);
         live.replace(next);
+        await syncConfiguredPeople(ports, config.people.records);
         system.deliveries.reloaded();
         if (changed.some((key) => key.startsWith("models."))) models.renew();
         system.lanes.resize();
@@ -228,7 +230,8 @@ function connect({ options, config, opened, telemetry }: Base, parts: Parts, liv
   telemetry?.follow(system.events, (agentId) => system.runs.live(agentId)?.sessionId);
 }
 
-async function start({ opened }: Base, { ports, toolkit, system }: Parts): Promise<void> {
+async function start({ config, opened }: Base, { ports, toolkit, system }: Parts): Promise<void> {
+  await syncConfiguredPeople(ports, config.people.records);
   await system.load();
   // Runs that resume, of this node or of a dead one, need their tools at once.
   if (opened.shared || (await ports.store.busyAgents({ limit: 1 })).length > 0) await toolkit.ready();

@@ -17,6 +17,8 @@ type Sender = Pick<UserDescriptor, "connector" | "userId">;
 
 /** The parts of the configuration that tell people apart. */
 export interface PeopleSettings extends KeyScoping {
+  /** The role of an account of a channel that belongs to no record. */
+  readonly unknown?: "stranger" | "guest";
   readonly profiles?: readonly string[];
   /** Default: by `ownerAccounts`. */
   readonly isOwner?: (sender: Sender) => boolean;

@@ -17,6 +17,7 @@ import type { Emit, EngineEvent } from "../engine-event.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import { type QueuePolicy, queuePolicyOf } from "../inbox/queue-settings.ts";
 import { DEFAULT_OUTBOX, Outbox } from "../outbox/outbox.ts";
+import { type Directory, directoryOf } from "../people/directory.ts";
 import { Lanes } from "../runs/lanes.ts";
 import { type People, peopleOf } from "../runtime/people.ts";
 import { RunEvents } from "../runtime/run-events.ts";
@@ -57,6 +58,8 @@ export class AgentSystem {
   readonly deliveries: Deliveries;
   /** The people agents work for, and where they can be reached. */
   readonly people: People;
+  /** Who has which rights now. */
+  readonly directory: Directory;
   /** Which agent started which. */
   readonly tree: LiveTree;
   /** The children that agents have started. */
@@ -86,8 +89,11 @@ export class AgentSystem {
     this.#actors = new ActorRegistry(ports, options.warm);
     this.#membership = new Membership(ports, { name, leaseMs, pollMs }, this.#emit);
     const [emit, events, actors, membership] = [this.#emit, this.events, this.#actors, this.#membership];
+    const { shared } = membership;
     const claimFor = (): number | undefined => (this.#phase === "started" && this.#host ? this.node : undefined);
-    this.people = peopleOf(ports.store, options.people ?? { isOwner: options.isOwner });
+    const settings = options.people ?? { isOwner: options.isOwner };
+    this.directory = directoryOf(ports, settings);
+    this.people = peopleOf(ports.store, settings);
     const { people } = this;
     const ingress = new MessageIngress(ports, options, { emit, claimFor, people });
     this.#ingress = ingress;
@@ -95,14 +101,11 @@ export class AgentSystem {
     this.runs = new RunControl(ports, { events, ingress, actors, membership });
     this.deliveries = new Deliveries(ports, {
       emit,
-      people,
-      shared: membership.shared,
-      claimFor,
+      ...{ people, shared, claimFor },
       opsOnDelivered: options.hooks?.opsOnDelivered,
       waiting: () => options.waiting,
     });
     this.tree = new LiveTree(ports, events);
-    const { shared } = membership;
     this.subagents = new Subagents(ports, { actors, events, emit, claimFor, shared, people }, options.subagents);
     this.lifecycle = new Lifecycle(ports, { ingress, emit, claimFor });
     this.sessions = new SessionControl(ports.store, ingress, this.#answers);
@@ -321,8 +324,7 @@ export class AgentSystem {
       draining: () => this.#host !== host || this.#phase === "draining" || this.#phase === "stopped",
       emit,
     });
-    this.#host = host;
-    this.#outbox = outbox;
+    [this.#host, this.#outbox] = [host, outbox];
     if (this.#phase !== "new") void this.#scanOutbox();
   }
 

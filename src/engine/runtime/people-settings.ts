@@ -3,7 +3,10 @@ import type { Config } from "../../config/config-schema.ts";
 import { DEFAULT_PROFILE } from "../../core/agent/agent.ts";
 import type { PeopleSettings } from "../../core/agent/person.ts";
 
-export const peopleSettings = (config: Pick<Config, "profiles" | "session" | "owner">): PeopleSettings => ({
+export const peopleSettings = (config: Pick<Config, "profiles" | "session" | "owner" | "people">): PeopleSettings => ({
+  get unknown() {
+    return config.people.unknown;
+  },
   get profiles() {
     return [...new Set([DEFAULT_PROFILE, ...Object.keys(config.profiles)])];
   },

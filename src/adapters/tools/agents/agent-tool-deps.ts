@@ -22,7 +22,7 @@ export interface AgentToolDeps {
   readonly store: StoreReader;
   readonly clock: Pick<Clock, "now">;
   readonly files: FileStore;
-  readonly config: Pick<Config, "agentToAgent" | "profiles" | "owner" | "session">;
+  readonly config: Pick<Config, "agentToAgent" | "profiles" | "owner" | "people" | "session">;
   /** This shard's name and the others'. Absent: there is one store only. */
   readonly shards?: { readonly name: string; readonly others: readonly string[] };
   /** Whether an agent may start agents with this profile. */

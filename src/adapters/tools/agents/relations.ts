@@ -16,7 +16,7 @@ import type { Target } from "./find-target.ts";
 type Reader = PeopleReader;
 export type OwnerReader = PersonReader;
 /** The parts of the configuration that decide which agents may reach each other. */
-export type RelationConfig = Pick<Config, "agentToAgent" | "owner" | "profiles" | "session">;
+export type RelationConfig = Pick<Config, "agentToAgent" | "owner" | "people" | "profiles" | "session">;
 
 const MAX_DEPTH = 64;
 

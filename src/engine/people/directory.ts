@@ -1,0 +1,182 @@
+/**
+ * Who is who now: the people's records, by id and by account, as of one revision of rights. An id stands for whoever it
+ * belongs to at this moment, so a right that was taken away is gone for everything that was accepted before (M30).
+ */
+import { type IdentityLinks, linkedName } from "../../core/agent/identity-links.ts";
+import { isOwner } from "../../core/agent/session-key.ts";
+import { API_CHANNEL } from "../../core/delivery/route.ts";
+import {
+  accountOf,
+  kindOfPerson,
+  OWNER,
+  type PersonId,
+  type PersonRecord,
+  type Role,
+} from "../../core/people/person.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { Standing } from "../../core/rights/decide.ts";
+import type { StoreReader } from "../../core/store/store.ts";
+
+export type DirectoryReader = Pick<StoreReader, "people" | "rightsRevision">;
+
+/** Read at the moment of use. */
+export interface DirectorySettings {
+  /** The role of an account of a channel that belongs to no record. Default: `stranger`. */
+  readonly unknown?: Extract<Role, "stranger" | "guest">;
+  readonly ownerAccounts?: readonly string[];
+  readonly identityLinks?: IdentityLinks;
+  /** Default: by `ownerAccounts`. */
+  readonly isOwner?: (sender: { readonly connector: string; readonly userId: string }) => boolean;
+}
+
+/** The people of one revision. */
+export interface PeopleNow {
+  readonly revision: number;
+  /** The rights that this id has now. Someone who is gone, or whom no one let in, is a stranger. */
+  standing(id: PersonId): Standing;
+  /** Whose account it is: the owner, a record's id, the name of a link (`link:ann`). The id itself if it is no one's. */
+  personOf(account: PersonId): PersonId;
+  /** The person who writes with this id on this channel. */
+  sender(connector: string, userId: string): PersonId;
+  record(id: PersonId): PersonRecord | undefined;
+}
+
+export interface Directory {
+  /** As the store has it now: one read of the revision if nothing changed. */
+  now(): Promise<PeopleNow>;
+  /**
+   * Possibly some seconds old, mostly without a read. Enough to say who writes: an id is resolved again by `standing` and
+   * `personOf` whenever rights are decided.
+   */
+  recent(): Promise<PeopleNow>;
+}
+
+const PAGE = 500;
+/** After this time the revision is read again. */
+const RECENT_MS = 10_000;
+
+interface Records {
+  readonly revision: number;
+  readonly byId: ReadonlyMap<string, PersonRecord>;
+  readonly byAccount: ReadonlyMap<string, PersonRecord>;
+}
+
+export function directoryOf(
+  { store, clock }: { readonly store: DirectoryReader; readonly clock: Pick<Clock, "now"> },
+  settings: DirectorySettings = {},
+): Directory {
+  let cached: Records | undefined;
+  let checkedAt = 0;
+  let loading: Promise<Records> | undefined;
+  const load = async (): Promise<Records> => {
+    const at = clock.now();
+    const revision = await store.rightsRevision();
+    // A slower read must not replace what a later one found.
+    if (!cached || cached.revision < revision) {
+      const read = await readRecords(store, revision);
+      if (!cached || cached.revision <= read.revision) cached = read;
+    } else if (cached.revision > revision) cached = await readRecords(store, revision);
+    checkedAt = at;
+    return cached;
+  };
+  return {
+    now: async () => viewOf(await load(), settings),
+    async recent() {
+      if (cached && clock.now() - checkedAt < RECENT_MS && clock.now() >= checkedAt) return viewOf(cached, settings);
+      loading ??= load().finally(() => {
+        loading = undefined;
+      });
+      return viewOf(await loading, settings);
+    },
+  };
+}
+
+/** All records of one revision: a change in between begins again. */
+async function readRecords(store: DirectoryReader, known: number): Promise<Records> {
+  for (let revision = known; ; ) {
+    const people: PersonRecord[] = [];
+    for (let page = await store.people({ limit: PAGE }); page.length > 0; ) {
+      people.push(...page);
+      page = page.length < PAGE ? [] : await store.people({ limit: PAGE, after: page.at(-1)?.id });
+    }
+    const after = await store.rightsRevision();
+    if (after === revision) {
+      return {
+        revision,
+        byId: new Map(people.map((person) => [person.id, person])),
+        byAccount: new Map(people.flatMap((person) => person.accounts.map((account) => [folded(account), person]))),
+      };
+    }
+    revision = after;
+  }
+}
+
+/** An account in one form: ids of channels have no case, as in session keys; those of the API and of applications do. */
+function folded(account: string): string {
+  const at = account.indexOf(":");
+  const channel = account.slice(0, at).trim().toLowerCase();
+  const id = account.slice(at + 1).trim();
+  return `${channel}:${channel === API_CHANNEL || channel === "app" ? id : id.toLowerCase()}`;
+}
+
+function viewOf({ revision, byId, byAccount }: Records, settings: DirectorySettings): PeopleNow {
+  const { unknown = "stranger", identityLinks, ownerAccounts } = settings;
+  const owns = settings.isOwner ?? ((sender) => isOwner(sender, ownerAccounts));
+  const recordOf = (id: string): PersonRecord | undefined => byAccount.get(folded(id)) ?? linkedRecord(id);
+  const linkedRecord = (id: string): PersonRecord | undefined => {
+    if (!id.startsWith(LINK)) return undefined;
+    const ids = identityLinks?.[id.slice(LINK.length)] ?? [];
+    return ids.map((one) => byAccount.get(folded(one))).find((one) => one !== undefined);
+  };
+  const personOf = (id: PersonId): PersonId => {
+    const kind = kindOfPerson(id);
+    if (kind === "owner" || kind === "record") return id;
+    if (kind === "account" && !id.startsWith(LINK)) {
+      const at = id.indexOf(":");
+      return sender(id.slice(0, at), directId(id.slice(at + 1)));
+    }
+    return (recordOf(id)?.id as PersonId | undefined) ?? id;
+  };
+  const sender = (connector: string, userId: string): PersonId => {
+    if (owns({ connector, userId })) return OWNER;
+    const account = folded(accountOf(connector, userId)) as PersonId;
+    const record = byAccount.get(account);
+    if (record) return record.id as PersonId;
+    const name = linkedName(identityLinks, connector, userId);
+    if (name === undefined) return account;
+    const link = `${LINK}${name}` as PersonId;
+    return (recordOf(link)?.id as PersonId | undefined) ?? link;
+  };
+  return {
+    revision,
+    personOf,
+    sender,
+    record: (id) => byId.get(id),
+    standing(id) {
+      const person = personOf(id);
+      const record = byId.get(person);
+      if (person === OWNER) return { person, role: "owner", grants: [] };
+      if (record) return { person, role: record.role, grants: record.grants };
+      return { person, role: roleWithoutRecord(person, unknown), grants: [] };
+    },
+  };
+}
+
+/** The id at the channel, without the mark that keeps it apart from the ids of groups. */
+const directId = (id: string): string => (id.startsWith("dm:") ? id.slice("dm:".length) : id);
+
+/** The people of `session.identityLinks`. */
+const LINK = "link:";
+
+/** An application vouches for its users. A record that is gone leaves no rights behind. */
+function roleWithoutRecord(id: PersonId, unknown: Role): Role {
+  switch (kindOfPerson(id)) {
+    case "app":
+      return "guest";
+    case "account":
+    case "group":
+      return unknown;
+    default:
+      return "stranger";
+  }
+}
