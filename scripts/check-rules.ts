@@ -27,6 +27,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     "inbox",
     "outbox",
     "runtime",
+    "rights",
     "budgets",
     "context",
     "runs",

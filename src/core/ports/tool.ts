@@ -7,6 +7,8 @@ import type { AgentRecord } from "../agent/agent.ts";
 import type { DeliveryContext, NewDelivery } from "../delivery/delivery.ts";
 import type { Block } from "../history/entry.ts";
 import type { AgentId, RunId } from "../ids.ts";
+import type { Behalf } from "../people/behalf.ts";
+import type { Effect } from "../rights/decide.ts";
 import type { Right } from "../rights/right.ts";
 import type { ReplayPolicy } from "../run/run.ts";
 import type { Op } from "../store/change.ts";
@@ -21,12 +23,22 @@ export interface Tool<Input = unknown> {
   readonly parallel: boolean;
   /** Characters of text that the model sees; the rest goes to a file. */
   readonly maxOutput: number;
+  /** The present name of a tool that is called by an old one. Its rights are those of the present name. */
+  readonly renamed?: string;
+  /**
+   * What a call is about to do besides using the tool: whom it reaches, and what needs a right of its own. The gate judges it
+   * before the call starts, so `execute` must do nothing that is not named here. It only reads.
+   */
+  effects?(input: Input, context: EffectContext): Promise<readonly Effect[]> | readonly Effect[];
   /**
    * Failures may be thrown or returned as an error; both are a result the model sees. `SuspendedError`: nothing has happened
    * yet, the run is paused and the call is made again.
    */
   execute(input: Input, context: ToolContext): Promise<ToolOutput>;
 }
+
+/** What is known of a call before it starts. */
+export type EffectContext = Pick<ToolContext, "agent" | "agentId" | "runId" | "behalf" | "person">;
 
 export interface ToolContext {
   /** The agent that called the tool, as it is now. */
@@ -39,6 +51,10 @@ export interface ToolContext {
   readonly delivery?: DeliveryContext;
   /** The person the run works for, as `connector:id`, if known. */
   readonly person?: string;
+  /** For whom the run acts, and who is on its way. Absent: the run began before this was recorded. */
+  readonly behalf?: Behalf;
+  /** What the gate has allowed this call. Absent: nothing is judged here. */
+  readonly allowed?: readonly Effect[];
   readonly signal: AbortSignal;
   /** Sends progress to listeners. Not durable. */
   progress(text: string): void;
@@ -57,6 +73,8 @@ export interface ToolOutput {
 export interface ToolHost {
   list(agent: AgentRecord): readonly Tool[];
   find(agent: AgentRecord, name: string): Tool | undefined;
+  /** A tool by its name, for any agent, so that a call which is denied gets the reason. */
+  known?(name: string): Tool | undefined;
 }
 
 export const DEFAULT_MAX_OUTPUT = 4_000;

@@ -14,8 +14,12 @@ export interface Effect {
   /** The tool's name, or another action: `gate`, `approve`, `message`. */
   readonly action: string;
   readonly rights: readonly Right[];
-  /** The person or thing it reaches, if that does not belong to the run's person: `telegram:42`, `agent:ann`. */
+  /** The tool it is done with, which kinds of agents and profiles limit. Absent: `action`. */
+  readonly tool?: string;
+  /** The person or thing it reaches: `telegram:42`, `agent:ID`. Absent: nothing outside of the run itself. */
   readonly target?: string;
+  /** Whose the target is. For this person it needs no grant; for all others on the way it is another's. */
+  readonly of?: PersonId;
 }
 
 /** A person on the way, with the rights of now. Someone without a record is a stranger. */
@@ -42,11 +46,12 @@ export interface Decision {
   readonly person?: PersonId;
 }
 
-const ALLOWED: Decision = { verdict: "allow", reason: "" };
+export const ALLOWED: Decision = { verdict: "allow", reason: "" };
 
 export function decide(effect: Effect, situation: Situation): Decision {
   const { people, kind, profile, headless = false } = situation;
-  const limit = denialByKind(effect.action, kind, situation, profile) ?? denialByProfile(effect.action, profile);
+  const { tool = effect.action } = effect;
+  const limit = denialByKind(tool, kind, situation, profile) ?? denialByProfile(tool, profile);
   if (limit !== undefined) return { verdict: "deny", reason: limit };
   if (people.length === 0) return { verdict: "deny", reason: "it acts for no one" };
   const decision = people.map((one) => judge(effect, one)).reduce(stricter);
@@ -57,11 +62,12 @@ export function decide(effect: Effect, situation: Situation): Decision {
 }
 
 /** The first of two decisions unless the second is stricter. */
-const stricter = (a: Decision, b: Decision): Decision => (strictest(a.verdict, b.verdict) === a.verdict ? a : b);
+export const stricter = (a: Decision, b: Decision): Decision => (strictest(a.verdict, b.verdict) === a.verdict ? a : b);
 
 /** What the rights of one person say. A grant that matches replaces the rule of the role; deny wins over ask, ask over allow. */
-export function judge(effect: Effect, { person, role, grants }: Standing): Decision {
+export function judge(whole: Effect, { person, role, grants }: Standing): Decision {
   if (role === "stranger") return { verdict: "deny", reason: `${person} is not known here`, person };
+  const effect = whole.of === person ? { ...whole, target: undefined } : whole;
   let granted: Verdict | undefined;
   for (const grant of grants) {
     const { verdict, subject } = verdictOf(grant);

@@ -58,6 +58,8 @@ export interface ToolUser {
   readonly nesting?: boolean;
   /** The tag of a system agent. */
   readonly tag?: string;
+  /** All tools of a child with another profile: it has none that its parent lacks (L13). */
+  readonly inherited?: readonly string[];
 }
 
 export const mayUse = (tool: string, kind: AgentKind, policy: ToolPolicy = {}, user: ToolUser = {}): boolean =>
@@ -67,10 +69,11 @@ export const mayUse = (tool: string, kind: AgentKind, policy: ToolPolicy = {}, u
 export function denialByKind(
   tool: string,
   kind: AgentKind,
-  { nesting = false, tag }: ToolUser = {},
+  { nesting = false, tag, inherited }: ToolUser = {},
   { subagents = {} }: ToolPolicy = {},
 ): string | undefined {
   if (Object.hasOwn(SYSTEM_TOOLS, tool) && SYSTEM_TOOLS[tool] !== tag) return "only one system agent has this tool";
+  if (inherited && !inherited.includes(tool)) return "the agent that started this one does not have this tool";
   if (kind === "swarm" && !SWARM_TOOLS.includes(tool)) return "a swarm's agent talks to contacts and does nothing else";
   if (kind !== "user" && FOREGROUND_ONLY.includes(tool)) return "only an agent that talks to a person has this tool";
   if (kind !== "subagent") return undefined;

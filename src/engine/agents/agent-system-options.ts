@@ -8,6 +8,7 @@ import type { Budgets } from "../../core/budget/budget.ts";
 import type { TextLimits } from "../../core/text-limits.ts";
 import type { OutboxOptions, OutboxPorts } from "../outbox/outbox.ts";
 import type { WaitingOptions } from "../outbox/waiting-sweep.ts";
+import type { RightsSettings } from "../rights/gate.ts";
 import type { LaneSizes } from "../runs/lanes.ts";
 import type { RunPorts, RunSettings } from "../runtime/run-ports.ts";
 import type { SubagentSettings } from "../subagents/settings.ts";
@@ -50,6 +51,8 @@ export interface AgentSystemOptions {
   readonly resetTriggers?: readonly string[];
   /** Whether a thread begins with the context of its parent conversation. Default: always. */
   readonly inheritsParent?: InheritsParent;
+  /** Judges every tool call by the rights of the people it acts for. Absent: nothing is judged. */
+  readonly rights?: RightsSettings;
   readonly sendPolicy?: SendPolicy;
   /** Whether a session is stale and ends before the next message. Default: never. */
   readonly isStale?: (agent: AgentRecord, lastInteractionAt: number, now: number) => boolean;

@@ -312,7 +312,7 @@ export class AgentSystem {
     const host: ActorHost = actorHostOf(ports, options, {
       events: this.events,
       subagents: this.subagents,
-      people: this.people,
+      ...{ people: this.people, directory: this.directory },
       outbox,
       lanes: this.lanes,
       queue: this.#queue,

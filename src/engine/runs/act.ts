@@ -15,28 +15,17 @@ import { isOutdated } from "../commit/commit-refused.ts";
 import { claimedFor } from "../commit/submit.ts";
 import { chain, type ToolResult, toolEntry } from "../context/entries.ts";
 import { createDeliveries } from "../outbox/create-deliveries.ts";
+import { auditOf } from "../rights/audit-entry.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import { graceAfter } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { applySendPolicy, maySend, tellIfBlocked } from "./apply-send-policy.ts";
 import { callTool, textOutput } from "./call-tool.ts";
+import { commitIntent } from "./intend.ts";
 
 /** Of one report of a tool's progress. */
 const MAX_PROGRESS = 10_000;
-
-/** Marks the calls that may start now: the next one, or all next ones that may run in parallel. */
-export function intendNext(ports: RunPorts, agent: AgentRecord, calls: readonly CallRecord[]): CallRecord[] {
-  if (calls.some((call) => call.state === "intended")) return [...calls];
-  const parallel = (call: CallRecord): boolean => ports.tools.find(agent, call.name)?.parallel ?? true;
-  const first = calls.findIndex((call) => call.state === "asked");
-  if (first === -1) return [...calls];
-  let end = first + 1;
-  if (calls[first] && parallel(calls[first])) {
-    while (calls[end]?.state === "asked" && parallel(calls[end] as CallRecord)) end += 1;
-  }
-  return calls.map((call, index) => (index >= first && index < end ? { ...call, state: "intended" } : call));
-}
 
 /**
  * Executes every intended call and commits the results, with the intents of the next batch. False if the run must end. A
@@ -128,6 +117,8 @@ async function execute(
     callId,
     delivery: run.body.delivery,
     ...workedFor(agent, run.body),
+    behalf: run.body.behalf,
+    allowed: run.allowed.get(callId)?.effects,
     signal: run.toolSignal,
     progress: (said: string) => {
       ports.events.emit(position, { type: "tool_update", callId, text: cutText(said, MAX_PROGRESS) });
@@ -171,35 +162,53 @@ async function commitResults(
   const sent = outputs
     .flatMap((output) => output.deliveries ?? [])
     .filter(({ target }) => maySend(sendPolicy, agent, target));
-  const rest = openAfter(ports, run, agent, calls);
-  const body: RunBody = {
-    ...run.body,
-    calls: rest,
-    deliveries: run.body.deliveries + deliveries.length,
-    // Two parallel lists, from before the texts were split: each text and its target.
-    sentTexts: [...(run.body.sentTexts ?? []), ...sent.map(({ payload }) => payload.text ?? "")],
-    sentTargets: [...(run.body.sentTargets ?? []), ...sent.map(({ target }) => target)],
-  };
+  // Of a run that is about to pause no call is marked as started: it would count as executed (L4).
+  const open = run.signal.aborted && calls.some(({ state }) => state !== "done") ? calls : undefined;
   const entries = done.map(({ call, output }) =>
     toolEntry(resultOf(call, tellIfBlocked(sendPolicy, agent, output)), at, run.id),
   );
   const asked = outputs.flatMap((output) => output.ops ?? []);
-  const ops: Op[] = [...claimedFor(asked, lease.node)];
-  for (const delivery of deliveries) ops.push({ op: "delivery.add", delivery });
-  ops.push({ op: "run.step", runId: run.id, body });
-  const append = chain(ports.ids, lease, entries);
-  const { results } = await lease.commit({ site: "result", ops, append, run: run.guard() });
-  run.stepped(body);
+  const bodyWith = (left: readonly CallRecord[]): RunBody => ({
+    ...run.body,
+    calls: [...left],
+    deliveries: run.body.deliveries + deliveries.length,
+    // Two parallel lists, from before the texts were split: each text and its target.
+    sentTexts: [...(run.body.sentTexts ?? []), ...sent.map(({ payload }) => payload.text ?? "")],
+    sentTargets: [...(run.body.sentTargets ?? []), ...sent.map(({ target }) => target)],
+  });
+  const { results, calls: left } = await commitIntent(ports, lease, run, open ? [] : calls, (intent) => ({
+    site: "result",
+    ops: [
+      ...claimedFor(asked, lease.node),
+      ...deliveries.map((delivery): Op => ({ op: "delivery.add", delivery })),
+      ...auditDone(ports, agent, run, done, at),
+      ...intent.ops,
+      { op: "run.step", runId: run.id, body: bodyWith(open ?? intent.calls) },
+    ],
+    append: chain(ports.ids, lease, [...entries, ...intent.denials]),
+    run: run.guard(),
+  }));
+  run.stepped(bodyWith(open ?? left));
   ports.onDeliveries(deliveries, results);
   ports.posted(results.flatMap((result) => (result?.op === "message.post" ? [result] : [])));
   if (asked.length > 0) ports.onToolOps?.(asked);
   ports.events.emit(run.position, { type: "step" });
 }
 
-/** The calls that are left. Of a run that is about to pause none is marked as started: it would count as executed (L4). */
-function openAfter(ports: RunPorts, run: LiveRun, agent: AgentRecord, calls: readonly CallRecord[]): CallRecord[] {
-  if (calls.every((call) => call.state === "done")) return [];
-  return run.signal.aborted ? [...calls] : intendNext(ports, agent, calls);
+/** The rows of the audit log for calls that did more than read. */
+function auditDone(
+  { gate }: RunPorts,
+  agent: AgentRecord,
+  run: LiveRun,
+  done: readonly Executed[],
+  at: number,
+): readonly Op[] {
+  if (!gate) return [];
+  return done.flatMap(({ call, output }): Op[] => {
+    const judged = run.allowed.get(call.callId);
+    if (!judged?.acts) return [];
+    return [{ op: "audit.add", entry: auditOf(agent, run, judged, at, output.isError ? "error" : "ok") }];
+  });
 }
 
 function owedByTools(

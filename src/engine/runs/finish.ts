@@ -7,7 +7,7 @@ import type { AgentState } from "../../core/agent/state.ts";
 import { chargesOf } from "../../core/budget/quota.ts";
 import type { DeliveryContext, NewDelivery, Payload } from "../../core/delivery/delivery.ts";
 import type { CompactResult } from "../../core/run/compact-result.ts";
-import type { RunBody, RunErrorKind, RunOutcome, RunResult } from "../../core/run/run.ts";
+import type { CallRecord, RunBody, RunErrorKind, RunOutcome, RunResult } from "../../core/run/run.ts";
 import { runResult } from "../../core/run/run.ts";
 import type { CommitResult, Op, Settlement } from "../../core/store/change.ts";
 import { isOutdated } from "../commit/commit-refused.ts";
@@ -27,6 +27,7 @@ import type { Reply, RunPorts } from "../runtime/run-ports.ts";
 import { resultOf } from "./act.ts";
 import { applySendPolicy, applySendPolicyToOps } from "./apply-send-policy.ts";
 import { NOT_STARTED, textOutput, UNKNOWN_OUTCOME } from "./call-tool.ts";
+import { auditUnknown } from "./intend.ts";
 
 type EntryDrafts = Parameters<typeof chain>[2];
 
@@ -102,6 +103,7 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
     ...deliveries.map((delivery): Op => ({ op: "delivery.add", delivery })),
     { op: "message.settle", settlements },
     { op: "run.end", runId: run.id, body, outcome: ending.outcome },
+    ...auditUnknown(ports, agent, run, startedOf(pending), at),
     ...chargesOf(body, at).map((charge): Op => ({ op: "budget.charge", ...charge })),
     ...(ending.also ?? []),
   ];
@@ -137,6 +139,8 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
   ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
   return result;
 }
+
+const startedOf = (calls: readonly CallRecord[]) => calls.filter(({ state }) => state === "intended");
 
 /** Undefined if the error or the last line of history is the answer; null if nothing is answered. */
 function answerToKeep({ outcome, payload, error, compaction }: Ending): Payload | null | undefined {

@@ -19,9 +19,10 @@ import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun, RunExit } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { addUsage, stateAfterCall } from "../runtime/usage.ts";
-import { act, intendNext, resultOf } from "./act.ts";
+import { act, resultOf } from "./act.ts";
 import { textOutput } from "./call-tool.ts";
 import { type Ending, finish } from "./finish.ts";
+import { commitIntent } from "./intend.ts";
 import { think } from "./think.ts";
 import { uniqueCalls, usedCallIds } from "./unique-calls.ts";
 
@@ -158,21 +159,21 @@ async function commitThought(ports: RunPorts, lease: AgentLease, run: LiveRun, r
   if (cutOff) {
     for (const call of calls) entries.push(toolEntry(resultOf(call, textOutput(CUT_OFF_TEXT, true)), at, run.id));
   }
-  const body: RunBody = {
+  const bodyWith = (open: readonly CallRecord[]): RunBody => ({
     ...run.body,
-    calls: cutOff ? [] : intendNext(ports, agent, calls),
+    calls: [...open],
     iterations: run.body.iterations + 1,
     cutOffs: cutOff ? (run.body.cutOffs ?? 0) + 1 : undefined,
     usage: addUsage(run.body.usage, result.usage),
-  };
-  await lease.commit({
+  });
+  const intent = await commitIntent(ports, lease, run, cutOff ? [] : calls, (judged) => ({
     site: "think",
-    ops: [{ op: "run.step", runId: run.id, body }],
-    append: chain(ports.ids, lease, entries),
+    ops: [...judged.ops, { op: "run.step", runId: run.id, body: bodyWith(judged.calls) }],
+    append: chain(ports.ids, lease, [...entries, ...judged.denials]),
     state: stateAfterCall(lease.state, run.setup?.report, result),
     run: run.guard(),
-  });
-  run.answered(body);
+  }));
+  run.answered(bodyWith(intent.calls));
   ports.events.emit(run.position, { type: "step" });
 }
 

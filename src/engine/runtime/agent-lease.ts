@@ -40,6 +40,8 @@ export interface Committing {
   readonly append?: Appending;
   readonly state?: AgentState;
   readonly run?: Owner["run"];
+  /** The revision of people's rights that it was decided by. */
+  readonly rights?: Owner["rights"];
   /** The agent's descriptor from this change on. */
   readonly descriptor?: AgentDescriptor;
   /** The session this change begins. */
@@ -134,7 +136,7 @@ export class AgentLease {
       id: ids.change(),
       site: committing.site,
       at: committing.at ?? clock.now(),
-      owner: { agentId, node, epoch, sessionId, run: committing.run },
+      owner: { agentId, node, epoch, sessionId, run: committing.run, rights: committing.rights },
       ops,
     };
     let result: CommitResult;

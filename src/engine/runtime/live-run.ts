@@ -10,6 +10,7 @@ import type { Usage } from "../../core/history/entry.ts";
 import type { AgentId, RunId, SessionId } from "../../core/ids.ts";
 import type { RunOverrides } from "../../core/message/run-overrides.ts";
 import type { Clock } from "../../core/ports/clock.ts";
+import type { JudgedCall } from "../../core/ports/gate.ts";
 import type { ModelChoice, ModelTool } from "../../core/ports/model.ts";
 import type { AbortMark, CallRecord, RunBody, RunRecord, RunResult } from "../../core/run/run.ts";
 import type { RunTrial } from "../../core/run/trial.ts";
@@ -41,6 +42,8 @@ export class LiveRun {
   setup: RunSetup | undefined;
   /** The ids of tool calls it must not use again; undefined until it first needs them. */
   callIds: Set<string> | undefined;
+  /** What the gate has allowed its open calls, by their ids. */
+  readonly allowed = new Map<string, JudgedCall>();
   /** The calls of its last answer that this process has started. */
   readonly started = new Set<string>();
   /** What was tried since its last answer to make its context smaller, without success. A crash forgets it. */

@@ -8,6 +8,7 @@ import type { NewDelivery, Payload } from "../../core/delivery/delivery.ts";
 import type { ContextLimits } from "../../core/history/compaction-settings.ts";
 import type { Message } from "../../core/message/message.ts";
 import type { RunOverrides } from "../../core/message/run-overrides.ts";
+import type { Gate } from "../../core/ports/gate.ts";
 import type { ModelChoice } from "../../core/ports/model.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Watchdog } from "../../core/ports/watchdog.ts";
@@ -99,6 +100,8 @@ export interface RunPorts extends Ports {
   ): ContextLimits | Promise<ContextLimits>;
   /** Whether a message makes its origin the route of its agent. Absent: always. */
   setsRoute?: People["setsRoute"];
+  /** Decides which calls may start. Absent: every call of a tool that the agent has. */
+  readonly gate?: Gate;
   /** Whether agents may send. An agent's own setting comes first. */
   readonly sendPolicy?: SendPolicy;
   /** Called with the deliveries a commit has just added, and the store's results for that commit. */

@@ -4,14 +4,17 @@
  */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { withDefaults } from "../../../core/live-options.ts";
+import type { Gate } from "../../../core/ports/gate.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import { DEFAULT_TEXT_LIMITS, type TextLimits } from "../../../core/text-limits.ts";
 import type { Emit } from "../../engine-event.ts";
 import type { QueuePolicy } from "../../inbox/queue-settings.ts";
 import type { Outbox } from "../../outbox/outbox.ts";
+import type { Directory } from "../../people/directory.ts";
+import { gateOf } from "../../rights/gate.ts";
 import type { Lanes } from "../../runs/lanes.ts";
 import { limitedModel } from "../../runtime/limited-model.ts";
-import type { People } from "../../runtime/people.ts";
+import { type People, personOf } from "../../runtime/people.ts";
 import type { RunEvents } from "../../runtime/run-events.ts";
 import { DEFAULT_RUN_SETTINGS, type RunPorts } from "../../runtime/run-ports.ts";
 import { answerSubagentsCommand } from "../../subagents/chat-command.ts";
@@ -47,17 +50,25 @@ export interface HostParts extends Given {
   readonly subagents: Subagents;
   readonly outbox: Pick<Outbox, "offer">;
   readonly people: Pick<People, "setsRoute">;
+  readonly directory: Directory;
 }
 
 export function actorHostOf(ports: Ports, options: AgentSystemOptions, parts: HostParts): ActorHost {
   const { restore = "resume", isStale = () => false } = options;
-  const { events: _events, subagents: _subagents, outbox: _outbox, people: _people, ...given } = parts;
+  const {
+    events: _events,
+    subagents: _subagents,
+    outbox: _outbox,
+    people: _people,
+    directory: _directory,
+    ...given
+  } = parts;
   return { ...given, restore, isStale, startedAt: ports.clock.now(), ports: runPortsOf(ports, options, parts) };
 }
 
 function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts): RunPorts {
   const { hooks, watchdog, watchdogNotes = watchdogNotesOf(ports) } = options;
-  const { events, subagents, outbox, people, emit } = parts;
+  const { events, subagents, outbox, people, directory, emit } = parts;
   const textLimits = (): TextLimits => options.textLimits ?? DEFAULT_TEXT_LIMITS;
   return {
     ...ports,
@@ -69,6 +80,7 @@ function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts)
     watchdogNotes,
     ...hooks,
     resolveModel: options.resolveModel,
+    gate: options.rights && gateFor(ports, options, directory),
     sendPolicy: options.sendPolicy,
     setsRoute: people.setsRoute,
     limits: options.limits,
@@ -92,6 +104,18 @@ function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts)
       for (const posted of messages) emit({ type: "posted", posted });
     },
   };
+}
+
+function gateFor(ports: Ports, options: AgentSystemOptions, directory: Directory): Gate {
+  const { rights, people = { isOwner: options.isOwner } } = options;
+  return gateOf({
+    policyOf: (profile) => rights?.policyOf?.(profile),
+    nesting: () => rights?.nesting?.() ?? false,
+    tools: ports.tools,
+    directory,
+    // A swarm's agent has the rights of its contact, and its kind limits it to talking.
+    personOf: (agent) => personOf(ports.store, people, agent, { rights: agent.descriptor.type !== "swarm" }),
+  });
 }
 
 /** Only children report to a requester. */

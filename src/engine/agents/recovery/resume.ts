@@ -5,8 +5,9 @@
 import type { CallRecord, RunBody, RunRecord } from "../../../core/run/run.ts";
 import type { RunTrial } from "../../../core/run/trial.ts";
 import { chain, toolEntry } from "../../context/entries.ts";
-import { intendNext, resultOf } from "../../runs/act.ts";
+import { resultOf } from "../../runs/act.ts";
 import { textOutput, UNKNOWN_OUTCOME } from "../../runs/call-tool.ts";
+import { auditUnknown, commitIntent } from "../../runs/intend.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import { LiveRun, runTimeOf } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
@@ -29,30 +30,36 @@ export async function resumeRun(
   const at = ports.clock.now();
   const unknown = (call: CallRecord): boolean => call.state === "intended" && call.replay === "never";
   const orphans = rest.calls.filter(unknown);
-  const settled = rest.calls.map((call): CallRecord => (unknown(call) ? { ...call, state: "done" } : call));
-  const open = settled.some((call) => call.state !== "done");
-  const calls = open ? intendNext(ports, lease.record, settled) : [];
+  // What was about to start is judged again: it starts again (L13).
+  const settled = rest.calls.map(
+    (call): CallRecord => (call.state === "done" ? call : { ...call, state: unknown(call) ? "done" : "asked" }),
+  );
+  const agent = lease.record;
   // In memory without the trial: the first new step clears it.
-  const body = { ...rest, node: lease.node, calls } as RunBody;
-  const run = new LiveRun({ ...record, attempt, body }, runTimeOf(ports, lease.record, body.wishes));
+  const bodyWith = (calls: readonly CallRecord[]) => ({ ...rest, node: lease.node, calls: [...calls] }) as RunBody;
+  const body = bodyWith(settled);
+  const run = new LiveRun({ ...record, attempt, body }, runTimeOf(ports, agent, body.wishes));
   run.trial = trial;
   const entries = orphans.map((call) => toolEntry(resultOf(call, textOutput(UNKNOWN_OUTCOME, true)), at, record.id));
-  await lease.commit({
+  const { calls } = await commitIntent(ports, lease, run, settled, (intent) => ({
     site: "resume",
     ops: [
+      ...auditUnknown(ports, agent, run, orphans, at),
+      ...intent.ops,
       {
         op: "run.step",
         runId: record.id,
-        body: trial ? { ...body, trial: { ...trial, on } } : body,
+        body: trial ? { ...bodyWith(intent.calls), trial: { ...trial, on } } : bodyWith(intent.calls),
         attempt,
       },
       // The cost of a call that the crash interrupted stays unknown: its reservation is charged (M21).
       { op: "budget.forfeit", runId: record.id },
     ],
-    append: chain(ports.ids, lease, entries),
+    append: chain(ports.ids, lease, [...entries, ...intent.denials]),
     // A run with an abort mark is resumed too: the loop ends it.
     run: run.guard(true),
-  });
+  }));
+  run.body = bodyWith(calls);
   run.step += 1;
   if (record.body.node !== lease.node && !record.body.paused) {
     ports.log.info("resumed a run after a crash", { agent: lease.agentId, run: record.id, attempt, step: record.step });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { CallRecord } from "../../core/run/run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
-import { intendNext } from "./act.ts";
+import { intendNext } from "./intend.ts";
 
 const ports = {
   tools: {
@@ -38,6 +38,7 @@ describe("intendNext", () => {
     ["A B", "A* B"],
     ["! a", "!* a*"],
     ["a. b.", "a. b."],
+    ["a B. c", "a* B. c*"],
   ] as const) {
     it(`${before} → ${after}`, () => {
       expect(written(intendNext(ports, {} as AgentRecord, calls(before)))).toBe(after);

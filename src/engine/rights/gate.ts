@@ -1,0 +1,106 @@
+/**
+ * Judges the tool calls of a run: what each of them is about to do, for whom, by the rights of now (L13, M30). Everyone on the
+ * run's way must be allowed every effect of a call.
+ */
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import { everyone } from "../../core/people/behalf.ts";
+import type { PersonId } from "../../core/people/person.ts";
+import type { Gate, JudgedCall, JudgedRun, Judgement } from "../../core/ports/gate.ts";
+import type { EffectContext, Tool, ToolHost } from "../../core/ports/tool.ts";
+import { decide, type Effect, type Situation, type Standing, stricter } from "../../core/rights/decide.ts";
+import type { ToolPolicy } from "../../core/rights/kind-rules.ts";
+import type { CallRecord, RunBody } from "../../core/run/run.ts";
+import type { Directory } from "../people/directory.ts";
+
+/** What the configuration decides about rights. Read at each use. */
+export interface RightsSettings {
+  policyOf?(profile: string): ToolPolicy | undefined;
+  /** Whether children may have children of their own. */
+  nesting?(): boolean;
+}
+
+export interface GateParts extends RightsSettings {
+  readonly tools: ToolHost;
+  readonly directory: Pick<Directory, "now">;
+  /** For whom an agent acts that began a run before runs named their people. Undefined: for no one. */
+  personOf(agent: AgentRecord): Promise<string | undefined>;
+}
+
+export const gateOf = (parts: GateParts): Gate => ({
+  async judge(agent, run, asked): Promise<Judgement> {
+    // Everything that takes time comes first: the rights are read last.
+    const found = await Promise.all(asked.map((call) => effectsOf(parts.tools, agent, run, call)));
+    const people = await peopleOn(parts, agent, run.body);
+    const { revision, standing, personOf } = await parts.directory.now();
+    const situation = situationOf(parts, agent, run.body, people.map(standing));
+    const owned = (effect: Effect): Effect => (effect.of ? { ...effect, of: personOf(effect.of) } : effect);
+    const [person = NO_ONE] = situation.people.map((one) => one.person);
+    const calls = found.map((one) => judged({ ...one, person, effects: one.effects.map(owned) }, situation));
+    return { revision, calls };
+  },
+});
+
+/** In the audit log, for a run that acts for no one. */
+export const NO_ONE = "no one";
+
+type Found = Pick<JudgedCall, "call" | "effects" | "acts">;
+
+function judged(found: Omit<JudgedCall, "decision">, situation: Situation): JudgedCall {
+  const decisions = found.effects.map((effect) => decide(effect, situation));
+  return { ...found, decision: decisions.reduce(stricter, { verdict: "allow", reason: "" }) };
+}
+
+/** Everyone whose rights count for a run. Empty: no one, so nothing is allowed. */
+async function peopleOn(
+  { personOf }: GateParts,
+  agent: AgentRecord,
+  { behalf }: Pick<RunBody, "behalf">,
+): Promise<readonly PersonId[]> {
+  if (behalf) return everyone(behalf);
+  const person = await personOf(agent);
+  return person === undefined ? [] : [person as PersonId];
+}
+
+export function situationOf(
+  { policyOf, nesting }: RightsSettings,
+  { descriptor, profile, state }: AgentRecord,
+  { trigger }: Pick<RunBody, "trigger">,
+  people: readonly Standing[],
+): Situation {
+  const { type: kind } = descriptor;
+  return {
+    people,
+    kind,
+    profile: policyOf?.(profile),
+    nesting: nesting?.() ?? false,
+    tag: descriptor.type === "system" ? descriptor.tag : undefined,
+    inherited: state.inheritedTools,
+    headless: trigger !== undefined || kind === "cron" || kind === "heartbeat",
+  };
+}
+
+/** What a call is about to do. A call that no tool takes, or with arguments that its tool refuses, does nothing. */
+async function effectsOf(tools: ToolHost, agent: AgentRecord, run: JudgedRun, call: CallRecord): Promise<Found> {
+  const tool = tools.known?.(call.name) ?? tools.find(agent, call.name);
+  if (!tool) return { call, effects: [], acts: false };
+  const effects = [ownEffect(tool), ...(await namedEffects(tool, agent, run, call))];
+  return { call, effects, acts: effects.some(({ rights, target }) => target !== undefined || acts(rights)) };
+}
+
+const ownEffect = ({ name, renamed, rights }: Tool): Effect => ({ action: renamed ?? name, rights });
+
+const acts = (rights: Effect["rights"]): boolean => rights.some((right) => right !== "read");
+
+async function namedEffects(
+  tool: Tool,
+  agent: AgentRecord,
+  { id: runId, body }: JudgedRun,
+  call: CallRecord,
+): Promise<readonly Effect[]> {
+  if (!tool.effects) return [];
+  const input = await tool.input.safeParseAsync(call.arguments);
+  if (!input.success) return [];
+  const context: EffectContext = { agent, agentId: agent.id, runId, behalf: body.behalf, person: body.person };
+  const named = await tool.effects(input.data, context);
+  return named.map((effect) => ({ ...effect, tool: tool.renamed ?? tool.name }));
+}
