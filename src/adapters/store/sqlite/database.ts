@@ -54,6 +54,9 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
   return databaseOf(sql);
 }
 
+/** SQLite plans for the value of a plain `LIMIT ?`, and compiles the statement again each time one is bound: that takes longer than to execute it. */
+const LIMIT = "LIMIT ? + 0";
+
 /** Wraps an open, migrated connection. */
 export function databaseOf(sql: DatabaseSync): Database {
   const prepared = new Map<string, StatementSync>();
@@ -63,7 +66,7 @@ export function databaseOf(sql: DatabaseSync): Database {
     if (closed) throw new StoreClosedError("The store is closed.");
     let found = prepared.get(text);
     if (!found) {
-      found = sql.prepare(text);
+      found = sql.prepare(text.replaceAll("LIMIT ?", LIMIT));
       prepared.set(text, found);
     }
     return found;
