@@ -40,6 +40,7 @@ export function newCall(n: number, process: string, startedAt: number, request: 
   const open = messages.slice(sinceLastAnswer(messages));
   const ofRole = (from: readonly ModelMessage[], wanted: ModelMessage["role"]) =>
     from.filter(({ role }) => role === wanted);
+  const lines = messages.map((message) => JSON.stringify(message));
   return {
     n,
     process,
@@ -55,10 +56,10 @@ export function newCall(n: number, process: string, startedAt: number, request: 
     asked: [],
     error: undefined,
     sessionId,
-    bytes: [system, ...messages.map((message) => JSON.stringify(message))],
+    bytes: [system, ...lines],
     unlawful: unlawful(messages),
     results: ofRole(open, "tool").length,
-    prompt: tokensOf(JSON.stringify([system, messages, tools])),
+    prompt: tokensOf(`[${JSON.stringify(system)},[${lines.join(",")}],${JSON.stringify(tools)}]`),
     charged: { tokens: 0, micros: 0 },
   };
 }
@@ -77,7 +78,7 @@ export const marksOf = (message: ModelMessage): readonly string[] => [
 /** An id that the model had used before is stored with a suffix. */
 export const idOfProvider = (id: string): string => /^call_\d+_\d+(?=-)/u.exec(id)?.[0] ?? id;
 
-export const tokensOf = (text: string): number => Math.ceil(new TextEncoder().encode(text).length / BYTES_PER_TOKEN);
+export const tokensOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
 
 /** The index of the first message without a finished answer after it. */
 export function sinceLastAnswer(messages: readonly ModelMessage[]): number {

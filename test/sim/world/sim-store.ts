@@ -250,9 +250,9 @@ export class SimStore {
       this.#noteLease(process, change);
     }
     const lost = faults.active && (faults.outage || random.chance(faults.store.unanswered));
-    const unknown = new CommitUnknownError("The connection broke after the commit was sent.");
+    const unknown = (): Error => new CommitUnknownError("The connection broke after the commit was sent.");
     const outcome: Outcome<CommitResult> =
-      result instanceof Error ? { error: result } : lost ? { error: unknown } : { value: result };
+      result instanceof Error ? { error: result } : lost ? { error: unknown() } : { value: result };
     if (lost) log.write(process.name, `commit ${change.site} ${change.id} is not answered`);
     const hangs = faults.active && random.chance(faults.store.hangs);
     scheduler.after(hangs ? random.int(1_000, 12_000) : this.#wireMs(), () => answer(outcome));
