@@ -32,7 +32,7 @@ beforeAll(async () => {
   expect((await kit.ask({ method: "DELETE", path: `/api/tokens/${toRevoke.id}` })).json).toEqual({
     revoked: [toRevoke.id],
   });
-  const root = { id: "root", name: "root", scopes: ["admin"] } as const;
+  const root = { id: "root", name: "root", kind: "owner", scopes: ["admin"] } as const;
   expired = (await kit.gateway.context.tokens.mint(root, { name: "old", scopes: ["admin"], expiresInDays: 1e-12 }))
     .token;
 });
@@ -95,6 +95,8 @@ describe.each(ROUTES.map((route) => [`${route.method} ${route.path}`, route] as 
   it("denies tokens without the route's scope, and allows those with it", async () => {
     const { access } = route;
     for (const scope of insufficient[access as Scope]) {
+      // Who sends may also read what is its own.
+      if (route.own && access === "read" && scope === "chat") continue;
       expect(await denied({ token: tokenWith.get(scope) }), scope).toEqual({ status: 403, code: "insufficient_scope" });
     }
     if (route.answers.type === "text/event-stream" || route.path === "/api/config/reload") return;

@@ -62,7 +62,7 @@ export async function openTestGateway(
     control: { home, store: options.store },
     version: "0.0.0",
   });
-  const root = { id: "root", name: "root", scopes: ["admin"] } as const;
+  const root = { id: "root", name: "root", kind: "owner", scopes: ["admin"] } as const;
   return Object.assign(kit, {
     gateway,
     node,

@@ -122,7 +122,7 @@ export class RestartingGateway {
   }
 
   async mint(...scopes: Scope[]): Promise<string> {
-    const root = { id: "root", name: "root", scopes: ["admin"] } as const;
+    const root = { id: "root", name: "root", kind: "owner", scopes: ["admin"] } as const;
     return (await this.gateway.context.tokens.mint(root, { name: "test", scopes })).token;
   }
 

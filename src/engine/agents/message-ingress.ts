@@ -11,6 +11,7 @@ import type { DeliveryContext } from "../../core/delivery/delivery.ts";
 import { InvalidInputError, NotFoundError } from "../../core/errors.ts";
 import type { AgentId, SessionKey } from "../../core/ids.ts";
 import type { MessageBody, NewMessage, Source } from "../../core/message/message.ts";
+import type { Behalf } from "../../core/people/behalf.ts";
 import { DEFAULT_REPLAY_HORIZON_MS } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op, Owner, Recipient } from "../../core/store/change.ts";
@@ -40,6 +41,8 @@ export interface PostRequest {
   readonly request?: RequestEntry;
   /** Whose daily quotas the run that takes it counts for. */
   readonly accounts?: readonly string[];
+  /** Whom it acts for. */
+  readonly behalf?: Behalf;
   readonly first?: readonly Op[];
   readonly also?: readonly Op[];
 }
@@ -79,8 +82,8 @@ export class MessageIngress {
 
   /** Durable when it resolves. */
   async post(request: PostRequest, asking?: Asking): Promise<AcceptResult> {
-    const { body, source, delivery, accounts } = request;
-    const message: NewMessage = { body, source, delivery, accounts, acceptedAt: this.#ports.clock.now() };
+    const { body, source, delivery, accounts, behalf } = request;
+    const message: NewMessage = { body, source, delivery, accounts, behalf, acceptedAt: this.#ports.clock.now() };
     const to = await this.#recipient(request.to);
     const result = await this.#accept(request, message, to, asking).catch((error) => {
       // The agent of a known key may have been removed: then it is created again.

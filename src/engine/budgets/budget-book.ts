@@ -1,5 +1,6 @@
 /** The budgets as people see them: what was spent of which limit, and how to allow more. Only lifting changes the store. */
 
+import type { AgentRecord } from "../../core/agent/agent.ts";
 import {
   allowedOf,
   type BudgetRecord,
@@ -113,14 +114,17 @@ export interface SpentSince {
   readonly by: readonly SpentBy[];
 }
 
+/** `sees`: which agents are counted; absent: all. */
 export async function spentSince(
   { store }: { readonly store: Pick<StoreReader, "usageSince" | "agent"> },
   at: number,
+  sees?: (agent: AgentRecord | undefined) => boolean,
 ): Promise<SpentSince> {
   const roots = new Map<AgentId, AgentId>();
   const by: SpentBy[] = [];
   for (const usage of await store.usageSince(at)) {
     const { agentId } = usage;
+    if (sees && !sees(await store.agent(agentId))) continue;
     const rootId = roots.get(agentId) ?? (await rootOf(store, agentId));
     roots.set(agentId, rootId);
     by.push({ ...usage, rootId });

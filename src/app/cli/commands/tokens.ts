@@ -6,15 +6,12 @@ import { createHome } from "../../../config/create-home.ts";
 import type { HomePaths } from "../../../config/paths.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
 import { silentLog } from "../../../core/ports/log.ts";
-import { type Principal, ROOT } from "../../gateway/auth/principal.ts";
-import { SCOPES, type Scope } from "../../gateway/auth/scope.ts";
-import { TokenService } from "../../gateway/auth/token-service.ts";
+import { OWNER } from "../../gateway/auth/principal.ts";
+import { holds, SCOPES, type Scope } from "../../gateway/auth/scope.ts";
+import { type ShownToken, TokenService } from "../../gateway/auth/token-service.ts";
 import { defineAction, type Group } from "../command.ts";
 import { sharedStoreOf } from "../read-home.ts";
 import { withTokenStorage } from "../with-token-storage.ts";
-
-/** A user who can write the files of the home has every right. */
-const OWNER: Principal = { id: ROOT, name: "the owner of the home", scopes: ["admin"] };
 
 async function withTokens<T>(paths: HomePaths, use: (service: TokenService) => Promise<T> | T): Promise<T> {
   const url = await sharedStoreOf(paths);
@@ -32,8 +29,9 @@ const list = defineAction({
       context.stdout.write("The home has only its own token. Run `rookery tokens mint <name>` to make another.\n");
     for (const token of context.json ? [] : tokens) {
       const until = token.expiresAt === undefined ? "" : `  until ${new Date(token.expiresAt).toISOString()}`;
-      const person = token.person === undefined ? "" : `  as ${token.person}`;
-      context.stdout.write(`${token.id}  ${token.scopes.join(",").padEnd(12)}  ${token.name}${person}${until}\n`);
+      context.stdout.write(
+        `${token.id}  ${token.scopes.join(",").padEnd(12)}  ${token.name}  ${whose(token)}${until}\n`,
+      );
     }
     return undefined;
   },
@@ -51,7 +49,12 @@ const mint = defineAction({
       description: "read, chat, operate or admin (default: chat)",
     },
     days: { type: "string", value: "N", description: "expires after this many days" },
-    person: { type: "string", value: "NAME", description: "may only send as this `user`" },
+    person: { type: "string", value: "ID", description: "belongs to this person and sees only what is theirs" },
+    app: {
+      type: "string",
+      value: "NAME",
+      description: "belongs to this application (default: one of the token's name)",
+    },
     "requests-per-minute": { type: "string", value: "N", description: "how many requests it may make" },
     "tokens-per-day": { type: "string", value: "N", description: "how many model tokens it may use" },
     "dollars-per-day": { type: "string", value: "N", description: "how much it may spend" },
@@ -68,6 +71,7 @@ const mint = defineAction({
       scopes: (flags.scope ?? ["chat"]).map(scopeOf),
       expiresInDays: numberOf(flags.days, "--days"),
       person: flags.person,
+      app: flags.app,
       limits: Object.values(limits).some((limit) => limit !== undefined) ? limits : undefined,
     };
     const made = await withTokens(paths, (service) => service.mint(OWNER, minting));
@@ -95,6 +99,14 @@ export const tokensCommand: Group = {
   actions: { list, mint, revoke },
   fallback: "list",
 };
+
+/** Whom a token belongs to, as the list says it. */
+function whose({ kind, person, app, scopes }: ShownToken): string {
+  if (kind === "person") return `of ${person}`;
+  if (kind === "application") return `of the application ${app}`;
+  if (kind === "owner" || holds(scopes, "operate")) return "of the owner";
+  return `old${person === undefined ? "" : ` (user ${person})`}: its users share their names with all old tokens`;
+}
 
 function scopeOf(text: string): Scope {
   const scope = SCOPES.find((known) => known === text);

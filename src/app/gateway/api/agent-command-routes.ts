@@ -28,7 +28,7 @@ const messageCommandRoute = (
     accepts: true,
     answers: { status: 202, holds: ACCEPTED },
     async handle(call) {
-      const message = async () => ({ to: await addressOf(call.context, call.params.agent), body });
+      const message = async () => ({ to: await addressOf(call, call.params.agent), body });
       return accepted(await acceptOnce(call, message));
     },
   });
@@ -52,7 +52,7 @@ const compactRoute = defineRoute({
   answers: { status: 202, holds: `${ACCEPTED}; it waits its turn in the inbox` },
   async handle(call) {
     const body = { kind: "compact", instructions: call.body.instructions } as const;
-    const message = async () => ({ to: await addressOf(call.context, call.params.agent), body });
+    const message = async () => ({ to: await addressOf(call, call.params.agent), body });
     return accepted(await acceptOnce(call, message));
   },
 });
@@ -80,12 +80,12 @@ const branchRoute = defineRoute({
     const { context, params } = call;
     const { entryId, summary, wait = true } = call.body;
     const posted = await acceptOnce(call, async () => {
-      const to = await addressOf(context, params.agent);
+      const to = await addressOf(call, params.agent);
       return { to, body: await branchMessage(context.ports.store, to.agentId, entryId as EntryId, summary) };
     });
     if (!wait) return accepted(posted);
     await context.agents.waitForMessage(posted, BRANCH_MS);
-    const { id, leaf } = await requireAgent(context, posted.agentId);
+    const { id, leaf } = await requireAgent(call, posted.agentId);
     return { json: { agentId: id, leaf } };
   },
 });
@@ -99,8 +99,8 @@ const patchStateRoute = defineRoute({
   params: agentParams,
   body: z.record(z.string().max(64), z.unknown()),
   answers: { status: 202, holds: `${ACCEPTED}; it waits its turn in the inbox` },
-  async handle({ context, params, body }) {
-    const { id } = await requireAgent(context, params.agent);
+  async handle({ context, principal, params, body }) {
+    const { id } = await requireAgent({ context, principal }, params.agent);
     const posted = await context.agents.sessions.patch(id, body as StatePatch);
     if (posted.status === "stale") throw new NotFoundError("The change was not accepted. Send it again.");
     return accepted({ ...posted, isRepeated: false });
@@ -116,7 +116,7 @@ const stopTreeRoute = defineRoute({
   params: agentParams,
   answers: { status: 200, holds: "`{ stopped: agentId }`" },
   async handle({ context, params, principal, record }) {
-    const { id } = await requireAgent(context, params.agent);
+    const { id } = await requireAgent({ context, principal }, params.agent);
     const reply = { json: { stopped: id } };
     await context.agents.lifecycle.stop(id, `stopped by ${principal.name}`, record(reply));
     return reply;
@@ -131,8 +131,8 @@ const startRoute = defineRoute({
   summary: "Undo a stop",
   params: agentParams,
   answers: { status: 200, holds: "`{ started: agentId }`" },
-  async handle({ context, params, record }) {
-    const { id } = await requireAgent(context, params.agent);
+  async handle({ context, principal, params, record }) {
+    const { id } = await requireAgent({ context, principal }, params.agent);
     const reply = { json: { started: id } };
     await context.agents.lifecycle.startAgain(id, record(reply));
     return reply;
@@ -149,8 +149,8 @@ const removeRoute = defineRoute({
   /** `idle`: refuses an agent that has work, instead of stopping it and waiting until it rests. */
   query: z.object({ idle: z.enum(["true", "false"]).optional() }),
   answers: { status: 200, holds: "`{ removed: agentId }`; with `idle=true` 403 if the agent has work" },
-  async handle({ context, params, query }) {
-    const { id } = await requireAgent(context, params.agent);
+  async handle({ context, principal, params, query }) {
+    const { id } = await requireAgent({ context, principal }, params.agent);
     await (query.idle === "true" ? context.agents.lifecycle.removeIdle(id) : context.agents.lifecycle.remove(id));
     return { json: { removed: id } };
   },

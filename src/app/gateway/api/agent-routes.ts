@@ -4,6 +4,7 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { labelOf } from "../../../core/agent/descriptor.ts";
 import { readEntry } from "../../../core/history/entry.ts";
 import { agentIdSchema } from "../../../core/id-schemas.ts";
+import { seesAgent } from "../auth/ownership.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { agentParams, limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
 
@@ -34,13 +35,15 @@ const listRoute = defineRoute({
   method: "GET",
   path: "/api/agents",
   access: "read",
+  own: true,
   tag: "agents",
   summary: "List agents in the order of their creation",
   query: z.object({ after: agentIdSchema.optional(), limit: limitQuery(500, 100) }),
   answers: { status: 200, holds: "`{ agents: [...], next }`; send `next` as `after`" },
-  async handle({ context, query: { after, limit } }) {
+  async handle({ context, principal, query: { after, limit } }) {
     const agents = await context.ports.store.agents({ limit, after });
-    return { json: { agents: agents.map(agentSummary), next: nextOf(agents, limit, ({ id }) => id) } };
+    const seen = agents.filter((agent) => seesAgent(principal, agent));
+    return { json: { agents: seen.map(agentSummary), next: nextOf(agents, limit, ({ id }) => id) } };
   },
 });
 
@@ -48,12 +51,13 @@ const agentRoute = defineRoute({
   method: "GET",
   path: "/api/agents/:agent",
   access: "read",
+  own: true,
   tag: "agents",
   summary: "One agent, by id or session key, with its state",
   params: agentParams,
   answers: { status: 200, holds: "the agent" },
-  async handle({ context, params }) {
-    const agent = await requireAgent(context, params.agent);
+  async handle({ context, principal, params }) {
+    const agent = await requireAgent({ context, principal }, params.agent);
     const { cursor, nextSeq, nextPos, leaf, epoch, state } = agent;
     return { json: { ...agentSummary(agent), cursor, nextSeq, nextPos, leaf, epoch, state } };
   },
@@ -63,13 +67,14 @@ const historyRoute = defineRoute({
   method: "GET",
   path: "/api/agents/:agent/history",
   access: "read",
+  own: true,
   tag: "agents",
   summary: "A page of an agent's history, newest entries first",
   params: agentParams,
   query: z.object({ before: numberQuery(), limit: limitQuery(500, 50) }),
   answers: { status: 200, holds: "`{ entries: [{ position, entry }], next }`; send `next` as `before`" },
-  async handle({ context, params, query: { before, limit } }) {
-    const { id } = await requireAgent(context, params.agent);
+  async handle({ context, principal, params, query: { before, limit } }) {
+    const { id } = await requireAgent({ context, principal }, params.agent);
     const lines = await context.ports.store.linesBack(id, { limit, before });
     const entries = lines.map(({ position, line }) => {
       const read = readEntry(line);

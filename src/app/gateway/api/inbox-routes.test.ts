@@ -10,12 +10,23 @@ const agent = (connector: string) =>
 
 describe("the mailbox of an answer that nobody waits for", () => {
   test.each([
-    ["the owner's, for the owner's token", { id: "root" }, "telegram", OWNER_MAILBOX],
-    ["the API user's whose conversation it is", { id: "root" }, "api", apiMailbox("ann")],
-    ["the token's person's", { id: "t1", person: "bob" }, "telegram", apiMailbox("bob")],
-    ["the token's own, if it has no person", { id: "t1" }, "telegram", { channel: "api", accountId: "t1", to: "t1" }],
+    ["the owner's, for the owner's token", { id: "root", kind: "owner" }, "telegram", OWNER_MAILBOX],
+    ["the API user's whose conversation it is", { id: "root", kind: "owner" }, "api", apiMailbox("ann")],
+    ["the token's person's", { id: "t1", kind: "person", person: "bob" }, "telegram", apiMailbox("person:bob")],
+    [
+      "the only user's that an old token may name",
+      { id: "t1", kind: "old", user: "bob" },
+      "telegram",
+      apiMailbox("bob"),
+    ],
+    [
+      "the token's own, if it has no person",
+      { id: "t1", kind: "old" },
+      "telegram",
+      { channel: "api", accountId: "t1", to: "t1" },
+    ],
   ])("is %s", (_, principal, connector, mailbox) => {
-    expect(mailboxFor(principal, agent(connector))).toEqual(mailbox);
+    expect(mailboxFor(principal as Parameters<typeof mailboxFor>[0], agent(connector))).toEqual(mailbox);
   });
 });
 

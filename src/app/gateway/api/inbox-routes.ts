@@ -13,12 +13,13 @@ const inboxRoute = defineRoute({
   method: "GET",
   path: "/api/agents/:agent/inbox",
   access: "read",
+  own: true,
   tag: "inbox",
   summary: "The messages that wait at an agent, what the queue will do with them, and the latest dropped ones",
   params: agentParams,
   answers: { status: 200, holds: "the current run, the waiting messages, the latest dropped messages" },
-  async handle({ context, params }) {
-    const { id } = await requireAgent(context, params.agent);
+  async handle({ context, principal, params }) {
+    const { id } = await requireAgent({ context, principal }, params.agent);
     return { json: await context.agents.whatWaits(id) };
   },
 });
@@ -27,13 +28,14 @@ const messagesRoute = defineRoute({
   method: "GET",
   path: "/api/agents/:agent/messages",
   access: "read",
+  own: true,
   tag: "inbox",
   summary: "An agent's messages, newest first, and how each ended",
   params: agentParams,
   query: z.object({ before: numberQuery(), limit: limitQuery(500, 50), state: messageStateSchema.optional() }),
   answers: { status: 200, holds: "`{ messages: [...], next }`; send `next` as `before`" },
-  async handle({ context, params, query: { before, limit, state } }) {
-    const { id } = await requireAgent(context, params.agent);
+  async handle({ context, principal, params, query: { before, limit, state } }) {
+    const { id } = await requireAgent({ context, principal }, params.agent);
     const page = { limit, beforeSeq: before, states: state && [state] };
     const messages = await context.ports.store.messages(id, page);
     return { json: { messages, next: nextOf(messages, limit, ({ seq }) => seq) } };
@@ -51,12 +53,13 @@ const messageRoute = defineRoute({
   method: "GET",
   path: "/api/agents/:agent/messages/:seq",
   access: "read",
+  own: true,
   tag: "inbox",
   summary: "One message, and its answer if there is one",
   params: messageParams,
   answers: { status: 200, holds: "`{ message, answer }`; `answer` is null until the message is settled" },
-  async handle({ context, params }) {
-    const { id } = await requireAgent(context, params.agent);
+  async handle({ context, principal, params }) {
+    const { id } = await requireAgent({ context, principal }, params.agent);
     const message = await context.ports.store.message(id, params.seq);
     if (!message) throw new NotFoundError(`This agent has no message ${params.seq}.`);
     return { json: { message, answer: (await readAnswer(context.ports, id, params.seq)) ?? null } };
@@ -87,7 +90,7 @@ const sendRoute = defineRoute({
     const { context, params, body } = call;
     const { text, sender, queue, waitSeconds } = body;
     const message = async () => {
-      const agent = await requireAgent(context, params.agent);
+      const agent = await requireAgent(call, params.agent);
       // A caller that waits gets the answer in the response.
       const delivery = waitSeconds ? undefined : mailboxFor(call.principal, agent);
       const content = { kind: "user", text, sender, queue } as const;

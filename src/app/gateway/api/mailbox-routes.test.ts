@@ -1,8 +1,8 @@
 import { get } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { configSchema } from "../../../config/config-schema.ts";
+import { sessionKeyOf } from "../../../core/agent/session-key.ts";
 import { apiMailbox, OWNER_MAILBOX } from "../../../core/delivery/route.ts";
-import type { SessionKey } from "../../../core/ids.ts";
 import { openTestGateway, ROOT_TOKEN, type TestGateway } from "../gateway.test-kit.ts";
 
 interface Item {
@@ -11,6 +11,9 @@ interface Item {
   readonly to: string;
 }
 
+/** The name of the person ann on the API's channel. */
+const ANN = "person:ann";
+
 let kit: TestGateway;
 beforeAll(async () => {
   kit = await openTestGateway();
@@ -18,14 +21,14 @@ beforeAll(async () => {
 afterAll(() => kit.close());
 
 const tokenOf = async (person: string | undefined, name = "t") => {
-  const root = { id: "root", name: "root", scopes: ["admin"] } as const;
+  const root = { id: "root", name: "root", kind: "owner", scopes: ["admin"] } as const;
   return (await kit.gateway.context.tokens.mint(root, { name, scopes: ["chat"], person })).token;
 };
 
 /** An agent says something to a mailbox. Resolves when the delivery is committed. */
-async function say(text: string, delivery: object, user = "ann"): Promise<void> {
+async function say(text: string, delivery: object, user = ANN): Promise<void> {
   const descriptor = { type: "user", connector: "api", userId: user, channelId: user } as const;
-  const to = { descriptor, profile: "main", sessionKey: `agent:main:api:dm:${user}` as SessionKey };
+  const to = { descriptor, profile: "main", sessionKey: sessionKeyOf(descriptor, "main") };
   await kit.node.agents.postAndAwait({ to, body: { kind: "user", text }, delivery });
 }
 
@@ -62,10 +65,10 @@ const streamUntil = (path: string, token: string, wanted: string): Promise<strin
 describe("a mailbox over HTTP", () => {
   it("shows what waits until it is acknowledged, in any order and once", async () => {
     const ann = await tokenOf("ann");
-    await say("one", apiMailbox("ann"));
-    await say("two", apiMailbox("ann"));
+    await say("one", apiMailbox(ANN));
+    await say("two", apiMailbox(ANN));
     const [first, second] = await items(ann);
-    expect([first, second]).toMatchObject([{ text: expect.stringContaining("one"), to: "ann" }, {}]);
+    expect([first, second]).toMatchObject([{ text: expect.stringContaining("one"), to: ANN }, {}]);
     const ids = [first?.id ?? "", second?.id ?? ""];
     expect((await ack(ann, [ids[1] ?? ""])).json).toEqual({ acknowledged: [ids[1]] });
     expect((await items(ann)).map(({ id }) => id)).toEqual([ids[0]]);
@@ -75,7 +78,7 @@ describe("a mailbox over HTTP", () => {
 
   it("is read and acknowledged by its own person only", async () => {
     const [ann, eve] = [await tokenOf("ann"), await tokenOf("eve")];
-    await say("private", apiMailbox("ann"));
+    await say("private", apiMailbox(ANN));
     const [{ id = "" } = {}] = await items(ann);
     expect(await items(eve)).toEqual([]);
     expect((await kit.ask({ path: "/api/deliveries?user=ann", token: eve })).status).toBe(403);
@@ -95,7 +98,8 @@ describe("a mailbox over HTTP", () => {
     expect(text).toContain("for the owner");
     expect((await ack(other, [id], { user: "owner" })).json).toEqual({ acknowledged: [] });
     const operator = (await kit.mint("operate")).token;
-    for (const token of [other, operator, await tokenOf("owner")]) {
+    await expect(tokenOf("owner")).rejects.toThrow("not the id of a person");
+    for (const token of [other, operator, await tokenOf("eve")]) {
       expect((await kit.ask({ path: "/api/deliveries?terminal=owner", token })).status).toBe(403);
       expect((await ack(token, [id], { terminal: "owner" })).status).toBe(403);
     }
@@ -105,7 +109,7 @@ describe("a mailbox over HTTP", () => {
   it("answers a long poll as soon as something arrives, and an empty one after its time", async () => {
     const ann = await tokenOf("ann");
     const polling = items(ann, "?wait=60");
-    await say("late", apiMailbox("ann"));
+    await say("late", apiMailbox(ANN));
     const [{ id = "", text = "" } = {}] = await polling;
     expect(text).toContain("late");
     await ack(ann, [id]);
@@ -115,13 +119,13 @@ describe("a mailbox over HTTP", () => {
 
   it("streams what waits and what arrives, also on the stream of the agent that says it", async () => {
     const ann = await tokenOf("ann");
-    await say("before", apiMailbox("ann"));
+    await say("before", apiMailbox(ANN));
     const all = streamUntil("/api/deliveries/events", ann, "after");
-    const path = `/api/agents/${encodeURIComponent("agent:main:api:dm:ann")}/events`;
+    const path = `/api/agents/${encodeURIComponent("agent:main:api:dm:person%3aann")}/events`;
     const agent = streamUntil(path, ROOT_TOKEN, "event: delivery");
-    await say("after", apiMailbox("ann"));
+    await say("after", apiMailbox(ANN));
     expect(await all).toMatch(/event: delivery\ndata: .*before[\s\S]*event: delivery\ndata: .*after/);
-    expect(await agent).toMatch(/event: delivery\ndata: .*"to":"ann"/);
+    expect(await agent).toMatch(/event: delivery\ndata: .*"to":"person:ann"/);
     await ack(
       ann,
       (await items(ann)).map(({ id }) => id),
@@ -129,7 +133,7 @@ describe("a mailbox over HTTP", () => {
   });
 
   it("lets one token wait on as many requests as it may have streams, and tells a revoked one nothing", async () => {
-    const root = { id: "root", name: "root", scopes: ["admin"] } as const;
+    const root = { id: "root", name: "root", kind: "owner", scopes: ["admin"] } as const;
     const { tokens, streams } = kit.gateway.context;
     const { token, record } = await tokens.mint(root, { name: "dee", scopes: ["chat"], person: "dee" });
     kit.config = configSchema.parse({ gateway: { limits: { streamsPerToken: 2 } } });

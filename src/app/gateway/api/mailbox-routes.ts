@@ -19,6 +19,7 @@ const deliveriesRoute = defineRoute({
   method: "GET",
   path: "/api/deliveries",
   access: "chat",
+  own: true,
   tag: "mailbox",
   summary: "What waits in a mailbox, oldest first; `wait` waits up to 60 seconds if it is empty",
   query: z.object({
@@ -83,6 +84,7 @@ const deliveryEventsRoute = defineRoute({
   method: "GET",
   path: "/api/deliveries/events",
   access: "chat",
+  own: true,
   tag: "mailbox",
   summary: "Stream a mailbox: what waits, then what arrives",
   query: z.object(reader),
@@ -98,6 +100,7 @@ const acknowledgeRoute = defineRoute({
   method: "POST",
   path: "/api/deliveries/ack",
   access: "chat",
+  own: true,
   tag: "mailbox",
   summary: "Acknowledge deliveries by their ids, in any order; they leave the mailbox",
   body: z.strictObject({ ids: z.array(z.string().min(1).max(256)).min(1).max(MAX_ACKNOWLEDGED), ...reader }),

@@ -22,8 +22,8 @@ const outboxRoute = defineRoute({
     limit: limitQuery(500, 100),
   }),
   answers: { status: 200, holds: "`{ deliveries: [...], next }`; send `next` as `after`" },
-  async handle({ context, query: { state, agent, after, limit } }) {
-    const agentId = agent === undefined ? undefined : (await requireAgent(context, agent)).id;
+  async handle({ context, principal, query: { state, agent, after, limit } }) {
+    const agentId = agent === undefined ? undefined : (await requireAgent({ context, principal }, agent)).id;
     const filter = { limit, afterN: after, agentId, states: state && [state] };
     const deliveries = await listDeliveries(context.ports, filter);
     return { json: { deliveries, next: nextOf(deliveries, limit, ({ n }) => n) } };

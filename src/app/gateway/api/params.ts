@@ -4,8 +4,11 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
 import type { RunRecord } from "../../../core/run/run.ts";
+import type { Store } from "../../../core/store/store.ts";
+import { seesAgent } from "../auth/ownership.ts";
+import { isConfined, type Principal } from "../auth/principal.ts";
 import { findAgentByName } from "../messages/address.ts";
-import type { GatewayContext } from "../routing/gateway-context.ts";
+import type { Call } from "../routing/route.ts";
 
 export const agentParams = z.object({ agent: z.string().min(1).max(512) });
 export const runParams = z.object({ run: z.string().regex(/^[0-9a-f-]{36}$/, "a run's id is a uuid") });
@@ -28,25 +31,38 @@ export const nextOf = <T, C>(page: readonly T[], limit: number, cursorOf: (last:
   return last !== undefined && page.length === limit ? cursorOf(last) : null;
 };
 
-/** By id, by session key, or by the last part of the key. Throws a 404. */
-export async function requireAgent(context: GatewayContext, name: string): Promise<AgentRecord> {
+type Asking = Pick<Call, "context" | "principal">;
+
+/** By id, by session key, or by the last part of the key. Throws a 404, also if the token may not see it. */
+export async function requireAgent({ context, principal }: Asking, name: string): Promise<AgentRecord> {
   const agent = await findAgentByName(context.ports.store, name, context.config().session.mainKey);
-  if (agent) return agent;
+  if (agent && seesAgent(principal, agent)) return agent;
   throw new NotFoundError(`There is no agent "${name.slice(0, 100)}".`, {
     hint: "`rookery agents` and GET /api/agents list them.",
   });
 }
 
 /** The address of an existing agent, by id or session key. Throws a 404. */
-export const addressOf = async (context: GatewayContext, name: string): Promise<{ readonly agentId: AgentId }> => ({
-  agentId: (await requireAgent(context, name)).id,
+export const addressOf = async (call: Asking, name: string): Promise<{ readonly agentId: AgentId }> => ({
+  agentId: (await requireAgent(call, name)).id,
 });
 
-/** Throws a 404. */
-export async function requireRun(context: GatewayContext, id: string): Promise<RunRecord> {
-  const run = await context.ports.store.run(id as RunId);
-  if (run) return run;
+/** Throws a 404, also if the token may not see the run's agent. */
+export async function requireRun({ context, principal }: Asking, id: string): Promise<RunRecord> {
+  const { store } = context.ports;
+  const run = await store.run(id as RunId);
+  if (run && (!isConfined(principal) || (await seesAgentOf(principal, store, run.agentId)))) return run;
   throw runNotFound(id);
+}
+
+/** Throws a 404 for a token that may not see every run, if it may not see this one. */
+export async function assertOwnRun(call: Asking, id: string): Promise<void> {
+  if (isConfined(call.principal)) await requireRun(call, id);
+}
+
+async function seesAgentOf(principal: Principal, store: Pick<Store, "agent">, id: AgentId): Promise<boolean> {
+  const agent = await store.agent(id);
+  return agent !== undefined && seesAgent(principal, agent);
 }
 
 export const runNotFound = (id: string): NotFoundError => new NotFoundError(`There is no run ${id}.`);

@@ -13,19 +13,29 @@ import { postingOf } from "../messages/accept-once.ts";
 import { mailboxOfAgent } from "../messages/mailbox-of.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { agentParams, limitQuery, requireAgent, requireRun, runNotFound, runParams, waitQuery } from "./params.ts";
+import {
+  agentParams,
+  assertOwnRun,
+  limitQuery,
+  requireAgent,
+  requireRun,
+  runNotFound,
+  runParams,
+  waitQuery,
+} from "./params.ts";
 
 const agentRunsRoute = defineRoute({
   method: "GET",
   path: "/api/agents/:agent/runs",
   access: "read",
+  own: true,
   tag: "runs",
   summary: "An agent's latest runs, newest first",
   params: agentParams,
   query: z.object({ limit: limitQuery(200, 20) }),
   answers: { status: 200, holds: "`{ runs: [...] }`" },
-  async handle({ context, params, query: { limit } }) {
-    const { id } = await requireAgent(context, params.agent);
+  async handle({ context, principal, params, query: { limit } }) {
+    const { id } = await requireAgent({ context, principal }, params.agent);
     return { json: { runs: await context.ports.store.runs(id, { limit }) } };
   },
 });
@@ -34,12 +44,15 @@ const runRoute = defineRoute({
   method: "GET",
   path: "/api/runs/:run",
   access: "read",
+  own: true,
   tag: "runs",
   summary: "One run: its state, its record, and its result if it has ended",
   params: runParams,
   answers: { status: 200, holds: "`{ state, run, result }`" },
-  async handle({ context, params }) {
+  async handle(call) {
+    const { context, params } = call;
     const runId = params.run as RunId;
+    await assertOwnRun(call, runId);
     const state = await context.agents.runs.state(runId);
     if (state === "unknown") throw runNotFound(runId);
     const run = await context.ports.store.run(runId);
@@ -52,12 +65,19 @@ const waitRoute = defineRoute({
   method: "GET",
   path: "/api/runs/:run/wait",
   access: "read",
+  own: true,
   tag: "runs",
   summary: "Wait for a run's end, 15 seconds or `timeoutMs`; a timeout is a normal answer",
   params: runParams,
   query: waitQuery,
   answers: { status: 200, holds: '`{ status: "ended" | "timeout" | "unknown", … }`' },
-  async handle({ context, params, query: { timeoutMs } }) {
+  async handle(call) {
+    const {
+      context,
+      params,
+      query: { timeoutMs },
+    } = call;
+    await assertOwnRun(call, params.run);
     return { json: await context.agents.runs.wait(params.run as RunId, timeoutMs) };
   },
 });
@@ -105,6 +125,7 @@ const runEventsRoute = defineRoute({
   method: "GET",
   path: "/api/runs/:run/events",
   access: "read",
+  own: true,
   tag: "streams",
   summary: "Stream the events of a run until it ends; `Last-Event-ID` continues an earlier stream",
   params: runParams,
@@ -115,7 +136,7 @@ const runEventsRoute = defineRoute({
   },
   async handle(call) {
     assertStreamAllowed(call);
-    const run = await requireRun(call.context, call.params.run);
+    const run = await requireRun(call, call.params.run);
     const seen = parseEventId(call.header("last-event-id"));
     const from = seen ? 0 : await firstPosition(call.context, run);
     streamAgent(call, { agentId: run.agentId, runId: run.id, seen, from, until: endPosition(run) });
@@ -152,6 +173,7 @@ const agentEventsRoute = defineRoute({
   method: "GET",
   path: "/api/agents/:agent/events",
   access: "read",
+  own: true,
   tag: "streams",
   summary: "Stream the events of an agent, from now on or after `Last-Event-ID`",
   params: agentParams,
@@ -162,7 +184,7 @@ const agentEventsRoute = defineRoute({
   },
   async handle(call) {
     assertStreamAllowed(call);
-    const agent = await requireAgent(call.context, call.params.agent);
+    const agent = await requireAgent(call, call.params.agent);
     const seen = parseEventId(call.header("last-event-id"));
     const mailbox = await mailboxOfAgent(call.context.agents.people, agent);
     streamAgent(call, { agentId: agent.id, seen, from: agent.nextPos, mailbox });

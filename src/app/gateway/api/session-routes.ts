@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { AGENT_KINDS } from "../../../core/agent/descriptor.ts";
 import { agentIdSchema } from "../../../core/id-schemas.ts";
+import { seesAgent } from "../auth/ownership.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { limitQuery, nextOf, requireAgent } from "./params.ts";
 
@@ -41,6 +42,7 @@ const sessionsRoute = defineRoute({
   method: "GET",
   path: "/api/sessions",
   access: "read",
+  own: true,
   tag: "sessions",
   summary: "List sessions, one per agent, in the order the agents were created; `kind` filters by kind of agent",
   query: z.object({
@@ -49,10 +51,11 @@ const sessionsRoute = defineRoute({
     limit: limitQuery(500, 100),
   }),
   answers: { status: 200, holds: "`{ sessions: [...], next }`; send `next` as `after`" },
-  async handle({ context, query: { kind, after, limit } }) {
+  async handle({ context, principal, query: { kind, after, limit } }) {
     const { store } = context.ports;
     const agents = kind ? await store.agentsOfKind(kind, { limit, after }) : await store.agents({ limit, after });
-    return { json: { sessions: agents.map(sessionSummary), next: nextOf(agents, limit, ({ id }) => id) } };
+    const seen = agents.filter((agent) => seesAgent(principal, agent));
+    return { json: { sessions: seen.map(sessionSummary), next: nextOf(agents, limit, ({ id }) => id) } };
   },
 });
 
@@ -60,11 +63,14 @@ const sessionRoute = defineRoute({
   method: "GET",
   path: "/api/sessions/:key",
   access: "read",
+  own: true,
   tag: "sessions",
   summary: "One session by its key",
   params: z.object({ key: z.string().min(1).max(512) }),
   answers: { status: 200, holds: "the session" },
-  handle: async ({ context, params }) => ({ json: sessionSummary(await requireAgent(context, params.key)) }),
+  handle: async ({ context, principal, params }) => ({
+    json: sessionSummary(await requireAgent({ context, principal }, params.key)),
+  }),
 });
 
 export const sessionRoutes: readonly Route[] = [sessionsRoute, sessionRoute];

@@ -1,7 +1,10 @@
 /** Usage since a time, budgets, and raising a budget. */
 import { z } from "zod";
+import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { limitsOf, microsOf } from "../../../core/budget/budget.ts";
 import { liftBudget, listBudgets, spentSince } from "../../../engine/budgets/budget-book.ts";
+import { seesAgent } from "../auth/ownership.ts";
+import { isConfined } from "../auth/principal.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { numberQuery } from "./params.ts";
 
@@ -11,13 +14,18 @@ const usageRoute = defineRoute({
   method: "GET",
   path: "/api/usage",
   access: "read",
+  own: true,
   tag: "usage",
-  summary: "The usage of runs since a time: total, by agent and by person",
+  summary: "The usage of runs since a time: total, by agent and by person; of a token that sees only its own, that",
   query: z.object({ since: numberQuery() }),
   answers: { status: 200, holds: "`{ since, tokens, dollars, by }`; `since` in milliseconds, a day ago by default" },
-  async handle({ context, query }) {
+  async handle({ context, principal, query }) {
+    const { store } = context.ports;
     const since = query.since ?? context.ports.clock.now() - DAY_MS;
-    return { json: { since, ...(await spentSince(context.ports, since)) } };
+    const sees = isConfined(principal)
+      ? (agent: AgentRecord | undefined) => agent !== undefined && seesAgent(principal, agent)
+      : undefined;
+    return { json: { since, ...(await spentSince({ store }, since, sees)) } };
   },
 });
 

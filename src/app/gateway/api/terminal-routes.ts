@@ -82,8 +82,8 @@ const repliesRoute = defineRoute({
     holds:
       "`{ settled, runId, replies: [{ text, isError }], unanswered: { reason, failed } | null }`; `settled` is false after a timeout, `unanswered` says why there is no reply",
   },
-  async handle({ context, params: { agent, seq }, query: { waitSeconds = 0 } }) {
-    const { id } = await requireAgent(context, agent);
+  async handle({ context, principal, params: { agent, seq }, query: { waitSeconds = 0 } }) {
+    const { id } = await requireAgent({ context, principal }, agent);
     const before = await context.ports.store.message(id, seq);
     if (!before) throw new NotFoundError(`This agent has no message ${seq}.`);
     if (!isSettled(before)) await settledWithin(context, id, seq, waitSeconds * 1_000);

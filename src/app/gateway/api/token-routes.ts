@@ -19,7 +19,8 @@ const mintSchema = z.strictObject({
   name: z.string().trim().min(1).max(128),
   scopes: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length),
   expiresInDays: z.number().positive().max(36_500).optional(),
-  person: z.string().trim().min(1).max(256).optional(),
+  person: z.string().trim().min(1).max(64).optional(),
+  app: z.string().trim().min(1).max(64).optional(),
   limits: z
     .strictObject({
       requestsPerMinute: z.number().positive().max(1_000_000).optional(),

@@ -18,8 +18,8 @@ const treeRoute = defineRoute({
     limit: limitQuery(MAX_LIMIT, DEFAULT_LIMIT),
   }),
   answers: { status: 200, holds: "`{ at, roots: [{ id, state, waiting, tokens, children, … }], more }`" },
-  async handle({ context, query: { root, depth, limit } }) {
-    const rootId = root === undefined ? undefined : (await requireAgent(context, root)).id;
+  async handle({ context, principal, query: { root, depth, limit } }) {
+    const rootId = root === undefined ? undefined : (await requireAgent({ context, principal }, root)).id;
     return { json: await context.agents.tree.read({ depth, limit, root: rootId }) };
   },
 });

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Config } from "../../../config/config-schema.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { RateLimiter } from "../http/rate-limiter.ts";
-import { ANONYMOUS, OWNER, type Principal, type Surface } from "./principal.ts";
+import { ANONYMOUS, isConfined, OWNER, type Principal, type Surface } from "./principal.ts";
 import { holds, type Scope } from "./scope.ts";
 import type { TokenService } from "./token-service.ts";
 
@@ -40,7 +40,7 @@ export const bearerToken = ({ headers }: IncomingMessage): string | undefined =>
  */
 export function authorise(
   context: AuthorisationContext,
-  access: Access,
+  { access, own = false }: { readonly access: Access; readonly own?: boolean },
   { surface, incoming, address }: Caller,
 ): Principal {
   if (access === "anonymous") return ANONYMOUS;
@@ -59,15 +59,25 @@ export function authorise(
       incoming.headers.authorization === undefined ? "The request has no token." : "The token is not valid.";
     throw new HttpError(401, "unauthorized", message, { hint: "Send it as Authorization: Bearer …" });
   }
-  if (access !== "any" && !holds(principal.scopes, access)) {
+  if (access !== "any" && !allows(principal, access, own)) {
     throw new HttpError(
       403,
       "insufficient_scope",
       `This route needs the scope ${access}; the token has ${principal.scopes.join(", ")}.`,
     );
   }
+  if (isConfined(principal) && !own && access !== "any") {
+    throw new HttpError(403, "denied", "This route is for the owner; the token belongs to another person.", {
+      hint: "Ask the owner for a token with the scope that the route needs.",
+    });
+  }
   return principal;
 }
+
+/** Who may send for a person or an application may also read what belongs to it. */
+const allows = (principal: Principal, access: Scope, own: boolean): boolean =>
+  holds(principal.scopes, access) ||
+  (own && access === "read" && isConfined(principal) && holds(principal.scopes, "chat"));
 
 /** A request with a wrong secret. Many of them from one address make it wait. */
 export function countFailure(context: Pick<AuthorisationContext, "config" | "failures">, address: string): void {

@@ -1,5 +1,12 @@
 /** The sender of a request: the surface it came in on, the token it presented, and what that token was granted. */
+import { OWNER as OWNER_ID, type PersonId } from "../../../core/people/person.ts";
 import type { Scope } from "./scope.ts";
+
+/**
+ * Whom a token belongs to. `owner`: the person the installation belongs to. `application`: a program that vouches for its users.
+ * `person`: one person. `old`: minted before tokens had kinds; all old tokens share the names of their users.
+ */
+export type PrincipalKind = "owner" | "application" | "person" | "old";
 
 /** Rate limits and quotas. An absent one means no limit. */
 export interface UsageLimits {
@@ -12,11 +19,19 @@ export interface Principal {
   /** `root` for the home's own token, else the id of a minted one. */
   readonly id: string;
   readonly name: string;
+  readonly kind: PrincipalKind;
   readonly scopes: readonly Scope[];
   readonly limits?: UsageLimits;
-  /** A token bound to one person can only send as this `user`. */
-  readonly person?: string;
+  /** Whom its requests are for: the owner, or the token's person. Absent: the `user` that each request names (`speakerOf`). */
+  readonly person?: PersonId;
+  /** Of an application: its name. Its users are `app:NAME/user`. */
+  readonly app?: string;
+  /** An old token bound to one `user`. */
+  readonly user?: string;
 }
+
+/** Whether it sees only what belongs to its person or to its application's users, also with the scope `read`. */
+export const isConfined = ({ kind }: Pick<Principal, "kind">): boolean => kind === "application" || kind === "person";
 
 /**
  * Where a request comes in: `network` is the HTTP port, `control` the socket of the home. The listener that accepted the
@@ -27,7 +42,13 @@ export type Surface = "network" | "control";
 export const ROOT = "root";
 
 /** Who may use the control socket. The file system decides that: the socket belongs to the user who owns the home. */
-export const OWNER: Principal = { id: ROOT, name: "the owner of the home", scopes: ["admin"] };
+export const OWNER: Principal = {
+  id: ROOT,
+  name: "the owner of the home",
+  kind: "owner",
+  person: OWNER_ID,
+  scopes: ["admin"],
+};
 
 /** The principal of requests without a token, on routes that need none. */
-export const ANONYMOUS: Principal = { id: "anonymous", name: "anonymous", scopes: [] };
+export const ANONYMOUS: Principal = { id: "anonymous", name: "anonymous", kind: "old", scopes: [] };

@@ -28,14 +28,20 @@ const limitsSchema = z.object({
 
 const tokenRecordSchema = z.looseObject({
   id: z.string().regex(/^[a-z0-9]{12}$/),
+  /** A label for people. */
   name: z.string(),
+  /** Absent: minted before tokens had kinds. */
+  kind: z.enum(["owner", "application", "person"]).optional(),
   scopes: z.array(z.enum(SCOPES)).min(1),
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   createdAt: z.number().int(),
   /** The token that minted it: revoking that one revokes this one too. */
   createdBy: z.string(),
   expiresAt: z.number().int().optional(),
+  /** Of kind `person`: the person's id. Without a kind: the only `user` it may name. */
   person: z.string().min(1).optional(),
+  /** Of kind `application`: the name that its users live under. */
+  app: z.string().min(1).optional(),
   limits: limitsSchema.optional(),
   /** The `Idempotency-Key` it was minted with, and what that request said, as digests. */
   request: z.object({ key: z.string(), digest: z.string() }).optional(),

@@ -9,10 +9,11 @@ import { silentLog } from "../../../core/ports/log.ts";
 import type { Op } from "../../../core/store/change.ts";
 import type { Principal } from "./principal.ts";
 import { rootToken } from "./root-token.ts";
-import { TokenService } from "./token-service.ts";
+import { hashOf } from "./token.ts";
+import { type MintRequest, TokenService } from "./token-service.ts";
 import { fileTokenStorage, sharedTokenStorage } from "./token-storage.ts";
 
-const ROOT: Principal = { id: "root", name: "root", scopes: ["admin"] };
+const ROOT: Principal = { id: "root", name: "root", kind: "owner", scopes: ["admin"] };
 let home: string;
 let now = 1_000_000;
 beforeEach(() => {
@@ -94,6 +95,72 @@ describe.each([
     now += 24 * 3600_000;
     expect(service.find(parent.token)).toBeUndefined();
     expect(service.stillValid(by)).toBe(false);
+  });
+
+  it("mints a token for the owner, an application or a person, and no token reaches more people than its minter", async () => {
+    const service = await open();
+    const mint = async (by: Principal, request: Partial<MintRequest>) => {
+      const { token, record } = await service.mint(by, { name: "My Shop", scopes: ["chat"], ...request });
+      return { record, principal: service.find(token) as Principal };
+    };
+    const owner = await mint(ROOT, { scopes: ["operate"] });
+    expect(owner.principal).toMatchObject({ kind: "owner", person: "owner" });
+    const shop = await mint(owner.principal, {});
+    expect(shop.principal).toMatchObject({ kind: "application", app: "my-shop" });
+    // Another token of the same name is another application, unless the owner says that it is the same.
+    const other = await mint(ROOT, {});
+    expect(other.principal.app).toBe(`my-shop.${other.principal.id}`);
+    expect((await mint(ROOT, { app: "my-shop" })).principal.app).toBe("my-shop");
+    const ann = await mint(ROOT, { person: "ann" });
+    expect(ann.principal).toMatchObject({ kind: "person", person: "ann" });
+    expect((await mint(shop.principal, { name: "bank" })).principal.app).toBe("my-shop");
+    expect((await mint(ann.principal, { person: "ann" })).principal.person).toBe("ann");
+    for (const [by, request] of [
+      [shop.principal, { app: "bank" }],
+      [shop.principal, { person: "ann" }],
+      [ann.principal, { app: "bank" }],
+      [ann.principal, { person: "bob" }],
+      [ann.principal, {}],
+      [ann.principal, { person: "owner" }],
+      [ROOT, { person: "owner" }],
+      [ROOT, { person: "ann", scopes: ["operate"] }],
+      [ROOT, { app: "bank", scopes: ["admin"] }],
+      [ROOT, { person: "app:shop/ann" }],
+      [ROOT, { person: "telegram:42" }],
+      [ROOT, { app: "shop/ann" }],
+      [ROOT, { person: "ann", app: "bank" }],
+    ] as const) {
+      await expect(mint(by, request), JSON.stringify(request)).rejects.toThrow();
+    }
+  });
+
+  it("keeps reading tokens without a kind, which share their users' names", async () => {
+    const hash = (text: string) => hashOf(text).toString("hex");
+    const text = (n: number) => `rk_${"0".repeat(11)}${n}_${"x".repeat(43)}`;
+    const old = (n: number, more: object) => ({
+      ...{ id: `${"0".repeat(11)}${n}`, name: "old", hash: hash(text(n)), createdAt: 1, createdBy: "root" },
+      ...more,
+    });
+    const tokens = [
+      old(1, { scopes: ["chat"] }),
+      old(2, { scopes: ["chat"], person: "ann" }),
+      old(3, { scopes: ["operate"] }),
+    ];
+    writeFileSync(join(home, "tokens.json"), JSON.stringify({ version: 1, tokens }), { mode: 0o600 });
+    await put(JSON.stringify({ version: 1, tokens }));
+    const service = await open();
+    const [chat, ann, operator] = [1, 2, 3].map((n) => service.find(text(n)) as Principal);
+    expect([chat, ann, operator]).toMatchObject([
+      { kind: "old" },
+      { kind: "old", user: "ann", person: "api:ann" },
+      { kind: "owner", person: "owner" },
+    ]);
+    // What an old token mints stays among the same names.
+    const child = await service.mint(chat as Principal, { name: "shop", scopes: ["chat"] });
+    expect(service.find(child.token)).toMatchObject({ kind: "old" });
+    for (const more of [{ app: "shop" }, { person: "ann" }]) {
+      await expect(service.mint(chat as Principal, { name: "x", scopes: ["chat"], ...more })).rejects.toThrow("no one");
+    }
   });
 
   it("never replaces unreadable records, and keeps the known tokens valid", async () => {

@@ -4,8 +4,10 @@
  * runs, so they are read again.
  */
 import { DeniedError, errorText, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
+import { accountOf, OWNER as OWNER_ID, type PersonId } from "../../../core/people/person.ts";
 import type { Log } from "../../../core/ports/log.ts";
 import { HttpError, keyReused } from "../http/http-error.ts";
+import { kindToMint } from "./mint-kind.ts";
 import { type Principal, ROOT, type UsageLimits } from "./principal.ts";
 import { holds, SCOPES, type Scope, within } from "./scope.ts";
 import { freshToken, hashOf, MAX_TOKEN, sameHash, tokenId } from "./token.ts";
@@ -16,14 +18,17 @@ export interface MintRequest {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly expiresInDays?: number;
+  /** The person it belongs to. */
   readonly person?: string;
+  /** The application it belongs to. Default for a token with the scope chat: one of the token's name. */
+  readonly app?: string;
   readonly limits?: UsageLimits;
 }
 
 /** A token without its hash. */
 export type ShownToken = Pick<
   TokenRecord,
-  "id" | "name" | "scopes" | "createdAt" | "createdBy" | "expiresAt" | "person" | "limits"
+  "id" | "name" | "kind" | "scopes" | "createdAt" | "createdBy" | "expiresAt" | "person" | "app" | "limits"
 >;
 
 export interface TokenServiceOptions {
@@ -38,7 +43,13 @@ export interface TokenServiceOptions {
 const REFRESH_MS = 500;
 const DAY_MS = 24 * 3600_000;
 
-const ROOT_PRINCIPAL: Principal = { id: ROOT, name: "the home's own token", scopes: ["admin"] };
+const ROOT_PRINCIPAL: Principal = {
+  id: ROOT,
+  name: "the home's own token",
+  kind: "owner",
+  person: OWNER_ID,
+  scopes: ["admin"],
+};
 
 export class TokenService {
   readonly #options: TokenServiceOptions;
@@ -96,9 +107,6 @@ export class TokenService {
         },
       );
     }
-    if (by.person !== undefined && request.person !== by.person) {
-      throw new DeniedError("A token for one person can mint tokens for that person only.");
-    }
     const at = this.#options.now();
     const { id, text, hash } = freshToken();
     const own = by.id === ROOT ? undefined : this.#tokens.get(by.id)?.record;
@@ -106,7 +114,7 @@ export class TokenService {
     // A minted token never outlives its minter and never has higher limits.
     const expiresAt = smaller(wanted, own?.expiresAt);
     const limits = stricter(request.limits, own?.limits);
-    const record: TokenRecord = {
+    const fresh: TokenRecord = {
       id,
       name: request.name,
       scopes: SCOPES.filter((scope) => request.scopes.includes(scope)),
@@ -114,10 +122,10 @@ export class TokenService {
       createdAt: at,
       createdBy: by.id,
       expiresAt,
-      person: request.person,
       limits,
       request: keyed && { key: keyed.key, digest: keyed.digest },
     };
+    let record = fresh;
     const tokens = await this.#options.storage.change((known) => {
       // Checked inside the change: another process may have revoked the minter since.
       if (by.id !== ROOT && !known.some((token) => token.id === by.id)) {
@@ -125,6 +133,7 @@ export class TokenService {
       }
       const before = keyed && known.find((token) => token.request?.key === keyed.key);
       if (before) throw before.request?.digest === keyed.digest ? alreadyMinted(before.id) : keyReused();
+      record = { ...fresh, ...kindToMint(by, request, known, id) };
       return [...known, record];
     });
     this.#replace(tokens);
@@ -208,8 +217,7 @@ export class TokenService {
     const before = this.#tokens;
     this.#tokens = new Map(
       tokens.map((record) => {
-        const { id, name, scopes, limits, person } = record;
-        return [id, { record, hash: Buffer.from(record.hash, "hex"), principal: { id, name, scopes, limits, person } }];
+        return [record.id, { record, hash: Buffer.from(record.hash, "hex"), principal: principalOf(record) }];
       }),
     );
     const revoked = [...before.keys()].filter((id) => !this.#tokens.has(id));
@@ -228,6 +236,17 @@ export class TokenService {
     }
     return false;
   }
+}
+
+/** A token without a kind that may change things is the owner's; any other shares its names with all such tokens. */
+function principalOf({ id, name, kind, scopes, limits, person, app }: TokenRecord): Principal {
+  const known = { id, name, scopes, limits };
+  if (kind === "person") return { ...known, kind, person: person as PersonId };
+  if (kind === "application") return { ...known, kind, app };
+  if (kind === "owner" || (person === undefined && holds(scopes, "operate"))) {
+    return { ...known, kind: "owner", person: OWNER_ID };
+  }
+  return { ...known, kind: "old", user: person, person: person === undefined ? undefined : accountOf("api", person) };
 }
 
 const shown = ({ hash: _, request: __, ...rest }: TokenRecord): ShownToken => rest as ShownToken;

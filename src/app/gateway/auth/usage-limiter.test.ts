@@ -3,7 +3,7 @@ import { TestEngine } from "../../../../test/kit/engine.ts";
 import type { Principal, UsageLimits } from "./principal.ts";
 import { UsageLimiter } from "./usage-limiter.ts";
 
-const token: Principal = { id: "t1", name: "t", scopes: ["chat"] };
+const token: Principal = { id: "t1", name: "t", kind: "application", app: "t", scopes: ["chat"] };
 
 describe("the usage limiter", () => {
   const open = async (limits: { perToken?: UsageLimits; perPerson?: UsageLimits }) => {

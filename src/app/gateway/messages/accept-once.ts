@@ -43,7 +43,7 @@ export interface AcceptedOnce {
   readonly acceptedAt?: number;
 }
 
-export interface AcceptedMessage extends Pick<PostRequest, "to" | "body" | "delivery"> {
+export interface AcceptedMessage extends Pick<PostRequest, "to" | "body" | "delivery" | "behalf"> {
   /** Requests without a key and with the same body are compared within it. Absent: such a request is always new. */
   readonly conversation?: string;
 }
@@ -57,7 +57,7 @@ export async function acceptOnce(
   const { context, before, outgoing } = call;
   if (before) return { ...before, isRepeated: true };
   const { conversation, ...made } = await message();
-  const posting = { ...made, ...(await postingOf(call, options.person, conversation)) };
+  const posting = { ...(await postingOf(call, options.person, conversation)), ...made };
   const posted = await context.agents.post(posting);
   if (posted.status === "stale") throw staleError();
   const { agentId, seq, duplicate: isRepeated, acceptedAt } = posted;
@@ -77,7 +77,7 @@ export async function postingOf(
   call: AcceptingCall,
   person?: string,
   conversation?: string,
-): Promise<Pick<PostRequest, "source" | "request" | "accounts" | "first">> {
+): Promise<Pick<PostRequest, "source" | "request" | "accounts" | "behalf" | "first">> {
   const { context, principal, keyed } = call;
   const { clock } = context.ports;
   const request = keyed ?? (conversation === undefined ? undefined : contentEntry(call, conversation, clock.now()));
@@ -86,6 +86,7 @@ export async function postingOf(
     source: { connector: API_CONNECTOR, accountId: principal.id },
     request,
     accounts: context.limiter.accountsOf(principal, person),
+    behalf: principal.person === undefined ? undefined : { person: principal.person },
     first: request && context.ledger.unwritten(request.key),
   };
 }

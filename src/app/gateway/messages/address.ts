@@ -8,6 +8,7 @@ import { API_CHANNEL, apiMailbox, OWNER_MAILBOX } from "../../../core/delivery/r
 import { type AgentId, isAgentId, type SessionKey } from "../../../core/ids.ts";
 import type { Store } from "../../../core/store/store.ts";
 import { type Principal, ROOT } from "../auth/principal.ts";
+import { speakerOf } from "../auth/speaker.ts";
 
 export const API_CONNECTOR = API_CHANNEL;
 
@@ -34,10 +35,14 @@ export async function findAgentByName(
  * Where the answer to a message goes that was posted without waiting for it (M27): to the API user whose conversation it is,
  * otherwise to the mailbox of the token's person.
  */
-export function mailboxFor(principal: Pick<Principal, "id" | "person">, { descriptor }: AgentRecord): DeliveryContext {
-  const { id, person } = principal;
+export function mailboxFor(
+  principal: Pick<Principal, "id" | "kind" | "person" | "app" | "user">,
+  { descriptor }: AgentRecord,
+): DeliveryContext {
+  const { id } = principal;
   if (descriptor.type === "user" && descriptor.connector === API_CONNECTOR) return apiMailbox(descriptor.channelId);
-  if (person !== undefined) return apiMailbox(person);
+  const speaker = speakerOf(principal, undefined);
+  if (speaker) return apiMailbox(speaker.user);
   return id === ROOT ? OWNER_MAILBOX : { channel: API_CONNECTOR, accountId: id, to: id };
 }
 

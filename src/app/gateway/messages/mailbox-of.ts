@@ -6,6 +6,7 @@ import type { Mailbox } from "../../../engine/outbox/mailboxes.ts";
 import type { People } from "../../../engine/runtime/people.ts";
 import { type Principal, ROOT } from "../auth/principal.ts";
 import { holds } from "../auth/scope.ts";
+import { speakerOf } from "../auth/speaker.ts";
 import { HttpError } from "../http/http-error.ts";
 import { API_CONNECTOR } from "./address.ts";
 
@@ -25,18 +26,15 @@ export interface NamedReader {
 }
 
 /** Throws a 403 if the token may not read the named mailbox. */
-export function mailboxOf({ id, person, scopes }: Principal, { user, terminal }: NamedReader): Mailbox {
+export function mailboxOf(principal: Principal, { user, terminal }: NamedReader): Mailbox {
+  const { id, kind, scopes } = principal;
   if (terminal !== undefined) {
-    if (person === undefined && holds(scopes, "admin")) return [{ channel: TERMINAL_CHANNEL, to: terminal }];
+    if (kind === "owner" && holds(scopes, "admin")) return [{ channel: TERMINAL_CHANNEL, to: terminal }];
     throw new HttpError(403, "denied", "Only the owner reads the mailbox of the terminal.", { param: "terminal" });
   }
-  if (person !== undefined) {
-    if (user === undefined || user === person) return [apiMailbox(person)];
-    throw new HttpError(403, "denied", "This token belongs to another person than the `user` of the request.", {
-      param: "user",
-      hint: "Leave `user` out.",
-    });
-  }
-  if (user !== undefined) return [apiMailbox(user)];
+  // The owner reads every mailbox, also those of an application's users.
+  if (kind === "owner" && user !== undefined) return [apiMailbox(user)];
+  const speaker = speakerOf(principal, user);
+  if (speaker) return [apiMailbox(speaker.user)];
   return id === ROOT ? OWNER_MAILBOXES : [{ channel: API_CONNECTOR, accountId: id, to: id }];
 }

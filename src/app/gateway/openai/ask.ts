@@ -34,12 +34,13 @@ export interface PostedQuestion {
 export async function ask(call: Call, { conversation, text, system }: Question): Promise<PostedQuestion> {
   const { context } = call;
   const { clock, store } = context.ports;
-  const { to, user, name } = conversation;
+  const { to, person, user, name } = conversation;
   let answered = false;
   // No `delivery`: the answer goes back over this request and never through the outbox.
   const message = {
     to,
     conversation: name,
+    behalf: { person },
     body: {
       kind: "user",
       text,
@@ -48,7 +49,7 @@ export async function ask(call: Call, { conversation, text, system }: Question):
       wishes: system === undefined ? undefined : { extraSystemPrompt: system },
     },
   } as const;
-  const options = { person: user, isAnswered: () => answered };
+  const options = { person: user === undefined ? undefined : person, isAnswered: () => answered };
   const { agentId, seq, isRepeated, acceptedAt } = await acceptOnce(call, () => message, options);
   context.metrics.count(isRepeated ? "api_joined" : "api_accepted");
   return {

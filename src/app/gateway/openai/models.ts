@@ -1,6 +1,8 @@
 /** `GET /v1/models`: the values of `model` that a token may use: the profiles, and agents by name. */
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { seesAgent } from "../auth/ownership.ts";
+import { isConfined } from "../auth/principal.ts";
 import { holds } from "../auth/scope.ts";
 import { findAgent, profilesOf } from "../messages/address.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
@@ -19,6 +21,7 @@ const modelsRoute = defineRoute({
   method: "GET",
   path: "/v1/models",
   access: "chat",
+  own: true,
   tag: "openai",
   summary: "List the values of `model`: profiles, and agents by their session key",
   answers: { status: 200, holds: "a list of models" },
@@ -30,17 +33,20 @@ const modelsRoute = defineRoute({
   },
 });
 
-/** A token with the scope `chat` only sees permanent agents, and no other person's conversation. */
+/** An old token with the scope `chat` only sees permanent agents; one of a person or an application its own agents. */
 async function listedAgents({ context, principal }: Call): Promise<readonly AgentRecord[]> {
   const agents = await context.ports.store.agents({ limit: MAX_AGENTS });
   const all = holds(principal.scopes, "operate");
-  return agents.filter(({ descriptor }) => all || descriptor.type === "permanent");
+  return agents.filter((agent) =>
+    isConfined(principal) ? seesAgent(principal, agent) : all || agent.descriptor.type === "permanent",
+  );
 }
 
 const modelRoute = defineRoute({
   method: "GET",
   path: "/v1/models/:model",
   access: "chat",
+  own: true,
   tag: "openai",
   summary: "One model: a profile, or an agent by id or session key",
   params: z.object({ model: z.string().min(1).max(512) }),
@@ -50,7 +56,7 @@ const modelRoute = defineRoute({
     if (profilesOf(config).includes(model)) return { json: modelOf(model, context.startedAt) };
     const { store } = context.ports;
     // An agent that the token may not message answers 404 too, so that its existence stays hidden.
-    const allowed = await resolveConversation(config, store, principal, { model, user: principal.person }).catch(
+    const allowed = await resolveConversation(config, store, principal, { model, user: undefined }).catch(
       () => undefined,
     );
     const agent = allowed && (await findAgent(store, model));

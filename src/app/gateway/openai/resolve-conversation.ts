@@ -6,15 +6,21 @@ import { randomUUID } from "node:crypto";
 import type { Config } from "../../../config/config-schema.ts";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { sessionKeyOf } from "../../../core/agent/session-key.ts";
+import { isReservedUser } from "../../../core/people/api-user.ts";
+import type { PersonId } from "../../../core/people/person.ts";
 import type { Store } from "../../../core/store/store.ts";
 import type { Address } from "../../../engine/agents/message-ingress.ts";
-import type { Principal } from "../auth/principal.ts";
+import { seesAgent } from "../auth/ownership.ts";
+import { isConfined, type Principal } from "../auth/principal.ts";
 import { holds } from "../auth/scope.ts";
+import { speakerOf, unnamedSpeaker } from "../auth/speaker.ts";
 import { HttpError } from "../http/http-error.ts";
 import { API_CONNECTOR, findAgent, profilesOf } from "../messages/address.ts";
 
 export interface Conversation {
   readonly to: Address;
+  readonly person: PersonId;
+  /** Who speaks, on the API's channel; undefined if the request names no one. */
   readonly user: string | undefined;
   /** Requests without a key are compared within a conversation of this name. */
   readonly name: string;
@@ -29,14 +35,16 @@ export async function resolveConversation(
   request: { readonly model: string; readonly user: string | undefined },
 ): Promise<Conversation> {
   const { model } = request;
-  const user = userOf(principal, request.user);
+  const named = speakerOf(principal, request.user);
+  const { person, user: name } = named ?? unnamedSpeaker(principal, randomUUID());
+  const user = named?.user;
   if (profilesOf(config).includes(model)) {
-    const name = user ?? randomUUID();
     const descriptor = { type: "user", connector: API_CONNECTOR, userId: name, channelId: name } as const;
     // Without the owner's accounts and session.dmScope: every API user has a separate conversation.
     const sessionKey = sessionKeyOf(descriptor, model, { identityLinks: config.session.identityLinks });
     const isNew = user === undefined;
-    return { to: { descriptor, profile: model, sessionKey }, user, name: isNew ? `new:${model}` : sessionKey, isNew };
+    const to = { descriptor, profile: model, sessionKey };
+    return { to, person, user, name: isNew ? `new:${model}` : sessionKey, isNew };
   }
   const agent = await findAgent(store, model);
   if (!agent) throw modelNotFound(model);
@@ -45,7 +53,7 @@ export async function resolveConversation(
       hint: "Use a profile or a permanent agent as the model, or a token with the scope operate.",
     });
   }
-  return { to: { agentId: agent.id }, user, name: agent.id, isNew: false };
+  return { to: { agentId: agent.id }, person, user, name: agent.id, isNew: false };
 }
 
 export const modelNotFound = (model: string): HttpError =>
@@ -54,24 +62,14 @@ export const modelNotFound = (model: string): HttpError =>
     hint: "GET /v1/models lists them: profiles, and agents by id or session key.",
   });
 
-/** With the scope `chat` only, a token reaches permanent agents and the API users' own conversations. */
-function mayMessage(principal: Principal, { descriptor }: AgentRecord): boolean {
-  if (holds(principal.scopes, "operate")) return true;
-  if (descriptor.type === "permanent") return true;
-  return (
-    descriptor.type === "user" &&
-    descriptor.connector === API_CONNECTOR &&
-    (principal.person === undefined || descriptor.userId === principal.person)
-  );
-}
-
-function userOf(principal: Principal, requested: string | undefined): string | undefined {
-  if (principal.person === undefined) return requested;
-  if (requested !== undefined && requested !== principal.person) {
-    throw new HttpError(403, "denied", "This token belongs to another person than the `user` of the request.", {
-      param: "user",
-      hint: "Leave `user` out, or use a token that is not bound to a person.",
-    });
-  }
-  return principal.person;
+/**
+ * A token of a person or an application reaches its own conversations. With the scope `chat` only, an old token reaches permanent
+ * agents and the conversations of the users whom old tokens name.
+ */
+function mayMessage(principal: Principal, agent: AgentRecord): boolean {
+  const { descriptor } = agent;
+  if (isConfined(principal)) return seesAgent(principal, agent);
+  if (holds(principal.scopes, "operate") || descriptor.type === "permanent") return true;
+  if (descriptor.type !== "user" || descriptor.connector !== API_CONNECTOR) return false;
+  return principal.user === undefined ? !isReservedUser(descriptor.userId) : descriptor.userId === principal.user;
 }

@@ -62,7 +62,7 @@ export function requestListener({ context, surface, router, policy, onRequestEnd
       }
       try {
         // Without a token a caller must not learn which routes exist: 401 comes before 404.
-        authorise(context, "any", { surface, incoming, address });
+        authorise(context, { access: "any" }, { surface, incoming, address });
         sendError(log, outgoing, match.error, routePath);
       } catch (error) {
         sendError(log, outgoing, error, routePath);

@@ -49,6 +49,8 @@ export interface Route<
   /** Parameters are written `:name`. */
   readonly path: string;
   readonly access: Access;
+  /** Also for tokens of people and applications: the handler answers only about what belongs to the token. */
+  readonly own?: true;
   readonly tag: string;
   readonly summary: string;
   readonly params?: P;

@@ -27,7 +27,7 @@ export async function serveRoute(
   try {
     const loading = context.tokens.loadUnknown(bearerToken(incoming));
     if (loading) await loading;
-    const principal = authorise(context, route.access, exchange);
+    const principal = authorise(context, route, exchange);
     const hasBody = route.body || route.method !== "GET";
     const raw = hasBody ? await readBody(incoming, context.config().gateway.limits.bodyBytes) : EMPTY;
     const call: Call = {

@@ -1,0 +1,121 @@
+/** A token of a person or an application sees what belongs to it, on every route of the table, and nothing else (L13). */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openTestGateway, ROOT_TOKEN, type TestGateway } from "./gateway.test-kit.ts";
+import { ROUTES } from "./route-table.ts";
+import type { Route } from "./routing/route.ts";
+
+interface Conversation {
+  readonly whose: string;
+  readonly token: string;
+  readonly user?: string;
+  agentId: string;
+  runId: string;
+  key: string;
+}
+
+/** A word that only this conversation contains. */
+const secretOf = ({ whose }: Conversation): string => `secret-of-${whose.replaceAll(" ", "-")}`;
+
+let kit: TestGateway;
+const people: Conversation[] = [];
+
+beforeAll(async () => {
+  kit = await openTestGateway();
+  const mint = async (more: object): Promise<string> => {
+    const body = { name: "t", scopes: ["chat"], ...more };
+    const { status, json, text } = await kit.ask({ method: "POST", path: "/api/tokens", body });
+    expect(status, text).toBe(201);
+    return json.token as string;
+  };
+  const blank = { agentId: "", runId: "", key: "" };
+  people.push(
+    { whose: "the owner", token: ROOT_TOKEN, ...blank },
+    { whose: "ann", token: await mint({ person: "ann" }), ...blank },
+    { whose: "eve", token: await mint({ person: "eve" }), ...blank },
+    { whose: "ann of shop", token: await mint({ app: "shop" }), user: "ann", ...blank },
+    { whose: "ann of bank", token: await mint({ app: "bank", scopes: ["chat", "read"] }), user: "ann", ...blank },
+  );
+  for (const one of people) {
+    const messages = [{ role: "user", content: secretOf(one) }];
+    const { status, headers, text } = await kit.ask({
+      method: "POST",
+      path: "/v1/chat/completions",
+      token: one.token,
+      body: { model: "main", user: one.user, messages },
+    });
+    expect(status, text).toBe(200);
+    one.agentId = String(headers["x-rookery-agent"]);
+    one.runId = String(headers["x-rookery-run"]);
+    one.key = String((await kit.ask({ path: `/api/agents/${one.agentId}` })).json.sessionKey);
+  }
+});
+afterAll(() => kit.close());
+
+const idsIn = ({ agentId, runId, key }: Conversation): Readonly<Record<string, readonly string[]>> => ({
+  agent: [agentId, key],
+  run: [runId],
+  key: [key],
+  model: [agentId, key],
+  delivery: [`${runId}.0`],
+  seq: ["1"],
+  job: ["j"],
+  nametag: ["n"],
+  token: ["0".repeat(12)],
+});
+
+/** The paths of a route that name a conversation, or its one path if it names none. */
+function pathsOf({ path }: Route, one: Conversation): readonly string[] {
+  let paths = [path];
+  for (const [name, values] of Object.entries(idsIn(one))) {
+    const word = new RegExp(`:${name}(?![a-z])`);
+    paths = paths.flatMap((each) =>
+      word.test(each) ? values.map((value) => each.replace(word, encodeURIComponent(value))) : [each],
+    );
+  }
+  return paths;
+}
+
+const bodyFor = ({ path, method }: Route, one: Conversation, as: Conversation): object | undefined => {
+  if (method === "GET") return undefined;
+  if (path === "/v1/chat/completions")
+    return { model: one.agentId, user: as.user, messages: [{ role: "user", content: "hi" }] };
+  if (path === "/v1/responses") return { model: one.key, user: as.user, input: "hi" };
+  if (path === "/api/deliveries/ack") return { ids: ["x"], user: as.user };
+  return {};
+};
+
+const CLOSED = ROUTES.filter(({ access }) => access !== "anonymous" && access !== "hook");
+const isStream = ({ answers }: Route): boolean => answers.type === "text/event-stream";
+
+describe.each(CLOSED.map((route) => [`${route.method} ${route.path}`, route] as const))("%s", (_, route) => {
+  const names = /:(agent|run|key|model)/.test(route.path) || (route.method === "POST" && route.path.startsWith("/v1/"));
+
+  it("tells a person and an application nothing about anyone else", async () => {
+    for (const as of people.slice(1)) {
+      for (const other of people) {
+        if (other === as || (isStream(route) && !names)) continue;
+        for (const path of pathsOf(route, other)) {
+          const { method } = route;
+          const { status, text } = await kit.ask({ method, path, token: as.token, body: bodyFor(route, other, as) });
+          const what = `${as.whose} asks about ${other.whose}: ${path} → ${status} ${text.slice(0, 200)}`;
+          if (names) expect([403, 404], what).toContain(status);
+          expect(status, what).toBeLessThan(500);
+          for (const secret of [secretOf(other), other.agentId, other.runId, other.key]) {
+            if (!path.includes(encodeURIComponent(secret))) expect(text, what).not.toContain(secret);
+          }
+        }
+      }
+    }
+  });
+
+  if (!route.own || isStream(route) || route.method !== "GET") return;
+
+  it("answers a person and an application about their own", async () => {
+    for (const as of people.slice(1)) {
+      for (const path of pathsOf(route, as)) {
+        const { status, text } = await kit.ask({ path, token: as.token });
+        expect(status, `${as.whose}: ${path} → ${text.slice(0, 200)}`).toBe(200);
+      }
+    }
+  });
+});
