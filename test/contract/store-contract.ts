@@ -3,6 +3,7 @@
  * file and in memory.
  */
 import { describe } from "vitest";
+import { approvalsContract } from "./approvals-contract.ts";
 import { budgetContract } from "./budget-contract.ts";
 import { commitContract } from "./commit-contract.ts";
 import { damageContract } from "./damage-contract.ts";
@@ -38,6 +39,7 @@ export function storeContract(name: string, open: Opener): void {
     swarmContract(open);
     requestsContract(open);
     peopleContract(open);
+    approvalsContract(open);
     retentionContract(open);
     lifetimeContract(open);
     damageContract(open);

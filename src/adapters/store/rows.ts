@@ -35,6 +35,7 @@ export interface AgentRow {
   readonly epoch: number;
   readonly last_human_at: number | null;
   readonly stopped: string | null;
+  readonly suspended: number | boolean;
   readonly created_at: number;
 }
 
@@ -52,6 +53,7 @@ export const agentOf = (row: AgentRow): AgentRecord => ({
   nextPos: row.next_pos,
   leaf: row.leaf,
   runId: row.run_id ?? undefined,
+  suspended: row.suspended ? true : undefined,
   node: row.node ?? undefined,
   epoch: row.epoch,
   lastHumanAt: row.last_human_at ?? undefined,

@@ -28,6 +28,8 @@ export interface AgentRecord {
   readonly leaf: EntryId;
   /** The run that has not ended, if any: at most one (L3). */
   readonly runId?: RunId;
+  /** Whether its run waits for a person (M31). */
+  readonly suspended?: true;
   /** The node that holds the agent, and the number of claims so far; every commit of the owner names both (M1). */
   readonly node?: number;
   readonly epoch: number;

@@ -14,6 +14,7 @@ import type { AgentId, ChangeId, DeliveryId, EntryId, RunId, SessionId, SessionK
 import type { MessageState, NewMessage } from "../message/message.ts";
 import type { AuditEntry } from "../people/audit.ts";
 import type { PersonRecord } from "../people/person.ts";
+import type { ApprovalId, ApprovalState, NewApproval } from "../rights/approval.ts";
 import type { AbortMark, RunBody, RunOutcome } from "../run/run.ts";
 import type { CronJob } from "../schedule/job.ts";
 import type { JobRunEnd, JobSlot, SlotDelivered } from "../schedule/job-slot.ts";
@@ -140,6 +141,12 @@ export type Op =
   /** Replaces the body of an open run. It is no step: step and attempt stay as they are. */
   | { readonly op: "run.amend"; readonly runId: RunId; readonly body: RunBody }
   | { readonly op: "run.end"; readonly runId: RunId; readonly body: RunBody; readonly outcome: RunOutcome }
+  /** A run that waits for a person: while it is suspended, the agent counts as idle as long as no message waits (M31). */
+  | { readonly op: "run.suspend"; readonly runId: RunId; readonly suspended: boolean }
+  /** A question about a call. Refused if the call has one already, or if the id is taken. */
+  | { readonly op: "approval.ask"; readonly approval: NewApproval }
+  /** A call uses a yes. Refused unless it is unused, in time, and for the same digest. */
+  | { readonly op: "approval.use"; readonly id: ApprovalId; readonly digest: string }
   | { readonly op: "delivery.add"; readonly delivery: NewDelivery }
   /**
    * Reserves the cost of a model call on every row, or returns which budget refuses it; decided inside the transaction (M21).
@@ -208,6 +215,26 @@ export type Op =
    */
   | { readonly op: "person.put"; readonly person: PersonRecord; readonly expect?: number }
   | { readonly op: "person.remove"; readonly id: string; readonly expect?: number }
+  /** Ends a question. Refused unless it is in this state with this digest: of two answers the first wins (M31). */
+  | {
+      readonly op: "approval.decide";
+      readonly id: ApprovalId;
+      readonly agentId: AgentId;
+      readonly digest: string;
+      readonly from: "pending" | "approved";
+      readonly to: Exclude<ApprovalState, "pending" | "used">;
+      /** Until when a yes may be used. */
+      readonly until?: number;
+      /** A person's id, or `system`. */
+      readonly by: string;
+      readonly surface: string;
+      readonly reason?: string;
+    }
+  /**
+   * Withdraws every open question and every unused yes of an agent. A suspended run becomes work again, so that a node
+   * finds it also if this process ends now. No effect if the agent does not exist.
+   */
+  | { readonly op: "approval.withdraw"; readonly of: Recipient; readonly reason: string }
   /** A row of the audit log, in the commit of what it tells about. */
   | { readonly op: "audit.add"; readonly entry: AuditEntry }
   /** Counts messages between a swarm and a contact; the first one creates the contact. `known`: refused if it does not exist. */
@@ -246,7 +273,16 @@ export type Op =
       readonly after?: string;
     };
 
-export type Prunable = "messages" | "deliveries" | "dedupe" | "requests" | "runs" | "changes" | "slots" | "audit";
+export type Prunable =
+  | "messages"
+  | "deliveries"
+  | "dedupe"
+  | "requests"
+  | "runs"
+  | "changes"
+  | "slots"
+  | "audit"
+  | "approvals";
 
 export interface Settlement {
   readonly seq: number;
@@ -272,6 +308,8 @@ export type OpResult =
   | { readonly op: "budget.reserve"; readonly decision: BudgetDecision; readonly told: boolean }
   | { readonly op: "budget.forfeit"; readonly charged: number }
   | { readonly op: "budget.sweep"; readonly charged: number; readonly removed: number }
+  /** `woken`: it was suspended and is work again. */
+  | { readonly op: "approval.withdraw"; readonly withdrawn: number; readonly woken?: AgentId }
   | { readonly op: "prune"; readonly removed: number; readonly next: string | undefined };
 
 export interface Posted {

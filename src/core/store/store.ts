@@ -12,6 +12,7 @@ import type { AgentId, ChangeId, DeliveryId, RunId, SessionKey } from "../ids.ts
 import type { Message, MessageState } from "../message/message.ts";
 import type { AuditFilter, AuditRow } from "../people/audit.ts";
 import type { PersonRecord } from "../people/person.ts";
+import type { Approval, ApprovalFilter, ApprovalId, GrantKey } from "../rights/approval.ts";
 import type { RunRecord } from "../run/run.ts";
 import type { CronJob } from "../schedule/job.ts";
 import type { JobSlot } from "../schedule/job-slot.ts";
@@ -50,7 +51,7 @@ export interface StoreReader {
   agents(page: Page & { readonly after?: AgentId; readonly newest?: boolean }): Promise<readonly AgentRecord[]>;
   /** Agents without a parent, the newest first. */
   roots(page: Page & { readonly after?: AgentId }): Promise<readonly AgentRecord[]>;
-  /** Agents with waiting messages or an open run, in the order of creation. */
+  /** Agents with waiting messages or an open run that is not suspended, in the order of creation. */
   busyAgents(page: Page & { readonly after?: AgentId }): Promise<readonly AgentRecord[]>;
   /** The children of an agent in the order of creation, without removed ones. */
   children(agentId: AgentId, page: Page & { readonly after?: AgentId }): Promise<readonly AgentRecord[]>;
@@ -131,6 +132,13 @@ export interface StoreReader {
   rightsRevision(): Promise<number>;
   /** The newest first. */
   audit(filter: AuditFilter): Promise<readonly AuditRow[]>;
+  approval(id: ApprovalId): Promise<Approval | undefined>;
+  /** The newest first. */
+  approvals(filter: ApprovalFilter): Promise<readonly Approval[]>;
+  /** Questions and unused yeses by the time at which they end, earliest first: those due, or the next ones. */
+  approvalsDue(page: Page & { readonly by?: number }): Promise<readonly Approval[]>;
+  /** The oldest unused yes for such a call, also one whose time is over. */
+  grantFor(key: GrantKey): Promise<Approval | undefined>;
   fact(key: string): Promise<string | undefined>;
   /** A row of the ledger of HTTP requests, also an expired one that was not pruned yet (M18). */
   request(key: string): Promise<RequestRecord | undefined>;

@@ -63,6 +63,7 @@ export async function pruneRound(
     ["changes", limits.changesMs],
     ["slots", limits.runsMs],
     ["audit", limits.auditMs],
+    ["approvals", limits.runsMs],
     // Each key stores how long it is kept.
     ["dedupe", 0],
     ["requests", 0],
@@ -76,6 +77,7 @@ export async function pruneRound(
     dedupe: 0,
     requests: 0,
     audit: 0,
+    approvals: 0,
   };
   for (const [what, age] of ages) {
     let after: string | undefined;

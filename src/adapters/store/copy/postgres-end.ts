@@ -44,6 +44,8 @@ export async function postgresEnd(url: string, schema?: string): Promise<CopyEnd
         ["run_numbers", "runs", "n"],
         ["delivery_numbers", "deliveries", "n"],
         ["job_slots_n_seq", "job_slots", "n"],
+        ["audit_n_seq", "audit", "n"],
+        ["approvals_n_seq", "approvals", "n"],
       ]) {
         await client.query(`SELECT setval('${sequence}', greatest((SELECT max(${column}) FROM ${table}), 1))`);
       }
@@ -117,7 +119,7 @@ async function writeRows(client: pg.Client, table: CopiedTable, rows: readonly C
   const own = names.filter((column) => column !== "state");
   const at = (column: string): string => `c${own.indexOf(column)}`;
   await insert("agents", own, own, {
-    busy: `${at("waiting")} > 0 OR ${at("run_id")} IS NOT NULL`,
+    busy: `${at("waiting")} > 0 OR (${at("run_id")} IS NOT NULL AND ${at("suspended")} = 0)`,
     stop_seq: `(substring(${at("stopped")} FROM '"seq":([0-9]+)'))::bigint`,
     removed: `coalesce(${at("stopped")} LIKE '%"removed":true%', false)`,
   });

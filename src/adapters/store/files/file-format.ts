@@ -3,6 +3,7 @@
  * before it becomes a path. `read-agent-files.ts` and `restore-registries.ts` read them back.
  */
 import type { AgentId } from "../../../core/ids.ts";
+import { type ApprovalRow, approvalOf } from "../approval-rows.ts";
 import type { AgentRow, DedupeRow, DeliveryRow, MessageRow, RunRow } from "./mirror-source.ts";
 
 export const AGENTS_DIR = "agents";
@@ -65,14 +66,15 @@ export interface PendingRows {
   readonly run: RunRow | undefined;
   readonly messages: readonly MessageRow[];
   readonly deliveries: readonly DeliveryRow[];
+  readonly approvals: readonly ApprovalRow[];
   readonly dedupe: readonly DedupeRow[];
 }
 
 /**
  * `pending.json`: the unfinished work of an agent (M6). Counters, messages that wait or are taken, the open run with its
- * intents, deliveries that have not ended, and the newest dedupe keys.
+ * intents, deliveries that have not ended, open approvals and unused yeses, and the newest dedupe keys.
  */
-export function pendingText({ agent, run, messages, deliveries, dedupe }: PendingRows): string {
+export function pendingText({ agent, run, messages, deliveries, approvals, dedupe }: PendingRows): string {
   const head = {
     version: PENDING_VERSION,
     // As in `state.json`, so that a loss of that file does not cost the conversation.
@@ -110,6 +112,7 @@ export function pendingText({ agent, run, messages, deliveries, dedupe }: Pendin
       target: json(row.target),
       payload: json(row.payload),
     })),
+    approvals: approvals.length === 0 ? undefined : approvals.map(approvalOf),
   };
   // One key per line: indented further, two hundred keys would take a thousand lines.
   const keys = dedupe.map((row) => `    ${JSON.stringify(row)}`).join(",\n");

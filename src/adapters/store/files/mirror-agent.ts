@@ -79,6 +79,7 @@ export function textsOf(source: MirrorSource, files: MirrorFiles, agent: AgentRo
       run,
       messages: source.unsettled(agent.no, firstSeq),
       deliveries: source.openDeliveries(agent.no),
+      approvals: source.openApprovals(agent.id),
       dedupe: dedupe.keys,
     }),
     dedupe,

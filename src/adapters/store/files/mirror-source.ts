@@ -1,4 +1,5 @@
 /** What the mirror reads: the database, through its own read-only connection. */
+import type { ApprovalRow } from "../approval-rows.ts";
 import type * as rows from "../rows.ts";
 
 export interface MirrorSource {
@@ -22,6 +23,8 @@ export interface MirrorSource {
   /** The row of one key, if it is still stored and belongs to this agent. */
   dedupeKey(no: number, key: string): DedupeRow | undefined;
   openDeliveries(no: number): readonly DeliveryRow[];
+  /** Open questions and unused yeses of an agent. */
+  openApprovals(agentId: string): readonly ApprovalRow[];
   subagentRuns(): readonly unknown[];
   jobs(): readonly unknown[];
   /** The content of `budgets.json`; undefined if there is no budget. */
@@ -43,7 +46,7 @@ export interface LoggedChange {
 }
 
 // Columns as they are stored; JSON is still text.
-export type AgentRow = Omit<rows.AgentRow, "waiting" | "node" | "epoch">;
+export type AgentRow = Omit<rows.AgentRow, "waiting" | "node" | "epoch" | "suspended">;
 export type RunRow = Pick<rows.RunRow, "id" | "session_id" | "attempt" | "step" | "started_at" | "abort" | "body">;
 export type MessageRow = Pick<rows.MessageRow, "seq" | "state" | "run_id" | "message">;
 export type DeliveryRow = Omit<rows.DeliveryRow, "n" | "agent_id" | "node" | "ended_at" | "receipt">;

@@ -5,7 +5,9 @@
 import { z } from "zod";
 import { RookeryError } from "../../../core/errors.ts";
 import { type PersonRecord, personRecordSchema } from "../../../core/people/person.ts";
+import { OPEN_APPROVALS } from "../../../core/rights/approval.ts";
 import { RIGHTS_REVISION } from "../../../core/store/change.ts";
+import { withdrawAll } from "../sqlite/approvals.ts";
 import type { Database } from "../sqlite/database.ts";
 import { writeFact } from "../sqlite/facts.ts";
 import { clearPeople, firstPeople, rightsRevision, writePerson } from "../sqlite/people.ts";
@@ -32,10 +34,21 @@ export function peopleIn(db: Database): object | undefined {
   return revision === 0 ? undefined : peopleFile(revision, firstPeople(db, -1));
 }
 
-/** How many people were restored. The revision moves on, so that no decision from before counts. */
-export function restorePeople({ db, files, report, keep }: RestoreContext): number {
+const WITHDRAWN = "withdrawn: the rights of people were lost";
+
+/**
+ * How many people were restored. The revision moves on, so that no decision from before counts. Without a file that can be
+ * used, open approvals are withdrawn: the rights they were asked under are not known.
+ */
+export function restorePeople(context: RestoreContext, now: number): number {
+  const restored = readPeople(context);
+  if (restored === undefined) withdrawAll(context.db, now, WITHDRAWN, OPEN_APPROVALS);
+  return restored ?? 0;
+}
+
+function readPeople({ db, files, report, keep }: RestoreContext): number | undefined {
   const text = files.read(PEOPLE_FILE)?.toString();
-  if (text === undefined) return 0;
+  if (text === undefined) return undefined;
   try {
     const file = fileSchema.safeParse(parseJson(text, PEOPLE_FILE));
     if (file.success) {
@@ -54,14 +67,16 @@ export function restorePeople({ db, files, report, keep }: RestoreContext): numb
     report({ file: PEOPLE_FILE, reason: error.message, consequence: "file-skipped", code: error.code });
   }
   keep(PEOPLE_FILE);
-  return 0;
+  return undefined;
 }
 
 /**
  * After a restored backup: if rights have changed since it was made, or if that cannot be told, everyone but the owner
- * becomes a stranger. Returns how many people lost their record.
+ * becomes a stranger and open approvals are withdrawn. A yes that the backup holds as unused may have been used since, so it
+ * is withdrawn in any case. Returns how many people lost their record.
  */
-export function forgetOldPeople(db: Database, files: MirrorFiles): number {
+export function forgetOldPeople(db: Database, files: MirrorFiles, now: number): number {
+  withdrawAll(db, now, "withdrawn: the database was restored from a backup", ["approved"]);
   const people = firstPeople(db, -1);
   const text = files.read(PEOPLE_FILE)?.toString();
   if (people.length === 0 && text === undefined) return 0;
@@ -69,6 +84,7 @@ export function forgetOldPeople(db: Database, files: MirrorFiles): number {
   const revision = rightsRevision(db);
   if (newest !== undefined && newest <= revision) return 0;
   clearPeople(db);
+  withdrawAll(db, now, WITHDRAWN, OPEN_APPROVALS);
   writeFact(db, RIGHTS_REVISION, String(Math.max(revision, newest ?? 0) + 1));
   return people.length;
 }

@@ -12,6 +12,7 @@ import { sessionIdSchema, sessionKeySchema } from "../../../core/id-schemas.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import { newMessageSchema } from "../../../core/message/message.ts";
 import { personIdSchema } from "../../../core/people/person.ts";
+import { approvalSchema, OPEN_APPROVALS } from "../../../core/rights/approval.ts";
 import { runBodySchema } from "../../../core/run/run.ts";
 import { type AgentPaths, agentPaths, PENDING_VERSION } from "./file-format.ts";
 import { stateWithoutFile } from "./lost-state.ts";
@@ -71,6 +72,7 @@ const pendingSchema = z.looseObject({
       payload: payloadSchema,
     }),
   ),
+  approvals: z.array(approvalSchema.extend({ state: z.enum(OPEN_APPROVALS) })).optional(),
   dedupe: z.array(z.tuple([z.string(), z.number().int(), z.number().int()])),
 });
 export type PendingFile = z.infer<typeof pendingSchema>;

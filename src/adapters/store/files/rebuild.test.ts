@@ -6,6 +6,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { sessionKeyOf } from "../../../core/agent/session-key.ts";
 import { targetKey } from "../../../core/delivery/delivery.ts";
 import type { AgentId, ChangeId, DeliveryId, Ids, RunId, SessionKey } from "../../../core/ids.ts";
+import type { PersonId } from "../../../core/people/person.ts";
+import type { ApprovalId } from "../../../core/rights/approval.ts";
 import type { Op } from "../../../core/store/change.ts";
 import { applyGroup } from "../sqlite/apply-change.ts";
 import { type Database, openDatabase } from "../sqlite/database.ts";
@@ -119,6 +121,52 @@ describe("rebuilding from the plain files", () => {
     expect(report).toMatchObject({ people: 0, problems: [{ file: "people.json", consequence: "file-skipped" }] });
     expect(await readerOf(open()).people({ limit: 10 })).toEqual([]);
     expect(readFileSync(join(home, `people.json.unread-${NOW}`), "utf8")).toBe(text);
+  });
+
+  /** Ann's agent has a question, a yes that was not used, and one that was. */
+  function asked(work: Workload): void {
+    work.commit([{ op: "person.put", person }]);
+    work.agent("ann");
+    work.post(ann, "hello");
+    const runId = work.take(ann, [1]);
+    const approval = (id: string) => ({
+      ...{ id: id as ApprovalId, agentId: ann, runId, callId: id, behalf: { person: "ann" as PersonId } },
+      ...{ tool: "exec", arguments: { command: "date" }, digest: id, prompt: "Run date?", askedAt: 1, dueAt: NOW },
+    });
+    const yes = (id: string): Op => ({
+      ...{ op: "approval.decide", id: id as ApprovalId, agentId: ann, digest: id, from: "pending", to: "approved" },
+      ...{ until: NOW + 5, by: "owner", surface: "cli" },
+    });
+    const owner = work.owner(ann);
+    work.commit(
+      ["abcd", "efgh", "mnpq"].map((id): Op => ({ op: "approval.ask", approval: approval(id) })),
+      owner,
+    );
+    work.commit([yes("efgh"), yes("mnpq")]);
+    work.commit([{ op: "approval.use", id: "mnpq" as ApprovalId, digest: "mnpq" }], owner);
+    work.commit([{ op: "run.suspend", runId, suspended: true }], owner);
+  }
+
+  test("restores open approvals and unused yeses, and the run that waited for them is lost", async () => {
+    lived(asked);
+    expect(run()).toMatchObject({ lost: { runs: 1 }, problems: [] });
+    const store = readerOf(open());
+    const rows = await store.approvals({ limit: 10 });
+    expect(rows.map(({ id, state, dueAt, decidedBy }) => [id, state, dueAt, decidedBy])).toEqual([
+      ["efgh", "approved", NOW + 5, "owner"],
+      ["abcd", "pending", NOW, undefined],
+    ]);
+    expect(await store.agent(ann)).not.toHaveProperty("suspended", true);
+    expect((await store.agent(ann))?.runId).toBeUndefined();
+  });
+
+  test.each([undefined, "{"])("withdraws them if people.json is missing or cannot be read", async (text) => {
+    lived(asked);
+    if (text === undefined) rmSync(join(home, "people.json"));
+    else writeFileSync(join(home, "people.json"), text);
+    run();
+    const rows = await readerOf(open()).approvals({ limit: 10 });
+    expect(rows.map(({ state }) => state)).toEqual(["withdrawn", "withdrawn"]);
   });
 
   test("restores a permanent agent with its latest descriptor, and a swarm with its contacts", async () => {

@@ -127,7 +127,7 @@ export function restoreHome(
   const subagentRuns = restoreSubagentRuns(context);
   const budgets = restoreBudgets(context);
   const swarms = restoreSwarms(context);
-  const people = restorePeople(context);
+  const people = restorePeople(context, now);
   // The log of changes continues after the files' mark, so that the mirror checks every agent once more.
   db.run(INSERT_CHANGE, (mark?.synced ?? 0) + 1, ids.change(), now);
   db.sql.exec("COMMIT");

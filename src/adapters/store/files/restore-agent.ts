@@ -1,6 +1,7 @@
 /** Makes one agent in the database from its files: its row, its history, and all pending work in its stored state. */
 import { isUrgent } from "../../../core/message/message.ts";
 import { insertSessionKey } from "../sqlite/agents.ts";
+import { restoreApproval } from "../sqlite/approvals.ts";
 import type { Database } from "../sqlite/database.ts";
 import type { AgentFiles, PendingFile } from "./read-agent-files.ts";
 import type { RestoreContext } from "./restore-context.ts";
@@ -41,6 +42,7 @@ export function restoreAgent(context: RestoreContext, agent: AgentFiles): Restor
   const inbox = restoreMessages(db, no, pending?.messages ?? [], history.seqs);
   if (pending?.run) insertRun(db, no, pending.run);
   for (const delivery of pending?.deliveries ?? []) insertDelivery(db, no, delivery);
+  for (const approval of pending?.approvals ?? []) insertApproval(db, approval);
   for (const [key, seq, keepUntil] of pending?.dedupe ?? []) {
     db.run(REQUEST_KEY.test(key) ? INSERT_REQUEST : INSERT_DEDUPE, key, no, seq, keepUntil);
   }
@@ -140,4 +142,23 @@ function insertDelivery(db: Database, no: number, delivery: PendingFile["deliver
     JSON.stringify(delivery.target),
     JSON.stringify(delivery.payload),
   );
+}
+
+function insertApproval(db: Database, approval: NonNullable<PendingFile["approvals"]>[number]): void {
+  const { state, decidedAt, decidedBy, surface, reason, ...asked } = approval;
+  restoreApproval(db, {
+    id: asked.id,
+    agent: asked.agentId,
+    run_id: asked.runId,
+    call_id: asked.callId,
+    person: asked.behalf.person,
+    digest: asked.digest,
+    state,
+    due_at: asked.dueAt,
+    decided_at: decidedAt ?? null,
+    decided_by: decidedBy ?? null,
+    surface: surface ?? null,
+    reason: reason ?? null,
+    record: JSON.stringify(asked),
+  });
 }

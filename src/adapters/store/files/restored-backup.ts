@@ -26,7 +26,7 @@ export function afterRestoredBackup(
   const value = `${mark.synced} ${mark.change}`;
   if (readFact(db, DONE_FACT) === value) return undefined;
   const lost = endUnfinishedWork(db, { ids, now, why: "the database was restored from a backup" });
-  const strangers = forgetOldPeople(db, files);
+  const strangers = forgetOldPeople(db, files, now);
   const id: ChangeId = ids.change();
   const [result] = applyGroup(db, [
     { id, site: "store.restored-backup", at: now, ops: [{ op: "fact.put", key: DONE_FACT, value }] },

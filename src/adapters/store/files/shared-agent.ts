@@ -1,5 +1,7 @@
 /** One agent's rows for its plain files, read from a shared database and offered as a `MirrorSource`. */
 import { dedupeKey, type NewMessage } from "../../../core/message/message.ts";
+import type { ApprovalRow } from "../approval-rows.ts";
+import { SELECT_OPEN_OF_AGENT } from "../postgres/approvals.ts";
 import type { Statement } from "../postgres/batched-reads.ts";
 import type { Connections } from "../postgres/connections.ts";
 import type { LineRow } from "../rows.ts";
@@ -9,7 +11,7 @@ import type { AgentRow, DedupeRow, DeliveryRow, MessageRow, MirrorSource, RunRow
 const SELECT_AGENT: Statement = {
   name: "mirror-agent",
   text: `SELECT no, id, session_key, profile, person, descriptor, created_at, session_id, next_seq, cursor, next_pos, leaf, run_id, last_human_at, stopped,
-  states.state
+  states.state, EXISTS (SELECT FROM approvals WHERE agent = agents.id AND state IN ('pending', 'approved')) AS asks
 FROM agents JOIN states ON states.agent = agents.id WHERE agents.id = $1`,
 };
 const SELECT_RUN: Statement = {
@@ -47,7 +49,7 @@ export async function readSharedAgent(
   fromPos: number,
   keysInFile: readonly string[],
 ): Promise<SharedAgent | undefined> {
-  const agent = await connections.one<AgentRow>(SELECT_AGENT, id);
+  const agent = await connections.one<AgentRow & { readonly asks: boolean }>(SELECT_AGENT, id);
   if (!agent) return undefined;
   const run = agent.run_id === null ? undefined : await connections.one<RunRow>(SELECT_RUN, agent.run_id, id);
   const seqs = run ? ((JSON.parse(run.body) as { seqs?: readonly number[] }).seqs ?? []) : [];
@@ -55,6 +57,7 @@ export async function readSharedAgent(
   const messages = await connections.all<MessageRow>(SELECT_MESSAGES, id, firstSeq);
   const lines = await connections.all<LineRow>(SELECT_LINES, id, fromPos);
   const deliveries = await connections.all<DeliveryRow>(SELECT_DELIVERIES, id);
+  const approvals = agent.asks ? await connections.all<ApprovalRow>(SELECT_OPEN_OF_AGENT, id) : [];
   const keyOf = new Map(messages.map(({ seq, message }) => [seq, dedupeKey(JSON.parse(message) as NewMessage)]));
   const keys = [...new Set([...keysInFile, ...[...keyOf.values()].flatMap((key) => key ?? [])])];
   const known = new Map(
@@ -82,6 +85,7 @@ export async function readSharedAgent(
       dedupeKeys: (_, afterSeq, limit) => [...known.values()].filter(([, seq]) => seq > afterSeq).slice(-limit),
       dedupeKey: (_, key) => known.get(key),
       openDeliveries: () => deliveries,
+      openApprovals: () => approvals,
       subagentRuns: nothing,
       budgets: nothing,
       job: nothing,

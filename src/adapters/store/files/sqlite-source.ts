@@ -2,6 +2,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { dedupeKey, type Source } from "../../../core/message/message.ts";
 import type { LineRow } from "../rows.ts";
+import { openApprovalRows } from "../sqlite/approvals.ts";
 import { databaseOf } from "../sqlite/database.ts";
 import { allJobs, readJob, slotText } from "../sqlite/jobs.ts";
 import { allSubagentRuns } from "../sqlite/subagent-runs.ts";
@@ -90,6 +91,7 @@ export function sqliteSource(sql: DatabaseSync): MirrorSource {
       const first = db.get<{ n: number | null }>(SELECT_FIRST_OPEN_DELIVERY)?.n ?? undefined;
       return first === undefined ? [] : db.all<DeliveryRow>(SELECT_OPEN_DELIVERIES, no, first);
     },
+    openApprovals: (agentId) => openApprovalRows(db, agentId),
     subagentRuns: () => allSubagentRuns(db),
     budgets: () => budgetsIn(db),
     swarms: () => firstSwarms(db, MAX_SWARMS),

@@ -9,7 +9,7 @@ import type { Connections } from "./connections.ts";
 import { type Lock, type OpForms, type Wire, whole } from "./op-form.ts";
 
 const COLUMNS = `no, id, session_key, profile, person, descriptor, created_at, session_id, next_seq, cursor, waiting, next_pos, leaf, run_id, node, epoch,
-  last_human_at, stopped, states.state`;
+  last_human_at, stopped, suspended, states.state`;
 const SELECT_FROM = `SELECT ${COLUMNS}
 FROM agents JOIN states ON states.agent = agents.id`;
 const SELECT: Statement = { name: "select-agent", types: ["text"], text: `${SELECT_FROM} WHERE agents.id = $1` };

@@ -1,6 +1,7 @@
 /** All ops in the form they are sent to the database. `op-table.ts` names the SQL that reads each of them. */
 import type { Op } from "../../../core/store/change.ts";
 import { agentOps } from "./agents.ts";
+import { approvalOps } from "./approvals.ts";
 import { auditOps } from "./audit.ts";
 import { budgetOps } from "./budgets.ts";
 import { deliveryOps } from "./deliveries.ts";
@@ -31,6 +32,7 @@ export const OP_FORMS: OpForms<Op["op"]> = {
   ...swarmOps,
   ...peopleOps,
   ...auditOps,
+  ...approvalOps,
   ...factOps,
   ...requestOps,
   prune: { wire: ({ what, before, limit, after }) => ({ what, before: whole(before), limit, after }) },

@@ -1,6 +1,7 @@
 /** The store's reads on PostgreSQL, from the modules of the tables. No read writes, and none scans a table that grows. */
 import type { StoreReader } from "../../../core/store/store.ts";
 import { agentReads } from "./agents.ts";
+import { approvalReads } from "./approvals.ts";
 import { auditReads } from "./audit.ts";
 import { budgetReads } from "./budgets.ts";
 import type { Connections } from "./connections.ts";
@@ -30,6 +31,7 @@ export const readerOf = (connections: Connections): StoreReader => ({
   ...swarmReads(connections),
   ...peopleReads(connections),
   ...auditReads(connections),
+  ...approvalReads(connections),
   ...factReads(connections),
   ...requestReads(connections),
   ...nodeReads(connections),

@@ -43,7 +43,7 @@ function wireBody(body: RunBody): Wire {
   };
 }
 
-export const runOps: OpForms<"run.open" | "run.step" | "run.amend" | "run.end" | "run.abort"> = {
+export const runOps: OpForms<"run.open" | "run.step" | "run.amend" | "run.end" | "run.suspend" | "run.abort"> = {
   "run.open": {
     byOwner: true,
     wire: ({ runId, body }) => ({ runId: clean(runId), ...wireBody(body) }),
@@ -69,6 +69,7 @@ export const runOps: OpForms<"run.open" | "run.step" | "run.amend" | "run.end" |
       add("ended", { run: clean(runId), agent, outcome, at, came: "open", ...wireBody(body) });
     },
   },
+  "run.suspend": { byOwner: true, wire: ({ runId, suspended }) => ({ runId: clean(runId), suspended }) },
   "run.abort": {
     wire: ({ runId, mark, fresh }) => ({ runId: clean(runId), mark: JSON.stringify(mark), fresh: fresh || undefined }),
     locks: ({ runId }) => [["runs", clean(runId)]],

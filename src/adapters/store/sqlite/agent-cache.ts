@@ -10,7 +10,7 @@ import { isLive } from "./nodes.ts";
 import { RefusedChange } from "./refused.ts";
 
 const COLUMNS =
-  "no, id, session_key, kind, parent, session_id, next_seq, cursor, waiting, next_pos, leaf, run_id, node, epoch, last_human_at, last_user_seq, stopped";
+  "no, id, session_key, kind, parent, session_id, next_seq, cursor, waiting, next_pos, leaf, run_id, node, epoch, last_human_at, last_user_seq, stopped, suspended";
 const SELECT_BY_ID = `SELECT ${COLUMNS}
 FROM agents WHERE id = ?`;
 const SELECT_BY_KEY = `SELECT ${COLUMNS}
@@ -21,14 +21,14 @@ const UPDATE_INBOX =
   "UPDATE agents SET next_seq = ?, cursor = ?, waiting = ?, node = ?, epoch = ?, last_human_at = ?, last_user_seq = ? WHERE no = ?";
 const UPDATE = `UPDATE agents
 SET next_seq = ?, cursor = ?, waiting = ?, node = ?, epoch = ?, last_human_at = ?, last_user_seq = ?,
-    session_id = ?, next_pos = ?, leaf = ?, run_id = ?, stopped = ?
+    session_id = ?, next_pos = ?, leaf = ?, run_id = ?, stopped = ?, suspended = ?
 WHERE no = ?`;
 const UPDATE_WITH_STATE = `UPDATE agents
 SET next_seq = ?, cursor = ?, waiting = ?, node = ?, epoch = ?, last_human_at = ?, last_user_seq = ?,
-    session_id = ?, next_pos = ?, leaf = ?, run_id = ?, stopped = ?, state = ?
+    session_id = ?, next_pos = ?, leaf = ?, run_id = ?, stopped = ?, suspended = ?, state = ?
 WHERE no = ?`;
 const SELECT_CLAIMABLE = `SELECT no FROM agents
-WHERE (waiting > 0 OR run_id IS NOT NULL)
+WHERE (waiting > 0 OR (run_id IS NOT NULL AND suspended = 0))
   AND no > ?
   AND (node IS NULL OR node = ? OR node NOT IN (SELECT node FROM nodes WHERE gone <> 1 AND lease_until > ?))
 ORDER BY no LIMIT ?`;
@@ -54,6 +54,8 @@ export interface CachedAgent {
   /** The sequence of the latest message of a person (M18). */
   last_user_seq: number;
   stopped: string | null;
+  /** 1 while its run waits for a person (M31). */
+  suspended: number;
   /** The new state as JSON, if the change brings one. */
   state?: string;
   /** What must be written: nothing, the inbox's columns, or all. */
@@ -160,7 +162,7 @@ function writeRow(db: Database, a: CachedAgent): void {
     db.run(UPDATE_INBOX, ...inbox, a.no);
     return;
   }
-  const all = [...inbox, a.session_id, a.next_pos, a.leaf, a.run_id, a.stopped] as const;
+  const all = [...inbox, a.session_id, a.next_pos, a.leaf, a.run_id, a.stopped, a.suspended] as const;
   if (a.state === undefined) db.run(UPDATE, ...all, a.no);
   else db.run(UPDATE_WITH_STATE, ...all, a.state, a.no);
 }
@@ -232,10 +234,10 @@ export function claimAgents(applying: Applying, op: OpOf<"agents.claim">): OpRes
   return { op: "agents.claim", claims };
 }
 
-/** Releases the owner if it is idle. A message posted in between keeps it held, because the same row counts it (M3). */
+/** Releases the owner if it is idle or its run is suspended. A message posted in between keeps it held, because the same row counts it (M3). */
 export function releaseAgent(applying: Applying): OpResult {
   const owner = ownerOf(applying);
-  const idle = owner.waiting === 0 && owner.run_id === null;
+  const idle = owner.waiting === 0 && (owner.run_id === null || owner.suspended === 1);
   if (idle) {
     owner.node = null;
     touch(applying, owner, "inbox");

@@ -11,7 +11,7 @@ import { insertEntry, removeEntries } from "./entries.ts";
 import { RefusedChange } from "./refused.ts";
 
 const COLUMNS = `no, id, session_key, profile, person, descriptor, created_at, session_id, next_seq, cursor, waiting, next_pos, leaf, run_id, node, epoch,
-  last_human_at, stopped, state`;
+  last_human_at, stopped, suspended, state`;
 const NOT_REMOVED = "coalesce(stopped ->> 'removed', 0) = 0";
 const SELECT = `SELECT ${COLUMNS}
 FROM agents WHERE id = ?`;
@@ -27,7 +27,7 @@ FROM agents WHERE parent IS NULL AND no < coalesce((SELECT no FROM agents WHERE 
   AND ${NOT_REMOVED}
 ORDER BY no DESC LIMIT ?`;
 const SELECT_BUSY = `SELECT ${COLUMNS}
-FROM agents WHERE (waiting > 0 OR run_id IS NOT NULL) AND no > coalesce((SELECT no FROM agents WHERE id = ?), 0) ORDER BY no LIMIT ?`;
+FROM agents WHERE (waiting > 0 OR (run_id IS NOT NULL AND suspended = 0)) AND no > coalesce((SELECT no FROM agents WHERE id = ?), 0) ORDER BY no LIMIT ?`;
 const SELECT_CHILDREN = `SELECT ${COLUMNS}
 FROM agents WHERE parent = ? AND no > coalesce((SELECT no FROM agents WHERE id = ?), 0) AND ${NOT_REMOVED}
 ORDER BY no LIMIT ?`;

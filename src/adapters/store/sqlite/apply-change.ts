@@ -8,6 +8,7 @@ import type { Change, CommitResult, Op, OpResult, Owner, Refusal } from "../../.
 import { storedJson } from "../rows.ts";
 import { type Applying, type CachedAgent, claimAgent, claimAgents, releaseAgent, stoppedBy } from "./agent-cache.ts";
 import { beginSession, createAgent, describeAgent, removeAgent, stopAgent } from "./agents.ts";
+import { askApproval, decideApproval, useApproval, withdrawApprovals } from "./approvals.ts";
 import { addAudit } from "./audit.ts";
 import {
   chargeBudget,
@@ -30,7 +31,7 @@ import { putPerson, removePerson, rightsRevision } from "./people.ts";
 import { prune } from "./prune.ts";
 import { RefusedChange } from "./refused.ts";
 import { finishRequest, putRequest } from "./requests.ts";
-import { abortRun, amendRun, endRun, openRun, runGuard, stepRun } from "./runs.ts";
+import { abortRun, amendRun, endRun, openRun, runGuard, stepRun, suspendRun } from "./runs.ts";
 import { putSubagentRun, removeSubagentRun } from "./subagent-runs.ts";
 import { countContact, putSwarm, removeSwarm } from "./swarms.ts";
 import { beginWait, endWait } from "./waits.ts";
@@ -63,6 +64,7 @@ const APPLY: { readonly [Name in Op["op"]]: ApplyOp<Name> } = {
   "run.step": stepRun,
   "run.amend": amendRun,
   "run.end": endRun,
+  "run.suspend": suspendRun,
   "run.abort": abortRun,
   "wait.begin": beginWait,
   "wait.end": endWait,
@@ -87,6 +89,10 @@ const APPLY: { readonly [Name in Op["op"]]: ApplyOp<Name> } = {
   "swarm.contact": countContact,
   "person.put": putPerson,
   "person.remove": removePerson,
+  "approval.ask": askApproval,
+  "approval.use": useApproval,
+  "approval.decide": decideApproval,
+  "approval.withdraw": withdrawApprovals,
   "audit.add": addAudit,
   "fact.put": putFact,
   "request.put": putRequest,

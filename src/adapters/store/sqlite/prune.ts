@@ -43,6 +43,10 @@ WHERE dedupe.key > ? ORDER BY dedupe.key LIMIT ?`,
     walk: "SELECT n, at AS ended_at FROM audit WHERE n > ? ORDER BY n LIMIT ?",
     remove: "DELETE FROM audit WHERE n = ?",
   },
+  approvals: {
+    walk: "SELECT n, ended_at FROM approvals WHERE n > ? ORDER BY n LIMIT ?",
+    remove: "DELETE FROM approvals WHERE n = ?",
+  },
   slots: {
     walk: "SELECT n, at AS ended_at FROM job_slots WHERE n > ? ORDER BY n LIMIT ?",
     remove: "DELETE FROM job_slots WHERE n = ?",

@@ -1,6 +1,7 @@
 /** The store's reads on SQLite, from the modules of the tables. No read writes, and none scans a table that grows. */
 import type { StoreReader } from "../../../core/store/store.ts";
 import { agentReads } from "./agents.ts";
+import { approvalReads } from "./approvals.ts";
 import { auditReads } from "./audit.ts";
 import { budgetReads } from "./budgets.ts";
 import type { Database } from "./database.ts";
@@ -30,6 +31,7 @@ export const readerOf = (db: Database): StoreReader => ({
   ...swarmReads(db),
   ...peopleReads(db),
   ...auditReads(db),
+  ...approvalReads(db),
   ...factReads(db),
   ...requestReads(db),
   ...nodeReads(db),

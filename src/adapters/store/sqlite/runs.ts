@@ -85,8 +85,16 @@ export function endRun(applying: Applying, op: OpOf<"run.end">): undefined {
   const { changes } = db.run(END, op.outcome, change.at, JSON.stringify(op.body), op.runId);
   if (changes !== 1 || owner.run_id !== op.runId) throw new RefusedChange("run", `Run ${op.runId} is not open.`);
   owner.run_id = null;
+  owner.suspended = 0;
   // A run that ended well has ended its own waits.
   if (op.outcome !== "ok") removeWaitsOf(db, owner.id);
+  touch(applying, owner, "all");
+}
+
+export function suspendRun(applying: Applying, { runId, suspended }: OpOf<"run.suspend">): undefined {
+  const owner = ownerOf(applying);
+  if (owner.run_id !== runId) throw new RefusedChange("run", `Run ${runId} is not open.`);
+  owner.suspended = suspended ? 1 : 0;
   touch(applying, owner, "all");
 }
 

@@ -61,6 +61,13 @@ BEGIN
       DELETE FROM audit a USING walk w WHERE a.n = w.n AND w.at < p_before RETURNING 1
     )
     SELECT (SELECT count(*) FROM gone), count(*), max(n)::text INTO v_removed, v_seen, v_next FROM walk;
+  ELSIF p_what = 'approvals' THEN
+    WITH walk AS MATERIALIZED (
+      SELECT n, ended_at AS ended FROM approvals WHERE n > coalesce(p_after, '0')::bigint ORDER BY n LIMIT p_limit
+    ), gone AS (
+      DELETE FROM approvals a USING walk w WHERE a.n = w.n AND w.ended < p_before RETURNING 1
+    )
+    SELECT (SELECT count(*) FROM gone), count(*), max(n)::text INTO v_removed, v_seen, v_next FROM walk;
   ELSIF p_what = 'changes' THEN
     WITH walk AS MATERIALIZED (
       SELECT id, at FROM changes WHERE id > coalesce(p_after, '') ORDER BY id LIMIT p_limit

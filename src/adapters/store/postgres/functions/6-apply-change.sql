@@ -145,6 +145,7 @@ BEGIN
             RAISE EXCEPTION 'run:Run % is not open.', p->>'runId' USING ERRCODE = 'RKREF';
           END IF;
           o.run_id := NULL;
+          o.suspended := false;
           -- A run that ended well has ended its own waits.
           IF p->>'outcome' <> 'ok' THEN DELETE FROM waits WHERE waiter = o.id; END IF;
           v_dirty := true;
@@ -165,9 +166,27 @@ BEGIN
         WHEN 'budget.told' THEN
           INSERT INTO budget_told (key, agent) VALUES (p->>'key', o.id) ON CONFLICT DO NOTHING;
           v_touched := v_touched || 'budgets'::text;
+        WHEN 'run.suspend' THEN
+          IF o.run_id IS DISTINCT FROM p->>'runId' THEN
+            RAISE EXCEPTION 'run:Run % is not open.', p->>'runId' USING ERRCODE = 'RKREF';
+          END IF;
+          o.suspended := (p->>'suspended')::boolean;
+          v_dirty := true;
+        WHEN 'approval.ask' THEN
+          IF EXISTS (SELECT FROM approvals WHERE id = p->>'id' OR (run_id = p->>'runId' AND call_id = p->>'callId')) THEN
+            RAISE EXCEPTION 'conflict:Approval % exists, or the call has one.', p->>'id' USING ERRCODE = 'RKREF';
+          END IF;
+          INSERT INTO approvals (id, agent, run_id, call_id, person, digest, state, due_at, record)
+          VALUES (p->>'id', o.id, p->>'runId', p->>'callId', p->>'person', p->>'digest', 'pending', (p->>'due')::bigint, p->>'record');
+        WHEN 'approval.use' THEN
+          UPDATE approvals SET state = 'used', ended_at = v_at
+          WHERE id = p->>'id' AND agent = o.id AND state = 'approved' AND digest = p->>'digest' AND due_at > v_at;
+          IF NOT FOUND THEN
+            RAISE EXCEPTION 'conflict:Approval % cannot be used for this call.', p->>'id' USING ERRCODE = 'RKREF';
+          END IF;
         WHEN 'agent.release' THEN
-          v_said := jsonb_build_object('op', 'agent.release', 'released', o.waiting = 0 AND o.run_id IS NULL);
-          IF o.waiting = 0 AND o.run_id IS NULL THEN
+          v_said := jsonb_build_object('op', 'agent.release', 'released', o.waiting = 0 AND (o.run_id IS NULL OR o.suspended));
+          IF o.waiting = 0 AND (o.run_id IS NULL OR o.suspended) THEN
             o.node := NULL;
             v_dirty := true;
           END IF;
@@ -185,7 +204,8 @@ BEGIN
       -- These ops may write the owner's row too, so that row is written first and read again afterwards.
       IF v_dirty THEN
         UPDATE agents SET session_id = o.session_id, next_seq = o.next_seq, cursor = o.cursor, waiting = o.waiting, next_pos = o.next_pos,
-          leaf = o.leaf, run_id = o.run_id, node = o.node, busy = o.waiting > 0 OR o.run_id IS NOT NULL
+          leaf = o.leaf, run_id = o.run_id, node = o.node, suspended = o.suspended,
+          busy = o.waiting > 0 OR (o.run_id IS NOT NULL AND NOT o.suspended)
         WHERE id = o.id;
         v_dirty := false;
       END IF;
@@ -393,6 +413,30 @@ BEGIN
         WHEN 'subagent.remove' THEN
           DELETE FROM subagent_runs WHERE run_id = p->>'runId';
           v_touched := v_touched || 'subagents'::text;
+        WHEN 'approval.decide' THEN
+          UPDATE approvals SET state = p->>'to', due_at = coalesce((p->>'until')::bigint, due_at),
+            ended_at = CASE WHEN p->>'to' <> 'approved' THEN v_at END, decided_at = v_at, decided_by = p->>'by',
+            surface = p->>'surface', reason = p->>'reason'
+          WHERE id = p->>'id' AND agent = p->>'agentId' AND state = p->>'from' AND digest = p->>'digest';
+          IF NOT FOUND THEN
+            RAISE EXCEPTION 'conflict:Approval % is not %, or is about another call.', p->>'id', p->>'from' USING ERRCODE = 'RKREF';
+          END IF;
+          v_touched := v_touched || (p->>'agentId');
+        WHEN 'approval.withdraw' THEN
+          SELECT id, suspended INTO v_run FROM agents
+          WHERE id = coalesce(p->>'agentId', (SELECT agent FROM session_keys WHERE key = p->>'key')) FOR UPDATE;
+          v_said := jsonb_build_object('op', 'approval.withdraw', 'withdrawn', 0);
+          IF FOUND THEN
+            UPDATE approvals SET state = 'withdrawn', ended_at = v_at, decided_at = v_at, decided_by = 'system', reason = p->>'reason'
+            WHERE agent = v_run.id AND state IN ('pending', 'approved');
+            GET DIAGNOSTICS v_count = ROW_COUNT;
+            v_said := jsonb_build_object('op', 'approval.withdraw', 'withdrawn', v_count);
+            IF v_count > 0 THEN v_touched := v_touched || v_run.id; END IF;
+            IF v_run.suspended THEN
+              UPDATE agents SET suspended = false, busy = true WHERE id = v_run.id;
+              v_said := v_said || jsonb_build_object('woken', v_run.id);
+            END IF;
+          END IF;
         WHEN 'audit.add' THEN
           INSERT INTO audit (at, person, agent, action, decision, entry)
             VALUES ((p->>'at')::bigint, p->>'person', p->>'agent', p->>'action', p->>'decision', p->>'entry');
@@ -433,7 +477,8 @@ BEGIN
   END LOOP;
   IF v_dirty THEN
     UPDATE agents SET session_id = o.session_id, next_seq = o.next_seq, cursor = o.cursor, waiting = o.waiting, next_pos = o.next_pos,
-      leaf = o.leaf, run_id = o.run_id, node = o.node, busy = o.waiting > 0 OR o.run_id IS NOT NULL
+      leaf = o.leaf, run_id = o.run_id, node = o.node, suspended = o.suspended,
+          busy = o.waiting > 0 OR (o.run_id IS NOT NULL AND NOT o.suspended)
     WHERE id = o.id;
   END IF;
   INSERT INTO changes (id, at, touched, result) VALUES (c->>'id', v_at, v_touched, (v_results || jsonb_build_object('ops', v_index + 1))::text);

@@ -55,8 +55,9 @@ BEGIN
           ELSE coalesce((SELECT m.seq FROM messages m WHERE m.agent = a.id AND m.seq > a.cursor AND m.state = 'waiting' ORDER BY m.seq LIMIT 1), a.next_seq) - 1
         END,
         run_id = CASE WHEN w.opens IS NOT NULL THEN w.opens WHEN w.ends IS NOT NULL THEN NULL ELSE a.run_id END,
-        busy = a.waiting > w.gone OR w.opens IS NOT NULL OR (a.run_id IS NOT NULL AND w.ends IS NULL),
-        node = CASE WHEN w.rel IS NOT NULL AND a.waiting = w.gone AND (a.run_id IS NULL OR w.ends IS NOT NULL) AND w.opens IS NULL THEN NULL ELSE a.node END
+        busy = a.waiting > w.gone OR w.opens IS NOT NULL OR (a.run_id IS NOT NULL AND w.ends IS NULL AND NOT a.suspended),
+        suspended = a.suspended AND w.ends IS NULL,
+        node = CASE WHEN w.rel IS NOT NULL AND a.waiting = w.gone AND (a.run_id IS NULL OR a.suspended OR w.ends IS NOT NULL) AND w.opens IS NULL THEN NULL ELSE a.node END
       FROM jsonb_to_recordset(p->'owners') AS w (i int, agent text, node bigint, epoch bigint, session text, run text, step bigint,
         even boolean, pos bigint, lines bigint, leaf text, begins text, gone bigint, opens text, steps text, ends text, rel int, unless bigint)
       WHERE a.id = w.agent AND a.node = w.node AND a.epoch = w.epoch

@@ -1,0 +1,119 @@
+/**
+ * An approval: a question to a person about one tool call, and its answer (M31). It is bound to the exact call by a digest. A
+ * yes is good for one call of the same digest, by the same agent for the same person, and ends by time. It never turns a
+ * denial into a permission: the rights of all people are judged again when the call starts (L13).
+ */
+import { z } from "zod";
+import { deliveryContextSchema } from "../delivery/delivery.ts";
+import { agentIdSchema } from "../id-schemas.ts";
+import type { AgentId, RunId } from "../ids.ts";
+import { type Behalf, behalfSchema } from "../people/behalf.ts";
+import type { PersonId } from "../people/person.ts";
+
+/**
+ * `pending → approved → used`, or one of the other ends. `approved`: a yes that no call has used yet. `withdrawn`: the run was
+ * aborted, stopped or reset, or what was approved has changed.
+ */
+export const APPROVAL_STATES = ["pending", "approved", "denied", "expired", "withdrawn", "used"] as const;
+export type ApprovalState = (typeof APPROVAL_STATES)[number];
+/** States that have not ended. */
+export const OPEN_APPROVALS = ["pending", "approved"] as const;
+
+/** How long a yes may be used. */
+export const GRANT_MS = 24 * 3600_000;
+
+/** Four letters that are easy to say and to type; no letter looks like a digit. */
+const LETTERS = "abcdefghjkmnpqrstuvwxyz";
+const APPROVAL_ID = /^[a-hjkmnp-z]{4}$/;
+
+declare const brand: unique symbol;
+export type ApprovalId = string & { readonly [brand]: "ApprovalId" };
+
+export const approvalIdSchema = z
+  .string()
+  .regex(APPROVAL_ID, "an approval's id has four letters")
+  .transform((id) => id as ApprovalId);
+
+/** The id as people type it: any case, spaces around it. Undefined for a text that is no id. */
+export function parseApprovalId(text: string): ApprovalId | undefined {
+  if (text.length > 64) return undefined;
+  const id = text.trim().toLowerCase();
+  return APPROVAL_ID.test(id) ? (id as ApprovalId) : undefined;
+}
+
+/** An id from the random end of a uuid. The store refuses one that is taken. */
+export function approvalIdOf(uuid: string): ApprovalId {
+  let rest = Number.parseInt(uuid.slice(-12), 16);
+  let id = "";
+  while (id.length < 4) {
+    id += LETTERS[rest % LETTERS.length];
+    rest = Math.floor(rest / LETTERS.length);
+  }
+  return id as ApprovalId;
+}
+
+/** What a rule that is made of the answer would name. */
+const askedEffectSchema = z.object({ action: z.string(), target: z.string().optional() }).readonly();
+export type AskedEffect = z.infer<typeof askedEffectSchema>;
+
+export const newApprovalSchema = z
+  .object({
+    id: approvalIdSchema,
+    agentId: agentIdSchema,
+    runId: z
+      .string()
+      .min(1)
+      .transform((id) => id as RunId),
+    callId: z.string(),
+    behalf: behalfSchema,
+    tool: z.string(),
+    arguments: z.record(z.string(), z.unknown()),
+    /** Of tool, arguments, directory, names of the environment, and hashes of the arguments that are existing files. */
+    digest: z.string().min(1),
+    /** The files whose contents are part of the digest. */
+    files: z.array(z.string()).readonly().optional(),
+    /** The question, as it is shown to people. */
+    prompt: z.string(),
+    effects: z.array(askedEffectSchema).readonly().optional(),
+    /** Where the run's answer goes. A yes that comes later is worked on for the same address. */
+    delivery: deliveryContextSchema.optional(),
+    askedAt: z.number().int(),
+    /** When it expires. After a yes: until when the yes may be used. */
+    dueAt: z.number().int(),
+  })
+  .readonly();
+export type NewApproval = z.infer<typeof newApprovalSchema>;
+
+export const approvalSchema = newApprovalSchema.unwrap().extend({
+  state: z.enum(APPROVAL_STATES),
+  decidedAt: z.number().int().optional(),
+  /** A person's id, or `system`. */
+  decidedBy: z.string().optional(),
+  surface: z.string().optional(),
+  reason: z.string().optional(),
+});
+export type ApprovalRecord = Readonly<z.infer<typeof approvalSchema>>;
+
+/** A stored row; `n` rises with time. */
+export type Approval = ApprovalRecord & { readonly n: number };
+
+/** Which rows to list, the newest first. */
+export interface ApprovalFilter {
+  readonly limit: number;
+  readonly beforeN?: number;
+  readonly states?: readonly ApprovalState[];
+  readonly agentId?: AgentId;
+  /** The person the calls act for. */
+  readonly person?: PersonId;
+}
+
+/** A yes that a call may use: of this agent, for this person, with this digest. */
+export interface GrantKey {
+  readonly agentId: AgentId;
+  readonly person: PersonId;
+  readonly digest: string;
+}
+
+/** Whether a person may say no: everyone on the way of the call. */
+export const isOnTheWay = ({ person, through = [] }: Behalf, one: PersonId): boolean =>
+  person === one || through.includes(one);
