@@ -24,6 +24,10 @@ export const REGISTRY: Registry = {
     summary: "list, mint and revoke tokens for the gateway",
     load: async () => (await import("./commands/tokens.ts")).tokensCommand,
   },
+  people: {
+    summary: "list, add and remove people; link accounts, grant rights, set limits",
+    load: async () => (await import("./commands/people.ts")).peopleCommand,
+  },
   models: {
     summary: "show the available models, and which one is used and why",
     load: async () => (await import("./commands/models.ts")).modelsCommand,

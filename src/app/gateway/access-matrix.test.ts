@@ -10,6 +10,7 @@ const PARAMS: Readonly<Record<string, string>> = {
   delivery: "x.0",
   seq: "1",
   token: "0".repeat(12),
+  person: "ann",
 };
 const pathOf = ({ path }: Route): string => path.replace(/:(\w+)/g, (_, name: string) => PARAMS[name] ?? "main");
 const requestTo = (route: Route) => ({

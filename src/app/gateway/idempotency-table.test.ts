@@ -210,6 +210,23 @@ const TABLE: Readonly<Record<string, Row>> = {
     elsewhere: "same effect again",
     prepare: async () => ({ path: "/api/config/reload", effects: () => kit.reloads }),
   },
+  "/api/people": {
+    prepare: async () => ({ path: "/api/people", body: { id: "ann" }, effects: auditRows("person.add") }),
+  },
+  "/api/people/:person/accounts": {
+    async prepare() {
+      await withAnn();
+      const body = { account: "telegram:42" };
+      return { path: "/api/people/ann/accounts", body, effects: auditRows("person.link") };
+    },
+  },
+  "/api/people/:person/grants": {
+    async prepare() {
+      await withAnn();
+      const body = { subject: "cron_add" };
+      return { path: "/api/people/ann/grants", body, effects: auditRows("person.grant") };
+    },
+  },
   "/api/tokens": {
     elsewhere: "token record",
     prepare: async () => ({
@@ -219,6 +236,14 @@ const TABLE: Readonly<Record<string, Row>> = {
     }),
   },
 };
+
+const ANN = { id: "ann", role: "guest", accounts: [], grants: [], createdAt: 1, createdBy: "owner" } as const;
+const auditRows = (action: string) => async (): Promise<number> =>
+  (await kit.store.audit({ limit: 100, action })).length;
+
+async function withAnn(): Promise<void> {
+  await kit.store.commit({ id: "c-ann" as never, site: "test", at: 1, ops: [{ op: "person.put", person: ANN }] });
+}
 
 const listTokens = async () => (await kit.ask({ path: "/api/tokens" })).json.tokens as { id: string; name: string }[];
 

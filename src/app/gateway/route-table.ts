@@ -6,6 +6,7 @@ import { healthRoutes } from "./api/health-routes.ts";
 import { inboxRoutes } from "./api/inbox-routes.ts";
 import { mailboxRoutes } from "./api/mailbox-routes.ts";
 import { outboxRoutes } from "./api/outbox-routes.ts";
+import { peopleRoutes } from "./api/people-routes.ts";
 import { runRoutes } from "./api/run-routes.ts";
 import { sessionRoutes } from "./api/session-routes.ts";
 import { spendRoutes } from "./api/spend-routes.ts";
@@ -39,5 +40,6 @@ export const ROUTES: readonly Route[] = [
   ...triggerRoutes,
   ...configRoutes,
   ...tokenRoutes,
+  ...peopleRoutes,
   ...terminalRoutes,
 ];

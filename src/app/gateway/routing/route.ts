@@ -8,7 +8,7 @@ import type { AgentId } from "../../../core/ids.ts";
 import type { Op } from "../../../core/store/change.ts";
 import type { KeyedEntry } from "../../../core/store/request.ts";
 import type { Access } from "../auth/authorise.ts";
-import type { Principal } from "../auth/principal.ts";
+import type { Principal, Surface } from "../auth/principal.ts";
 import type { Reply } from "../http/send-reply.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 
@@ -21,6 +21,7 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readonly context: GatewayContext;
   /** The sender. `ANONYMOUS` on anonymous routes and hooks. */
   readonly principal: Principal;
+  readonly surface: Surface;
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;

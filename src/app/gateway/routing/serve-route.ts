@@ -23,7 +23,7 @@ export async function serveRoute(
   exchange: Exchange,
   params: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const { incoming, outgoing, address } = exchange;
+  const { surface, incoming, outgoing, address } = exchange;
   try {
     const loading = context.tokens.loadUnknown(bearerToken(incoming));
     if (loading) await loading;
@@ -33,6 +33,7 @@ export async function serveRoute(
     const call: Call = {
       context,
       principal,
+      surface,
       params: checked(route.params, params, "path"),
       query: checked(route.query, parseQuery(incoming.url ?? ""), "query"),
       body: route.body && checked(route.body, bodyOf(route, incoming, raw), "body"),

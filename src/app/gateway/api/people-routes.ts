@@ -1,0 +1,198 @@
+/** People: list, show, add, change, remove; their accounts and grants. Only the owner changes them; a person sees their own record. */
+import { z } from "zod";
+import { NotFoundError } from "../../../core/errors.ts";
+import { VERDICTS, type Verdict } from "../../../core/people/grant.ts";
+import { type PersonRecord, personLimitsSchema } from "../../../core/people/person.ts";
+import {
+  addPerson,
+  changePerson,
+  granted,
+  grantOf,
+  linked,
+  type NewPerson,
+  type PersonChange,
+  patched,
+  removePerson,
+  requirePerson,
+  revoked,
+  unlinked,
+} from "../../../engine/people/change-people.ts";
+import { actorOf, assertOwner, isOwners } from "../auth/actor.ts";
+import { type Call, defineRoute, type Route } from "../routing/route.ts";
+import { limitQuery, nextOf } from "./params.ts";
+
+export const personParams = z.object({ person: z.string().min(1).max(64) });
+const account = z.string().trim().min(3).max(512);
+const subject = z.string().trim().min(1).max(1_000);
+const role = z.enum(["guest", "contact"]);
+
+const listRoute = defineRoute({
+  method: "GET",
+  path: "/api/people",
+  access: "any",
+  tag: "people",
+  summary: "List people by id: all for the owner, otherwise the token's own person",
+  query: z.object({ after: z.string().max(64).optional(), limit: limitQuery(500, 100) }),
+  answers: { status: 200, holds: "`{ items: [...], next }`; send `next` as `after`" },
+  async handle({ context, principal, query: { after, limit } }) {
+    const { store } = context.ports;
+    if (!isOwners(principal)) {
+      const own = principal.person === undefined ? undefined : await store.person(principal.person);
+      return { json: { items: own ? [own] : [], next: null } };
+    }
+    const items = await store.people({ limit, after });
+    return { json: { items, next: nextOf(items, limit, ({ id }) => id) } };
+  },
+});
+
+const showRoute = defineRoute({
+  method: "GET",
+  path: "/api/people/:person",
+  access: "any",
+  tag: "people",
+  summary: "One person's record: any for the owner, otherwise the token's own person",
+  params: personParams,
+  answers: { status: 200, holds: "the record" },
+  async handle({ context, principal, params }) {
+    // The same answer as for a person who does not exist.
+    if (!isOwners(principal) && principal.person !== params.person) {
+      throw new NotFoundError(`There is no person ${params.person}.`);
+    }
+    return { json: await requirePerson(context.ports, params.person) };
+  },
+});
+
+const addRoute = defineRoute({
+  method: "POST",
+  path: "/api/people",
+  access: "admin",
+  tag: "people",
+  summary: "Add a person; a guest unless `role` says otherwise",
+  body: z.strictObject({
+    id: z.string().trim().min(1).max(64),
+    name: z.string().max(200).optional(),
+    role: role.optional(),
+    accounts: z.array(account).max(32).optional(),
+    grants: z.array(z.looseObject({})).max(256).optional(),
+    limits: personLimitsSchema.optional(),
+    timeZone: z.string().max(64).optional(),
+    language: z.string().max(35).optional(),
+  }),
+  answers: { status: 201, holds: "the record" },
+  async handle({ context, principal, surface, body, record }) {
+    assertOwner(principal);
+    const also = (json: PersonRecord) => record({ status: 201, json });
+    // The record's own schema checks the grants.
+    const person = body as unknown as NewPerson;
+    return { status: 201, json: await addPerson(context.ports, actorOf(principal, surface), person, also) };
+  },
+});
+
+/** One change of one record, with its row in the audit log. */
+async function change(call: Call<{ person: string }>, what: PersonChange) {
+  const { context, principal, surface, params, record } = call;
+  assertOwner(principal);
+  const also = (json: PersonRecord) => record({ json });
+  return { json: await changePerson(context.ports, actorOf(principal, surface), params.person, what, also) };
+}
+
+const patchRoute = defineRoute({
+  method: "PATCH",
+  path: "/api/people/:person",
+  access: "admin",
+  tag: "people",
+  summary: "Change a person's name, role, time zone, language or limits; null removes one",
+  params: personParams,
+  body: z.strictObject({
+    name: z.string().max(200).nullable().optional(),
+    role: role.optional(),
+    timeZone: z.string().max(64).nullable().optional(),
+    language: z.string().max(35).nullable().optional(),
+    limits: personLimitsSchema.nullable().optional(),
+  }),
+  answers: { status: 200, holds: "the record" },
+  handle: (call) => change(call, { action: "person.set", args: call.body, change: patched(call.body) }),
+});
+
+const removeRoute = defineRoute({
+  method: "DELETE",
+  path: "/api/people/:person",
+  access: "admin",
+  tag: "people",
+  summary: "Remove a person; what they started has no rights from then on",
+  params: personParams,
+  answers: { status: 200, holds: "`{ removed }`" },
+  async handle({ context, principal, surface, params }) {
+    assertOwner(principal);
+    await removePerson(context.ports, actorOf(principal, surface), params.person);
+    return { json: { removed: params.person } };
+  },
+});
+
+const linkRoute = defineRoute({
+  method: "POST",
+  path: "/api/people/:person/accounts",
+  access: "admin",
+  tag: "people",
+  summary: "Link an account on a channel, such as telegram:42, to a person",
+  params: personParams,
+  body: z.strictObject({ account }),
+  answers: { status: 200, holds: "the record" },
+  handle: (call) => change(call, { action: "person.link", args: call.body, change: linked(call.body.account) }),
+});
+
+const unlinkRoute = defineRoute({
+  method: "DELETE",
+  path: "/api/people/:person/accounts",
+  access: "admin",
+  tag: "people",
+  summary: "Unlink an account from a person",
+  params: personParams,
+  query: z.object({ account }),
+  answers: { status: 200, holds: "the record" },
+  handle: (call) => change(call, { action: "person.unlink", args: call.query, change: unlinked(call.query.account) }),
+});
+
+const grantRoute = defineRoute({
+  method: "POST",
+  path: "/api/people/:person/grants",
+  access: "admin",
+  tag: "people",
+  summary: "Grant something to a person, or ask for it or deny it; replaces the grant with the same subject",
+  params: personParams,
+  body: z.strictObject({
+    subject,
+    verdict: z.enum(VERDICTS).default("allow"),
+    note: z.string().trim().max(1_000).optional(),
+  }),
+  answers: { status: 200, holds: "the record" },
+  handle(call) {
+    const { verdict, note } = call.body as { verdict: Verdict; note?: string };
+    const grant = grantOf(verdict, call.body.subject, note);
+    return change(call, { action: "person.grant", args: call.body, change: granted(grant) });
+  },
+});
+
+const revokeRoute = defineRoute({
+  method: "DELETE",
+  path: "/api/people/:person/grants",
+  access: "admin",
+  tag: "people",
+  summary: "Take a grant away, by its subject",
+  params: personParams,
+  query: z.object({ subject }),
+  answers: { status: 200, holds: "the record" },
+  handle: (call) => change(call, { action: "person.revoke", args: call.query, change: revoked(call.query.subject) }),
+});
+
+export const peopleRoutes: readonly Route[] = [
+  listRoute,
+  showRoute,
+  addRoute,
+  patchRoute,
+  removeRoute,
+  linkRoute,
+  unlinkRoute,
+  grantRoute,
+  revokeRoute,
+];

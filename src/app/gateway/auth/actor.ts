@@ -1,0 +1,23 @@
+/** Who a request acts for, as rights and the audit log name them. */
+import { OWNER as OWNER_ID } from "../../../core/people/person.ts";
+import type { Actor } from "../../../engine/people/audit-entry.ts";
+import { HttpError } from "../http/http-error.ts";
+import type { Principal, Surface } from "./principal.ts";
+import { holds } from "./scope.ts";
+
+/** Whether a request is the owner's: a token of one person or of an application is not, whatever its scopes are. */
+export const isOwners = ({ person, scopes }: Principal): boolean => person === undefined && holds(scopes, "operate");
+
+/** Throws a 403. */
+export function assertOwner(principal: Principal): void {
+  if (isOwners(principal)) return;
+  throw new HttpError(403, "denied", "Only the owner may do this.", {
+    hint: "Use a token of the owner, or the command line on the machine of the engine.",
+  });
+}
+
+export const actorOf = (principal: Principal, surface: Surface): Actor => ({
+  person: principal.person ?? (isOwners(principal) ? OWNER_ID : `token:${principal.id}`),
+  surface: surface === "control" ? "control" : "api",
+  token: surface === "control" ? undefined : principal.id,
+});
