@@ -6,7 +6,7 @@ import type { Principal, Surface } from "./principal.ts";
 import { holds } from "./scope.ts";
 
 /** Whether a request is the owner's: a token of one person or of an application is not, whatever its scopes are. */
-export const isOwners = ({ person, scopes }: Principal): boolean => person === undefined && holds(scopes, "operate");
+export const isOwners = ({ kind, scopes }: Principal): boolean => kind === "owner" && holds(scopes, "operate");
 
 /** Throws a 403. */
 export function assertOwner(principal: Principal): void {
