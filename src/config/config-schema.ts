@@ -27,6 +27,7 @@ import { subagentDefaults, subagentsSchema } from "./sections/subagents.ts";
 import { systemAgentsSchema } from "./sections/system-agents.ts";
 import { telemetryDefaults, telemetrySchema } from "./sections/telemetry.ts";
 import { watchdogDefaults, watchdogSchema } from "./sections/watchdog.ts";
+import { workspaceDefaults, workspacesSchema } from "./sections/workspaces.ts";
 import { section, text } from "./values.ts";
 
 export const configSchema = section({
@@ -58,6 +59,7 @@ export const configSchema = section({
   retention: retentionSchema,
   log: logSchema,
   network: networkSchema,
+  workspaces: workspacesSchema,
   telemetry: telemetrySchema,
 });
 
@@ -87,5 +89,6 @@ export const configDefaults = {
   retention: retentionDefaults,
   log: logDefaults,
   network: networkDefaults,
+  workspaces: workspaceDefaults,
   telemetry: telemetryDefaults,
 } as const;

@@ -36,6 +36,7 @@ export const LIVE_KEYS: readonly string[] = [
   "outbox",
   "mailbox",
   "network",
+  "workspaces",
   "retention",
   "log.level",
 ];

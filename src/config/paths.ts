@@ -14,7 +14,10 @@ export interface HomePaths {
   readonly tokens: string;
   readonly agents: string;
   readonly files: string;
+  /** The owner's workspace. */
   readonly workspace: string;
+  /** The directories of other people. */
+  readonly people: string;
   readonly logs: string;
   readonly subagents: string;
   readonly cron: string;
@@ -48,10 +51,14 @@ export const homePaths = (home: string): HomePaths => ({
   agents: join(home, "agents"),
   files: join(home, "files"),
   workspace: join(home, "workspace"),
+  people: join(home, "people"),
   logs: join(home, "logs"),
   subagents: join(home, "subagents"),
   cron: join(home, "cron"),
 });
+
+/** Which people and files shared the owner's workspace before each person had an own directory. Absent: none, or checked. */
+export const sharedBeforeFile = ({ home }: Pick<HomePaths, "home">): string => join(home, "shared-before.txt");
 
 /** The home: from the command line, else the environment, else `~/.rookery`. */
 export function resolveHome(

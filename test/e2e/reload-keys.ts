@@ -253,6 +253,7 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
       changesHours: 24 + n,
       auditDays: 365 + n,
     },
+    workspaces: { maxBytes: 1_000_000 + n, maxFiles: 100 + n, shared: n === 1 },
     network: { allowPrivate: [`10.0.${n}.0/24`] },
     log: { level: n === 0 ? "info" : "debug" },
     telemetry: { enabled: n === 1 },

@@ -6,14 +6,15 @@ import type { Clock } from "../../core/ports/clock.ts";
 import type { ToolHost } from "../../core/ports/tool.ts";
 import type { PermanentAgents } from "../../engine/agents/permanent-agents.ts";
 import type { SystemAgent } from "../../engine/agents/system-agents.ts";
-import { buildSystemPrompt, type SystemPrompt } from "../../engine/context/prompt/system-prompt.ts";
+import { buildSystemPrompt, PERSONAL_FILES, type SystemPrompt } from "../../engine/context/prompt/system-prompt.ts";
+import { sharedDirectory } from "./agent-places.ts";
 import { workspaceReaders } from "./read-workspace-file.ts";
-import type { WorkspaceOf } from "./workspaces.ts";
+import type { AgentWorkspace, WorkspaceOf } from "./workspaces.ts";
 
 export type PromptOf = (agent: AgentRecord) => Promise<SystemPrompt>;
 
 export interface PromptDeps {
-  readonly config: Pick<Config, "profiles">;
+  readonly config: Pick<Config, "profiles" | "workspaces">;
   readonly clock: Pick<Clock, "now">;
   readonly tools: ToolHost;
   readonly workspaceOf: WorkspaceOf;
@@ -29,13 +30,18 @@ export function agentPrompts(deps: PromptDeps): PromptOf {
   const readerOf = workspaceReaders(() => clock.now());
   return async (agent) => {
     const { descriptor } = agent;
-    const workspace = workspaceOf(agent);
+    const workspace = await workspaceOf(agent);
+    const instructions = readerOf(workspace.instructions);
+    // A swarm's agent sees the memory that its owner shares with contacts.
+    const own = descriptor.type === "swarm" ? workspace.instructions : workspace.own;
+    const personal = own === undefined ? () => undefined : readerOf(own);
     return buildSystemPrompt({
       descriptor,
       profilePrompt: config.profiles[agent.profile]?.prompt,
       tools: tools.list(agent),
-      workspace,
-      readFile: readerOf(workspace),
+      workspace: workspace.own,
+      shared: sharedWith(workspace, config),
+      readFile: (name) => (PERSONAL_FILES.includes(name) ? personal(name) : instructions(name)),
       permanentAgents: await permanentAgents?.(),
       systemAgent: descriptor.type === "system" ? systemAgents?.().get(descriptor.tag) : undefined,
       swarm: descriptor.type === "swarm" ? await swarmNamed?.(descriptor.id) : undefined,
@@ -43,3 +49,9 @@ export function agentPrompts(deps: PromptDeps): PromptOf {
     });
   };
 }
+
+/** The directory that a guest's agent may read besides its own. */
+const sharedWith = (
+  { instructions, guest }: AgentWorkspace,
+  { workspaces }: Pick<Config, "workspaces">,
+): string | undefined => (guest !== undefined && workspaces.shared ? sharedDirectory(instructions) : undefined);

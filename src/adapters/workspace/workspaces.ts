@@ -1,33 +1,72 @@
-/** The working directories of agents: the directory of the profile, or a permanent agent's own directory inside it. */
+/**
+ * The working directories of agents. The owner's agents share the workspace of their profile; a permanent agent may have a
+ * directory inside it. Every other person has an own directory below `people/`, for all agents that belong to this person.
+ */
 import { existsSync, mkdirSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve, sep } from "node:path";
 import type { Config } from "../../config/config-schema.ts";
 import { DIRECTORY_MODE, type HomePaths, resolvePath } from "../../config/paths.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { ConfigError, InvalidInputError } from "../../core/errors.ts";
+import { OWNER } from "../../core/people/person.ts";
+import { personDirectory } from "./person-directory.ts";
 
-export type WorkspaceOf = (agent: Pick<AgentRecord, "profile" | "descriptor">) => string;
+/** The person an agent belongs to; undefined if no one who is known. */
+export type PersonOf = (agent: AgentRecord) => Promise<string | undefined>;
 
-/** Creates the directories that profiles name. Throws `ConfigError` if one cannot be created. */
+export interface AgentWorkspace {
+  /** The owner's directory with the instructions of the agent: AGENTS.md, SOUL.md, TOOLS.md. */
+  readonly instructions: string;
+  /** The agent's own files, with its person's USER.md and MEMORY.md. Undefined: it belongs to no one who is known. */
+  readonly own: string | undefined;
+  /** Set if that person is not the owner. */
+  readonly guest?: string;
+}
+
+export type WorkspaceOf = (agent: AgentRecord) => Promise<AgentWorkspace>;
+
+/** The owner's workspace of each profile. Only here are files tasks or instructions. */
+export const profileWorkspaces =
+  ({ profiles }: Pick<Config, "profiles">, paths: HomePaths) =>
+  (profile: string): string => {
+    const written = profiles[profile]?.workspace;
+    return written === undefined ? paths.workspace : resolvePath(written, paths.home);
+  };
+
+/** Creates the directories that profiles name. Throws `ConfigError` if one cannot be created or belongs to other people. */
 export function makeWorkspaces(config: Pick<Config, "profiles">, paths: HomePaths): void {
-  for (const name of Object.keys(config.profiles)) makeDirectory(ofProfile(config, paths, name), name);
+  const ofProfile = profileWorkspaces(config, paths);
+  for (const name of Object.keys(config.profiles)) {
+    const directory = ofProfile(name);
+    if (directory === paths.people || isBelow(paths.people, directory)) {
+      throw new ConfigError(`The workspace ${directory} of the profile ${name} is in the directory of other people.`, {
+        hint: `Choose a directory outside of ${paths.people}.`,
+      });
+    }
+    makeDirectory(directory, name);
+  }
 }
 
-function ofProfile({ profiles }: Pick<Config, "profiles">, paths: HomePaths, name: string): string {
-  const written = profiles[name]?.workspace;
-  return written === undefined ? paths.workspace : resolvePath(written, paths.home);
-}
-
-export function workspacesOf(config: Pick<Config, "profiles">, paths: HomePaths): WorkspaceOf {
-  return ({ profile, descriptor }) => {
-    const workspace = ofProfile(config, paths, profile);
-    if (descriptor.type !== "permanent" || descriptor.workspaceDir === undefined) return workspace;
-    const own = isAbsolute(descriptor.workspaceDir)
-      ? resolve(descriptor.workspaceDir)
-      : join(workspace, descriptor.workspaceDir);
-    return own.startsWith(`${workspace}${sep}`) ? own : workspace;
+export function workspacesOf(config: Pick<Config, "profiles">, paths: HomePaths, personOf: PersonOf): WorkspaceOf {
+  const ofProfile = profileWorkspaces(config, paths);
+  return async (agent) => {
+    const instructions = inside(ofProfile(agent.profile), agent);
+    const person = await personOf(agent);
+    if (person === OWNER) return { instructions, own: instructions };
+    const own = person === undefined ? undefined : join(paths.people, personDirectory(person));
+    return { instructions: ofProfile(agent.profile), own, guest: person };
   };
 }
+
+/** The directory of a permanent agent inside a workspace; otherwise the workspace. */
+function inside(workspace: string, { descriptor }: Pick<AgentRecord, "descriptor">): string {
+  if (descriptor.type !== "permanent" || descriptor.workspaceDir === undefined) return workspace;
+  const { workspaceDir } = descriptor;
+  const own = isAbsolute(workspaceDir) ? resolve(workspaceDir) : join(workspace, workspaceDir);
+  return isBelow(workspace, own) ? own : workspace;
+}
+
+const isBelow = (root: string, path: string): boolean => path.startsWith(`${root}${sep}`);
 
 /**
  * Creates a directory for an agent inside the workspace of a profile. Its real path is checked before and after: a link that
@@ -36,17 +75,16 @@ export function workspacesOf(config: Pick<Config, "profiles">, paths: HomePaths)
 export function workspaceMaker(config: Pick<Config, "profiles">, paths: HomePaths) {
   return async (profile: string, directory: string | undefined): Promise<string | undefined> => {
     if (directory === undefined) return undefined;
-    const workspace = workspacesOf(config, paths)({ profile, descriptor: { type: "heartbeat" } });
-    const inside = (root: string, path: string): boolean => path.startsWith(`${root}${sep}`);
+    const workspace = profileWorkspaces(config, paths)(profile);
     const outside = new InvalidInputError("Path is outside the allowed directories.");
     const wanted = resolve(workspace, directory);
-    if (!inside(workspace, wanted)) throw outside;
+    if (!isBelow(workspace, wanted)) throw outside;
     const root = realpathSync(workspace);
     const parent = realpathSync(nearestExisting(wanted));
-    if (parent !== root && !inside(root, parent)) throw outside;
+    if (parent !== root && !isBelow(root, parent)) throw outside;
     mkdirSync(wanted, { recursive: true, mode: DIRECTORY_MODE });
     const real = realpathSync(wanted);
-    if (!inside(root, real)) throw outside;
+    if (!isBelow(root, real)) throw outside;
     return real;
   };
 }

@@ -62,7 +62,7 @@ describe("the toolkit of a node", () => {
     const permanent = { type: "permanent", id: "x", description: "d", systemPrompt: "p" } as const;
     const table: readonly [AgentRecord, string][] = [
       [await make(user), paths.workspace],
-      [await make({ ...user, connector: "x" }, "work"), join(paths.home, "desk")],
+      [await make(user, "work"), join(paths.home, "desk")],
       [await make({ ...permanent, name: "in", workspaceDir: "own" }), join(paths.workspace, "own")],
       [await make({ ...permanent, name: "out", workspaceDir: "../../etc" }), paths.workspace],
     ];

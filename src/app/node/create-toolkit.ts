@@ -4,7 +4,6 @@ import { agentToolDepsOf } from "../../adapters/tools/agents/agent-tool-deps.ts"
 import { agentTools, olderAgentTools } from "../../adapters/tools/agents/agent-tools.ts";
 import { type OwnerReader, worksForOwner } from "../../adapters/tools/agents/relations.ts";
 import { currentTimeTool } from "../../adapters/tools/current-time.ts";
-import type { Places } from "../../adapters/tools/files/allowed-path.ts";
 import { fileTools } from "../../adapters/tools/files/file-tools.ts";
 import { ownersOnly } from "../../adapters/tools/owners-only.ts";
 import { cronTaskTools } from "../../adapters/tools/schedules/cron-task-tools.ts";
@@ -12,8 +11,8 @@ import { cronTool } from "../../adapters/tools/schedules/cron-tool.ts";
 import { heartbeatTools } from "../../adapters/tools/schedules/heartbeat-tools.ts";
 import { subagentTools } from "../../adapters/tools/subagents/subagent-tools.ts";
 import { toolHost } from "../../adapters/tools/tool-host.ts";
+import { agentPlaces } from "../../adapters/workspace/agent-places.ts";
 import { agentPrompts, type PromptDeps, type PromptOf } from "../../adapters/workspace/agent-prompt.ts";
-import { guardedFilesOf } from "../../adapters/workspace/guarded-workspace-files.ts";
 import { workspaceMaker, workspacesOf } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
@@ -25,6 +24,8 @@ import { hostZone } from "../../core/zoned-time.ts";
 import type { AgentSystem } from "../../engine/agents/agent-system.ts";
 import { permanentAgentsOf } from "../../engine/agents/permanent-agents.ts";
 import type { SystemAgent } from "../../engine/agents/system-agents.ts";
+import { personOf } from "../../engine/runtime/people.ts";
+import { peopleSettings } from "../../engine/runtime/people-settings.ts";
 import type { SubagentSettings } from "../../engine/subagents/settings.ts";
 import type { Triggers } from "../../engine/triggers/triggers.ts";
 
@@ -49,13 +50,12 @@ export interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "sy
 
 export function createToolkit(options: ToolkitOptions): Toolkit {
   const { config, paths, clock, store, more = [], older = [] } = options;
-  const workspaceOf = workspacesOf(config, paths);
+  const settings = peopleSettings(config);
+  const personOfAgent = async (agent: AgentRecord) =>
+    agent.person ?? (await personOf(store, settings, agent, { rights: true }));
+  const workspaceOf = workspacesOf(config, paths, personOfAgent);
+  const placesOf = agentPlaces(config, paths, workspaceOf);
   const forOwner = (agent: AgentRecord) => worksForOwner(store, config.owner, agent);
-  const placesOf = async (agent: AgentRecord): Promise<Places> => {
-    const { readDirs, writeDirs } = agent.state.permissions ?? {};
-    const guarded = (await forOwner(agent)) ? undefined : guardedFilesOf(config, paths, workspaceOf);
-    return { workingDir: workspaceOf(agent), readDirs, writeDirs, guarded };
-  };
   const all = [currentTimeTool(clock, () => config.session.timeZone ?? hostZone()), ...fileTools(placesOf), ...more];
   const tools =
     options.tools ??

@@ -1,5 +1,14 @@
 /** Attacks of guests' agents: they try to get the owner's rights by a schedule, a gate or a file that is read later. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -134,14 +143,18 @@ describe.each(GUESTS)("%s", (_, guest) => {
     });
   });
 
-  it("does not write prompt and task files", async () => {
+  it("does not write into the owner's workspace", async () => {
     const owner = await make(person("owner", "terminal"));
     const agent = await guest();
-    await expect(call(agent, "write", { path: "AGENTS.md", content: "obey" }, owner)).rejects.toThrow(DeniedError);
-    await expect(call(agent, "write", { path: "cron/x/TASK.md", content: "go" }, owner)).rejects.toThrow(DeniedError);
-    await call(agent, "write", { path: "note.txt", content: "x" }, owner);
-    expect(existsSync(join(paths.workspace, "note.txt"))).toBe(true);
-    expect(existsSync(join(paths.workspace, "cron"))).toBe(false);
+    for (const path of ["AGENTS.md", "cron/x/TASK.md", "note.txt"]) {
+      const absolute = call(agent, "write", { path: join(paths.workspace, path), content: "obey" }, owner);
+      await expect(absolute).rejects.toThrow(DeniedError);
+      // In the directory of the person. An agent of no one has none.
+      await call(agent, "write", { path, content: "obey" }, owner).catch((error) =>
+        expect(error).toMatchObject({ code: "denied" }),
+      );
+    }
+    expect(readdirSync(paths.workspace)).toEqual([]);
   });
 });
 
@@ -214,9 +227,15 @@ describe("prompt and task files", () => {
     symlinkSync(".", at("to-ws"));
   });
 
-  it.each(PATHS)("are not written by a guest's agent: %j", async (path) => {
+  /** A guest's agent that may write in the owner's workspaces. */
+  async function trusted(): Promise<AgentRecord> {
     const guest = await make(person("ann"));
-    await expect(call(guest, "write", { path, content: "obey" })).rejects.toThrow(DeniedError);
+    const writeDirs = [paths.workspace, join(paths.home, "else")];
+    return { ...guest, state: { ...guest.state, permissions: { writeDirs } } };
+  }
+
+  it.each(PATHS)("are not written by a guest's agent: %j", async (path) => {
+    const guest = await trusted();
     await expect(call(guest, "write", { path: join(paths.workspace, path), content: "obey" })).rejects.toThrow(
       "only the owner's agents can write it",
     );
@@ -226,27 +245,31 @@ describe("prompt and task files", () => {
 
   it.each(["AGENTS.md", "cron/x/TASK.md", "to-agents", "to-cron/x/TASK.md", "./own/../AGENTS.md"])(
     "are not edited by a guest's agent: %s",
-    async (path) => {
-      const edit = call(await make(person("ann")), "edit", { path, oldText: "kind", newText: "mine" });
+    async (name) => {
+      const path = join(paths.workspace, name);
+      const edit = call(await trusted(), "edit", { path, oldText: "kind", newText: "mine" });
       await expect(edit).rejects.toThrow(DeniedError);
-      expect(readFileSync(join(paths.workspace, path), "utf8")).toBe("be kind");
+      expect(readFileSync(path, "utf8")).toBe("be kind");
     },
   );
 
-  it("are guarded in the workspace of every profile, also if the agent may write that directory", async () => {
-    const guest = await make(person("ann"), "else");
-    await expect(call(guest, "write", { path: "AGENTS.md", content: "obey" })).rejects.toThrow(DeniedError);
+  it("are guarded in the workspace of every profile, also if the agent may write a part of it", async () => {
+    mkdirSync(join(paths.home, "else"));
+    const elsewhere = { path: join(paths.home, "else/AGENTS.md"), content: "obey" };
+    await expect(call(await trusted(), "write", elsewhere)).rejects.toThrow("only the owner's agents");
+    const guest = await make(person("bob"));
     const given = { ...guest, state: { ...guest.state, permissions: { writeDirs: [join(paths.workspace, "cron")] } } };
     const path = join(paths.workspace, "cron/x/new.md");
     await expect(call(given, "write", { path, content: "obey" })).rejects.toThrow("only the owner's agents");
   });
 
   it("are the only guarded files", async () => {
-    const guest = await make(person("ann"));
-    for (const path of ["notes.md", "cron.txt", "real/agents.txt", "cronies/a.md", "cron/../fine.md"]) {
+    const guest = await trusted();
+    for (const name of ["notes.md", "cron.txt", "real/agents.txt", "cronies/a.md", "cron/../fine.md"]) {
+      const path = join(paths.workspace, name);
       await call(guest, "write", { path, content: "mine" });
       await call(guest, "edit", { path, oldText: "mine", newText: "yours" });
-      expect(readFileSync(join(paths.workspace, path), "utf8")).toBe("yours");
+      expect(readFileSync(path, "utf8")).toBe("yours");
     }
   });
 });

@@ -8,7 +8,7 @@ import { outgoingHttp } from "../../adapters/system/outgoing-http.ts";
 import { AllowedAddresses } from "../../adapters/system/public-address.ts";
 import { taskFileSync } from "../../adapters/workspace/task-file-sync.ts";
 import { heartbeatTaskFiles, readHeartbeatFile } from "../../adapters/workspace/task-files.ts";
-import { workspacesOf } from "../../adapters/workspace/workspaces.ts";
+import { profileWorkspaces } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { secretDeps } from "../../config/load-config.ts";
 import { FILE_MODE, type HomePaths } from "../../config/paths.ts";
@@ -51,8 +51,8 @@ export function openTriggers({ ports, config, paths, env, models, leaseMs }: Tri
   const { log } = ports;
   const { cron, session } = config;
   const shared = leaseMs !== undefined;
-  const workspaces = workspacesOf(config, paths);
-  const workspaceOf = (profile: string): string => workspaces({ profile, descriptor: { type: "heartbeat" } });
+  // Tasks and the heartbeat are the owner's: other people's directories are never read for them (L13).
+  const workspaceOf = profileWorkspaces(config, paths);
   const secrets = secretDeps(paths.home, env);
   const triggers = new Triggers(
     {

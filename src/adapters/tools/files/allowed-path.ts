@@ -6,6 +6,7 @@ import { basename, dirname, join, resolve, sep } from "node:path";
 import { DeniedError, InvalidInputError } from "../../../core/errors.ts";
 import { codeOf, type Disk } from "./disk.ts";
 import { checkGuarded, type GuardedFiles } from "./guarded-files.ts";
+import type { Quota } from "./quota.ts";
 
 /** Where an agent may read and write. Writing implies reading. */
 export interface Places {
@@ -13,8 +14,10 @@ export interface Places {
   readonly workingDir: string;
   readonly readDirs?: readonly string[];
   readonly writeDirs?: readonly string[];
-  /** Files that must not be written even there. */
+  /** Files that must not be written even there. The working directory has none. */
   readonly guarded?: GuardedFiles;
+  /** How much the working directory may hold. */
+  readonly quota?: Quota;
 }
 
 export type Access = "read" | "write";
@@ -64,11 +67,11 @@ export async function checkInside(disk: Disk, places: Places, real: string, acce
   throw new DeniedError("Path is outside the allowed directories.");
 }
 
-/** Throws `DeniedError` if a real path is a guarded file, seen from any directory the agent may write. */
+/** Throws `DeniedError` if a real path outside the working directory is a guarded file, seen from any writable directory. */
 export async function checkWritable(disk: Disk, places: Places, real: string): Promise<void> {
   const { guarded, workingDir, writeDirs = [] } = places;
-  if (!guarded) return;
-  await checkGuarded(disk, { ...guarded, roots: [workingDir, ...writeDirs, ...guarded.roots] }, real);
+  if (!guarded || isInside(await disk.realpath(workingDir), real)) return;
+  await checkGuarded(disk, { ...guarded, roots: [...writeDirs, ...guarded.roots] }, real);
 }
 
 /** Both real. `/home/ws-other` is not inside `/home/ws`. */

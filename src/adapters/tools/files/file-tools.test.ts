@@ -406,7 +406,9 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
   );
 
   it.each(["write", "edit"])("by a link to a guarded directory higher up in the path is denied: %s", async (name) => {
-    places = { workingDir: ws, guarded: { roots: [], files: [], directories: ["cron"] } };
+    // Below the agent's own directory, so that relative paths start in the one that others own.
+    places = { workingDir: join(ws, "own"), writeDirs: [ws], guarded: { roots: [], files: [], directories: ["cron"] } };
+    mkdirSync(places.workingDir);
     for (const top of ["d", "cron"]) {
       mkdirSync(join(ws, top, "e"), { recursive: true });
       writeFileSync(join(ws, top, "e", "f.txt"), "e");
@@ -415,7 +417,7 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
       renameSync(join(ws, "d"), join(ws, "moved"));
       symlinkSync("cron", join(ws, "d"));
     });
-    const input = { path: "d/e/f.txt", content: "taken over", oldText: "e", newText: "E" };
+    const input = { path: "../d/e/f.txt", content: "taken over", oldText: "e", newText: "E" };
     await expect(call(name, input, disk2)).rejects.toThrow("only the owner's agents can write it");
     expect(readFileSync(join(ws, "cron", "e", "f.txt"), "utf8")).toBe("e");
   });

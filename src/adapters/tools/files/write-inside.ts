@@ -8,6 +8,7 @@ import { DeniedError, InvalidInputError } from "../../../core/errors.ts";
 import type { Places } from "./allowed-path.ts";
 import { CREATE, codeOf, type Disk } from "./disk.ts";
 import { type OpenedDirectory, openParent } from "./open-inside.ts";
+import { checkQuota } from "./quota.ts";
 
 export interface Written {
   readonly created: boolean;
@@ -22,6 +23,15 @@ export async function writeInside(
   content: string,
   replaces?: Stats,
 ): Promise<Written> {
+  const { quota } = places;
+  if (!quota) return writeNow(disk, places, path, content, replaces);
+  return quota.exclusive(async () => {
+    await checkQuota(disk, places, path, Buffer.byteLength(content));
+    return writeNow(disk, places, path, content, replaces);
+  });
+}
+
+async function writeNow(disk: Disk, places: Places, path: string, content: string, replaces?: Stats): Promise<Written> {
   const { directory, name } = await openParent(disk, places, path);
   try {
     const before = await regularFile(disk, directory, name, path);

@@ -13,6 +13,8 @@ export const DEFAULT_PROMPT = "You are a helpful assistant. Answer briefly and t
 
 /** In the order of the prompt: files that seldom change come first, so that a provider's cache reaches far. */
 export const WORKSPACE_FILES = ["AGENTS.md", "SOUL.md", "TOOLS.md", "USER.md", "MEMORY.md"] as const;
+/** About the person an agent belongs to. The others are instructions of the owner. */
+export const PERSONAL_FILES: readonly string[] = ["USER.md", "MEMORY.md"];
 /** Subagents get what they need to work, and nothing about the person or from memory. */
 const MINIMAL_FILES: readonly string[] = ["AGENTS.md", "TOOLS.md"];
 
@@ -29,8 +31,10 @@ export interface PromptSources {
   /** The profile's own prompt. */
   readonly profilePrompt?: string;
   readonly tools: readonly Pick<Tool, "name" | "description">[];
-  /** The name of the workspace in the prompt. */
-  readonly workspace: string;
+  /** The directory of the agent's files. Absent: it has none. */
+  readonly workspace?: string;
+  /** Another directory that it may read. */
+  readonly shared?: string;
   readonly readFile: ReadWorkspaceFile;
   readonly permanentAgents?: readonly PermanentAgent[];
   readonly extraSystemPrompt?: string;
@@ -132,7 +136,7 @@ function toolsText(tools: PromptSources["tools"]): string {
   return text;
 }
 
-function workspaceParts({ descriptor, workspace, readFile, swarm }: PromptSources) {
+function workspaceParts({ descriptor, workspace, shared, readFile, swarm }: PromptSources) {
   const parts: Part[] = [];
   const missing: string[] = [];
   for (const name of filesFor(descriptor.type, swarm?.memory)) {
@@ -144,9 +148,14 @@ function workspaceParts({ descriptor, workspace, readFile, swarm }: PromptSource
     const { text, cutFrom } = cutText(content, MAX_FILE_CHARACTERS, name);
     parts.push({ ...part(name, "file", `# ${name}\n${text}`), cutFrom });
   }
-  const about = `# Workspace\nYour files are in ${workspace}.${parts.length > 0 ? " These of them are part of this prompt:" : ""}`;
   // Agents of a swarm have no tools for the workspace.
-  return { parts: descriptor.type === "swarm" ? parts : [part("workspace", "file", about), ...parts], missing };
+  if (descriptor.type === "swarm" || workspace === undefined) return { parts, missing };
+  const about = [
+    `# Workspace\nYour files are in ${workspace}.`,
+    shared === undefined ? [] : `You can read the files in ${shared}.`,
+    parts.length > 0 ? "These of them are part of this prompt:" : [],
+  ].flat();
+  return { parts: [part("workspace", "file", about.join(" ")), ...parts], missing };
 }
 
 function filesFor(kind: AgentKind, sharesMemory = false): readonly string[] {

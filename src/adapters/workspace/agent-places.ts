@@ -1,0 +1,51 @@
+/**
+ * Where the file tools of an agent may read and write. The owner's agents have the owner's workspace; another person's agents
+ * have the directory of that person, with a quota, and may read the owner's `shared/` if the configuration says so (L13).
+ */
+import { lstat, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Config } from "../../config/config-schema.ts";
+import { DIRECTORY_MODE, type HomePaths } from "../../config/paths.ts";
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import { DeniedError } from "../../core/errors.ts";
+import type { Places } from "../tools/files/allowed-path.ts";
+import { writeQueues } from "../tools/files/write-queues.ts";
+import { guardedFilesOf } from "./guarded-workspace-files.ts";
+import { profileWorkspaces, type WorkspaceOf } from "./workspaces.ts";
+
+export type PlacesConfig = Pick<Config, "profiles" | "workspaces">;
+
+/** The part of the owner's workspace that others may read. */
+export const sharedDirectory = (workspace: string): string => join(workspace, "shared");
+
+export function agentPlaces(config: PlacesConfig, paths: HomePaths, workspaceOf: WorkspaceOf) {
+  const ofProfile = profileWorkspaces(config, paths);
+  const queues = writeQueues();
+  return async (agent: AgentRecord): Promise<Places> => {
+    const { own, guest } = await workspaceOf(agent);
+    const { readDirs = [], writeDirs } = agent.state.permissions ?? {};
+    if (own === undefined) {
+      throw new DeniedError("This agent belongs to no one who is known here, so it has no files.", {
+        hint: "Ask the owner to add the person, or to remove this agent.",
+      });
+    }
+    if (guest === undefined) return { workingDir: own, readDirs, writeDirs };
+    await mkdir(own, { recursive: true, mode: DIRECTORY_MODE });
+    const { maxBytes, maxFiles, shared } = config.workspaces;
+    const common = sharedDirectory(ofProfile(agent.profile));
+    return {
+      workingDir: own,
+      readDirs: shared && (await isDirectory(common)) ? [...readDirs, common] : readDirs,
+      writeDirs,
+      guarded: guardedFilesOf(config, paths),
+      quota: { of: guest, maxBytes, maxFiles, exclusive: queues.of(own) },
+    };
+  };
+}
+
+/** A link in its place could show everything. */
+const isDirectory = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
