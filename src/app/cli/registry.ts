@@ -84,6 +84,10 @@ export const REGISTRY: Registry = {
     summary: "show what each budget has spent, and allow more",
     load: async () => (await import("./commands/budget.ts")).budgetCommand,
   },
+  doctor: {
+    summary: "list what you should check in this home",
+    load: async () => (await import("./commands/doctor.ts")).doctorCommand,
+  },
   repair: {
     summary: "rebuild an unreadable database and keep the broken one, or adopt an agent",
     load: async () => (await import("./commands/repair.ts")).repairCommand,

@@ -2,6 +2,7 @@
  * Opens a node: one engine process on a home and its configuration. `createParts` builds the store's users, `connect` ties
  * them together, and closing undoes each step in reverse.
  */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { shardConnector } from "../../adapters/connectors/shard/shard-connector.ts";
 import { type WebhookTarget, webhookConnector } from "../../adapters/connectors/webhook/webhook-connector.ts";
@@ -17,7 +18,8 @@ import { makeWorkspaces } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { createHome } from "../../config/create-home.ts";
 import { secretDeps } from "../../config/load-config.ts";
-import type { HomePaths } from "../../config/paths.ts";
+import { type HomePaths, sharedBeforeFile } from "../../config/paths.ts";
+import type { AgentRecord } from "../../core/agent/agent.ts";
 import { errorText } from "../../core/errors.ts";
 import type { Ids } from "../../core/ids.ts";
 import type { Connector } from "../../core/ports/connector.ts";
@@ -30,6 +32,8 @@ import { startRetention } from "../../engine/agents/retention.ts";
 import { type SystemAgent, systemAgentsOf } from "../../engine/agents/system-agents.ts";
 import type { RemoteNodes } from "../../engine/cluster/relay-events.ts";
 import { syncConfiguredPeople } from "../../engine/people/configured-people.ts";
+import { personOf } from "../../engine/runtime/people.ts";
+import { peopleSettings } from "../../engine/runtime/people-settings.ts";
 import type { SubagentSettings } from "../../engine/subagents/settings.ts";
 import type { Triggers } from "../../engine/triggers/triggers.ts";
 import { engineOptions, retentionLimits, subagentOptions } from "./engine-options.ts";
@@ -230,12 +234,24 @@ function connect({ options, config, opened, telemetry }: Base, parts: Parts, liv
   telemetry?.follow(system.events, (agentId) => system.runs.live(agentId)?.sessionId);
 }
 
-async function start({ config, opened }: Base, { ports, toolkit, system }: Parts): Promise<void> {
+async function start(base: Base, { ports, toolkit, system }: Parts): Promise<void> {
+  const { config, opened } = base;
   await syncConfiguredPeople(ports, config.people.records);
   await system.load();
+  await warnOfShared(base, ports);
   // Runs that resume, of this node or of a dead one, need their tools at once.
   if (opened.shared || (await ports.store.busyAgents({ limit: 1 })).length > 0) await toolkit.ready();
   await system.start();
+}
+
+/** Reads the conversations once per home: at its first start with separate directories for people. */
+async function warnOfShared({ options: { paths }, config, log }: Base, { store }: Ports): Promise<void> {
+  if (existsSync(paths.people) && !existsSync(sharedBeforeFile(paths))) return;
+  const { warningOfShared } = await import("../../adapters/workspace/shared-before.ts");
+  const settings = peopleSettings(config);
+  const whose = (agent: AgentRecord) => agent.person ?? personOf(store, settings, agent);
+  const warning = await warningOfShared({ config, paths, personOf: async (agent) => whose(agent) }, store);
+  if (warning !== undefined) log.warn(warning);
 }
 
 /** The given connectors, each a singleton if it must be, and the one to other shards. */
