@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { replayCommand } from "../report.ts";
 import { engine } from "../subjects/engine-subject.ts";
 import { ENGINE_MUTATIONS } from "./engine-mutations.ts";
 import { hunt, withoutMutation } from "./hunt.ts";
@@ -9,7 +10,11 @@ test.each(ENGINE_MUTATIONS.map((mutation) => [mutation.name, mutation] as const)
     const { seed, laws } = await hunt(mutation, engine);
     expect(seed, `${mutation.about}: not found in ${mutation.seeds} seeds of ${mutation.scenario}`).toBeDefined();
     expect(laws).toContain(mutation.law);
-    expect(await withoutMutation(mutation, engine, seed ?? 1)).toEqual([]);
+    const { violations, counts } = await withoutMutation(mutation, engine, seed ?? 1);
+    const replay = replayCommand({ seed: seed ?? 1, scenario: mutation.scenario, subject: engine.name });
+    expect(violations, `Replay: ${replay} --verbose`).toEqual([]);
+    // A world in which every run fails keeps the laws but proves nothing.
+    expect(counts.answered, `Replay: ${replay} --verbose`).toBeGreaterThan(5);
   },
 );
 

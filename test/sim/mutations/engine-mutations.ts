@@ -37,6 +37,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     law: "L1",
     scenario: "outages",
     seeds: 20,
+    from: 2,
     ports: acknowledgingFirst,
   },
   {
@@ -53,6 +54,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     law: "L1",
     scenario: "crashes",
     seeds: 40,
+    from: 2,
     ports: owingLater,
   },
   {
@@ -114,6 +116,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     law: "L2",
     scenario: "shared-target",
     seeds: 10,
+    from: 32,
     ports: reading((store) => ({ deliveryHead: (target) => newestTo(store, target) })),
   },
   {
@@ -139,6 +142,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     law: "L4",
     scenario: "tools",
     seeds: 30,
+    from: 3,
     ports: (ports) => {
       const list: Ports["tools"]["list"] = (agent) =>
         ports.tools.list(agent).map((tool) => ({ ...tool, replay: "safe" }));
@@ -151,6 +155,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     law: "L4",
     scenario: "tools",
     seeds: 30,
+    from: 3,
     ports: rewriting(forgettingIntents),
   },
   {
@@ -183,6 +188,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     law: "L5",
     scenario: "crashes",
     seeds: 40,
+    from: 5,
     ports: reading((store) => ({
       deliveryHead: async (target) => {
         const head = await store.deliveryHead(target);
@@ -196,6 +202,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     law: "L11",
     scenario: "crashes",
     seeds: 10,
+    from: 5,
     ports: readingLines((line) => line.replaceAll("answers ", "answers  ")),
   },
   {
@@ -204,6 +211,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     law: "L11",
     scenario: "tools",
     seeds: 10,
+    from: 3,
     ports: readingLines((line) =>
       line.replace(/"content":\[(.*?)\],"api"/u, (_, blocks: string) => `"content":${sorted(`[${blocks}]`)},"api"`),
     ),
@@ -214,6 +222,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     law: "L11",
     scenario: "tools",
     seeds: 20,
+    from: 3,
     ports: readingLines((line) => (line.includes('"role":"tool"') ? "torn" : line)),
   },
   {
@@ -222,6 +231,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     law: "L12",
     scenario: "crashes",
     seeds: 60,
+    from: 5,
     ports: sendingUnmarked,
   },
   {
@@ -238,6 +248,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     law: "liveness",
     scenario: "crashes",
     seeds: 10,
+    from: 5,
     ports: committing(async (store, change) =>
       change.site === "agents.claim"
         ? { ok: true, results: [{ op: "agents.claim", claims: [] }] }
@@ -250,6 +261,7 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     law: "L12",
     scenario: "unknown-commits",
     seeds: 20,
+    from: 3,
     ports: reading((store) => ({ outcome: async (id) => (await store.outcome(id)) ?? { ok: true, results: [] } })),
   },
   {
@@ -273,13 +285,13 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
 ];
 
 /** The mutations of the store, used with the engine: the law must find them here too. */
-const FOR_THE_ENGINE: Partial<Record<string, Pick<Mutation, "seeds">>> = {
+const FOR_THE_ENGINE: Partial<Record<string, Pick<Mutation, "seeds" | "from">>> = {
   "dedupe forgotten": { seeds: 5 },
-  "no fence": { seeds: 30 },
-  "blind release": { seeds: 20 },
-  "database-wide serial": { seeds: 10 },
-  "answer before commit": { seeds: 10 },
-  "torn commit": { seeds: 10 },
+  "no fence": { seeds: 30, from: 1 },
+  "blind release": { seeds: 20, from: 1 },
+  "database-wide serial": { seeds: 10, from: 1 },
+  "answer before commit": { seeds: 10, from: 5 },
+  "torn commit": { seeds: 10, from: 5 },
   "key not unique": { seeds: 10 },
 };
 

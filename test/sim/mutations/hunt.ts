@@ -3,7 +3,7 @@ import type { Law, Violation } from "../audit/audit-view.ts";
 import { scenarioNamed } from "../scenarios/scenarios.ts";
 import { minimalActor } from "../subjects/minimal-actor.ts";
 import type { SubjectUnderTest } from "../subjects/subject.ts";
-import { runWorld } from "../world/run-world.ts";
+import { runWorld, type WorldResult } from "../world/run-world.ts";
 import type { Mutation } from "./mutations.ts";
 
 export interface Catch {
@@ -33,14 +33,12 @@ export async function hunt(mutation: Mutation, subject = minimalActor(mutation.q
   return { seed: undefined, laws: [...laws], first: undefined };
 }
 
-const sound = new Map<string, Promise<readonly Violation[]>>();
+const sound = new Map<string, Promise<WorldResult>>();
 
-/** The violations of the unchanged program in the world that found the mutation. Each such world runs once. */
-export function withoutMutation(mutation: Mutation, subject: SubjectUnderTest, seed: number) {
+/** The unchanged program in the world that found the mutation. Each such world runs once. */
+export function withoutMutation(mutation: Mutation, subject: SubjectUnderTest, seed: number): Promise<WorldResult> {
   const key = `${subject.name}/${mutation.scenario}/${seed}`;
-  const known =
-    sound.get(key) ??
-    runWorld({ seed, scenario: scenarioNamed(mutation.scenario), subject }).then(({ violations }) => violations);
+  const known = sound.get(key) ?? runWorld({ seed, scenario: scenarioNamed(mutation.scenario), subject });
   sound.set(key, known);
   return known;
 }

@@ -55,6 +55,7 @@ export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     law: "L1",
     scenario: "agent-messages",
     seeds: 40,
+    from: 2,
     ports: sendingFirst,
   },
   {
@@ -63,6 +64,7 @@ export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     law: "M12",
     scenario: "agent-messages",
     seeds: 5,
+    from: 2,
     ports: (ports) => ({
       ...ports,
       store: {
@@ -80,6 +82,7 @@ export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     law: "L1",
     scenario: "agent-asks",
     seeds: 20,
+    from: 2,
     ports: forgetfulAsking,
   },
   {
@@ -88,6 +91,7 @@ export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     law: "M11",
     scenario: "agent-asks",
     seeds: 10,
+    from: 2,
     ports: without(({ op }) => op !== "wait.begin"),
   },
   {

@@ -43,6 +43,7 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
     law: "liveness",
     scenario: "day-budget",
     seeds: 5,
+    from: 2,
     ports: without("budget.settle"),
   },
   {
@@ -51,6 +52,7 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
     law: "liveness",
     scenario: "day-budget",
     seeds: 20,
+    from: 2,
     ports: without("budget.forfeit"),
   },
   {
@@ -59,6 +61,7 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
     law: "L8",
     scenario: "day-budget",
     seeds: 40,
+    from: 2,
     ports: committing(async (store, change) => {
       const lost = change.ops.flatMap((op) => (op.op === "budget.forfeit" ? [op.runId] : []));
       if (lost.length === 0) return store.commit(change);
@@ -81,6 +84,7 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
     law: "L8",
     scenario: "tree-budget",
     seeds: 40,
+    from: 2,
     ports: (ports) => {
       const { model } = ports;
       const call: typeof model.call = ({ maxTokens: _, ...request }, signal, say) => model.call(request, signal, say);

@@ -18,7 +18,10 @@ export interface Mutation {
   readonly law: Law;
   readonly scenario: string;
   readonly seeds: number;
-  /** The first seed that is tried. Default: 1. Given where the first seeds are known not to find it, to save their time. */
+  /**
+   * The first seed that is tried. Default: 1. Saves the time of seeds known not to find it. Where one seed finds several
+   * mutations of a scenario they all begin with it, because the unchanged program runs once per seed.
+   */
   readonly from?: number;
   /** How long the mutated world gets to become idle, if a minute is too short for its law to be broken. */
   readonly restMs?: number;
@@ -43,6 +46,7 @@ export const MUTATIONS: readonly Mutation[] = [
     law: "L1",
     scenario: "crashes",
     seeds: 40,
+    from: 23,
     quirks: { settleFirst: true },
   },
   {
@@ -51,6 +55,7 @@ export const MUTATIONS: readonly Mutation[] = [
     law: "liveness",
     scenario: "crashes",
     seeds: 10,
+    from: 23,
     quirks: { memoryQueue: true },
   },
   {
@@ -59,6 +64,7 @@ export const MUTATIONS: readonly Mutation[] = [
     law: "liveness",
     scenario: "bursts",
     seeds: 60,
+    from: 21,
     quirks: { ignoreRefusedRelease: true },
   },
   {
@@ -67,6 +73,7 @@ export const MUTATIONS: readonly Mutation[] = [
     law: "liveness",
     scenario: "unknown-commits",
     seeds: 30,
+    from: 3,
     quirks: { retryBlindly: true },
   },
   {
@@ -75,6 +82,7 @@ export const MUTATIONS: readonly Mutation[] = [
     law: "L2",
     scenario: "bursts",
     seeds: 5,
+    from: 21,
     quirks: { newestFirst: true },
   },
   {
@@ -83,6 +91,7 @@ export const MUTATIONS: readonly Mutation[] = [
     law: "L2",
     scenario: "sick-channels",
     seeds: 10,
+    from: 2,
     quirks: { sendAllAtOnce: true },
   },
   {
@@ -91,6 +100,7 @@ export const MUTATIONS: readonly Mutation[] = [
     law: "L4",
     scenario: "tools",
     seeds: 40,
+    from: 3,
     quirks: { repeatTools: true },
   },
   {
@@ -107,6 +117,7 @@ export const MUTATIONS: readonly Mutation[] = [
     law: "L5",
     scenario: "crashes",
     seeds: 40,
+    from: 23,
     quirks: { forgetSending: true },
   },
   {
@@ -123,6 +134,7 @@ export const MUTATIONS: readonly Mutation[] = [
     law: "L12",
     scenario: "frozen-senders",
     seeds: 40,
+    from: 16,
     quirks: { ignoreLease: true },
   },
   {
@@ -139,6 +151,7 @@ export const MUTATIONS: readonly Mutation[] = [
     law: "L3",
     scenario: "zombies",
     seeds: 20,
+    from: 2,
     store: (sound, db) => rewriting(sound, (change) => believed(db, change)),
   },
   {
@@ -147,6 +160,7 @@ export const MUTATIONS: readonly Mutation[] = [
     law: "liveness",
     scenario: "bursts",
     seeds: 20,
+    from: 21,
     store: releasingBlindly,
   },
   {
@@ -155,6 +169,7 @@ export const MUTATIONS: readonly Mutation[] = [
     law: "liveness",
     scenario: "bursts",
     seeds: 10,
+    from: 21,
     store: drawingEarly,
   },
   {
@@ -163,6 +178,7 @@ export const MUTATIONS: readonly Mutation[] = [
     law: "L1",
     scenario: "crashes",
     seeds: 10,
+    from: 23,
     store: answeringEarly,
   },
   {
@@ -171,6 +187,7 @@ export const MUTATIONS: readonly Mutation[] = [
     law: "L11",
     scenario: "crashes",
     seeds: 10,
+    from: 23,
     store: (sound) => rewriting(sound, tearing()),
   },
   {

@@ -61,6 +61,7 @@ export const OWED_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts }
     law: "L12",
     scenario: "no-route-nodes",
     seeds: 30,
+    from: 3,
     ports: queueingBlindly,
   },
   {

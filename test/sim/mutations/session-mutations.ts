@@ -47,6 +47,7 @@ export const SESSION_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     law: "M10",
     scenario: "resets-busy",
     seeds: 10,
+    from: 3,
     ports: committing((store, change) =>
       store.commit({ ...change, ops: change.ops.filter((op) => op.op !== "session.begin") }),
     ),
@@ -57,6 +58,7 @@ export const SESSION_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     law: "fork",
     scenario: "thread-forks",
     seeds: 20,
+    from: 3,
     ports: reading((store) => ({
       agentByKey: async (key) => {
         const found = await store.agentByKey(key);

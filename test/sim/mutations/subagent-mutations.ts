@@ -33,6 +33,7 @@ export const SUBAGENT_MUTATIONS: readonly Mutation[] = [
     law: "L7",
     scenario: "children-stopped",
     seeds: 30,
+    from: 2,
     store: (sound, db) => ({
       ...sound,
       apply(changes) {
@@ -49,6 +50,7 @@ export const SUBAGENT_MUTATIONS: readonly Mutation[] = [
     law: "L6",
     scenario: "children",
     seeds: 30,
+    from: 23,
     ports: splitting((change) => change.site === "result" && change.ops.some(isSpawn), isSpawn, "before"),
   },
   {
@@ -57,6 +59,7 @@ export const SUBAGENT_MUTATIONS: readonly Mutation[] = [
     law: "L6",
     scenario: "children",
     seeds: 20,
+    from: 23,
     ports: dropping((change) => change.site !== "rest"),
   },
 ];

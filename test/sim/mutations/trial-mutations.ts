@@ -41,6 +41,7 @@ export const TRIAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts 
     law: "M13",
     scenario: "kills-on-trial",
     seeds: 10,
+    from: 3,
     ports: blaming(({ attempt, body }) => Array.from({ length: attempt - 1 }, () => body.node ?? 0)),
   },
   {
@@ -49,6 +50,7 @@ export const TRIAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts 
     law: "M13",
     scenario: "killer-among-many",
     seeds: 20,
+    from: 2,
     restMs: 5 * MINUTES,
     ports: (ports) =>
       blaming(({ id, body: { node } }) => [...(tried.get(id) ?? [])].filter((one) => one !== node))(noteTrials(ports)),
@@ -59,6 +61,7 @@ export const TRIAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts 
     law: "M13",
     scenario: "kills-on-trial",
     seeds: 40,
+    from: 3,
     ports: trialing(({ pause: _pause, ...trial }) => trial),
   },
   {
@@ -67,6 +70,7 @@ export const TRIAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts 
     law: "M13",
     scenario: "killer-among-many",
     seeds: 10,
+    from: 2,
     restMs: 5 * MINUTES,
     ports: trialing((trial) => (trial.on && !trial.on.alone ? { ...trial, on: { ...trial.on, of: 1e9 } } : trial)),
   },

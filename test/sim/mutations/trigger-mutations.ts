@@ -85,7 +85,7 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     law: "L9",
     scenario: "schedules",
     seeds: 30,
-    from: 8,
+    from: 12,
     ports: splitFiring,
   },
   {
@@ -94,6 +94,7 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     law: "L9",
     scenario: "schedules",
     seeds: 10,
+    from: 12,
     ports: changing(ops((op) => (isSkip(op) ? [] : [op]))),
   },
   {
@@ -113,6 +114,7 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     law: "L9",
     scenario: "schedules",
     seeds: 5,
+    from: 12,
     ports: changing(ops((op) => (op.op === "job.ran" ? [] : [op]))),
   },
   {
@@ -121,6 +123,7 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     law: "L9",
     scenario: "schedules",
     seeds: 10,
+    from: 12,
     ports: changing(ops((op) => (isSummary(op) && op.op === "message.post" && "create" in op.to ? [] : [op]))),
   },
   {
@@ -146,6 +149,7 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     law: "L9",
     scenario: "zone-changes",
     seeds: 60,
+    from: 2,
     ports: changing((change) =>
       change.site === "cron.replan" ? ops((op) => (isSkip(op) ? [] : [op]))(change) : change,
     ),
@@ -156,6 +160,7 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     law: "L9",
     scenario: "clocks-back",
     seeds: 20,
+    from: 3,
     ports: neverReplanning("every"),
   },
   {
@@ -164,6 +169,7 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     law: "L9",
     scenario: "clocks-back",
     seeds: 20,
+    from: 3,
     ports: changing((change) =>
       change.site === "cron.replan"
         ? ops((op) =>
