@@ -2,8 +2,11 @@
 import { expect, test } from "vitest";
 import { crashEngine } from "./engine/target.ts";
 
+/** Longer than a killed process lives here, so that only the last one has trials, and does not keep this test waiting. */
+const SHORT = { trialAfterMs: 1_000, say: () => {} };
+
 test("an engine that is killed four times loses nothing and answers nothing twice", async () => {
-  const report = await crashEngine({ kills: 4, seed: "vitest", say: () => {} });
+  const report = await crashEngine({ ...SHORT, kills: 4, seed: "vitest" });
   expect(report.problems).toEqual([]);
   expect(report.counts["runs in flight at a kill, least"]).toBeGreaterThanOrEqual(20);
   expect(report.counts["kills during a tool"]).toBeGreaterThanOrEqual(2);
@@ -13,6 +16,6 @@ test.each([
   ["tool-again", /must not be repeated and was executed/],
   ["send-again", /shown \d+ times on an ambiguous channel/],
 ] as const)("the audit detects the mutation %s", async (mutation, problem) => {
-  const found = await crashEngine({ kills: 6, seed: mutation, say: () => {}, mutation });
+  const found = await crashEngine({ ...SHORT, kills: 6, seed: mutation, mutation });
   expect(found.problems.join("\n")).toMatch(problem);
 });

@@ -26,7 +26,7 @@ const HOUR_MS = 3600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 export interface EngineParts
-  extends Pick<AgentSystemOptions, "nodeName" | "leaseMs" | "watchdog" | "remoteNodes" | "hooks"> {
+  extends Pick<AgentSystemOptions, "nodeName" | "leaseMs" | "trialAfterMs" | "watchdog" | "remoteNodes" | "hooks"> {
   readonly config: Config;
   readonly subagents: SubagentSettings;
   readonly toolkit: Pick<Toolkit, "promptOf">;

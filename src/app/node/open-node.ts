@@ -62,6 +62,8 @@ export interface NodeOptions {
   readonly onConfigRead?: (path: string) => void;
   /** Ends the whole process if it does not respond (M34). For a process that does nothing else. */
   readonly watchdog?: boolean;
+  /** See `AgentSystemOptions`. A test that kills its processes quickly gives less than the default. */
+  readonly trialAfterMs?: number;
 }
 
 export interface RookeryNode {
@@ -206,6 +208,7 @@ function createParts(base: Base): Parts {
       nodeName: opened.nodeName,
       watchdog,
       leaseMs,
+      trialAfterMs: options.trialAfterMs,
       remoteNodes: opened.shared?.cluster.remoteNodes,
       hooks: triggers.triggers.hooks,
       subagents,

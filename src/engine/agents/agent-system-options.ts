@@ -24,6 +24,8 @@ export interface AgentSystemOptions {
   readonly restore?: "resume" | "discard";
   readonly lanes?: LaneSizes;
   readonly runs?: Partial<RunSettings>;
+  /** How long a process lives before it tries a suspect (M13). Default: 10 s. */
+  readonly trialAfterMs?: number;
   readonly watchdog?: RunPorts["watchdog"];
   /** Default: the notes in the store. */
   readonly watchdogNotes?: RunPorts["watchdogNotes"];

@@ -84,7 +84,7 @@ export class AgentSystem {
     this.events = new RunEvents(ports.log);
     this.lanes = new Lanes(options.lanes);
     this.#queue = queuePolicyOf(() => options.queue);
-    this.#trials = new Trials(ports.clock);
+    this.#trials = new Trials(ports.clock, options.trialAfterMs);
     this.#fates = new NodeFates(ports, SILENT_LEASES * (leaseMs ?? 0));
     this.#actors = new ActorRegistry(ports, options.warm);
     this.#membership = new Membership(ports, { name, leaseMs, pollMs }, this.#emit);

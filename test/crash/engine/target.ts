@@ -25,6 +25,8 @@ export interface EngineCrashOptions extends CrashOptions {
   readonly crowds?: readonly Crowd[];
   /** Kill after so many milliseconds, whatever is in progress. Default: soon, when enough is. */
   readonly every?: readonly [number, number];
+  /** How long a process lives before it tries suspects (M13). Default: as the engine does. */
+  readonly trialAfterMs?: number;
   /** A way to break a law that the audit must find. */
   readonly mutation?: "tool-again" | "send-again";
 }
@@ -69,7 +71,8 @@ async function oneHome(
   const { crowds, every, say } = options;
   let victim: Victim | undefined;
   const outside = new Outside((said: ToChild) => victim?.tell(JSON.stringify(said)), crowds);
-  const args = [path, ...(options.mutation ? [options.mutation] : [])];
+  const { mutation = "", trialAfterMs } = options;
+  const args = [path, mutation, "", "3", ...(trialAfterMs === undefined ? [] : [String(trialAfterMs)])];
   let onNow: (runs: number, tools: number) => void = () => {};
   const start = async (): Promise<Victim> => {
     const up = Promise.withResolvers<void>();

@@ -6,7 +6,7 @@
 import type { RunTrial } from "../../../core/run/trial.ts";
 import type { Fate } from "./node-fates.ts";
 
-/** A process must have lived this long before it tries anything. */
+/** A process must have lived this long before it tries anything, unless an option says otherwise. */
 export const LIVED_MS = 10_000;
 export const TRIAL_MS = 10_000;
 /** Each trial that a run survives without a step makes its next one so many times longer. */

@@ -32,7 +32,8 @@ const COME_MS = 10_000;
 
 export class Trials {
   readonly #clock: Clock;
-  readonly #startedAt: number;
+  /** When the process has lived long enough to try something. */
+  readonly #readyAt: number;
   #pauseUntil = 0;
   #passed: Passed = { limit: 0, times: 0 };
   readonly #waiting = new Map<Actor, Suspect>();
@@ -42,9 +43,9 @@ export class Trials {
   /** How many were admitted to the current trial, and whether nothing else is suspected. */
   #trial = { of: 0, alone: false };
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, livedMs = LIVED_MS) {
     this.#clock = clock;
-    this.#startedAt = clock.monotonic();
+    this.#readyAt = clock.monotonic() + livedMs;
   }
 
   /** Whether it waits for its trial. */
@@ -58,7 +59,7 @@ export class Trials {
     const now = this.#clock.monotonic();
     if (!this.#members.has(actor)) {
       this.#waiting.set(actor, suspect);
-      const ready = Math.max(this.#startedAt + LIVED_MS, this.#pauseUntil);
+      const ready = Math.max(this.#readyAt, this.#pauseUntil);
       if (now < ready) return ready - now;
       this.#dropAbsent(now);
       if (this.#members.size > 0) return COME_MS;
