@@ -148,13 +148,19 @@ describe("a caller without a valid token", () => {
     expect((await kit.ask({ method: "DELETE", path: "/api/agents" })).json.error?.code).toBe("method_not_allowed");
   });
 
-  it("gets a 429 after too many wrong tokens, before the next one is checked", async () => {
-    const strict = await openTestGateway({ config: { gateway: { limits: { failuresPerMinute: 3 } } } });
+  it("gets a 429 after too many wrong tokens; valid tokens and hooks from the same address are not slowed down", async () => {
+    const hooks = { open: { token: "secret-of-the-hook", prompt: "{{text}}" } };
+    const strict = await openTestGateway({ config: { gateway: { limits: { failuresPerMinute: 3 } }, hooks } });
     try {
       const statuses = [];
       for (let n = 0; n < 4; n++) statuses.push((await strict.ask({ path: "/api/agents", token: "guess" })).status);
       expect(statuses).toEqual([401, 401, 401, 429]);
-      expect((await strict.ask({ path: "/api/agents" })).status).toBe(429);
+      expect((await strict.ask({ path: "/api/agents" })).status).toBe(200);
+      expect((await strict.ask({ path: "/api/agents", token: "guess" })).status).toBe(429);
+      await strict.node.triggers.start(strict.node.agents);
+      const call = (token: string) => strict.ask({ method: "POST", path: "/hooks/open", token, body: { text: "x" } });
+      expect((await call("guess")).status).toBe(429);
+      expect((await call("secret-of-the-hook")).status).toBe(202);
       expect((await strict.ask({ path: "/healthz", token: null })).status).toBe(200);
     } finally {
       await strict.close();

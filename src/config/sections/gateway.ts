@@ -36,7 +36,7 @@ const limitsSchema = section({
   requests: wholeNumber(1, 1_000_000).default(limits.requests),
   /** From one address. */
   requestsPerSecond: wholeNumber(1, 1_000_000).default(limits.requestsPerSecond),
-  /** Bad tokens from one address before it is rejected. */
+  /** Wrong tokens from one address before further wrong ones are answered with 429. */
   failuresPerMinute: wholeNumber(1, 1_000_000).default(limits.failuresPerMinute),
   streams: wholeNumber(1, 1_000_000).default(limits.streams),
   streamsPerToken: wholeNumber(1, 1_000_000).default(limits.streamsPerToken),

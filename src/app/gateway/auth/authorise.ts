@@ -35,8 +35,9 @@ export const bearerToken = ({ headers }: IncomingMessage): string | undefined =>
   BEARER.exec(headers.authorization ?? "")?.[1];
 
 /**
- * The owner on the control socket; elsewhere the principal of the token. Throws a 401 without a valid token, a 403 without the scope, and a 429 after too many failures from one address. A hook
- * checks its own secret: its route reports a wrong one with `countFailure`.
+ * The owner on the control socket; elsewhere the principal of the token. Throws a 401 without a valid token, a 403 without the scope, and a 429 instead of the 401 after too many
+ * failures from one address; a valid token passes there too. A hook checks its own secret: its route reports a wrong one with
+ * `countFailure`.
  */
 export function authorise(
   context: AuthorisationContext,
@@ -45,16 +46,13 @@ export function authorise(
 ): Principal {
   if (access === "anonymous") return ANONYMOUS;
   if (surface === "control" && access !== "hook") return OWNER;
-  const wait = context.failures.wait(address, failureRate(context));
-  if (wait > 0) {
-    throw new HttpError(429, "too_many_failures", "Too many requests with an invalid token.", { retryAfterMs: wait });
-  }
   if (access === "hook") return ANONYMOUS;
   const { tokens } = context;
   const presented = bearerToken(incoming);
   const principal = presented === undefined ? undefined : tokens.find(presented);
   if (!principal) {
-    countFailure(context, address);
+    const tooMany = countFailure(context, address);
+    if (tooMany) throw tooMany;
     const message =
       incoming.headers.authorization === undefined ? "The request has no token." : "The token is not valid.";
     throw new HttpError(401, "unauthorized", message, { hint: "Send it as Authorization: Bearer …" });
@@ -79,9 +77,19 @@ const allows = (principal: Principal, access: Scope, own: boolean): boolean =>
   holds(principal.scopes, access) ||
   (own && access === "read" && isConfined(principal) && holds(principal.scopes, "chat"));
 
-/** A request with a wrong secret. Many of them from one address make it wait. */
-export function countFailure(context: Pick<AuthorisationContext, "config" | "failures">, address: string): void {
-  context.failures.take(address, failureRate(context));
+/**
+ * Counts a request with a wrong secret. After many of them from one address the answer to the next wrong one is the returned
+ * error. Requests with the right secret are never slowed down: others may share the address.
+ */
+export function countFailure(
+  context: Pick<AuthorisationContext, "config" | "failures">,
+  address: string,
+): HttpError | undefined {
+  const wait = context.failures.take(address, failureRate(context));
+  if (wait === 0) return undefined;
+  return new HttpError(429, "too_many_failures", "Too many requests with a wrong token from this address.", {
+    retryAfterMs: wait,
+  });
 }
 
 function failureRate({ config }: Pick<AuthorisationContext, "config">): { burst: number; perSecond: number } {

@@ -7,6 +7,7 @@ import { seededIds } from "../../../../test/kit/ids.ts";
 import { openMemoryStore } from "../../../adapters/store/sqlite/open-store.ts";
 import { silentLog } from "../../../core/ports/log.ts";
 import type { Op } from "../../../core/store/change.ts";
+import { MAX_DEPTH, MAX_MINTED } from "./minting-bounds.ts";
 import type { Principal } from "./principal.ts";
 import { rootToken } from "./root-token.ts";
 import { hashOf } from "./token.ts";
@@ -161,6 +162,39 @@ describe.each([
     for (const more of [{ app: "shop" }, { person: "ann" }]) {
       await expect(service.mint(chat as Principal, { name: "x", scopes: ["chat"], ...more })).rejects.toThrow("no one");
     }
+  });
+
+  it("bounds how many tokens a token mints, itself and through others, and how deep", async () => {
+    const service = await open();
+    const mint = async (by: Principal, name = "t") =>
+      service.find((await service.mint(by, { name, scopes: ["chat"] })).token) as Principal;
+    const shop = await mint(ROOT);
+    // The tokens of its tokens count for it too, or each of them could mint as many again.
+    const child = await mint(shop);
+    await expect(
+      (async () => {
+        for (let n = 0; n <= MAX_MINTED; n++) await mint(n % 2 ? child : shop);
+      })(),
+    ).rejects.toThrow(/has minted/);
+    expect(service.list(ROOT).filter(({ createdBy }) => createdBy !== "root")).toHaveLength(MAX_MINTED);
+    // Another one is not concerned, and neither is the owner.
+    let deep = await mint(ROOT);
+    await expect(
+      (async () => {
+        for (let n = 0; n <= MAX_DEPTH; n++) deep = await mint(deep);
+      })(),
+    ).rejects.toThrow(/deep/);
+    await mint(ROOT);
+  });
+
+  it("makes room for new tokens when old ones expire or are revoked", async () => {
+    const service = await open();
+    const { token } = await service.mint(ROOT, { name: "p", scopes: ["chat"] });
+    const by = service.find(token) as Principal;
+    for (let n = 0; n < MAX_MINTED; n++) await service.mint(by, { name: "c", scopes: ["chat"], expiresInDays: 1 });
+    await expect(service.mint(by, { name: "c", scopes: ["chat"] })).rejects.toThrow(/has minted/);
+    now += 24 * 3600_000 + 1;
+    await service.mint(by, { name: "c", scopes: ["chat"] });
   });
 
   it("never replaces unreadable records, and keeps the known tokens valid", async () => {

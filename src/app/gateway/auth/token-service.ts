@@ -8,6 +8,7 @@ import { accountOf, OWNER as OWNER_ID, type PersonId } from "../../../core/peopl
 import type { Log } from "../../../core/ports/log.ts";
 import { HttpError, keyReused } from "../http/http-error.ts";
 import { kindToMint } from "./mint-kind.ts";
+import { assertMayMint } from "./minting-bounds.ts";
 import { type Principal, ROOT, type UsageLimits } from "./principal.ts";
 import { holds, SCOPES, type Scope, within } from "./scope.ts";
 import { freshToken, hashOf, MAX_TOKEN, sameHash, tokenId } from "./token.ts";
@@ -42,6 +43,8 @@ export interface TokenServiceOptions {
 /** How long the records in memory are used before the storage is read again. */
 const REFRESH_MS = 500;
 const DAY_MS = 24 * 3600_000;
+/** How long the record of an expired token stays, so that a request that minted it can still be recognised. */
+const EXPIRED_KEPT_MS = 7 * DAY_MS;
 
 const ROOT_PRINCIPAL: Principal = {
   id: ROOT,
@@ -133,8 +136,9 @@ export class TokenService {
       }
       const before = keyed && known.find((token) => token.request?.key === keyed.key);
       if (before) throw before.request?.digest === keyed.digest ? alreadyMinted(before.id) : keyReused();
+      assertMayMint(by.id, known, at);
       record = { ...fresh, ...kindToMint(by, request, known, id) };
-      return [...known, record];
+      return [...known.filter(({ expiresAt = at }) => expiresAt > at - EXPIRED_KEPT_MS), record];
     });
     this.#replace(tokens);
     return { token: text, record: shown(record) };

@@ -54,8 +54,8 @@ export async function serveRoute(
     const isKeyed = route.method === "POST" && route.access !== "hook";
     sendReply(outgoing, await (isKeyed ? replyOnce(route, call) : route.handle(call)));
   } catch (error) {
-    if (route.access === "hook" && error instanceof HttpError && error.status === 401) countFailure(context, address);
-    sendError(context.ports.log, outgoing, error, route.path);
+    const isFailure = route.access === "hook" && error instanceof HttpError && error.status === 401;
+    sendError(context.ports.log, outgoing, (isFailure && countFailure(context, address)) || error, route.path);
   }
 }
 
