@@ -86,6 +86,8 @@ const lines = (): readonly Line[] => [
   ["people limits", "ann", "--messages", "5"],
   ["people remove", "ann"],
   ["people remove", "ann"],
+  ["audit", "--person", "owner", "--limit", "3"],
+  ["audit", "--decision", "maybe"],
   ["tokens mint", "laptop"],
   ["tokens revoke", "0".repeat(12)],
   { line: ["run"], input: "hello there" },

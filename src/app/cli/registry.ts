@@ -28,6 +28,10 @@ export const REGISTRY: Registry = {
     summary: "list, add and remove people; link accounts, grant rights, set limits",
     load: async () => (await import("./commands/people.ts")).peopleCommand,
   },
+  audit: {
+    summary: "show the audit log: who did what, for which person, and what was decided",
+    load: async () => (await import("./commands/audit.ts")).auditCommand,
+  },
   models: {
     summary: "show the available models, and which one is used and why",
     load: async () => (await import("./commands/models.ts")).modelsCommand,

@@ -1,6 +1,7 @@
 /** Builds what handlers work with, for every surface of one engine: the HTTP port, the control socket, or a command. */
 import type { Config } from "../../config/config-schema.ts";
 import type { RookeryNode } from "../node/open-node.ts";
+import { FailureLog } from "./auth/failure-log.ts";
 import { TokenService } from "./auth/token-service.ts";
 import { fileTokenStorage, sharedTokenStorage } from "./auth/token-storage.ts";
 import { UsageLimiter } from "./auth/usage-limiter.ts";
@@ -10,7 +11,7 @@ import { TreeEventLog } from "./events/tree-event-log.ts";
 import { Metrics } from "./http/metrics.ts";
 import { RateLimiter } from "./http/rate-limiter.ts";
 import { RequestLedger } from "./messages/request-ledger.ts";
-import type { GatewayContext, ReloadReport } from "./routing/gateway-context.ts";
+import type { GatewayContext, Reload } from "./routing/gateway-context.ts";
 import type { Route } from "./routing/route.ts";
 
 /** The part of a node that the gateway uses. */
@@ -20,7 +21,7 @@ export interface ContextOptions {
   readonly node: ServedNode;
   /** The current configuration: a reload changes it. */
   readonly config: () => Config;
-  readonly reload: () => Promise<ReloadReport>;
+  readonly reload: Reload;
   readonly tokenFile: string;
   /** Absent: no token is the home's own. */
   readonly rootToken?: string;
@@ -50,6 +51,7 @@ export async function createContext(options: ContextOptions, stopping: AbortSign
     tokens,
     limiter: new UsageLimiter(ports, () => config().gateway.limits),
     failures: new RateLimiter(() => clock.monotonic()),
+    failureLog: new FailureLog(ports),
     runEvents,
     treeEvents: new TreeEventLog(runEvents, agents.tree, clock, remoteNodes),
     streams: new OpenStreams(() => config().gateway.limits),

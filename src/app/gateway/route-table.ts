@@ -1,6 +1,7 @@
 /** Every route of the gateway. A route that is not in this table does not exist. */
 import { agentCommandRoutes } from "./api/agent-command-routes.ts";
 import { agentRoutes } from "./api/agent-routes.ts";
+import { auditRoutes } from "./api/audit-routes.ts";
 import { configRoutes } from "./api/config-routes.ts";
 import { healthRoutes } from "./api/health-routes.ts";
 import { inboxRoutes } from "./api/inbox-routes.ts";
@@ -41,5 +42,6 @@ export const ROUTES: readonly Route[] = [
   ...configRoutes,
   ...tokenRoutes,
   ...peopleRoutes,
+  ...auditRoutes,
   ...terminalRoutes,
 ];

@@ -7,14 +7,17 @@ import type { Config } from "../../config/config-schema.ts";
 import { loadConfig } from "../../config/load-config.ts";
 import { type HomePaths, resolvePath } from "../../config/paths.ts";
 import { ConfigError, errorText } from "../../core/errors.ts";
+import { OWNER } from "../../core/people/person.ts";
 import type { Connector } from "../../core/ports/connector.ts";
+import { submit } from "../../engine/commit/submit.ts";
+import { type Actor, auditOp } from "../../engine/people/audit-entry.ts";
 import { openNode, type RookeryNode } from "../node/open-node.ts";
 import { assertSecureBind, isLoopback } from "./auth/request-policy.ts";
 import { MIN_ROOT, type RootToken, rootToken } from "./auth/root-token.ts";
 import { type Gateway, openGateway } from "./gateway.ts";
 import type { Certificate } from "./http/server.ts";
 import { compareConfigs, liveConfig } from "./reload.ts";
-import type { ReloadReport } from "./routing/gateway-context.ts";
+import type { Reload, ReloadReport } from "./routing/gateway-context.ts";
 
 export interface ServeOptions {
   readonly paths: HomePaths;
@@ -105,11 +108,11 @@ interface ReloaderParts {
 }
 
 /** Everything is checked before anything changes. Reloads that come together happen one after the other. */
-function reloader({ paths, env, host, started, tls, node, renew }: ReloaderParts): () => Promise<ReloadReport> {
+function reloader({ paths, env, host, started, tls, node, renew }: ReloaderParts): Reload {
   const { log } = node.ports;
   let current = started;
   let wasBlank = isBlank(paths.config);
-  const reloadOnce = async (): Promise<ReloadReport> => {
+  const reloadOnce = async (by: Actor): Promise<ReloadReport> => {
     const { config: next, exists, blank } = await loadConfig(paths, env);
     // A file is often replaced in two steps. Without this, a rule such as a denied tool would be lifted in between.
     if (blank && !wasBlank) {
@@ -133,7 +136,8 @@ function reloader({ paths, env, host, started, tls, node, renew }: ReloaderParts
     current = merged;
     wasBlank = blank;
     renew(certificate);
-    const { reloaded, needsRestart } = report;
+    const { changed, reloaded, needsRestart } = report;
+    if (changed.length > 0) await recordReload(node, by, changed);
     if (reloaded.length > 0) log.info("the configuration was reloaded", { keys: reloaded.join(", ") });
     if (needsRestart.length > 0) {
       log.warn("changed keys of the configuration need a restart", { keys: needsRestart.join(", ") });
@@ -141,11 +145,23 @@ function reloader({ paths, env, host, started, tls, node, renew }: ReloaderParts
     return report;
   };
   let last: Promise<unknown> = Promise.resolve();
-  return () => {
-    const reloaded = last.then(reloadOnce, reloadOnce);
+  return (by = THE_FILE) => {
+    const reload = () => reloadOnce(by);
+    const reloaded = last.then(reload, reload);
     last = reloaded;
     return reloaded;
   };
+}
+
+/** The file changed, or SIGHUP arrived: only the owner of the home can do either. */
+const THE_FILE: Actor = { person: OWNER, surface: "config" };
+
+/** The audit log names the keys, never their values. Must not reject: the configuration is in force. */
+async function recordReload({ ports }: RookeryNode, by: Actor, changed: readonly string[]): Promise<void> {
+  const row = auditOp(by, ports.clock.now(), { action: "config.reload", target: changed.join(", ") });
+  await submit(ports, "audit.config", [row]).catch((error) =>
+    ports.log.warn("a reload is not in the audit log", { error: errorText(error) }),
+  );
 }
 
 function isBlank(file: string): boolean {

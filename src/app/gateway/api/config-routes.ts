@@ -1,5 +1,6 @@
 /** The current configuration, with secrets masked by their type, and reloading its file. */
 import { ConfigError } from "../../../core/errors.ts";
+import { actorOf } from "../auth/actor.ts";
 import { HttpError } from "../http/http-error.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 
@@ -23,9 +24,9 @@ const reloadRoute = defineRoute({
     status: 200,
     holds: "`{ changed, reloaded, needsRestart }`: which keys changed, which are in effect now, which need a restart",
   },
-  async handle({ context }) {
+  async handle({ context, principal, surface }) {
     try {
-      return { json: await context.reload() };
+      return { json: await context.reload(actorOf(principal, surface)) };
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       // The file is the input of this request: its line, column and reason are the answer.

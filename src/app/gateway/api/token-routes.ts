@@ -1,8 +1,14 @@
 /** Tokens: list, mint, revoke. A token can grant at most its own scopes. */
 import { z } from "zod";
+import { errorText } from "../../../core/errors.ts";
+import type { Op } from "../../../core/store/change.ts";
+import { submit } from "../../../engine/commit/submit.ts";
+import { type Actor, auditOp } from "../../../engine/people/audit-entry.ts";
+import { actorOf } from "../auth/actor.ts";
 import { SCOPES } from "../auth/scope.ts";
-import { alreadyMinted, type ShownToken } from "../auth/token-service.ts";
+import { alreadyMinted } from "../auth/token-service.ts";
 import { errorBody } from "../http/http-error.ts";
+import type { GatewayContext } from "../routing/gateway-context.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 
 const tokensRoute = defineRoute({
@@ -14,6 +20,19 @@ const tokensRoute = defineRoute({
   answers: { status: 200, holds: "`{ tokens: [...] }`, without the secrets" },
   handle: ({ context, principal }) => ({ json: { tokens: context.tokens.list(principal) } }),
 });
+
+/** After the change: tokens are stored in a file, beside the store. Must not reject: the token is minted or revoked. */
+async function recordToken(
+  { ports }: GatewayContext,
+  by: Actor,
+  action: string,
+  target: string,
+  also: readonly Op[] = [],
+): Promise<void> {
+  await submit(ports, "audit.token", [auditOp(by, ports.clock.now(), { action, target }), ...also]).catch((error) =>
+    ports.log.warn("a change of tokens is not in the audit log", { action, error: errorText(error) }),
+  );
+}
 
 const mintSchema = z.strictObject({
   name: z.string().trim().min(1).max(128),
@@ -41,12 +60,13 @@ const mintRoute = defineRoute({
     status: 201,
     holds: "`{ token, record }`; 409 with the token's id if it was minted with the same key before",
   },
-  withoutSecret({ json }) {
-    const { record } = json as { readonly record: ShownToken };
-    return { status: 409, json: errorBody(alreadyMinted(record.id)) };
-  },
-  async handle({ context, principal, body, keyed }) {
+  async handle({ context, principal, surface, body, keyed, record }) {
     const json = await context.tokens.mint(principal, body, keyed);
+    const { id, name, scopes } = json.record;
+    const by = actorOf(principal, surface);
+    // A repeated request gets the id only.
+    const also = record({ status: 409, json: errorBody(alreadyMinted(id)) });
+    await recordToken(context, by, "token.mint", `${id} ${name} ${scopes.join(",")}`, also);
     context.remoteNodes?.notifyChanged("tokens");
     return { status: 201, json };
   },
@@ -60,8 +80,9 @@ const revokeRoute = defineRoute({
   summary: "Revoke a token and those minted with it, and close their streams",
   params: z.object({ token: z.string().regex(/^[a-z0-9]{12}$/, "the id of a token") }),
   answers: { status: 200, holds: "`{ revoked: [ids] }`" },
-  async handle({ context, principal, params }) {
+  async handle({ context, principal, surface, params }) {
     const revoked = await context.tokens.revoke(principal, params.token);
+    await recordToken(context, actorOf(principal, surface), "token.revoke", revoked.join(" "));
     context.remoteNodes?.notifyChanged("tokens");
     return { json: { revoked } };
   },

@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Config } from "../../../config/config-schema.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { RateLimiter } from "../http/rate-limiter.ts";
+import type { FailureLog } from "./failure-log.ts";
 import { ANONYMOUS, isConfined, OWNER, type Principal, type Surface } from "./principal.ts";
 import { holds, type Scope } from "./scope.ts";
 import type { TokenService } from "./token-service.ts";
@@ -19,6 +20,7 @@ export interface AuthorisationContext {
   readonly tokens: TokenService;
   /** Requests without a valid token, by client address. */
   readonly failures: RateLimiter;
+  readonly failureLog: FailureLog;
 }
 
 /** A request as far as authorisation looks at it. */
@@ -51,10 +53,10 @@ export function authorise(
   const presented = bearerToken(incoming);
   const principal = presented === undefined ? undefined : tokens.find(presented);
   if (!principal) {
-    const tooMany = countFailure(context, address);
-    if (tooMany) throw tooMany;
     const message =
       incoming.headers.authorization === undefined ? "The request has no token." : "The token is not valid.";
+    const tooMany = countFailure(context, address, message);
+    if (tooMany) throw tooMany;
     throw new HttpError(401, "unauthorized", message, { hint: "Send it as Authorization: Bearer …" });
   }
   if (access !== "any" && !allows(principal, access, own)) {
@@ -82,9 +84,11 @@ const allows = (principal: Principal, access: Scope, own: boolean): boolean =>
  * error. Requests with the right secret are never slowed down: others may share the address.
  */
 export function countFailure(
-  context: Pick<AuthorisationContext, "config" | "failures">,
+  context: Pick<AuthorisationContext, "config" | "failures" | "failureLog">,
   address: string,
+  reason: string,
 ): HttpError | undefined {
+  context.failureLog.failed(address, reason);
   const wait = context.failures.take(address, failureRate(context));
   if (wait === 0) return undefined;
   return new HttpError(429, "too_many_failures", "Too many requests with a wrong token from this address.", {

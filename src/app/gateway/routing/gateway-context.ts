@@ -3,7 +3,9 @@ import type { Config } from "../../../config/config-schema.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import type { AgentSystem } from "../../../engine/agents/agent-system.ts";
 import type { RemoteNodes } from "../../../engine/cluster/relay-events.ts";
+import type { Actor } from "../../../engine/people/audit-entry.ts";
 import type { Triggers } from "../../../engine/triggers/triggers.ts";
+import type { FailureLog } from "../auth/failure-log.ts";
 import type { TokenService } from "../auth/token-service.ts";
 import type { UsageLimiter } from "../auth/usage-limiter.ts";
 import type { OpenStreams } from "../events/open-streams.ts";
@@ -20,13 +22,15 @@ export interface GatewayContext {
   readonly triggers: Triggers;
   /** The current configuration. Call it at each use: a reload changes part of it. */
   readonly config: () => Config;
-  readonly reload: () => Promise<ReloadReport>;
+  /** `by`: who asked for it. Default: the owner, who changed the file. */
+  readonly reload: Reload;
   readonly tokens: TokenService;
   /** The other nodes, if the store is shared. */
   readonly remoteNodes: RemoteNodes | undefined;
   readonly limiter: UsageLimiter;
   /** Requests without a valid token, by client address. */
   readonly failures: RateLimiter;
+  readonly failureLog: FailureLog;
   readonly runEvents: RunEventHub;
   readonly treeEvents: TreeEventLog;
   readonly streams: OpenStreams;
@@ -38,6 +42,8 @@ export interface GatewayContext {
   readonly stopping: AbortSignal;
   readonly openApi: () => Promise<unknown>;
 }
+
+export type Reload = (by?: Actor) => Promise<ReloadReport>;
 
 /** The configuration keys that differ after a reload: those in effect now, and those that need a restart. */
 export interface ReloadReport {

@@ -20,7 +20,7 @@ export async function replyOnce(route: Route, call: Call): Promise<Reply> {
   const recording = new Recording(call, keyed, earlier);
   try {
     const reply = await route.handle(recording.call);
-    if (!route.accepts) await recording.complete("json" in reply ? (route.withoutSecret?.(reply) ?? reply) : reply);
+    if (!route.accepts) await recording.complete(reply);
     return reply;
   } catch (error) {
     // The key may have been committed by another request in between, or by this one if the answer to the commit was lost.

@@ -36,7 +36,7 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readonly before?: { readonly agentId: AgentId; readonly seq: number };
   /**
    * The ops that record the reply under the request's key; none without a key. Commit them with what the request changes:
-   * then it is changed once, however often the request is repeated (M18).
+   * then it is changed once, however often the request is repeated (M18). A reply with a secret is recorded without it.
    */
   record(reply: JsonReply): readonly Op[];
 }
@@ -63,8 +63,6 @@ export interface Route<
   readonly answers: { readonly status: number; readonly holds: string; readonly type?: string };
   /** The route posts a message, and commits the `Idempotency-Key` with it. */
   readonly accepts?: boolean;
-  /** What a repeated request gets instead of the reply, if the reply has a secret that must not be stored. */
-  readonly withoutSecret?: (reply: JsonReply) => JsonReply;
   handle(call: Call<z.output<P>, z.output<Q>, z.output<B>>): Promise<Reply> | Reply;
 }
 

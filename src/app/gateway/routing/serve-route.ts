@@ -55,7 +55,12 @@ export async function serveRoute(
     sendReply(outgoing, await (isKeyed ? replyOnce(route, call) : route.handle(call)));
   } catch (error) {
     const isFailure = route.access === "hook" && error instanceof HttpError && error.status === 401;
-    sendError(context.ports.log, outgoing, (isFailure && countFailure(context, address)) || error, route.path);
+    sendError(
+      context.ports.log,
+      outgoing,
+      (isFailure && countFailure(context, address, error.message)) || error,
+      route.path,
+    );
   }
 }
 

@@ -1,0 +1,34 @@
+/** The audit log, newest rows first. Only the owner reads it. */
+import { z } from "zod";
+import { VERDICTS } from "../../../core/people/grant.ts";
+import { assertOwner } from "../auth/actor.ts";
+import { defineRoute, type Route } from "../routing/route.ts";
+import { limitQuery, nextOf, numberQuery } from "./params.ts";
+
+const name = z.string().trim().min(1).max(512).optional();
+
+const auditRoute = defineRoute({
+  method: "GET",
+  path: "/api/audit",
+  access: "operate",
+  tag: "audit",
+  summary: "Who did what for whom and what was decided, newest first; only the owner reads it",
+  query: z.object({
+    person: name,
+    agent: name,
+    action: name,
+    decision: z.enum(VERDICTS).optional(),
+    since: numberQuery(),
+    before: numberQuery(),
+    limit: limitQuery(1_000, 100),
+  }),
+  answers: { status: 200, holds: "`{ items: [...], next }`; send `next` as `before`, `since` in milliseconds" },
+  async handle({ context, principal, query: { person, agent, action, decision, since, before, limit } }) {
+    assertOwner(principal);
+    const filter = { limit, person, agentId: agent, action, decision, since, beforeN: before };
+    const items = await context.ports.store.audit(filter);
+    return { json: { items, next: nextOf(items, limit, ({ n }) => n) } };
+  },
+});
+
+export const auditRoutes: readonly Route[] = [auditRoute];
