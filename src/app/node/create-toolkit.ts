@@ -13,10 +13,11 @@ import { subagentTools } from "../../adapters/tools/subagents/subagent-tools.ts"
 import { toolHost } from "../../adapters/tools/tool-host.ts";
 import { agentPlaces } from "../../adapters/workspace/agent-places.ts";
 import { agentPrompts, type PromptDeps, type PromptOf } from "../../adapters/workspace/agent-prompt.ts";
-import { workspaceMaker, workspacesOf } from "../../adapters/workspace/workspaces.ts";
+import { type PersonOf, workspaceMaker, workspacesOf } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { PersonId } from "../../core/people/person.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Tool, ToolHost } from "../../core/ports/tool.ts";
@@ -24,6 +25,7 @@ import { hostZone } from "../../core/zoned-time.ts";
 import type { AgentSystem } from "../../engine/agents/agent-system.ts";
 import { permanentAgentsOf } from "../../engine/agents/permanent-agents.ts";
 import type { SystemAgent } from "../../engine/agents/system-agents.ts";
+import type { Directory } from "../../engine/people/directory.ts";
 import { personOf } from "../../engine/runtime/people.ts";
 import { peopleSettings } from "../../engine/runtime/people-settings.ts";
 import type { SubagentSettings } from "../../engine/subagents/settings.ts";
@@ -40,6 +42,8 @@ export interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "sy
   readonly clock: Clock;
   /** Tells which person an agent works for. */
   readonly store: OwnerReader;
+  /** Tells whose an account is. Absent: every account is a person. */
+  readonly directory?: Directory;
   /** Tools in addition to those created here. */
   readonly more?: readonly Tool[];
   /** Tools under former names: an agent can call them, but no list shows them. */
@@ -51,10 +55,17 @@ export interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "sy
 export function createToolkit(options: ToolkitOptions): Toolkit {
   const { config, paths, clock, store, more = [], older = [] } = options;
   const settings = peopleSettings(config);
-  const personOfAgent = async (agent: AgentRecord) =>
-    agent.person ?? (await personOf(store, settings, agent, { rights: true }));
-  const workspaceOf = workspacesOf(config, paths, personOfAgent);
-  const placesOf = agentPlaces(config, paths, workspaceOf);
+  /** An account works in the directory of the person it belongs to now. */
+  const whose =
+    (people: "now" | "recent"): PersonOf =>
+    async (agent) => {
+      const id = agent.person ?? (await personOf(store, settings, agent, { rights: true }));
+      if (id === undefined || !options.directory) return id;
+      return (await options.directory[people]()).personOf(id as PersonId);
+    };
+  // Prompts are built before every model call: the directory is read for files only.
+  const placesOf = agentPlaces(config, paths, workspacesOf(config, paths, whose("now")));
+  const workspaceOf = workspacesOf(config, paths, whose("recent"));
   const forOwner = (agent: AgentRecord) => worksForOwner(store, config.owner, agent);
   const all = [currentTimeTool(clock, () => config.session.timeZone ?? hostZone()), ...fileTools(placesOf), ...more];
   const tools =
@@ -104,6 +115,7 @@ export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
     paths,
     clock,
     store,
+    directory: parts.system.directory,
     systemAgents,
     tools,
     permanentAgents: permanentAgentsOf(store, clock).list,

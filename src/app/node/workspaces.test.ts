@@ -29,10 +29,12 @@ import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import { DeniedError } from "../../core/errors.ts";
 import type { ChangeId, RunId } from "../../core/ids.ts";
-import type { PersonId } from "../../core/people/person.ts";
+import type { PersonId, PersonRecord } from "../../core/people/person.ts";
 import type { Tool } from "../../core/ports/tool.ts";
+import type { Op } from "../../core/store/change.ts";
 import type { Store } from "../../core/store/store.ts";
 import { seedAgent } from "../../engine/context/seed-agent.ts";
+import { directoryOf } from "../../engine/people/directory.ts";
 import { createToolkit, type Toolkit } from "./create-toolkit.ts";
 
 const ids = systemIds();
@@ -58,7 +60,8 @@ function configOf(more = ""): Config {
 }
 function open(more = ""): Toolkit {
   const messages = readMessageFileTool({ files: diskFileStore(paths.files) }) as Tool;
-  return createToolkit({ config: configOf(more), paths, clock: systemClock, store, more: [messages] });
+  const directory = directoryOf({ store, clock: systemClock }, { ownerAccounts: ["test:olga"] });
+  return createToolkit({ config: configOf(more), paths, clock: systemClock, store, directory, more: [messages] });
 }
 
 async function make(descriptor: AgentDescriptor, profile = "main", person?: string): Promise<AgentRecord> {
@@ -133,6 +136,21 @@ describe("the files of a guest", () => {
     await write(agent, "n.md", "x");
     expect(existsSync(join(dirOf(owner), "n.md"))).toBe(true);
     expect(existsSync(join(paths.workspace, "n.md"))).toBe(false);
+  });
+
+  it("are those of the person whose account it is, from the moment it is linked until it is not", async () => {
+    const a = await ann();
+    const record: PersonRecord = {
+      ...{ id: "ann", role: "guest", accounts: ["test:ann"], grants: [], createdAt: 1, createdBy: "owner" },
+    };
+    const commit = (op: Op) => store.commit({ id: ids.change() as ChangeId, site: "t", at: 1, ops: [op] });
+    await write(a, "n.md", "of the account");
+    await commit({ op: "person.put", person: record });
+    await expect(read(a, "n.md")).rejects.toThrow("There is no file");
+    await write(a, "n.md", "of Ann");
+    expect(readFileSync(join(dirOf("ann"), "n.md"), "utf8")).toBe("of Ann");
+    await commit({ op: "person.remove", id: "ann" });
+    expect(await read(a, "n.md")).toBe("of the account");
   });
 
   it("do not exist for an agent whose person is unknown", async () => {
