@@ -1,6 +1,8 @@
 /** The library's public face: the words, the ports and contracts to build on, the typed errors and the configuration. */
 
 export { createSessionsSpawnTool, SessionsSpawnToolSchema } from "./adapters/tools/subagents/spawn-tools.ts";
+export { createRookery, type Rookery } from "./app/library/create-rookery.ts";
+export type { RookeryOptions } from "./app/library/rookery-options.ts";
 export { type Config, configDefaults } from "./config/config-schema.ts";
 export { createHome } from "./config/create-home.ts";
 export { type LoadedConfig, loadConfig, secretDeps } from "./config/load-config.ts";

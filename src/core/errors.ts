@@ -70,6 +70,12 @@ export class HomeLockedError extends RookeryError {
   readonly retryable = true;
 }
 
+/** Another engine runs on this home. A program that uses the library connects to it instead. */
+export class HomeInUseError extends RookeryError {
+  readonly code = "HOME_IN_USE";
+  readonly retryable = true;
+}
+
 /** The database cannot be read. Nothing was changed; use `rookery repair`. */
 export class StoreUnreadableError extends RookeryError {
   readonly code = "store_unreadable";

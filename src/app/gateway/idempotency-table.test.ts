@@ -116,6 +116,12 @@ const TABLE: Readonly<Record<string, Row>> = {
   "/api/agents/:agent/start": {
     prepare: async () => ({ path: `/api/agents/${await talked()}/start`, effects: commitsAt("agent.start") }),
   },
+  "/api/agents/:agent/spawn": {
+    async prepare() {
+      const path = `/api/agents/${await talked()}/spawn`;
+      return { path, body: { task: "count", label: "counter" }, effects: commitsAt("subagent.start") };
+    },
+  },
   "/api/subagents/:run/messages": {
     async prepare() {
       const { runId, agentId } = await child();

@@ -89,11 +89,13 @@ export interface NodeToolkitParts {
   readonly subagents: SubagentSettings;
   readonly triggers: Pick<Triggers, "cron" | "heartbeat">;
   readonly tools?: ToolHost;
+  /** Tools in addition to those of the node. */
+  readonly moreTools?: readonly Tool[];
 }
 
 /** The toolkit of a running node, with the tools that reach other agents, start subagents and make schedules. */
 export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
-  const { config, paths, ports, systemAgents, subagents, triggers, tools } = parts;
+  const { config, paths, ports, systemAgents, subagents, triggers, tools, moreTools = [] } = parts;
   const { store, clock } = ports;
   const system = () => parts.system;
   const deps = agentToolDepsOf({
@@ -120,7 +122,7 @@ export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
     tools,
     permanentAgents: permanentAgentsOf(store, clock).list,
     swarmNamed: store.swarm,
-    more: [...agentTools(deps), ...subagentTools(system, ports), ...schedules],
+    more: [...agentTools(deps), ...subagentTools(system, ports), ...schedules, ...moreTools],
     older: olderAgentTools(deps),
   });
 }

@@ -22,11 +22,12 @@ import { type HomePaths, sharedBeforeFile } from "../../config/paths.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { errorText } from "../../core/errors.ts";
 import type { Ids } from "../../core/ids.ts";
+import type { Clock } from "../../core/ports/clock.ts";
 import type { Connector } from "../../core/ports/connector.ts";
 import type { Log, LogLevel } from "../../core/ports/log.ts";
 import type { Model } from "../../core/ports/model.ts";
 import type { Ports } from "../../core/ports/ports.ts";
-import type { ToolHost } from "../../core/ports/tool.ts";
+import type { Tool, ToolHost } from "../../core/ports/tool.ts";
 import { AgentSystem } from "../../engine/agents/agent-system.ts";
 import { startRetention } from "../../engine/agents/retention.ts";
 import { type SystemAgent, systemAgentsOf } from "../../engine/agents/system-agents.ts";
@@ -51,7 +52,11 @@ export interface NodeOptions {
   readonly model?: Model;
   /** The environment that holds keys. Without it no model is detected. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Replaces all tools. */
   readonly tools?: ToolHost;
+  /** Tools in addition to those of the node. */
+  readonly moreTools?: readonly Tool[];
+  readonly clock?: Clock;
   readonly log?: Log;
   /** Also receives warnings. */
   readonly errors?: { write(text: string): unknown };
@@ -96,6 +101,7 @@ interface Base {
   readonly options: Omit<NodeOptions, "config">;
   /** The live view of the configuration. */
   readonly config: Config;
+  readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
   readonly opened: NodeStore;
@@ -122,15 +128,16 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
   const level = (): LogLevel => live.current().log.level;
   const log = options.log ?? jsonLog({ file: join(paths.logs, "rookery.log"), level, errors });
   const ids = systemIds();
+  const { clock = systemClock } = options;
   const closing = new AsyncDisposableStack();
   let watchdog: RunningWatchdog | undefined;
   // Last: closing the store is watched too.
   closing.defer(() => watchdog?.stop());
   try {
-    const opened = await openStore({ ...options, config, ids, log });
+    const opened = await openStore({ ...options, config, clock, ids, log });
     closing.defer(() => opened.close());
-    watchdog = options.watchdog ? await watchdogOf({ ...options, config, opened, ids, log }) : undefined;
-    const base: Base = { options, config, ids, log, opened, watchdog, telemetry: await openTelemetryOf(config) };
+    watchdog = options.watchdog ? await watchdogOf({ ...options, config, opened, clock, ids, log }) : undefined;
+    const base: Base = { options, config, clock, ids, log, opened, watchdog, telemetry: await openTelemetryOf(config) };
     const parts = live.building(() => createParts(base));
     const { ports, system, triggers, models } = parts;
     closing.defer(() => system.drain());
@@ -180,9 +187,8 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
 
 /** Builds every part. Nothing runs yet. */
 function createParts(base: Base): Parts {
-  const { options, config, ids, log, opened, telemetry, watchdog } = base;
+  const { options, config, clock, ids, log, opened, telemetry, watchdog } = base;
   const { paths, env } = options;
-  const clock = systemClock;
   const models = openModels({ config, paths, clock, log, env });
   const { store } = opened;
   const leaseMs = opened.shared?.leaseMs;
@@ -225,10 +231,10 @@ function connect({ options, config, opened, telemetry }: Base, parts: Parts, liv
   const { ports, triggers, toolkit, systemAgents, subagents, system } = parts;
   toolkit.connect(async () => {
     const { createNodeToolkit } = await import("./create-toolkit.ts");
-    const { paths, tools } = options;
+    const { paths, tools, moreTools } = options;
     return live.building(() =>
       createNodeToolkit({
-        ...{ config, paths, ports, system, systemAgents, subagents, tools },
+        ...{ config, paths, ports, system, systemAgents, subagents, tools, moreTools },
         triggers: triggers.triggers,
       }),
     );
@@ -302,7 +308,9 @@ async function openTelemetryOf({ telemetry }: Config): Promise<Telemetry | undef
 }
 
 /** Loads its modules only for a process that wants it. Armed after the store is open: a migration may take long. */
-async function watchdogOf(deps: Omit<WatchdogDeps, "ports"> & { readonly ids: Ids }): Promise<RunningWatchdog> {
+async function watchdogOf(
+  deps: Omit<WatchdogDeps, "ports"> & { readonly ids: Ids; readonly clock: Clock },
+): Promise<RunningWatchdog> {
   const { openWatchdog } = await import("./open-watchdog.ts");
-  return openWatchdog({ ...deps, ports: { store: deps.opened.store, ids: deps.ids, clock: systemClock } });
+  return openWatchdog({ ...deps, ports: { store: deps.opened.store, ids: deps.ids, clock: deps.clock } });
 }

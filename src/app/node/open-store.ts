@@ -4,10 +4,10 @@ import { type EmbeddedStore, openEmbeddedStore } from "../../adapters/store/open
 import { type Environment, sharedStoreUrl } from "../../adapters/store/shared-store-url.ts";
 import { lockHome } from "../../adapters/store/sqlite/home-lock.ts";
 import { diskFileStore } from "../../adapters/system/disk-file-store.ts";
-import { systemClock } from "../../adapters/system/system-clock.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import type { Ids } from "../../core/ids.ts";
+import type { Clock } from "../../core/ports/clock.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { FileStore } from "../../core/ports/ports.ts";
 import type { Store } from "../../core/store/store.ts";
@@ -32,6 +32,7 @@ export interface NodeStoreOptions {
   readonly paths: HomePaths;
   readonly config: Config;
   readonly env?: Environment;
+  readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
   readonly onFatal: (error: unknown) => void;
@@ -39,18 +40,18 @@ export interface NodeStoreOptions {
 }
 
 export async function openStore(options: NodeStoreOptions): Promise<NodeStore> {
-  const { paths, config, env = process.env } = options;
+  const { paths, config, clock, env = process.env } = options;
   const nodeName = `${hostname()} pid ${process.pid}`;
   const url = sharedStoreUrl(paths, config, env);
   if (url !== undefined) return { nodeName, ...(await openSharedWithCluster(url, options)) };
   const { synchronous } = config.store;
-  const { store, rebuilt, close } = await openEmbeddedStore({ ...options, synchronous, now: systemClock.now() });
+  const { store, rebuilt, close } = await openEmbeddedStore({ ...options, synchronous, now: clock.now() });
   return { nodeName, store, rebuilt, files: diskFileStore(paths.files), close };
 }
 
 /** Loads its modules only here: a node alone on its store does not need them. */
 async function openSharedWithCluster(url: string, options: NodeStoreOptions) {
-  const { paths, config, env, log } = options;
+  const { paths, config, env, clock, log } = options;
   const [{ openSharedStore }, { openCluster }] = await Promise.all([
     import("../../adapters/store/open-shared-store.ts"),
     import("../../engine/cluster/cluster.ts"),
@@ -61,7 +62,7 @@ async function openSharedWithCluster(url: string, options: NodeStoreOptions) {
     lock.release();
     throw error;
   });
-  const cluster = openCluster({ store, relay: store.relay, leases: store.leases, clock: systemClock, log });
+  const cluster = openCluster({ store, relay: store.relay, leases: store.leases, clock, log });
   return {
     store,
     files,

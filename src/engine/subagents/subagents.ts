@@ -30,7 +30,7 @@ import { initSubagentRegistry, listSubagentRunsForRequester, releaseSubagentRun,
 import { endOfRun, endWithoutRun } from "./report.ts";
 import type { ReportPeople } from "./report-target.ts";
 import { DEFAULT_SUBAGENT_SETTINGS, type SubagentSettings } from "./settings.ts";
-import { type Spawned, type SpawnRequest, spawnSubagent } from "./spawn.ts";
+import { type Spawned, type SpawnRequest, type SpawnResult, spawnSubagent } from "./spawn.ts";
 import { stopChildrenOps, stopOps } from "./stop.ts";
 import type { Sweep } from "./sweep.ts";
 
@@ -142,6 +142,13 @@ export class Subagents {
   /** Checks a spawn and returns its ops; the child exists once they are committed. */
   spawn(request: SpawnRequest): Promise<Spawned> {
     return spawnSubagent(this.#ports, this.settings, request);
+  }
+
+  /** Starts a child that no tool asks for. It exists when this resolves with `accepted`; `also` is committed with it. */
+  async start(request: SpawnRequest, also: (result: SpawnResult) => readonly Op[]): Promise<SpawnResult> {
+    const { result, ops } = await this.spawn(request);
+    if (result.status === "accepted") await this.#commit("subagent.start", [...ops, ...also(result)]);
+    return result;
   }
 
   list(requesterSessionKey: string): Promise<readonly SubagentRunRecord[]> {

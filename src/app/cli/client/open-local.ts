@@ -1,14 +1,12 @@
 /** The gateway's API inside this process, on an engine that does no work: for commands while no engine runs. */
-import { duplexPair } from "node:stream";
 import type { Log } from "../../../core/ports/log.ts";
-import type { HttpServer } from "../../gateway/http/server.ts";
+import type { Transport } from "../../client/transport.ts";
+import { serveHere } from "../../gateway/in-process/serve-here.ts";
 import { openIdleEngine } from "../../node/open-idle-engine.ts";
 import type { CommandContext } from "../command.ts";
-import type { Connect } from "./api.ts";
-import { serveHere } from "./serve-here.ts";
 
 export interface LocalApi {
-  readonly connect: Connect;
+  readonly transport: Transport;
   close(): Promise<void>;
 }
 
@@ -16,27 +14,15 @@ export interface LocalApi {
 export async function openLocal({ paths, env, stderr, loadConfig }: CommandContext): Promise<LocalApi> {
   const { config } = await loadConfig();
   const node = await openIdleEngine({ paths, config, env, log: stderrLog(stderr) });
-  const served = serveHere({ node, config, paths, store: paths.sharedStore ?? env.ROOKERY_STORE });
-  const close = async (): Promise<void> => {
-    await served.close();
-    await node.close();
+  const served = serveHere({ node, config: () => config, paths, store: paths.sharedStore ?? env.ROOKERY_STORE });
+  return {
+    transport: served.transport,
+    async close() {
+      await served.close();
+      await node.close();
+    },
   };
-  try {
-    return { connect: connectTo(await served.server()), close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
 }
-
-/** Connects to a server of this process, without the network. */
-export const connectTo =
-  (server: HttpServer): Connect =>
-  () => {
-    const [ours, theirs] = duplexPair();
-    server.emit("connection", theirs);
-    return ours;
-  };
 
 /** A command has no log file: what goes wrong is shown at once. */
 const stderrLog = (stderr: CommandContext["stderr"]): Log => ({

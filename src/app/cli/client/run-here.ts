@@ -1,14 +1,12 @@
 /** `rookery run` without a running engine: this process is the engine, and its control socket serves other commands. */
 import { type StdinConnector, stdinConnector } from "../../../adapters/connectors/stdin/stdin-connector.ts";
-import { sharedStoreUrl } from "../../../adapters/store/shared-store-url.ts";
 import type { Config } from "../../../config/config-schema.ts";
 import { errorText } from "../../../core/errors.ts";
-import { openControl } from "../../gateway/control/open-control.ts";
-import { openNode, type RookeryNode } from "../../node/open-node.ts";
+import { openEngine } from "../../library/open-engine.ts";
+import type { RookeryNode } from "../../node/open-node.ts";
 import type { CommandContext } from "../command.ts";
 import { lineEndsOf } from "../line-ends.ts";
 import { scheduleNotice } from "../schedule-notice.ts";
-import { serveHere } from "./serve-here.ts";
 
 export interface RunHereOptions {
   readonly user: string;
@@ -22,7 +20,7 @@ export async function runHere(context: CommandContext, { user, lines }: RunHereO
   const opened = Promise.withResolvers<RookeryNode>();
   const ends = lineEndsOf(opened.promise);
   const connector = stdinConnector({ input: stdin(), output: stdout, errors: stderr, user, lines, ends });
-  const node = await openNode({
+  const engine = await openEngine({
     paths,
     config,
     env,
@@ -34,9 +32,8 @@ export async function runHere(context: CommandContext, { user, lines }: RunHereO
       process.exit(4);
     },
   });
+  const { node } = engine;
   opened.resolve(node);
-  const served = serveHere({ node, config, paths, store: sharedStoreUrl(paths, config, env) });
-  const control = await openControl(paths.home, node.ports, () => served.server());
   if (node.rebuilt)
     stderr.write(`The database was missing and was rebuilt from the plain files. ${node.rebuilt.gap ?? ""}\n`);
   const stop = Promise.withResolvers<"stopped">();
@@ -48,8 +45,7 @@ export async function runHere(context: CommandContext, { user, lines }: RunHereO
   } finally {
     process.off("SIGTERM", onSignal);
     process.off("SIGINT", onSignal);
-    await Promise.all([control?.close(), served.close()]);
-    await node.close();
+    await engine.close();
   }
   return connector.failures() > 0 ? 1 : 0;
 }

@@ -7,16 +7,17 @@ import { unansweredText, waitsForEarlierLines } from "../../../adapters/connecto
 import { allOf, linesOf } from "../../../adapters/connectors/stdin/stdin-connector.ts";
 import { MAX_CHARACTERS } from "../../../config/sections/limits.ts";
 import { RookeryError } from "../../../core/errors.ts";
+import { ApiError, type ApiRequest, askApi, ConnectionLostError } from "../../client/api.ts";
+import type { Transport } from "../../client/transport.ts";
 import type { CommandContext } from "../command.ts";
-import { ApiError, type ApiRequest, askApi, type Connect, ConnectionLostError } from "./api.ts";
 
 export interface TerminalOptions {
   readonly user: string;
   /** Send each line as its own message. */
   readonly lines: boolean;
-  readonly connect: Connect;
+  readonly transport: Transport;
   /** Finds the engine again after it was lost. Rejects if it does not come back. */
-  readonly reconnect: () => Promise<Connect>;
+  readonly reconnect: () => Promise<Transport>;
   /** Ends the terminal. What was sent stays sent. */
   readonly signal: AbortSignal;
 }
@@ -120,8 +121,8 @@ export async function runTerminal(context: CommandContext, options: TerminalOpti
 }
 
 /** Sends a request until it is answered: again after the engine was lost, or is busy. */
-function asker({ connect, reconnect, signal }: TerminalOptions, say: (text: string) => void) {
-  let current = connect;
+function asker({ transport, reconnect, signal }: TerminalOptions, say: (text: string) => void) {
+  let current = transport;
   let isLost = false;
   return async (request: ApiRequest): Promise<unknown> => {
     for (;;) {

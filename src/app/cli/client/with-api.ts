@@ -5,10 +5,11 @@
  */
 import { createHash, randomUUID } from "node:crypto";
 import { HomeLockedError } from "../../../core/errors.ts";
+import { ApiError, type ApiRequest, askApi, ConnectionLostError } from "../../client/api.ts";
+import type { Transport } from "../../client/transport.ts";
 import { STORE_HEADER } from "../../gateway/auth/control-headers.ts";
+import { findEngine } from "../../gateway/control/find-engine.ts";
 import type { CommandContext } from "../command.ts";
-import { ApiError, type ApiRequest, askApi, type Connect, ConnectionLostError } from "./api.ts";
-import { findEngine } from "./find-engine.ts";
 
 export interface Api {
   /** Resolves with the JSON of the answer. */
@@ -20,7 +21,7 @@ const STARTING_MS = 5_000;
 const RETRY_MS = 50;
 
 interface Reached {
-  readonly connect: Connect;
+  readonly transport: Transport;
   close?(): Promise<void>;
 }
 
@@ -37,7 +38,7 @@ export async function withApi<T>(
         const sent = { ...request, key, headers: storeHeaders(context) };
         for (let repeated = false; ; repeated = true) {
           try {
-            return (await askApi(reached.connect, sent)).json;
+            return (await askApi(reached.transport, sent)).json;
           } catch (error) {
             const isOther = error instanceof ApiError && error.code === "other_store";
             const mayRepeat = error instanceof ConnectionLostError && REPEATABLE.has(request.method);
@@ -59,8 +60,8 @@ const REPEATABLE: ReadonlySet<string> = new Set(["GET", "POST", "PATCH"]);
 async function reach(context: CommandContext, startingMs: number): Promise<Reached> {
   const until = performance.now() + startingMs;
   for (;;) {
-    const connect = await findEngine(context.home);
-    if (connect) return { connect };
+    const transport = await findEngine(context.home);
+    if (transport) return { transport };
     const isLate = performance.now() >= until;
     try {
       if (isLate || !(await isStarting(context))) return await openLocally(context);

@@ -2,7 +2,7 @@
 import { InvalidInputError } from "../../../core/errors.ts";
 import { type Grant, verdictOf } from "../../../core/people/grant.ts";
 import type { PersonLimits, PersonRecord } from "../../../core/people/person.ts";
-import type { ApiRequest } from "../client/api.ts";
+import type { ApiRequest } from "../../client/api.ts";
 import { withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction, type Group } from "../command.ts";
 import { oneLine, timeText } from "../plain-text.ts";

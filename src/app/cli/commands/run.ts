@@ -3,8 +3,8 @@
  * that runs on the home; without one it is the engine, and other commands use it.
  */
 import { HomeLockedError, TimeoutError } from "../../../core/errors.ts";
-import type { Connect } from "../client/api.ts";
-import { findEngine, hasSocket } from "../client/find-engine.ts";
+import type { Transport } from "../../client/transport.ts";
+import { findEngine, hasSocket } from "../../gateway/control/find-engine.ts";
 import { type CommandContext, defineAction, type Flags, type Options } from "../command.ts";
 
 const OPTIONS = {
@@ -29,8 +29,8 @@ export const runCommand = defineAction({
   async run(context) {
     const until = performance.now() + STARTING_MS;
     for (;;) {
-      const connect = await findEngine(context.home);
-      if (connect) return runBeside(context, connect);
+      const transport = await findEngine(context.home);
+      if (transport) return runBeside(context, transport);
       try {
         return await runAlone(context);
       } catch (error) {
@@ -49,7 +49,7 @@ async function runAlone(context: RunContext): Promise<number> {
   return runHere(context, { user: userOf(flags), lines: flags.lines ?? false });
 }
 
-async function runBeside(context: RunContext, connect: Connect): Promise<number> {
+async function runBeside(context: RunContext, transport: Transport): Promise<number> {
   const { runTerminal } = await import("../client/terminal.ts");
   const { flags, home, stderr } = context;
   const stop = new AbortController();
@@ -57,7 +57,7 @@ async function runBeside(context: RunContext, connect: Connect): Promise<number>
   process.once("SIGTERM", onSignal);
   process.once("SIGINT", onSignal);
   try {
-    const options = { user: userOf(flags), lines: flags.lines ?? false, connect, signal: stop.signal };
+    const options = { user: userOf(flags), lines: flags.lines ?? false, transport, signal: stop.signal };
     const ended = await runTerminal(context, { ...options, reconnect: () => engineIn(home, stop.signal) });
     if (ended.unanswered > 0) stderr.write("rookery: the engine still answers; see `rookery history`.\n");
     return ended.failures > 0 ? 1 : 0;
@@ -67,11 +67,11 @@ async function runBeside(context: RunContext, connect: Connect): Promise<number>
   }
 }
 
-async function engineIn(home: string, signal: AbortSignal): Promise<Connect> {
+async function engineIn(home: string, signal: AbortSignal): Promise<Transport> {
   const lostAt = performance.now();
   while (!signal.aborted && performance.now() - lostAt < (hasSocket(home) ? KILLED_MS : STOPPED_MS)) {
-    const connect = await findEngine(home);
-    if (connect) return connect;
+    const transport = await findEngine(home);
+    if (transport) return transport;
     await pause();
   }
   throw new TimeoutError("The engine stopped and did not come back.", {

@@ -1,13 +1,19 @@
 /** An agent's inbox: waiting messages, every message with its outcome, and sending a message. */
 import { z } from "zod";
-import { NotFoundError, TimeoutError } from "../../../core/errors.ts";
-import { messageStateSchema } from "../../../core/message/message.ts";
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { defined } from "../../../core/defined.ts";
+import { NotFoundError } from "../../../core/errors.ts";
+import { isSettled, type Message, messageStateSchema } from "../../../core/message/message.ts";
 import { queueSettingsSchema } from "../../../core/message/queue.ts";
-import { accepted, acceptOnce } from "../messages/accept-once.ts";
-import { mailboxFor } from "../messages/address.ts";
+import { streamMessage } from "../events/message-stream.ts";
+import { assertStreamAllowed } from "../events/open-event-stream.ts";
+import { ANSWERED } from "../http/send-reply.ts";
+import { type AcceptedMessage, accepted, acceptOnce } from "../messages/accept-once.ts";
+import { conversationByKey, mailboxFor, speaksInOwn } from "../messages/address.ts";
 import { answerOfResult, readAnswer } from "../messages/answer.ts";
+import { settledWithin } from "../messages/settled-within.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { agentParams, limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
+import { type Asking, agentParams, findAgent, limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
 
 const inboxRoute = defineRoute({
   method: "GET",
@@ -42,6 +48,8 @@ const messagesRoute = defineRoute({
   },
 });
 
+const MAX_WAIT_SECONDS = 60;
+
 const messageParams = agentParams.extend({
   seq: z
     .string()
@@ -55,14 +63,49 @@ const messageRoute = defineRoute({
   access: "read",
   own: true,
   tag: "inbox",
-  summary: "One message, and its answer if there is one",
+  summary: "One message, and its answer if there is one; waits up to `waitSeconds` for it",
   params: messageParams,
+  query: z.object({ waitSeconds: numberQuery(MAX_WAIT_SECONDS) }),
   answers: { status: 200, holds: "`{ message, answer }`; `answer` is null until the message is settled" },
-  async handle({ context, principal, params }) {
-    const { id } = await requireAgent({ context, principal }, params.agent);
-    const message = await context.ports.store.message(id, params.seq);
-    if (!message) throw new NotFoundError(`This agent has no message ${params.seq}.`);
-    return { json: { message, answer: (await readAnswer(context.ports, id, params.seq)) ?? null } };
+  async handle(call) {
+    const { context, params, query } = call;
+    const { seq } = params;
+    const before = await requireMessage(call, params.agent, seq);
+    const id = before.agentId;
+    const ms = (query.waitSeconds ?? 0) * 1_000;
+    const result = isSettled(before) ? undefined : await settledWithin(context, id, seq, ms);
+    const message = await context.ports.store.message(id, seq);
+    const answer = result ? answerOfResult(result, seq) : await readAnswer(context.ports, id, seq);
+    return { json: { message: message ?? before, answer: answer ?? null } };
+  },
+});
+
+async function requireMessage(call: Asking, agent: string, seq: number): Promise<Message> {
+  const { id } = await requireAgent(call, agent);
+  const message = await call.context.ports.store.message(id, seq);
+  if (message) return message;
+  throw new NotFoundError(`This agent has no message ${seq}.`);
+}
+
+const messageEventsRoute = defineRoute({
+  method: "GET",
+  path: "/api/agents/:agent/messages/:seq/events",
+  access: "read",
+  own: true,
+  tag: "streams",
+  summary:
+    "Stream the events of the run that answers a message until it ends, as soon as a run takes it; `Last-Event-ID` continues an earlier stream",
+  params: messageParams,
+  answers: {
+    status: 200,
+    holds: "the events of a run; 504 if no run has taken the message after a minute",
+    type: "text/event-stream",
+  },
+  async handle(call) {
+    assertStreamAllowed(call);
+    const message = await requireMessage(call, call.params.agent, call.params.seq);
+    await streamMessage(call, message, call.header("last-event-id"));
+    return ANSWERED;
   },
 });
 
@@ -71,7 +114,8 @@ const sendRoute = defineRoute({
   path: "/api/agents/:agent/messages",
   access: "operate",
   tag: "inbox",
-  summary: "Send a message to an agent; it is durable when the answer is 202",
+  summary:
+    "Send a message to an agent; it is durable when the answer is 202. The first message to `agent:{profile}:api:dm:{user}` creates that conversation",
   params: agentParams,
   body: z.strictObject({
     text: z.string().trim().min(1),
@@ -79,6 +123,8 @@ const sendRoute = defineRoute({
     queue: queueSettingsSchema.partial().optional(),
     /** Waits this long for the answer, which then comes with a 200. */
     waitSeconds: z.number().min(0).max(600).optional(),
+    /** Where the answer goes: into the mailbox, or only to a caller that reads it. Default: `mailbox`, or `caller` if it waits. */
+    answerTo: z.enum(["mailbox", "caller"]).optional(),
   }),
   accepts: true,
   answers: {
@@ -88,27 +134,27 @@ const sendRoute = defineRoute({
   },
   async handle(call) {
     const { context, params, body } = call;
-    const { text, sender, queue, waitSeconds } = body;
-    const message = async () => {
-      const agent = await requireAgent(call, params.agent);
-      // A caller that waits gets the answer in the response.
-      const delivery = waitSeconds ? undefined : mailboxFor(call.principal, agent);
+    const { text, sender, queue, waitSeconds, answerTo = waitSeconds ? "caller" : "mailbox" } = body;
+    const message = async (): Promise<AcceptedMessage> => {
+      const agent = await findAgent(call, params.agent);
+      const fresh = agent ? undefined : conversationByKey(context.config(), call.principal, params.agent);
+      const known = agent ?? fresh ?? (await requireAgent(call, params.agent));
+      const to = fresh ?? { agentId: (known as AgentRecord).id };
+      const delivery = answerTo === "mailbox" ? mailboxFor(call.principal, known) : undefined;
+      const behalf = speaksInOwn(call.principal, known, sender?.id);
       const content = { kind: "user", text, sender, queue } as const;
-      return { to: { agentId: agent.id }, body: content, delivery, conversation: agent.id };
+      const conversation = agent?.id ?? fresh?.sessionKey;
+      return { to, body: content, delivery, conversation, ...defined({ behalf }) };
     };
     const posted = await acceptOnce(call, message);
     const reply = accepted(posted);
     if (!waitSeconds) return reply;
     const { agentId, seq } = posted;
-    const waited = await context.agents.waitForMessage({ agentId, seq }, waitSeconds * 1000).catch((error) => {
-      // The message stays accepted; its answer comes later.
-      if (error instanceof TimeoutError) return undefined;
-      throw error;
-    });
-    if (!waited) return { ...reply, json: { ...reply.json, answer: null } };
-    const answer = waited.result ? answerOfResult(waited.result, seq) : await readAnswer(context.ports, agentId, seq);
-    return { json: { ...reply.json, answer: answer ?? null } };
+    // After a timeout the message stays accepted; its answer comes later.
+    const result = await settledWithin(context, agentId, seq, waitSeconds * 1_000);
+    const answer = result ? answerOfResult(result, seq) : await readAnswer(context.ports, agentId, seq);
+    return answer ? { json: { ...reply.json, answer } } : { ...reply, json: { ...reply.json, answer: null } };
   },
 });
 
-export const inboxRoutes: readonly Route[] = [inboxRoute, messagesRoute, messageRoute, sendRoute];
+export const inboxRoutes: readonly Route[] = [inboxRoute, messagesRoute, messageRoute, messageEventsRoute, sendRoute];

@@ -7,7 +7,7 @@ import type { RunRecord } from "../../../core/run/run.ts";
 import type { Store } from "../../../core/store/store.ts";
 import { seesAgent } from "../auth/ownership.ts";
 import { isConfined, type Principal } from "../auth/principal.ts";
-import { findAgentByName } from "../messages/address.ts";
+import { conversationByKey, findAgentByName } from "../messages/address.ts";
 import type { Call } from "../routing/route.ts";
 
 export const agentParams = z.object({ agent: z.string().min(1).max(512) });
@@ -31,12 +31,23 @@ export const nextOf = <T, C>(page: readonly T[], limit: number, cursorOf: (last:
   return last !== undefined && page.length === limit ? cursorOf(last) : null;
 };
 
-type Asking = Pick<Call, "context" | "principal">;
+export type Asking = Pick<Call, "context" | "principal">;
+
+/** By id, by session key, or by the last part of the key. Undefined also if the token may not see it. */
+export async function findAgent({ context, principal }: Asking, name: string): Promise<AgentRecord | undefined> {
+  const { store } = context.ports;
+  const config = context.config();
+  const agent = await findAgentByName(store, name, config.session.mainKey);
+  if (agent && seesAgent(principal, agent)) return agent;
+  // The key of an API user is another one if the configuration links the user to a person, or an application names it.
+  const conversation = conversationByKey(config, principal, name);
+  return conversation && conversation.sessionKey !== name ? store.agentByKey(conversation.sessionKey) : undefined;
+}
 
 /** By id, by session key, or by the last part of the key. Throws a 404, also if the token may not see it. */
-export async function requireAgent({ context, principal }: Asking, name: string): Promise<AgentRecord> {
-  const agent = await findAgentByName(context.ports.store, name, context.config().session.mainKey);
-  if (agent && seesAgent(principal, agent)) return agent;
+export async function requireAgent(call: Asking, name: string): Promise<AgentRecord> {
+  const agent = await findAgent(call, name);
+  if (agent) return agent;
   throw new NotFoundError(`There is no agent "${name.slice(0, 100)}".`, {
     hint: "`rookery agents` and GET /api/agents list them.",
   });

@@ -1,17 +1,15 @@
 /** Runs: the latest of an agent, one run, waiting for its end, aborting it, steering it, and streams of events. */
 import { z } from "zod";
-import { readEntry } from "../../../core/history/entry.ts";
 import type { RunId } from "../../../core/ids.ts";
-import type { RunRecord } from "../../../core/run/run.ts";
 import { readRunResult } from "../../../engine/runs/run-result.ts";
 import { streamAgent } from "../events/agent-stream.ts";
 import { parseEventId } from "../events/event-id.ts";
 import { assertStreamAllowed } from "../events/open-event-stream.ts";
+import { endPosition, firstPosition } from "../events/run-positions.ts";
 import { HttpError } from "../http/http-error.ts";
 import { ANSWERED, REPLAYED } from "../http/send-reply.ts";
 import { postingOf } from "../messages/accept-once.ts";
 import { mailboxOfAgent } from "../messages/mailbox-of.ts";
-import type { GatewayContext } from "../routing/gateway-context.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import {
   agentParams,
@@ -138,36 +136,11 @@ const runEventsRoute = defineRoute({
     assertStreamAllowed(call);
     const run = await requireRun(call, call.params.run);
     const seen = parseEventId(call.header("last-event-id"));
-    const from = seen ? 0 : await firstPosition(call.context, run);
+    const from = seen ? 0 : await firstPosition(call.context.ports.store, run);
     streamAgent(call, { agentId: run.agentId, runId: run.id, seen, from, until: endPosition(run) });
     return ANSWERED;
   },
 });
-
-/** The position behind the last entry of a run that has ended. */
-const endPosition = ({ state, body }: RunRecord): number | undefined =>
-  state === "ended" && body.lastPos !== undefined ? body.lastPos + 1 : undefined;
-
-const PAGE_SIZE = 100;
-const MAX_ENTRIES = 2_000;
-
-/** The position of a run's first entry. The entries of a run are contiguous: reads backwards until another run's. */
-async function firstPosition(context: GatewayContext, run: RunRecord): Promise<number> {
-  let before = endPosition(run);
-  let first: number | undefined;
-  for (let count = 0; count < MAX_ENTRIES; count += PAGE_SIZE) {
-    const lines = await context.ports.store.linesBack(run.agentId, { limit: PAGE_SIZE, before });
-    for (const { position, line } of lines) {
-      const read = readEntry(line);
-      const isOfRun = read.kind === "entry" && "runId" in read.entry && read.entry.runId === run.id;
-      if (isOfRun) first = position;
-      else if (first !== undefined) return first;
-    }
-    before = lines.at(-1)?.position;
-    if (before === undefined || lines.length < PAGE_SIZE) break;
-  }
-  return first ?? before ?? 0;
-}
 
 const agentEventsRoute = defineRoute({
   method: "GET",

@@ -1,10 +1,11 @@
 /** Subagent runs: list, inspect, wait, message the child, stop it, forget one that has ended. */
 import { z } from "zod";
-import { InvariantError } from "../../../core/errors.ts";
+import { DeniedError, InvalidInputError, InvariantError } from "../../../core/errors.ts";
 import { accepted, acceptOnce } from "../messages/accept-once.ts";
+import { mailboxFor } from "../messages/address.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { agentSummary } from "./agent-routes.ts";
-import { runParams, waitQuery } from "./params.ts";
+import { agentParams, requireAgent, runParams, waitQuery } from "./params.ts";
 
 const subagentsRoute = defineRoute({
   method: "GET",
@@ -102,7 +103,37 @@ const releaseSubagentRoute = defineRoute({
   },
 });
 
+const spawnRoute = defineRoute({
+  method: "POST",
+  path: "/api/agents/:agent/spawn",
+  access: "operate",
+  tag: "agents",
+  summary: "Start a subagent of an agent, which gets its report; the subagent is durable when the answer is 202",
+  params: agentParams,
+  body: z.strictObject({
+    task: z.string().trim().min(1),
+    label: z.string().max(200).optional(),
+    /** The profile it speaks as. */
+    agentId: z.string().max(100).optional(),
+    model: z.string().max(200).optional(),
+    thinking: z.string().max(50).optional(),
+    runTimeoutSeconds: z.number().min(0).max(10_000_000).optional(),
+    cleanup: z.enum(["delete", "keep"]).optional(),
+  }),
+  answers: { status: 202, holds: "`{ status, runId, childSessionKey, modelApplied, warning }`" },
+  async handle({ context, params, principal, body, record }) {
+    const requester = await requireAgent({ context, principal }, params.agent);
+    const person = await context.agents.people.personOf(requester);
+    const request = { ...body, tool: "spawn", requester, person, origin: mailboxFor(principal, requester) };
+    const started = await context.agents.subagents.start(request, (json) => record({ status: 202, json }));
+    if (started.status === "forbidden") throw new DeniedError(started.error);
+    if (started.status === "error") throw new InvalidInputError(started.error);
+    return { status: 202, json: started };
+  },
+});
+
 export const subagentRoutes: readonly Route[] = [
+  spawnRoute,
   subagentsRoute,
   subagentRoute,
   waitForSubagentRoute,

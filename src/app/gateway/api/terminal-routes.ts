@@ -3,14 +3,14 @@
  * answers, so its messages have no address for a delivery: the replies are read from the message and its run.
  */
 import { z } from "zod";
-import { ConflictError, NotFoundError, TimeoutError } from "../../../core/errors.ts";
-import type { AgentId } from "../../../core/ids.ts";
+import { ConflictError, NotFoundError } from "../../../core/errors.ts";
 import { isSettled, type Message } from "../../../core/message/message.ts";
 import { submitText } from "../../../engine/inbox/user-input.ts";
 import { isSilentReply } from "../../../engine/outbox/create-deliveries.ts";
 import { readRunResult } from "../../../engine/runs/run-result.ts";
-import { HttpError, keyReused } from "../http/http-error.ts";
+import { keyReused } from "../http/http-error.ts";
 import { type AcceptedOnce, accepted, postingOf, staleError } from "../messages/accept-once.ts";
+import { settledWithin } from "../messages/settled-within.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { agentParams, numberQuery, requireAgent } from "./params.ts";
@@ -98,21 +98,6 @@ const repliesRoute = defineRoute({
 interface Reply {
   readonly text: string;
   readonly isError: boolean;
-}
-
-async function settledWithin(context: GatewayContext, agentId: AgentId, seq: number, ms: number): Promise<void> {
-  const { promise: stopped, reject } = Promise.withResolvers<never>();
-  const onStop = (): void =>
-    reject(new HttpError(503, "restarting", "The engine is stopping.", { retryAfterMs: 1_000 }));
-  context.stopping.addEventListener("abort", onStop, { once: true });
-  try {
-    if (context.stopping.aborted) onStop();
-    await Promise.race([context.agents.waitForMessage({ agentId, seq }, ms), stopped]);
-  } catch (error) {
-    if (!(error instanceof TimeoutError)) throw error;
-  } finally {
-    context.stopping.removeEventListener("abort", onStop);
-  }
 }
 
 async function repliesTo({ ports }: GatewayContext, message: Message): Promise<readonly Reply[]> {

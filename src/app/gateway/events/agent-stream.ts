@@ -15,7 +15,7 @@ import { deliveryFrame } from "./mailbox-stream.ts";
 import { openEventStream, type StreamContext, type StreamRequest } from "./open-event-stream.ts";
 import type { RunEventHub } from "./run-event-hub.ts";
 
-interface AgentStreamContext extends StreamContext {
+export interface AgentStreamContext extends StreamContext {
   readonly ports: Pick<Ports, "clock" | "store" | "log">;
   readonly agents: Pick<AgentSystem, "runs"> & {
     readonly deliveries: { readonly mailboxes: Pick<Mailboxes, "follow"> };

@@ -1,12 +1,15 @@
 /** The recipients a caller can name: the configured profiles, and agents by id or session key. */
 import type { Config } from "../../../config/config-schema.ts";
 import { type AgentRecord, DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
-import { sessionKeyCandidates } from "../../../core/agent/key-shape.ts";
-import { DEFAULT_MAIN_KEY } from "../../../core/agent/session-key.ts";
+import { readSessionKey, sessionKeyCandidates } from "../../../core/agent/key-shape.ts";
+import { DEFAULT_MAIN_KEY, sessionKeyOf } from "../../../core/agent/session-key.ts";
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
 import { API_CHANNEL, apiMailbox, OWNER_MAILBOX } from "../../../core/delivery/route.ts";
 import { type AgentId, isAgentId, type SessionKey } from "../../../core/ids.ts";
+import { isReservedUser } from "../../../core/people/api-user.ts";
+import type { PersonId } from "../../../core/people/person.ts";
 import type { Store } from "../../../core/store/store.ts";
+import type { Address } from "../../../engine/agents/message-ingress.ts";
 import { type Principal, ROOT } from "../auth/principal.ts";
 import { speakerOf } from "../auth/speaker.ts";
 
@@ -15,6 +18,55 @@ export const API_CONNECTOR = API_CHANNEL;
 export const profilesOf = (config: Pick<Config, "profiles">): readonly string[] => [
   ...new Set([DEFAULT_PROFILE, ...Object.keys(config.profiles)]),
 ];
+
+/** The address of an API user's conversation. The first message to it creates it. */
+export function conversationOf(
+  config: { readonly session: Pick<Partial<Config["session"]>, "identityLinks"> },
+  profile: string,
+  user: string,
+) {
+  const descriptor = { type: "user", connector: API_CONNECTOR, userId: user, channelId: user } as const;
+  // Without the owner's accounts and session.dmScope: every API user has a separate conversation.
+  const sessionKey = sessionKeyOf(descriptor, profile, { identityLinks: config.session.identityLinks });
+  return { descriptor, profile, sessionKey } satisfies Address;
+}
+
+/**
+ * The same by its session key, for the user whom this token means by the name in it. Undefined for any other key, for a profile
+ * that does not exist, and for a name that the token cannot use.
+ */
+export function conversationByKey(config: Pick<Config, "session" | "profiles">, principal: Principal, key: string) {
+  const { kind, channel, accountId, profile = "", id = "", threadId } = readSessionKey(key) ?? {};
+  if (kind !== "dm" || channel !== API_CONNECTOR || accountId !== undefined || threadId !== undefined) return undefined;
+  if (id.trim() === "" || id.length > MAX_USER || !profilesOf(config).includes(profile)) return undefined;
+  // Only the key as it is written for this user: two texts never name one conversation by chance.
+  if (conversationOf({ session: {} }, profile, id).sessionKey !== key || !mayName(principal, id)) return undefined;
+  const speaker = speakerOf(principal, id);
+  return speaker && conversationOf(config, profile, speaker.user);
+}
+
+/** A token of a person names only that person; the names of applications and persons belong to their tokens. */
+function mayName({ kind, person, user }: Principal, id: string): boolean {
+  if (kind === "person") return id === person;
+  return !isReservedUser(id) && (user === undefined || user === id) && id.isWellFormed() && !/\p{Cc}/u.test(id);
+}
+
+/**
+ * For whom a message is whose sender is the user of the conversation itself: for that user, not for the person of the token.
+ * Undefined for any other sender.
+ */
+export function speaksInOwn(
+  principal: Principal,
+  { descriptor }: Pick<AgentRecord, "descriptor">,
+  sender: string | undefined,
+): { readonly person: PersonId } | undefined {
+  if (sender === undefined || descriptor.type !== "user" || descriptor.connector !== API_CONNECTOR) return undefined;
+  const speaker = mayName(principal, sender) ? speakerOf(principal, sender) : undefined;
+  return speaker?.user === descriptor.userId ? { person: speaker.person } : undefined;
+}
+
+/** As long as the `user` of the OpenAI API may be. */
+const MAX_USER = 256;
 
 /** An agent as a person names it: by its id, its session key, or the last part of the key, such as `main`. */
 export async function findAgentByName(
@@ -37,7 +89,7 @@ export async function findAgentByName(
  */
 export function mailboxFor(
   principal: Pick<Principal, "id" | "kind" | "person" | "app" | "user">,
-  { descriptor }: AgentRecord,
+  { descriptor }: Pick<AgentRecord, "descriptor">,
 ): DeliveryContext {
   const { id } = principal;
   if (descriptor.type === "user" && descriptor.connector === API_CONNECTOR) return apiMailbox(descriptor.channelId);

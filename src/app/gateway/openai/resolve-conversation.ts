@@ -5,7 +5,6 @@
 import { randomUUID } from "node:crypto";
 import type { Config } from "../../../config/config-schema.ts";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
-import { sessionKeyOf } from "../../../core/agent/session-key.ts";
 import { isReservedUser } from "../../../core/people/api-user.ts";
 import type { PersonId } from "../../../core/people/person.ts";
 import type { Store } from "../../../core/store/store.ts";
@@ -15,7 +14,7 @@ import { isConfined, type Principal } from "../auth/principal.ts";
 import { holds } from "../auth/scope.ts";
 import { speakerOf, unnamedSpeaker } from "../auth/speaker.ts";
 import { HttpError } from "../http/http-error.ts";
-import { API_CONNECTOR, findAgent, profilesOf } from "../messages/address.ts";
+import { API_CONNECTOR, conversationOf, findAgent, profilesOf } from "../messages/address.ts";
 
 export interface Conversation {
   readonly to: Address;
@@ -39,12 +38,9 @@ export async function resolveConversation(
   const { person, user: name } = named ?? unnamedSpeaker(principal, randomUUID());
   const user = named?.user;
   if (profilesOf(config).includes(model)) {
-    const descriptor = { type: "user", connector: API_CONNECTOR, userId: name, channelId: name } as const;
-    // Without the owner's accounts and session.dmScope: every API user has a separate conversation.
-    const sessionKey = sessionKeyOf(descriptor, model, { identityLinks: config.session.identityLinks });
+    const to = conversationOf(config, model, name);
     const isNew = user === undefined;
-    const to = { descriptor, profile: model, sessionKey };
-    return { to, person, user, name: isNew ? `new:${model}` : sessionKey, isNew };
+    return { to, person, user, name: isNew ? `new:${model}` : to.sessionKey, isNew };
   }
   const agent = await findAgent(store, model);
   if (!agent) throw modelNotFound(model);

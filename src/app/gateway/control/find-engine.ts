@@ -1,8 +1,9 @@
 /** Finds the engine that runs on a home, by its control socket. */
 import { existsSync, lstatSync } from "node:fs";
 import { ConfigError } from "../../../core/errors.ts";
-import { assertOwnSocket, placeOf } from "../../gateway/control/socket-place.ts";
-import type { Connect } from "./api.ts";
+import type { Transport } from "../../client/transport.ts";
+import { assertOwnSocket, placeOf } from "./socket-place.ts";
+import { socketTransport } from "./socket-transport.ts";
 
 /** Whether an engine left its socket there: it runs, or it was killed. One that stops removes it. */
 export const hasSocket = (home: string): boolean => {
@@ -11,7 +12,7 @@ export const hasSocket = (home: string): boolean => {
 };
 
 /** Undefined if no engine answers. Throws if the socket is not one that this user may trust. */
-export async function findEngine(home: string): Promise<Connect | undefined> {
+export async function findEngine(home: string): Promise<Transport | undefined> {
   const place = existsSync(home) ? placeOf(home) : undefined;
   if (!place || !hasSocket(home)) return undefined;
   const { path } = place;
@@ -34,5 +35,5 @@ export async function findEngine(home: string): Promise<Connect | undefined> {
       reject(new ConfigError(`The control socket ${path} cannot be used: ${cause.message}.`, { cause, hint }));
     });
   });
-  return isThere ? () => connect(path) : undefined;
+  return isThere ? socketTransport(path) : undefined;
 }

@@ -1,0 +1,196 @@
+/** One agent, as a program uses it. Creating a handle does nothing: the first message to a new conversation creates its agent. */
+
+import type { StatePatch } from "../../core/agent/patch-state.ts";
+import type { AgentState } from "../../core/agent/state.ts";
+import type { QueueSettings } from "../../core/message/queue.ts";
+import { type Answer, answeredText, type Receipt } from "./answer.ts";
+import { askObject } from "./ask-object.ts";
+import { type EngineApi, newKey, pathOf } from "./engine-api.ts";
+import type { StandardSchema } from "./standard-schema.ts";
+import { type AnswerEvent, answerEvents } from "./stream-answer.ts";
+
+export interface SendOptions {
+  /** The same id again is the same message: it is accepted and answered once. Default: a new one. */
+  readonly id?: string;
+  /** How the queue treats it while the agent is busy. */
+  readonly queue?: Partial<QueueSettings>;
+  readonly signal?: AbortSignal;
+}
+
+export interface AskOptions extends SendOptions {
+  /** Ends the wait, not the run: ask again with the same id to get the answer. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Page {
+  readonly limit?: number;
+  readonly before?: number;
+}
+
+export interface HistoryPage {
+  /** Newest first. `broken`: a line that cannot be read, and why. */
+  readonly entries: readonly {
+    readonly position: number;
+    readonly entry?: Readonly<Record<string, unknown>>;
+    readonly broken?: string;
+  }[];
+  /** Send it as `before` for the next page; null at the end. */
+  readonly next: number | null;
+}
+
+interface Accepted {
+  readonly agentId: string;
+  readonly seq: number;
+  readonly messageId: string;
+  readonly answer?: Answer | null;
+}
+
+interface MessageView {
+  readonly message: { readonly runId?: string; readonly state: string };
+  readonly answer: Answer | null;
+}
+
+const WAIT_SECONDS = 50;
+
+export class AgentHandle {
+  /** As the API names it: a session key or an id. */
+  readonly name: string;
+  readonly #api: EngineApi;
+  readonly #sender: { readonly id: string } | undefined;
+
+  /** `user`: whose conversation it is, if it is that of an API user. */
+  constructor(api: EngineApi, name: string, user?: string) {
+    this.#api = api;
+    this.name = name;
+    this.#sender = user === undefined ? undefined : { id: user };
+  }
+
+  /**
+   * Sends a message. When it resolves the message is durable: it is answered, also after a crash. With `mailbox` the answer goes
+   * to the mailbox of the user too, where it waits until it is acknowledged.
+   */
+  async send(text: string, options: SendOptions & { readonly mailbox?: boolean } = {}): Promise<Receipt> {
+    const answerTo = options.mailbox ? "mailbox" : "caller";
+    return this.#receipt(await this.#post({ text, queue: options.queue, answerTo }, options));
+  }
+
+  /**
+   * Sends a message and waits for its answer. When it resolves, message and answer are durable. Throws `RunFailedError` if the run
+   * did not answer. With `output` it resolves with a value that the schema accepts, or throws `OutputInvalidError`.
+   */
+  ask(text: string, options?: AskOptions): Promise<string>;
+  ask<T>(text: string, options: AskOptions & { readonly output: StandardSchema<T> }): Promise<T>;
+  ask<T>(text: string, options: AskOptions & { readonly output?: StandardSchema<T> } = {}): Promise<string | T> {
+    const { output, ...rest } = options;
+    if (!output) return this.#answer(text, rest);
+    const id = rest.id ?? newKey();
+    return askObject(text, output, (question, n) =>
+      this.#answer(question, { ...rest, id: n === 1 ? id : `${id}#${n}` }),
+    );
+  }
+
+  /**
+   * Sends a message and yields the events of the run that answers it. The message is durable before the first event. To continue
+   * a stream, call it with the same text and `id`, and with the id of the last event as `after`.
+   */
+  async *stream(text: string, options: SendOptions & { readonly after?: string } = {}): AsyncGenerator<AnswerEvent> {
+    const { after, signal, queue = EACH } = options;
+    const { agentId, seq } = await this.#post({ text, queue, answerTo: "caller" }, options);
+    const path = pathOf("api", "agents", agentId, "messages", seq, "events");
+    yield* answerEvents(this.#api.events(path, { after, signal }));
+  }
+
+  /** A page of the history, newest entries first. Reads what is durable. */
+  history(page: Page = {}): Promise<HistoryPage> {
+    return this.#api.get(this.#path("history"), { ...page });
+  }
+
+  /** What waits in the inbox, and what the queue will do with it. Reads what is durable. */
+  inbox(): Promise<Readonly<Record<string, unknown>>> {
+    return this.#api.get(this.#path("inbox"));
+  }
+
+  /** The settings of the agent. Reads what is durable. */
+  async state(): Promise<AgentState> {
+    return (await this.#api.get<{ state: AgentState }>(this.#path())).state;
+  }
+
+  /** Overrides settings; null removes an override. Durable in the inbox when it resolves; in force after the messages before it. */
+  async patch(patch: StatePatch): Promise<Receipt> {
+    return this.#receipt(await this.#api.patch<Accepted>(this.#path("state"), patch));
+  }
+
+  /** Starts a new session and aborts the current run. Durable in the inbox when it resolves. */
+  reset(options?: { readonly id?: string }): Promise<Receipt> {
+    return this.#command("reset", options);
+  }
+
+  /** Aborts the current run. Durable in the inbox when it resolves. */
+  stop(options?: { readonly id?: string }): Promise<Receipt> {
+    return this.#command("stop", options);
+  }
+
+  /** Replaces the conversation so far by a summary. Durable in the inbox when it resolves. */
+  compact({ instructions, ...options }: { readonly instructions?: string; readonly id?: string } = {}) {
+    return this.#command("compact", options, { instructions });
+  }
+
+  /** Goes back to an entry of the current session. The next message continues from there. Durable when it resolves. */
+  async branch(entryId: string, { summary, ...options }: { readonly summary?: string; readonly id?: string } = {}) {
+    await this.#api.post(this.#path("branch"), { entryId, summary }, options);
+  }
+
+  /** Stops the agent and its descendants, and removes it for ever. Durable when it resolves. */
+  async remove(): Promise<void> {
+    await this.#api.delete(this.#path());
+  }
+
+  async #answer(text: string, { queue = EACH, ...options }: AskOptions): Promise<string> {
+    const body = { text, queue, answerTo: "caller", waitSeconds: WAIT_SECONDS };
+    const accepted = await this.#post(body, options);
+    return answeredText(accepted.answer ?? (await this.#result(accepted, options.signal)));
+  }
+
+  #post(body: object, { id, signal }: SendOptions): Promise<Accepted> {
+    return this.#api.post(this.#path("messages"), { ...body, sender: this.#sender }, { id: id ?? newKey(), signal });
+  }
+
+  async #command(name: string, options: { readonly id?: string } = {}, body?: object): Promise<Receipt> {
+    return this.#receipt(await this.#api.post<Accepted>(this.#path(name), body, options));
+  }
+
+  #receipt(accepted: Accepted): Receipt {
+    const { agentId, seq, messageId } = accepted;
+    return {
+      agentId,
+      seq,
+      messageId,
+      runId: () => this.#runId(accepted),
+      result: () => this.#result(accepted),
+    };
+  }
+
+  /** The first event of the stream of a message comes when a run has taken it. */
+  async #runId({ agentId, seq }: Accepted): Promise<string | undefined> {
+    const path = pathOf("api", "agents", agentId, "messages", seq);
+    const { message, answer } = await this.#api.get<MessageView>(path);
+    if (message.runId !== undefined || answer) return message.runId;
+    for await (const _ of this.#api.events(`${path}/events`)) break;
+    return (await this.#api.get<MessageView>(path)).message.runId;
+  }
+
+  async #result({ agentId, seq }: Accepted, signal?: AbortSignal): Promise<Answer> {
+    const path = pathOf("api", "agents", agentId, "messages", seq);
+    for (;;) {
+      const { answer } = await this.#api.get<MessageView>(path, { waitSeconds: WAIT_SECONDS }, signal);
+      if (answer) return answer;
+    }
+  }
+
+  #path(...more: readonly string[]): string {
+    return pathOf("api", "agents", this.name, ...more);
+  }
+}
+
+/** A message that a caller waits for is answered by a run of its own. */
+const EACH: Partial<QueueSettings> = { mode: "queue" };

@@ -1,0 +1,84 @@
+/**
+ * Requests to an engine that may restart in between. Each change carries a key, so a request whose answer was lost is sent
+ * again and changes nothing twice.
+ */
+import { ApiError, askApi, ConnectionLostError } from "./api.ts";
+import { readEvents, type ServerEvent, type StreamOptions } from "./event-stream.ts";
+import type { Transport } from "./transport.ts";
+
+export type QueryValue = string | number | boolean | undefined;
+
+export interface ChangeOptions {
+  /** The same id again is the same request: it is carried out once. */
+  readonly id?: string;
+  readonly signal?: AbortSignal;
+}
+
+const MAX_TRIES = 8;
+const FIRST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 5_000;
+
+export class EngineApi {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** The JSON of the answer. Changes nothing. */
+  get<T>(path: string, query: Readonly<Record<string, QueryValue>> = {}, signal?: AbortSignal): Promise<T> {
+    return this.#send<T>("GET", path + queryOf(query), undefined, { signal });
+  }
+
+  /** What the route changes is durable when this resolves. */
+  post<T>(path: string, body?: object, options: ChangeOptions = {}): Promise<T> {
+    return this.#send<T>("POST", path, body, { ...options, id: options.id ?? newKey() });
+  }
+
+  patch<T>(path: string, body: object): Promise<T> {
+    return this.#send<T>("PATCH", path, body, {});
+  }
+
+  delete<T>(path: string, query: Readonly<Record<string, QueryValue>> = {}): Promise<T> {
+    return this.#send<T>("DELETE", path + queryOf(query), undefined, {});
+  }
+
+  events(path: string, options?: StreamOptions): AsyncGenerator<ServerEvent> {
+    return readEvents(this.#transport, path, options);
+  }
+
+  async #send<T>(
+    method: "GET" | "POST" | "PATCH" | "DELETE",
+    path: string,
+    body: object | undefined,
+    { id, signal }: ChangeOptions,
+  ): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return (await askApi(this.#transport, { method, path, body, key: id }, signal)).json as T;
+      } catch (error) {
+        // A removal whose answer was lost would find nothing the second time.
+        if (method === "DELETE" || signal?.aborted || tries >= MAX_TRIES || !mayRepeat(error)) throw error;
+        await new Promise((resolve) => setTimeout(resolve, Math.min(FIRST_PAUSE_MS * 2 ** (tries - 1), MAX_PAUSE_MS)));
+      }
+    }
+  }
+}
+
+const mayRepeat = (error: unknown): boolean =>
+  error instanceof ConnectionLostError || (error instanceof ApiError && error.code === "restarting");
+
+/** Each part of a path, encoded. */
+export const pathOf = (...parts: readonly (string | number)[]): string =>
+  parts.map((part) => `/${encodeURIComponent(part)}`).join("");
+
+function queryOf(query: Readonly<Record<string, QueryValue>>): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  return given.length === 0
+    ? ""
+    : `?${new URLSearchParams(Object.fromEntries(given.map(([name, value]) => [name, String(value)])))}`;
+}
+
+/** A page that is not served over TLS has no `randomUUID`. */
+export const newKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");

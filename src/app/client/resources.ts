@@ -1,0 +1,126 @@
+/** Agents, runs, the outbox and mailboxes, as lists and commands. */
+import type { AgentTree } from "../../core/agent/agent-tree.ts";
+import type { Delivery } from "../../core/delivery/delivery.ts";
+import type { RunRecord, RunResult } from "../../core/run/run.ts";
+import { type EngineApi, pathOf } from "./engine-api.ts";
+import type { ServerEvent, StreamOptions } from "./event-stream.ts";
+
+/** An agent as lists show it. */
+export interface AgentSummary {
+  readonly id: string;
+  readonly sessionKey: string;
+  readonly kind: string;
+  readonly label: string;
+  readonly profile: string;
+  readonly waiting: number;
+  readonly runId: string | null;
+  readonly createdAt: number;
+  readonly [field: string]: unknown;
+}
+
+export interface Agents {
+  /** In the order of their creation. Send `next` as `after` for the next page. */
+  list(page?: { readonly after?: string; readonly limit?: number }): Promise<{
+    readonly agents: readonly AgentSummary[];
+    readonly next: string | null;
+  }>;
+  get(name: string): Promise<AgentSummary>;
+  /** With states, waiting messages and usage. */
+  tree(options?: { readonly root?: string; readonly depth?: number; readonly limit?: number }): Promise<AgentTree>;
+}
+
+export const agentsOf = (api: EngineApi): Agents => ({
+  list: (page) => api.get("/api/agents", { ...page }),
+  get: (name) => api.get(pathOf("api", "agents", name)),
+  tree: (options) => api.get("/api/tree", { ...options }),
+});
+
+export type RunWait =
+  | { readonly status: "ended"; readonly result?: RunResult }
+  | { readonly status: "timeout" | "unknown" };
+
+export interface Runs {
+  /** The latest runs of an agent, newest first. */
+  list(agent: string, page?: { readonly limit?: number }): Promise<readonly RunRecord[]>;
+  get(
+    run: string,
+  ): Promise<{ readonly state: string; readonly run: RunRecord | null; readonly result: RunResult | null }>;
+  /** Waits for the end of a run. A timeout is a normal answer. */
+  wait(run: string, options?: { readonly timeoutMs?: number }): Promise<RunWait>;
+  /** Durable when it resolves. False if the run had ended. */
+  abort(run: string): Promise<boolean>;
+  /** Adds a message to a run, which takes it at its next step. Durable when it resolves. */
+  steer(run: string, text: string): Promise<void>;
+  events(run: string, options?: StreamOptions): AsyncGenerator<ServerEvent>;
+}
+
+export const runsOf = (api: EngineApi): Runs => ({
+  list: async (agent, page) =>
+    (await api.get<{ runs: readonly RunRecord[] }>(pathOf("api", "agents", agent, "runs"), { ...page })).runs,
+  get: (run) => api.get(pathOf("api", "runs", run)),
+  wait: (run, options) => api.get(pathOf("api", "runs", run, "wait"), { ...options }),
+  abort: async (run) => (await api.post<{ aborted: boolean }>(pathOf("api", "runs", run, "abort"))).aborted,
+  async steer(run, text) {
+    await api.post(pathOf("api", "runs", run, "steer"), { text });
+  },
+  events: (run, options) => api.events(pathOf("api", "runs", run, "events"), options),
+});
+
+export interface Outbox {
+  /** The open deliveries, or those in a state. Send `next` as `after` for the next page. */
+  list(filter?: {
+    readonly state?: string;
+    readonly agent?: string;
+    readonly after?: number;
+    readonly limit?: number;
+  }): Promise<{ readonly deliveries: readonly Delivery[]; readonly next: number | null }>;
+  get(delivery: string): Promise<Delivery>;
+  /** Sends a delivery again that has ended. Durable when it resolves. */
+  retry(delivery: string): Promise<Delivery>;
+  /** Drops a delivery that waits. Durable when it resolves. */
+  drop(delivery: string): Promise<Delivery>;
+}
+
+export const outboxOf = (api: EngineApi): Outbox => ({
+  list: (filter) => api.get("/api/outbox", { ...filter }),
+  get: (delivery) => api.get(pathOf("api", "outbox", delivery)),
+  retry: (delivery) => api.post(pathOf("api", "outbox", delivery, "retry")),
+  drop: (delivery) => api.post(pathOf("api", "outbox", delivery, "drop")),
+});
+
+/** What an agent said, as its reader sees it. `id` is the key: the same delivery may be read more than once. */
+export interface MailboxItem {
+  readonly id: string;
+  readonly n: number;
+  readonly agentId: string;
+  readonly runId?: string;
+  readonly text?: string;
+  readonly isError?: boolean;
+  readonly createdAt: number;
+  readonly [field: string]: unknown;
+}
+
+export interface Mailbox {
+  /** What waits, oldest first. `wait`: seconds to wait if it is empty. */
+  list(options?: { readonly after?: number; readonly limit?: number; readonly wait?: number }): Promise<{
+    readonly items: readonly MailboxItem[];
+    readonly next: number | null;
+  }>;
+  /** What waits, then what arrives. An item comes again until it is acknowledged. */
+  items(options?: { readonly signal?: AbortSignal }): AsyncGenerator<MailboxItem>;
+  /** The items leave the mailbox. Durable when it resolves. */
+  ack(...ids: readonly string[]): Promise<void>;
+}
+
+export const mailboxOf = (api: EngineApi, user: string | undefined): Mailbox => ({
+  list: (options) => api.get("/api/deliveries", { ...options, user }),
+  async *items({ signal } = {}) {
+    const query = user === undefined ? "" : `?user=${encodeURIComponent(user)}`;
+    for await (const { data } of api.events(`/api/deliveries/events${query}`, { signal })) {
+      yield data as unknown as MailboxItem;
+    }
+  },
+  async ack(...ids) {
+    await api.post("/api/deliveries/ack", { ids, user });
+  },
+});

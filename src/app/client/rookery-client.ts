@@ -1,0 +1,86 @@
+/** The methods of an engine, over any transport: the same inside its process, over the control socket and over HTTP. */
+import { exactPart, keyPart } from "../../core/agent/session-key.ts";
+import { isAgentId } from "../../core/ids.ts";
+import { AgentHandle } from "./agent-handle.ts";
+import { EngineApi } from "./engine-api.ts";
+import { eventsOf, type OnEvent, onEvent, type TreeEvent } from "./engine-events.ts";
+import type { StreamOptions } from "./event-stream.ts";
+import {
+  type Agents,
+  agentsOf,
+  type Mailbox,
+  mailboxOf,
+  type Outbox,
+  outboxOf,
+  type Runs,
+  runsOf,
+} from "./resources.ts";
+import {
+  type Budgets,
+  budgetsOf,
+  type Schedule,
+  type Spawned,
+  type SpawnOptions,
+  type Swarms,
+  scheduleOf,
+  spawn,
+  swarmsOf,
+  type Usage,
+} from "./spending-resources.ts";
+import type { Transport } from "./transport.ts";
+
+/** What every way to reach an engine offers. */
+export interface RookeryClient {
+  /**
+   * An agent: the conversation `agent:main:api:dm:NAME` of the user NAME, or any agent by its session key (`agent:…`, `cron:…`)
+   * or its id. Nothing is created until the first message.
+   */
+  agent(name: string): AgentHandle;
+  /** A permanent agent of the default profile, by its name. */
+  permanent(name: string): AgentHandle;
+  readonly agents: Agents;
+  readonly runs: Runs;
+  readonly outbox: Outbox;
+  /** What agents said to a user, until it is acknowledged. Without a user: the owner's. */
+  mailbox(user?: string): Mailbox;
+  /** Cron jobs. */
+  readonly schedule: Schedule;
+  /** Starts a subagent of an agent, which gets its report. Durable when it resolves. */
+  spawn(parent: string, task: string, options?: SpawnOptions): Promise<Spawned>;
+  readonly swarm: Swarms;
+  readonly budgets: Budgets;
+  /** What runs have used since a time in milliseconds; default: a day ago. */
+  usage(since?: number): Promise<Usage>;
+  /** The events of all agents, from the whole tree on. `after` continues behind an event. */
+  events(options?: StreamOptions): AsyncGenerator<TreeEvent>;
+  /** Calls back for each event of a type. Not durable. Returns a function that ends it. */
+  readonly on: OnEvent;
+}
+
+export function rookeryClient(transport: Transport, signal?: AbortSignal): RookeryClient {
+  const api = new EngineApi(transport);
+  const agent = (name: string): AgentHandle => {
+    const isName = !/^(?:agent|cron):/.test(name) && !isAgentId(name);
+    return isName
+      ? new AgentHandle(api, `agent:main:api:dm:${exactPart(name)}`, name)
+      : new AgentHandle(api, name, apiUser(name));
+  };
+  return {
+    agent,
+    permanent: (name) => new AgentHandle(api, `agent:main:permanent:${keyPart(name) || exactPart(name)}`),
+    agents: agentsOf(api),
+    runs: runsOf(api),
+    outbox: outboxOf(api),
+    mailbox: (user) => mailboxOf(api, user),
+    schedule: scheduleOf(api),
+    spawn: (parent, task, options) => spawn(api, agent(parent).name, task, options),
+    swarm: swarmsOf(api),
+    budgets: budgetsOf(api),
+    usage: (since) => api.get("/api/usage", { since }),
+    events: (options) => eventsOf(api, options),
+    on: onEvent(api, signal),
+  };
+}
+
+/** The user whose conversation a session key names, if it is one of the API. */
+const apiUser = (key: string): string | undefined => /^agent:[^:]+:api:dm:([^:%]+)$/.exec(key)?.[1];

@@ -1,0 +1,121 @@
+/** What works and spends by itself: cron jobs, subagents, swarms, budgets and usage. */
+import type { SwarmContact, SwarmRecord } from "../../core/agent/swarm.ts";
+import type { CronJob } from "../../core/schedule/job.ts";
+import type { JobSlot } from "../../core/schedule/job-slot.ts";
+import { type EngineApi, pathOf } from "./engine-api.ts";
+
+/** A job, its schedule in words, and its next times. */
+export interface ScheduledJob extends CronJob {
+  readonly when: string;
+  readonly nextTimes: readonly { readonly atMs: number; readonly text: string }[];
+}
+
+export interface Schedule {
+  list(filter?: { readonly all?: boolean; readonly limit?: number }): Promise<readonly ScheduledJob[]>;
+  get(job: string): Promise<ScheduledJob>;
+  /** Durable when it resolves. The fields are those of `rookery cron add`: `name`, `schedule`, `payload` and others. */
+  add(job: Readonly<Record<string, unknown>>, options?: { readonly id?: string }): Promise<ScheduledJob>;
+  /** Durable when it resolves. */
+  update(job: string, change: Readonly<Record<string, unknown>>): Promise<ScheduledJob>;
+  /** Durable when it resolves. */
+  remove(job: string): Promise<void>;
+  /** Runs a job now, outside of its schedule. Durable when it resolves. */
+  run(job: string): Promise<{ readonly slot: string }>;
+  /** The outcome of its due times, newest first. */
+  runs(
+    job: string,
+    page?: { readonly limit?: number; readonly before?: number },
+  ): Promise<{
+    readonly runs: readonly JobSlot[];
+    readonly next: number | null;
+  }>;
+}
+
+export const scheduleOf = (api: EngineApi): Schedule => ({
+  list: async (filter) => (await api.get<{ jobs: readonly ScheduledJob[] }>("/api/cron", { ...filter })).jobs,
+  get: (job) => api.get(pathOf("api", "cron", job)),
+  add: (job, options) => api.post("/api/cron", job, options),
+  update: (job, change) => api.patch(pathOf("api", "cron", job), change),
+  async remove(job) {
+    await api.delete(pathOf("api", "cron", job));
+  },
+  run: (job) => api.post(pathOf("api", "cron", job, "run")),
+  runs: (job, page) => api.get(pathOf("api", "cron", job, "runs"), { ...page }),
+});
+
+export interface SpawnOptions {
+  /** The same id again is the same subagent. */
+  readonly id?: string;
+  readonly label?: string;
+  /** The profile it speaks as. Default: that of its parent. */
+  readonly agentId?: string;
+  readonly model?: string;
+  readonly thinking?: string;
+  readonly runTimeoutSeconds?: number;
+  readonly cleanup?: "delete" | "keep";
+}
+
+export interface Spawned {
+  readonly runId: string;
+  readonly childSessionKey: string;
+  readonly warning?: string;
+  /** Waits for its end, a minute or `timeoutMs`. A timeout is a normal answer. Changes nothing. */
+  wait(options?: { readonly timeoutMs?: number }): Promise<SpawnedEnd>;
+}
+
+export type SpawnedEnd =
+  | { readonly status: "ended"; readonly outcome: Readonly<Record<string, unknown>> }
+  | { readonly status: "timeout" | "unknown" };
+
+export async function spawn(
+  api: EngineApi,
+  parent: string,
+  task: string,
+  { id, ...body }: SpawnOptions = {},
+): Promise<Spawned> {
+  const started = await api.post<Spawned>(pathOf("api", "agents", parent, "spawn"), { task, ...body }, { id });
+  const { runId, childSessionKey, warning } = started;
+  const wait: Spawned["wait"] = (options) => api.get(pathOf("api", "subagents", runId, "wait"), { ...options });
+  return { runId, childSessionKey, warning, wait };
+}
+
+export interface Swarms {
+  list(page?: { readonly after?: string; readonly limit?: number }): Promise<readonly SwarmRecord[]>;
+  get(nametag: string): Promise<{ readonly swarm: SwarmRecord; readonly contacts: readonly SwarmContact[] }>;
+  /** Frees its name; its agents are removed when they are idle. Durable when it resolves. */
+  remove(nametag: string): Promise<void>;
+}
+
+export const swarmsOf = (api: EngineApi): Swarms => ({
+  list: async (page) => (await api.get<{ swarms: readonly SwarmRecord[] }>("/api/swarms", { ...page })).swarms,
+  get: (nametag) => api.get(pathOf("api", "swarms", nametag)),
+  async remove(nametag) {
+    await api.delete(pathOf("api", "swarms", nametag));
+  },
+});
+
+/** A budget, what is spent of it, and what it allows. */
+export interface BudgetView {
+  readonly key: string;
+  readonly scope: string;
+  readonly of: string;
+  readonly [field: string]: unknown;
+}
+
+export interface Budgets {
+  list(): Promise<readonly BudgetView[]>;
+  /** Raises a budget by its own size, or by what is given. Durable when it resolves. */
+  lift(key: string, more?: { readonly tokens?: number; readonly dollars?: number }): Promise<BudgetView>;
+}
+
+export const budgetsOf = (api: EngineApi): Budgets => ({
+  list: async () => (await api.get<{ budgets: readonly BudgetView[] }>("/api/budgets")).budgets,
+  lift: (key, more = {}) => api.post(pathOf("api", "budgets", key, "lift"), more),
+});
+
+export interface Usage {
+  readonly since: number;
+  readonly tokens: number;
+  readonly dollars: number;
+  readonly by: readonly Readonly<Record<string, unknown>>[];
+}

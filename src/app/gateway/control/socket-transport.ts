@@ -1,0 +1,44 @@
+/** Requests to the engine of a home over its control socket: one connection each. */
+import { lostConnection } from "../../client/api.ts";
+import type { Transport, TransportRequest, TransportResponse } from "../../client/transport.ts";
+import { CONTROL_HOST } from "../auth/control-headers.ts";
+
+export const socketTransport =
+  (socketPath: string): Transport =>
+  (request) =>
+    exchange(socketPath, request);
+
+function exchange(
+  socketPath: string,
+  { method, path, body, headers, signal }: TransportRequest,
+): Promise<TransportResponse> {
+  return new Promise((resolve, reject) => {
+    const lost = (cause?: unknown): void => reject(lostConnection(cause));
+    const length = body === undefined ? undefined : { "content-length": String(Buffer.byteLength(body)) };
+    const sent = process.getBuiltinModule("node:http").request(
+      {
+        method,
+        path,
+        socketPath,
+        agent: false,
+        signal,
+        headers: { host: CONTROL_HOST, connection: "close", ...length, ...headers },
+      },
+      (response) => {
+        response.setEncoding("utf8");
+        resolve({ status: response.statusCode ?? 0, body: piecesOf(response) });
+      },
+    );
+    sent.on("error", lost);
+    sent.end(body);
+  });
+}
+
+async function* piecesOf(response: AsyncIterable<string> & { readonly complete: boolean }): AsyncGenerator<string> {
+  try {
+    yield* response;
+  } catch (cause) {
+    throw lostConnection(cause);
+  }
+  if (!response.complete) throw lostConnection();
+}

@@ -1,0 +1,75 @@
+/** The options of `createRookery`, and what a node makes of them. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { postgresUrl } from "../../adapters/store/shared-store-url.ts";
+import type { Config } from "../../config/config-schema.ts";
+import { loadConfig } from "../../config/load-config.ts";
+import { parseConfig } from "../../config/parse-config.ts";
+import { type HomePaths, homePaths } from "../../config/paths.ts";
+import { InvalidInputError } from "../../core/errors.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { Connector } from "../../core/ports/connector.ts";
+import type { Log } from "../../core/ports/log.ts";
+import type { Model } from "../../core/ports/model.ts";
+import type { Tool } from "../../core/ports/tool.ts";
+
+export interface RookeryOptions {
+  /** The directory that holds everything. `memory`: a temporary one that `close` and the end of the process remove. */
+  readonly home: string;
+  /** The address of a PostgreSQL database that several engines share: `postgres://user@host/database`. */
+  readonly store?: string;
+  /** A model by its name, such as `anthropic/claude-sonnet-5`, or your own. Default: `models` of the configuration. */
+  readonly model?: string | Model;
+  /** Tools of your own, besides those of the engine. */
+  readonly tools?: readonly Tool[];
+  readonly connectors?: readonly Connector[];
+  /** The words of the configuration file. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** True: reads `rookery.json5` of the home too. Words of `config` replace its sections. Default: no file is read. */
+  readonly configFile?: boolean;
+  readonly clock?: Clock;
+  /** Default: the file `logs/rookery.log` of the home; nothing for `memory`. */
+  readonly log?: Log;
+  /** The environment that holds keys. Default: that of the process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Called if the engine cannot continue, for example because its disk is gone. Default: the log has it. */
+  readonly onFatal?: (error: unknown) => void;
+}
+
+export const MEMORY = "memory";
+
+/** The paths of the home, and how to remove it if it is a temporary one. */
+export function openHome({ home, store }: Pick<RookeryOptions, "home" | "store">): {
+  readonly paths: HomePaths;
+  remove(): void;
+} {
+  if (typeof home !== "string" || home.trim() === "") {
+    throw new InvalidInputError("`home` is missing.", {
+      hint: 'Name a directory, such as "./data", or "memory" for a test.',
+    });
+  }
+  const sharedStore = store === undefined ? undefined : postgresUrl(store);
+  if (home !== MEMORY) return { paths: { ...homePaths(resolve(home)), sharedStore }, remove() {} };
+  const directory = mkdtempSync(join(tmpdir(), "rookery-memory-"));
+  const remove = (): void => {
+    process.off("exit", remove);
+    rmSync(directory, { recursive: true, force: true });
+  };
+  process.once("exit", remove);
+  return { paths: { ...homePaths(directory), sharedStore }, remove };
+}
+
+/** Throws a `ConfigError` that names every bad value. */
+export async function configOf(options: RookeryOptions, paths: HomePaths): Promise<Config> {
+  const { config = {}, configFile = false, model, env = process.env } = options;
+  const words = typeof model === "string" ? { ...config, models: { ...modelsOf(config), default: model } } : config;
+  const given = parseConfig({ text: JSON.stringify(words), file: "createRookery({ config })", env: {} });
+  if (!configFile) return given.config;
+  const file = await loadConfig(paths, env);
+  const named = Object.keys(words) as (keyof Config)[];
+  return { ...file.config, ...Object.fromEntries(named.map((name) => [name, given.config[name]])) };
+}
+
+const modelsOf = ({ models }: Readonly<Record<string, unknown>>): object =>
+  typeof models === "object" && models !== null ? models : {};
