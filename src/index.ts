@@ -2,6 +2,8 @@
 
 export { createSessionsSpawnTool, SessionsSpawnToolSchema } from "./adapters/tools/subagents/spawn-tools.ts";
 export { createRookery, type Rookery } from "./app/library/create-rookery.ts";
+export { type ConnectorDefinition, defineConnector } from "./app/library/define-connector.ts";
+export { defineTool, type ToolDefinition, type ToolResult } from "./app/library/define-tool.ts";
 export type { RookeryOptions } from "./app/library/rookery-options.ts";
 export { type Config, configDefaults } from "./config/config-schema.ts";
 export { createHome } from "./config/create-home.ts";

@@ -5,7 +5,7 @@ import { type RookeryClient, rookeryClient } from "../client/rookery-client.ts";
 import { rootToken } from "../gateway/auth/root-token.ts";
 import type { FetchEnvironment } from "../gateway/in-process/fetch-handler.ts";
 import { type Engine, openEngine } from "./open-engine.ts";
-import { configOf, MEMORY, openHome, type RookeryOptions } from "./rookery-options.ts";
+import { configOf, MEMORY, openHome, type RookeryOptions, toolsOf } from "./rookery-options.ts";
 
 /** A running engine. */
 export interface Rookery extends RookeryClient, AsyncDisposable {
@@ -45,7 +45,7 @@ async function openOn(options: RookeryOptions, paths: Parameters<typeof configOf
   const engine = await openEngine({
     ...{ paths, config, connectors, clock, log, env },
     model: typeof model === "object" ? model : undefined,
-    moreTools: tools,
+    moreTools: toolsOf(tools),
     stays: true,
     control: !isTemporary,
     rootToken: () => rootToken(paths.token, env).text,

@@ -13,6 +13,7 @@ import type { Connector } from "../../core/ports/connector.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { Model } from "../../core/ports/model.ts";
 import type { Tool } from "../../core/ports/tool.ts";
+import { type AiSdkTool, toolOf } from "./ai-sdk-tool.ts";
 
 export interface RookeryOptions {
   /** The directory that holds everything. `memory`: a temporary one that `close` and the end of the process remove. */
@@ -21,8 +22,8 @@ export interface RookeryOptions {
   readonly store?: string;
   /** A model by its name, such as `anthropic/claude-sonnet-5`, or your own. Default: `models` of the configuration. */
   readonly model?: string | Model;
-  /** Tools of your own, besides those of the engine. */
-  readonly tools?: readonly Tool[];
+  /** Tools of your own, besides those of the engine: of `defineTool`, or by name those of the AI SDK's `tool()`. */
+  readonly tools?: readonly Tool[] | Readonly<Record<string, AiSdkTool>>;
   readonly connectors?: readonly Connector[];
   /** The words of the configuration file. */
   readonly config?: Readonly<Record<string, unknown>>;
@@ -59,6 +60,9 @@ export function openHome({ home, store }: Pick<RookeryOptions, "home" | "store">
   process.once("exit", remove);
   return { paths: { ...homePaths(directory), sharedStore }, remove };
 }
+
+export const toolsOf = (tools: RookeryOptions["tools"] = []): readonly Tool[] =>
+  Array.isArray(tools) ? tools : Object.entries(tools).map(([name, tool]) => toolOf(name, tool as AiSdkTool));
 
 /** Throws a `ConfigError` that names every bad value. */
 export async function configOf(options: RookeryOptions, paths: HomePaths): Promise<Config> {

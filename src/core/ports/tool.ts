@@ -17,6 +17,8 @@ export interface Tool<Input = unknown> {
   readonly name: string;
   readonly description: string;
   readonly input: z.ZodType<Input>;
+  /** The input as the model sees it, in JSON Schema. Absent: made from `input`. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
   readonly rights: readonly Right[];
   readonly replay: ReplayPolicy;
   /** May run in parallel with other tools of the same turn that have this set. */

@@ -34,8 +34,8 @@ const schemas = new WeakMap<Tool, ModelTool>();
 export function modelTool(tool: Tool): ModelTool {
   let known = schemas.get(tool);
   if (!known) {
-    const { name, description } = tool;
-    known = { name, description, parameters: z.toJSONSchema(tool.input) as Record<string, unknown> };
+    const { name, description, parameters = z.toJSONSchema(tool.input) as Record<string, unknown> } = tool;
+    known = { name, description, parameters };
     schemas.set(tool, known);
   }
   return known;

@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { lastText, modelResult, type Reply } from "../../../test/kit/model.ts";
+import type { Connector, ConnectorHost } from "../../core/ports/connector.ts";
+import type { Model } from "../../core/ports/model.ts";
+import type { Tool, ToolContext } from "../../core/ports/tool.ts";
+import type { StandardSchema } from "../client/standard-schema.ts";
+import { toolOf } from "./ai-sdk-tool.ts";
+import { createRookery, type Rookery } from "./create-rookery.ts";
+import { defineConnector } from "./define-connector.ts";
+import { defineTool } from "./define-tool.ts";
+
+/** A schema of no library: what Standard Schema asks for, and nothing else. */
+const city: StandardSchema<{ city: string }> = {
+  "~standard": {
+    version: 1,
+    vendor: "test",
+    validate: async (value) =>
+      typeof (value as { city?: unknown }).city === "string"
+        ? { value: value as { city: string } }
+        : { issues: [{ message: "is not a text", path: [{ key: "city" }] }] },
+    jsonSchema: { input: () => ({ type: "object", properties: { city: { type: "string" } } }) },
+  },
+};
+
+const progress: string[] = [];
+const context = {
+  callId: "c1",
+  progress: (text: string) => progress.push(text),
+  signal: new AbortController().signal,
+} as unknown as ToolContext;
+const run = async (tool: Tool, input: unknown) => tool.execute(await tool.input.parseAsync(input), context);
+const textOf = async (tool: Tool, input: unknown): Promise<string> => {
+  const [block] = (await run(tool, input)).content;
+  return block?.type === "text" ? block.text : "";
+};
+const about = { name: "weather", description: "Weather in a city" };
+
+describe("defineTool", () => {
+  it("takes a schema of zod, also one that transforms, and shows the model its input", async () => {
+    const input = z.object({ days: z.string().transform(Number) });
+    const tool = defineTool({ ...about, input, execute: ({ days }) => `${days + 1}` });
+    expect(await textOf(tool, { days: "2" })).toBe("3");
+    expect(tool.parameters).toMatchObject({ type: "object", properties: { days: { type: "string" } } });
+  });
+
+  it("takes any Standard Schema, and reports its issues with their paths", async () => {
+    const tool = defineTool({ ...about, input: city, execute: (input) => `Sunny in ${input.city}` });
+    expect(await textOf(tool, { city: "Rome" })).toBe("Sunny in Rome");
+    const refused = await tool.input.safeParseAsync({ city: 1 });
+    expect(refused.error?.issues).toMatchObject([{ message: "is not a text", path: ["city"] }]);
+  });
+
+  it("returns texts, blocks, values, and the last of what a generator gives", async () => {
+    const returns = (execute: () => unknown) =>
+      textOf(defineTool({ ...about, input: city, execute: execute as () => string }), { city: "" });
+    expect(await returns(() => [{ type: "text", text: "a block" }])).toBe("a block");
+    expect(await returns(() => ({ content: [{ type: "text", text: "whole" }] }))).toBe("whole");
+    expect(await returns(() => ({ degrees: 20 }))).toBe('{"degrees":20}');
+    expect(await returns(() => undefined)).toBe("Done.");
+    async function* steps() {
+      yield "asking";
+      yield "reading";
+      return "sunny";
+    }
+    expect(await returns(steps)).toBe("sunny");
+    expect(progress.splice(0)).toEqual(["asking", "reading"]);
+    expect(
+      await returns(async function* () {
+        yield { n: 1 };
+        yield { n: 2 };
+      }),
+    ).toBe('{"n":2}');
+  });
+
+  it("is not repeated after a crash unless it says so", () => {
+    expect(defineTool({ ...about, input: city, execute: () => "" }).replay).toBe("never");
+    expect(defineTool({ ...about, input: city, execute: () => "", replay: "safe" }).replay).toBe("safe");
+  });
+
+  it.each([
+    ["a name with a blank", { name: "the weather" }],
+    ["a right that does not exist", { rights: ["root" as "exec"] }],
+    ["an input that is no schema", { input: {} as typeof city }],
+    ["an input that is a text", { input: z.string() as unknown as typeof city }],
+    [
+      "a schema that cannot describe itself",
+      { input: { "~standard": { ...city["~standard"], jsonSchema: undefined } } },
+    ],
+  ])("refuses %s", (_, change) => {
+    expect(() => defineTool({ ...about, input: city, execute: () => "", ...change })).toThrow(
+      expect.objectContaining({ code: "invalid_input", hint: expect.any(String) }),
+    );
+  });
+});
+
+describe("a tool of the AI SDK", () => {
+  it("runs with the call's id and signal", async () => {
+    const tool = toolOf("weather", {
+      description: "Weather",
+      inputSchema: z.object({ city: z.string() }),
+      execute: ({ city }: { city: string }, { toolCallId }: { toolCallId: string }) => ({ city, toolCallId }),
+    });
+    expect(await textOf(tool, { city: "Rome" })).toBe('{"city":"Rome","toolCallId":"c1"}');
+  });
+
+  it("may have a plain JSON Schema", async () => {
+    const inputSchema = {
+      jsonSchema: { type: "object" },
+      validate: (value: unknown) =>
+        value ? { success: true, value } : { success: false, error: new TypeError("empty") },
+    };
+    const tool = toolOf("plain", { inputSchema, execute: () => "ok" });
+    expect(await textOf(tool, { a: 1 })).toBe("ok");
+    expect((await tool.input.safeParseAsync(null)).error?.issues[0]?.message).toBe("empty");
+  });
+
+  it("is refused if it asks for an approval, or has nothing to execute", () => {
+    const inputSchema = z.object({});
+    expect(() => toolOf("x", { inputSchema, execute: () => "", needsApproval: true })).toThrow(/needsApproval/);
+    expect(() => toolOf("x", { inputSchema })).toThrow(/execute/);
+  });
+});
+
+describe("tools and connectors of createRookery", () => {
+  const sent: string[] = [];
+  let host: ConnectorHost | undefined;
+  const channel: Connector = defineConnector({
+    name: "pager",
+    async start(given) {
+      host = given;
+    },
+    async send({ payload }) {
+      if (payload.text?.includes("lost")) throw new TypeError("the line is dead");
+      sent.push(payload.text ?? "");
+    },
+  });
+  const weather = defineTool({
+    ...about,
+    input: z.object({ city: z.string() }),
+    execute({ city }) {
+      if (city === "Atlantis") throw new TypeError("there is no such city");
+      return `Sunny in ${city}`;
+    },
+  });
+  const model: Model = {
+    async call(request) {
+      const asked = /weather in (\w+)/.exec(lastText(request))?.[1];
+      const reply: Reply =
+        request.messages.at(-1)?.role === "tool"
+          ? `It says: ${lastText(request, "tool")}`
+          : asked
+            ? { call: [{ name: "weather", with: { city: asked } }] }
+            : `answer to ${lastText(request)}`;
+      return modelResult(reply);
+    },
+  };
+  let rookery: Rookery;
+  beforeAll(async () => {
+    rookery = await createRookery({ home: "memory", model, tools: [weather], connectors: [channel] });
+  });
+  afterAll(() => rookery.close());
+
+  it("are called, and their errors are results", async () => {
+    expect(await rookery.agent("ann").ask("weather in Rome")).toBe("It says: Sunny in Rome");
+    expect(await rookery.agent("ann").ask("weather in Atlantis")).toContain("there is no such city");
+  });
+
+  it("take messages in and send answers out, and a send that throws is listed as unconfirmed", async () => {
+    const message = {
+      connector: "pager",
+      userId: "bob",
+      channelId: "bob",
+      messageId: "1",
+      text: "hello",
+      delivery: { channel: "pager", to: "bob" },
+    };
+    expect((await host?.accept(message))?.status).toBe("accepted");
+    expect((await host?.accept(message))?.status).toBe("duplicate");
+    await rookery.settled();
+    await host?.accept({ ...message, messageId: "2", text: "lost" });
+    await rookery.settled();
+    expect(sent).toEqual(["answer to hello"]);
+    const { deliveries } = await rookery.outbox.list({ state: "unconfirmed" });
+    expect(deliveries.map(({ reason }) => reason)).toEqual([expect.stringContaining("the line is dead")]);
+  });
+
+  it("refuses a connector that cannot keep its word", () => {
+    const definition = { name: "pager", start: async () => undefined, send: async () => undefined };
+    expect(() => defineConnector({ ...definition, name: "My Pager" })).toThrow(/cannot be called/);
+    expect(() => defineConnector({ ...definition, sendingClass: "reconcilable" })).toThrow(/lookup/);
+  });
+});
