@@ -73,6 +73,9 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
       trustedProxies: [`10.0.0.${n}`],
       allowedHosts: ["127.0.0.1", `h${n}`],
       allowedOrigins: [`https://o${n}.example.org`],
+      publicUrl: `https://p${n}.example.org`,
+      loginDays: 30 + n,
+      trustedProxy: { header: `x-user-${n}`, addresses: ["127.0.0.1", `10.0.1.${n}`] },
       limits: {
         bodyBytes: 1_000_000 + n,
         requestSeconds: 30 + n,

@@ -123,6 +123,12 @@ async function exercise(n: 0 | 1): Promise<void> {
     .digest("hex");
   const signed = { [`x-sign${n}`]: `s${n}=${signature}`, authorization: `Bearer h${n}`, [`x-id${n}`]: String(++ids) };
   expect((await ask("/hooks/deploy", { deployed: true }, signed)).status).toBe(202);
+  const { json: invited } = await ask("/api/people/ann/invitations", {});
+  const link = new URL((invited as { link: string }).link);
+  expect(link.host).toBe(`p${n}.example.org`);
+  expect((await ask(link.pathname, {})).status).toBe(200);
+  const named = await fetch(`${serving.gateway.url}/api/people`, { headers: { [`x-user-${n}`]: "no-one" } });
+  expect(named.status).toBe(403);
   await ask("/api/heartbeat/run", {});
   await ask("/api/heartbeat");
   await ask("/api/budgets");

@@ -25,7 +25,7 @@ export const REGISTRY: Registry = {
     load: async () => (await import("./commands/tokens.ts")).tokensCommand,
   },
   people: {
-    summary: "list, add and remove people; link accounts, grant rights, set limits",
+    summary: "list, add, invite and remove people; link accounts, grant rights, set limits",
     load: async () => (await import("./commands/people.ts")).peopleCommand,
   },
   audit: {

@@ -11,6 +11,7 @@ const PARAMS: Readonly<Record<string, string>> = {
   seq: "1",
   token: "0".repeat(12),
   person: "ann",
+  login: "0".repeat(12),
 };
 const pathOf = ({ path }: Route): string => path.replace(/:(\w+)/g, (_, name: string) => PARAMS[name] ?? "main");
 const requestTo = (route: Route) => ({

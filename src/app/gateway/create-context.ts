@@ -2,6 +2,7 @@
 import type { Config } from "../../config/config-schema.ts";
 import type { RookeryNode } from "../node/open-node.ts";
 import { FailureLog } from "./auth/failure-log.ts";
+import { LoginService } from "./auth/login-service.ts";
 import { TokenService } from "./auth/token-service.ts";
 import { fileTokenStorage, sharedTokenStorage } from "./auth/token-storage.ts";
 import { UsageLimiter } from "./auth/usage-limiter.ts";
@@ -13,6 +14,8 @@ import { RateLimiter } from "./http/rate-limiter.ts";
 import { RequestLedger } from "./messages/request-ledger.ts";
 import type { GatewayContext, Reload } from "./routing/gateway-context.ts";
 import type { Route } from "./routing/route.ts";
+
+const DAY_MS = 24 * 3_600_000;
 
 /** The part of a node that the gateway uses. */
 export type ServedNode = Pick<RookeryNode, "agents" | "ports" | "triggers" | "remoteNodes">;
@@ -40,6 +43,11 @@ export async function createContext(options: ContextOptions, stopping: AbortSign
     now: () => clock.now(),
     log,
   });
+  const logins = await LoginService.open({
+    ports,
+    isShared: remoteNodes !== undefined,
+    loginMs: () => config().gateway.loginDays * DAY_MS,
+  });
   let openApi: Promise<unknown> | undefined;
   return {
     agents,
@@ -49,6 +57,7 @@ export async function createContext(options: ContextOptions, stopping: AbortSign
     reload,
     remoteNodes,
     tokens,
+    logins,
     limiter: new UsageLimiter(ports, () => config().gateway.limits),
     failures: new RateLimiter(() => clock.monotonic()),
     failureLog: new FailureLog(ports),

@@ -54,9 +54,15 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const port = await listen(server, options.port ?? gateway.port, host);
   const control = await openControlOf(options, context, router);
   const unsubscribeRevoked = context.tokens.onRevoked((ids) => context.streams.closeOf(ids, "revoked"));
-  const unsubscribeTokens = node.remoteNodes?.onChanged("tokens", () => void context.tokens.reload());
+  const unsubscribeEnded = context.logins.onEnded((ids) => context.streams.closeOf(ids, "revoked"));
+  // What other processes change: tokens in a file or a shared store, logins in a shared store.
+  const reload = (): void => {
+    void context.tokens.reload();
+    if (node.remoteNodes) void context.logins.reload();
+  };
+  const unsubscribeTokens = node.remoteNodes?.onChanged("tokens", reload);
   // Another process may revoke a token whose streams are open here: no request would notice it.
-  const stopReloading = every(clock, TOKENS_RELOAD_MS, () => void context.tokens.reload());
+  const stopReloading = every(clock, TOKENS_RELOAD_MS, reload);
   return {
     url: `${isSecure ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`,
     port,
@@ -70,6 +76,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       unsubscribeTokens?.();
       collector.stop();
       unsubscribeRevoked();
+      unsubscribeEnded();
       stopping.abort();
       context.streams.closeAll("shutdown");
       await Promise.all([closeServer(server, clock), control?.close()]);

@@ -24,7 +24,9 @@ interface Case {
 interface Row {
   readonly prepare: () => Promise<Case>;
   /** The effect is not a change of the store; says what guarantees it instead (docs/gateway.md). */
-  readonly elsewhere?: "token record" | "same effect again" | "in memory";
+  readonly elsewhere?: "token record" | "same effect again" | "in memory" | "single use";
+  /** The reply has a secret that is shown once: a repeated request gets 409 with this code. */
+  readonly once?: string;
 }
 
 let kit: RestartingGateway;
@@ -233,7 +235,20 @@ const TABLE: Readonly<Record<string, Row>> = {
       return { path: "/api/people/ann/grants", body, effects: auditRows("person.grant") };
     },
   },
+  "/api/people/:person/invitations": {
+    once: "already_invited",
+    prepare: async () => ({ path: "/api/people/ann/invitations", effects: auditRows("person.invite") }),
+  },
+  "/invite/:invitation": {
+    elsewhere: "single use",
+    async prepare() {
+      const { json } = await kit.ask({ method: "POST", path: "/api/people/ann/invitations", body: {} });
+      const path = new URL(String(json.link)).pathname;
+      return { path, body: { nonce: "n".repeat(32) }, effects: auditRows("login.begin") };
+    },
+  },
   "/api/tokens": {
+    once: "already_minted",
     elsewhere: "token record",
     prepare: async () => ({
       path: "/api/tokens",
@@ -266,11 +281,12 @@ const requestOf = ({ path, body, headers }: Case): TestRequest => ({
 /** What a client gets. A minted token is shown once: afterwards only its id. */
 function expectSame(path: string, one: TestResponse, other: TestResponse): void {
   expect(other.headers["idempotent-replayed"], other.text).toBe("true");
-  if (path !== "/api/tokens") {
+  const { once } = TABLE[path] as Row;
+  if (once === undefined) {
     expect([other.status, other.text]).toEqual([one.status, one.text]);
     return;
   }
-  expect([other.status, other.json.error?.code]).toEqual([409, "already_minted"]);
+  expect([other.status, other.json.error?.code]).toEqual([409, once]);
   const id = (one.json.record as { id: string } | undefined)?.id;
   if (id !== undefined) expect(other.text).toContain(id);
 }
@@ -302,11 +318,12 @@ describe.each(POSTS.map(({ path }) => [path] as const))("POST %s with a key", (p
     const other = await kit.ask({ ...request, body: { ...prepared.body, more: 1 } });
     const refused =
       other.status === 400 ? await kit.ask({ ...request, body: ` ${JSON.stringify(prepared.body ?? {})}` }) : other;
-    expect(refused.status, refused.text).toBe(422);
+    // A link is used by its form, with or without a key.
+    if (row.elsewhere !== "single use") expect(refused.status, refused.text).toBe(422);
     await prepared.settle?.();
     expect(await prepared.effects()).toBe(1);
     // No secret is in the ledger.
-    expect(JSON.stringify(kit.engine.commits)).not.toMatch(/rk_[a-z0-9]{12}_/);
+    expect(JSON.stringify(kit.engine.commits)).not.toMatch(/r[kis]_[a-z0-9]{12}_/);
   });
 
   it("is independent for another token", async () => {
@@ -320,6 +337,7 @@ describe.each(POSTS.map(({ path }) => [path] as const))("POST %s with a key", (p
         ? { path: "/hooks/other" }
         : { token: await kit.mint("admin", "operate", "chat", "read") };
     const answer = await kit.ask({ ...request, ...other });
+    if (row.elsewhere === "single use") return;
     expect(answer.headers["idempotent-replayed"]).toBeUndefined();
     expect(answer.status, answer.text).not.toBe(422);
   });
@@ -332,7 +350,7 @@ describe.each(POSTS.map(({ path }) => [path] as const))("POST %s with a key", (p
     await prepared.settle?.();
     await kit.engine.settle();
     const [first, second] = both.sort((a, b) => a.status - b.status) as [TestResponse, TestResponse];
-    if (path === "/api/tokens") expect([first.status, second.status]).toEqual([201, 409]);
+    if (row.once !== undefined) expect([first.status, second.status]).toEqual([201, 409]);
     else expect([second.status, second.text]).toEqual([first.status, first.text]);
     if (row.elsewhere === undefined) expect(await prepared.effects()).toBe(1);
   });
@@ -370,7 +388,7 @@ describe.each(POSTS.map(({ path }) => [path] as const))("POST %s with a key", (p
       }
       await kit.start();
       const first = await kit.ask(request);
-      expect(first.status, `commit ${nth}: ${first.text}`).toBeLessThan(path === "/api/tokens" ? 410 : 300);
+      expect(first.status, `commit ${nth}: ${first.text}`).toBeLessThan(row.once === undefined ? 300 : 410);
       expectSame(path, first, await kit.ask(request));
       await kit.engine.settle();
       expect(await prepared.effects(), `killed after commit ${nth}`).toBe(1);

@@ -42,6 +42,7 @@ export class RestartingGateway {
 
   static async open(options: { config?: object; script?: Script } = {}): Promise<RestartingGateway> {
     const config = configSchema.parse({
+      gateway: { publicUrl: "https://rookery.test" },
       hooks: { deploy: { token: "open", prompt: "{{who}}" }, other: { token: "open" } },
       ...options.config,
     });

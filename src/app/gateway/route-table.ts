@@ -5,6 +5,8 @@ import { auditRoutes } from "./api/audit-routes.ts";
 import { configRoutes } from "./api/config-routes.ts";
 import { healthRoutes } from "./api/health-routes.ts";
 import { inboxRoutes } from "./api/inbox-routes.ts";
+import { inviteRoutes } from "./api/invite-routes.ts";
+import { loginRoutes } from "./api/login-routes.ts";
 import { mailboxRoutes } from "./api/mailbox-routes.ts";
 import { outboxRoutes } from "./api/outbox-routes.ts";
 import { peopleRoutes } from "./api/people-routes.ts";
@@ -42,6 +44,8 @@ export const ROUTES: readonly Route[] = [
   ...configRoutes,
   ...tokenRoutes,
   ...peopleRoutes,
+  ...loginRoutes,
+  ...inviteRoutes,
   ...auditRoutes,
   ...terminalRoutes,
 ];

@@ -1,9 +1,10 @@
 /** Where the gateway listens, which clients it accepts, and its limits. Loopback by default. */
-import { amount, list, section, text, wholeNumber } from "../values.ts";
+import { amount, httpUrl, list, section, text, wholeNumber } from "../values.ts";
 
 export const gatewayDefaults = {
   port: 7717,
   host: "127.0.0.1",
+  loginDays: 30,
   limits: {
     bodyBytes: 1_048_576,
     requestSeconds: 30,
@@ -59,5 +60,14 @@ export const gatewaySchema = section({
   allowedHosts: list(text("a host name")).prefault([]),
   /** Origins of pages that may call this server. */
   allowedOrigins: list(text("an origin such as https://example.org")).prefault([]),
+  /** Where people reach this server; invitations lead there. */
+  publicUrl: httpUrl().optional(),
+  /** How long a login lasts that an invitation opened. */
+  loginDays: amount(3_650).default(gatewayDefaults.loginDays),
+  /** A proxy that names the person of each request in a header. */
+  trustedProxy: section({
+    header: text("the name of a header"),
+    addresses: list(text("the address of a proxy")),
+  }).optional(),
   limits: limitsSchema,
 }).prefault({});

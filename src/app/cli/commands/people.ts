@@ -6,6 +6,7 @@ import type { ApiRequest } from "../../client/api.ts";
 import { withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction, type Group } from "../command.ts";
 import { oneLine, timeText } from "../plain-text.ts";
+import { invite, sessions, signOut } from "./people-logins.ts";
 
 const pathOf = (id: string, below = ""): string => `/api/people/${encodeURIComponent(id)}${below}`;
 
@@ -167,9 +168,9 @@ const remove = defineAction({
 });
 
 export const peopleCommand: Group = {
-  summary: "list, add and remove people; link accounts, grant rights, set limits",
+  summary: "list, add, invite and remove people; link accounts, grant rights, set limits",
   description: "A person without a record has no rights. A guest may talk to agents; grants allow more, or less.",
-  actions: { list, show, add, set, link, unlink, grant, revoke, limits, remove },
+  actions: { list, show, add, set, link, unlink, grant, revoke, limits, remove, invite, sessions, "sign-out": signOut },
   fallback: "list",
 };
 

@@ -1,8 +1,9 @@
 /** People: list, show, add, change, remove; their accounts and grants. Only the owner changes them; a person sees their own record. */
 import { z } from "zod";
-import { NotFoundError } from "../../../core/errors.ts";
+import { ConflictError, NotFoundError } from "../../../core/errors.ts";
 import { VERDICTS, type Verdict } from "../../../core/people/grant.ts";
 import { type PersonRecord, personLimitsSchema } from "../../../core/people/person.ts";
+import type { Actor } from "../../../engine/people/audit-entry.ts";
 import {
   addPerson,
   changePerson,
@@ -18,7 +19,9 @@ import {
   unlinked,
 } from "../../../engine/people/change-people.ts";
 import { actorOf, assertOwner, isOwners } from "../auth/actor.ts";
+import type { GatewayContext } from "../routing/gateway-context.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
+import { loginsChanged } from "./logins-changed.ts";
 import { limitQuery, nextOf } from "./params.ts";
 
 export const personParams = z.object({ person: z.string().min(1).max(64) });
@@ -114,6 +117,21 @@ const patchRoute = defineRoute({
   handle: (call) => change(call, { action: "person.set", args: call.body, change: patched(call.body) }),
 });
 
+/** The person's logins and invitations end in the same commit. */
+async function removeWithLogins(context: GatewayContext, by: Actor, id: string): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await removePerson(context.ports, by, id, [await context.logins.ending(id)]);
+      break;
+    } catch (error) {
+      if (!(error instanceof ConflictError) || tries >= TRIES) throw error;
+    }
+  }
+  await loginsChanged(context);
+}
+
+const TRIES = 5;
+
 const removeRoute = defineRoute({
   method: "DELETE",
   path: "/api/people/:person",
@@ -124,7 +142,7 @@ const removeRoute = defineRoute({
   answers: { status: 200, holds: "`{ removed }`" },
   async handle({ context, principal, surface, params }) {
     assertOwner(principal);
-    await removePerson(context.ports, actorOf(principal, surface), params.person);
+    await removeWithLogins(context, actorOf(principal, surface), params.person);
     return { json: { removed: params.person } };
   },
 });

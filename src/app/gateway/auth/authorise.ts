@@ -10,7 +10,7 @@ import type { TokenService } from "./token-service.ts";
 
 /**
  * Who may call a route. `anonymous`: no token needed. `any`: every token; the handler limits what it sees by its scopes.
- * `hook`: the trigger checks the token or signature that the hook's configuration names.
+ * `hook`: the handler checks the secret of a webhook or an invitation itself.
  */
 export type Access = "anonymous" | "any" | "hook" | Scope;
 
@@ -29,6 +29,11 @@ export interface Caller {
   readonly incoming: IncomingMessage;
   /** The client's address, for rate limits. */
   readonly address: string;
+  /** The address of the other end of the connection. */
+  readonly peer: string;
+  /** Whether a page of this server sends it. */
+  isSameOrigin(): boolean;
+  isSecure(): boolean;
 }
 
 const BEARER = /^Bearer +([\x21-\x7e]{1,512})$/i;
@@ -44,14 +49,16 @@ export const bearerToken = ({ headers }: IncomingMessage): string | undefined =>
 export function authorise(
   context: AuthorisationContext,
   { access, own = false }: { readonly access: Access; readonly own?: boolean },
-  { surface, incoming, address }: Caller,
+  { surface, incoming, address }: Pick<Caller, "surface" | "incoming" | "address">,
+  /** Who a request without a token comes from (`ambientIdentity`). */
+  ambient?: Principal,
 ): Principal {
   if (access === "anonymous") return ANONYMOUS;
   if (surface === "control" && access !== "hook") return OWNER;
   if (access === "hook") return ANONYMOUS;
   const { tokens } = context;
   const presented = bearerToken(incoming);
-  const principal = presented === undefined ? undefined : tokens.find(presented);
+  const principal = presented === undefined ? ambient : tokens.find(presented);
   if (!principal) {
     const message =
       incoming.headers.authorization === undefined ? "The request has no token." : "The token is not valid.";

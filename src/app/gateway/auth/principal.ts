@@ -40,6 +40,9 @@ export const isConfined = ({ kind }: Pick<Principal, "kind">): boolean => kind =
 export type Surface = "network" | "control";
 
 export const ROOT = "root";
+/** The ids of principals without a token: of a login, and of a person that a proxy names. */
+export const LOGIN_PREFIX = "login:";
+export const PROXY_PREFIX = "proxy:";
 
 /** Who may use the control socket. The file system decides that: the socket belongs to the user who owns the home. */
 export const OWNER: Principal = {

@@ -19,6 +19,8 @@ export interface RequestPolicy {
   /** Only the proxies and this machine may connect: the gateway listens on another address and has no TLS. */
   readonly proxiesOnly: boolean;
   readonly secure: boolean;
+  /** Where people reach the gateway, if that differs from its own address. */
+  readonly publicUrl?: URL;
   readonly bodyBytes: number;
 }
 
@@ -43,7 +45,9 @@ export function assertSecureBind(host: string, secure: boolean, proxies: readonl
 export function requestPolicy({ gateway }: Config, host: string, secure: boolean): RequestPolicy {
   const { allowedHosts, allowedOrigins, trustedProxies, limits } = gateway;
   const proxiesOnly = !isLoopback(host) && !secure;
-  return { host, allowedHosts, allowedOrigins, trustedProxies, proxiesOnly, secure, bodyBytes: limits.bodyBytes };
+  const publicUrl = gateway.publicUrl === undefined ? undefined : new URL(gateway.publicUrl);
+  const { bodyBytes } = limits;
+  return { host, allowedHosts, allowedOrigins, trustedProxies, proxiesOnly, secure, publicUrl, bodyBytes };
 }
 
 /** The rules of the control socket: it is reached by a path, so it has one name and no proxies, and no page can use it. */
@@ -102,7 +106,7 @@ export const isLoopback = (address: string): boolean =>
   address === "localhost" || address === "::1" || (isIP(address) === 4 && address.startsWith("127."));
 
 const plain = (address: string | undefined): string => (address ?? "").replace(/^::ffff:(?=\d+\.)/, "");
-const peerOf = (incoming: IncomingMessage): string => plain(incoming.socket.remoteAddress);
+export const peerOf = (incoming: IncomingMessage): string => plain(incoming.socket.remoteAddress);
 
 function hostRefusal(incoming: IncomingMessage, policy: RequestPolicy): Refusal | undefined {
   const name = hostName(incoming.headers.host ?? "");
@@ -113,6 +117,7 @@ function hostRefusal(incoming: IncomingMessage, policy: RequestPolicy): Refusal 
     ...(isLoopback(bare) ? LOCAL_NAMES : []),
     ...own,
     ...policy.allowedHosts.map((host) => host.toLowerCase()),
+    ...(policy.publicUrl ? [policy.publicUrl.hostname] : []),
   ];
   if (known.includes(name)) return undefined;
   return refusal(
@@ -129,18 +134,41 @@ function hostName(header: string): string | undefined {
 }
 
 function originRefusal(incoming: IncomingMessage, policy: RequestPolicy): Refusal | undefined {
-  const { origin, host } = incoming.headers;
-  const { allowedOrigins, trustedProxies } = policy;
-  const secure =
-    policy.secure || (trustedProxies.includes(peerOf(incoming)) && incoming.headers["x-forwarded-proto"] === "https");
+  const { origin } = incoming.headers;
   if (origin === undefined) {
     // Browsers send Sec-Fetch-Site also on requests without an Origin.
     const site = incoming.headers["sec-fetch-site"];
-    return site === "cross-site" || site === "same-site" ? foreignOrigin() : undefined;
+    if (site !== "cross-site" && site !== "same-site") return undefined;
+    return opensInvitation(incoming) ? undefined : foreignOrigin();
   }
-  const own = `${secure ? "https" : "http"}://${host ?? ""}`.toLowerCase();
-  if (origin.toLowerCase() === own || allowedOrigins.includes(origin)) return undefined;
+  if (isSameOrigin(incoming, policy) || policy.allowedOrigins.includes(origin)) return undefined;
   return foreignOrigin();
+}
+
+/** A person follows the link of an invitation, in a mail or a chat on another site. The page changes nothing by itself. */
+function opensInvitation({ method, url = "", headers }: IncomingMessage): boolean {
+  const isPage = headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
+  return method === "GET" && isPage && url.startsWith(INVITE_PATH);
+}
+
+/** Where invitations lead to. */
+export const INVITE_PATH = "/invite/";
+
+/** Whether a page of this server sends the request. A request without an Origin is none. */
+export function isSameOrigin(incoming: IncomingMessage, policy: RequestPolicy): boolean {
+  const { origin, host } = incoming.headers;
+  if (origin === undefined) return false;
+  const own = `${isSecure(incoming, policy) ? "https" : "http"}://${host ?? ""}`.toLowerCase();
+  return origin.toLowerCase() === own || origin === policy.publicUrl?.origin;
+}
+
+/** Whether the client's connection is encrypted: to this server, or to the proxy before it. */
+export function isSecure({ socket, headers }: IncomingMessage, policy: RequestPolicy): boolean {
+  const { secure, trustedProxies, publicUrl } = policy;
+  if (secure || (trustedProxies.includes(plain(socket.remoteAddress)) && headers["x-forwarded-proto"] === "https")) {
+    return true;
+  }
+  return publicUrl?.protocol === "https:" && headers.host?.toLowerCase() === publicUrl.host;
 }
 
 const foreignOrigin = (): Refusal =>

@@ -5,8 +5,8 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 
 const SHAPE = /^rk_([a-z0-9]{12})_([A-Za-z0-9_-]{43})$/;
-/** Matches a token anywhere in a text. */
-export const TOKEN_SHAPED = /rk_[a-z0-9]{12}_[A-Za-z0-9_-]{20,}/;
+/** Matches a token or the secret of a login anywhere in a text. */
+export const TOKEN_SHAPED = /r[ks]_[a-z0-9]{12}_[A-Za-z0-9_-]{20,}/;
 export const MAX_TOKEN = 512;
 
 export interface FreshToken {
@@ -15,12 +15,15 @@ export interface FreshToken {
   readonly hash: string;
 }
 
-export function freshToken(): FreshToken {
-  const id = BigInt(`0x${randomBytes(9).toString("hex")}`)
+export const freshToken = (): FreshToken => secretOf("rk", randomBytes(9), randomBytes(32));
+
+/** A secret with its own prefix, of random bytes. */
+export function secretOf(prefix: string, idBytes: Buffer, secretBytes: Buffer): FreshToken {
+  const id = BigInt(`0x${idBytes.toString("hex")}`)
     .toString(36)
     .padStart(12, "0")
     .slice(-12);
-  const text = `rk_${id}_${randomBytes(32).toString("base64url")}`;
+  const text = `${prefix}_${id}_${secretBytes.toString("base64url")}`;
   return { id, text, hash: hashOf(text).toString("hex") };
 }
 

@@ -17,7 +17,7 @@ import type { RunEventHub } from "./run-event-hub.ts";
 
 export interface AgentStreamContext extends StreamContext {
   readonly ports: Pick<Ports, "clock" | "store" | "log">;
-  readonly agents: Pick<AgentSystem, "runs"> & {
+  readonly agents: Pick<AgentSystem, "runs" | "directory"> & {
     readonly deliveries: { readonly mailboxes: Pick<Mailboxes, "follow"> };
   };
   readonly runEvents: RunEventHub;

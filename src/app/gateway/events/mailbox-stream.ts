@@ -8,7 +8,7 @@ import type { Frame } from "./event-stream-writer.ts";
 import { openEventStream, type StreamContext, type StreamRequest } from "./open-event-stream.ts";
 
 interface MailboxStreamContext extends StreamContext {
-  readonly agents: { readonly deliveries: { readonly mailboxes: Pick<Mailboxes, "follow"> } };
+  readonly agents: StreamContext["agents"] & { readonly deliveries: { readonly mailboxes: Pick<Mailboxes, "follow"> } };
 }
 
 /** A delivery as its reader sees it. */

@@ -3,17 +3,16 @@ import type { ServerResponse } from "node:http";
 import type { Config } from "../../../config/config-schema.ts";
 import type { Clock } from "../../../core/ports/clock.ts";
 import type { Principal } from "../auth/principal.ts";
-import type { TokenService } from "../auth/token-service.ts";
+import { isStillValid, type ValidityContext } from "../auth/still-valid.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { Metrics } from "../http/metrics.ts";
 import { EventStreamWriter } from "./event-stream-writer.ts";
 import type { OpenStreams } from "./open-streams.ts";
 
 /** The part of the gateway's context that a stream needs. */
-export interface StreamContext {
+export interface StreamContext extends ValidityContext {
   readonly ports: { readonly clock: Clock };
   readonly config: () => Config;
-  readonly tokens: TokenService;
   readonly streams: OpenStreams;
   readonly metrics: Metrics;
 }
@@ -55,8 +54,10 @@ export function openEventStream(request: StreamRequest): EventStreamWriter {
   let cancelHeartbeat: (() => void) | undefined;
   const scheduleHeartbeat = (): void => {
     cancelHeartbeat = after(HEARTBEAT_MS, () => {
-      // A token that has expired keeps no stream open.
-      if (!context.tokens.stillValid(principal)) return writer.close("revoked");
+      // What has expired or was taken away keeps no stream open.
+      const valid = isStillValid(context, principal);
+      if (valid === false) return writer.close("revoked");
+      if (valid !== true) void valid.then((known) => known || writer.close("revoked"));
       writer.write(HEARTBEAT);
       scheduleHeartbeat();
     });

@@ -5,7 +5,7 @@ import { openEventStream, type StreamContext, type StreamRequest } from "./open-
 import type { TreeEvent, TreeEventLog } from "./tree-event-log.ts";
 
 interface TreeStreamContext extends StreamContext {
-  readonly agents: { readonly tree: Pick<LiveTree, "read"> };
+  readonly agents: StreamContext["agents"] & { readonly tree: Pick<LiveTree, "read"> };
   readonly treeEvents: TreeEventLog;
 }
 

@@ -6,6 +6,7 @@ import type { RemoteNodes } from "../../../engine/cluster/relay-events.ts";
 import type { Actor } from "../../../engine/people/audit-entry.ts";
 import type { Triggers } from "../../../engine/triggers/triggers.ts";
 import type { FailureLog } from "../auth/failure-log.ts";
+import type { LoginService } from "../auth/login-service.ts";
 import type { TokenService } from "../auth/token-service.ts";
 import type { UsageLimiter } from "../auth/usage-limiter.ts";
 import type { OpenStreams } from "../events/open-streams.ts";
@@ -25,6 +26,8 @@ export interface GatewayContext {
   /** `by`: who asked for it. Default: the owner, who changed the file. */
   readonly reload: Reload;
   readonly tokens: TokenService;
+  /** Invitations and the logins they became. */
+  readonly logins: LoginService;
   /** The other nodes, if the store is shared. */
   readonly remoteNodes: RemoteNodes | undefined;
   readonly limiter: UsageLimiter;

@@ -2,7 +2,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { authorise } from "../auth/authorise.ts";
 import type { Surface } from "../auth/principal.ts";
-import { checkRequest, clientAddress, type Refusal, type RequestPolicy } from "../auth/request-policy.ts";
+import {
+  checkRequest,
+  clientAddress,
+  isSameOrigin,
+  isSecure,
+  peerOf,
+  type Refusal,
+  type RequestPolicy,
+} from "../auth/request-policy.ts";
 import { HttpError } from "../http/http-error.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
 import { sendError } from "../http/send-reply.ts";
@@ -45,6 +53,14 @@ export function requestListener({ context, surface, router, policy, onRequestEnd
       refuse(context, incoming, outgoing, refused);
       return;
     }
+    const caller = {
+      surface,
+      incoming,
+      address,
+      peer: peerOf(incoming),
+      isSameOrigin: () => isSameOrigin(incoming, rules),
+      isSecure: () => isSecure(incoming, rules),
+    };
     const { origin } = incoming.headers;
     if (origin !== undefined && rules.allowedOrigins.includes(origin)) {
       outgoing.setHeader("access-control-allow-origin", origin);
@@ -57,12 +73,12 @@ export function requestListener({ context, surface, router, policy, onRequestEnd
     const dispatch = (match: Match): void => {
       if ("route" in match) {
         routePath = match.route.path;
-        void serveRoute(context, match.route, { surface, incoming, outgoing, address }, match.params);
+        void serveRoute(context, match.route, { ...caller, outgoing }, match.params);
         return;
       }
       try {
         // Without a token a caller must not learn which routes exist: 401 comes before 404.
-        authorise(context, { access: "any" }, { surface, incoming, address });
+        authorise(context, { access: "any" }, caller);
         sendError(log, outgoing, match.error, routePath);
       } catch (error) {
         sendError(log, outgoing, error, routePath);

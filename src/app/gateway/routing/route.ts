@@ -7,7 +7,7 @@ import type { z } from "zod";
 import type { AgentId } from "../../../core/ids.ts";
 import type { Op } from "../../../core/store/change.ts";
 import type { KeyedEntry } from "../../../core/store/request.ts";
-import type { Access } from "../auth/authorise.ts";
+import type { Access, Caller } from "../auth/authorise.ts";
 import type { Principal, Surface } from "../auth/principal.ts";
 import type { Reply } from "../http/send-reply.ts";
 import type { GatewayContext } from "./gateway-context.ts";
@@ -22,6 +22,8 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   /** The sender. `ANONYMOUS` on anonymous routes and hooks. */
   readonly principal: Principal;
   readonly surface: Surface;
+  /** Where it came from, for routes that check their own secret. */
+  readonly caller: Caller;
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;

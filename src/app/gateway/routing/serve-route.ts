@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
 import { assertMessageFits } from "../../../core/text-limits.ts";
+import { ambientIdentity } from "../auth/ambient-identity.ts";
 import { authorise, bearerToken, type Caller, countFailure } from "../auth/authorise.ts";
 import { HttpError } from "../http/http-error.ts";
 import { parseJsonBody, parseQuery, readBody } from "../http/read-request.ts";
@@ -27,13 +28,16 @@ export async function serveRoute(
   try {
     const loading = context.tokens.loadUnknown(bearerToken(incoming));
     if (loading) await loading;
-    const principal = authorise(context, route, exchange);
+    const isOpen = route.access === "anonymous" || route.access === "hook";
+    const ambient = isOpen ? undefined : ambientIdentity(context, exchange);
+    const principal = authorise(context, route, exchange, ambient && (await ambient));
     const hasBody = route.body || route.method !== "GET";
     const raw = hasBody ? await readBody(incoming, context.config().gateway.limits.bodyBytes) : EMPTY;
     const call: Call = {
       context,
       principal,
       surface,
+      caller: exchange,
       params: checked(route.params, params, "path"),
       query: checked(route.query, parseQuery(incoming.url ?? ""), "query"),
       body: route.body && checked(route.body, bodyOf(route, incoming, raw), "body"),
