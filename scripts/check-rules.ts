@@ -26,6 +26,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     "people",
     "inbox",
     "outbox",
+    "approvals",
     "runtime",
     "rights",
     "budgets",

@@ -102,6 +102,8 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     callId: z.string(),
     approved: z.boolean(),
     by: z.string().optional(),
+    /** What the agent reads if its run no longer waits for the answer. */
+    text: z.string().optional(),
   }),
 ]);
 export type MessageBody = z.infer<typeof messageBodySchema>;
@@ -194,6 +196,10 @@ export const overridesOf = (body: MessageBody): RunOverrides | undefined =>
 /** Whether a message has no text and no files, so that it needs no run. A promised run takes place in any case. */
 export const saysNothing = ({ body, asRun }: Pick<NewMessage, "body" | "asRun">): boolean =>
   body.kind === "user" && body.text.trim() === "" && !body.files?.length && asRun === undefined;
+
+/** Whether a message brings a yes for which the agent no longer waited: it is told so by a run (M31). */
+export const isLateYes = (body: MessageBody): boolean =>
+  body.kind === "permission" && body.approved && body.text !== undefined;
 
 /** Silent messages are recorded and wake no agent (M4). */
 export const isSilent = (body: MessageBody): boolean =>

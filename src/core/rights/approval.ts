@@ -8,7 +8,8 @@ import { deliveryContextSchema } from "../delivery/delivery.ts";
 import { agentIdSchema } from "../id-schemas.ts";
 import type { AgentId, RunId } from "../ids.ts";
 import { type Behalf, behalfSchema } from "../people/behalf.ts";
-import type { PersonId } from "../people/person.ts";
+import { type PersonId, personIdSchema } from "../people/person.ts";
+import { RIGHTS } from "./right.ts";
 
 /**
  * `pending → approved → used`, or one of the other ends. `approved`: a yes that no call has used yet. `withdrawn`: the run was
@@ -53,8 +54,14 @@ export function approvalIdOf(uuid: string): ApprovalId {
 }
 
 /** What a rule that is made of the answer would name. */
-const askedEffectSchema = z.object({ action: z.string(), target: z.string().optional() }).readonly();
-export type AskedEffect = z.infer<typeof askedEffectSchema>;
+const askedEffectSchema = z
+  .object({
+    action: z.string(),
+    target: z.string().optional(),
+    of: personIdSchema.optional(),
+    rights: z.array(z.enum(RIGHTS)).readonly(),
+  })
+  .readonly();
 
 export const newApprovalSchema = z
   .object({

@@ -27,6 +27,8 @@ export const callRecordSchema = z.looseObject({
   arguments: z.record(z.string(), z.unknown()),
   replay: replayPolicySchema,
   state: z.enum(["asked", "intended", "done"]),
+  /** The question about it, or the yes that it has used (M31). */
+  approval: z.string().optional(),
 });
 export type CallRecord = z.infer<typeof callRecordSchema>;
 
@@ -59,6 +61,8 @@ export const runBodySchema = z.looseObject({
   node: z.number().int().optional(),
   /** A drain interrupted it. */
   paused: z.boolean().optional(),
+  /** It waits for a person and holds nothing (M31). */
+  suspended: z.boolean().optional(),
   /** What its trials have shown since its last step (M13). */
   trial: runTrialSchema.optional(),
   /** Sequences of the messages it took, in order. */

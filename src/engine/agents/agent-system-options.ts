@@ -6,6 +6,7 @@ import type { PeopleSettings } from "../../core/agent/person.ts";
 import type { SendPolicy } from "../../core/agent/send-policy.ts";
 import type { Budgets } from "../../core/budget/budget.ts";
 import type { TextLimits } from "../../core/text-limits.ts";
+import type { ApprovalSettings } from "../approvals/approval-port.ts";
 import type { OutboxOptions, OutboxPorts } from "../outbox/outbox.ts";
 import type { WaitingOptions } from "../outbox/waiting-sweep.ts";
 import type { RightsSettings } from "../rights/gate.ts";
@@ -55,6 +56,8 @@ export interface AgentSystemOptions {
   readonly inheritsParent?: InheritsParent;
   /** Judges every tool call by the rights of the people it acts for. Absent: nothing is judged. */
   readonly rights?: RightsSettings;
+  /** How long questions about calls wait, and what a call depends on. */
+  readonly approvals?: ApprovalSettings;
   readonly sendPolicy?: SendPolicy;
   /** Whether a session is stale and ends before the next message. Default: never. */
   readonly isStale?: (agent: AgentRecord, lastInteractionAt: number, now: number) => boolean;

@@ -12,6 +12,7 @@ import type { Message } from "../../core/message/message.ts";
 import type { Connector, ConnectorHost } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Posted } from "../../core/store/change.ts";
+import { Approvals } from "../approvals/approvals.ts";
 import { Membership } from "../cluster/membership.ts";
 import type { Emit, EngineEvent } from "../engine-event.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
@@ -66,6 +67,8 @@ export class AgentSystem {
   readonly subagents: Subagents;
   /** Stops, starts and removes agents. */
   readonly lifecycle: Lifecycle;
+  /** Questions about calls that wait for a person. */
+  readonly approvals: Approvals;
   /** Overrides and branches of agents' sessions. */
   readonly sessions: SessionControl;
   /** Both belong to one membership. A node that joins again gets new ones. */
@@ -98,10 +101,10 @@ export class AgentSystem {
     const ingress = new MessageIngress(ports, options, { emit, claimFor, people });
     this.#ingress = ingress;
     this.#answers = new Answers(ports, ingress, actors, options.remoteNodes);
-    this.runs = new RunControl(ports, { events, ingress, actors, membership });
+    this.runs = new RunControl(ports, { emit, events, ingress, actors, membership });
+    this.approvals = new Approvals(ports, { directory: this.directory, emit, shared, claimFor });
     this.deliveries = new Deliveries(ports, {
-      emit,
-      ...{ people, shared, claimFor },
+      ...{ emit, people, shared, claimFor },
       opsOnDelivered: options.hooks?.opsOnDelivered,
       waiting: () => options.waiting,
     });
@@ -140,6 +143,7 @@ export class AgentSystem {
     await this.#membership.start();
     this.#restoring = false;
     this.subagents.init();
+    this.approvals.start();
     for (const connector of this.#ports.connectors.values()) await connector.start(this.connectorHost(connector));
   }
 
@@ -211,6 +215,7 @@ export class AgentSystem {
     }
     this.#membership.stop();
     this.subagents.close();
+    this.approvals.stop();
     this.#trials.drain();
     for (const actor of this.#actors.all()) actor.drain();
     this.#answers.suspend();
@@ -310,15 +315,9 @@ export class AgentSystem {
       ),
     );
     const host: ActorHost = actorHostOf(ports, options, {
-      events: this.events,
-      subagents: this.subagents,
-      ...{ people: this.people, directory: this.directory },
-      outbox,
-      lanes: this.lanes,
-      queue: this.#queue,
-      trials: this.#trials,
-      fates: this.#fates,
-      node,
+      ...{ events: this.events, subagents: this.subagents, lanes: this.lanes, outbox, node },
+      ...{ people: this.people, directory: this.directory, approvals: this.approvals },
+      ...{ queue: this.#queue, trials: this.#trials, fates: this.#fates },
       restoring: () => this.#restoring,
       // Actors of a lost membership have nothing left to do.
       draining: () => this.#host !== host || this.#phase === "draining" || this.#phase === "stopped",

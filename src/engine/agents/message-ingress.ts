@@ -116,7 +116,7 @@ export class MessageIngress {
       request: request.request,
       first: request.first,
       maxCharacters: this.#options.textLimits?.messageCharacters,
-      also: asking ? [...(request.also ?? []), ...asking.begin(to)] : request.also,
+      also: [...withdrawal(message.body, to), ...(request.also ?? []), ...(asking?.begin(to) ?? [])],
       owner: asking?.owner,
     }).catch((error) => {
       // The commit may have been applied and may have claimed the agent for this node.
@@ -153,4 +153,11 @@ export class MessageIngress {
     }
     return recipientOf(await seedFor(this.#ports, { descriptor, profile, sessionKey }, this.#options.inheritsParent));
   }
+}
+
+/** A person who stops or resets an agent takes its open questions back, in the same commit (M31). */
+function withdrawal(body: MessageBody, of: Recipient): readonly Op[] {
+  if (body.kind === "stop") return [{ op: "approval.withdraw", of, reason: "the run was stopped" }];
+  if (body.kind !== "reset" || body.by !== "person") return [];
+  return [{ op: "approval.withdraw", of, reason: "the session was reset" }];
 }

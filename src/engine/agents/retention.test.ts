@@ -65,6 +65,7 @@ describe("a round of pruning", () => {
       dedupe: 0,
       requests: 0,
       audit: 0,
+      approvals: 0,
     });
   });
 

@@ -8,6 +8,7 @@ import type { RunOutcome, RunRecord, RunResult } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
 import type { Membership } from "../cluster/membership.ts";
 import { submit } from "../commit/submit.ts";
+import type { Emit } from "../engine-event.ts";
 import { readRunResult } from "../runs/run-result.ts";
 import type { LiveRun, RunState } from "../runtime/live-run.ts";
 import type { RunEvents } from "../runtime/run-events.ts";
@@ -26,6 +27,7 @@ export type RunEnd =
 
 export interface RunControlHost {
   readonly events: RunEvents;
+  readonly emit: Emit;
   readonly ingress: MessageIngress;
   readonly actors: ActorRegistry;
   readonly membership: Pick<Membership, "node" | "shared">;
@@ -46,7 +48,8 @@ export class RunControl {
     if (here) return here;
     const record = await this.#ports.store.run(runId);
     if (!record) return "unknown";
-    return record.state === "ended" ? "ended" : "active";
+    if (record.state === "ended") return "ended";
+    return record.body.suspended ? "suspended" : "active";
   }
 
   /** The live run of an agent on this node. */
@@ -115,7 +118,8 @@ export class RunControl {
     }
     const at = clock.now();
     const abort: Op = { op: "run.abort", runId, mark: { reason, at }, fresh: also && true };
-    const result = await submit(this.#ports, "abort", [abort, ...(also?.(true) ?? [])]);
+    const withdraw = await this.#withdrawal(runId);
+    const result = await submit(this.#ports, "abort", [abort, ...withdraw, ...(also?.(true) ?? [])]);
     if (!result.ok && also) {
       const late = await submit(this.#ports, "abort.late", also(false));
       if (!late.ok) throw new ConflictError(late.detail);
@@ -123,7 +127,18 @@ export class RunControl {
     const [marked] = result.ok ? result.results : [];
     const done = marked?.op === "run.abort" && marked.marked;
     if (done) this.#at(runId)?.run?.end(reason);
+    for (const one of result.ok ? result.results : []) {
+      // A suspended run has no actor that could read the mark.
+      if (one?.op === "approval.withdraw" && one.woken) this.#host.emit({ type: "work-found", agentId: one.woken });
+    }
     return done;
+  }
+
+  /** The open questions of a run's agent are withdrawn with the mark (M31). */
+  async #withdrawal(runId: RunId): Promise<readonly Op[]> {
+    const run = await this.#ports.store.run(runId);
+    if (run?.state !== "open") return [];
+    return [{ op: "approval.withdraw", of: { agentId: run.agentId }, reason: "the run was aborted" }];
   }
 
   /**

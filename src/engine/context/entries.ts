@@ -63,6 +63,10 @@ export function messageEntry(message: Message, runId?: RunId): EntryDraft | unde
       const origin = `${body.trigger.type}:${body.trigger.id}`;
       return { type: "message", role: "user", content: text(wrapSystemMessage(body.text, origin)), runId, ...common };
     }
+    case "permission":
+      return body.text === undefined
+        ? undefined
+        : { type: "message", role: "user", content: text(wrapSystemMessage(body.text)), runId, ...common };
     case "reset":
     case "stop":
     case "setting":
@@ -71,7 +75,6 @@ export function messageEntry(message: Message, runId?: RunId): EntryDraft | unde
     case "subagents":
     case "restore":
     case "compact":
-    case "permission":
       return undefined;
     default:
       return unreachable(body, "message");

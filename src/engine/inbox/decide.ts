@@ -5,6 +5,7 @@
 import { type DeliveryContext, targetKey } from "../../core/delivery/delivery.ts";
 import {
   countsTowardsCap,
+  isLateYes,
   isSilent,
   type Message,
   messageText,
@@ -122,7 +123,8 @@ function withoutRun(waiting: readonly Waiting[]): Choice | undefined {
       return { act: "record", messages: silent.map((one) => one.message) };
     }
     case "permission":
-      return { act: "settle", message, reason: "its run no longer waits for it" };
+      // A yes that came late is told to the agent; any other end is only written down.
+      return isLateYes(message.body) ? undefined : { act: "record", messages: [message] };
     case "restore":
       return { act: "settle", message, reason: "context rebuilt" };
     case "compact":
@@ -145,20 +147,25 @@ function withoutRun(waiting: readonly Waiting[]): Choice | undefined {
   }
 }
 
-const mayInterrupt = ({ body }: Message): boolean => body.kind !== "report" && body.kind !== "trigger";
+const mayInterrupt = ({ body }: Message): boolean =>
+  body.kind !== "report" && body.kind !== "trigger" && body.kind !== "permission";
 
 const isRunnable = (message: Message): boolean => !saysNothing(message) && needsRun(message);
 
 const needsRun = ({ body }: Message): boolean =>
   !isSilent(body) &&
-  (body.kind === "user" || body.kind === "report" || body.kind === "trigger" || body.kind === "system");
+  (body.kind === "user" ||
+    body.kind === "report" ||
+    body.kind === "trigger" ||
+    body.kind === "system" ||
+    isLateYes(body));
 
 /**
  * A trigger runs alone because its own run closes its slot (M22). So does a message with overrides for its run, and one whose
  * run id was promised.
  */
 const runsAlone = ({ body, asRun }: Message): boolean =>
-  body.kind === "trigger" || overridesOf(body) !== undefined || asRun !== undefined;
+  body.kind === "trigger" || body.kind === "permission" || overridesOf(body) !== undefined || asRun !== undefined;
 
 const isCollectable = ({ message, settings }: Waiting): boolean => settings.mode === "collect" && !runsAlone(message);
 

@@ -94,7 +94,6 @@ describe("the calls of one answer", () => {
   test.each<[string, readonly Grant[], ToolPolicy | undefined, string[], string | undefined]>([
     ["a grant allows", [{ allow: "exec" }], undefined, ["exec"], undefined],
     ["a grant denies", [{ deny: "look" }], undefined, [], "a grant of ann denies it"],
-    ["a grant that asks waits for approvals", [{ ask: "exec" }], undefined, [], "it needs approval"],
     ["a profile limits every person", [{ allow: "exec" }], { deny: ["exec"] }, [], "the profile denies it"],
   ])("%s", async (_, grants, policy, ran, reason) => {
     const engine = await open({

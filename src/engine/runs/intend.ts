@@ -1,13 +1,15 @@
 /**
  * The intent to start calls: the gate judges every call that has not started, and the commit that marks the next ones as
  * started names the revision of rights it was judged by. If a right has changed in between, that commit is refused and the calls
- * are judged again (L13, M30). A denied call gets its result in the same commit.
+ * are judged again (L13, M30). A denied call gets its result in the same commit. A call that must be asked about starts only
+ * with a yes, which the same commit uses up; without one it is held (M31).
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
-import type { JudgedCall } from "../../core/ports/gate.ts";
+import type { JudgedCall, Judgement } from "../../core/ports/gate.ts";
 import { ALLOWED } from "../../core/rights/decide.ts";
 import type { CallRecord } from "../../core/run/run.ts";
 import type { CommitResult, Op } from "../../core/store/change.ts";
+import { type AskedCall, endNeedless, type HeldCall, settleAsked } from "../approvals/settle-asked.ts";
 import { CommitRefused } from "../commit/commit-refused.ts";
 import { type EntryDraft, type ToolResult, toolEntry } from "../context/entries.ts";
 import { auditOf } from "../rights/audit-entry.ts";
@@ -27,6 +29,13 @@ export interface Intent {
   /** The revision of rights. Absent: nothing was judged. */
   readonly rights?: number;
   readonly allowed: readonly JudgedCall[];
+  /** Calls that wait for a person. */
+  readonly held: readonly HeldCall[];
+}
+
+/** `waitEnds`: something came that must not wait for a person: calls without a yes are not made now. */
+export interface IntentOptions {
+  readonly waitEnds?: boolean;
 }
 
 /** The rows of the audit log for calls whose outcome is not known. They had been allowed. */
@@ -58,65 +67,131 @@ export async function commitIntent(
   run: LiveRun,
   calls: readonly CallRecord[],
   committing: (intent: Intent) => Committing,
+  options: IntentOptions = {},
 ): Promise<Intent & Pick<Extract<CommitResult, { ok: true }>, "results">> {
   for (let tries = 1; ; tries++) {
-    const intent = await intend(ports, lease.record, run, calls);
+    const intent = await intend(ports, lease.record, run, calls, options);
     try {
       const { results } = await lease.commit({ ...committing(intent), rights: intent.rights });
       for (const one of intent.allowed) run.allowed.set(one.call.callId, one);
       return { ...intent, results };
     } catch (error) {
-      if (!(error instanceof CommitRefused) || error.refused !== "rights" || tries === TRIES) throw error;
+      if (!isDecidedAgain(error, intent) || tries === TRIES) throw error;
     }
   }
 }
 
-async function intend(
+/** A right has changed, or a yes was withdrawn or used: what was decided by it is decided again. */
+const isDecidedAgain = (error: unknown, { ops }: Intent): boolean =>
+  error instanceof CommitRefused &&
+  (error.refused === "rights" || (error.refused === "conflict" && ops.some(({ op }) => op.startsWith("approval."))));
+
+export async function intend(
   ports: RunPorts,
   agent: AgentRecord,
   run: LiveRun,
   calls: readonly CallRecord[],
+  { waitEnds = false }: IntentOptions = {},
 ): Promise<Intent> {
   const open = calls.filter(({ state }) => state === "asked");
-  if (open.length === 0) return { calls: left(calls), denials: [], ops: [], allowed: [] };
-  if (!ports.gate) return { calls: intendNext(ports, agent, calls), denials: [], ops: [], allowed: [] };
-  const at = ports.clock.now();
-  const { revision, calls: judged } = await ports.gate.judge(agent, run, open);
-  const settled = judged.map(withoutApproval);
-  const allowed = settled.filter(({ decision }) => decision.verdict === "allow");
-  const denied = settled.filter(({ decision }) => decision.verdict === "deny");
-  const deniedIds = new Set(denied.map(({ call }) => call.callId));
-  const rest = calls.map((call): CallRecord => (deniedIds.has(call.callId) ? { ...call, state: "done" } : call));
-  return {
-    calls: left(intendNext(ports, agent, rest)),
-    denials: denied.map((one) => toolEntry(resultOfDenied(one), at, run.id)),
-    ops: denied.map((one): Op => ({ op: "audit.add", entry: auditOf(agent, run, one, at) })),
-    rights: revision,
-    allowed,
-  };
+  if (open.length === 0) return { calls: left(calls), denials: [], ops: [], allowed: [], held: [] };
+  if (!ports.gate) return { calls: intendNext(ports, agent, calls), denials: [], ops: [], allowed: [], held: [] };
+  const judgement = await ports.gate.judge(agent, run, open);
+  const asked = await settleAll(ports, agent, run, judgement, waitEnds);
+  return intentOf(ports, agent, run, calls, judgement, asked);
 }
 
-/** The place where approvals begin (M31): a call that must be asked for does not start. */
-const withoutApproval = (one: JudgedCall): JudgedCall =>
-  one.decision.verdict === "ask"
-    ? { ...one, decision: { ...one.decision, verdict: "deny", reason: `${one.decision.reason}; it needs approval` } }
-    : one;
+/** What becomes of the calls that must be asked about, by their ids. */
+async function settleAll(
+  ports: RunPorts,
+  agent: AgentRecord,
+  run: LiveRun,
+  { calls }: Judgement,
+  waitEnds: boolean,
+): Promise<ReadonlyMap<string, AskedCall>> {
+  const asked = new Map<string, AskedCall>();
+  const given = new Set<string>();
+  for (const one of calls) {
+    if (one.decision.verdict !== "ask") continue;
+    const settled = await settleAsked(ports, agent, run, one, waitEnds);
+    // One yes is for one call: a second call with the same digest is asked about.
+    const isTaken = settled.is === "allowed" && settled.use && given.size === given.add(settled.approval).size;
+    asked.set(one.call.callId, isTaken ? await settleAsked(ports, agent, run, one, waitEnds, given) : settled);
+  }
+  return asked;
+}
 
-const resultOfDenied = ({ call, decision, effects }: JudgedCall): ToolResult => ({
-  callId: call.callId,
-  name: call.name,
-  content: [{ type: "text", text: deniedText(call.name, decision, effects) }],
-  isError: true,
+async function intentOf(
+  ports: RunPorts,
+  agent: AgentRecord,
+  run: LiveRun,
+  calls: readonly CallRecord[],
+  { revision, calls: judged }: Judgement,
+  asked: ReadonlyMap<string, AskedCall>,
+): Promise<Intent> {
+  const at = ports.clock.now();
+  const allowed: JudgedCall[] = [];
+  const denied: JudgedCall[] = [];
+  const held: HeldCall[] = [];
+  const ops: Op[] = [];
+  const denials: EntryDraft[] = [];
+  const settled = new Map<string, CallRecord>();
+  for (const one of judged) {
+    const { call, decision } = one;
+    const answer = asked.get(call.callId);
+    if (decision.verdict === "allow") {
+      allowed.push(one);
+      ops.push(...(await endNeedless(ports, call)));
+    } else if (answer?.is === "allowed") {
+      const reason = `approval ${answer.approval}`;
+      allowed.push({ ...one, decision: { verdict: "allow", reason } });
+      settled.set(call.callId, { ...call, approval: answer.approval });
+    } else if (answer?.is === "held") held.push(answer.held);
+    else if (answer) {
+      ops.push(...answer.ops);
+      settled.set(call.callId, { ...call, state: "done" });
+      denials.push(toolEntry(errorResult(call, answer.text), at, run.id));
+    } else {
+      denied.push(one);
+      settled.set(call.callId, { ...call, state: "done" });
+      denials.push(toolEntry(resultOfDenied(one), at, run.id));
+    }
+  }
+  const isHeld = new Set(held.map(({ judged: { call } }) => call.callId));
+  const rest = calls.map((call) => settled.get(call.callId) ?? call);
+  const next = intendNext(ports, agent, rest, isHeld).map((call, index) => withoutUnusedYes(call, calls[index]));
+  for (const one of denied) ops.push({ op: "audit.add", entry: auditOf(agent, run, one, at) });
+  for (const call of next) {
+    const answer = call.state === "intended" ? asked.get(call.callId) : undefined;
+    if (answer?.is === "allowed" && answer.use) ops.push(answer.use);
+  }
+  return { calls: left(next), denials, ops, rights: revision, allowed, held };
+}
+
+/** A yes is named by the call that uses it, when it starts. */
+const withoutUnusedYes = (call: CallRecord, before: CallRecord | undefined): CallRecord =>
+  call.state === "asked" && before ? before : call;
+
+const resultOfDenied = ({ call, decision, effects }: JudgedCall): ToolResult =>
+  errorResult(call, deniedText(call.name, decision, effects));
+
+const errorResult = ({ callId, name }: CallRecord, text: string): ToolResult => ({
+  ...{ callId, name, content: [{ type: "text", text }], isError: true },
 });
 
 const left = (calls: readonly CallRecord[]): readonly CallRecord[] =>
   calls.every(({ state }) => state === "done") ? [] : calls;
 
-/** Marks the calls that may start now: the next one, or all next ones that may run in parallel. */
-export function intendNext(ports: RunPorts, agent: AgentRecord, calls: readonly CallRecord[]): readonly CallRecord[] {
+/** Marks the calls that may start now: the next one, or all next ones that may run in parallel. `held` ones do not start. */
+export function intendNext(
+  ports: RunPorts,
+  agent: AgentRecord,
+  calls: readonly CallRecord[],
+  held: ReadonlySet<string> = new Set(),
+): readonly CallRecord[] {
   if (calls.some((call) => call.state === "intended")) return calls;
   const parallel = (call: CallRecord): boolean => ports.tools.find(agent, call.name)?.parallel ?? true;
-  const open = calls.filter((call) => call.state === "asked");
+  const open = calls.filter((call) => call.state === "asked" && !held.has(call.callId));
   const isNext = new Set(open.slice(0, 1));
   if (open[0] && parallel(open[0])) {
     for (const call of open.slice(1)) {

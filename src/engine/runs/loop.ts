@@ -23,6 +23,7 @@ import { act, resultOf } from "./act.ts";
 import { textOutput } from "./call-tool.ts";
 import { type Ending, finish } from "./finish.ts";
 import { commitIntent } from "./intend.ts";
+import { suspend } from "./suspend.ts";
 import { think } from "./think.ts";
 import { uniqueCalls, usedCallIds } from "./unique-calls.ts";
 
@@ -47,7 +48,7 @@ export interface Surroundings {
 }
 
 /**
- * Works on a run until it ends or is paused. Throws `CommitRefused` if this node may no longer hold the agent; the caller
+ * Works on a run until it ends, is paused or is suspended. Throws `CommitRefused` if this node may no longer hold the agent; the caller
  * then drops the lease and reads the agent again.
  */
 export async function runLoop(
@@ -103,6 +104,11 @@ async function steps(ports: RunPorts, lease: AgentLease, run: LiveRun, around: S
 
     // Act: the calls of the last turn, also those that a crash interrupted.
     if (run.openCalls.length > 0) {
+      // Only calls that wait for a person are left.
+      if (run.openCalls.every(({ state }) => state === "asked")) {
+        if (await suspend(ports, lease, run)) return { kind: "suspended" };
+        continue;
+      }
       if (!(await act(ports, lease, run))) return endAsAsked(ports, lease, run);
       continue;
     }

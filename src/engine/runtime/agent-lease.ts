@@ -63,6 +63,8 @@ export class AgentLease {
   leaf: EntryId;
   nextPos: number;
   runId: RunId | undefined;
+  /** Whether its run waits for a person (M31). */
+  suspended: boolean;
   /** Whether the last commit gave the agent back: nothing waits and no node holds it. */
   released = false;
   #also: Op[] = [];
@@ -78,6 +80,7 @@ export class AgentLease {
     this.leaf = record.leaf;
     this.nextPos = record.nextPos;
     this.runId = record.runId;
+    this.suspended = record.suspended ?? false;
   }
 
   get agentId(): AgentId {
@@ -90,8 +93,8 @@ export class AgentLease {
   }
   /** The agent now: as it was read, with every commit since. The counters of the inbox are as they were read. */
   get record(): AgentRecord {
-    const { state, sessionId, leaf, nextPos, runId } = this;
-    return { ...this.#read, state, sessionId, leaf, nextPos, runId };
+    const { state, sessionId, leaf, nextPos, runId, suspended } = this;
+    return { ...this.#read, state, sessionId, leaf, nextPos, runId, suspended: suspended || undefined };
   }
 
   /** The same agent under a later claim. No other node held it in between, so what is in memory is still true. */

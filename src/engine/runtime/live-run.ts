@@ -18,7 +18,7 @@ import type { RunPosition } from "./run-events.ts";
 import type { RunPorts, RunSettings } from "./run-ports.ts";
 import { addUsage } from "./usage.ts";
 
-export type RunState = "queued" | "active" | "streaming" | "compacting" | "ended";
+export type RunState = "queued" | "active" | "streaming" | "compacting" | "suspended" | "ended";
 
 /** Why a run is ended from outside. `drain`: it is paused and continues after the restart. `lost`: another node holds the agent; nothing may be committed. */
 export type EndReason = AbortMark["reason"] | "drain" | "lost";
@@ -126,8 +126,11 @@ export class LiveRun {
   }
 }
 
-/** How a run left the loop: with a result, or paused until the restart. */
-export type RunExit = { readonly kind: "ended"; readonly result: RunResult } | { readonly kind: "paused" };
+/** How a run left the loop: with a result, paused until the restart, or suspended until a person decides (M31). */
+export type RunExit =
+  | { readonly kind: "ended"; readonly result: RunResult }
+  | { readonly kind: "paused" }
+  | { readonly kind: "suspended" };
 
 /** How large a context may become with the model that answers. */
 export interface ContextBounds {

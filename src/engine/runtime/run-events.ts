@@ -15,6 +15,8 @@ export type RunEventBody =
   | { readonly type: "tool_start"; readonly callId: string; readonly name: string }
   | { readonly type: "tool_update"; readonly callId: string; readonly text: string }
   | { readonly type: "tool_end"; readonly callId: string; readonly name: string; readonly isError: boolean }
+  /** The run waits for an answer to this question. */
+  | { readonly type: "approval"; readonly callId: string; readonly name: string; readonly approvalId: string }
   | { readonly type: "step" }
   | { readonly type: "compaction_start"; readonly reason: CompactionReason }
   /** `text`: the compaction in one readable line, or why there was none. */

@@ -16,6 +16,7 @@ import type { RunResult } from "../../core/run/run.ts";
 import type { WatchdogNotes } from "../../core/run/trial.ts";
 import type { Op, OpResult, Posted } from "../../core/store/change.ts";
 import type { TextLimits } from "../../core/text-limits.ts";
+import type { ApprovalPort } from "../approvals/approval-port.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { People } from "./people.ts";
 import type { RunEvents } from "./run-events.ts";
@@ -102,6 +103,8 @@ export interface RunPorts extends Ports {
   setsRoute?: People["setsRoute"];
   /** Decides which calls may start. Absent: every call of a tool that the agent has. */
   readonly gate?: Gate;
+  /** Questions about calls that need a person's yes. */
+  readonly approvals?: ApprovalPort;
   /** Whether agents may send. An agent's own setting comes first. */
   readonly sendPolicy?: SendPolicy;
   /** Called with the deliveries a commit has just added, and the store's results for that commit. */

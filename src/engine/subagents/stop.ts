@@ -14,13 +14,14 @@ type StopReader = Pick<StoreReader, "agent" | "children">;
 export async function stopOps(store: StopReader, agentId: AgentId, reason: string, at: number): Promise<readonly Op[]> {
   const ops: Op[] = [{ op: "agent.stop", agentId, mark: { at, reason } }];
   const agent = await store.agent(agentId);
-  if (agent) addStopMessage(ops, agent, at);
-  for await (const child of descendantsOf(store, agentId)) addStopMessage(ops, child, at);
+  if (agent) addStopMessage(ops, agent, at, reason);
+  for await (const child of descendantsOf(store, agentId)) addStopMessage(ops, child, at, reason);
   return ops;
 }
 
-/** A resting agent needs no message: it finds the mark when it is woken. */
-function addStopMessage(ops: Op[], { id, runId, waiting }: AgentRecord, at: number): void {
+/** A resting agent needs no message: it finds the mark when it is woken. Its open questions are withdrawn in any case (M31). */
+function addStopMessage(ops: Op[], { id, runId, waiting }: AgentRecord, at: number, reason: string): void {
+  ops.push({ op: "approval.withdraw", of: { agentId: id }, reason });
   if (runId === undefined && waiting === 0) return;
   ops.push({ op: "message.post", to: { agentId: id }, message: { body: { kind: "stop" }, acceptedAt: at } });
 }

@@ -7,6 +7,8 @@ import { withDefaults } from "../../../core/live-options.ts";
 import type { Gate } from "../../../core/ports/gate.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import { DEFAULT_TEXT_LIMITS, type TextLimits } from "../../../core/text-limits.ts";
+import { approvalPortOf } from "../../approvals/approval-port.ts";
+import type { Approvals } from "../../approvals/approvals.ts";
 import type { Emit } from "../../engine-event.ts";
 import type { QueuePolicy } from "../../inbox/queue-settings.ts";
 import type { Outbox } from "../../outbox/outbox.ts";
@@ -49,8 +51,9 @@ export interface HostParts extends Given {
   readonly events: RunEvents;
   readonly subagents: Subagents;
   readonly outbox: Pick<Outbox, "offer">;
-  readonly people: Pick<People, "setsRoute">;
+  readonly people: Pick<People, "setsRoute" | "addressOf">;
   readonly directory: Directory;
+  readonly approvals: Pick<Approvals, "asked">;
 }
 
 export function actorHostOf(ports: Ports, options: AgentSystemOptions, parts: HostParts): ActorHost {
@@ -61,6 +64,7 @@ export function actorHostOf(ports: Ports, options: AgentSystemOptions, parts: Ho
     outbox: _outbox,
     people: _people,
     directory: _directory,
+    approvals: _approvals,
     ...given
   } = parts;
   return { ...given, restore, isStale, startedAt: ports.clock.now(), ports: runPortsOf(ports, options, parts) };
@@ -68,7 +72,7 @@ export function actorHostOf(ports: Ports, options: AgentSystemOptions, parts: Ho
 
 function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts): RunPorts {
   const { hooks, watchdog, watchdogNotes = watchdogNotesOf(ports) } = options;
-  const { events, subagents, outbox, people, directory, emit } = parts;
+  const { events, subagents, outbox, people, directory, approvals, emit } = parts;
   const textLimits = (): TextLimits => options.textLimits ?? DEFAULT_TEXT_LIMITS;
   return {
     ...ports,
@@ -81,6 +85,7 @@ function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts)
     ...hooks,
     resolveModel: options.resolveModel,
     gate: options.rights && gateFor(ports, options, directory),
+    approvals: approvalPortOf(options, people, (dueAt) => approvals.asked(dueAt)),
     sendPolicy: options.sendPolicy,
     setsRoute: people.setsRoute,
     limits: options.limits,

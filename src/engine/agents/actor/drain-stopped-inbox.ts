@@ -67,7 +67,14 @@ export async function removeForGood(lease: AgentLease, stops: readonly Message[]
 }
 
 /** Other kinds are commands to the engine, which a stop does not affect. */
-const NEED_A_RUN: ReadonlySet<Message["body"]["kind"]> = new Set(["user", "system", "trigger", "report", "compact"]);
+const NEED_A_RUN: ReadonlySet<Message["body"]["kind"]> = new Set([
+  "user",
+  "system",
+  "trigger",
+  "report",
+  "compact",
+  "permission",
+]);
 
 /** Whether a person has written since the stop to an agent that may start again. */
 function startsAgain(record: AgentRecord, { agentId, mark }: Stop, waiting: readonly Message[]): boolean {

@@ -3,7 +3,8 @@
  * inbox makes; `act` carries out each choice.
  */
 
-import type { Message } from "../../../core/message/message.ts";
+import type { RunId } from "../../../core/ids.ts";
+import { isSilent, type Message } from "../../../core/message/message.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import { discardWaiting, type RecoveryParts, recoverRun } from "../recovery/recover-run.ts";
 import { changeSettings } from "../sessions/change-settings.ts";
@@ -15,6 +16,9 @@ import { drainStoppedInbox, removeForGood } from "./drain-stopped-inbox.ts";
 import { answerAboutChildren, recordSilent, settle, settleStop } from "./inbox-steps.ts";
 import type { Look } from "./inbox-view.ts";
 import type { Next } from "./run-driver.ts";
+import { wakeSuspended } from "./wake-suspended.ts";
+
+const PAGE = 256;
 
 export interface ActorParts extends RecoveryParts {
   discards: boolean;
@@ -27,6 +31,7 @@ export async function nextAction(parts: ActorParts, lease: AgentLease): Promise<
   const stopped = parts.stopped || lease.record.stopped !== undefined;
   // A recovered run or a drained inbox may take the message that was known to wait.
   if (lease.runId || stopped) inbox.known(undefined);
+  if (lease.runId && lease.suspended) return whileRunWaits(parts, lease, lease.runId);
   if (lease.runId) {
     await recoverRun(parts, lease, lease.runId);
     return afterRun(lease);
@@ -74,6 +79,20 @@ async function act(parts: ActorParts, lease: AgentLease, { choice, seen, now }: 
       if (choice.messages[0]?.body.kind !== "compact" && (await driver.flush(lease))) return afterRun(lease);
       return driver.take(lease, choice, seen);
   }
+}
+
+/** The agent's run waits for a person. Without a message the agent is released; a silent one keeps it held, and at rest. */
+async function whileRunWaits(parts: ActorParts, lease: AgentLease, runId: RunId): Promise<Next> {
+  const next = await wakeSuspended(parts, lease, runId);
+  if (next === "woken") return afterRun(lease);
+  if (next.act === "settle") return handleCommand(parts, lease, next.message, next.reason);
+  return (await release(lease)) === "rest" ? "rest" : atRestUnlessWoken(parts, lease);
+}
+
+/** A message that came while the agent was being released is read; a silent one changes nothing. */
+async function atRestUnlessWoken({ host }: ActorParts, lease: AgentLease): Promise<Next> {
+  const waiting = await host.ports.store.waiting(lease.agentId, { limit: PAGE });
+  return waiting.every(({ body }) => isSilent(body)) ? "rest" : "reload";
 }
 
 /** The end of a run may have released the agent. */

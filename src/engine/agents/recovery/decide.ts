@@ -38,7 +38,8 @@ export async function decide(parts: RecoveryParts, lease: AgentLease, record: Ru
   const known = body.trial;
   const { faulted } = parts;
   // Another node stopped working on it, or this one had a fault. Trouble with the store alone does not count.
-  const interrupted = faulted || (body.node !== lease.node && !body.paused);
+  // A suspended run was not at work, so its node's end says nothing about it (M31).
+  const interrupted = faulted || (body.node !== lease.node && !body.paused && !body.suspended);
   if (!interrupted && !known) return { what: "resume", attempt };
   const fateOf = await fates.read(lease.node);
   const crashed = faulted || (interrupted && hasDied(body.node, fateOf));

@@ -15,7 +15,7 @@ import type { InboxView } from "../actor/inbox-view.ts";
 import type { RunDriver } from "../actor/run-driver.ts";
 import { type Decision, decide } from "./decide.ts";
 import { watchTrial } from "./on-trial.ts";
-import { resumeRun } from "./resume.ts";
+import { resumeRun, type Waking } from "./resume.ts";
 
 /** What recovery needs of an actor. */
 export interface RecoveryParts {
@@ -32,17 +32,23 @@ export interface RecoveryParts {
   wake(): void;
 }
 
-export async function recoverRun(parts: RecoveryParts, lease: AgentLease, runId: RunId): Promise<void> {
+/** `waking`: what woke the run, if it was suspended. */
+export async function recoverRun(
+  parts: RecoveryParts,
+  lease: AgentLease,
+  runId: RunId,
+  waking?: Waking,
+): Promise<void> {
   const { host, driver } = parts;
   const record = await host.ports.store.run(runId);
   if (!record) throw new CorruptDataError(`Agent ${lease.agentId} names the run ${runId}, which does not exist.`);
-  const interrupted = record.body.node !== lease.node || parts.faulted;
+  const interrupted = (record.body.node !== lease.node && !record.body.suspended) || parts.faulted;
   const decision = await decide(parts, lease, record);
   if (decision.what === "wait") return parts.pause(decision.ms);
   try {
     const place = await driver.enter(record.body.lane);
     try {
-      await resumeAs(parts, lease, record, decision, interrupted);
+      await resumeAs(parts, lease, record, decision, interrupted, waking);
     } finally {
       place?.leave();
     }
@@ -57,13 +63,14 @@ async function resumeAs(
   record: RunRecord,
   decision: Exclude<Decision, { what: "wait" }>,
   interrupted: boolean,
+  waking: Waking | undefined,
 ): Promise<void> {
   const { host, driver, inbox, discards } = parts;
   const { ports, trials } = host;
   const { attempt, trial } = decision;
   const tried = decision.what === "resume" && decision.tried ? trial : undefined;
   const on = tried && trials.markOf(lease.node);
-  const run = await resumeRun(ports, lease, record, { attempt, trial, on });
+  const run = await resumeRun(ports, lease, record, { attempt, trial, on, waking });
   if (discards && interrupted) {
     const message = "The program was restarted; unfinished work is not taken up again (restore: discard).";
     await failRun(ports, lease, run, { kind: "internal", message });
@@ -79,7 +86,9 @@ async function resumeAs(
   // Nothing begins under a stop, not even a run that a crash interrupted (M20).
   if (await stopOf(ports.store, lease.record)) run.end("stop");
   // A reset or a stop may have been accepted before the crash.
-  void inbox.lookAtArrivals(run, lease.state);
+  const looked = inbox.lookAtArrivals(run, lease.state);
+  // What woke a suspended run may be meant to end it: then nothing of it starts.
+  if (record.body.suspended) await looked;
   const stopWatching = tried && watchTrial(parts, lease, run, tried);
   try {
     await driver.drive(lease, run);

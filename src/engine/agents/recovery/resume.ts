@@ -2,14 +2,16 @@
  * Resumes a run that has no end: one commit records the attempt (M13) and settles what a crash left open. Calls that must
  * not be repeated get the result "outcome unknown"; the others are repeated (L4).
  */
+import type { Message } from "../../../core/message/message.ts";
 import type { CallRecord, RunBody, RunRecord } from "../../../core/run/run.ts";
 import type { RunTrial } from "../../../core/run/trial.ts";
+import type { Op, Settlement } from "../../../core/store/change.ts";
 import { chain, toolEntry } from "../../context/entries.ts";
 import { resultOf } from "../../runs/act.ts";
 import { textOutput, UNKNOWN_OUTCOME } from "../../runs/call-tool.ts";
-import { auditUnknown, commitIntent } from "../../runs/intend.ts";
-import type { AgentLease } from "../../runtime/agent-lease.ts";
-import { LiveRun, runTimeOf } from "../../runtime/live-run.ts";
+import { auditUnknown, commitIntent, type Intent } from "../../runs/intend.ts";
+import type { AgentLease, Committing } from "../../runtime/agent-lease.ts";
+import { LiveRun, type RunTime, runTimeOf } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
 
 export interface Resumption {
@@ -18,15 +20,23 @@ export interface Resumption {
   readonly trial?: RunTrial;
   /** The run is on trial from this commit on. */
   readonly on?: RunTrial["on"];
+  /** What woke a suspended run. */
+  readonly waking?: Waking;
+}
+
+/** The decisions that are settled with the resumption, and whether the run goes on without those that are missing (M31). */
+export interface Waking {
+  readonly decisions: readonly Message[];
+  readonly waitEnds: boolean;
 }
 
 export async function resumeRun(
   ports: RunPorts,
   lease: AgentLease,
   record: RunRecord,
-  { attempt, trial, on }: Resumption,
+  { attempt, trial, on, waking }: Resumption,
 ): Promise<LiveRun> {
-  const { paused: _paused, trial: _trial, ...rest } = record.body;
+  const { paused: _paused, trial: _trial, suspended: wasSuspended, ...rest } = record.body;
   const at = ports.clock.now();
   const unknown = (call: CallRecord): boolean => call.state === "intended" && call.replay === "never";
   const orphans = rest.calls.filter(unknown);
@@ -38,12 +48,14 @@ export async function resumeRun(
   // In memory without the trial: the first new step clears it.
   const bodyWith = (calls: readonly CallRecord[]) => ({ ...rest, node: lease.node, calls: [...calls] }) as RunBody;
   const body = bodyWith(settled);
-  const run = new LiveRun({ ...record, attempt, body }, runTimeOf(ports, agent, body.wishes));
+  const run = new LiveRun({ ...record, attempt, body }, timeLeft(runTimeOf(ports, agent, body.wishes), record, at));
   run.trial = trial;
   const entries = orphans.map((call) => toolEntry(resultOf(call, textOutput(UNKNOWN_OUTCOME, true)), at, record.id));
-  const { calls } = await commitIntent(ports, lease, run, settled, (intent) => ({
+  const wake: readonly Op[] = wasSuspended ? wakeOps(record, waking) : [];
+  const resuming = (intent: Intent): Committing => ({
     site: "resume",
     ops: [
+      ...wake,
       ...auditUnknown(ports, agent, run, orphans, at),
       ...intent.ops,
       {
@@ -58,13 +70,30 @@ export async function resumeRun(
     append: chain(ports.ids, lease, [...entries, ...intent.denials]),
     // A run with an abort mark is resumed too: the loop ends it.
     run: run.guard(true),
-  }));
+  });
+  const { calls } = await commitIntent(ports, lease, run, settled, resuming, { waitEnds: waking?.waitEnds });
+  lease.suspended = false;
   run.body = bodyWith(calls);
   run.step += 1;
-  if (record.body.node !== lease.node && !record.body.paused) {
+  if (record.body.node !== lease.node && !record.body.paused && !wasSuspended) {
     ports.log.info("resumed a run after a crash", { agent: lease.agentId, run: record.id, attempt, step: record.step });
   }
   if (record.abort) run.end(record.abort.reason);
+  else if (run.limits.timeoutMs === 0) run.end("timeout");
   ports.events.emit(run.position, { type: "restart", attempt });
   return run;
+}
+
+function wakeOps({ id: runId }: RunRecord, waking: Waking | undefined): readonly Op[] {
+  const settlements = (waking?.decisions ?? []).map(
+    ({ seq }): Settlement => ({ seq, from: "waiting", state: "recorded", reason: "its run went on", runId }),
+  );
+  const woken: Op = { op: "run.suspend", runId, suspended: false };
+  return settlements.length === 0 ? [woken] : [woken, { op: "message.settle", settlements }];
+}
+
+/** A time limit that the run's own message sets counted on while it was suspended; the default one did not (M31). */
+function timeLeft(time: RunTime, { startedAt, body }: RunRecord, at: number): RunTime {
+  if (!body.suspended || body.wishes?.timeoutSeconds === undefined) return time;
+  return { ...time, timeoutMs: Math.max(0, startedAt + time.timeoutMs - at) };
 }

@@ -1,0 +1,37 @@
+/** What questions about calls need from the node: how long they wait, what a call depends on, and whom to ask (M31). */
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { DeliveryContext } from "../../core/delivery/delivery.ts";
+import type { Behalf } from "../../core/people/behalf.ts";
+import { OWNER } from "../../core/people/person.ts";
+import type { CallRecord } from "../../core/run/run.ts";
+import type { Surroundings } from "./call-digest.ts";
+
+export const DEFAULT_EXPIRY_MS = 24 * 3600_000;
+
+/** Set by the configuration. Read at each use. */
+export interface ApprovalSettings {
+  readonly expiryMs?: number;
+  /** What a call depends on besides its arguments. Absent: nothing. */
+  surroundingsOf?(agent: AgentRecord, call: CallRecord, behalf: Behalf): Promise<Surroundings>;
+}
+
+export interface ApprovalPort {
+  expiryMs(): number;
+  surroundingsOf(agent: AgentRecord, call: CallRecord, behalf: Behalf): Promise<Surroundings>;
+  /** Where the person who decides is reached. */
+  askAt(behalf: Behalf, delivery: DeliveryContext | undefined): Promise<DeliveryContext>;
+  /** Called after the commit of a question. */
+  asked(dueAt: number): void;
+}
+
+export const approvalPortOf = (
+  options: { readonly approvals?: ApprovalSettings },
+  people: { addressOf(person: string): Promise<DeliveryContext> },
+  asked: ApprovalPort["asked"],
+): ApprovalPort => ({
+  expiryMs: () => options.approvals?.expiryMs ?? DEFAULT_EXPIRY_MS,
+  surroundingsOf: async (agent, call, behalf) => (await options.approvals?.surroundingsOf?.(agent, call, behalf)) ?? {},
+  // The owner's own conversation is where the owner is now.
+  askAt: async ({ person }, delivery) => (person === OWNER && delivery ? delivery : people.addressOf(OWNER)),
+  asked,
+});

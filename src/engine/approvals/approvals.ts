@@ -1,0 +1,92 @@
+/**
+ * The questions about calls that wait for a person: lists and answers them, and ends those whose time is over (M31). Any node
+ * answers for any agent: a row leaves its state by comparison, so of several answers the first wins.
+ */
+import { ConflictError } from "../../core/errors.ts";
+import type { PersonId } from "../../core/people/person.ts";
+import type { Ports } from "../../core/ports/ports.ts";
+import type { Approval, ApprovalFilter, ApprovalId } from "../../core/rights/approval.ts";
+import type { Op } from "../../core/store/change.ts";
+import { submit } from "../commit/submit.ts";
+import { type Emit, emitPosted } from "../engine-event.ts";
+import type { Directory } from "../people/directory.ts";
+import { type Answer, alreadyEnded, answerOps, type Decider, maySee, unknownApproval } from "./decide-approval.ts";
+import { type ExpirySweep, startExpirySweep } from "./expire-approvals.ts";
+
+type ApprovalsPorts = Pick<Ports, "store" | "ids" | "clock" | "log">;
+
+export interface ApprovalsHost {
+  readonly directory: Directory;
+  readonly emit: Emit;
+  /** Whether other nodes ask and answer too. */
+  readonly shared: boolean;
+  claimFor(): number | undefined;
+}
+
+/** Rights change seldom; an answer is decided again if they do. */
+const TRIES = 3;
+
+export class Approvals {
+  readonly #ports: ApprovalsPorts;
+  readonly #host: ApprovalsHost;
+  #sweep: ExpirySweep | undefined;
+
+  constructor(ports: ApprovalsPorts, host: ApprovalsHost) {
+    this.#ports = ports;
+    this.#host = host;
+  }
+
+  start(): void {
+    this.#sweep = startExpirySweep(this.#ports, this.#host);
+  }
+
+  stop(): void {
+    this.#sweep?.stop();
+    this.#sweep = undefined;
+  }
+
+  /** A question was asked that ends at this time. */
+  asked(dueAt: number): void {
+    this.#sweep?.due(dueAt);
+  }
+
+  /** The newest first; those that this person may see. */
+  async list(filter: ApprovalFilter, person: PersonId): Promise<readonly Approval[]> {
+    const people = await this.#host.directory.now();
+    const rows = await this.#ports.store.approvals(filter);
+    return rows.filter((row) => maySee(people, row, person));
+  }
+
+  /** Throws `NotFoundError` if there is none, or if it is none of this person's business. */
+  async get(id: ApprovalId, person: PersonId): Promise<Approval> {
+    const approval = await this.#ports.store.approval(id);
+    if (!approval || !maySee(await this.#host.directory.now(), approval, person)) throw unknownApproval(id);
+    return approval;
+  }
+
+  /** Durable when it resolves. Throws `ConflictError` if another answer was first. `also` is committed with it. */
+  async decide(id: ApprovalId, answer: Answer, decider: Decider, also: readonly Op[] = []): Promise<Approval> {
+    const { store, clock } = this.#ports;
+    for (let tries = 1; ; tries++) {
+      const people = await this.#host.directory.now();
+      const approval = await store.approval(id);
+      if (!approval) throw unknownApproval(id);
+      const ops = [...answerOps(people, approval, answer, decider, clock.now()), ...also];
+      const done = await submit(this.#ports, "approval.decide", ops, { claimFor: this.#host.claimFor() });
+      if (done.ok) {
+        emitPosted(this.#host.emit, done.results);
+        const decided = await store.approval(id);
+        this.#sweep?.due(decided?.dueAt ?? clock.now());
+        return decided ?? approval;
+      }
+      const now = await store.approval(id);
+      if (now && now.state !== "pending") throw alreadyEnded(now);
+      if (answer.digest !== undefined && answer.digest !== approval.digest) {
+        throw new ConflictError(`Approval ${id} is about another call than the one you saw.`, {
+          hint: "Read it again.",
+        });
+      }
+      if (tries === TRIES) throw new ConflictError(done.detail, { hint: "Try again." });
+    }
+  }
+}

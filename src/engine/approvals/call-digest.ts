@@ -1,0 +1,29 @@
+/**
+ * The digest that binds an approval to one exact call: the tool, its arguments, the directory, the names of the environment, and
+ * the contents of those arguments that are existing files. If one of them changes, it is another call (M31).
+ */
+import { createHash } from "node:crypto";
+import type { CallRecord } from "../../core/run/run.ts";
+
+/** What a call depends on besides its arguments. */
+export interface Surroundings {
+  readonly directory?: string;
+  /** The names of the environment's variables, never their values. */
+  readonly environment?: readonly string[];
+  /** Hashes of existing files that the arguments name, by the argument. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+export function digestOf(
+  { name, arguments: given }: CallRecord,
+  { directory, environment, files }: Surroundings,
+): string {
+  const whole = { tool: name, arguments: given, directory, environment: environment?.toSorted(), files };
+  return createHash("sha256").update(JSON.stringify(whole, sorted)).digest("hex");
+}
+
+/** The order of fields is not part of a call. */
+const sorted = (_: string, value: unknown): unknown =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value;

@@ -1,0 +1,60 @@
+/** The question about a call: its row, and the text that people read. */
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import { cutText } from "../../core/cut-text.ts";
+import type { PersonId } from "../../core/people/person.ts";
+import type { JudgedRun } from "../../core/ports/gate.ts";
+import { type ApprovalId, approvalIdOf, type NewApproval } from "../../core/rights/approval.ts";
+import type { HeldCall } from "./settle-asked.ts";
+
+/** Of the arguments in a question. */
+const MAX_SHOWN = 2_000;
+
+export interface Asking {
+  readonly agent: AgentRecord;
+  readonly run: JudgedRun;
+  readonly at: number;
+  readonly dueAt: number;
+  uuid(): string;
+}
+
+export function questionOf({ agent, run, at, dueAt, uuid }: Asking, held: HeldCall): NewApproval {
+  const { judged, digest, files, behalf } = held;
+  const { call, effects } = judged;
+  return {
+    id: approvalIdOf(uuid()),
+    agentId: agent.id,
+    runId: run.id,
+    callId: call.callId,
+    behalf,
+    tool: call.name,
+    arguments: call.arguments,
+    digest,
+    files: files.length === 0 ? undefined : files,
+    prompt: promptOf(held),
+    effects: effects.map(({ action, target, of, rights }) => ({ action, target, of, rights })),
+    delivery: run.body.delivery,
+    askedAt: at,
+    dueAt,
+  };
+}
+
+function promptOf({ judged: { call, decision }, files, behalf }: HeldCall): string {
+  const args = cutText(JSON.stringify(call.arguments, undefined, 2), MAX_SHOWN);
+  const covered =
+    files.length === 0
+      ? "No file is covered: the contents of files may change before the call."
+      : `The contents of ${files.join(", ")} are covered. Other files are not.`;
+  return `${call.name} for ${behalf.person} (${decision.reason}):\n${args}\n${covered}`;
+}
+
+/** What the person who decides reads, wherever that is. */
+export const questionText = ({ id, prompt, dueAt }: NewApproval): string =>
+  `Approval ${id} is needed.\n${prompt}\nAnswer with "rookery approvals yes ${id}" or "rookery approvals no ${id}" before ${new Date(dueAt).toISOString()}.`;
+
+/** What the agent reads about a yes that came when its run no longer waited. */
+export const lateYesText = (id: ApprovalId, tool: string, by: PersonId | string, until: number): string =>
+  `Approval ${id} was given by ${by}: the same call of ${tool} may be made once until ${new Date(until).toISOString()}.`;
+
+/** What the agent reads about any other late end. */
+export const lateEndText = (id: ApprovalId, tool: string, how: string): string =>
+  `Approval ${id} for ${tool} was ${how}.`;

@@ -1,0 +1,120 @@
+/**
+ * What becomes of the calls that the gate says to ask about (M31): a yes of the same digest lets one of them start, a no or an end
+ * of the question is its result, and otherwise it waits. A digest is taken from the world as it is now: what has changed since the
+ * question is not what was approved.
+ */
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { Behalf } from "../../core/people/behalf.ts";
+import type { PersonId } from "../../core/people/person.ts";
+import type { JudgedCall, JudgedRun } from "../../core/ports/gate.ts";
+import type { Approval, ApprovalId } from "../../core/rights/approval.ts";
+import type { CallRecord } from "../../core/run/run.ts";
+import type { Op } from "../../core/store/change.ts";
+import type { StoreReader } from "../../core/store/store.ts";
+import type { ApprovalPort } from "./approval-port.ts";
+import { digestOf } from "./call-digest.ts";
+
+export interface AskPorts {
+  readonly store: Pick<StoreReader, "approval" | "grantFor">;
+  readonly clock: { now(): number };
+  readonly approvals?: ApprovalPort;
+}
+
+/** A call that waits for a person. */
+export interface HeldCall {
+  readonly judged: JudgedCall;
+  readonly digest: string;
+  readonly files: readonly string[];
+  readonly behalf: Behalf;
+  /** Its question, if it was asked already. */
+  readonly approval?: ApprovalId;
+}
+
+export type AskedCall =
+  /** May start. `use`: the op that uses the yes up, for the commit in which it starts. Absent: it has been used for this call. */
+  | { readonly is: "allowed"; readonly approval: ApprovalId; readonly use?: Op }
+  | { readonly is: "refused"; readonly text: string; readonly ops: readonly Op[] }
+  | { readonly is: "held"; readonly held: HeldCall };
+
+/**
+ * `waitEnds`: something came that must not wait for a person, so a call that still waits is not made now. `taken`: yeses that
+ * another call of the same answer uses.
+ */
+export async function settleAsked(
+  ports: AskPorts,
+  agent: AgentRecord,
+  run: JudgedRun,
+  judged: JudgedCall,
+  waitEnds: boolean,
+  taken: ReadonlySet<string> = new Set(),
+): Promise<AskedCall> {
+  const { call } = judged;
+  const behalf = run.body.behalf ?? { person: judged.person as PersonId };
+  const surroundings = (await ports.approvals?.surroundingsOf(agent, call, behalf)) ?? {};
+  const digest = digestOf(call, surroundings);
+  const found = await knownFor(ports, agent, call, behalf, digest);
+  const known = found && taken.has(found.id) ? undefined : found;
+  const held = { judged, digest, files: Object.keys(surroundings.files ?? {}), behalf, approval: known?.id };
+  const settled = known ? settledBy(known, call, digest, ports.clock.now()) : undefined;
+  if (settled) return settled;
+  if (!waitEnds || !known) return { is: "held", held };
+  return { is: "refused", text: `Not executed; approval ${known.id} is still open.`, ops: [] };
+}
+
+/** The question about this call, or an unused yes for the same call in an earlier run. */
+async function knownFor(
+  { store, clock }: AskPorts,
+  { id: agentId }: AgentRecord,
+  call: CallRecord,
+  { person }: Behalf,
+  digest: string,
+): Promise<Approval | undefined> {
+  if (call.approval !== undefined) return store.approval(call.approval as ApprovalId);
+  const grant = await store.grantFor({ agentId, person, digest });
+  return grant && grant.dueAt > clock.now() ? grant : undefined;
+}
+
+/** Undefined while the question is open. */
+function settledBy(approval: Approval, call: CallRecord, digest: string, now: number): AskedCall | undefined {
+  const { id, state, reason, decidedBy } = approval;
+  const because = reason === undefined ? "" : `: ${reason}`;
+  const refused = (text: string, ops: readonly Op[] = []): AskedCall => ({ is: "refused", text, ops });
+  switch (state) {
+    case "pending":
+      return undefined;
+    case "approved":
+      if (approval.digest !== digest) return refused(changedText(call, id), [outdated(approval)]);
+      if (approval.dueAt <= now) return refused(`Not executed: approval ${id} was given too long ago.`);
+      return { is: "allowed", approval: id, use: { op: "approval.use", id, digest } };
+    case "used":
+      // Only the commit that starts a call writes the approval into it: a crash interrupted this very call.
+      if (approval.digest !== digest) return refused(changedText(call, id));
+      return { is: "allowed", approval: id };
+    case "denied":
+      return refused(`Not executed: ${decidedBy} denied approval ${id}${because}.`);
+    case "expired":
+      return refused(`Not executed: no one answered approval ${id} in time.`);
+    case "withdrawn":
+      return refused(`Not executed: approval ${id} was withdrawn${because}.`);
+  }
+}
+
+const changedText = ({ name }: CallRecord, id: ApprovalId): string =>
+  `Not executed: what approval ${id} was given for has changed since. Call ${name} again to ask again.`;
+
+const outdated = ({ id, agentId, digest }: Approval): Op => ({
+  op: "approval.decide",
+  ...{ id, agentId, digest, from: "approved", to: "withdrawn" },
+  ...{ by: "system", surface: "run", reason: "what it was given for has changed" },
+});
+
+/** The ops that end the question of a call which needs none any more. */
+export async function endNeedless({ store }: AskPorts, call: CallRecord): Promise<readonly Op[]> {
+  if (call.approval === undefined) return [];
+  const known = await store.approval(call.approval as ApprovalId);
+  if (!known || (known.state !== "pending" && known.state !== "approved")) return [];
+  const { id, agentId, digest, state: from } = known;
+  const reason = "the call needs no approval any more";
+  const by = { by: "system", surface: "run", reason };
+  return [{ op: "approval.decide", id, agentId, digest, from, to: "withdrawn", ...by }];
+}
