@@ -1,6 +1,7 @@
 /** The schema of the whole configuration, made of its sections. A new section is a file in `sections/` and a line here. */
 import type { z } from "zod";
 import { agentToAgentDefaults, agentToAgentSchema } from "./sections/agent-to-agent.ts";
+import { approvalsDefaults, approvalsSchema } from "./sections/approvals.ts";
 import { bindingsSchema } from "./sections/bindings.ts";
 import { budgetsSchema } from "./sections/budgets.ts";
 import { compactionDefaults, compactionSchema } from "./sections/compaction.ts";
@@ -55,6 +56,7 @@ export const configSchema = section({
   hooks: hooksSchema,
   outbox: outboxSchema,
   mailbox: mailboxSchema,
+  approvals: approvalsSchema,
   store: storeSchema,
   retention: retentionSchema,
   log: logSchema,
@@ -85,6 +87,7 @@ export const configDefaults = {
   heartbeat: heartbeatDefaults,
   outbox: outboxDefaults,
   mailbox: mailboxDefaults,
+  approvals: approvalsDefaults,
   store: storeDefaults,
   retention: retentionDefaults,
   log: logDefaults,

@@ -38,6 +38,7 @@ export const LIVE_KEYS: readonly string[] = [
   "hooks",
   "outbox",
   "mailbox",
+  "approvals",
   "network",
   "workspaces",
   "retention",

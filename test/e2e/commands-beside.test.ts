@@ -9,6 +9,8 @@ import { ids, type RunOptions, runCommand, TERMINAL } from "../../src/app/cli/cl
 import { REGISTRY } from "../../src/app/cli/registry.ts";
 import { deliveryId } from "../../src/core/delivery/delivery.ts";
 import type { RunId } from "../../src/core/ids.ts";
+import { OWNER } from "../../src/core/people/person.ts";
+import type { ApprovalId } from "../../src/core/rights/approval.ts";
 import type { Op } from "../../src/core/store/change.ts";
 import { seedAgent } from "../../src/engine/context/seed-agent.ts";
 import { peopleOf } from "../../src/engine/runtime/people.ts";
@@ -91,6 +93,12 @@ const lines = (): readonly Line[] => [
   ["people remove", "ann"],
   ["audit", "--person", "owner", "--limit", "3"],
   ["audit", "--decision", "maybe"],
+  ["approvals list"],
+  ["approvals list", "--all"],
+  ["approvals show", "kmtb"],
+  ["approvals no", "kmtb", "--reason", "not today"],
+  ["approvals yes", "kmtb", "--always"],
+  ["approvals yes", "zzzz"],
   ["tokens mint", "laptop"],
   ["tokens revoke", "0".repeat(12)],
   { line: ["run"], input: "hello there" },
@@ -160,6 +168,11 @@ async function seedHome(home: string): Promise<void> {
     ],
     { owner },
   );
+  const question = { id: "kmtb" as ApprovalId, agentId: main.id, runId: openRun, callId: "c", tool: "exec" };
+  const about = { behalf: { person: OWNER }, arguments: { command: "date" }, digest: "d", prompt: "exec:\ndate" };
+  await commit([{ op: "approval.ask", approval: { ...question, ...about, askedAt: at, dueAt: at + 3600_000 } }], {
+    owner,
+  });
   await commit([{ op: "budget.reserve", id: "r", runId: openRun, call, rows }], { owner });
   await commit([{ op: "budget.settle", id: "r", actual: { tokens: 120, micros: 140 } }]);
   const cron = new CronService({ people: peopleOf(store), store, ids, clock });

@@ -223,6 +223,7 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
         idempotencyHeader: `x-id${n}`,
       },
     },
+    approvals: { expiryMinutes: 100 + n },
     mailbox: {
       maxWaiting: 1_000 + n,
       retentionDays: 30 + n,

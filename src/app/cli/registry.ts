@@ -84,6 +84,10 @@ export const REGISTRY: Registry = {
     summary: "list, retry and drop deliveries",
     load: async () => (await import("./commands/outbox.ts")).outboxCommand,
   },
+  approvals: {
+    summary: "list the calls that wait for your answer; say yes or no",
+    load: async () => (await import("./commands/approvals.ts")).approvalsCommand,
+  },
   budget: {
     summary: "show what each budget has spent, and allow more",
     load: async () => (await import("./commands/budget.ts")).budgetCommand,

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { lastText } from "../../../test/kit/model.ts";
 import { apiMailbox } from "../../core/delivery/route.ts";
 import type { AgentId } from "../../core/ids.ts";
+import { putQuestion } from "./approvals.test-kit.ts";
 import type { TestRequest, TestResponse } from "./gateway.test-kit.ts";
 import { RestartingGateway } from "./restarting.test-kit.ts";
 import { ROUTES } from "./route-table.ts";
@@ -172,6 +173,14 @@ const TABLE: Readonly<Record<string, Row>> = {
       const { items } = await kit.engine.system.deliveries.mailboxes.page([apiMailbox("eve")]);
       const body = { ids: items.map(({ id }) => id), user: "eve" };
       return { path: "/api/deliveries/ack", body, effects: commitsAt("mailbox.read") };
+    },
+  },
+  "/api/approvals/:approval": {
+    async prepare() {
+      const agentId = await talked();
+      await withAnn();
+      await putQuestion(kit.store, kit.engine.clock.now(), { agentId, id: "kmtb" });
+      return { path: "/api/approvals/kmtb", body: { answer: "yes" }, effects: auditRows("approval.decide") };
     },
   },
   "/api/budgets/:key/lift": {

@@ -1,6 +1,7 @@
 /** Every route of the gateway. A route that is not in this table does not exist. */
 import { agentCommandRoutes } from "./api/agent-command-routes.ts";
 import { agentRoutes } from "./api/agent-routes.ts";
+import { approvalRoutes } from "./api/approval-routes.ts";
 import { auditRoutes } from "./api/audit-routes.ts";
 import { configRoutes } from "./api/config-routes.ts";
 import { healthRoutes } from "./api/health-routes.ts";
@@ -37,6 +38,7 @@ export const ROUTES: readonly Route[] = [
   ...runRoutes,
   ...treeRoutes,
   ...outboxRoutes,
+  ...approvalRoutes,
   ...mailboxRoutes,
   ...sessionRoutes,
   ...spendRoutes,

@@ -13,6 +13,7 @@ import { subagentTools } from "../../adapters/tools/subagents/subagent-tools.ts"
 import { toolHost } from "../../adapters/tools/tool-host.ts";
 import { agentPlaces } from "../../adapters/workspace/agent-places.ts";
 import { agentPrompts, type PromptDeps, type PromptOf } from "../../adapters/workspace/agent-prompt.ts";
+import { callSurroundings, type SurroundingsOf } from "../../adapters/workspace/call-surroundings.ts";
 import { type PersonOf, workspaceMaker, workspacesOf } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
@@ -34,6 +35,8 @@ import type { Triggers } from "../../engine/triggers/triggers.ts";
 export interface Toolkit {
   readonly tools: ToolHost;
   readonly promptOf: PromptOf;
+  /** What a call depends on besides its arguments. */
+  readonly surroundingsOf: SurroundingsOf;
 }
 
 export interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "systemAgents" | "swarmNamed"> {
@@ -77,7 +80,11 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
       policyOf: (profile) => config.profiles[profile]?.tools,
       config,
     });
-  return { tools, promptOf: agentPrompts({ ...options, tools, workspaceOf }) };
+  return {
+    tools,
+    promptOf: agentPrompts({ ...options, tools, workspaceOf }),
+    surroundingsOf: callSurroundings(workspaceOf, () => process.env),
+  };
 }
 
 export interface NodeToolkitParts {

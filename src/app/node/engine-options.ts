@@ -29,7 +29,7 @@ export interface EngineParts
   extends Pick<AgentSystemOptions, "nodeName" | "leaseMs" | "trialAfterMs" | "watchdog" | "remoteNodes" | "hooks"> {
   readonly config: Config;
   readonly subagents: SubagentSettings;
-  readonly toolkit: Pick<Toolkit, "promptOf">;
+  readonly toolkit: Pick<Toolkit, "promptOf" | "surroundingsOf">;
   readonly models: OpenModels;
   /** The caller of `openNode` provides the model: none is detected. */
   readonly modelGiven: boolean;
@@ -46,6 +46,12 @@ export function engineOptions({ config, toolkit, models, modelGiven, ...rest }: 
     people: peopleSettings(config),
     get waiting() {
       return waitingLimits(config);
+    },
+    approvals: {
+      get expiryMs() {
+        return config.approvals.expiryMinutes * 60_000;
+      },
+      surroundingsOf: (agent, call, rights) => toolkit.surroundingsOf(agent, call, rights),
     },
     queue: config.queue,
     get resetTriggers() {

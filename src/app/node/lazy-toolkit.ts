@@ -19,9 +19,9 @@ export function lazyToolkit(): LazyToolkit {
   const notLoaded = (): never => {
     throw new InvariantError("A run asked for its tools before they were loaded.");
   };
-  const become = ({ tools, promptOf }: Toolkit): void => {
+  const become = ({ tools, promptOf, surroundingsOf }: Toolkit): void => {
     Object.assign(toolkit.tools, { list: tools.list.bind(tools), find: tools.find.bind(tools) });
-    Object.assign(toolkit, { promptOf });
+    Object.assign(toolkit, { promptOf, surroundingsOf });
   };
   const toolkit: LazyToolkit = {
     connect(how) {
@@ -36,6 +36,10 @@ export function lazyToolkit(): LazyToolkit {
     async promptOf(agent) {
       await toolkit.ready();
       return toolkit.promptOf(agent);
+    },
+    async surroundingsOf(agent, call, rights) {
+      await toolkit.ready();
+      return toolkit.surroundingsOf(agent, call, rights);
     },
   };
   return toolkit;

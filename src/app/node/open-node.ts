@@ -249,9 +249,14 @@ async function start(base: Base, { ports, toolkit, system }: Parts): Promise<voi
   await system.load();
   await warnOfShared(base, ports);
   // Runs that resume, of this node or of a dead one, need their tools at once.
-  if (opened.shared || (await ports.store.busyAgents({ limit: 1 })).length > 0) await toolkit.ready();
+  if (opened.shared || (await mayResume(ports.store))) await toolkit.ready();
   await system.start();
 }
+
+/** Whether a run may go on that a process before this one began: one that was at work, or one that waits for a person. */
+const mayResume = async (store: Ports["store"]): Promise<boolean> =>
+  (await store.busyAgents({ limit: 1 })).length > 0 ||
+  (await store.approvals({ limit: 1, states: ["pending"] })).length > 0;
 
 /** Reads the conversations once per home: at its first start with separate directories for people. */
 async function warnOfShared({ options: { paths }, config, log }: Base, { store }: Ports): Promise<void> {

@@ -3,6 +3,7 @@ import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { DeliveryContext } from "../../core/delivery/delivery.ts";
 import type { Behalf } from "../../core/people/behalf.ts";
 import { OWNER } from "../../core/people/person.ts";
+import type { Right } from "../../core/rights/right.ts";
 import type { CallRecord } from "../../core/run/run.ts";
 import type { Surroundings } from "./call-digest.ts";
 
@@ -12,12 +13,12 @@ export const DEFAULT_EXPIRY_MS = 24 * 3600_000;
 export interface ApprovalSettings {
   readonly expiryMs?: number;
   /** What a call depends on besides its arguments. Absent: nothing. */
-  surroundingsOf?(agent: AgentRecord, call: CallRecord, behalf: Behalf): Promise<Surroundings>;
+  surroundingsOf?(agent: AgentRecord, call: CallRecord, rights: readonly Right[]): Promise<Surroundings>;
 }
 
 export interface ApprovalPort {
   expiryMs(): number;
-  surroundingsOf(agent: AgentRecord, call: CallRecord, behalf: Behalf): Promise<Surroundings>;
+  surroundingsOf(agent: AgentRecord, call: CallRecord, rights: readonly Right[]): Promise<Surroundings>;
   /** Where the person who decides is reached. */
   askAt(behalf: Behalf, delivery: DeliveryContext | undefined): Promise<DeliveryContext>;
   /** Called after the commit of a question. */
@@ -30,7 +31,7 @@ export const approvalPortOf = (
   asked: ApprovalPort["asked"],
 ): ApprovalPort => ({
   expiryMs: () => options.approvals?.expiryMs ?? DEFAULT_EXPIRY_MS,
-  surroundingsOf: async (agent, call, behalf) => (await options.approvals?.surroundingsOf?.(agent, call, behalf)) ?? {},
+  surroundingsOf: async (agent, call, rights) => (await options.approvals?.surroundingsOf?.(agent, call, rights)) ?? {},
   // The owner's own conversation is where the owner is now.
   askAt: async ({ person }, delivery) => (person === OWNER && delivery ? delivery : people.addressOf(OWNER)),
   asked,

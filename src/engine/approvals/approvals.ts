@@ -10,7 +10,15 @@ import type { Op } from "../../core/store/change.ts";
 import { submit } from "../commit/submit.ts";
 import { type Emit, emitPosted } from "../engine-event.ts";
 import type { Directory } from "../people/directory.ts";
-import { type Answer, alreadyEnded, answerOps, type Decider, maySee, unknownApproval } from "./decide-approval.ts";
+import {
+  type Answer,
+  alreadyEnded,
+  answerOps,
+  type Decider,
+  decidedBy,
+  maySee,
+  unknownApproval,
+} from "./decide-approval.ts";
 import { type ExpirySweep, startExpirySweep } from "./expire-approvals.ts";
 
 type ApprovalsPorts = Pick<Ports, "store" | "ids" | "clock" | "log">;
@@ -52,9 +60,13 @@ export class Approvals {
 
   /** The newest first; those that this person may see. */
   async list(filter: ApprovalFilter, person: PersonId): Promise<readonly Approval[]> {
+    return this.visible(await this.#ports.store.approvals(filter), person);
+  }
+
+  /** Those that this person may see. */
+  async visible(approvals: readonly Approval[], person: PersonId): Promise<readonly Approval[]> {
     const people = await this.#host.directory.now();
-    const rows = await this.#ports.store.approvals(filter);
-    return rows.filter((row) => maySee(people, row, person));
+    return approvals.filter((approval) => maySee(people, approval, person));
   }
 
   /** Throws `NotFoundError` if there is none, or if it is none of this person's business. */
@@ -64,20 +76,27 @@ export class Approvals {
     return approval;
   }
 
-  /** Durable when it resolves. Throws `ConflictError` if another answer was first. `also` is committed with it. */
-  async decide(id: ApprovalId, answer: Answer, decider: Decider, also: readonly Op[] = []): Promise<Approval> {
+  /** Durable when it resolves. Throws `ConflictError` if another answer was first. `also`: ops of the result, committed with it. */
+  async decide(
+    id: ApprovalId,
+    answer: Answer,
+    decider: Decider,
+    also: (decided: Approval) => readonly Op[] = () => [],
+  ): Promise<Approval> {
     const { store, clock } = this.#ports;
     for (let tries = 1; ; tries++) {
       const people = await this.#host.directory.now();
       const approval = await store.approval(id);
       if (!approval) throw unknownApproval(id);
-      const ops = [...answerOps(people, approval, answer, decider, clock.now()), ...also];
-      const done = await submit(this.#ports, "approval.decide", ops, { claimFor: this.#host.claimFor() });
+      const at = clock.now();
+      const ops = answerOps(people, approval, answer, decider, at);
+      const decided = decidedBy(approval, answer, decider, at);
+      const claimFor = this.#host.claimFor();
+      const done = await submit(this.#ports, "approval.decide", [...ops, ...also(decided)], { at, claimFor });
       if (done.ok) {
         emitPosted(this.#host.emit, done.results);
-        const decided = await store.approval(id);
-        this.#sweep?.due(decided?.dueAt ?? clock.now());
-        return decided ?? approval;
+        this.#sweep?.due(decided.dueAt);
+        return decided;
       }
       const now = await store.approval(id);
       if (now && now.state !== "pending") throw alreadyEnded(now);

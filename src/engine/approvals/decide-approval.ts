@@ -8,7 +8,7 @@ import type { AuditEntry } from "../../core/people/audit.ts";
 import { everyone } from "../../core/people/behalf.ts";
 import { type Grant, verdictOf } from "../../core/people/grant.ts";
 import { OWNER, type PersonId, type PersonRecord } from "../../core/people/person.ts";
-import type { Approval, ApprovalId } from "../../core/rights/approval.ts";
+import type { Approval } from "../../core/rights/approval.ts";
 import { GRANT_MS, isOnTheWay } from "../../core/rights/approval.ts";
 import { type Effect, judge } from "../../core/rights/decide.ts";
 import { type Op, RIGHTS_REVISION } from "../../core/store/change.ts";
@@ -86,6 +86,19 @@ export function answerOps(
   ];
 }
 
+/** The question as it is after this answer. */
+export const decidedBy = (
+  approval: Approval,
+  { approve, reason }: Answer,
+  { person, surface }: Decider,
+  at: number,
+): Approval => ({
+  ...approval,
+  state: approve ? "approved" : "denied",
+  dueAt: approve ? at + GRANT_MS : approval.dueAt,
+  ...{ decidedAt: at, decidedBy: person, surface, reason },
+});
+
 export const unknownApproval = (id: string): NotFoundError =>
   new NotFoundError(`There is no approval ${id}.`, { hint: 'Run "rookery approvals" to see the open ones.' });
 
@@ -162,5 +175,3 @@ function withRule(record: PersonRecord, { action, target, of }: Effect, note: st
   const rule: Grant = { allow: subject, note };
   return { ...record, grants: [...kept, rule] };
 }
-
-export type { ApprovalId };

@@ -50,7 +50,8 @@ export async function settleAsked(
 ): Promise<AskedCall> {
   const { call } = judged;
   const behalf = run.body.behalf ?? { person: judged.person as PersonId };
-  const surroundings = (await ports.approvals?.surroundingsOf(agent, call, behalf)) ?? {};
+  const rights = judged.effects.flatMap((effect) => effect.rights);
+  const surroundings = (await ports.approvals?.surroundingsOf(agent, call, rights)) ?? {};
   const digest = digestOf(call, surroundings);
   const found = await knownFor(ports, agent, call, behalf, digest);
   const known = found && taken.has(found.id) ? undefined : found;

@@ -80,6 +80,7 @@ async function ask(ports: RunPorts, lease: AgentLease, run: LiveRun, held: reado
   run.stepped(body);
   ports.onDeliveries(deliveries, results);
   if (questions.length > 0) approvals?.asked(dueAt);
+  events.emit(run.position, { type: "step" });
   for (const { callId, tool: name, id: approvalId } of questions) {
     events.emit(run.position, { type: "approval", callId, name, approvalId });
   }

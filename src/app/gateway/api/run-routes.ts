@@ -129,7 +129,7 @@ const runEventsRoute = defineRoute({
   params: runParams,
   answers: {
     status: 200,
-    holds: "events: entry, delta, tool_start, tool_update, tool_end, step, restart, error, end",
+    holds: "events: entry, delta, tool_start, tool_update, tool_end, approval, step, restart, error, end",
     type: "text/event-stream",
   },
   async handle(call) {
@@ -152,7 +152,8 @@ const agentEventsRoute = defineRoute({
   params: agentParams,
   answers: {
     status: 200,
-    holds: "events: start, entry, delta, tool_start, tool_update, tool_end, step, restart, error, end, delivery",
+    holds:
+      "events: start, entry, delta, tool_start, tool_update, tool_end, approval, step, restart, error, end, delivery",
     type: "text/event-stream",
   },
   async handle(call) {

@@ -1,0 +1,66 @@
+/**
+ * What a tool call depends on besides its arguments: the directory it works in, the names of the environment a command gets, and
+ * the contents of the files that its arguments name. An approval covers exactly these (M31).
+ */
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { realpath, stat } from "node:fs/promises";
+import { resolve, sep } from "node:path";
+import { pipeline } from "node:stream/promises";
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { Right } from "../../core/rights/right.ts";
+import type { CallRecord } from "../../core/run/run.ts";
+import type { Surroundings } from "../../engine/approvals/call-digest.ts";
+import type { WorkspaceOf } from "./workspaces.ts";
+
+/** How many texts of the arguments may name files, and how long such a name may be. */
+const MAX_NAMES = 200;
+const MAX_NAME = 4_096;
+/** A larger file is covered by its size and time, because it would take too long to read. */
+const MAX_BYTES = 64_000_000;
+
+export type SurroundingsOf = (agent: AgentRecord, call: CallRecord, rights: readonly Right[]) => Promise<Surroundings>;
+
+export const callSurroundings =
+  (workspaceOf: WorkspaceOf, env: () => Readonly<Record<string, unknown>>): SurroundingsOf =>
+  async (agent, call, rights) => {
+    const { own: directory, guest } = await workspaceOf(agent);
+    const environment = rights.includes("exec") ? Object.keys(env()) : undefined;
+    if (directory === undefined) return { environment };
+    const files: Record<string, string> = {};
+    for (const name of namesIn(call.arguments)) {
+      // Outside of a guest's directory nothing is looked at: whether a file exists there is not the guest's business.
+      const hash = await hashOf(directory, name, guest !== undefined);
+      if (hash !== undefined) files[name] = hash;
+    }
+    return { directory, environment, files };
+  };
+
+/** The texts among the arguments that could name a file, each once. */
+function namesIn(given: unknown): ReadonlySet<string> {
+  const names = new Set<string>();
+  const open: unknown[] = [given];
+  for (let seen = 0; open.length > 0 && seen < 10 * MAX_NAMES && names.size < MAX_NAMES; seen++) {
+    const value = open.pop();
+    if (typeof value === "string") {
+      if (value !== "" && value.length <= MAX_NAME && !/[\0\n]/.test(value)) names.add(value);
+    } else if (typeof value === "object" && value !== null) open.push(...Object.values(value).slice(0, MAX_NAMES));
+  }
+  return names;
+}
+
+/** Undefined if there is no such file. */
+async function hashOf(directory: string, name: string, confined: boolean): Promise<string | undefined> {
+  try {
+    const path = await realpath(resolve(directory, name));
+    if (confined && !path.startsWith(`${await realpath(directory)}${sep}`)) return undefined;
+    const found = await stat(path);
+    if (!found.isFile()) return undefined;
+    if (found.size > MAX_BYTES) return `${found.size} bytes of ${found.mtimeMs}`;
+    const hash = createHash("sha256");
+    await pipeline(createReadStream(path), hash);
+    return hash.digest("hex");
+  } catch {
+    return undefined;
+  }
+}

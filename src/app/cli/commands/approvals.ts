@@ -1,0 +1,99 @@
+/** `rookery approvals`: the tool calls that wait for a person, and your answers to them. */
+import type { Approval } from "../../../core/rights/approval.ts";
+import { withApi } from "../client/with-api.ts";
+import { type CommandContext, defineAction, type Group } from "../command.ts";
+import { oneLine, printable, timeText } from "../plain-text.ts";
+
+const pathOf = (id: string): string => `/api/approvals/${encodeURIComponent(id)}`;
+
+interface Page {
+  readonly items: readonly Approval[];
+  readonly next: number | null;
+}
+
+const list = defineAction({
+  summary: "list the calls that wait for an answer",
+  options: { all: { type: "boolean", description: "also those that were answered or have ended" } },
+  async run(context) {
+    const { flags, json, stdout } = context;
+    const state = flags.all ? "all" : "open";
+    const approvals = await withApi(context, async (api) => {
+      const all: Approval[] = [];
+      for (let before = ""; ; ) {
+        const page = (await api.ask({
+          method: "GET",
+          path: `/api/approvals?state=${state}&limit=500${before}`,
+        })) as Page;
+        all.push(...page.items);
+        if (page.next === null) return all;
+        before = `&before=${page.next}`;
+      }
+    });
+    if (json) stdout.write(`${JSON.stringify(approvals)}\n`);
+    else
+      stdout.write(approvals.length === 0 ? "Nothing waits for an answer.\n" : `${approvals.map(line).join("\n")}\n`);
+    return undefined;
+  },
+});
+
+const show = defineAction({
+  summary: "show one call with all its arguments",
+  usage: "<id>",
+  arguments: { min: 1, max: 1 },
+  async run(context) {
+    const approval = (await withApi(context, (api) =>
+      api.ask({ method: "GET", path: pathOf(context.args[0] ?? "") }),
+    )) as Approval;
+    context.stdout.write(context.json ? `${JSON.stringify(approval)}\n` : `${details(approval)}\n`);
+    return undefined;
+  },
+});
+
+const yes = defineAction({
+  summary: "let the call happen, once",
+  usage: "<id>",
+  arguments: { min: 1, max: 1 },
+  options: { always: { type: "boolean", description: "also allow the same from now on, by a grant for the person" } },
+  run: (context) => answer(context, { answer: "yes", always: context.flags.always }),
+});
+
+const no = defineAction({
+  summary: "refuse the call",
+  usage: "<id>",
+  arguments: { min: 1, max: 1 },
+  options: { reason: { type: "string", value: "TEXT", description: "why; the agent reads it" } },
+  run: (context) => answer(context, { answer: "no", reason: context.flags.reason }),
+});
+
+async function answer(context: CommandContext, body: object): Promise<undefined> {
+  const path = pathOf(context.args[0] ?? "");
+  const decided = (await withApi(context, (api) => api.ask({ method: "POST", path, body }))) as Approval;
+  context.stdout.write(context.json ? `${JSON.stringify(decided)}\n` : `${decided.id} is ${decided.state}.\n`);
+  return undefined;
+}
+
+export const approvalsCommand: Group = {
+  summary: "list the calls that wait for your answer; say yes or no",
+  description: "A run that waits for an answer holds nothing and does not block its conversation. No answer means no.",
+  actions: { list, show, yes, no },
+  fallback: "list",
+};
+
+function line({ id, state, tool, behalf, dueAt, arguments: given }: Approval): string {
+  const short = oneLine(JSON.stringify(given), 60);
+  return `${id}  ${state.padEnd(9)} ${tool} for ${oneLine(behalf.person, 60)}  until ${timeText(dueAt)}  ${short}`;
+}
+
+function details({ prompt, ...rest }: Approval): string {
+  const { id, state, agentId, runId, decidedBy, surface, reason, dueAt } = rest;
+  const decided =
+    decidedBy === undefined ? [] : [`${state} by ${oneLine(decidedBy, 60)} on ${oneLine(surface ?? "", 30)}`];
+  const because = reason === undefined ? [] : [`because ${oneLine(reason, 500)}`];
+  return [
+    `${id} is ${state}, until ${timeText(dueAt)}.`,
+    ...decided,
+    ...because,
+    `agent ${agentId}, run ${runId}`,
+    ...printable(prompt).split("\n"),
+  ].join("\n");
+}

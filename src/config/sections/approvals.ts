@@ -1,0 +1,8 @@
+/** How long a question about a tool call waits for a person. */
+import { section, wholeNumber } from "../values.ts";
+
+export const approvalsDefaults = { expiryMinutes: 24 * 60 } as const;
+
+export const approvalsSchema = section({
+  expiryMinutes: wholeNumber(1, 30 * 24 * 60).default(approvalsDefaults.expiryMinutes),
+}).prefault({});
