@@ -18,7 +18,7 @@ import { hostZone } from "../../core/zoned-time.ts";
 import type { AgentSystem } from "../../engine/agents/agent-system.ts";
 import { peopleSettings } from "../../engine/runtime/people-settings.ts";
 import { heartbeatProfiles } from "../../engine/triggers/heartbeat/heartbeat-config.ts";
-import { Triggers } from "../../engine/triggers/triggers.ts";
+import { type TriggerOptions, Triggers } from "../../engine/triggers/triggers.ts";
 
 export interface TriggerDeps {
   readonly ports: Pick<Ports, "clock" | "ids" | "store" | "log">;
@@ -69,28 +69,7 @@ export function openTriggers({ ports, config, paths, env, models, leaseMs }: Tri
       modelProblem: (profile, model) => modelProblem(models, profile, model),
       reveal: (secret) => secret.reveal(secrets),
     },
-    {
-      get zone() {
-        return session.timeZone;
-      },
-      get missed() {
-        return cron.missed;
-      },
-      get mainKey() {
-        return session.mainKey;
-      },
-      get maxLatenessMs() {
-        return cron.maxLatenessMinutes === undefined ? undefined : cron.maxLatenessMinutes * 60_000;
-      },
-      get graceMs() {
-        return cron.missedGraceSeconds * 1_000;
-      },
-      leaseMs,
-      people: peopleSettings(config),
-      heartbeat: config,
-      webhooks: config.hooks,
-      pollMs: shared ? SHARED_POLL_MS : undefined,
-    },
+    triggerOptions(config, leaseMs),
   );
   const taskFiles = taskFileSync(ports, {
     profiles: () => [...new Set([DEFAULT_PROFILE, ...Object.keys(config.profiles)])],
@@ -126,6 +105,33 @@ export function openTriggers({ ports, config, paths, env, models, leaseMs }: Tri
       await taskFiles.stop();
       await triggers.stop();
     },
+  };
+}
+
+/** The options that the configuration decides, read at their use. */
+function triggerOptions(config: Config, leaseMs: number | undefined): TriggerOptions {
+  const { cron, session } = config;
+  return {
+    get zone() {
+      return session.timeZone;
+    },
+    get missed() {
+      return cron.missed;
+    },
+    get mainKey() {
+      return session.mainKey;
+    },
+    get maxLatenessMs() {
+      return cron.maxLatenessMinutes === undefined ? undefined : cron.maxLatenessMinutes * 60_000;
+    },
+    get graceMs() {
+      return cron.missedGraceSeconds * 1_000;
+    },
+    leaseMs,
+    people: peopleSettings(config),
+    heartbeat: config,
+    webhooks: config.hooks,
+    pollMs: leaseMs === undefined ? undefined : SHARED_POLL_MS,
   };
 }
 

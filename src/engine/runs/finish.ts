@@ -59,11 +59,7 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
   ports.watchdog?.note(run, "end");
   const at = ports.clock.now();
   const pending = run.openCalls;
-  // Every open call gets a result, because providers refuse a history with calls that have none (M9).
-  const orphans = pending.map((call) => {
-    const text = call.state === "intended" ? UNKNOWN_OUTCOME : NOT_STARTED;
-    return toolEntry(resultOf(call, textOutput(text, true)), at, run.id);
-  });
+  const orphans = pending.map((call) => orphanOf(call, run, at));
   const { replyToId } = run.body;
   const payload = ending.payload && (replyToId ? { ...ending.payload, replyToId } : ending.payload);
   const agent = { ...lease.record, state: ending.state ?? lease.state };
@@ -93,15 +89,9 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
         : pending.map(({ callId: id, name, arguments: args }) => ({ id, name, arguments: args })),
     systemPromptReport: run.setup?.report,
   };
-  const reason = ending.error?.message;
-  const settlements = run.body.seqs.map((seq): Settlement => {
-    const merged = ending.outcome === "ok" && run.body.merged?.includes(seq);
-    const state = merged ? "merged" : SETTLED[ending.outcome];
-    return { seq, from: "taken", state, runId: run.id, reason };
-  });
   const ops: Op[] = [
     ...deliveries.map((delivery): Op => ({ op: "delivery.add", delivery })),
-    { op: "message.settle", settlements },
+    { op: "message.settle", settlements: settlementsOf(run, ending) },
     { op: "run.end", runId: run.id, body, outcome: ending.outcome },
     ...auditUnknown(ports, agent, run, startedOf(pending), at),
     ...chargesOf(body, at).map((charge): Op => ({ op: "budget.charge", ...charge })),
@@ -141,6 +131,20 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
 }
 
 const startedOf = (calls: readonly CallRecord[]) => calls.filter(({ state }) => state === "intended");
+
+/** The result of a call that has none, because providers refuse a history with such calls (M9). */
+function orphanOf(call: LiveRun["openCalls"][number], { id }: LiveRun, at: number) {
+  const text = call.state === "intended" ? UNKNOWN_OUTCOME : NOT_STARTED;
+  return toolEntry(resultOf(call, textOutput(text, true)), at, id);
+}
+
+/** How the run's messages end. */
+function settlementsOf({ id: runId, body: { seqs, merged } }: LiveRun, { outcome, error }: Ending): Settlement[] {
+  return seqs.map((seq) => {
+    const state = outcome === "ok" && merged?.includes(seq) ? "merged" : SETTLED[outcome];
+    return { seq, from: "taken", state, runId, reason: error?.message };
+  });
+}
 
 /** Undefined if the error or the last line of history is the answer; null if nothing is answered. */
 function answerToKeep({ outcome, payload, error, compaction }: Ending): Payload | null | undefined {

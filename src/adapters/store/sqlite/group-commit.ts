@@ -49,15 +49,86 @@ export interface GroupCommitOptions {
 
 export function groupCommit(db: Database, options: GroupCommitOptions): GroupCommit {
   const maxBatch = options.maxBatch ?? MAX_BATCH;
+  const answers = makeAnswers(options);
   let queue: Queued[] = [];
   let scheduled = false;
   let closed = false;
-  let full: StoreFullError | undefined;
   let groups = 0;
   let unflushed = 0;
   let whenFlushed: (() => void) | undefined;
 
-  const answer = (batch: readonly Queued[], results: readonly (CommitResult | Error)[]): void => {
+  const commitBatch = (): void => {
+    scheduled = false;
+    const batch = queue.length <= maxBatch ? queue : queue.slice(0, maxBatch);
+    queue = batch === queue ? [] : queue.slice(maxBatch);
+    if (queue.length > 0) schedule();
+    if (batch.length === 0) return;
+    const lost = options.lost?.();
+    if (lost) {
+      for (const queued of batch) queued.reject(lost);
+      return;
+    }
+    let results: (CommitResult | Error)[];
+    try {
+      results = applyMakingRoom(
+        db,
+        batch.map((queued) => queued.change),
+      );
+      groups += 1;
+      if (groups % LOOK_AT_ROOM_EVERY === 0 && options.directory !== undefined) fitLog(db, options.directory);
+    } catch (error) {
+      answers.fail(batch, error);
+      return;
+    }
+    if (!options.log) {
+      answers.answer(batch, results);
+      return;
+    }
+    unflushed += 1;
+    options.log.flush((error) => {
+      unflushed -= 1;
+      if (error) answers.fail(batch, error);
+      else answers.answer(batch, results);
+      if (unflushed === 0) whenFlushed?.();
+    });
+  };
+  const schedule = (): void => {
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(commitBatch);
+  };
+
+  return {
+    commit(change) {
+      if (closed) return Promise.reject(new StoreClosedError("The store is closed."));
+      return new Promise((resolve, reject) => {
+        queue.push({ change, resolve, reject });
+        schedule();
+      });
+    },
+    full: answers.full,
+    async close() {
+      closed = true;
+      while (queue.length > 0) commitBatch();
+      if (unflushed > 0) await new Promise<void>((resolve) => (whenFlushed = resolve));
+    },
+  };
+}
+
+interface Answers {
+  /** The group is applied and flushed. */
+  answer(batch: readonly Queued[], results: readonly (CommitResult | Error)[]): void;
+  /** The disk failed while the group was applied or flushed. */
+  fail(batch: readonly Queued[], error: unknown): void;
+  /** The error of the last group, if it found the disk full. */
+  full(): StoreFullError | undefined;
+}
+
+/** Answers the callers of each group, and reports that the disk fails, is full, or has room again. */
+function makeAnswers(options: GroupCommitOptions): Answers {
+  let full: StoreFullError | undefined;
+
+  const answer: Answers["answer"] = (batch, results) => {
     const lost = options.lost?.();
     if (lost) {
       // They were applied to files that may come back.
@@ -82,7 +153,7 @@ export function groupCommit(db: Database, options: GroupCommitOptions): GroupCom
     }
     if (diskError) fail(failed, diskError);
   };
-  const fail = (batch: readonly Queued[], error: unknown): void => {
+  const fail: Answers["fail"] = (batch, error) => {
     const isFull = options.directory !== undefined && hasNoRoom(options.directory);
     const { explained, fatal } = explainDiskError(error, isFull);
     for (const queued of batch) queued.reject(explained);
@@ -92,69 +163,20 @@ export function groupCommit(db: Database, options: GroupCommitOptions): GroupCom
       full = explained;
     }
   };
-  const apply = (changes: readonly Change[]): (CommitResult | Error)[] => {
-    try {
-      return applyGroup(db, changes);
-    } catch (error) {
-      // What fills the disk may be the log itself: its pages belong into the database, and the room is free again. After any
-      // other error of the disk the outcome is unknown, and a second try could apply the changes twice (M2).
-      if (!isFullError(error) || !checkpoint(db)) throw error;
-      return applyGroup(db, changes);
-    }
-  };
-  const commitBatch = (): void => {
-    scheduled = false;
-    const batch = queue.length <= maxBatch ? queue : queue.slice(0, maxBatch);
-    queue = batch === queue ? [] : queue.slice(maxBatch);
-    if (queue.length > 0) schedule();
-    if (batch.length === 0) return;
-    const lost = options.lost?.();
-    if (lost) {
-      for (const queued of batch) queued.reject(lost);
-      return;
-    }
-    let results: (CommitResult | Error)[];
-    try {
-      results = apply(batch.map((queued) => queued.change));
-      groups += 1;
-      if (groups % LOOK_AT_ROOM_EVERY === 0 && options.directory !== undefined) fitLog(db, options.directory);
-    } catch (error) {
-      fail(batch, error);
-      return;
-    }
-    if (!options.log) {
-      answer(batch, results);
-      return;
-    }
-    unflushed += 1;
-    options.log.flush((error) => {
-      unflushed -= 1;
-      if (error) fail(batch, error);
-      else answer(batch, results);
-      if (unflushed === 0) whenFlushed?.();
-    });
-  };
-  const schedule = (): void => {
-    if (scheduled) return;
-    scheduled = true;
-    setImmediate(commitBatch);
-  };
+  return { answer, fail, full: () => full };
+}
 
-  return {
-    commit(change) {
-      if (closed) return Promise.reject(new StoreClosedError("The store is closed."));
-      return new Promise((resolve, reject) => {
-        queue.push({ change, resolve, reject });
-        schedule();
-      });
-    },
-    full: () => full,
-    async close() {
-      closed = true;
-      while (queue.length > 0) commitBatch();
-      if (unflushed > 0) await new Promise<void>((resolve) => (whenFlushed = resolve));
-    },
-  };
+/**
+ * Applies a group. What fills the disk may be the log itself: its pages belong into the database, and the room is free again.
+ * After any other error of the disk the outcome is unknown, and a second try could apply the changes twice (M2).
+ */
+function applyMakingRoom(db: Database, changes: readonly Change[]): (CommitResult | Error)[] {
+  try {
+    return applyGroup(db, changes);
+  } catch (error) {
+    if (!isFullError(error) || !checkpoint(db)) throw error;
+    return applyGroup(db, changes);
+  }
 }
 
 /** Moves the pages of the log into the database and gives its room back. False if that is not possible now. */
