@@ -24,7 +24,11 @@ export interface Lists {
   readonly "not-over-http": Walk;
 }
 
-export const walkMessages = async (): Promise<Walks> => ({ terminal: await walkTerminal(), http: await walkHttp() });
+/** Both at once: a walk mostly waits for its process. */
+export async function walkMessages(): Promise<Walks> {
+  const [terminal, http] = await Promise.all([walkTerminal(), walkHttp()]);
+  return { terminal, http };
+}
 
 export const listsOf = ({ terminal, http }: Walks): Lists => ({
   terminal,
