@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { AgentId } from "../../src/core/ids.ts";
 import type { MessageBody } from "../../src/core/message/message.ts";
-import type { Posted } from "../../src/core/store/change.ts";
+import type { Op, Posted } from "../../src/core/store/change.ts";
 import type { KeyedEntry, RequestEntry } from "../../src/core/store/request.ts";
 import {
   closed,
@@ -243,6 +243,20 @@ export function requestsContract(open: Opener): void {
     expect(await world.store.budget(key)).toMatchObject({ spent: { tokens: 7, micros: 20 }, reserved: { tokens: 0 } });
     await world.done([{ op: "budget.sweep", reservedBefore: 0, rowsBefore: world.now }]);
     expect(await world.store.budget(key)).toBeUndefined();
+  });
+
+  storeTest("a row that is put before a message refuses the message if the row was put before", open, async (world) => {
+    const { id } = await world.agent("ann");
+    const post = (key: string): readonly Op[] => [
+      { op: "request.put", request: keyed("seen", "d"), reply: key },
+      postOp({ agentId: id }, userBody("hi"), world.now, { request: keyed(key, "d") }),
+    ];
+    await world.done(post("k1"));
+    expect(await world.refused(post("k2"))).toBe("conflict");
+    expect(await world.store.request("k2")).toBeUndefined();
+    expect(await world.store.request("seen")).toMatchObject({ reply: "k1" });
+    expect(await world.store.request("k1")).toMatchObject({ message: { agentId: id, seq: 1 } });
+    expect(await world.store.messages(id, { limit: 10 })).toHaveLength(1);
   });
 }
 

@@ -209,6 +209,8 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
         token: { env: `H${n}` },
         hmac: {
           secret: { env: `H${n}` },
+          scheme: n === 0 ? "body" : "rookery",
+          toleranceSeconds: 300 + n,
           header: `x-sign${n}`,
           algorithm: n === 0 ? "sha256" : "sha512",
           prefix: `s${n}=`,

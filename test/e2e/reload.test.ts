@@ -118,10 +118,15 @@ async function exercise(n: 0 | 1): Promise<void> {
   void chat.resetTriggers;
   failing = 1;
   const body = JSON.stringify({ deployed: true });
-  const signature = createHmac(n === 0 ? "sha256" : "sha512", `h${n}`)
-    .update(body)
+  const at = Math.floor(Date.now() / 1_000);
+  const signature = createHmac("sha256", `h${n}`)
+    .update(n === 0 ? body : `${at}.${body}`)
     .digest("hex");
-  const signed = { [`x-sign${n}`]: `s${n}=${signature}`, authorization: `Bearer h${n}`, [`x-id${n}`]: String(++ids) };
+  const scheme =
+    n === 0
+      ? { "x-sign0": `s0=${signature}` }
+      : { "x-rookery-timestamp": String(at), "x-rookery-signature": `v1=${signature}` };
+  const signed = { ...scheme, authorization: `Bearer h${n}`, [`x-id${n}`]: String(++ids) };
   expect((await ask("/hooks/deploy", { deployed: true }, signed)).status).toBe(202);
   const { json: invited } = await ask("/api/people/ann/invitations", {});
   const link = new URL((invited as { link: string }).link);

@@ -2,7 +2,13 @@
 import { secretSchema } from "../secret.ts";
 import { named, oneOf, section, text, wholeNumber } from "../values.ts";
 
-export const hookDefaults = { target: "isolated", header: "x-signature", algorithm: "sha256" } as const;
+export const hookDefaults = {
+  target: "isolated",
+  header: "x-signature",
+  algorithm: "sha256",
+  scheme: "body",
+  toleranceSeconds: 300,
+} as const;
 
 const hookSchema = section({
   /** `Authorization: Bearer …` must be this. */
@@ -10,6 +16,11 @@ const hookSchema = section({
   /** The body must be signed with this. */
   hmac: section({
     secret: secretSchema,
+    /** Whose way of signing it is. All but `body` sign a timestamp too. */
+    scheme: oneOf(["body", "rookery", "stripe", "slack", "standard"]).default(hookDefaults.scheme),
+    /** How far the timestamp may be from now, and how long a call without one is remembered. */
+    toleranceSeconds: wholeNumber(1, 2_592_000).default(hookDefaults.toleranceSeconds),
+    /** Of the scheme `body`, like the next two. */
     header: text("the name of a header").default(hookDefaults.header),
     algorithm: oneOf(["sha256", "sha512", "sha1"]).default(hookDefaults.algorithm),
     prefix: text('what stands before the signature, such as "sha256="').optional(),

@@ -2,7 +2,7 @@
  * Accepts a webhook call as a message. The response 202 comes after the commit: a caller that got it is done; a caller that
  * did not may repeat the call with the same key (M18).
  */
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { createHash } from "node:crypto";
 import type { Config } from "../../../config/config-schema.ts";
 import type { Secret } from "../../../config/secret.ts";
 import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
@@ -17,6 +17,7 @@ import type { PostRequest } from "../../agents/message-ingress.ts";
 import type { AcceptResult } from "../../inbox/accept.ts";
 import { addressFrom, type JobPorts, type JobScope, mainAddress, mainKeyOf, overridesIn } from "../cron/job-message.ts";
 import { fillTemplate } from "./fill-template.ts";
+import { checkCall, earlierCall, type Seen, seenOf, seenOp } from "./seen-calls.ts";
 
 export interface HookPorts extends Pick<Ports, "store" | "log" | "clock">, JobPorts {
   post(request: PostRequest): Promise<AcceptResult>;
@@ -57,10 +58,13 @@ export async function acceptHook(
   if (!hook) return answer(404, `There is no hook ${name}.`);
   if (Buffer.byteLength(request.body) > MAX_HOOK_BODY) return answer(413, `A body has at most ${MAX_HOOK_BODY} bytes.`);
   try {
-    if (!isAllowed(ports, hook, request)) return answer(401, "The token or the signature is wrong.");
-    const key = keyOf(hook, request);
+    const checked = checkCall(ports, hook, request);
+    if (checked.status === "refused") return answer(401, checked.error);
+    const { call } = checked;
+    const key = call?.id ?? keyOf(hook, request);
     if (key !== undefined && key.length > MAX_KEY) return answer(400, `A key has at most ${MAX_KEY} characters.`);
-    return await take(ports, hook, name, request, key, options.mainKey);
+    const seen = call && seenOf(name, hook, call, ports.clock.now());
+    return await take(ports, hook, name, { ...request, key, seen }, options.mainKey);
   } catch (error) {
     if (error instanceof ConflictError) return answer(422, "The same key was used for another body.");
     if (error instanceof TooLargeError) return answer(413, errorText(error));
@@ -69,18 +73,26 @@ export async function acceptHook(
   }
 }
 
+interface CheckedRequest extends HookRequest {
+  readonly key: string | undefined;
+  /** Of a signed call. */
+  readonly seen: Seen | undefined;
+}
+
 async function take(
-  { clock, people, post }: HookPorts,
+  ports: HookPorts,
   hook: Hook,
   name: string,
-  request: HookRequest,
-  key: string | undefined,
+  request: CheckedRequest,
   mainKey: string | undefined,
 ): Promise<HookAnswer> {
+  const { clock, people, post } = ports;
+  const { key, seen } = request;
   const text = promptOf(hook, name, request.body);
   const profile = hook.profile ?? DEFAULT_PROFILE;
   const main: JobScope = { agentId: profile };
-  const accepted = await post({
+  const entry = entryOf(name, request, clock.now());
+  const posting = post({
     to:
       hook.target === "main"
         ? mainAddress(main, mainKey)
@@ -92,20 +104,28 @@ async function take(
       wishes: overridesIn(hook),
     },
     delivery: await deliveryOf(people, hook, main, mainKey),
-    request: key === undefined ? undefined : entryOf(name, key, request.body, clock.now()),
+    request: entry,
+    first: seen && entry && [seenOp(seen, entry)],
+  });
+  const accepted = await posting.catch(async (error) => {
+    const earlier = seen && error instanceof ConflictError ? await earlierCall(ports, seen) : undefined;
+    if (!earlier) throw error;
+    return { status: "duplicate", duplicate: true, created: false, ...earlier } as const;
   });
   if (accepted.status === "stale") return answer(400, "This call is too old.");
   const { agentId, seq, duplicate: isRepeated } = accepted;
   return { status: 202, body: { ok: true, messageId: messageId(agentId, seq) }, isRepeated };
 }
 
-/** Kept longer than the keys of other requests: a person may ask a sender for a call of the last days again. */
-const entryOf = (name: string, key: string, body: string, now: number): KeyedEntry => ({
-  by: "key",
-  key: `hook:${name}:${key}`,
-  digest: createHash("sha256").update(body).digest("hex"),
-  keepUntil: now + DEFAULT_REPLAY_HORIZON_MS,
-});
+/** By its key, which is kept longer than those of other requests: a person may ask a sender for a call of the last days again. */
+function entryOf(name: string, { key, seen, body }: CheckedRequest, now: number): KeyedEntry | undefined {
+  const digest = createHash("sha256").update(body).digest("hex");
+  if (key !== undefined) {
+    return { by: "key", key: `hook:${name}:${key}`, digest, keepUntil: now + DEFAULT_REPLAY_HORIZON_MS };
+  }
+  // A signed call without a key is known by its signature, as long as it is remembered.
+  return seen && { by: "key", key: `signed:${seen.key}`, digest, keepUntil: seen.keepUntil };
+}
 
 function promptOf(hook: Hook, name: string, raw: string): string {
   const body = parsed(raw);
@@ -137,25 +157,4 @@ async function deliveryOf(
   if (deliver === undefined && target !== "main") return undefined;
   if (deliver === undefined || deliver === "last") return people.addressOfConversation(mainKeyOf(main, mainKey));
   return addressFrom(deliver);
-}
-
-/** Every configured check must pass: the token, the signature, or both. */
-function isAllowed({ reveal }: HookPorts, { token, hmac }: Hook, { headers, body }: HookRequest): boolean {
-  if (!reveal || (!token && !hmac)) return false;
-  if (token) {
-    const given = /^bearer\s(.+)$/iu.exec(headers.authorization ?? "")?.[1] ?? "";
-    if (!sameText(given.trim(), reveal(token))) return false;
-  }
-  if (!hmac) return true;
-  const given = (headers[hmac.header.toLowerCase()] ?? "").trim();
-  const prefix = hmac.prefix ?? "";
-  if (!given.startsWith(prefix)) return false;
-  const right = createHmac(hmac.algorithm, reveal(hmac.secret)).update(body).digest("hex");
-  return sameText(given.slice(prefix.length).toLowerCase(), right);
-}
-
-/** Compares in constant time. */
-function sameText(a: string, b: string): boolean {
-  const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
-  return timingSafeEqual(digest(a), digest(b));
 }
