@@ -23,7 +23,11 @@ describe("the deltas of an answer", () => {
     ["as they come", [delta("a "), delta("b"), entry("a b"), end], "a b"],
     ["whole, if the step was committed before the stream was open", [entry("a b"), end], "a b"],
     ["the rest, if the stream was lost in between", [delta("a "), entry("a b"), end], "a b"],
-    ["once, if a step was committed while the stream was opened", [entry("a b"), delta("a "), delta("b"), end], "a b"],
+    [
+      "once, if a step was committed while the stream was opened",
+      [entry("a b"), event("start"), delta("a "), delta("b"), end],
+      "a b",
+    ],
     ["of every step", [delta("a"), entry("a"), event("step"), delta("b"), entry("b"), event("step"), end], "ab"],
     ["without thoughts", [event("delta", { stream: "thinking", text: "hm" }), delta("a"), entry("a"), end], "a"],
     [

@@ -64,7 +64,6 @@ export async function* answerEvents(events: AsyncIterable<ServerEvent>): AsyncGe
         return;
       }
       case "step":
-      case "start":
         isCommitted = false;
         yield { id, type };
         break;
