@@ -1,0 +1,114 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import * as client from "../src/client.ts";
+import * as compat from "../src/compat.ts";
+import * as root from "../src/index.ts";
+import { identifiersIn } from "./ancestor-names.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+
+interface Row {
+  readonly name: string;
+  readonly kind: "type" | "function" | "constant" | "field";
+  readonly of: readonly string[];
+  readonly exported?: string;
+  readonly same?: true;
+  readonly instead?: string;
+  readonly why?: string;
+}
+const rows = JSON.parse(read("docs/ancestors.json")) as readonly Row[];
+
+const ENTRIES: Readonly<Record<string, { readonly file: string; readonly values: object }>> = {
+  rookery: { file: "src/index.ts", values: root },
+  "rookery/client": { file: "src/client.ts", values: client },
+  "rookery/compat": { file: "src/compat.ts", values: compat },
+};
+
+/** The names that an entry point exports, types too. */
+const exportedBy = (file: string): ReadonlySet<string> =>
+  new Set(
+    [...read(file).matchAll(/export (?:type )?\{([^}]*)\}/g)].flatMap(([, list = ""]) =>
+      list.split(",").map((name) => name.trim().replace(/^type /, "")),
+    ),
+  );
+
+describe("the table of the ancestors' names", () => {
+  it("says of each name once what became of it", () => {
+    expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length);
+    expect(rows.length).toBeGreaterThan(400);
+    for (const { name, exported, same, why, of } of rows) {
+      expect(
+        [exported, same, why].filter((one) => one !== undefined),
+        name,
+      ).toHaveLength(1);
+      expect(of.length, name).toBeGreaterThan(0);
+    }
+  });
+
+  it("names exports that exist", () => {
+    for (const { name, exported, kind } of rows) {
+      if (exported === undefined) continue;
+      const { file = "", values = {} } = ENTRIES[exported] ?? {};
+      expect(exportedBy(file).has(name), `${name} of ${exported}`).toBe(true);
+      if (kind === "function") expect(typeof (values as Record<string, unknown>)[name], name).toBe("function");
+    }
+  });
+
+  it("calls a name the same only if the code has it", () => {
+    const words = new Set(
+      globSync("src/*/**/*.ts", { cwd: ROOT }).flatMap((file) => read(file).match(/[\w$]+/g) ?? []),
+    );
+    expect(rows.filter(({ name, same }) => same && !words.has(name)).map(({ name }) => name)).toEqual([]);
+  });
+
+  it("has the counts that the page shows", () => {
+    const page = read("docs/ancestors.md");
+    const counts = [
+      rows.length,
+      rows.filter(({ exported }) => exported).length,
+      rows.filter(({ same }) => same).length,
+      rows.filter(({ why }) => why).length,
+    ];
+    expect(page).toContain(`| ${counts.join(" | ")} |`);
+  });
+});
+
+describe("the entry points", () => {
+  it("export about 25 names from the root", () => {
+    expect(exportedBy("src/index.ts").size).toBeLessThanOrEqual(30);
+  });
+
+  it("export the ancestors' pure functions under their own names", () => {
+    const names = [
+      "buildAgentPeerSessionKey",
+      "resolveThreadParentSessionKey",
+      "resolveQueueSettings",
+      "parseQueueDirective",
+    ];
+    const more = ["stripHeartbeatToken", "isWithinActiveHours", "computeNextRunAtMs", "resolveSendPolicy", "isStale"];
+    for (const name of [...names, ...more, "buildTriggerMessage", "buildStatsLine", "spawnSubagent"]) {
+      expect(typeof (compat as Record<string, unknown>)[name], name).toBe("function");
+    }
+  });
+});
+
+describe("identifiersIn", () => {
+  it("finds names in programs and data, and leaves out texts, comments and diagrams", () => {
+    const page = [
+      "```ts\n// a comment\ntype One = { two: string };\nfunction three(four: Five) {}\n```",
+      '```json5\n{ "six": "seven", eight: 9 }\n```',
+      "```mermaid\nflowchart LR\n```",
+    ].join("\n\n");
+    expect(identifiersIn(page, "x").map(({ name, kind }) => `${kind} ${name}`)).toEqual([
+      "type One",
+      "field two",
+      "function three",
+      "field four",
+      "type Five",
+      "field six",
+      "field eight",
+    ]);
+  });
+});
