@@ -2,11 +2,18 @@
 import type { Config } from "../../config/config-schema.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SwarmRecord } from "../../core/agent/swarm.ts";
+import { OWNER } from "../../core/people/person.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { ToolHost } from "../../core/ports/tool.ts";
 import type { PermanentAgents } from "../../engine/agents/permanent-agents.ts";
 import type { SystemAgent } from "../../engine/agents/system-agents.ts";
-import { buildSystemPrompt, PERSONAL_FILES, type SystemPrompt } from "../../engine/context/prompt/system-prompt.ts";
+import {
+  buildSystemPrompt,
+  PERSONAL_FILES,
+  type PromptSources,
+  type SystemPrompt,
+} from "../../engine/context/prompt/system-prompt.ts";
+import type { Directory } from "../../engine/people/directory.ts";
 import { sharedDirectory } from "./agent-places.ts";
 import { workspaceReaders } from "./read-workspace-file.ts";
 import type { AgentWorkspace, WorkspaceOf } from "./workspaces.ts";
@@ -21,12 +28,14 @@ export interface PromptDeps {
   /** The permanent agents that every prompt lists. Default: none. */
   readonly permanentAgents?: PermanentAgents["list"];
   readonly systemAgents?: () => ReadonlyMap<string, SystemAgent>;
+  /** Who is who. Default: prompts name no one. */
+  readonly directory?: Directory;
   /** Finds a swarm by its name. Default: none. */
   readonly swarmNamed?: (nametag: string) => Promise<SwarmRecord | undefined>;
 }
 
 export function agentPrompts(deps: PromptDeps): PromptOf {
-  const { config, clock, tools, workspaceOf, permanentAgents, systemAgents, swarmNamed } = deps;
+  const { config, clock, tools, workspaceOf, permanentAgents, systemAgents, swarmNamed, directory } = deps;
   const readerOf = workspaceReaders(() => clock.now());
   return async (agent) => {
     const { descriptor } = agent;
@@ -45,9 +54,18 @@ export function agentPrompts(deps: PromptDeps): PromptOf {
       permanentAgents: await permanentAgents?.(),
       systemAgent: descriptor.type === "system" ? systemAgents?.().get(descriptor.tag) : undefined,
       swarm: descriptor.type === "swarm" ? await swarmNamed?.(descriptor.id) : undefined,
+      person: directory && (await personIn(directory, agent)),
       extraSystemPrompt: agent.state.extraSystemPrompt,
     });
   };
+}
+
+/** The person of an agent for its prompt; undefined if that is the owner, who needs no introduction. */
+async function personIn(directory: Directory, { person, descriptor }: AgentRecord): Promise<PromptSources["person"]> {
+  if (person === undefined || person === OWNER || descriptor.type === "swarm") return undefined;
+  const now = await directory.recent();
+  const { person: id, role } = now.standing(person);
+  return role === "owner" ? undefined : { id, role, name: now.record(id)?.name };
 }
 
 /** The directory that a guest's agent may read besides its own. */

@@ -5,12 +5,11 @@
 import type { DeliveryContext } from "../delivery/delivery.ts";
 import { API_CHANNEL, OWNER_MAILBOX, PERSON_CHANNEL } from "../delivery/route.ts";
 import type { SessionKey } from "../ids.ts";
+import { OWNER } from "../people/person.ts";
 import { type AgentRecord, DEFAULT_PROFILE } from "./agent.ts";
 import type { AgentDescriptor } from "./descriptor.ts";
 import { linkedName } from "./identity-links.ts";
 import { buildAgentMainSessionKey, isOwner, type KeyScoping, sessionKeyOf } from "./session-key.ts";
-
-export const OWNER = "owner";
 
 type UserDescriptor = Extract<AgentDescriptor, { type: "user" }>;
 type Sender = Pick<UserDescriptor, "connector" | "userId">;

@@ -17,6 +17,7 @@ const OF_A_SESSION = [
   "claudeCliSessionId",
   "systemPromptReport",
   "sessionFile",
+  "speakers",
 ] as const satisfies readonly (keyof AgentState)[];
 
 export function stateAfterReset(state: AgentState, at: number): AgentState {

@@ -1,6 +1,7 @@
 /** The record of one spawned child: its requester, its task, its outcome. Persisted as clawdbot's registry, version 2. */
 import { z } from "zod";
 import { deliveryContextSchema } from "../delivery/delivery.ts";
+import { behalfSchema } from "../people/behalf.ts";
 
 export const subagentRunOutcomeSchema = z.object({
   status: z.enum(["ok", "error", "timeout", "unknown"]),
@@ -27,6 +28,8 @@ export const subagentRunRecordSchema = z.looseObject({
   /** Agent ids, which stay valid when a session key is reused. */
   childAgentId: z.string().optional(),
   requesterAgentId: z.string().optional(),
+  /** For whom it was started. A report that no run of the child makes is for the same people. */
+  behalf: behalfSchema.optional(),
   /** The agent that got the report, or why none did (M19). */
   reportedTo: z.string().optional(),
   reportDropped: z.string().optional(),

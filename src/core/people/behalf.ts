@@ -5,8 +5,10 @@
 import { z } from "zod";
 import { type PersonId, personIdSchema } from "./person.ts";
 
-/** More people than this on one way are never needed; a longer way is refused. */
+/** Every message stores the people on its way, so there is a limit. */
 export const MAX_PEOPLE = 32;
+/** Stands for everyone beyond the limit: a stranger, so that leaving names out never adds rights. */
+export const CROWD = "crowd:*" as PersonId;
 
 export const behalfSchema = z
   .object({
@@ -25,11 +27,18 @@ export const everyone = ({ person, through = [] }: Behalf): readonly PersonId[] 
 
 /** The same for `person`, with everyone of the others on its way, and untrusted if one of them is. */
 export function joined(person: PersonId, others: readonly Behalf[]): Behalf {
-  const through = [...new Set(others.flatMap(everyone))].filter((one) => one !== person).sort();
+  const through = bounded(others.flatMap(everyone).filter((one) => one !== person));
   const untrusted = others.some((one) => one.untrusted);
   return {
     person,
     through: through.length === 0 ? undefined : through,
     untrusted: untrusted || undefined,
   };
+}
+
+/** A set of people, sorted and within the limit. */
+export function bounded(people: readonly PersonId[]): readonly PersonId[] {
+  const all = [...new Set(people)].sort();
+  if (all.length <= MAX_PEOPLE) return all;
+  return [...all.filter((one) => one !== CROWD).slice(0, MAX_PEOPLE - 1), CROWD].sort();
 }

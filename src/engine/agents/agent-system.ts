@@ -96,7 +96,7 @@ export class AgentSystem {
     const claimFor = (): number | undefined => (this.#phase === "started" && this.#host ? this.node : undefined);
     const settings = options.people ?? { isOwner: options.isOwner };
     this.directory = directoryOf(ports, settings);
-    this.people = peopleOf(ports.store, settings);
+    this.people = peopleOf(ports.store, settings, this.directory);
     const { people } = this;
     const ingress = new MessageIngress(ports, options, { emit, claimFor, people });
     this.#ingress = ingress;

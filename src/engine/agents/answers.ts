@@ -100,7 +100,11 @@ export class Answers {
     };
     try {
       // A cycle is refused in the commit that would post the message: then nothing is posted.
-      const posted = await this.#post(request, { begin, owner: actor?.asOwner }, signal);
+      const posted = await this.#post(
+        request,
+        { begin, owner: actor?.asOwner, behalf: actor?.run?.body.behalf },
+        signal,
+      );
       if (posted.status === "stale") throw new NotFoundError("The message is older than its channel may deliver.");
       const { agentId, seq } = posted;
       const before = posted.status === "duplicate" ? await store.message(agentId, seq) : undefined;

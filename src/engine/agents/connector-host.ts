@@ -36,6 +36,7 @@ export function hostFor(
     to: addressOf(incoming),
     delivery: incoming.delivery,
     source: sourceOf(incoming),
+    sender: { connector: incoming.connector, userId: incoming.userId },
     replayHorizonMs: connector.replayHorizonMs,
   });
   return {

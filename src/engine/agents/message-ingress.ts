@@ -5,13 +5,13 @@
 import { z } from "zod";
 import { type AgentRecord, DEFAULT_PROFILE } from "../../core/agent/agent.ts";
 import { type AgentDescriptor, type AgentFetchStrategy, agentDescriptorSchema } from "../../core/agent/descriptor.ts";
-import { OWNER } from "../../core/agent/person.ts";
 import { sessionKeyOf } from "../../core/agent/session-key.ts";
 import type { DeliveryContext } from "../../core/delivery/delivery.ts";
 import { InvalidInputError, NotFoundError } from "../../core/errors.ts";
 import type { AgentId, SessionKey } from "../../core/ids.ts";
 import type { MessageBody, NewMessage, Source } from "../../core/message/message.ts";
 import type { Behalf } from "../../core/people/behalf.ts";
+import { OWNER } from "../../core/people/person.ts";
 import { DEFAULT_REPLAY_HORIZON_MS } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op, Owner, Recipient } from "../../core/store/change.ts";
@@ -19,6 +19,7 @@ import type { RequestEntry } from "../../core/store/request.ts";
 import { assertMessageFits } from "../../core/text-limits.ts";
 import type { Emit } from "../engine-event.ts";
 import { type AcceptResult, accept, recipientOf } from "../inbox/accept.ts";
+import { inherited } from "../people/on-behalf.ts";
 import type { People } from "../runtime/people.ts";
 import type { AgentSystemOptions } from "./agent-system-options.ts";
 import { seedFor } from "./sessions/thread-fork.ts";
@@ -41,7 +42,9 @@ export interface PostRequest {
   readonly request?: RequestEntry;
   /** Whose daily quotas the run that takes it counts for. */
   readonly accounts?: readonly string[];
-  /** Whom it acts for. */
+  /** Who wrote it, by the channel's id: the directory says which person that is. */
+  readonly sender?: { readonly connector: string; readonly userId: string };
+  /** For whom it is, if that is known otherwise. Without both it is for the person its agent belongs to. */
   readonly behalf?: Behalf;
   readonly first?: readonly Op[];
   readonly also?: readonly Op[];
@@ -51,13 +54,15 @@ export interface PostRequest {
 export interface Asking {
   begin(to: Recipient): readonly Op[];
   readonly owner: Owner | undefined;
+  /** Of the run. What it posts inherits it. */
+  readonly behalf?: Behalf;
 }
 
 export interface MessageIngressHost {
   readonly emit: Emit;
   /** The node that takes agents without an owner; undefined while it does not work. */
   claimFor(): number | undefined;
-  readonly people: Pick<People, "foregroundOf">;
+  readonly people: Pick<People, "foregroundOf" | "directory" | "personOfNew">;
 }
 
 type MessageIngressOptions = Pick<AgentSystemOptions, "systemTags" | "inheritsParent" | "textLimits">;
@@ -82,14 +87,15 @@ export class MessageIngress {
 
   /** Durable when it resolves. */
   async post(request: PostRequest, asking?: Asking): Promise<AcceptResult> {
-    const { body, source, delivery, accounts, behalf } = request;
+    const { body, source, delivery, accounts } = request;
+    const behalf = await this.#behalfOf(request, asking);
     const message: NewMessage = { body, source, delivery, accounts, behalf, acceptedAt: this.#ports.clock.now() };
-    const to = await this.#recipient(request.to);
+    const to = await this.#recipient(request.to, behalf);
     const result = await this.#accept(request, message, to, asking).catch((error) => {
       // The agent of a known key may have been removed: then it is created again.
       if (!(error instanceof NotFoundError) || !("sessionKey" in to) || !this.#knownKeys.delete(to.sessionKey))
         throw error;
-      return this.#recipient(request.to).then((again) => this.#accept(request, message, again, asking));
+      return this.#recipient(request.to, behalf).then((again) => this.#accept(request, message, again, asking));
     });
     if (result.status !== "stale") this.#host.emit({ type: "posted", posted: result });
     return result;
@@ -125,9 +131,16 @@ export class MessageIngress {
     });
   }
 
-  async #recipient(to: Address): Promise<Recipient> {
+  /** The people of a message, fixed when it is accepted (M30). */
+  async #behalfOf({ behalf, sender }: PostRequest, asking: Asking | undefined): Promise<Behalf | undefined> {
+    if (asking?.behalf) return inherited(asking.behalf, behalf);
+    if (behalf || !sender) return behalf;
+    return { person: (await this.#host.people.directory.recent()).sender(sender.connector, sender.userId) };
+  }
+
+  async #recipient(to: Address, behalf: Behalf | undefined): Promise<Recipient> {
     if ("agentId" in to) return to;
-    if ("descriptor" in to) return this.#recipientOf(to);
+    if ("descriptor" in to) return this.#recipientOf(to, behalf);
     const agent = await this.agentFor(to.strategy);
     if (!agent) {
       throw new NotFoundError("No recent foreground agent found.", { hint: "A person must write to an agent first." });
@@ -136,7 +149,7 @@ export class MessageIngress {
   }
 
   /** Prepares a new agent only if the key is unknown. If two messages race, the commit decides which one creates it. */
-  async #recipientOf(to: Described): Promise<Recipient> {
+  async #recipientOf(to: Described, behalf: Behalf | undefined): Promise<Recipient> {
     const { store } = this.#ports;
     assertMessageFits(to, MAX_DESCRIPTOR);
     const { descriptor, profile = DEFAULT_PROFILE, sessionKey = sessionKeyOf(descriptor, profile) } = to;
@@ -151,7 +164,9 @@ export class MessageIngress {
       this.#knownKeys.add(sessionKey);
       return { sessionKey };
     }
-    return recipientOf(await seedFor(this.#ports, { descriptor, profile, sessionKey }, this.#options.inheritsParent));
+    const made = { descriptor, profile, sessionKey };
+    const person = await this.#host.people.personOfNew(made, behalf);
+    return recipientOf(await seedFor(this.#ports, { ...made, person }, this.#options.inheritsParent));
   }
 }
 

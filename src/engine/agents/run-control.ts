@@ -2,6 +2,7 @@
 
 import { ConflictError } from "../../core/errors.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
+import { joined } from "../../core/people/behalf.ts";
 import { sleep } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { RunOutcome, RunRecord, RunResult } from "../../core/run/run.ts";
@@ -152,7 +153,10 @@ export class RunControl {
     const run = here ?? (await this.#onAnotherNode(runId));
     if (!run) return false;
     const body = { kind: "user", text, queue: { mode: "steer" } } as const;
-    await this.#host.ingress.post({ ...more, to: { agentId: run.agentId }, body, delivery: run.body.delivery });
+    // Whoever speaks into a run speaks for its person, with both on the way.
+    const of = run.body.behalf;
+    const behalf = of && more.behalf ? joined(of.person, [of, more.behalf]) : (of ?? more.behalf);
+    await this.#host.ingress.post({ ...more, behalf, to: { agentId: run.agentId }, body, delivery: run.body.delivery });
     return true;
   }
 

@@ -2,6 +2,7 @@
 import { NotFoundError } from "../../core/errors.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import { type Message, messageText } from "../../core/message/message.ts";
+import type { PersonId } from "../../core/people/person.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { summaryLine } from "../inbox/collect-prompt.ts";
 import { type Choice, choose, onArrival, routeKey, type Waiting } from "../inbox/decide.ts";
@@ -42,6 +43,7 @@ export async function whatWaits(
   const { run, busyUntil } = actor ?? {};
   const urgent = messages.filter(({ body }) => body.kind === "stop" || body.kind === "reset");
   const choice = choose({
+    own: agent.person,
     now: clock.now(),
     waiting,
     urgent,
@@ -58,7 +60,7 @@ export async function whatWaits(
       text: summaryLine(messageText(one.message.body)),
       acceptedAt: one.message.acceptedAt,
       mode: one.settings.mode,
-      will: run ? duringRun(one, run) : atRest(one.message, choice),
+      will: run ? duringRun(one, run, agent.person) : atRest(one.message, choice),
     })),
     dropped: dropped.map(({ seq, reason, body }) => ({
       seq,
@@ -68,12 +70,14 @@ export async function whatWaits(
   };
 }
 
-function duringRun(one: Waiting, run: LiveRun): string {
+function duringRun(one: Waiting, run: LiveRun, own: PersonId | undefined): string {
   const { state, body } = run;
   const active = {
     streaming: state === "streaming",
     compacting: state === "compacting",
     route: routeKey(body.delivery),
+    person: body.behalf?.person,
+    own,
     lastSeq: Math.max(...body.seqs),
   };
   switch (onArrival(one, active)) {

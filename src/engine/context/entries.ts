@@ -9,6 +9,7 @@ import { type AgentId, type EntryId, entryId, type Ids, type RunId, type Session
 import type { FileReference } from "../../core/message/file-reference.ts";
 import type { Message } from "../../core/message/message.ts";
 import type { ModelResult } from "../../core/ports/model.ts";
+import type { Standing } from "../../core/rights/decide.ts";
 import type { Appending } from "../runtime/agent-lease.ts";
 
 /** An entry without its place. */
@@ -47,13 +48,19 @@ export function firstLines(
 
 const text = (value: string): Block[] => [{ type: "text", text: value }];
 
-/** A message of the inbox as an entry. Kinds that are commands to the engine have none. */
-export function messageEntry(message: Message, runId?: RunId): EntryDraft | undefined {
+/** A message of the inbox as an entry. Kinds that are commands to the engine have none. `speaker`: a line about who wrote it. */
+export function messageEntry(message: Message, runId?: RunId, speaker?: string): EntryDraft | undefined {
   const { body, acceptedAt: timestamp, seq } = message;
   const common = { timestamp, seqs: [seq] };
   switch (body.kind) {
     case "user":
-      return { type: "message", role: "user", content: text(wrapUserMessage(body.text, body.files)), runId, ...common };
+      return {
+        type: "message",
+        role: "user",
+        content: text([speaker ?? [], wrapUserMessage(body.text, body.files)].flat().join("\n")),
+        runId,
+        ...common,
+      };
     case "system":
     case "report": {
       const origin = body.kind === "report" ? body.childId : body.origin;
@@ -81,11 +88,14 @@ export function messageEntry(message: Message, runId?: RunId): EntryDraft | unde
   }
 }
 
+/** Who wrote a message, as a line before it; undefined if it is the agent's own person. */
+export type SpeakerLine = (message: Message) => string | undefined;
+
 /** The entries of several messages, in order. */
-export function messageEntries(messages: readonly Message[], runId?: RunId): EntryDraft[] {
+export function messageEntries(messages: readonly Message[], runId?: RunId, speakerOf?: SpeakerLine): EntryDraft[] {
   const entries: EntryDraft[] = [];
   for (const message of messages) {
-    const entry = messageEntry(message, runId);
+    const entry = messageEntry(message, runId, speakerOf?.(message));
     if (entry) entries.push(entry);
   }
   return entries;
@@ -146,8 +156,14 @@ export function toolEntry(result: ToolResult, at: number, runId: RunId): EntryDr
   };
 }
 
-/** Escapes everything in a text that reads like the tag, in any case or spacing. */
-export const escapeTags = (text: string): string => text.replace(/<(?=[\s/]*system_message)/giu, "&lt;");
+/** Escapes everything in a text that reads like one of the engine's tags, in any case or spacing. */
+export const escapeTags = (text: string): string => text.replace(/<(?=[\s/]*(?:system_message|speaker))/giu, "&lt;");
+
+/** The line that says who wrote a message. Only the engine writes it. */
+export function speakerLine({ person, role }: Standing, name?: string): string {
+  const called = name === undefined ? "" : ` name="${attribute(onOneLine(name))}"`;
+  return `<speaker id="${attribute(onOneLine(person))}" role="${role}"${called}/>`;
+}
 
 const attribute = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

@@ -8,7 +8,9 @@ import type { AgentState } from "../../core/agent/state.ts";
 import type { MemoryFlushSettings } from "../../core/history/compaction-settings.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { RunBody } from "../../core/run/run.ts";
+import { runBehalf } from "../people/run-behalf.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
+import { belongingOf } from "../runtime/belonging.ts";
 import { LiveRun, runTimeOf } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { chain, type EntryDraft, wrapSystemMessage } from "./entries.ts";
@@ -45,6 +47,7 @@ export async function openFlush(
     node: lease.node,
     seqs: [],
     memoryFlush: true,
+    behalf: runBehalf(await belongingOf(ports, lease), []),
     wishes: { extraSystemPrompt: systemPrompt, timeoutSeconds: FLUSH_SECONDS },
     calls: [],
     iterations: 0,

@@ -4,6 +4,7 @@ import type { DeliveryContext } from "../../core/delivery/delivery.ts";
 import { type AgentId, messageId } from "../../core/ids.ts";
 import type { Message, MessageBody } from "../../core/message/message.ts";
 import { type QueueMode, type QueueSettings, queueModeSchema } from "../../core/message/queue.ts";
+import type { PersonId } from "../../core/people/person.ts";
 import { buildCollectPrompt, buildQueueSummaryPrompt, COLLECT_TITLE, summaryLine } from "./collect-prompt.ts";
 import { type BusyAgent, choose, onArrival, routeOf, steerableNow, type Waiting } from "./decide.ts";
 
@@ -19,9 +20,10 @@ interface Said {
   readonly to?: DeliveryContext;
   readonly id?: string;
   readonly settings?: Partial<QueueSettings>;
+  readonly for?: string;
 }
 
-function said({ seq, at = seq * 10, mode, body, to = HOME, id, settings }: Said): Waiting {
+function said({ seq, at = seq * 10, mode, body, to = HOME, id, settings, for: person }: Said): Waiting {
   const message: Message = {
     id: messageId(agentId, seq),
     agentId,
@@ -31,6 +33,7 @@ function said({ seq, at = seq * 10, mode, body, to = HOME, id, settings }: Said)
     body: body ?? { kind: "user", text: `word ${seq}` },
     delivery: to,
     source: { connector: "c", messageId: id ?? String(seq) },
+    behalf: person === undefined ? undefined : { person: person as PersonId },
   };
   return { message, settings: { ...defaults, ...settings, ...(mode ? { mode } : {}) } };
 }
@@ -45,6 +48,58 @@ const rest = (waiting: readonly Waiting[], more: Partial<Parameters<typeof choos
   });
 const seqs = (choice: ReturnType<typeof choose>): readonly number[] =>
   "messages" in choice ? choice.messages.map((message) => message.seq) : [];
+
+describe("an agent that several people write to", () => {
+  const own = "ann" as PersonId;
+  const four = [
+    said({ seq: 1, for: "ann" }),
+    said({ seq: 2 }),
+    said({ seq: 3, for: "bob" }),
+    said({ seq: 4, for: "ann" }),
+  ];
+
+  test("collects messages of one person, in order; one that names no one is of the agent's own person", () => {
+    expect(seqs(rest(four, { own, busyUntil: 2_000 }))).toEqual([1, 2]);
+    expect(seqs(rest(four.slice(2), { own, busyUntil: 2_000 }))).toEqual([3]);
+  });
+
+  test("drops what is above the cap for each person alone, and tells it only in a run of that person", () => {
+    const settings = { cap: 2, mode: "queue", dropPolicy: "summarize" } as const;
+    const many = [1, 2, 3, 4, 5, 6, 7].map((seq) => said({ seq, settings, for: seq % 2 ? "ann" : "bob" }));
+    const choice = rest(many, { own });
+    if (choice.act !== "run") throw new TypeError(choice.act);
+    expect(seqs(choice)).toEqual([4]);
+    expect(choice.dropped.map(({ message }) => message.seq)).toEqual([2]);
+    expect(choice.summarize.map(({ seq }) => seq)).toEqual([2]);
+    const next = rest(
+      many.filter(({ message }) => ![2, 4].includes(message.seq)),
+      { own },
+    );
+    if (next.act !== "run") throw new TypeError(next.act);
+    expect([seqs(next), next.summarize.map(({ seq }) => seq)]).toEqual([[5], [1, 3]]);
+  });
+
+  test.each(["prompt", "message-id"] as const)("takes the same words of two people for two messages (%s)", (dedupe) => {
+    const yes = (seq: number, person: string) => {
+      const one = said({ seq, for: person, mode: "queue", body: { kind: "user", text: "yes" }, id: dedupe });
+      return dedupe === "prompt" ? { ...one, message: { ...one.message, source: undefined } } : one;
+    };
+    const choice = rest([yes(1, "ann"), yes(2, "bob"), yes(3, "ann")], { own, dedupe });
+    expect(choice.act === "run" && choice.dropped.map(({ message }) => message.seq)).toEqual([3]);
+  });
+
+  test.each(["steer", "steer-backlog"] as const)("steers only messages of the run's person into it (%s)", (mode) => {
+    const run = { streaming: true, compacting: false, route: routeOf(said({ seq: 1 }).message), lastSeq: 1, own };
+    const arrival = (person: string | undefined, runs: string) =>
+      onArrival(said({ seq: 2, mode, for: person }), { ...run, person: runs as PersonId });
+    expect([
+      arrival("ann", "ann"),
+      arrival(undefined, "ann"),
+      arrival("bob", "ann"),
+      arrival(undefined, "bob"),
+    ]).toEqual(["steer", "steer", "wait", "wait"]);
+  });
+});
 
 describe("an agent at rest", () => {
   test("rests if no message waits", () => {

@@ -13,6 +13,7 @@ import {
   saysNothing,
 } from "../../core/message/message.ts";
 import type { QueueDedupeMode, QueueSettings } from "../../core/message/queue.ts";
+import type { PersonId } from "../../core/people/person.ts";
 
 /** A message with the settings that apply to it now. */
 export interface Waiting {
@@ -51,7 +52,13 @@ export type Choice =
 /** The reason of a message without text or files, which gets no run. */
 export const SAYS_NOTHING = "it says nothing";
 
+/** A message and the person it is for. One that names no one is for the agent's own person. */
+const isFor = (message: Message, person: PersonId | undefined, own: PersonId | undefined): boolean =>
+  (message.behalf?.person ?? own) === person;
+
 export interface RestingAgent {
+  /** The person the agent belongs to. */
+  readonly own?: PersonId;
   readonly now: number;
   /** All waiting messages in order; or the first ones, if none can be dropped. */
   readonly waiting: readonly Waiting[];
@@ -63,7 +70,7 @@ export interface RestingAgent {
 }
 
 /** What an agent at rest does next. */
-export function choose({ now, waiting, urgent, busyUntil, dedupe }: RestingAgent): Choice {
+export function choose({ own, now, waiting, urgent, busyUntil, dedupe }: RestingAgent): Choice {
   const stop = urgent.find(({ body }) => body.kind === "stop");
   if (stop) return { act: "stop", message: stop };
   const reset = urgent.find(({ body }) => body.kind === "reset");
@@ -73,16 +80,15 @@ export function choose({ now, waiting, urgent, busyUntil, dedupe }: RestingAgent
   const command = withoutRun(waiting);
   if (command) return command;
 
-  const { kept, dropped, summarize } = limit(
-    waiting.filter(({ message }) => isRunnable(message)),
-    dedupe,
-  );
+  // Repetitions and the cap count for each person alone: no one's messages push out another's, nor are they read together.
+  const runnable = waiting.filter(({ message }) => isRunnable(message));
+  const limited = byPerson(runnable, own).map((of) => limit(of, dedupe));
+  const kept = limited.flatMap((one) => one.kept).sort((a, b) => a.message.seq - b.message.seq);
   const run = (messages: readonly Waiting[], collected: boolean): Choice => ({
     act: "run",
     messages: messages.map(({ message }) => message),
     collected,
-    dropped,
-    summarize,
+    ...droppedBeside(limited, messages[0] as Waiting),
     cap: waiting.at(-1)?.settings.cap ?? 1,
   });
   // A report or a trigger never interrupts.
@@ -92,7 +98,7 @@ export function choose({ now, waiting, urgent, busyUntil, dedupe }: RestingAgent
   const waited = busyUntil !== undefined && next.message.acceptedAt <= busyUntil;
   switch (next.settings.mode) {
     case "collect": {
-      const group = kept.filter((one) => isCollectable(one) && routeOf(one.message) === routeOf(next.message));
+      const group = together(kept, next, own);
       if (!isCollectable(next)) return run([next], false);
       const until = waited ? readyAt(group) : now;
       return until > now ? { act: "wait", until } : run(inOnePrompt(group), waited || group.length > 1);
@@ -107,6 +113,32 @@ export function choose({ now, waiting, urgent, busyUntil, dedupe }: RestingAgent
     case "interrupt":
       return run([next], false);
   }
+}
+
+/** The messages of one route for one person, up to the first one of that route for someone else (L2, M30). */
+function together(kept: readonly Waiting[], next: Waiting, own: PersonId | undefined): readonly Waiting[] {
+  const person = next.message.behalf?.person ?? own;
+  const ofRoute = kept.filter((one) => isCollectable(one) && routeOf(one.message) === routeOf(next.message));
+  const other = ofRoute.findIndex(({ message }) => !isFor(message, person, own));
+  return other === -1 ? ofRoute : ofRoute.slice(0, other);
+}
+
+/** Almost always one group: nothing is sorted then. */
+function byPerson(waiting: readonly Waiting[], own: PersonId | undefined): readonly (readonly Waiting[])[] {
+  const groups = new Map<PersonId | undefined, Waiting[]>();
+  for (const one of waiting) {
+    const person = one.message.behalf?.person ?? own;
+    const group = groups.get(person);
+    if (group) group.push(one);
+    else groups.set(person, [one]);
+  }
+  return [...groups.values()];
+}
+
+/** What is dropped with a run: messages of the same person. Those of others are dropped with a run of theirs. */
+function droppedBeside(limited: readonly Limited[], next: Waiting): Pick<Limited, "dropped" | "summarize"> {
+  const { dropped = [], summarize = [] } = limited.find(({ kept }) => kept.includes(next)) ?? {};
+  return { dropped, summarize };
 }
 
 /** What to do with the first message if it needs no normal run. */
@@ -258,6 +290,9 @@ export interface BusyAgent {
   readonly compacting: boolean;
   /** Where the run's answer goes. */
   readonly route: string;
+  /** For whom it acts, and the person its agent belongs to. */
+  readonly person?: PersonId;
+  readonly own?: PersonId;
   /** The newest message the run has taken. */
   readonly lastSeq: number;
 }
@@ -272,8 +307,9 @@ export function onArrival({ message, settings }: Waiting, run: BusyAgent): Arriv
   // A question about children must not wait until the run is over.
   if (body.kind === "subagents") return "answer";
   if (!isRunnable(message)) return "wait";
-  // An answer goes where its message came from, so only messages of the run's own route can be steered into it.
-  const same = routeOf(message) === run.route && !runsAlone(message);
+  // An answer goes where its message came from, and a run acts for one person: only messages of the run's own route and person
+  // can be steered into it (M30).
+  const same = routeOf(message) === run.route && isFor(message, run.person, run.own) && !runsAlone(message);
   switch (settings.mode) {
     case "interrupt":
       return mayInterrupt(message) ? "end-interrupt" : "wait";

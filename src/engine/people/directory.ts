@@ -5,6 +5,8 @@
 import { type IdentityLinks, linkedName } from "../../core/agent/identity-links.ts";
 import { isOwner } from "../../core/agent/session-key.ts";
 import { API_CHANNEL } from "../../core/delivery/route.ts";
+import { personOfApiUser } from "../../core/people/api-user.ts";
+import { CROWD } from "../../core/people/behalf.ts";
 import {
   accountOf,
   kindOfPerson,
@@ -139,12 +141,14 @@ function viewOf({ revision, byId, byAccount }: Records, settings: DirectorySetti
   };
   const sender = (connector: string, userId: string): PersonId => {
     if (owns({ connector, userId })) return OWNER;
-    const account = folded(accountOf(connector, userId)) as PersonId;
+    const name = nameOf(connector, userId);
+    if (kindOfPerson(name) === "record") return name;
+    const account = folded(name) as PersonId;
     const record = byAccount.get(account);
     if (record) return record.id as PersonId;
-    const name = linkedName(identityLinks, connector, userId);
-    if (name === undefined) return account;
-    const link = `${LINK}${name}` as PersonId;
+    const linked = linkedName(identityLinks, connector, userId);
+    if (linked === undefined) return account;
+    const link = `${LINK}${linked}` as PersonId;
     return (recordOf(link)?.id as PersonId | undefined) ?? link;
   };
   return {
@@ -155,12 +159,17 @@ function viewOf({ revision, byId, byAccount }: Records, settings: DirectorySetti
     standing(id) {
       const person = personOf(id);
       const record = byId.get(person);
+      if (person === CROWD) return { person, role: "stranger", grants: [] };
       if (person === OWNER) return { person, role: "owner", grants: [] };
       if (record) return { person, role: record.role, grants: record.grants };
       return { person, role: roleWithoutRecord(person, unknown), grants: [] };
     },
   };
 }
+
+/** The API's channel has names for applications' users and for people with tokens. */
+const nameOf = (connector: string, userId: string): PersonId =>
+  connector.trim().toLowerCase() === API_CHANNEL ? personOfApiUser(userId) : accountOf(connector, userId);
 
 /** The id at the channel, without the mark that keeps it apart from the ids of groups. */
 const directId = (id: string): string => (id.startsWith("dm:") ? id.slice("dm:".length) : id);

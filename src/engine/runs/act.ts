@@ -15,6 +15,7 @@ import { isOutdated } from "../commit/commit-refused.ts";
 import { claimedFor } from "../commit/submit.ts";
 import { chain, type ToolResult, toolEntry } from "../context/entries.ts";
 import { createDeliveries } from "../outbox/create-deliveries.ts";
+import { onBehalf } from "../people/on-behalf.ts";
 import { auditOf } from "../rights/audit-entry.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
@@ -179,7 +180,7 @@ async function commitResults(
   const { results, calls: left } = await commitIntent(ports, lease, run, open ? [] : calls, (intent) => ({
     site: "result",
     ops: [
-      ...claimedFor(asked, lease.node),
+      ...claimedFor(onBehalf({ agent, behalf: run.body.behalf }, asked), lease.node),
       ...deliveries.map((delivery): Op => ({ op: "delivery.add", delivery })),
       ...auditDone(ports, agent, run, done, at),
       ...intent.ops,

@@ -21,6 +21,7 @@ import {
   suppressed,
   withRoutes,
 } from "../outbox/create-deliveries.ts";
+import { onBehalf } from "../people/on-behalf.ts";
 import type { AgentLease, Committing } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { Reply, RunPorts } from "../runtime/run-ports.ts";
@@ -115,7 +116,10 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
   const result = runResult({ ...run.identity, endedAt: at, outcome: ending.outcome, body }, append.entries.at(-1));
   const committing = { site: ending.site, at, ops, append, state, run: run.guard(evenAborted) };
   const { results, also } = await commitWithOthers(lease, committing, async () => {
-    const others = (await ports.opsOnRunEnd?.(agent, run, result, deliveries)) ?? [];
+    const others = onBehalf(
+      { agent, behalf: run.body.behalf },
+      (await ports.opsOnRunEnd?.(agent, run, result, deliveries)) ?? [],
+    );
     return applySendPolicyToOps(ports.sendPolicy, agent, withRoutes(others, ports.connectors, agent.profile));
   });
   const release = results.findLast((one) => one?.op === "agent.release");

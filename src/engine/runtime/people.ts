@@ -3,26 +3,34 @@
  * person asks here, so that a stranger's message never redirects what is meant for someone else.
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import {
   isMainConversation,
   keysOfPerson,
-  OWNER,
   type PeopleSettings,
   personOfConversation,
   setsRoute,
 } from "../../core/agent/person.ts";
 import { whereItSpeaks } from "../../core/agent/speaking-target.ts";
 import type { DeliveryContext } from "../../core/delivery/delivery.ts";
-import { apiMailbox, OWNER_MAILBOX, personAddress } from "../../core/delivery/route.ts";
+import { API_CHANNEL, apiMailbox, OWNER_MAILBOX, personAddress } from "../../core/delivery/route.ts";
 import type { AgentId, SessionKey } from "../../core/ids.ts";
+import { apiUserOf } from "../../core/people/api-user.ts";
+import type { Behalf } from "../../core/people/behalf.ts";
+import { groupOf, isRecordId, OWNER, type PersonId } from "../../core/people/person.ts";
 import type { StoreReader } from "../../core/store/store.ts";
+import { type Directory, type DirectoryReader, directoryOf, type PeopleNow } from "../people/directory.ts";
+import { personOfNew } from "../people/on-behalf.ts";
 
 export type PersonReader = Pick<StoreReader, "agent" | "agentByKey" | "job">;
-export type PeopleReader = PersonReader & Pick<StoreReader, "recentForeground" | "fact">;
+export type PeopleReader = PersonReader & DirectoryReader & Pick<StoreReader, "recentForeground" | "fact">;
 
 export interface People {
-  /** The person an agent works for; undefined if its parent or the conversation it came from no longer exists. */
-  personOf(agent: AgentRecord): Promise<string | undefined>;
+  readonly directory: Directory;
+  /** The person an agent belongs to; undefined if its parent or the conversation it came from no longer exists. */
+  personOf(agent: AgentRecord): Promise<PersonId | undefined>;
+  /** The person a new agent belongs to. `behalf`: of the message that makes it. */
+  personOfNew(agent: NewAgent, behalf: Behalf | undefined): Promise<PersonId | undefined>;
   /** The conversation this person wrote to last. */
   foregroundOf(person: string): Promise<AgentRecord | undefined>;
   /** Where this person can be reached; undefined if nowhere yet. */
@@ -44,7 +52,18 @@ const MAX_DEPTH = 64;
 /** How many of the latest conversations are searched, besides those whose key follows from the person. */
 const RECENT = 50;
 
-export function peopleOf(store: PeopleReader, settings: PeopleSettings = {}): People {
+/** A new agent, before it is stored. */
+export interface NewAgent {
+  readonly descriptor: AgentDescriptor;
+  readonly profile: string;
+  readonly sessionKey: SessionKey;
+}
+
+export function peopleOf(
+  store: PeopleReader,
+  settings: PeopleSettings = {},
+  directory: Directory = directoryOf({ store, clock: { now: () => 0 } }, settings),
+): People {
   const routeOf = (agent: AgentRecord): DeliveryContext | undefined =>
     isMainConversation(agent, settings) ? routeOfAgent(agent, OWNER, settings) : whereItSpeaks(agent);
   const routeTo = async (person: string): Promise<DeliveryContext | undefined> => {
@@ -52,15 +71,21 @@ export function peopleOf(store: PeopleReader, settings: PeopleSettings = {}): Pe
       const conversation = await store.agentByKey(person as SessionKey);
       return conversation && routeOf(conversation);
     }
-    const agent = await foregroundOf(store, settings, person);
-    const route = agent && routeOfAgent(agent, person, settings);
+    const now = await directory.recent();
+    const agent = await foregroundOf(store, settings, now, person as PersonId);
+    const route = agent && routeOfAgent(agent, person, settings, now);
     if (route) return route;
     if (person === OWNER) return (await store.fact(OWNER_READS)) === undefined ? undefined : OWNER_MAILBOX;
-    return person.startsWith("api:") ? apiMailbox(person.slice("api:".length)) : undefined;
+    // Users of the API and of applications have a mailbox from the start.
+    const users = namesOf(now, person as PersonId).filter((name) => !isRecordId(name));
+    const user = users.map(apiUserOf).find((name) => name !== undefined);
+    return user === undefined ? undefined : apiMailbox(user);
   };
   return {
-    personOf: (agent) => personOf(store, settings, agent),
-    foregroundOf: (person) => foregroundOf(store, settings, person),
+    directory,
+    personOf: async (agent) => agent.person ?? ((await personOf(store, settings, agent)) as PersonId | undefined),
+    personOfNew: async (agent, behalf) => personOfNewAgent(store, settings, await directory.recent(), agent, behalf),
+    foregroundOf: async (person) => foregroundOf(store, settings, await directory.recent(), person as PersonId),
     routeTo,
     addressOf: async (person) => (await routeTo(person)) ?? personAddress(person),
     routeOf,
@@ -110,34 +135,75 @@ export async function personOf(
   return undefined;
 }
 
+async function personOfNewAgent(
+  store: PersonReader,
+  settings: PeopleSettings,
+  now: PeopleNow,
+  { descriptor, profile, sessionKey }: NewAgent,
+  behalf: Behalf | undefined,
+): Promise<PersonId | undefined> {
+  if (descriptor.type === "swarm") return (await store.agent(descriptor.contact as AgentId))?.person ?? behalf?.person;
+  if (descriptor.type !== "user") return personOfNew(descriptor.type, behalf?.person, behalf?.person);
+  const { connector, userId, channelId, peerKind = "dm" } = descriptor;
+  if (isMainConversation({ sessionKey, profile }, settings)) return OWNER;
+  if (peerKind !== "dm") return groupOf(connector, peerKind, channelId);
+  return behalf?.person ?? now.sender(connector, userId);
+}
+
+/** A person and the accounts under which that person may be known. */
+const namesOf = (now: PeopleNow, person: PersonId): readonly PersonId[] => [
+  person,
+  ...((now.record(person)?.accounts ?? []) as readonly PersonId[]),
+];
+
+/** The keys under which a person's conversations may exist. */
+function keysOf(now: PeopleNow, person: PersonId, settings: PeopleSettings): readonly SessionKey[] {
+  const user = apiUserOf(person);
+  const names = [...namesOf(now, person), ...(user === undefined ? [] : [`${API_CHANNEL}:${user}`])];
+  return [...new Set(names.flatMap((name) => keysOfPerson(name, settings)))];
+}
+
 async function foregroundOf(
   store: PeopleReader,
   settings: PeopleSettings,
-  person: string,
+  now: PeopleNow,
+  person: PersonId,
 ): Promise<AgentRecord | undefined> {
-  const byKey = await Promise.all(keysOfPerson(person, settings).map((key) => store.agentByKey(key)));
+  const byKey = await Promise.all(keysOf(now, person, settings).map((key) => store.agentByKey(key)));
   const recent = await store.recentForeground({ limit: RECENT });
   let latest: AgentRecord | undefined;
   for (const agent of [...byKey, ...recent]) {
     if (agent?.lastHumanAt === undefined || agent.stopped?.removed) continue;
-    if (agent.lastHumanAt > (latest?.lastHumanAt ?? Number.NEGATIVE_INFINITY) && belongsTo(agent, person, settings)) {
+    if (
+      agent.lastHumanAt > (latest?.lastHumanAt ?? Number.NEGATIVE_INFINITY) &&
+      belongsTo(agent, person, settings, now)
+    ) {
       latest = agent;
     }
   }
   return latest;
 }
 
-function belongsTo(agent: AgentRecord, person: string, settings: PeopleSettings): boolean {
+/** Two names are one person if they belong to the same record now. */
+function belongsTo(agent: AgentRecord, person: PersonId, settings: PeopleSettings, now: PeopleNow): boolean {
   const { descriptor } = agent;
   if (descriptor.type !== "user") return false;
-  if (person === OWNER && isMainConversation(agent, settings)) return true;
-  return personOfConversation(descriptor, settings) === person;
+  if (isMainConversation(agent, settings)) return person === OWNER;
+  const own = agent.person ?? (personOfConversation(descriptor, settings) as PersonId);
+  return now.personOf(own) === now.personOf(person);
 }
 
 /** A main conversation that a stranger began has the owner's route only if the owner has written there since. */
-function routeOfAgent(agent: AgentRecord, person: string, settings: PeopleSettings): DeliveryContext | undefined {
+function routeOfAgent(
+  agent: AgentRecord,
+  person: string,
+  settings: PeopleSettings,
+  now?: PeopleNow,
+): DeliveryContext | undefined {
   const { descriptor, state } = agent;
   if (state.deliveryContext) return state.deliveryContext;
-  const own = descriptor.type === "user" && personOfConversation(descriptor, settings) === person;
+  if (descriptor.type !== "user") return undefined;
+  const began = personOfConversation(descriptor, settings) as PersonId;
+  const own = began === person || (now !== undefined && now.personOf(began) === now.personOf(person as PersonId));
   return own ? whereItSpeaks(agent) : undefined;
 }

@@ -17,6 +17,7 @@ import type { WatchdogNotes } from "../../core/run/trial.ts";
 import type { Op, OpResult, Posted } from "../../core/store/change.ts";
 import type { TextLimits } from "../../core/text-limits.ts";
 import type { ApprovalPort } from "../approvals/approval-port.ts";
+import type { Directory } from "../people/directory.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { People } from "./people.ts";
 import type { RunEvents } from "./run-events.ts";
@@ -99,6 +100,10 @@ export interface RunPorts extends Ports {
     wishes?: RunOverrides,
     chosen?: ModelChoice,
   ): ContextLimits | Promise<ContextLimits>;
+  /** Who is who, for the line before a message of someone other than the agent's person. */
+  readonly directory?: Directory;
+  /** The person an agent belongs to. Asked only about agents that an earlier version made. */
+  personOf?: People["personOf"];
   /** Whether a message makes its origin the route of its agent. Absent: always. */
   setsRoute?: People["setsRoute"];
   /** Decides which calls may start. Absent: every call of a tool that the agent has. */

@@ -151,7 +151,7 @@ export async function runSubagentAnnounceFlow(
     person: end.person,
     silent: skip || target.asleep ? true : undefined,
   } as const;
-  const message = { body, acceptedAt: at, delivery: target.delivery };
+  const message = { body, behalf: record.behalf, acceptedAt: at, delivery: target.delivery };
   return [{ op: "message.post", to: { agentId: target.agentId }, message }, put];
 }
 

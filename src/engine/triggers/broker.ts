@@ -18,7 +18,7 @@ import { submit } from "../commit/submit.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import { ClockWatch } from "./clock-watch.ts";
 import { firedSlot, skippedSlot } from "./cron/job-changes.ts";
-import { type Firing, type JobMessage, type JobPorts, jobMessage, profileOf } from "./cron/job-message.ts";
+import { type Firing, type JobMessage, type JobPorts, jobMessage, profileOf, whoIsGone } from "./cron/job-message.ts";
 import { DEFAULT_GRACE_MS, type DueDefaults, type DueStep, planDue } from "./cron/plan-due.ts";
 import { replanJobs } from "./cron/replan-jobs.ts";
 
@@ -250,6 +250,8 @@ export class TriggerBroker {
     const slot = slotName(job, dueAt);
     const { graceMs, mainKey } = this.#options;
     const firing: Firing = { slot, dueAt, lateMs, graceMs, now, zone: this.#zone, mainKey, gateOutput };
+    const gone = await whoIsGone(this.#ports, job);
+    if (gone !== undefined) return this.#skipOne(job, step, gone);
     const tick = job.system ? await this.#ports.tick?.(job, firing) : undefined;
     if (job.system && tick?.kind !== "post") return this.#skipOne(job, step, tick?.reason ?? "disabled");
     const message = tick?.kind === "post" ? tick.message : await jobMessage(this.#ports, job, firing);

@@ -10,6 +10,7 @@ import type { Trigger } from "../../core/message/trigger.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { AgentSystem } from "../agents/agent-system.ts";
 import type { AgentSystemOptions } from "../agents/agent-system-options.ts";
+import { directoryOf } from "../people/directory.ts";
 import { type People, peopleOf } from "../runtime/people.ts";
 import type { Said } from "../runtime/run-ports.ts";
 import { type BrokerOptions, TriggerBroker } from "./broker.ts";
@@ -52,7 +53,8 @@ export class Triggers {
 
   constructor(ports: TriggerPorts, options: TriggerOptions = {}) {
     const { store, clock } = ports;
-    const people = peopleOf(store, options.people ?? { mainKey: options.mainKey });
+    const settings = options.people ?? { mainKey: options.mainKey };
+    const people = peopleOf(store, settings, directoryOf(ports, settings));
     this.#ports = { ...ports, people };
     this.#options = options;
     this.#webhooks = options.webhooks ?? {};

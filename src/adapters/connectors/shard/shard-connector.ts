@@ -10,6 +10,8 @@ import { whereItSpeaks } from "../../../core/agent/speaking-target.ts";
 import { errorText, InvalidInputError, NotFoundError, RookeryError } from "../../../core/errors.ts";
 import { isAgentId, type SessionKey } from "../../../core/ids.ts";
 import { messageBodySchema } from "../../../core/message/message.ts";
+import { behalfSchema } from "../../../core/people/behalf.ts";
+import { accountOf } from "../../../core/people/person.ts";
 import type { Connector, OutgoingDelivery, SendResult } from "../../../core/ports/connector.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import type { Store } from "../../../core/store/store.ts";
@@ -48,13 +50,13 @@ export function shardConnector(ports: Pick<Ports, "ids" | "clock">, options: Sha
       if (!store) return { status: "refused", reason: `There is no shard ${target.accountId}.` };
       const agent = await agentNamed(store, target.to ?? "");
       if (!agent || agent.stopped?.removed) return { status: "refused", reason: `Agent not found: ${target.to}` };
-      const body = readBody(payload.text);
+      const { body, behalf } = readMessage(payload.text);
       const delivery = body.kind === "system" && !body.silent ? whereItSpeaks(agent) : undefined;
       const accepted = await accept(
         { ...ports, store: store as Store },
         {
           to: { agentId: agent.id },
-          message: { body, acceptedAt: ports.clock.now(), delivery },
+          message: { body, behalf, acceptedAt: ports.clock.now(), delivery },
           key: `shard:${options.name}:${id}`,
           replayHorizonMs: REPLAY_HORIZON_MS,
         },
@@ -83,9 +85,15 @@ export function shardConnector(ports: Pick<Ports, "ids" | "clock">, options: Sha
 const agentNamed = (store: ShardStore, name: string): Promise<AgentRecord | undefined> =>
   isAgentId(name) ? store.agent(name) : store.agentByKey(name as SessionKey);
 
-function readBody(text: string | undefined) {
-  const body = messageBodySchema.safeParse(jsonOf(text ?? ""));
-  if (body.success && body.data.kind === "system") return body.data;
+/** A sender of an earlier version names no one: then the message acts for its origin, which has no rights here. */
+function readMessage(text: string | undefined) {
+  const json = jsonOf(text ?? "");
+  const body = messageBodySchema.safeParse(json);
+  const behalf = behalfSchema.safeParse((json as { behalf?: unknown } | undefined)?.behalf);
+  if (body.success && body.data.kind === "system") {
+    const from = { person: accountOf(SHARD_CHANNEL, body.data.origin ?? "unknown") };
+    return { body: body.data, behalf: behalf.success ? behalf.data : from };
+  }
   throw new InvalidInputError("The delivery is not a message for an agent of another shard.");
 }
 

@@ -5,9 +5,9 @@
 import type { Config } from "../../../config/config-schema.ts";
 import type { Relation } from "../../../config/sections/agent-to-agent.ts";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
-import { OWNER, personOfSender } from "../../../core/agent/person.ts";
 import { DeniedError } from "../../../core/errors.ts";
 import type { AgentId } from "../../../core/ids.ts";
+import { OWNER, type PersonId } from "../../../core/people/person.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { type PeopleReader, type PersonReader, peopleOf, personOf } from "../../../engine/runtime/people.ts";
 import { peopleSettings } from "../../../engine/runtime/people-settings.ts";
@@ -48,18 +48,16 @@ export const worksForOwner = async (
   agent: AgentRecord,
 ): Promise<boolean> => (await personOf(store, { ownerAccounts: accounts }, agent, { rights: true })) === OWNER;
 
-/** The conversation that the person of a run wrote to last. `person`: as the run names it; otherwise the agent's own person. */
+/** The conversation that the person of a run wrote to last, never another's. Without a person: the agent's own. */
 export async function foregroundFor(
   store: Reader,
   config: RelationConfig,
   agent: AgentRecord,
-  person?: string,
+  person?: PersonId,
 ): Promise<AgentRecord | undefined> {
-  const settings = peopleSettings(config);
-  const at = person?.indexOf(":") ?? -1;
-  const sender = person !== undefined && at > 0 && { connector: person.slice(0, at), userId: person.slice(at + 1) };
-  const whose = sender ? personOfSender(sender, settings) : await personOf(store, settings, agent);
-  return whose === undefined ? undefined : peopleOf(store, settings).foregroundOf(whose);
+  const people = peopleOf(store, peopleSettings(config));
+  const whose = person ?? (await people.personOf(agent));
+  return whose === undefined ? undefined : people.foregroundOf(whose);
 }
 
 /** Whether a relation holds. The most expensive one comes last. */
@@ -90,7 +88,7 @@ async function holds(
 interface Writer {
   readonly from: AgentRecord;
   /** The person of its run. */
-  readonly person?: string;
+  readonly person?: PersonId;
 }
 
 async function anyHolds(
@@ -108,7 +106,13 @@ export const WRITE_DENIED = "Agent-to-agent messaging denied by agentToAgent.wri
 export const READ_DENIED = "Session not visible from this agent: agentToAgent.read does not allow it.";
 
 /** Throws `DeniedError` if `from` may not write to `to`. */
-export async function mayWrite(store: Reader, config: RelationConfig, from: AgentRecord, to: Target, person?: string) {
+export async function mayWrite(
+  store: Reader,
+  config: RelationConfig,
+  from: AgentRecord,
+  to: Target,
+  person?: PersonId,
+) {
   if (to.agent?.id === from.id) throw new DeniedError("An agent cannot send a message to itself.");
   if (from.descriptor.type === "swarm") {
     if (to.agent?.id === from.descriptor.contact) return;

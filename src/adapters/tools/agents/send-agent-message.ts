@@ -61,7 +61,7 @@ async function send(
   if (otherShard) return sendToShard(deps, context, otherShard, words, quiet ?? false);
   const target =
     agentId === undefined ? await defaultTarget(deps, context) : await findTarget(deps, context.agent, agentId);
-  await mayWrite(deps.store, deps.config, context.agent, target, context.person);
+  await mayWrite(deps.store, deps.config, context.agent, target, context.behalf?.person);
   const body = await bodyFrom(deps, context, target, words, quiet);
   return { content: [{ type: "text", text: SENT }], ops: [postTo(deps, target, body), ...countOf(context.agent)] };
 }
@@ -83,7 +83,7 @@ async function sendToShard(
     });
   }
   const body = await wholeBodyFrom(deps, context, words, quiet);
-  const text = JSON.stringify({ ...body, origin: `${deps.shards?.name}/${agent.id}` });
+  const text = JSON.stringify({ ...body, origin: `${deps.shards?.name}/${agent.id}`, behalf: context.behalf });
   return {
     content: [{ type: "text", text: SENT }],
     deliveries: [{ target: shardTarget(to), payload: { text } }],
@@ -98,7 +98,7 @@ function countOf({ id, descriptor }: AgentRecord): readonly Op[] {
 }
 
 /** The recipient if the agent names none. */
-async function defaultTarget({ store, config }: AgentToolDeps, { agent: from, person }: ToolContext): Promise<Target> {
+async function defaultTarget({ store, config }: AgentToolDeps, { agent: from, behalf }: ToolContext): Promise<Target> {
   const { descriptor } = from;
   if (descriptor.type === "swarm") {
     const contact = await store.swarmContact(descriptor.id, descriptor.contact as AgentId);
@@ -108,7 +108,9 @@ async function defaultTarget({ store, config }: AgentToolDeps, { agent: from, pe
   }
   const known = descriptor.type === "subagent" ? descriptor.parentAgentId : undefined;
   const agent =
-    known === undefined ? await foregroundFor(store, config, from, person) : await store.agent(known as AgentId);
+    known === undefined
+      ? await foregroundFor(store, config, from, behalf?.person)
+      : await store.agent(known as AgentId);
   if (agent) return { agent };
   throw new NotFoundError(known === undefined ? NO_FOREGROUND : `Agent not found: ${known}`);
 }

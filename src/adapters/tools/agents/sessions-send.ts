@@ -46,7 +46,7 @@ export const sessionsSendTool = (deps: AgentToolDeps): Tool<Input> => ({
       const target = await findTarget(deps, context.agent, recipientIn(given));
       sessionKey = keyOf(target);
       if (given.message.trim() === "") throw new InvalidInputError("A message needs text.");
-      await mayWrite(deps.store, deps.config, context.agent, target, context.person);
+      await mayWrite(deps.store, deps.config, context.agent, target, context.behalf?.person);
       return await send(deps, context, given, target, sessionKey);
     } catch (error) {
       // Errors that the model can handle are returned in the tool's format. The engine handles the others.

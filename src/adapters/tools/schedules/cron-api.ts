@@ -28,7 +28,7 @@ export interface CronApi {
   updateOps(id: string, raw: unknown): Promise<{ readonly job: CronJob; readonly ops: readonly Op[] }>;
   removeOps(id: string): Promise<readonly Op[]>;
   runOps(id: string): Promise<{ readonly job: CronJob; readonly slot: string; readonly ops: readonly Op[] }>;
-  wakeOps(text: string, mode?: CronJob["wakeMode"], by?: JobMaker): readonly Op[];
+  wakeOps(text: string, mode?: CronJob["wakeMode"], by?: JobMaker): Promise<readonly Op[]>;
   memoryOps(id: string, memory: string): Promise<readonly Op[]>;
 }
 

@@ -78,7 +78,7 @@ async function act(api: CronApi, given: z.infer<typeof input>, agent: AgentRecor
     }
     case "wake":
       if (!given.text?.trim()) throw new InvalidInputError("text required");
-      return { ...toolOutput({ ok: true }), ops: api.wakeOps(given.text, given.mode, await makerOf(api, agent)) };
+      return { ...toolOutput({ ok: true }), ops: await api.wakeOps(given.text, given.mode, await makerOf(api, agent)) };
     default:
       return unreachable(given.action, "action");
   }

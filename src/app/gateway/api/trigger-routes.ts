@@ -4,6 +4,7 @@ import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import type { JobView } from "../../../engine/triggers/cron/cron-service.ts";
 import { mainAddress } from "../../../engine/triggers/cron/job-message.ts";
+import { behalfOf } from "../auth/speaker.ts";
 import { HttpError } from "../http/http-error.ts";
 import { decodeUtf8 } from "../http/read-request.ts";
 import { REPLAYED } from "../http/send-reply.ts";
@@ -51,9 +52,9 @@ const addJobRoute = defineRoute({
   summary: "Add a cron job",
   body: jobBody,
   answers: { status: 201, holds: "the job" },
-  async handle({ context, body, record }) {
+  async handle({ context, principal, body, record }) {
     const also = (json: JobView) => record({ status: 201, json });
-    return { status: 201, json: await context.triggers.cron.add(body, {}, also) };
+    return { status: 201, json: await context.triggers.cron.add(body, { behalf: behalfOf(principal) }, also) };
   },
 });
 
@@ -66,7 +67,9 @@ const changeJobRoute = defineRoute({
   params: jobParams,
   body: jobBody,
   answers: { status: 200, holds: "the job as it is now" },
-  handle: async ({ context, params: { job }, body }) => ({ json: await context.triggers.cron.update(job, body) }),
+  handle: async ({ context, principal, params: { job }, body }) => ({
+    json: await context.triggers.cron.update(job, body, behalfOf(principal)),
+  }),
 });
 
 const removeJobRoute = defineRoute({
@@ -93,9 +96,9 @@ const runJobRoute = defineRoute({
   answers: { status: 202, holds: "`{ slot }`, which identifies the run among the job's runs" },
   async handle(call) {
     const { context, params, record } = call;
-    const { accounts } = await postingOf(call);
+    const { accounts, behalf: by } = await postingOf(call);
     const also = (json: { slot: string }) => record({ status: 202, json });
-    return { status: 202, json: await context.triggers.cron.run(params.job, { accounts, also }) };
+    return { status: 202, json: await context.triggers.cron.run(params.job, { accounts, by, also }) };
   },
 });
 

@@ -2,8 +2,10 @@
  * Who speaks in a request: the token's person, or the user that it names, inside the names of the token. Two tokens that name the
  * same `user` mean two people, unless they belong to one application, or both are older than these kinds.
  */
+import { API_CHANNEL } from "../../../core/delivery/route.ts";
 import { isReservedUser, personOfApiUser } from "../../../core/people/api-user.ts";
-import { appUser, OWNER, type PersonId } from "../../../core/people/person.ts";
+import type { Behalf } from "../../../core/people/behalf.ts";
+import { accountOf, appUser, OWNER, type PersonId } from "../../../core/people/person.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { Principal } from "./principal.ts";
 
@@ -32,6 +34,11 @@ export function speakerOf(token: Token, named: string | undefined): Speaker | un
       return named === undefined ? undefined : speakerNamed(named);
   }
 }
+
+/** For whom a request acts that is no one's message: the token's person. An old token acts for an account of its own. */
+export const behalfOf = ({ person, id }: Pick<Principal, "person" | "id">): Behalf => ({
+  person: person ?? accountOf(API_CHANNEL, id),
+});
 
 /** The speaker of a conversation that no `user` is named for. `fresh` is a new name. */
 export function unnamedSpeaker(token: Token, fresh: string): Speaker {

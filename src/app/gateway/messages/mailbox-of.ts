@@ -1,7 +1,7 @@
 /** Which mailbox a request reads: the one of the named user, of the token's person, of the owner, or of the token itself. */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
-import { OWNER } from "../../../core/agent/person.ts";
 import { API_CHANNEL, apiMailbox, OWNER_MAILBOXES, TERMINAL_CHANNEL } from "../../../core/delivery/route.ts";
+import { OWNER } from "../../../core/people/person.ts";
 import type { Mailbox } from "../../../engine/outbox/mailboxes.ts";
 import type { People } from "../../../engine/runtime/people.ts";
 import { type Principal, ROOT } from "../auth/principal.ts";

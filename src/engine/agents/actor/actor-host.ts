@@ -51,7 +51,7 @@ export interface HostParts extends Given {
   readonly events: RunEvents;
   readonly subagents: Subagents;
   readonly outbox: Pick<Outbox, "offer">;
-  readonly people: Pick<People, "setsRoute" | "addressOf">;
+  readonly people: Pick<People, "setsRoute" | "addressOf" | "personOf">;
   readonly directory: Directory;
   readonly approvals: Pick<Approvals, "asked">;
 }
@@ -88,6 +88,8 @@ function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts)
     approvals: approvalPortOf(options, people, (dueAt) => approvals.asked(dueAt)),
     sendPolicy: options.sendPolicy,
     setsRoute: people.setsRoute,
+    personOf: people.personOf,
+    directory,
     limits: options.limits,
     contextLimits: options.contextLimits,
     // Read for each call: budgets change while the program runs.

@@ -92,7 +92,7 @@ export class Actor {
     this.#inbox.known(this.#working ? undefined : waits);
     this.#epoch = Math.max(this.#epoch, epoch);
     this.#again = true;
-    if (this.run && this.#lease) void this.#inbox.lookAtArrivals(this.run, this.#lease.state);
+    if (this.run && this.#lease) void this.#inbox.lookAtArrivals(this.run, this.#lease);
     if (this.#working) return;
     this.#working = this.#work().finally(() => {
       this.#working = undefined;

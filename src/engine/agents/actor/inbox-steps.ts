@@ -10,7 +10,10 @@ import type { Op, Settlement } from "../../../core/store/change.ts";
 import { claimedFor } from "../../commit/submit.ts";
 import { chain, messageEntries } from "../../context/entries.ts";
 import { createDeliveries } from "../../outbox/create-deliveries.ts";
+import { onBehalf } from "../../people/on-behalf.ts";
+import { runBehalf, withSpeakers } from "../../people/run-behalf.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
+import { belongingOf } from "../../runtime/belonging.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
 
 export const STOPPED_TEXT = "⚙️ Agent was aborted.";
@@ -36,7 +39,11 @@ export async function settle(
   reason: string,
 ): Promise<void> {
   const settlements = messages.map((message) => settlement(message, state, reason));
-  const also = (await ports.opsOnSettle?.(lease.record, messages, reason)) ?? [];
+  const behalf = runBehalf(await belongingOf(ports, lease), messages);
+  const also = onBehalf(
+    { agent: lease.record, behalf },
+    (await ports.opsOnSettle?.(lease.record, messages, reason)) ?? [],
+  );
   const ops: Op[] = [{ op: "message.settle", settlements }, ...claimedFor(also, lease.node)];
   const { results } = await lease.commit({ site, ops });
   ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
@@ -51,7 +58,9 @@ export async function recordSilent(
 ): Promise<void> {
   const settlements = messages.map((message) => settlement(message, "recorded", reason));
   const append = chain(ports.ids, lease, messageEntries(messages));
-  await lease.commit({ site: "record", ops: [{ op: "message.settle", settlements }], append });
+  const { own } = await belongingOf(ports, lease);
+  const state = withSpeakers(own, lease.state, messages);
+  await lease.commit({ site: "record", ops: [{ op: "message.settle", settlements }], append, state });
 }
 
 /** Answers a stop: it ended the last run, or there was none. The agent's children are stopped in the same commit. */

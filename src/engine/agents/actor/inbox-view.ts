@@ -7,6 +7,7 @@ import type { AgentState } from "../../../core/agent/state.ts";
 import { errorText } from "../../../core/errors.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import { isUrgent, type Message } from "../../../core/message/message.ts";
+import type { PersonId } from "../../../core/people/person.ts";
 import { type Choice, choose, onArrival, routeKey, steerableNow, type Waiting } from "../../inbox/decide.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { LiveRun } from "../../runtime/live-run.ts";
@@ -35,7 +36,7 @@ export class InboxView {
   readonly #steerable = new Set<number>();
   /** Questions about the agent's children, to be answered at the next step. */
   readonly #questions = new Set<number>();
-  #lookNext: { readonly run: LiveRun; readonly state: AgentState } | undefined;
+  #lookNext: { readonly run: LiveRun; readonly state: AgentState; readonly own?: PersonId } | undefined;
   #looking = false;
   #seen = 0;
   /** A message that interrupts waits, perhaps behind many others. */
@@ -56,7 +57,8 @@ export class InboxView {
     const { messages, urgent } = await this.#waiting(lease);
     const waiting = messages.map((message) => this.#withSettings(message, lease.state));
     const now = this.#host.ports.clock.now();
-    const choice = choose({ now, waiting, urgent, busyUntil, dedupe: this.#host.queue.dedupe });
+    const own = lease.record.person;
+    const choice = choose({ own, now, waiting, urgent, busyUntil, dedupe: this.#host.queue.dedupe });
     return { choice, messages, seen: messages.at(-1)?.seq ?? 0, now };
   }
 
@@ -79,15 +81,15 @@ export class InboxView {
   }
 
   /** Reads the messages that arrived while a run is active. Messages that arrive during the read are read together afterwards. */
-  async lookAtArrivals(run: LiveRun, state: AgentState): Promise<void> {
-    this.#lookNext = { run, state };
+  async lookAtArrivals(run: LiveRun, { record, state }: Pick<AgentLease, "record" | "state">): Promise<void> {
+    this.#lookNext = { run, state, own: record.person };
     if (this.#looking) return;
     this.#looking = true;
     try {
       while (this.#lookNext) {
         const next = this.#lookNext;
         this.#lookNext = undefined;
-        await this.#look(next.run, next.state);
+        await this.#look(next.run, next.state, next.own);
       }
     } finally {
       this.#looking = false;
@@ -95,14 +97,15 @@ export class InboxView {
   }
 
   /** Some messages end the run, some may enter it at its next step. */
-  async #look(run: LiveRun, state: AgentState): Promise<void> {
+  async #look(run: LiveRun, state: AgentState, own: PersonId | undefined): Promise<void> {
     try {
       for (const waiting of await this.#arrivals(state)) {
         const { state: phase, body } = run;
         const streaming = phase === "streaming";
         const compacting = phase === "compacting";
         const route = routeKey(body.delivery);
-        switch (onArrival(waiting, { streaming, compacting, route, lastSeq: Math.max(...body.seqs) })) {
+        const busy = { streaming, compacting, route, person: body.behalf?.person, own };
+        switch (onArrival(waiting, { ...busy, lastSeq: Math.max(...body.seqs) })) {
           case "end-stop":
             run.end("person");
             break;

@@ -114,7 +114,7 @@ export class RunDriver {
     this.#driven = { run, lease };
     this.#inbox.runBegins();
     // A message that came while the run was being opened may end it.
-    if (this.#actor.woken()) void this.#inbox.lookAtArrivals(run, lease.state);
+    if (this.#actor.woken()) void this.#inbox.lookAtArrivals(run, lease);
     if (draining()) run.end("drain");
     try {
       const exit = await runLoop(ports, lease, run, {

@@ -8,7 +8,14 @@ import type { RunId, SessionId } from "../../../core/ids.ts";
 import { type Message, overridesOf } from "../../../core/message/message.ts";
 import type { RunBody } from "../../../core/run/run.ts";
 import type { Op } from "../../../core/store/change.ts";
-import { chain, type EntryDraft, messageEntries, promptEntry, resetMarker } from "../../context/entries.ts";
+import {
+  chain,
+  type EntryDraft,
+  messageEntries,
+  promptEntry,
+  resetMarker,
+  type SpeakerLine,
+} from "../../context/entries.ts";
 import {
   buildCollectPrompt,
   buildQueueSummaryPrompt,
@@ -16,10 +23,13 @@ import {
   COLLECT_TITLE,
 } from "../../inbox/collect-prompt.ts";
 import type { Choice } from "../../inbox/decide.ts";
+import { runBehalf, withSpeakers } from "../../people/run-behalf.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
+import { belongingOf } from "../../runtime/belonging.ts";
 import { LiveRun, runTimeOf } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
 import { settlement } from "./inbox-steps.ts";
+import { speakersOf } from "./speakers.ts";
 
 export type RunChoice = Extract<Choice, { act: "run" }>;
 
@@ -34,10 +44,14 @@ export async function takeRun(
   choice: RunChoice,
   seen: number,
 ): Promise<LiveRun> {
-  const { messages, dropped } = choice;
+  const { messages, dropped, summarize } = choice;
   const at = ports.clock.now();
   const last = messages.at(-1) as Message;
   const seqs = messages.map((message) => message.seq);
+  const session = await ports.sessionFor?.({ ...lease.record, state: lease.state }, messages);
+  const belonging = await belongingOf(ports, { record: lease.record, state: session ?? lease.state });
+  // A dropped message that leaves a line in the prompt is read too.
+  const read = [...summarize, ...messages];
   const body: RunBody = {
     lane: lease.lane,
     node: lease.node,
@@ -45,6 +59,7 @@ export async function takeRun(
     merged: seqs.length > 1 ? seqs.slice(0, -1) : undefined,
     humanAt: lastHumanTime(messages),
     person: messages.map(writerOf).findLast((person) => person !== undefined),
+    behalf: runBehalf(belonging, read),
     accounts: joinedAccounts(messages),
     // The run answers where its last message came from.
     delivery: last.delivery,
@@ -56,8 +71,8 @@ export async function takeRun(
     iterations: 0,
     deliveries: 0,
   };
-  const state = await ports.sessionFor?.({ ...lease.record, state: lease.state }, messages);
-  const begins = state && (ports.ids.uuid() as SessionId);
+  const begins = session && (ports.ids.uuid() as SessionId);
+  const state = withSpeakers(belonging.own, session ?? lease.state, read) ?? session;
   const ops: Op[] = [
     // First, so that the run belongs to the new session.
     ...(begins ? [{ op: "session.begin", sessionId: begins } as const] : []),
@@ -69,7 +84,8 @@ export async function takeRun(
     { op: "run.open", runId, body },
   ];
   const marker = begins ? [resetMarker(begins, at)] : [];
-  const append = chain(ports.ids, lease, [...marker, ...entriesOf(choice, at, runId)]);
+  const speakers = await speakersOf(ports, belonging.own, read);
+  const append = chain(ports.ids, lease, [...marker, ...entriesOf(choice, at, runId, speakers)]);
   await lease.commit({ site: "take", at, ops, append, state, begins });
   lease.runId = runId;
   const { agentId, sessionId } = lease;
@@ -83,15 +99,16 @@ function entriesOf(
   { messages, collected, summarize, cap }: RunChoice,
   at: number,
   runId: RunId,
+  speakers: SpeakerLine | undefined,
 ): readonly EntryDraft[] {
   const summary = summarize.length > 0 ? buildQueueSummaryPrompt(summarize, cap) : undefined;
   if (collected) {
-    const texts = messageEntries(messages).map(textOf);
+    const texts = messageEntries(messages, undefined, speakers).map(textOf);
     const title = messages.every(({ body }) => body.kind === "report") ? COLLECT_REPORTS_TITLE : COLLECT_TITLE;
     return [promptEntry(buildCollectPrompt({ title, texts, summary }), messages, at, runId)];
   }
   // The summary is an additional entry.
-  return [...(summary ? [promptEntry(summary, [], at, runId)] : []), ...messageEntries(messages, runId)];
+  return [...(summary ? [promptEntry(summary, [], at, runId)] : []), ...messageEntries(messages, runId, speakers)];
 }
 
 /** When the newest message of a person was accepted. Triggers, heartbeats and system messages do not count. */
@@ -123,13 +140,17 @@ export async function steerInto(
 ): Promise<void> {
   const seqs = messages.map((message) => message.seq);
   const accounts = joinedAccounts(messages, run.body.accounts);
-  const body: RunBody = { ...run.body, seqs: [...run.body.seqs, ...seqs], accounts };
+  const belonging = await belongingOf(ports, lease);
+  const behalf = runBehalf(belonging, messages, run.body.behalf);
+  const body: RunBody = { ...run.body, seqs: [...run.body.seqs, ...seqs], accounts, behalf };
   const ops: Op[] = [
     { op: "message.take", runId: run.id, seqs },
     { op: "run.step", runId: run.id, body },
   ];
-  const append = chain(ports.ids, lease, messageEntries(messages.map(withId), run.id));
-  await lease.commit({ site: "steer", ops, append, run: run.guard() });
+  const speakers = await speakersOf(ports, belonging.own, messages);
+  const append = chain(ports.ids, lease, messageEntries(messages.map(withId), run.id, speakers));
+  const state = withSpeakers(belonging.own, lease.state, messages);
+  await lease.commit({ site: "steer", ops, append, state, run: run.guard() });
   run.stepped(body);
 }
 

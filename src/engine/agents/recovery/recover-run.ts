@@ -86,7 +86,7 @@ async function resumeAs(
   // Nothing begins under a stop, not even a run that a crash interrupted (M20).
   if (await stopOf(ports.store, lease.record)) run.end("stop");
   // A reset or a stop may have been accepted before the crash.
-  const looked = inbox.lookAtArrivals(run, lease.state);
+  const looked = inbox.lookAtArrivals(run, lease);
   // What woke a suspended run may be meant to end it: then nothing of it starts.
   if (record.body.suspended) await looked;
   const stopWatching = tried && watchTrial(parts, lease, run, tried);

@@ -7,10 +7,12 @@ import type { CallRecord, RunBody, RunRecord } from "../../../core/run/run.ts";
 import type { RunTrial } from "../../../core/run/trial.ts";
 import type { Op, Settlement } from "../../../core/store/change.ts";
 import { chain, toolEntry } from "../../context/entries.ts";
+import { runBehalf } from "../../people/run-behalf.ts";
 import { resultOf } from "../../runs/act.ts";
 import { textOutput, UNKNOWN_OUTCOME } from "../../runs/call-tool.ts";
 import { auditUnknown, commitIntent, type Intent } from "../../runs/intend.ts";
 import type { AgentLease, Committing } from "../../runtime/agent-lease.ts";
+import { belongingOf } from "../../runtime/belonging.ts";
 import { LiveRun, type RunTime, runTimeOf } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
 
@@ -46,7 +48,10 @@ export async function resumeRun(
   );
   const agent = lease.record;
   // In memory without the trial: the first new step clears it.
-  const bodyWith = (calls: readonly CallRecord[]) => ({ ...rest, node: lease.node, calls: [...calls] }) as RunBody;
+  // A run of an earlier version names no one yet.
+  const behalf = rest.behalf ?? runBehalf(await belongingOf(ports, lease), []);
+  const bodyWith = (calls: readonly CallRecord[]) =>
+    ({ ...rest, node: lease.node, calls: [...calls], behalf }) as RunBody;
   const body = bodyWith(settled);
   const run = new LiveRun({ ...record, attempt, body }, timeLeft(runTimeOf(ports, agent, body.wishes), record, at));
   run.trial = trial;

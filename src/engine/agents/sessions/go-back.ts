@@ -7,7 +7,9 @@ import type { EntryId } from "../../../core/ids.ts";
 import type { Message } from "../../../core/message/message.ts";
 import { readSession } from "../../context/session-entries.ts";
 import { type Branched, branchFrom } from "../../context/transcript/branch.ts";
+import { withSpeakers } from "../../people/run-behalf.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
+import { belongingOf } from "../../runtime/belonging.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
 import { settleCommand } from "../actor/inbox-steps.ts";
 
@@ -28,5 +30,8 @@ export async function goBack(ports: RunPorts, lease: AgentLease, message: Messag
     return settleCommand(ports, lease, message, { site: "branch.gone", reason: error.message, text: error.message });
   }
   const reason = `went back to ${entryId}`;
-  await settleCommand(ports, lease, message, { site: "branch", reason, text: WENT_BACK_TEXT }, { ops: branched.ops });
+  const { own } = await belongingOf(ports, lease);
+  const state = summary ? withSpeakers(own, lease.state, [message]) : undefined;
+  const beside = { ops: branched.ops, state };
+  await settleCommand(ports, lease, message, { site: "branch", reason, text: WENT_BACK_TEXT }, beside);
 }

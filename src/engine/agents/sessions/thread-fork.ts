@@ -8,15 +8,20 @@ import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import { resolveThreadParentSessionKey } from "../../../core/agent/session-key.ts";
 import { type Entry, entryLine } from "../../../core/history/entry.ts";
 import type { SessionKey } from "../../../core/ids.ts";
+import type { Behalf } from "../../../core/people/behalf.ts";
+import { kindOfPerson, type PersonId } from "../../../core/people/person.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import { readPath } from "../../context/context.ts";
 import { seedAgent } from "../../context/seed-agent.ts";
 import { forkFirstLines } from "../../context/transcript/fork.ts";
+import { withSpeakers } from "../../people/run-behalf.ts";
 
 export interface NewAgent {
   readonly descriptor: AgentDescriptor;
   readonly profile: string;
   readonly sessionKey: SessionKey;
+  /** The person it belongs to. */
+  readonly person?: PersonId;
 }
 
 /** Whether a thread of this conversation begins with its parent's context. */
@@ -24,11 +29,11 @@ export type InheritsParent = (descriptor: AgentDescriptor) => boolean;
 
 export async function seedFor(
   ports: Pick<Ports, "store" | "ids" | "clock">,
-  { descriptor, profile, sessionKey }: NewAgent,
+  { descriptor, profile, sessionKey, person }: NewAgent,
   inheritsParent: InheritsParent = () => true,
 ): Promise<AgentSeed> {
   const { store, ids, clock } = ports;
-  const seed = seedAgent(ids, descriptor, clock.now(), profile, sessionKey);
+  const seed = { ...seedAgent(ids, descriptor, clock.now(), profile, sessionKey), person };
   const parentKey = isThread(descriptor) && inheritsParent(descriptor) && resolveThreadParentSessionKey(sessionKey);
   const parent = parentKey ? await store.agentByKey(parentKey as SessionKey) : undefined;
   if (!parent) return seed;
@@ -36,8 +41,18 @@ export async function seedFor(
   const lines = untilRest(parent, path).map(entryLine);
   const { sessionId, createdAt: at } = seed;
   const from = { agentId: parent.id, sessionId: parent.sessionId, lines };
-  return { ...seed, ...forkFirstLines(ids, { descriptor, sessionId, at, parent: from }) };
+  // The thread begins with the parent's words, so everyone who spoke there has spoken here (M30).
+  const state = withSpeakers(person, { ...seed.state, speakers: parent.state.speakers }, [heardFrom(parent)]);
+  return {
+    ...seed,
+    state: state ?? { ...seed.state, speakers: parent.state.speakers },
+    ...forkFirstLines(ids, { descriptor, sessionId, at, parent: from }),
+  };
 }
+
+/** A group speaks through its members, who are listed. */
+const heardFrom = ({ person }: AgentRecord): { readonly behalf?: Behalf } =>
+  person === undefined || kindOfPerson(person) === "group" ? {} : { behalf: { person } };
 
 const isThread = (descriptor: AgentDescriptor): boolean =>
   descriptor.type === "user" && descriptor.threadId !== undefined;

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import { systemPromptReportSchema } from "../../../core/agent/system-prompt-report.ts";
+import type { PersonId } from "../../../core/people/person.ts";
 import { buildSubagentSystemPrompt } from "./subagent-prompt.ts";
 import {
   buildSystemPrompt,
@@ -28,6 +29,16 @@ describe("a system prompt", () => {
   it("begins with the profile's prompt, or with a default", () => {
     expect(build({ profilePrompt: "You are Rook." }).text).toBe("You are Rook.\n\n# Workspace\nYour files are in /ws.");
     expect(build().text.startsWith(DEFAULT_PROMPT)).toBe(true);
+  });
+
+  it("names the person of its agent in one line, and says nothing about the owner", () => {
+    const of = (id: string, name?: string) =>
+      build({ profilePrompt: "p", person: { id: id as PersonId, name, role: "guest" } }).text.split("\n")[2];
+    expect(of("ann", "Ann\nLee")).toBe(
+      "You work for Ann Lee, ann (guest). A <speaker> line before a message says that someone else wrote it.",
+    );
+    expect(of("telegram:42")).toMatch(/^You work for telegram:42 \(guest\)\./u);
+    expect(of("telegram:group:-1")).toMatch(/^This is the conversation of a group\./u);
   });
 
   it("has its parts in a fixed order", () => {

@@ -6,6 +6,7 @@ import type { AgentDescriptor, AgentKind } from "../../../core/agent/descriptor.
 import type { SwarmRecord } from "../../../core/agent/swarm.ts";
 import type { SystemPromptReport } from "../../../core/agent/system-prompt-report.ts";
 import { unreachable } from "../../../core/errors.ts";
+import { kindOfPerson, type PersonId, type Role } from "../../../core/people/person.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
 import { buildSubagentSystemPrompt, isSubagentContext } from "./subagent-prompt.ts";
 
@@ -42,6 +43,8 @@ export interface PromptSources {
   readonly systemAgent?: { readonly prompt: string; readonly replacesSystemPrompt: boolean };
   /** The swarm whose contact the agent serves. */
   readonly swarm?: Pick<SwarmRecord, "nametag" | "firstName" | "lastName" | "about" | "systemPrompt" | "memory">;
+  /** The person an agent belongs to, if that is not the owner. */
+  readonly person?: { readonly id: PersonId; readonly name?: string; readonly role: Role };
   /** The task of a subagent, if it is known in more detail than its name. */
   readonly task?: string;
 }
@@ -69,6 +72,7 @@ export function buildSystemPrompt(sources: PromptSources): SystemPrompt {
   const files = workspaceParts(sources);
   const parts = [
     part("prompt", "profile", firstWords(sources)),
+    part("person", "kind", personText(sources)),
     part(descriptor.type, "kind", extraSystemPrompt && isSubagentContext(extraSystemPrompt) ? "" : kindText(sources)),
     part("tools", "tools", toolsText(tools)),
     ...files.parts,
@@ -92,6 +96,16 @@ function firstWords({ descriptor, profilePrompt, systemAgent, swarm }: PromptSou
   if (descriptor.type === "swarm" && swarm) return swarm.systemPrompt.trim();
   if (descriptor.type === "system" && systemAgent?.replacesSystemPrompt) return systemAgent.prompt.trim();
   return profilePrompt?.trim() || DEFAULT_PROMPT;
+}
+
+/** One line, the same in every run of the agent: who it is that speaks in its conversation. */
+function personText({ person }: PromptSources): string {
+  if (!person) return "";
+  if (kindOfPerson(person.id) === "group") {
+    return "This is the conversation of a group. A <speaker> line before a message says who wrote it.";
+  }
+  const name = person.name === undefined ? "" : `${line(person.name)}, `;
+  return `You work for ${name}${safe(person.id)} (${person.role}). A <speaker> line before a message says that someone else wrote it.`;
 }
 
 function kindText({ descriptor, task, systemAgent, swarm }: PromptSources): string {

@@ -7,6 +7,8 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { buildAgentMainSessionKey } from "../../../core/agent/session-key.ts";
 import type { DeliveryState } from "../../../core/delivery/delivery.ts";
 import { ConflictError, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
+import type { Behalf } from "../../../core/people/behalf.ts";
+import { OWNER } from "../../../core/people/person.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import { type CronJob, versionOf, zoneOf } from "../../../core/schedule/job.ts";
 import { type JobSlot, MANUAL_SLOT } from "../../../core/schedule/job-slot.ts";
@@ -16,6 +18,7 @@ import type { PostRequest } from "../../agents/message-ingress.ts";
 import { submit } from "../../commit/submit.ts";
 import { seedAgent } from "../../context/seed-agent.ts";
 import { recipientOf } from "../../inbox/accept.ts";
+import { inherited, ofJob } from "../../people/on-behalf.ts";
 import { describeSchedule, wallTime } from "./describe-schedule.ts";
 import { addedJob, type ChangedJob, editedJob, firedSlot, type JobMaker, removedJob } from "./job-changes.ts";
 import { type JobMessage, type JobPorts, jobMessage, mainAddress, profileOf } from "./job-message.ts";
@@ -49,6 +52,8 @@ export interface SlotView extends JobSlot {
 export interface RunNowOptions {
   /** Whose daily quotas the run counts for. */
   readonly accounts?: readonly string[];
+  /** Who starts it: on its way beside the people of the job. */
+  readonly by?: Behalf;
   readonly also?: (started: { readonly slot: string }) => readonly Op[];
 }
 
@@ -157,7 +162,7 @@ export class CronService {
   /** A run outside of the schedule. The schedule does not change. */
   async runOps(id: string): Promise<{ readonly job: CronJob; readonly slot: string; readonly ops: readonly Op[] }> {
     const { job, slot, message, row } = await this.#manual(id);
-    return { job, slot, ops: [this.#postOp(message, row.slot.at), row] };
+    return { job, slot, ops: [await this.#postOp(message, row.slot.at), row] };
   }
 
   async #manual(id: string) {
@@ -172,16 +177,15 @@ export class CronService {
   }
 
   /** Posts a text to the main conversation: now, or with the next heartbeat. */
-  wakeOps(text: string, mode: CronJob["wakeMode"] = "next-heartbeat", by: JobMaker = {}): readonly Op[] {
+  async wakeOps(text: string, mode: CronJob["wakeMode"] = "next-heartbeat", by: JobMaker = {}): Promise<readonly Op[]> {
     const trimmed = text.trim();
     if (trimmed === "") throw new InvalidInputError("text required");
     const now = this.#ports.clock.now();
     const job = { agentId: by.profile, sessionKey: by.sessionKey };
     const silent = mode !== "now";
     const body = { kind: "system", text: trimmed, origin: "cron:wake", silent: silent || undefined } as const;
-    return [
-      this.#postOp({ to: mainAddress(job, this.#mainKey), body, delivery: silent ? undefined : by.delivery }, now),
-    ];
+    const to = mainAddress(job, this.#mainKey);
+    return [await this.#postOp({ to, body, delivery: silent ? undefined : by.delivery, behalf: by.behalf }, now)];
   }
 
   /** Notes of a job's own agent for its next runs. */
@@ -192,14 +196,19 @@ export class CronService {
 
   /** `also` makes ops of the result, which are committed with it; likewise below. */
   async add(raw: unknown, by: JobMaker = {}, also?: (added: JobView) => readonly Op[]): Promise<JobView> {
-    const { job, ops } = this.addOps(raw, by);
+    const { job, ops } = this.addOps(raw, { ...by, behalf: by.behalf ?? { person: OWNER } });
     const added = this.view({ ...job, version: 1 });
     await this.#commit("cron.add", [...ops, ...(also?.(added) ?? [])]);
     return added;
   }
 
-  async update(id: string, raw: unknown): Promise<JobView> {
-    await this.#commitWithRetry("cron.update", async () => (await this.updateOps(id, raw)).ops);
+  /** `by`: who changes it, and is on its way from then on. Default: the owner. */
+  async update(id: string, raw: unknown, by: Behalf = { person: OWNER }): Promise<JobView> {
+    await this.#commitWithRetry("cron.update", async () =>
+      (await this.updateOps(id, raw)).ops.map((op) =>
+        op.op === "job.put" ? { ...op, job: ofJob(op.job, by, false) } : op,
+      ),
+    );
     return this.get(id);
   }
 
@@ -210,16 +219,17 @@ export class CronService {
   /** Returns the slot, which identifies the run. */
   async run(id: string, options: RunNowOptions = {}): Promise<{ readonly slot: string }> {
     const { slot, message, row } = await this.#manual(id);
-    const { accounts, also } = options;
+    const { accounts, also, by } = options;
     const more = [row, ...(also?.({ slot }) ?? [])];
-    const posted = this.#ports.post?.({ ...message, accounts, also: more });
+    const made = { ...message, behalf: by ? inherited(by, message.behalf) : message.behalf };
+    const posted = this.#ports.post?.({ ...made, accounts, also: more });
     if (posted) await posted;
-    else await this.#commit("cron.run", [this.#postOp(message, row.slot.at), ...more]);
+    else await this.#commit("cron.run", [await this.#postOp(made, row.slot.at), ...more]);
     return { slot };
   }
 
   async wake(text: string, mode?: CronJob["wakeMode"], by?: JobMaker): Promise<void> {
-    await this.#commit("cron.wake", this.wakeOps(text, mode, by));
+    await this.#commit("cron.wake", await this.wakeOps(text, mode, by));
   }
 
   get #moment() {
@@ -232,16 +242,17 @@ export class CronService {
     return job;
   }
 
-  #postOp({ to, body, delivery }: JobMessage, now: number): Op {
-    const message = { body, delivery, acceptedAt: now };
-    return { op: "message.post", to: this.#recipient(to, now), message };
+  async #postOp({ to, body, delivery, behalf }: JobMessage, now: number): Promise<Op> {
+    const message = { body, delivery, behalf, acceptedAt: now };
+    return { op: "message.post", to: await this.#recipient(to, now, behalf), message };
   }
 
-  #recipient(to: JobMessage["to"], now: number): Recipient {
+  async #recipient(to: JobMessage["to"], now: number, behalf: Behalf | undefined): Promise<Recipient> {
     if ("agentId" in to) return to;
     if ("strategy" in to) throw new InvalidInputError("A job's message needs a recipient.");
     const { descriptor, profile, sessionKey } = to;
-    return recipientOf(seedAgent(this.#ports.ids, descriptor, now, profile ?? profileOf({}), sessionKey));
+    const seed = seedAgent(this.#ports.ids, descriptor, now, profile ?? profileOf({}), sessionKey);
+    return recipientOf({ ...seed, person: await this.#ports.people.personOfNew(seed, behalf) });
   }
 
   async #commitWithRetry(site: string, ops: () => Promise<readonly Op[]>): Promise<void> {

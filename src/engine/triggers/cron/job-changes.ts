@@ -5,6 +5,7 @@
 
 import { defined } from "../../../core/defined.ts";
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
+import type { Behalf } from "../../../core/people/behalf.ts";
 import { type CronJob, type CronSchedule, revisionOf, versionOf, zoneOf } from "../../../core/schedule/job.ts";
 import { type JobSlot, slotName } from "../../../core/schedule/job-slot.ts";
 import type { Op } from "../../../core/store/change.ts";
@@ -23,6 +24,8 @@ export interface JobMaker {
   readonly profile?: string;
   readonly sessionKey?: string;
   readonly delivery?: DeliveryContext;
+  /** For whom the job runs. A tool leaves it out: its run adds its own (M30). */
+  readonly behalf?: Behalf;
 }
 
 export interface Moment {
@@ -38,7 +41,7 @@ export function addedJob(id: string, create: CronJobCreate, by: JobMaker, { now,
   const job: CronJob = {
     ...rest,
     id,
-    ...defined({ agentId: by.profile, sessionKey: by.sessionKey }),
+    ...defined({ agentId: by.profile, sessionKey: by.sessionKey, behalf: by.behalf }),
     enabled,
     createdAtMs: now,
     updatedAtMs: now,

@@ -10,6 +10,8 @@ import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
 import type { AgentId, Ids, SessionKey } from "../../../core/ids.ts";
 import type { MessageBody } from "../../../core/message/message.ts";
 import type { RunOverrides } from "../../../core/message/run-overrides.ts";
+import { type Behalf, everyone } from "../../../core/people/behalf.ts";
+import { accountOf, OWNER } from "../../../core/people/person.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import type { Address } from "../../agents/message-ingress.ts";
@@ -22,6 +24,8 @@ export interface JobMessage {
   readonly to: Address;
   readonly body: MessageBody;
   readonly delivery?: DeliveryContext;
+  /** Of the job. */
+  readonly behalf?: Behalf;
 }
 
 export interface Firing {
@@ -38,10 +42,44 @@ export interface Firing {
 
 /** Finds the person a job is for. */
 export interface JobPorts {
-  readonly people: Pick<People, "addressOfConversation">;
+  readonly people: Pick<People, "addressOfConversation" | "personOf" | "personOfNew" | "directory">;
 }
 
-export async function jobMessage({ people }: JobPorts, job: CronJob, firing: Firing): Promise<JobMessage> {
+export async function jobMessage(
+  ports: JobPorts & { readonly store: Pick<StoreReader, "agentByKey"> },
+  job: CronJob,
+  firing: Firing,
+): Promise<JobMessage> {
+  return { ...(await messageOf(ports, job, firing)), behalf: await behalfOfJob(ports, job) };
+}
+
+/**
+ * For whom a job runs. One that an earlier version stored names no one: it is for the person of the conversation it was made
+ * in, and without a conversation for the owner.
+ */
+export async function behalfOfJob(
+  { people, store }: JobPorts & { readonly store: Pick<StoreReader, "agentByKey"> },
+  job: Pick<CronJob, "behalf" | "sessionKey" | "id">,
+): Promise<Behalf> {
+  if (job.behalf) return job.behalf;
+  if (job.sessionKey === undefined) return { person: OWNER };
+  const agent = await store.agentByKey(job.sessionKey as SessionKey);
+  return { person: (agent && (await people.personOf(agent))) ?? accountOf("job", job.id) };
+}
+
+/** Why a job does not run: someone on its way has no rights any more (M30). Undefined if it may. */
+export async function whoIsGone(
+  { people }: JobPorts,
+  { behalf }: Pick<CronJob, "behalf">,
+): Promise<string | undefined> {
+  const others = behalf ? everyone(behalf).filter((one) => one !== OWNER) : [];
+  if (others.length === 0) return undefined;
+  const now = await people.directory.now();
+  const gone = others.find((one) => now.standing(one).role === "stranger");
+  return gone && `${gone} is not known here any more`;
+}
+
+async function messageOf({ people }: JobPorts, job: CronJob, firing: Firing): Promise<JobMessage> {
   const trigger = { type: "cron", id: job.id, slot: firing.slot } as const;
   const { payload } = job;
   if (payload.kind === "systemEvent") {
@@ -88,8 +126,8 @@ export const profileOf = (job: JobScope): string => job.agentId ?? DEFAULT_PROFI
 export const mainKeyOf = (job: JobScope, mainKey?: string): SessionKey =>
   (job.sessionKey ?? buildAgentMainSessionKey({ agentId: profileOf(job), mainKey })) as SessionKey;
 
-/** The person of a main conversation that has no message yet. */
-const OWNER = { type: "user", connector: "terminal", userId: "owner", channelId: "owner" } as const;
+/** The first contact of a main conversation that has no message yet. */
+const AT_THE_TERMINAL = { type: "user", connector: "terminal", userId: "owner", channelId: "owner" } as const;
 
 /**
  * The main conversation of a job, if it exists. If the one the job was created in was removed, the profile's main
@@ -105,11 +143,13 @@ export async function mainOf(
 }
 
 /** The profile's main conversation before anyone has written to it. */
-export const seedMain = (ids: Ids, { agentId }: JobScope, at: number, mainKey?: string): AgentSeed =>
-  seedAgent(ids, OWNER, at, profileOf({ agentId }), mainKeyOf({ agentId }, mainKey));
+export const seedMain = (ids: Ids, { agentId }: JobScope, at: number, mainKey?: string): AgentSeed => ({
+  ...seedAgent(ids, AT_THE_TERMINAL, at, profileOf({ agentId }), mainKeyOf({ agentId }, mainKey)),
+  person: OWNER,
+});
 
 export const mainAddress = (job: JobScope, mainKey?: string): Address => ({
-  descriptor: OWNER,
+  descriptor: AT_THE_TERMINAL,
   profile: profileOf(job),
   sessionKey: mainKeyOf(job, mainKey),
 });

@@ -17,7 +17,7 @@ import { recipientOf } from "../../inbox/accept.ts";
 import { NEVER_READ, NO_ROUTE } from "../../outbox/waiting-sweep.ts";
 import { supersedeOps } from "../heartbeat/last-heartbeat.ts";
 import { stripHeartbeatToken } from "../heartbeat/strip-heartbeat-token.ts";
-import { type JobPorts, mainKeyOf, mainOf, seedMain } from "./job-message.ts";
+import { behalfOfJob, type JobPorts, mainKeyOf, mainOf, seedMain } from "./job-message.ts";
 
 interface RunEndPorts extends JobPorts {
   readonly store: StoreReader;
@@ -188,9 +188,10 @@ export async function opsOnDelivered(
   if (!job || !main || text === undefined) return ops;
   const body = { kind: "system", text, origin: `cron:${of.jobId}` } as const;
   const target = await addressOfMain(people, main, job, mainKey);
+  const behalf = await behalfOfJob({ people, store }, job);
   return [
     ...ops,
-    { op: "message.post", to: { agentId: main.id }, message: { body, delivery: target, acceptedAt: at } },
+    { op: "message.post", to: { agentId: main.id }, message: { body, behalf, delivery: target, acceptedAt: at } },
   ];
 }
 

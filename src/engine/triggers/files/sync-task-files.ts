@@ -4,6 +4,7 @@
  */
 
 import { errorText, RookeryError } from "../../../core/errors.ts";
+import { OWNER } from "../../../core/people/person.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import { type CronJob, versionOf } from "../../../core/schedule/job.ts";
 import type { Op } from "../../../core/store/change.ts";
@@ -74,7 +75,7 @@ async function syncOne(
     throw new RefusedFile(`Another job has the id ${taskId}, and it is not a file.`);
   const normal = normalizeCronJobCreate(create);
   if (!before) {
-    const { job } = addedJob(taskId, normal, { profile }, momentOf(ports));
+    const { job } = addedJob(taskId, normal, { profile, behalf: { person: OWNER } }, momentOf(ports));
     return commit(ports, "task.new", [{ op: "job.put", job: { ...job, ...more }, expect: 0 }]);
   }
   const { job, ops } = editedJob(before, { ...UNSET, enabled: true, ...normal }, momentOf(ports));

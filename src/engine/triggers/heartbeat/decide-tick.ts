@@ -3,11 +3,11 @@
  * agent and its recipient.
  */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
-import { OWNER } from "../../../core/agent/person.ts";
 import { buildAgentMainSessionKey, sessionKeyOf } from "../../../core/agent/session-key.ts";
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
 import type { SessionKey } from "../../../core/ids.ts";
 import type { Trigger } from "../../../core/message/trigger.ts";
+import { OWNER } from "../../../core/people/person.ts";
 import type { GateRunner } from "../../../core/ports/gate-runner.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
 import { spentOn } from "../../../core/schedule/job-slot.ts";
@@ -150,6 +150,8 @@ function message(
       wishes: summary.model === undefined ? undefined : { model: summary.model },
     },
     delivery,
+    // Whoever gave the heartbeat a task is on its way.
+    behalf: job?.behalf ?? { person: OWNER },
   };
 }
 

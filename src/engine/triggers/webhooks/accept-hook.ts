@@ -10,6 +10,7 @@ import { cutText } from "../../../core/cut-text.ts";
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
 import { ConflictError, errorText, RookeryError, TooLargeError } from "../../../core/errors.ts";
 import { messageId } from "../../../core/ids.ts";
+import { OWNER } from "../../../core/people/person.ts";
 import { DEFAULT_REPLAY_HORIZON_MS } from "../../../core/ports/connector.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import type { KeyedEntry } from "../../../core/store/request.ts";
@@ -104,6 +105,8 @@ async function take(
       wishes: overridesIn(hook),
     },
     delivery: await deliveryOf(people, hook, main, mainKey),
+    // The owner set the hook up. What it is sent comes from the network (M32).
+    behalf: { person: OWNER, untrusted: true },
     request: entry,
     first: seen && entry && [seenOp(seen, entry)],
   });

@@ -1,0 +1,51 @@
+/**
+ * For whom a run acts: one person, fixed when it takes its messages (M30). On its way is everyone whose words it can read: the
+ * people of its messages, the person its agent belongs to, and everyone who has spoken in the session.
+ */
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { AgentState } from "../../core/agent/state.ts";
+import { type Behalf, bounded, everyone, joined } from "../../core/people/behalf.ts";
+import { accountOf, kindOfPerson, type PersonId } from "../../core/people/person.ts";
+
+/** An agent as the people on a run's way are concerned. */
+export interface Belonging {
+  /** The person the agent belongs to. */
+  readonly own: PersonId;
+  readonly state: Pick<AgentState, "speakers">;
+}
+
+type Carrier = { readonly behalf?: Behalf };
+
+/** A message that names no one acts for the person its agent belongs to. */
+export const personOfMessage = ({ behalf }: Carrier, own: PersonId | undefined): PersonId | undefined =>
+  behalf?.person ?? own;
+
+/** `messages`: what the run takes, all for the same person; none if it begins by itself. `before`: for a run that takes more. */
+export function runBehalf({ own, state }: Belonging, messages: readonly Carrier[], before?: Behalf): Behalf {
+  const behalfs = messages.map(({ behalf }): Behalf => behalf ?? { person: own });
+  const person = before?.person ?? behalfs.at(-1)?.person ?? own;
+  const heard = [...speakersOf(state), ...(kindOfPerson(own) === "group" ? [] : [own])];
+  return joined(person, [...(before ? [before] : []), ...behalfs, ...heard.map((one): Behalf => ({ person: one }))]);
+}
+
+/**
+ * The state in which these people have spoken too; undefined if that changes nothing. The agent's own person is on the way
+ * in any case and is not listed.
+ */
+export function withSpeakers<State extends Pick<AgentState, "speakers">>(
+  own: PersonId | undefined,
+  state: State,
+  messages: readonly Carrier[],
+): State | undefined {
+  const before = speakersOf(state);
+  const heard = messages.flatMap(({ behalf }) => (behalf ? everyone(behalf) : [])).filter((one) => one !== own);
+  const after = bounded([...before, ...heard]);
+  return after.length === before.length && after.every((one, index) => one === before[index])
+    ? undefined
+    : { ...state, speakers: [...after] };
+}
+
+const speakersOf = ({ speakers = [] }: Pick<AgentState, "speakers">): readonly PersonId[] => speakers as PersonId[];
+
+/** Of an agent whose person is not known, because its parent or its conversation is gone: an id that belongs to no one. */
+export const noOne = ({ id }: Pick<AgentRecord, "id">): PersonId => accountOf("agent", id);
