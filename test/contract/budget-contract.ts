@@ -49,6 +49,51 @@ export function budgetContract(open: Opener): void {
     },
   );
 
+  storeTest(
+    "messages are counted with the reservation of a call that may start, exactly up to their limit",
+    open,
+    async (world) => {
+      const a = await world.agent("a");
+      const body = runBody();
+      await world.done([{ op: "run.open", runId: R, body }], a.owner);
+      const count = (id: string, limit: number, adds = 1): Op => ({
+        ...(reserveOp(id, { tokens: 1_000 }) as Extract<Op, { op: "budget.reserve" }>),
+        rows: [
+          { key: TREE, limit: { tokens: 1_000 } },
+          { key: "messages:2026-01-31:token:t", limit: { tokens: limit }, adds },
+        ],
+        counted: { ...body, counted: adds },
+      });
+      const MESSAGES = "messages:2026-01-31:token:t";
+      expect((await reserve(world, a, count("1", 2))).decision.kind).toBe("go");
+      // The same reservation again counts nothing.
+      expect((await reserve(world, a, count("1", 2))).decision.kind).toBe("go");
+      expect(await world.store.budget(MESSAGES)).toMatchObject({ spent: { tokens: 1, micros: 0 }, reserved: NOTHING });
+      expect((await world.store.run(R))?.body.counted).toBe(1);
+      expect((await world.store.reservations({ limit: 10 }))[0]?.keys).toEqual([TREE]);
+      expect((await reserve(world, a, count("2", 2, 2))).decision).toEqual({
+        kind: "reached",
+        key: MESSAGES,
+        allowed: { tokens: 2 },
+        spent: { tokens: 1, micros: 0 },
+        needed: { tokens: 2, micros: 0 },
+      });
+      // Refused: nothing is reserved, counted or changed.
+      expect((await world.store.run(R))?.body.counted).toBe(1);
+      expect(await world.store.budget(TREE)).toMatchObject({ reserved: FULL });
+      await world.done([{ op: "budget.lift", key: MESSAGES, more: { tokens: 1, micros: 0 } }]);
+      expect((await reserve(world, a, count("3", 2, 2))).decision.kind).toBe("go");
+      expect(await world.store.budget(MESSAGES)).toMatchObject({ spent: { tokens: 3, micros: 0 } });
+      // Rows of a day end with it: of tokens, profiles and messages too.
+      for (const key of ["token:2026-01-31:t", "profile:2026-01-31:main"]) {
+        await world.done([{ op: "budget.charge", key, spent: { tokens: 1, micros: 0 } }]);
+      }
+      await world.done([{ op: "budget.forfeit", runId: R }]);
+      await world.done([{ op: "budget.sweep", reservedBefore: 0, rowsBefore: Number.MAX_SAFE_INTEGER }]);
+      expect((await world.store.budgets({ limit: 10 })).map(({ key }) => key)).toEqual([TREE]);
+    },
+  );
+
   storeTest("repeating a reservation or a settlement changes nothing", open, async (world) => {
     const a = await world.agent("a");
     const op = reserveOp("1", { micros: 200 });

@@ -4,9 +4,10 @@
  */
 type Values = Readonly<Record<string, unknown>>;
 
-const limit = (n: number): Values => ({ tokens: 1_000_000_000 + n, dollars: 1_000 + n });
+const limit = (n: number): Values => ({ tokens: 1e9 + n, dollars: 1_000 + n, messages: 1e6 + n });
 const allowance = (n: number): Values => ({
   requestsPerMinute: 10_000 + n,
+  messagesPerDay: 1e6 + n,
   tokensPerDay: 1e9 + n,
   dollarsPerDay: 900 + n,
 });
@@ -172,7 +173,7 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
       timeoutSeconds: 30 + n,
     },
     systemAgents: { clerk: { description: `clerk ${n}`, prompt: `file ${n}`, replacesSystemPrompt: n === 1 } },
-    budgets: { agent: limit(n), tree: limit(n), person: limit(n), day: limit(n) },
+    budgets: { agent: limit(n), tree: limit(n), profile: limit(n), person: limit(n), day: limit(n) },
     compaction: {
       ...compaction,
       memoryFlush: {

@@ -62,7 +62,7 @@ describe("rookery budget", () => {
   it.each([
     [["nonsense"], "is not the key of a budget"],
     [["agent:unknown"], "Nothing was spent"],
-    [["day:2026-01-01"], "budgets.day is not limited"],
+    [["day:2026-01-01"], "does not limit day:2026-01-01"],
     [["agent:x", "--tokens", "1.5"], "--tokens takes a whole number above 0"],
     [["agent:x", "--dollars", "0"], "--dollars takes an amount above 0"],
     [["agent:x", "--dollars", ""], "--dollars takes an amount above 0"],

@@ -1,5 +1,7 @@
 /** Builds what handlers work with, for every surface of one engine: the HTTP port, the control socket, or a command. */
 import type { Config } from "../../config/config-schema.ts";
+import { hostZone } from "../../core/zoned-time.ts";
+import { dayIn } from "../../engine/budgets/budget-settings.ts";
 import type { RookeryNode } from "../node/open-node.ts";
 import { FailureLog } from "./auth/failure-log.ts";
 import { LoginService } from "./auth/login-service.ts";
@@ -58,7 +60,10 @@ export async function createContext(options: ContextOptions, stopping: AbortSign
     remoteNodes,
     tokens,
     logins,
-    limiter: new UsageLimiter(ports, () => config().gateway.limits),
+    limiter: new UsageLimiter(ports, {
+      limits: () => config().gateway.limits,
+      dayOf: (at) => dayIn(at, config().session.timeZone ?? hostZone()),
+    }),
     failures: new RateLimiter(() => clock.monotonic()),
     failureLog: new FailureLog(ports),
     runEvents,

@@ -11,6 +11,7 @@ import type { TestProcess } from "../../../test/kit/process.ts";
 import { type Config, configSchema } from "../../config/config-schema.ts";
 import { defined } from "../../core/defined.ts";
 import type { Change } from "../../core/store/change.ts";
+import { budgetsOf } from "../../engine/budgets/budget-settings.ts";
 import { TriggerTestEngine } from "../../engine/triggers/triggers.test-kit.ts";
 import type { Scope } from "./auth/scope.ts";
 import { askHttp, ROOT_TOKEN, type TestRequest, type TestResponse } from "./gateway.test-kit.ts";
@@ -47,7 +48,8 @@ export class RestartingGateway {
       ...options.config,
     });
     const triggers = { webhooks: config.hooks, heartbeat: config };
-    const world = await TriggerTestEngine.open({ script: options.script ?? script, children: true, triggers });
+    const system = { budgets: budgetsOf(config) };
+    const world = await TriggerTestEngine.open({ script: options.script ?? script, children: true, triggers, system });
     const kit = new RestartingGateway(world, config);
     await kit.#serve();
     return kit;

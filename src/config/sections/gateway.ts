@@ -20,6 +20,7 @@ export const gatewayDefaults = {
 
 const allowanceSchema = section({
   requestsPerMinute: wholeNumber(1, 1_000_000).optional(),
+  messagesPerDay: wholeNumber(1, Number.MAX_SAFE_INTEGER).optional(),
   tokensPerDay: wholeNumber(1, Number.MAX_SAFE_INTEGER).optional(),
   dollarsPerDay: amount().optional(),
 }).prefault({});

@@ -45,8 +45,14 @@ export function decideBudget(
   const decent = Math.min(DECENT_ANSWER_TOKENS, call.maxTokens);
   let answer = call.maxTokens;
   let waiting: string | undefined;
-  for (const { key, limit, row } of rows) {
+  for (const { key, limit, row, adds } of rows) {
     const allowed = allowedOf(limit, row.lifted);
+    if (adds !== undefined) {
+      const needed = { tokens: adds, micros: 0 };
+      if (row.spent.tokens + adds > (allowed.tokens ?? 0))
+        return { kind: "reached", key, allowed, spent: row.spent, needed };
+      continue;
+    }
     const atBest = longestAnswer(call, allowed, row.spent);
     if (atBest < least) return { kind: "reached", key, allowed, spent: row.spent, needed: costOf(call, least) };
     const now = longestAnswer(call, allowed, {

@@ -86,7 +86,7 @@ describe("decideBudget", () => {
 
 describe("budget rows", () => {
   it("exist for the scopes that have a limit", () => {
-    const spender = { agentId: "a", rootId: "r", person: "p", day: "2026-01-31" };
+    const spender = { agentId: "a", rootId: "r", profile: "main", person: "p", day: "2026-01-31" };
     const limits = limitsOf({ agent: { tokens: 5 }, tree: { dollars: 1 }, person: { dollars: 2 }, day: { tokens: 9 } });
     expect(limitedRows(limits, spender)).toEqual([
       { key: "agent:a", limit: { tokens: 5 } },

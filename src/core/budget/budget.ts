@@ -1,5 +1,5 @@
 /**
- * Budgets (L8, M21): per agent, per tree of agents, per person and per day, in tokens and in dollars. Pure. Before a model
+ * Budgets (L8, M21): per agent, tree of agents, profile, person, API token and day, in tokens, dollars and messages. Pure. Before a model
  * call its greatest cost is reserved on every row it counts towards; the result replaces the reservation. A call starts only
  * if its greatest cost fits into the part that is neither spent nor reserved. So no call that costs at most its reservation
  * can exceed a limit.
@@ -7,6 +7,8 @@
 import type { AgentRecord } from "../agent/agent.ts";
 import { defined } from "../defined.ts";
 import type { Usage } from "../history/entry.ts";
+import type { DayLimit } from "../people/behalf.ts";
+import type { PersonId } from "../people/person.ts";
 
 /** Money is counted in millionths of a dollar, so that sums are exact. */
 export interface Spend {
@@ -18,11 +20,18 @@ export interface Spend {
 export interface Limit {
   readonly tokens?: number;
   readonly micros?: number;
+  /** Messages of people in one day. */
+  readonly messages?: number;
 }
 
-export const BUDGET_SCOPES = ["agent", "tree", "person", "day"] as const;
+/** What the configuration limits. */
+export const CONFIGURED_SCOPES = ["agent", "tree", "profile", "person", "day"] as const;
+export type ConfiguredScope = (typeof CONFIGURED_SCOPES)[number];
+export type Limits = Readonly<Partial<Record<ConfiguredScope, Limit>>>;
+
+/** The rows: those of the configuration, of API tokens, and the counts of messages. */
+export const BUDGET_SCOPES = [...CONFIGURED_SCOPES, "token", "messages"] as const;
 export type BudgetScope = (typeof BUDGET_SCOPES)[number];
-export type Limits = Readonly<Partial<Record<BudgetScope, Limit>>>;
 
 /** What the installation allows to spend. */
 export interface Budgets {
@@ -30,7 +39,9 @@ export interface Budgets {
   limitsFor(agent: AgentRecord): Limits;
   /** The calendar day in the installation's time zone, `2026-01-31`. */
   dayOf(at: number): string;
-  /** One name for a person with several accounts. Default: `connector:id`. */
+  /** What a person's record allows in a day, with the records of now. */
+  limitOfPerson?(person: PersonId): Promise<Limit | undefined>;
+  /** One name for a person with several accounts. Default: `connector:id`. Of runs that name no one (`behalf`). */
   personNamed?(connector: string, id: string): string;
 }
 
@@ -78,36 +89,78 @@ export interface Spender {
   readonly agentId: string;
   /** The agent at the top of this one's tree; itself if no agent started it. */
   readonly rootId: string;
+  readonly profile: string;
   readonly person?: string;
   readonly day: string;
+  /** The limits that came with the request. */
+  readonly limits?: readonly DayLimit[];
+  /** How many messages of people the run has taken that are not counted yet. */
+  readonly messages?: number;
 }
 
 /** A row a call counts towards, and what limits it. */
 export interface LimitedRow {
   readonly key: string;
   readonly limit: Limit;
+  /** The row counts messages, as tokens: this many are added if the call may start. The cost of the call is not. */
+  readonly adds?: number;
 }
 
-/** The row of each scope that has a limit. The keys of a person and of the day contain the date, so they start fresh daily. */
-export function limitedRows(limits: Limits, { agentId, rootId, person, day }: Spender): readonly LimitedRow[] {
-  const keys: Readonly<Record<BudgetScope, string | undefined>> = {
-    agent: `agent:${agentId}`,
-    tree: `tree:${rootId}`,
-    person: person === undefined ? undefined : `person:${day}:${person}`,
-    day: `day:${day}`,
+/** Keys of one day contain the date, so they start fresh daily. */
+const keyOf = (scope: Exclude<BudgetScope, "messages">, who: string, day: string): string =>
+  scope === "agent" || scope === "tree" ? `${scope}:${who}` : [scope, day, who].filter((part) => part !== "").join(":");
+
+/** The key of a token's or a person's row. */
+export const dayKey = ({ of, id }: Pick<DayLimit, "of" | "id">, day: string): string => keyOf(of, id, day);
+
+/** The key of the row that counts the messages of a token or a person. */
+export const messagesKey = ({ of, id }: Pick<DayLimit, "of" | "id">, day: string): string =>
+  `messages:${day}:${of}:${id}`;
+
+/** The row of each scope that has a limit. If two limits have the same row, the stricter one counts. */
+export function limitedRows(limits: Limits, spender: Spender): readonly LimitedRow[] {
+  const { agentId, rootId, profile, person, day, messages = 0 } = spender;
+  const who: Readonly<Record<ConfiguredScope, string | undefined>> = {
+    agent: agentId,
+    tree: rootId,
+    profile,
+    person,
+    day: "",
   };
-  return BUDGET_SCOPES.flatMap((scope) => {
-    const limit = limits[scope];
-    const key = keys[scope];
-    return key === undefined || (limit?.tokens === undefined && limit?.micros === undefined) ? [] : [{ key, limit }];
-  });
+  const named = [
+    ...CONFIGURED_SCOPES.map((scope) => ({ scope, id: who[scope], limit: limits[scope] ?? {} })),
+    ...(spender.limits ?? []).map(({ of, id, ...limit }) => ({ scope: of, id, limit })),
+  ];
+  const rows = new Map<string, LimitedRow>();
+  const add = (key: string, limit: Limit, adds?: number): void => {
+    rows.set(key, { key, limit: stricter(limit, rows.get(key)?.limit), adds });
+  };
+  for (const { scope, id, limit } of named) {
+    if (id === undefined) continue;
+    const { tokens, micros } = limit;
+    if (tokens !== undefined || micros !== undefined) add(keyOf(scope, id, day), defined({ tokens, micros }));
+    if (messages > 0 && limit.messages !== undefined) {
+      const key = ["messages", day, scope, id].filter((part) => part !== "").join(":");
+      add(key, { tokens: limit.messages }, messages);
+    }
+  }
+  return [...rows.values()];
 }
+
+const least = (one: number | undefined, other: number | undefined): number | undefined =>
+  one === undefined ? other : other === undefined ? one : Math.min(one, other);
+
+const stricter = (one: Limit, other: Limit = {}): Limit =>
+  defined({ tokens: least(one.tokens, other.tokens), micros: least(one.micros, other.micros) });
 
 export const scopeOf = (key: string): BudgetScope | undefined =>
   BUDGET_SCOPES.find((scope) => key.startsWith(`${scope}:`));
 
-export const limitedScopes = (limits: Limits): readonly BudgetScope[] =>
-  BUDGET_SCOPES.filter((scope) => limits[scope]?.tokens !== undefined || limits[scope]?.micros !== undefined);
+export const isLimited = (limit: Limit | undefined): boolean =>
+  limit?.tokens !== undefined || limit?.micros !== undefined || limit?.messages !== undefined;
+
+export const limitedScopes = (limits: Limits): readonly ConfiguredScope[] =>
+  CONFIGURED_SCOPES.filter((scope) => isLimited(limits[scope]));
 
 /** The actual cost of a call, as the provider counted it. */
 export const spendOf = (usage: Usage): Spend => ({
@@ -144,35 +197,68 @@ export const charge = (row: BudgetRow, spent: Spend): BudgetRow => ({ ...row, sp
 /** A person allows more. The next time the budget is used up it is announced again. */
 export const lift = (row: BudgetRow, more: Spend): BudgetRow => ({ ...row, lifted: addSpend(row.lifted, more) });
 
-const WHOSE: Readonly<Record<BudgetScope, string>> = {
-  agent: "of this agent",
-  tree: "of this agent and all it started",
-  person: "of this person for today",
-  day: "for today",
-};
-
-/** The text that announces a budget that is used up. */
-export function reachedText(key: string, { tokens, micros }: Limit, spent: Spend, needed: Spend): string {
+/** Whose a row is, for sentences: `of ann for today`. */
+function whose(key: string): string {
   const scope = scopeOf(key) ?? "agent";
+  const [, second = "", ...rest] = key.split(":");
+  switch (scope) {
+    case "agent":
+      return "of this agent";
+    case "tree":
+      return "of this agent and all it started";
+    case "profile":
+      return `of the profile ${rest.join(":")} for today`;
+    case "person":
+      return `of ${rest.join(":")} for today`;
+    case "token":
+      return `of the token ${rest.join(":")} for today`;
+    case "day":
+      return "for today";
+    case "messages":
+      // The row that the messages are of, without their word.
+      return rest[0] === "agent" ? "of this agent for today" : whose([rest[0], second, ...rest.slice(1)].join(":"));
+  }
+}
+
+/** The text that says that a budget is used up, and how to get more. */
+export function reachedText(key: string, { tokens, micros }: Limit, spent: Spend, needed: Spend): string {
+  const unit = scopeOf(key) === "messages" ? "messages" : "tokens";
   const inMoney = micros !== undefined && spent.micros + needed.micros > micros;
-  const [limit, used] = inMoney ? [dollars(micros), dollars(spent.micros)] : [`${tokens} tokens`, `${spent.tokens}`];
+  const [limit, used] = inMoney
+    ? [dollars(micros), dollars(spent.micros)]
+    : [`${grouped(tokens ?? 0)} ${unit}`, grouped(spent.tokens)];
   const amount = inMoney ? spent.micros < micros : tokens !== undefined && spent.tokens < tokens;
   const state = amount ? "is nearly used up, and the next call does not fit" : "is used up";
-  return `The budget ${WHOSE[scope]} ${state}: ${used} of ${limit}. \`rookery budget lift\` allows more, budgets.${scope} in the configuration raises it.`;
+  const flag = inMoney ? "dollars" : unit;
+  const scope = scopeOf(key) ?? "agent";
+  // The limits of people and tokens may come from their records.
+  const raise = ["agent", "tree", "profile", "day"].includes(scope)
+    ? `, or raise budgets.${scope} in the configuration`
+    : "";
+  return `The budget ${whose(key)} ${state}: ${used} of ${limit}. The owner can lift it: rookery budget lift ${key} --${flag} N${raise}`;
 }
+
+/** 100000 as 100,000. */
+const grouped = (number: number): string => number.toLocaleString("en-US");
 
 const dollars = (micros: number): string => `$${(micros / MICROS).toFixed(micros < 100_000 ? 4 : 2)}`;
 
+/** A limit as people write it. */
+export interface SaidLimit {
+  readonly tokens?: number;
+  readonly dollars?: number;
+  readonly messages?: number;
+}
+
+export const limitOf = ({ tokens, dollars, messages }: SaidLimit): Limit =>
+  defined({ tokens, micros: dollars === undefined ? undefined : microsOf(dollars), messages });
+
 /** The configuration's limits, in the units that are counted. */
-export function limitsOf(
-  budgets: Readonly<Partial<Record<BudgetScope, { readonly tokens?: number; readonly dollars?: number } | undefined>>>,
-): Limits {
-  const limits: Partial<Record<BudgetScope, Limit>> = {};
-  for (const scope of BUDGET_SCOPES) {
+export function limitsOf(budgets: Readonly<Partial<Record<ConfiguredScope, SaidLimit | undefined>>>): Limits {
+  const limits: Partial<Record<ConfiguredScope, Limit>> = {};
+  for (const scope of CONFIGURED_SCOPES) {
     const said = budgets[scope];
-    if (!said) continue;
-    const { tokens, dollars } = said;
-    limits[scope] = defined({ tokens, micros: dollars === undefined ? undefined : microsOf(dollars) });
+    if (said) limits[scope] = limitOf(said);
   }
   return limits;
 }

@@ -10,6 +10,26 @@ export const MAX_PEOPLE = 32;
 /** Stands for everyone beyond the limit: a stranger, so that leaving names out never adds rights. */
 export const CROWD = "crowd:*" as PersonId;
 
+/** Tokens of one way: a token and those that minted it, for each request that is on the way. */
+const MAX_LIMITS = 64;
+
+/**
+ * What a token, or a person who uses the API, may use in one day (M21). It travels with everything that a request leads to, so that
+ * children, reports and jobs count for the token that they came from.
+ */
+export const dayLimitSchema = z
+  .object({
+    of: z.enum(["token", "person"]),
+    id: z.string().min(1).max(512),
+    tokens: z.number().optional(),
+    /** Millionths of a dollar. */
+    micros: z.number().optional(),
+    /** Messages of people. */
+    messages: z.number().optional(),
+  })
+  .readonly();
+export type DayLimit = z.infer<typeof dayLimitSchema>;
+
 export const behalfSchema = z
   .object({
     /** The person it acts for. */
@@ -18,6 +38,8 @@ export const behalfSchema = z
     through: z.array(personIdSchema).max(MAX_PEOPLE).readonly().optional(),
     /** Text from the network, or from someone else, is in its context (M32). */
     untrusted: z.literal(true).optional(),
+    /** The limits it counts towards, besides those of the person's record and of the configuration. */
+    limits: z.array(dayLimitSchema).max(MAX_LIMITS).readonly().optional(),
   })
   .readonly();
 export type Behalf = z.infer<typeof behalfSchema>;
@@ -33,6 +55,7 @@ export function joined(person: PersonId, others: readonly Behalf[]): Behalf {
     person,
     through: through.length === 0 ? undefined : through,
     untrusted: untrusted || undefined,
+    limits: joinedLimits(others.flatMap(({ limits = [] }) => limits)),
   };
 }
 
@@ -41,4 +64,10 @@ export function bounded(people: readonly PersonId[]): readonly PersonId[] {
   const all = [...new Set(people)].sort();
   if (all.length <= MAX_PEOPLE) return all;
   return [...all.filter((one) => one !== CROWD).slice(0, MAX_PEOPLE - 1), CROWD].sort();
+}
+
+/** Each limit once; the last one said counts. */
+function joinedLimits(limits: readonly DayLimit[]): readonly DayLimit[] | undefined {
+  const byName = new Map(limits.map((limit) => [`${limit.of}:${limit.id}`, limit]));
+  return byName.size === 0 ? undefined : [...byName.values()].slice(0, MAX_LIMITS);
 }

@@ -75,8 +75,10 @@ export const runBodySchema = z.looseObject({
   person: z.string().optional(),
   /** For whom it acts, and who is on its way: fixed when it takes its messages (M30). */
   behalf: behalfSchema.optional(),
-  /** Whose daily quotas it counts for: the accounts of the messages it took. */
-  accounts: z.array(z.string()).readonly().optional(),
+  /** How many messages of people it took, if that is not all of them or none. */
+  said: z.number().int().optional(),
+  /** How many of these are counted towards the limits of messages (M21). */
+  counted: z.number().int().optional(),
   /** Where its answer goes: the delivery context of the message that caused it, whole. */
   delivery: deliveryContextSchema.optional(),
   replyToId: z.string().optional(),
@@ -111,6 +113,10 @@ export const runBodySchema = z.looseObject({
   systemPromptReport: systemPromptReportSchema.optional(),
 });
 export type RunBody = z.infer<typeof runBodySchema>;
+
+/** How many messages of people a run has taken. */
+export const saidIn = ({ said, humanAt, seqs }: Pick<RunBody, "said" | "humanAt" | "seqs">): number =>
+  said ?? (humanAt === undefined ? 0 : seqs.length);
 
 export interface RunRecord {
   readonly id: RunId;

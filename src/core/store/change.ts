@@ -158,6 +158,8 @@ export type Op =
       readonly runId: RunId;
       readonly call: CallCost;
       readonly rows: readonly LimitedRow[];
+      /** Replaces the body of the run if the call may start: it says which messages are counted. */
+      readonly counted?: RunBody;
     }
   /** This agent's person was told that the budget is used up. */
   | { readonly op: "budget.told"; readonly key: string }

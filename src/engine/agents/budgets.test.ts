@@ -354,7 +354,7 @@ describe("budget administration", () => {
     const ports = engine.ports({ alive: true, name: "desk" });
     const limits = limitsOf({ agent: { dollars: 1 } });
     await expect(liftBudget(ports, limits, "nonsense")).rejects.toMatchObject({ code: "invalid_input" });
-    await expect(liftBudget(ports, limits, "day:2026-01-05")).rejects.toThrow("budgets.day is not limited");
+    await expect(liftBudget(ports, limits, "day:2026-01-05")).rejects.toThrow("does not limit day:2026-01-05");
     await expect(liftBudget(ports, limits, "agent:nobody")).rejects.toMatchObject({ code: "not_found" });
     expect(await liftBudget(ports, limits, "day:2026-01-05", { tokens: 5 })).toMatchObject({
       lifted: { tokens: 5, micros: 0 },

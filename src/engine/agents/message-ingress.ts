@@ -40,8 +40,6 @@ export interface PostRequest {
   readonly replayHorizonMs?: number;
   /** The HTTP request that posts it, which replaces `key` (M18). */
   readonly request?: RequestEntry;
-  /** Whose daily quotas the run that takes it counts for. */
-  readonly accounts?: readonly string[];
   /** Who wrote it, by the channel's id: the directory says which person that is. */
   readonly sender?: { readonly connector: string; readonly userId: string };
   /** For whom it is, if that is known otherwise. Without both it is for the person its agent belongs to. */
@@ -87,9 +85,9 @@ export class MessageIngress {
 
   /** Durable when it resolves. */
   async post(request: PostRequest, asking?: Asking): Promise<AcceptResult> {
-    const { body, source, delivery, accounts } = request;
+    const { body, source, delivery } = request;
     const behalf = await this.#behalfOf(request, asking);
-    const message: NewMessage = { body, source, delivery, accounts, behalf, acceptedAt: this.#ports.clock.now() };
+    const message: NewMessage = { body, source, delivery, behalf, acceptedAt: this.#ports.clock.now() };
     const to = await this.#recipient(request.to, behalf);
     const result = await this.#accept(request, message, to, asking).catch((error) => {
       // The agent of a known key may have been removed: then it is created again.

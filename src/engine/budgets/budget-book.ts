@@ -3,8 +3,10 @@
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import {
   allowedOf,
+  BUDGET_SCOPES,
   type BudgetRecord,
   type BudgetScope,
+  CONFIGURED_SCOPES,
   FRESH_ROW,
   type Limit,
   type Limits,
@@ -51,7 +53,7 @@ export async function listBudgets(
 }
 
 function listedOf(record: BudgetRecord, scope: BudgetScope, limits: Limits): ListedBudget {
-  const limit = limits[scope];
+  const limit = configuredLimit(record.key, limits);
   return {
     ...record,
     scope,
@@ -76,13 +78,13 @@ export async function liftBudget(
   const scope = scopeOf(key);
   if (!scope) {
     throw new InvalidInputError(`"${key}" is not the key of a budget.`, {
-      hint: "Keys begin with agent:, tree:, person: or day:. `rookery budget` lists them.",
+      hint: `Keys begin with ${BUDGET_SCOPES.map((one) => `${one}:`).join(", ")}. \`rookery budget\` lists them.`,
     });
   }
-  const amount = spendIn(more ?? limits[scope]);
+  const amount = spendIn(more ?? configuredLimit(key, limits));
   if (!amount) {
-    throw new InvalidInputError(`budgets.${scope} is not limited, so there is nothing to lift.`, {
-      hint: "Say how much with --tokens or --dollars, or set a limit in the configuration.",
+    throw new InvalidInputError(`The configuration does not limit ${key}, so there is no amount to lift it by.`, {
+      hint: "Say how much with --tokens, --dollars or --messages.",
     });
   }
   const before = await store.budget(key);
@@ -95,6 +97,17 @@ export async function liftBudget(
   const result = await submit({ store, ids, clock }, "budget.lift", ops);
   if (!result.ok) throw new ConflictError(`The budget could not be lifted: ${result.detail}`);
   return listed;
+}
+
+/** What the configuration allows on a row. A row that counts messages does so as tokens. */
+function configuredLimit(key: string, limits: Limits): Limit | undefined {
+  const scope = scopeOf(key);
+  const isCount = scope === "messages";
+  const of = isCount ? key.split(":")[2] : scope;
+  const known = CONFIGURED_SCOPES.find((one) => one === of);
+  const limit = known && limits[known];
+  if (!isCount || !limit) return limit;
+  return limit.messages === undefined ? undefined : { tokens: limit.messages };
 }
 
 function spendIn(limit: Limit | undefined): Spend | undefined {

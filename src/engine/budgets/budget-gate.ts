@@ -2,11 +2,15 @@
  * The gate before every model call: the greatest cost is reserved in a separate commit, and the actual cost replaces the
  * reservation in the run's next commit (L8, M21). Without limits nothing is committed or counted.
  */
-import { limitedRows, limitedScopes, reachedText, type Spend } from "../../core/budget/budget.ts";
+
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import { type Budgets, limitedRows, limitedScopes, reachedText, type Spend } from "../../core/budget/budget.ts";
 import type { CallCost } from "../../core/budget/budget-decision.ts";
 import { InvariantError } from "../../core/errors.ts";
+import type { Behalf, DayLimit } from "../../core/people/behalf.ts";
 import { sleep } from "../../core/ports/clock.ts";
 import type { ModelRequest, ModelResult } from "../../core/ports/model.ts";
+import { saidIn } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
@@ -51,23 +55,29 @@ export async function askPermission(
   request: ModelRequest,
 ): Promise<Permission> {
   const { budgets, clock } = ports;
-  const limits = budgets?.limitsFor(lease.record);
-  if (!budgets || !limits || limitedScopes(limits).length === 0) return FREE;
+  if (!budgets) return FREE;
+  const limits = budgets.limitsFor(lease.record);
+  const personal = await limitsOfPerson(budgets, run.body.behalf);
+  if (limitedScopes(limits).length === 0 && personal.length === 0) return FREE;
   const price = (await ports.model.price?.(request)) ?? UNKNOWN_PRICE;
   const call = greatestCost(estimatePromptTokens(request), price);
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, MAX_WAIT_MS)) {
     if (run.signal.aborted) return { kind: "ended" };
     // Read each time: midnight may pass during the wait.
-    const rows = limitedRows(limits, await spenderOf(ports.store, budgets, lease.record, run.body, clock.now()));
+    const spender = await spenderOf(ports.store, budgets, lease.record, run.body, clock.now());
+    const rows = limitedRows(limits, { ...spender, limits: personal });
     if (rows.length === 0) return FREE;
     const id = ports.ids.uuid();
-    const op: Op = { op: "budget.reserve", id, runId: run.id, call, rows };
+    const counted = rows.some(({ adds }) => adds !== undefined) ? saidIn(run.body) : undefined;
+    const body = counted === undefined ? undefined : { ...run.body, counted, trial: run.trial };
+    const op: Op = { op: "budget.reserve", id, runId: run.id, call, rows, counted: body };
     const { results } = await lease.commit({ site: "reserve", ops: [op], run: run.guard() });
     const [answer] = results;
     if (answer?.op !== "budget.reserve") throw new InvariantError("The store did not answer a reservation.");
     const { decision, told } = answer;
     switch (decision.kind) {
       case "go":
+        if (counted !== undefined) run.body = { ...run.body, counted };
         return { kind: "go", permit: { id, call, reserved: decision.reserved, maxTokens: decision.maxTokens } };
       case "reached": {
         const { key, allowed, spent, needed } = decision;
@@ -81,6 +91,23 @@ export async function askPermission(
         await sleep(clock, wait, run.signal);
     }
   }
+}
+
+/** The limits that travel with the run, and those of its person's record. Without people nothing is read. */
+async function limitsOfPerson(budgets: Budgets, behalf: Behalf | undefined): Promise<readonly DayLimit[]> {
+  if (!behalf) return [];
+  const { person, limits = [] } = behalf;
+  const own = await budgets.limitOfPerson?.(person);
+  return own ? [...limits, { of: "person", id: person, ...own }] : limits;
+}
+
+/** Whether what an agent spends for these people must be reserved. */
+export async function isSpendingLimited(
+  budgets: Budgets,
+  agent: AgentRecord,
+  behalf: Behalf | undefined,
+): Promise<boolean> {
+  return limitedScopes(budgets.limitsFor(agent)).length > 0 || (await limitsOfPerson(budgets, behalf)).length > 0;
 }
 
 /** Adds the charge for an ended call to the run's next commit. */

@@ -1,14 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "../../config/parse-config.ts";
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import { limitedScopes } from "../../core/budget/budget.ts";
 import { budgetsOf, dayIn, startOfDay } from "./budget-settings.ts";
 
 const configOf = (text: string) => parseConfig({ text, file: "rookery.json5", env: {} }).config;
 
 describe("the budget settings", () => {
-  it("are undefined if nothing is limited", () => {
-    expect(budgetsOf(configOf("{}"))).toBeUndefined();
-    expect(budgetsOf(configOf("{ budgets: { day: {} } }"))).toBeUndefined();
-    expect(budgetsOf(configOf("{ budgets: { day: { tokens: 5 } } }"))).toBeDefined();
+  it("limit what the configuration names", () => {
+    const scopes = (text: string) => limitedScopes(budgetsOf(configOf(text)).limitsFor({} as AgentRecord));
+    expect(scopes("{}")).toEqual([]);
+    expect(scopes("{ budgets: { day: {} } }")).toEqual([]);
+    expect(scopes("{ budgets: { day: { tokens: 5 }, profile: { messages: 3 } } }")).toEqual(["profile", "day"]);
   });
 
   it("use one name for a person with several accounts, and one for the owner", () => {
@@ -19,7 +22,7 @@ describe("the budget settings", () => {
         owner: { accounts: ["telegram:7"] },
       }`),
     );
-    const named = (connector: string, id: string) => budgets?.personNamed?.(connector, id);
+    const named = (connector: string, id: string) => budgets.personNamed?.(connector, id);
     expect([named("telegram", "1"), named("whatsapp", "2")]).toEqual(["ann", "ann"]);
     expect([named("telegram", "7"), named("terminal", "anybody")]).toEqual(["owner", "owner"]);
     expect(named("telegram", "3")).toBe("telegram:3");

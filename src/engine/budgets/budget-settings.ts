@@ -2,18 +2,18 @@
 import type { Config } from "../../config/config-schema.ts";
 import { linkedName } from "../../core/agent/identity-links.ts";
 import { isOwner } from "../../core/agent/session-key.ts";
-import { type Budgets, limitedScopes, limitsOf } from "../../core/budget/budget.ts";
+import { type Budgets, limitsOf } from "../../core/budget/budget.ts";
 import { hostZone, zonedFields, zonedInstant } from "../../core/zoned-time.ts";
 
 const OWNER = "owner";
 
 type BudgetConfig = Pick<Config, "budgets" | "session" | "owner">;
 
-/** Undefined if nothing is limited: then the engine reserves and counts nothing. */
-export function budgetsOf(config: BudgetConfig): Budgets | undefined {
+/** `limitOfPerson`: from the people's records. Where nothing is limited the engine reserves and counts nothing. */
+export function budgetsOf(config: BudgetConfig, limitOfPerson?: Budgets["limitOfPerson"]): Budgets {
   const limits = limitsOf(config.budgets);
-  if (limitedScopes(limits).length === 0) return undefined;
   return {
+    limitOfPerson,
     limitsFor: () => limits,
     dayOf: (at) => dayIn(at, config.session.timeZone ?? hostZone()),
     personNamed: (connector, userId) =>

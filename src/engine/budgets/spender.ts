@@ -1,8 +1,8 @@
-/** The budgets that a run's model calls count towards: of its agent, its tree, the person who wrote, the day (M21). */
+/** The budgets that a run's model calls count towards: of its agent, tree, profile and person, of its tokens, of the day (M21). */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { Budgets, Spender } from "../../core/budget/budget.ts";
 import type { AgentId } from "../../core/ids.ts";
-import type { RunBody } from "../../core/run/run.ts";
+import { type RunBody, saidIn } from "../../core/run/run.ts";
 import type { StoreReader } from "../../core/store/store.ts";
 
 const MAX_ANCESTORS = 64;
@@ -30,23 +30,27 @@ export async function spenderOf(
   store: Reader,
   budgets: Budgets,
   agent: AgentRecord,
-  body: Pick<RunBody, "person">,
+  body: Pick<RunBody, "person" | "behalf" | "said" | "humanAt" | "seqs" | "counted">,
   at: number,
 ): Promise<Spender> {
-  let { person } = workedFor(agent, body);
+  const { behalf } = body;
+  let person = behalf ? undefined : workedFor(agent, body).person;
   let root = agent;
   for (let depth = 0; depth < MAX_ANCESTORS && root.descriptor.type === "subagent"; depth++) {
     const parent = await store.agent(root.descriptor.parentAgentId as AgentId);
     if (!parent) break;
     root = parent;
     // A child works for the person its parent last worked for.
-    person ??= (await store.runs(parent.id, { limit: 1 }))[0]?.body.person ?? ownPerson(parent);
+    if (!behalf) person ??= (await store.runs(parent.id, { limit: 1 }))[0]?.body.person ?? ownPerson(parent);
   }
   return {
     agentId: agent.id,
     rootId: root.id,
-    person: person === undefined ? undefined : canonical(budgets, person),
+    profile: agent.profile,
+    person: behalf?.person ?? (person === undefined ? undefined : canonical(budgets, person)),
     day: budgets.dayOf(at),
+    limits: behalf?.limits,
+    messages: saidIn(body) - (body.counted ?? 0),
   };
 }
 

@@ -4,7 +4,6 @@
  */
 
 import type { AgentState } from "../../core/agent/state.ts";
-import { chargesOf } from "../../core/budget/quota.ts";
 import type { DeliveryContext, NewDelivery, Payload } from "../../core/delivery/delivery.ts";
 import type { CompactResult } from "../../core/run/compact-result.ts";
 import type { CallRecord, RunBody, RunErrorKind, RunOutcome, RunResult } from "../../core/run/run.ts";
@@ -95,7 +94,6 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
     { op: "message.settle", settlements: settlementsOf(run, ending) },
     { op: "run.end", runId: run.id, body, outcome: ending.outcome },
     ...auditUnknown(ports, agent, run, startedOf(pending), at),
-    ...chargesOf(body, at).map((charge): Op => ({ op: "budget.charge", ...charge })),
     ...(ending.also ?? []),
   ];
   // The run of a schedule, or of a message that another person wrote, does not change the person's last address.

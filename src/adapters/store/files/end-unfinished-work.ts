@@ -3,7 +3,6 @@
  * messages fail with a reason, the agent gets a waiting message that says so, and open deliveries become `unconfirmed`. A
  * delivery in a mailbox stays: its id tells the reader whether it has read it (M27). All of it goes through the same changes as any other step, one change per agent.
  */
-import { chargesOf } from "../../../core/budget/quota.ts";
 import { InvariantError } from "../../../core/errors.ts";
 import { readEntry, type ToolCallBlock } from "../../../core/history/entry.ts";
 import type { DeliveryId, Ids } from "../../../core/ids.ts";
@@ -129,8 +128,7 @@ function endRunOps(
   const ended: RunBody = { ...body, calls: [], error: { kind: "internal", message: `Lost: ${why}.` } };
   const appending: readonly Op[] =
     lines.length === 0 ? [] : [{ op: "entries.append", position: agent.next_pos, lines, leaf: leaf as EntryId }];
-  const charges = chargesOf(ended, now).map((charge): Op => ({ op: "budget.charge", ...charge }));
-  return [...appending, { op: "run.end", runId, body: ended, outcome: "lost" }, ...charges];
+  return [...appending, { op: "run.end", runId, body: ended, outcome: "lost" }];
 }
 
 /** The tool calls at the tip of a history that have no result yet (M9). */

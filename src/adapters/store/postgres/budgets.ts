@@ -5,6 +5,7 @@ import type { Statement } from "./batched-reads.ts";
 import { clean } from "./clean-text.ts";
 import type { Connections } from "./connections.ts";
 import { type Lock, type OpForms, whole } from "./op-form.ts";
+import { wireBody } from "./runs.ts";
 
 const SELECT: Statement = { name: "select-budget", text: "SELECT * FROM budgets WHERE key = $1" };
 const SELECT_PAGE: Statement = {
@@ -51,11 +52,12 @@ type BudgetOps =
 export const budgetOps: OpForms<BudgetOps> = {
   "budget.reserve": {
     byOwner: true,
-    wire: ({ id, runId, call, rows }) => ({
+    wire: ({ id, runId, call, rows, counted }) => ({
       id: clean(id),
       runId: clean(runId),
       call,
-      rows: rows.map(({ key, limit }) => ({ key: clean(key), limit })),
+      rows: rows.map(({ key, limit, adds }) => ({ key: clean(key), limit, adds })),
+      counted: counted && wireBody(counted),
     }),
     locks: ({ id, rows }) => [...reservationLocks(id), ...rows.flatMap(budgetLock)],
   },

@@ -33,7 +33,7 @@ export const runReads = (connections: Connections): Pick<StoreReader, "run" | "r
 });
 
 /** A run's body, and the values of it that have columns of their own for sums. */
-function wireBody(body: RunBody): Wire {
+export function wireBody(body: RunBody): Wire {
   const { person, usage } = body;
   return {
     body: JSON.stringify(body),

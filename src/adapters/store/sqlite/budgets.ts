@@ -19,11 +19,13 @@ import type { StoreReader } from "../../../core/store/store.ts";
 import { type BudgetRow, budgetOf, type ReservationRow, reservationOf, type ToldRow } from "../rows.ts";
 import { type Applying, ownerOf } from "./agent-cache.ts";
 import type { Database } from "./database.ts";
+import { amendRun } from "./runs.ts";
 
 const SELECT = "SELECT * FROM budgets WHERE key = ?";
 const SELECT_PAGE = "SELECT * FROM budgets WHERE key > ? ORDER BY key LIMIT ?";
 const SELECT_PAST = `SELECT key FROM budgets
-WHERE (key >= 'day:' AND key < 'day;' OR key >= 'person:' AND key < 'person;' OR key >= 'quota:' AND key < 'quota;')
+WHERE (key >= 'day:' AND key < 'day;' OR key >= 'person:' AND key < 'person;' OR key >= 'quota:' AND key < 'quota;'
+  OR key >= 'token:' AND key < 'token;' OR key >= 'profile:' AND key < 'profile;' OR key >= 'messages:' AND key < 'messages;')
   AND at < ? AND reserved_tokens = 0 AND reserved_micros = 0`;
 const PUT = `INSERT INTO budgets (
   key, spent_tokens, spent_micros, reserved_tokens, reserved_micros,
@@ -108,8 +110,13 @@ export function reserveBudget(applying: Applying, op: OpOf<"budget.reserve">): O
   }
   if (decision.kind === "go") {
     const cost = costOf(op.call, decision.maxTokens);
-    for (const { key, row } of rows) putBudget(applying, key, reserve(row, cost));
-    insertReservation(db, { id: op.id, runId: op.runId, keys: rows.map(({ key }) => key), cost, at: change.at });
+    const spending = rows.filter(({ adds }) => adds === undefined);
+    for (const { key, row } of spending) putBudget(applying, key, reserve(row, cost));
+    for (const { key, row, adds = 0 } of rows.filter(({ adds }) => adds !== undefined)) {
+      putBudget(applying, key, charge(row, { tokens: adds, micros: 0 }));
+    }
+    insertReservation(db, { id: op.id, runId: op.runId, keys: spending.map(({ key }) => key), cost, at: change.at });
+    if (op.counted) amendRun(applying, { op: "run.amend", runId: op.runId, body: op.counted });
   }
   return { op: "budget.reserve", decision, told: false };
 }

@@ -29,17 +29,19 @@ const list = defineAction({
 
 const lift = defineAction({
   summary: "allow the same amount again, or the amount you name",
-  usage: "<key> [--tokens N] [--dollars N]",
+  usage: "<key> [--tokens N] [--dollars N] [--messages N]",
   arguments: { min: 1, max: 1 },
   options: {
     tokens: { type: "string", value: "N", description: "how many more tokens" },
     dollars: { type: "string", value: "N", description: "how many more dollars" },
+    messages: { type: "string", value: "N", description: "how many more messages" },
   },
   async run(context) {
     const { args, flags, json, stdout } = context;
     const body = {
       tokens: flags.tokens === undefined ? undefined : amountOf(flags.tokens, "--tokens"),
       dollars: flags.dollars === undefined ? undefined : amountOf(flags.dollars, "--dollars"),
+      messages: flags.messages === undefined ? undefined : amountOf(flags.messages, "--messages"),
     };
     const path = `/api/budgets/${encodeURIComponent(args[0] ?? "")}/lift`;
     const lifted = (await withApi(context, (api) => api.ask({ method: "POST", path, body }))) as ListedBudget;
@@ -55,11 +57,11 @@ export const budgetCommand: Group = {
   fallback: "list",
 };
 
-function amountOf(text: string, flag: "--tokens" | "--dollars"): number {
+function amountOf(text: string, flag: "--tokens" | "--dollars" | "--messages"): number {
   const amount = Number(text);
-  const fits = flag === "--tokens" ? Number.isSafeInteger(amount) : Number.isFinite(amount) && amount < 1e9;
+  const fits = flag === "--dollars" ? Number.isFinite(amount) && amount < 1e9 : Number.isSafeInteger(amount);
   if (text.trim() !== "" && fits && amount > 0) return amount;
-  throw new InvalidInputError(`${flag} takes ${flag === "--tokens" ? "a whole number" : "an amount"} above 0.`);
+  throw new InvalidInputError(`${flag} takes ${flag === "--dollars" ? "an amount" : "a whole number"} above 0.`);
 }
 
 function limitLines(limits: Limits): readonly string[] {
@@ -67,7 +69,17 @@ function limitLines(limits: Limits): readonly string[] {
   return lines.length > 0 ? lines : ["Nothing is limited. Set limits with `budgets` in the configuration."];
 }
 
-function line({ key, spent, reserved, estimated, allowed, lifted }: ListedBudget): string {
+function line(budget: ListedBudget): string {
+  // A row that counts messages does so as tokens.
+  return budget.scope === "messages" ? countLine(budget) : spendLine(budget);
+}
+
+function countLine({ key, spent, allowed, lifted }: ListedBudget): string {
+  const of = allowed?.tokens === undefined ? "" : ` of ${allowed.tokens}`;
+  return `${key}  ${spent.tokens}${of} messages${lifted.tokens > 0 ? `, lifted by ${lifted.tokens}` : ""}`;
+}
+
+function spendLine({ key, spent, reserved, estimated, allowed, lifted }: ListedBudget): string {
   const parts = [
     `${key}  ${allowed ? ofAllowed(spent, allowed) : amounts(spent)}`,
     ...(some(reserved) ? [`${amounts(reserved)} reserved by active calls`] : []),
@@ -84,8 +96,12 @@ const some = ({ tokens, micros }: Spend): boolean => tokens > 0 || micros > 0;
 
 const money = (micros: number): string => `$${(micros / 1_000_000).toFixed(4)}`;
 
-const amounts = ({ tokens, micros }: Limit): string =>
-  [...(tokens === undefined ? [] : [`${tokens} tokens`]), ...(micros === undefined ? [] : [money(micros)])].join(", ");
+const amounts = ({ tokens, micros, messages }: Limit): string =>
+  [
+    ...(tokens === undefined ? [] : [`${tokens} tokens`]),
+    ...(micros === undefined ? [] : [money(micros)]),
+    ...(messages === undefined ? [] : [`${messages} messages a day`]),
+  ].join(", ");
 
 const ofAllowed = (spent: Spend, { tokens, micros }: Limit): string =>
   [

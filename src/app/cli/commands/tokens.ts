@@ -56,6 +56,7 @@ const mint = defineAction({
       description: "belongs to this application (default: one of the token's name)",
     },
     "requests-per-minute": { type: "string", value: "N", description: "how many requests it may make" },
+    "messages-per-day": { type: "string", value: "N", description: "how many messages it may send" },
     "tokens-per-day": { type: "string", value: "N", description: "how many model tokens it may use" },
     "dollars-per-day": { type: "string", value: "N", description: "how much it may spend" },
   },
@@ -63,6 +64,7 @@ const mint = defineAction({
     await createHome(paths);
     const limits = {
       requestsPerMinute: numberOf(flags["requests-per-minute"], "--requests-per-minute"),
+      messagesPerDay: numberOf(flags["messages-per-day"], "--messages-per-day"),
       tokensPerDay: numberOf(flags["tokens-per-day"], "--tokens-per-day"),
       dollarsPerDay: numberOf(flags["dollars-per-day"], "--dollars-per-day"),
     };

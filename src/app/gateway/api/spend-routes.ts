@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { limitsOf, microsOf } from "../../../core/budget/budget.ts";
+import { InvalidInputError } from "../../../core/errors.ts";
 import { liftBudget, listBudgets, spentSince } from "../../../engine/budgets/budget-book.ts";
 import { seesAgent } from "../auth/ownership.ts";
 import { isConfined } from "../auth/principal.ts";
@@ -34,7 +35,7 @@ const budgetsRoute = defineRoute({
   path: "/api/budgets",
   access: "read",
   tag: "usage",
-  summary: "Budgets and what is spent of them: agents, trees, people and the day",
+  summary: "Budgets and what is spent of them: agents, trees, profiles, people, tokens, messages and the day",
   answers: { status: 200, holds: "`{ budgets: [...] }`" },
   handle: async ({ context }) => ({
     json: { budgets: await listBudgets(context.ports, limitsOf(context.config().budgets)) },
@@ -46,15 +47,23 @@ const liftRoute = defineRoute({
   path: "/api/budgets/:key/lift",
   access: "operate",
   tag: "usage",
-  summary: "Raise a budget: by its own size, or by `tokens` and `dollars`",
+  summary: "Raise a budget: by its own size, or by `tokens` and `dollars`, or by `messages`",
   params: z.object({ key: z.string().min(1).max(512) }),
   body: z.strictObject({
     tokens: z.int().positive().optional(),
     dollars: z.number().positive().lt(1e9).optional(),
+    /** Of a budget that counts messages. */
+    messages: z.int().positive().optional(),
   }),
   bodyOptional: true,
   answers: { status: 200, holds: "the budget" },
-  async handle({ context, params, body: { tokens, dollars }, record }) {
+  async handle({ context, params, body: { dollars, messages, ...body }, record }) {
+    if ((messages !== undefined) !== params.key.startsWith("messages:") && (messages ?? body.tokens ?? dollars)) {
+      throw new InvalidInputError(
+        "Budgets that begin with messages: are lifted by `messages`, all others by tokens or dollars.",
+      );
+    }
+    const tokens = messages ?? body.tokens;
     const micros = dollars === undefined ? undefined : microsOf(dollars);
     const more = tokens === undefined && micros === undefined ? undefined : { tokens, micros };
     const limits = limitsOf(context.config().budgets);

@@ -39,12 +39,12 @@ const sendRoute = defineRoute({
     const { context, principal, keyed } = call;
     const { user, text, line } = call.body;
     const source = { connector: TERMINAL, accountId: principal.id, channelId: user };
-    const { accounts } = await postingOf(call);
+    const { behalf } = await postingOf(call);
     const posts: AcceptedOnce[] = [];
     const host = context.agents.connectorHost({ name: TERMINAL }, async ({ to, body, sender }) => {
       // Each message has its own commit, and in it its own row under the key.
       const request = keyed && { ...keyed, key: `${keyed.key}#${posts.length}` };
-      const posted = await context.agents.post({ to, body, source, sender, request, accounts }).catch((error) => {
+      const posted = await context.agents.post({ to, body, source, sender, request, behalf }).catch((error) => {
         throw request && error instanceof ConflictError ? keyReused() : error;
       });
       if (posted.status === "stale") throw staleError();

@@ -43,6 +43,7 @@ const mintSchema = z.strictObject({
   limits: z
     .strictObject({
       requestsPerMinute: z.number().positive().max(1_000_000).optional(),
+      messagesPerDay: z.number().positive().optional(),
       tokensPerDay: z.number().positive().optional(),
       dollarsPerDay: z.number().positive().optional(),
     })

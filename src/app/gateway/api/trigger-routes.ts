@@ -96,9 +96,9 @@ const runJobRoute = defineRoute({
   answers: { status: 202, holds: "`{ slot }`, which identifies the run among the job's runs" },
   async handle(call) {
     const { context, params, record } = call;
-    const { accounts, behalf: by } = await postingOf(call);
+    const { behalf: by } = await postingOf(call);
     const also = (json: { slot: string }) => record({ status: 202, json });
-    return { status: 202, json: await context.triggers.cron.run(params.job, { accounts, by, also }) };
+    return { status: 202, json: await context.triggers.cron.run(params.job, { by, also }) };
   },
 });
 

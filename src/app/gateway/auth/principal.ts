@@ -11,6 +11,7 @@ export type PrincipalKind = "owner" | "application" | "person" | "old";
 /** Rate limits and quotas. An absent one means no limit. */
 export interface UsageLimits {
   readonly requestsPerMinute?: number;
+  readonly messagesPerDay?: number;
   readonly tokensPerDay?: number;
   readonly dollarsPerDay?: number;
 }
@@ -22,6 +23,8 @@ export interface Principal {
   readonly kind: PrincipalKind;
   readonly scopes: readonly Scope[];
   readonly limits?: UsageLimits;
+  /** The tokens that minted it, the nearest first. What it uses counts for each of them. */
+  readonly above?: readonly { readonly id: string; readonly limits?: UsageLimits }[];
   /** Whom its requests are for: the owner, or the token's person. Absent: the `user` that each request names (`speakerOf`). */
   readonly person?: PersonId;
   /** Of an application: its name. Its users are `app:NAME/user`. */

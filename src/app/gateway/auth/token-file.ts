@@ -22,6 +22,7 @@ import { SCOPES } from "./scope.ts";
 
 const limitsSchema = z.object({
   requestsPerMinute: z.number().positive().optional(),
+  messagesPerDay: z.number().positive().optional(),
   tokensPerDay: z.number().positive().optional(),
   dollarsPerDay: z.number().positive().optional(),
 });

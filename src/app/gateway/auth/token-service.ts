@@ -8,7 +8,7 @@ import { accountOf, OWNER as OWNER_ID, type PersonId } from "../../../core/peopl
 import type { Log } from "../../../core/ports/log.ts";
 import { HttpError, keyReused } from "../http/http-error.ts";
 import { kindToMint } from "./mint-kind.ts";
-import { assertMayMint } from "./minting-bounds.ts";
+import { assertMayMint, lineageOf } from "./minting-bounds.ts";
 import { type Principal, ROOT, type UsageLimits } from "./principal.ts";
 import { holds, SCOPES, type Scope, within } from "./scope.ts";
 import { freshToken, hashOf, MAX_TOKEN, sameHash, tokenId } from "./token.ts";
@@ -219,9 +219,13 @@ export class TokenService {
 
   #replace(tokens: readonly TokenRecord[]): void {
     const before = this.#tokens;
+    const byId = new Map(tokens.map((record) => [record.id, record]));
     this.#tokens = new Map(
       tokens.map((record) => {
-        return [record.id, { record, hash: Buffer.from(record.hash, "hex"), principal: principalOf(record) }];
+        const [, ...minters] = lineageOf(record.id, (id) => byId.get(id));
+        const above = minters.map(({ id, limits }) => ({ id, limits }));
+        const principal = { ...principalOf(record), above };
+        return [record.id, { record, hash: Buffer.from(record.hash, "hex"), principal }];
       }),
     );
     const revoked = [...before.keys()].filter((id) => !this.#tokens.has(id));
@@ -267,6 +271,7 @@ const smaller = (one: number | undefined, other: number | undefined): number | u
 function stricter(wanted: UsageLimits | undefined, own: UsageLimits | undefined): UsageLimits | undefined {
   if (!wanted || !own) return wanted ?? own;
   return {
+    messagesPerDay: smaller(wanted.messagesPerDay, own.messagesPerDay),
     requestsPerMinute: smaller(wanted.requestsPerMinute, own.requestsPerMinute),
     tokensPerDay: smaller(wanted.tokensPerDay, own.tokensPerDay),
     dollarsPerDay: smaller(wanted.dollarsPerDay, own.dollarsPerDay),

@@ -1,96 +1,121 @@
 import { describe, expect, it } from "vitest";
 import { TestEngine } from "../../../../test/kit/engine.ts";
-import type { Principal, UsageLimits } from "./principal.ts";
+import type { PersonId } from "../../../core/people/person.ts";
+import type { UsageLimits } from "./principal.ts";
 import { UsageLimiter } from "./usage-limiter.ts";
 
-const token: Principal = { id: "t1", name: "t", kind: "application", app: "t", scopes: ["chat"] };
+const token = { id: "t1" };
+const [ann, bob, cid] = ["app:t/ann", "app:t/bob", "app:t/cid"] as PersonId[];
+const dayOf = (at: number) => new Date(at).toISOString().slice(0, 10);
 
 describe("the usage limiter", () => {
   const open = async (limits: { perToken?: UsageLimits; perPerson?: UsageLimits }) => {
-    const engine = await TestEngine.open();
+    const engine = await TestEngine.open({ system: { budgets: { limitsFor: () => ({}), dayOf } } });
     const { store, clock } = engine;
-    const make = () => new UsageLimiter({ store, clock }, () => ({ perToken: {}, perPerson: {}, ...limits }));
+    const configured = () => ({ perToken: {}, perPerson: {}, ...limits });
+    const make = () => new UsageLimiter({ store, clock }, { limits: configured, dayOf });
     const limiter = make();
     /** A message of a person, whose run uses 15 tokens. */
-    const spend = (person?: string, name = "ann") =>
-      engine.tell("spend", { name, accounts: limiter.accountsOf(token, person) });
-    return { make, limiter, engine, spend };
+    const spend = (person = ann, name = "ann", by: Parameters<UsageLimiter["admit"]>[0] = token) =>
+      engine.tell("spend", { name, behalf: { person: person as PersonId, limits: limiter.dayLimitsOf(by, person) } });
+    const spent = async (key: string) => (await store.budget(key.replace("DAY", dayOf(clock.now()))))?.spent.tokens;
+    return { make, limiter, engine, spend, spent };
   };
 
   it("counts requests by token and by person", async () => {
     const { limiter } = await open({ perToken: { requestsPerMinute: 3 }, perPerson: { requestsPerMinute: 1 } });
-    await limiter.admit(token, "ann");
-    await expect(limiter.admit(token, "ann")).rejects.toMatchObject({ status: 429, code: "rate_limit_exceeded" });
-    await limiter.admit(token, "bob");
-    await expect(limiter.admit(token, "cid")).rejects.toMatchObject({
-      message: expect.stringContaining("This token"),
-    });
-    await limiter.admit({ ...token, id: "t2", limits: { requestsPerMinute: 100 } }, "cid");
+    await limiter.admit(token, ann);
+    await expect(limiter.admit(token, ann)).rejects.toMatchObject({ status: 429, code: "rate_limit_exceeded" });
+    await limiter.admit(token, bob);
+    await expect(limiter.admit(token, cid)).rejects.toMatchObject({ message: expect.stringContaining("The token t1") });
+    await limiter.admit({ id: "t2", limits: { requestsPerMinute: 100 } }, cid);
   });
 
-  it("refuses at the daily quota, also after a restart, and starts again the next day", async () => {
-    const { make, limiter, engine, spend } = await open({ perPerson: { tokensPerDay: 15 } });
-    await limiter.admit(token, "ann");
-    await spend("ann");
-    await expect(limiter.admit(token, "ann")).rejects.toMatchObject({ status: 429, code: "insufficient_quota" });
-    await limiter.admit(token, "bob");
+  it("counts the requests of a token for those that minted it, so that none has a higher rate than its minter", async () => {
+    const { limiter } = await open({ perToken: { requestsPerMinute: 2 } });
+    const child = (id: string) => ({ id, limits: { requestsPerMinute: 1_000 }, above: [token] });
+    await limiter.admit(child("c1"), undefined);
+    await limiter.admit(child("c2"), undefined);
+    await expect(limiter.admit(child("c3"), undefined)).rejects.toMatchObject({ code: "rate_limit_exceeded" });
+    await expect(limiter.admit(token, undefined)).rejects.toMatchObject({ code: "rate_limit_exceeded" });
+  });
+
+  it("refuses at the daily limit, also after a restart, and starts again the next day", async () => {
+    const { make, limiter, engine, spend } = await open({ perPerson: { tokensPerDay: 400 } });
+    await limiter.admit(token, ann);
+    for (let n = 0; n < 8; n++) await spend();
+    // The next call would not fit, although the limit itself is not reached.
+    expect((await engine.runs()).at(-1)?.body.error?.message).toMatch(
+      /The budget of app:t\/ann for today is nearly used up.* of 400 tokens\. The owner can lift it: rookery budget lift person:[\d-]+:app:t\/ann --tokens N/,
+    );
+    const day = dayOf(engine.clock.now());
+    const ops = [{ op: "budget.charge", key: `person:${day}:${ann}`, spent: { tokens: 400, micros: 0 } }] as const;
+    await engine.store.commit({ id: "c" as never, site: "test", at: 1, ops });
+    await expect(limiter.admit(token, ann)).rejects.toMatchObject({ status: 429, code: "insufficient_quota" });
+    await limiter.admit(token, bob);
     await engine.restart();
-    await expect(make().admit(token, "ann")).rejects.toMatchObject({ code: "insufficient_quota" });
+    await expect(make().admit(token, ann)).rejects.toMatchObject({ code: "insufficient_quota" });
     engine.clock.jump(24 * 3600_000);
-    await make().admit(token, "ann");
+    await make().admit(token, ann);
   });
 
-  it("lets a request pass a used-up quota if it repeats an earlier one", async () => {
-    const { limiter, spend } = await open({ perToken: { tokensPerDay: 1 } });
-    await spend();
-    await expect(limiter.admit(token, undefined)).rejects.toMatchObject({ code: "insufficient_quota" });
+  it("lets a request that repeats an earlier one pass, and counts nothing for it", async () => {
+    const { limiter } = await open({ perToken: { requestsPerMinute: 1 } });
+    for (let n = 0; n < 5; n++) await limiter.admit(token, undefined, async () => true);
+    await limiter.admit(token, undefined);
+    await expect(limiter.admit(token, undefined)).rejects.toMatchObject({ code: "rate_limit_exceeded" });
     await limiter.admit(token, undefined, async () => true);
   });
 
-  it("counts runs that end at the same time, on any node", async () => {
-    const { make, spend } = await open({ perToken: { tokensPerDay: 31 } });
-    await Promise.all([spend(undefined, "ann"), spend(undefined, "bob"), spend(undefined, "cid")]);
-    for (const node of [make(), make()]) {
-      await expect(node.admit(token, undefined)).rejects.toMatchObject({ code: "insufficient_quota" });
-    }
+  it("counts every run for its token, every token above it and its person, on any node", async () => {
+    const { spend, spent } = await open({ perToken: { tokensPerDay: 1e6 }, perPerson: { tokensPerDay: 1e6 } });
+    const child = { id: "c", above: [{ id: "p" }, { id: "g" }] };
+    await Promise.all([spend(ann, "ann", child), spend(bob, "bob", child), spend(ann, "cid", { id: "p" })]);
+    expect(await Promise.all(["c", "p", "g"].map((id) => spent(`token:DAY:${id}`)))).toEqual([30, 45, 30]);
+    expect(await Promise.all([ann, bob].map((id) => spent(`person:DAY:${id}`)))).toEqual([30, 15]);
   });
 
-  it.each([1, 2, 3, 4])("counts a run once if the process is killed after its commit %i", async (nth) => {
-    const { limiter, engine } = await open({ perToken: { tokensPerDay: 1_000 } });
-    await engine.say("one", { accounts: limiter.accountsOf(token, undefined) });
-    let commits = 0;
-    engine.onCommit = () => (++commits === nth ? "die-after" : "go");
-    await engine.settle();
-    await engine.restart();
-    const [run] = await engine.runs();
-    expect([run?.state, run?.body.usage?.totalTokens]).toEqual(["ended", 15]);
-    const day = new Date(engine.clock.now()).toISOString().slice(0, 10);
-    expect((await engine.store.budget(`quota:${day}:token:t1`))?.spent.tokens).toBe(15);
+  it.each([1, 2, 3, 4, 5])(
+    "counts a run and its message once if the process is killed after its commit %i",
+    async (nth) => {
+      const { limiter, engine, spent } = await open({ perToken: { tokensPerDay: 1e6, messagesPerDay: 10 } });
+      await engine.say("one", { behalf: { person: ann as PersonId, limits: limiter.dayLimitsOf(token, ann) } });
+      let commits = 0;
+      engine.onCommit = () => (++commits === nth ? "die-after" : "go");
+      await engine.settle();
+      await engine.restart();
+      const [run] = await engine.runs();
+      expect([run?.state, run?.body.usage?.totalTokens]).toEqual(["ended", 15]);
+      expect(await spent("messages:DAY:token:t1")).toBe(1);
+      const row = await engine.store.budget(`token:${dayOf(engine.clock.now())}:t1`);
+      // A call whose answer was lost with the process is counted with its reservation, as estimated.
+      expect((row?.spent.tokens ?? 0) - (row?.estimated.tokens ?? 0)).toBe(15);
+    },
+  );
+
+  it("counts messages exactly, also those that come at the same time or into a run", async () => {
+    const { limiter, engine, spent } = await open({ perPerson: { messagesPerDay: 3 } });
+    const behalf = { person: ann as PersonId, limits: limiter.dayLimitsOf(token, ann) };
+    await Promise.all(Array.from({ length: 8 }, (_, n) => engine.tell(`m${n}`, { name: `n${n}`, behalf })));
+    const runs = (
+      await Promise.all(Array.from({ length: 8 }, (_, n) => engine.agentId(`n${n}`).then((id) => engine.runs(id))))
+    ).flat();
+    expect(runs.filter(({ outcome }) => outcome === "ok")).toHaveLength(3);
+    expect(runs.find(({ outcome }) => outcome !== "ok")?.body.error).toMatchObject({
+      kind: "budget",
+      message: expect.stringMatching(/is used up: 3 of 3 messages\. The owner can lift it: .*--messages N/),
+    });
+    expect(await spent(`messages:DAY:person:${ann}`)).toBe(3);
+    await expect(limiter.admit(token, ann)).rejects.toMatchObject({ code: "insufficient_quota" });
   });
 
-  it("counts one run for every account whose messages it took", async () => {
-    const { engine } = await open({});
-    const queue = { mode: "collect", debounceMs: 1_000 } as const;
-    // Messages are collected while a run is active.
-    const gate = Promise.withResolvers<void>();
-    engine.onCommit = (change) => {
-      if (change.site === "take") gate.resolve();
-      return "go";
-    };
-    await engine.say("zero");
-    await gate.promise;
-    await engine.send({ kind: "user", text: "one", queue }, { accounts: ["token:a", "person:p"] });
-    await engine.send({ kind: "user", text: "two", queue }, { accounts: ["token:b", "person:p"] });
-    await engine.advance(2_000);
-    const day = new Date(engine.clock.now()).toISOString().slice(0, 10);
-    const spent = async (name: string) => (await engine.store.budget(`quota:${day}:${name}`))?.spent.tokens;
-    expect(await Promise.all(["token:a", "token:b", "person:p"].map(spent))).toEqual([15, 15, 15]);
-    expect(await engine.runs()).toHaveLength(2);
-  });
-
-  it("names no account without a daily limit", async () => {
-    const { limiter } = await open({ perToken: { requestsPerMinute: 5 } });
-    expect(limiter.accountsOf(token, "ann")).toBeUndefined();
-    expect(limiter.accountsOf({ ...token, limits: { dollarsPerDay: 1 } }, "ann")).toEqual(["token:t1"]);
+  it("names no limit and adds no commit without a daily limit", async () => {
+    const { limiter, engine, spend } = await open({ perToken: { requestsPerMinute: 5 } });
+    expect(limiter.dayLimitsOf(token, ann)).toBeUndefined();
+    expect(limiter.dayLimitsOf({ ...token, limits: { dollarsPerDay: 1 } }, ann)).toEqual([
+      { of: "token", id: "t1", micros: 1_000_000 },
+    ]);
+    await spend();
+    expect(engine.commits.map(({ site }) => site)).not.toContain("reserve");
   });
 });

@@ -1,11 +1,21 @@
 /**
- * Limits per token and per person: requests per minute, model tokens and dollars per day. The end of a run adds its usage to
- * the daily counts in its own commit (`core/budget/quota.ts`); runs in flight may exceed the limit (L8). Nodes that share a
- * store share the daily counts; each node counts requests per minute for itself.
+ * The limits of tokens and of the people who use the API: requests per minute here; messages, model tokens and dollars per day in the
+ * engine (M21). A token counts for every token that minted it, so a token never spends more than its minter has left. Nodes
+ * that share a store share the daily counts; each node counts requests per minute for itself.
  */
-import { FRESH_ROW, microsOf } from "../../../core/budget/budget.ts";
-import { quotaKey } from "../../../core/budget/quota.ts";
+import {
+  allowedOf,
+  dayKey,
+  FRESH_ROW,
+  isLimited,
+  type Limit,
+  limitOf,
+  messagesKey,
+  reachedText,
+} from "../../../core/budget/budget.ts";
 import { defined } from "../../../core/defined.ts";
+import type { DayLimit } from "../../../core/people/behalf.ts";
+import type { PersonId } from "../../../core/people/person.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import { HttpError } from "../http/http-error.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
@@ -16,80 +26,99 @@ export interface ConfiguredLimits {
   readonly perPerson: UsageLimits;
 }
 
-interface Account {
-  readonly name: string;
-  readonly limits: UsageLimits;
-  /** The start of a sentence. */
-  readonly who: string;
+export interface LimiterOptions {
+  readonly limits: () => ConfiguredLimits;
+  /** The calendar day in the installation's time zone. */
+  readonly dayOf: (at: number) => string;
 }
 
+interface Account extends Pick<DayLimit, "of" | "id"> {
+  readonly limits: UsageLimits;
+}
+
+type Token = Pick<Principal, "id" | "limits" | "above">;
+
 const MINUTE_MS = 60_000;
+const NOTHING_MORE = { tokens: 0, micros: 0 };
 
 export class UsageLimiter {
   readonly #ports: Pick<Ports, "store" | "clock">;
-  readonly #limits: () => ConfiguredLimits;
+  readonly #options: LimiterOptions;
   readonly #rates: RateLimiter;
 
-  constructor(ports: Pick<Ports, "store" | "clock">, limits: () => ConfiguredLimits) {
+  constructor(ports: Pick<Ports, "store" | "clock">, options: LimiterOptions) {
     this.#ports = ports;
-    this.#limits = limits;
+    this.#options = options;
     this.#rates = new RateLimiter(() => ports.clock.monotonic());
   }
 
   /**
-   * Throws a 429 if the token or the person has reached a limit. Counts the request. `isRepeated`: called at a used-up
-   * quota; a request that repeats an earlier one costs nothing and passes.
+   * Throws a 429 if the token, one that minted it, or the person has reached a limit. Counts the request. A request that repeats an
+   * earlier one passes and counts nothing; `isRepeated` is called only if something is limited.
    */
   async admit(
-    principal: Principal,
-    person: string | undefined,
+    principal: Token,
+    person: PersonId | undefined,
     isRepeated: () => Promise<boolean> = async () => false,
   ): Promise<void> {
-    for (const account of this.#accounts(principal, person)) {
-      this.#checkRate(account);
-      const usedUp = await this.#usedUp(account);
-      if (usedUp && !(await isRepeated())) throw usedUp;
-    }
+    const accounts = this.#accounts(principal, person).filter(({ limits }) => Object.keys(limits).length > 0);
+    if (accounts.length === 0 || (await isRepeated())) return;
+    // All quotas before the first rate: a request that is refused takes no permit.
+    for (const account of accounts) await this.#assertLeft(account);
+    for (const account of accounts) this.#checkRate(account);
   }
 
-  /** The accounts with a daily limit: the run of an accepted message counts for them. */
-  accountsOf(principal: Principal, person: string | undefined): readonly string[] | undefined {
-    const names = this.#accounts(principal, person).flatMap(({ name, limits }) => (hasDailyLimit(limits) ? name : []));
-    return names.length === 0 ? undefined : names;
+  /** The daily limits that everything counts for which a request leads to. Undefined if there are none. */
+  dayLimitsOf(principal: Token, person: PersonId | undefined): readonly DayLimit[] | undefined {
+    const limits = this.#accounts(principal, person).flatMap(({ of, id, limits }) => {
+      const limit = daily(limits);
+      return isLimited(limit) ? [{ of, id, ...limit }] : [];
+    });
+    return limits.length === 0 ? undefined : limits;
   }
 
-  #accounts(principal: Principal, person: string | undefined): readonly Account[] {
-    const { perToken, perPerson } = this.#limits();
-    const limits = { ...perToken, ...defined(principal.limits ?? {}) };
-    const token = { name: `token:${principal.id}`, limits, who: "This token" };
-    return person === undefined
-      ? [token]
-      : [token, { name: `person:${person}`, limits: perPerson, who: "This person" }];
+  #accounts({ id, limits, above = [] }: Token, person: PersonId | undefined): readonly Account[] {
+    const { perToken, perPerson } = this.#options.limits();
+    const tokens = [{ id, limits }, ...above].map(
+      (token): Account => ({
+        of: "token",
+        id: token.id,
+        limits: { ...defined(perToken), ...defined(token.limits ?? {}) },
+      }),
+    );
+    return person === undefined ? tokens : [...tokens, { of: "person", id: person, limits: defined(perPerson) }];
   }
 
-  #checkRate({ name, limits: { requestsPerMinute }, who }: Account): void {
+  #checkRate({ of, id, limits: { requestsPerMinute } }: Account): void {
     if (requestsPerMinute === undefined) return;
-    const wait = this.#rates.take(name, { burst: requestsPerMinute, perSecond: requestsPerMinute / 60 });
+    const wait = this.#rates.take(`${of}:${id}`, { burst: requestsPerMinute, perSecond: requestsPerMinute / 60 });
     if (wait === 0) return;
+    const who = of === "token" ? `The token ${id}` : id;
     throw new HttpError(429, "rate_limit_exceeded", `${who} may send ${requestsPerMinute} requests per minute.`, {
       retryAfterMs: Math.min(wait, MINUTE_MS),
     });
   }
 
-  async #usedUp({ name, limits, who }: Account): Promise<HttpError | undefined> {
-    if (!hasDailyLimit(limits)) return undefined;
-    const { store, clock } = this.#ports;
-    const { tokensPerDay, dollarsPerDay } = limits;
-    const { spent } = (await store.budget(quotaKey(name, clock.now()))) ?? FRESH_ROW;
-    const reached =
-      (tokensPerDay !== undefined && spent.tokens >= tokensPerDay && `${tokensPerDay} tokens`) ||
-      (dollarsPerDay !== undefined && spent.micros >= microsOf(dollarsPerDay) && `${dollarsPerDay} dollars`);
-    if (!reached) return undefined;
-    return new HttpError(429, "insufficient_quota", `${who} has used its ${reached} of today.`, {
-      hint: "The count starts again at midnight UTC.",
+  /** Refuses early what the engine would refuse at the first call of the model. */
+  async #assertLeft(account: Account): Promise<void> {
+    const { messages, ...spending } = daily(account.limits);
+    const day = this.#options.dayOf(this.#ports.clock.now());
+    if (isLimited(spending)) await this.#assertRow(dayKey(account, day), spending);
+    if (messages !== undefined) await this.#assertRow(messagesKey(account, day), { tokens: messages });
+  }
+
+  async #assertRow(key: string, limit: Limit): Promise<void> {
+    const { spent, lifted } = (await this.#ports.store.budget(key)) ?? FRESH_ROW;
+    const allowed = allowedOf(limit, lifted);
+    const { tokens = Number.POSITIVE_INFINITY, micros = Number.POSITIVE_INFINITY } = allowed;
+    if (spent.tokens < tokens && spent.micros < micros) return;
+    // At the limit in money the text speaks of money.
+    const needed = spent.micros >= micros ? { tokens: 0, micros: 1 } : NOTHING_MORE;
+    throw new HttpError(429, "insufficient_quota", reachedText(key, allowed, spent, needed), {
+      hint: "The count starts again at midnight.",
     });
   }
 }
 
-const hasDailyLimit = ({ tokensPerDay, dollarsPerDay }: UsageLimits): boolean =>
-  tokensPerDay !== undefined || dollarsPerDay !== undefined;
+const daily = ({ tokensPerDay, dollarsPerDay, messagesPerDay }: UsageLimits): Limit =>
+  limitOf({ tokens: tokensPerDay, dollars: dollarsPerDay, messages: messagesPerDay });

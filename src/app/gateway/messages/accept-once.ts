@@ -4,6 +4,8 @@
  */
 import type { ServerResponse } from "node:http";
 import { type AgentId, messageId } from "../../../core/ids.ts";
+import type { Behalf } from "../../../core/people/behalf.ts";
+import type { PersonId } from "../../../core/people/person.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import { joinsEarlier, type KeyedEntry, type RequestEntry } from "../../../core/store/request.ts";
 import type { AgentSystem } from "../../../engine/agents/agent-system.ts";
@@ -27,9 +29,14 @@ export interface AcceptingCall extends IdentifiedRequest {
   readonly before?: { readonly agentId: AgentId; readonly seq: number };
 }
 
+/** Who speaks. If the request named them, their limits count beside the token's. */
+export interface Speaking {
+  readonly person: PersonId;
+  readonly isNamed: boolean;
+}
+
 export interface AcceptOptions {
-  /** Who is charged beside the token. */
-  readonly person?: string;
+  readonly speaker?: Speaking;
   /** Whether what was sent is the response, and not an error on the way to it. */
   readonly isAnswered?: () => boolean;
 }
@@ -57,7 +64,7 @@ export async function acceptOnce(
   const { context, before, outgoing } = call;
   if (before) return { ...before, isRepeated: true };
   const { conversation, ...made } = await message();
-  const posting = { ...(await postingOf(call, options.person, conversation)), ...made };
+  const posting = { ...(await postingOf(call, options.speaker, conversation)), ...made };
   const posted = await context.agents.post(posting);
   if (posted.status === "stale") throw staleError();
   const { agentId, seq, duplicate: isRepeated, acceptedAt } = posted;
@@ -75,26 +82,39 @@ export async function acceptOnce(
 /** What a message of this call is posted with. Throws a 429 if a limit is reached, unless the call repeats an earlier one. */
 export async function postingOf(
   call: AcceptingCall,
-  person?: string,
+  speaker?: Speaking,
   conversation?: string,
-): Promise<Pick<PostRequest, "source" | "request" | "accounts" | "behalf" | "first">> {
+): Promise<Pick<PostRequest, "source" | "request" | "behalf" | "first">> {
   const { context, principal, keyed } = call;
   const { clock } = context.ports;
   const request = keyed ?? (conversation === undefined ? undefined : contentEntry(call, conversation, clock.now()));
-  await context.limiter.admit(principal, person, () => isRepeated(call, request));
+  await context.limiter.admit(principal, named(speaker), () => isRepeated(call, request));
   return {
     source: { connector: API_CONNECTOR, accountId: principal.id },
     request,
-    accounts: context.limiter.accountsOf(principal, person),
-    behalf: principal.person === undefined ? undefined : { person: principal.person },
+    behalf: behalfOf(call, speaker),
     first: request && context.ledger.unwritten(request.key),
   };
 }
 
-/** Whether a request will join an earlier one. The commit decides; here it only lets the request pass a used-up quota. */
-async function isRepeated({ context }: AcceptingCall, request: RequestEntry | undefined): Promise<boolean> {
-  if (request?.by !== "content") return false;
+/** For whom the message is, with the limits that count for everything it leads to. */
+function behalfOf({ context, principal }: AcceptingCall, speaker: Speaking | undefined): Behalf | undefined {
+  const person = speaker?.person ?? principal.person;
+  return person && { person, limits: context.limiter.dayLimitsOf(principal, named(speaker)) };
+}
+
+const named = (speaker: Speaking | undefined): PersonId | undefined => (speaker?.isNamed ? speaker.person : undefined);
+
+/** Whether a request will join an earlier one, or has the key of one. The commit decides; here it only decides what is counted. */
+async function isRepeated({ context, before }: AcceptingCall, request: RequestEntry | undefined): Promise<boolean> {
+  if (before) return true;
+  if (!request) return false;
   const { store, clock } = context.ports;
+  if (request.by === "key") {
+    // A request of several messages has a row for each.
+    const row = (await store.request(request.key)) ?? (await store.request(`${request.key}#0`));
+    return row !== undefined && row.keepUntil > clock.now();
+  }
   const row = await store.request(request.key);
   if (!row?.message || row.keepUntil <= clock.now()) return false;
   const { seq } = row.message;

@@ -121,7 +121,7 @@ describe("a request without a key that is sent again", () => {
   });
 
   it("joins at the route of messages too, and after a used-up quota", async () => {
-    kit = await RestartingGateway.open({ config: { gateway: { limits: { perToken: { tokensPerDay: 20 } } } } });
+    kit = await RestartingGateway.open({ config: { gateway: { limits: { perToken: { messagesPerDay: 2 } } } } });
     await kit.ask(chat("ann", "hello"));
     const path = "/api/agents/agent:main:api:dm:ann/messages";
     const message = { method: "POST", path, body: { text: "go" } };

@@ -40,7 +40,6 @@ export async function ask(call: Call, { conversation, text, system }: Question):
   const message = {
     to,
     conversation: name,
-    behalf: { person },
     body: {
       kind: "user",
       text,
@@ -49,7 +48,8 @@ export async function ask(call: Call, { conversation, text, system }: Question):
       wishes: system === undefined ? undefined : { extraSystemPrompt: system },
     },
   } as const;
-  const options = { person: user === undefined ? undefined : person, isAnswered: () => answered };
+  const speaker = { person, isNamed: user !== undefined };
+  const options = { speaker, isAnswered: () => answered };
   const { agentId, seq, isRepeated, acceptedAt } = await acceptOnce(call, () => message, options);
   context.metrics.count(isRepeated ? "api_joined" : "api_accepted");
   return {

@@ -127,7 +127,7 @@ export class RunDriver {
         run.body.seqs.map((seq) => ({ agentId: this.#agentId, seq })),
         exit.result,
       );
-      await this.#afterRest(lease);
+      await this.#afterRest(lease, run);
     } finally {
       this.#driven = undefined;
       this.#inbox.runEnded();
@@ -181,7 +181,7 @@ export class RunDriver {
   }
 
   /** After a run: starts the flush or the background summary that the context needs, while no message waits for it. */
-  async #afterRest(lease: AgentLease): Promise<void> {
+  async #afterRest(lease: AgentLease, { body: { behalf } }: LiveRun): Promise<void> {
     const { ports } = this.#host;
     if (this.#host.draining()) return;
     try {
@@ -191,7 +191,7 @@ export class RunDriver {
       this.#flushIsDue = isFlushDue(ports, lease, measured);
       if (!this.#flushIsDue) {
         this.background ??= new BackgroundCompaction();
-        await this.background.start(ports, lease, measured, () => this.#actor.contextWorkDue());
+        await this.background.start(ports, lease, measured, behalf, () => this.#actor.contextWorkDue());
       }
     } catch (error) {
       ports.log.warn("could not prepare the compaction of a context", {

@@ -3,10 +3,9 @@
  * dropped (M1, M8). The same commit writes the prompt, with a line for each dropped message.
  */
 
-import { joinedAccounts } from "../../../core/budget/quota.ts";
 import type { RunId, SessionId } from "../../../core/ids.ts";
 import { type Message, overridesOf } from "../../../core/message/message.ts";
-import type { RunBody } from "../../../core/run/run.ts";
+import { type RunBody, saidIn } from "../../../core/run/run.ts";
 import type { Op } from "../../../core/store/change.ts";
 import {
   chain,
@@ -60,7 +59,7 @@ export async function takeRun(
     humanAt: lastHumanTime(messages),
     person: messages.map(writerOf).findLast((person) => person !== undefined),
     behalf: runBehalf(belonging, read),
-    accounts: joinedAccounts(messages),
+    said: saidOf(messages),
     // The run answers where its last message came from.
     delivery: last.delivery,
     replyToId: last.source?.messageId,
@@ -111,6 +110,14 @@ function entriesOf(
   return [...(summary ? [promptEntry(summary, [], at, runId)] : []), ...messageEntries(messages, runId, speakers)];
 }
 
+const isFromPerson = ({ body }: Message): boolean => body.kind === "user";
+
+/** How many messages are from people, if that does not follow from the run's other fields. */
+function saidOf(messages: readonly Message[]): number | undefined {
+  const said = messages.filter(isFromPerson).length;
+  return said === 0 || said === messages.length ? undefined : said;
+}
+
 /** When the newest message of a person was accepted. Triggers, heartbeats and system messages do not count. */
 function lastHumanTime(messages: readonly Message[]): number | undefined {
   const times = messages.filter(({ body }) => body.kind === "user").map(({ acceptedAt }) => acceptedAt);
@@ -139,10 +146,10 @@ export async function steerInto(
   messages: readonly Message[],
 ): Promise<void> {
   const seqs = messages.map((message) => message.seq);
-  const accounts = joinedAccounts(messages, run.body.accounts);
   const belonging = await belongingOf(ports, lease);
   const behalf = runBehalf(belonging, messages, run.body.behalf);
-  const body: RunBody = { ...run.body, seqs: [...run.body.seqs, ...seqs], accounts, behalf };
+  const said = saidIn(run.body) + messages.filter(isFromPerson).length;
+  const body: RunBody = { ...run.body, seqs: [...run.body.seqs, ...seqs], behalf, said };
   const ops: Op[] = [
     { op: "message.take", runId: run.id, seqs },
     { op: "run.step", runId: run.id, body },

@@ -4,10 +4,12 @@
  * started from; otherwise it is discarded. A run that needs a summary in between waits for this one instead of paying for a
  * second. At most one at a time. After a crash the next run's end starts it again.
  */
-import { limitedScopes } from "../../../core/budget/budget.ts";
+
 import { errorText } from "../../../core/errors.ts";
 import type { SessionId } from "../../../core/ids.ts";
+import type { Behalf } from "../../../core/people/behalf.ts";
 import { sleep } from "../../../core/ports/clock.ts";
+import { isSpendingLimited } from "../../budgets/budget-gate.ts";
 import { CommitRefused } from "../../commit/commit-refused.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { LiveRun } from "../../runtime/live-run.ts";
@@ -49,14 +51,19 @@ export class BackgroundCompaction {
     return this.#prepared !== undefined;
   }
 
-  /** Begins if the context has reached its warning limit. `ready` is called when a summary waits to be appended. */
-  async start(ports: RunPorts, lease: AgentLease, measured: MeasuredContext, ready: () => void): Promise<void> {
+  /** Begins if the context has reached its warning limit. `behalf`: of the run that has just ended. `ready` is called when a summary waits to be appended. */
+  async start(
+    ports: RunPorts,
+    lease: AgentLease,
+    measured: MeasuredContext,
+    behalf: Behalf | undefined,
+    ready: () => void,
+  ): Promise<void> {
     const { limits, thresholds, tokens, overhead } = measured;
     if (this.busy || !limits.enabled || tokens < thresholds.warning) return;
     if (this.#failedAt !== undefined && tokens < this.#failedAt + thresholds.emergency * GROWN_SHARE) return;
     // Limited spending must be reserved, which only a run can do. Runs compact at the critical limit.
-    const budget = ports.budgets?.limitsFor(lease.record);
-    if (budget && limitedScopes(budget).length > 0) return;
+    if (ports.budgets && (await isSpendingLimited(ports.budgets, lease.record, behalf))) return;
     const { agentId, sessionId } = lease;
     const working = new AbortController();
     this.#working = working;

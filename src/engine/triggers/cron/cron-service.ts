@@ -50,9 +50,7 @@ export interface SlotView extends JobSlot {
 }
 
 export interface RunNowOptions {
-  /** Whose daily quotas the run counts for. */
-  readonly accounts?: readonly string[];
-  /** Who starts it: on its way beside the people of the job. */
+  /** Who starts it: on its way beside the people of the job, and its limits count. */
   readonly by?: Behalf;
   readonly also?: (started: { readonly slot: string }) => readonly Op[];
 }
@@ -219,10 +217,10 @@ export class CronService {
   /** Returns the slot, which identifies the run. */
   async run(id: string, options: RunNowOptions = {}): Promise<{ readonly slot: string }> {
     const { slot, message, row } = await this.#manual(id);
-    const { accounts, also, by } = options;
+    const { also, by } = options;
     const more = [row, ...(also?.({ slot }) ?? [])];
     const made = { ...message, behalf: by ? inherited(by, message.behalf) : message.behalf };
-    const posted = this.#ports.post?.({ ...made, accounts, also: more });
+    const posted = this.#ports.post?.({ ...made, also: more });
     if (posted) await posted;
     else await this.#commit("cron.run", [await this.#postOp(made, row.slot.at), ...more]);
     return { slot };

@@ -162,6 +162,9 @@ BEGIN
           UPDATE agents SET descriptor = p->>'descriptor' WHERE id = o.id;
         WHEN 'budget.reserve' THEN
           v_said := {{reserve_budget}}(p, o.id, v_at);
+          IF p ? 'counted' AND v_said->'decision'->>'kind' = 'go' THEN
+            UPDATE runs SET body = p->'counted'->>'body' WHERE id = p->>'runId' AND agent = o.id AND state = 'open';
+          END IF;
           v_touched := v_touched || 'budgets'::text;
         WHEN 'budget.told' THEN
           INSERT INTO budget_told (key, agent) VALUES (p->>'key', o.id) ON CONFLICT DO NOTHING;
@@ -358,7 +361,8 @@ BEGIN
           v_count := {{settle_reservations}}(ARRAY(SELECT id FROM reservations WHERE at < (p->>'reservedBefore')::bigint ORDER BY id), NULL, NULL, true, v_at);
           v_said := jsonb_build_object('op', 'budget.sweep', 'charged', v_count);
           WITH past AS (
-            DELETE FROM budgets WHERE (key >= 'day:' AND key < 'day;' OR key >= 'person:' AND key < 'person;' OR key >= 'quota:' AND key < 'quota;')
+            DELETE FROM budgets WHERE (key >= 'day:' AND key < 'day;' OR key >= 'person:' AND key < 'person;' OR key >= 'quota:' AND key < 'quota;'
+                OR key >= 'token:' AND key < 'token;' OR key >= 'profile:' AND key < 'profile;' OR key >= 'messages:' AND key < 'messages;')
               AND at < (p->>'rowsBefore')::bigint AND reserved_tokens = 0 AND reserved_micros = 0 RETURNING key
           ), forgotten AS (DELETE FROM budget_told USING past WHERE budget_told.key = past.key)
           SELECT count(*) INTO v_count FROM past;
