@@ -39,8 +39,8 @@ export interface Budgets {
   limitsFor(agent: AgentRecord): Limits;
   /** The calendar day in the installation's time zone, `2026-01-31`. */
   dayOf(at: number): string;
-  /** What a person's record allows in a day, with the records of now. */
-  limitOfPerson?(person: PersonId): Promise<Limit | undefined>;
+  /** Whose spending it is now, and what that person's record allows in a day. */
+  personNow?(person: PersonId): Promise<{ readonly id: PersonId; readonly limit?: Limit }>;
   /** One name for a person with several accounts. Default: `connector:id`. Of runs that name no one (`behalf`). */
   personNamed?(connector: string, id: string): string;
 }

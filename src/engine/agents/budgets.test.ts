@@ -7,6 +7,7 @@ import { dieAt } from "../../../test/kit/store.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import { limitsOf } from "../../core/budget/budget.ts";
 import type { AgentId, ChangeId } from "../../core/ids.ts";
+import type { PersonId } from "../../core/people/person.ts";
 import type { CallPrice, ModelResult } from "../../core/ports/model.ts";
 import { liftBudget, listBudgets, spentSince } from "../budgets/budget-book.ts";
 
@@ -359,5 +360,56 @@ describe("budget administration", () => {
     expect(await liftBudget(ports, limits, "day:2026-01-05", { tokens: 5 })).toMatchObject({
       lifted: { tokens: 5, micros: 0 },
     });
+  });
+});
+
+describe("the limits of people", () => {
+  const behalf = { person: "telegram:42" as PersonId };
+  const ann = {
+    id: "ann",
+    role: "guest",
+    accounts: ["telegram:42"],
+    grants: [],
+    createdAt: 1,
+    createdBy: "owner",
+  } as const;
+  const known = async (limits: object, more: TestEngineOptions = {}) => {
+    const engine = await TestEngine.open(within({}, more));
+    const ops = [{ op: "person.put", person: { ...ann, limits } }] as const;
+    await engine.store.commit({ id: "person" as ChangeId, site: "test", at: 1, ops });
+    return engine;
+  };
+  const spent = async (engine: TestEngine, key: string) => (await engine.store.budget(key))?.spent;
+  const day = new Date(START).toISOString().slice(0, 10);
+
+  it("come from their record, whichever account they write with, and name who can lift them", async () => {
+    const engine = await known({ messagesPerDay: 2, dollarsPerDay: 1 });
+    for (let n = 0; n < 3; n++) await engine.tell(`m${n}`, { behalf });
+    const runs = await engine.runs();
+    expect(runs.map(({ outcome }) => outcome).sort()).toEqual(["error", "ok", "ok"]);
+    expect(runs.find(({ outcome }) => outcome === "error")?.body.error?.message).toBe(
+      `The budget of ann for today is used up: 2 of 2 messages. The owner can lift it: rookery budget lift messages:${day}:person:ann --messages N`,
+    );
+    expect(await spent(engine, `person:${day}:ann`)).toEqual({ tokens: 380, micros: 2_000 });
+    expect(await spent(engine, `messages:${day}:person:ann`)).toEqual({ tokens: 2, micros: 0 });
+  });
+
+  it("add no commit for a person whose record has none", async () => {
+    const engine = await known({});
+    await engine.tell("hi", { behalf });
+    expect(sites(engine)).not.toContain("reserve");
+  });
+});
+
+describe("a profile's budget", () => {
+  it("is shared by its agents, day by day", async () => {
+    const engine = await TestEngine.open(within({ profile: { messages: 2, dollars: 1 } }));
+    for (const name of ["ann", "bob", "cid"]) await engine.tell("hi", { name });
+    const last = (await engine.runs(await engine.agentId("cid")))[0];
+    expect(last?.body.error?.message).toMatch(/The budget of the profile main for today is used up: 2 of 2 messages/);
+    expect((await engine.store.budgets({ limit: 9 })).map(({ key }) => key)).toEqual([
+      expect.stringMatching(/^messages:[\d-]+:profile:main$/),
+      expect.stringMatching(/^profile:[\d-]+:main$/),
+    ]);
   });
 });

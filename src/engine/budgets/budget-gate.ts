@@ -8,6 +8,7 @@ import { type Budgets, limitedRows, limitedScopes, reachedText, type Spend } fro
 import type { CallCost } from "../../core/budget/budget-decision.ts";
 import { InvariantError } from "../../core/errors.ts";
 import type { Behalf, DayLimit } from "../../core/people/behalf.ts";
+import type { PersonId } from "../../core/people/person.ts";
 import { sleep } from "../../core/ports/clock.ts";
 import type { ModelRequest, ModelResult } from "../../core/ports/model.ts";
 import { saidIn } from "../../core/run/run.ts";
@@ -57,7 +58,7 @@ export async function askPermission(
   const { budgets, clock } = ports;
   if (!budgets) return FREE;
   const limits = budgets.limitsFor(lease.record);
-  const personal = await limitsOfPerson(budgets, run.body.behalf);
+  const { person, limits: personal } = await limitsOfPerson(budgets, run.body.behalf);
   if (limitedScopes(limits).length === 0 && personal.length === 0) return FREE;
   const price = (await ports.model.price?.(request)) ?? UNKNOWN_PRICE;
   const call = greatestCost(estimatePromptTokens(request), price);
@@ -65,7 +66,7 @@ export async function askPermission(
     if (run.signal.aborted) return { kind: "ended" };
     // Read each time: midnight may pass during the wait.
     const spender = await spenderOf(ports.store, budgets, lease.record, run.body, clock.now());
-    const rows = limitedRows(limits, { ...spender, limits: personal });
+    const rows = limitedRows(limits, { ...spender, person: person ?? spender.person, limits: personal });
     if (rows.length === 0) return FREE;
     const id = ports.ids.uuid();
     const counted = rows.some(({ adds }) => adds !== undefined) ? saidIn(run.body) : undefined;
@@ -93,12 +94,15 @@ export async function askPermission(
   }
 }
 
-/** The limits that travel with the run, and those of its person's record. Without people nothing is read. */
-async function limitsOfPerson(budgets: Budgets, behalf: Behalf | undefined): Promise<readonly DayLimit[]> {
-  if (!behalf) return [];
+/** The run's person, the limits that travel with the run, and those of the person's record. */
+async function limitsOfPerson(
+  budgets: Budgets,
+  behalf: Behalf | undefined,
+): Promise<{ readonly person?: PersonId; readonly limits: readonly DayLimit[] }> {
+  if (!behalf) return { limits: [] };
   const { person, limits = [] } = behalf;
-  const own = await budgets.limitOfPerson?.(person);
-  return own ? [...limits, { of: "person", id: person, ...own }] : limits;
+  const { id, limit } = (await budgets.personNow?.(person)) ?? { id: person };
+  return { person: id, limits: limit ? [...limits, { of: "person", id, ...limit }] : limits };
 }
 
 /** Whether what an agent spends for these people must be reserved. */
@@ -107,7 +111,9 @@ export async function isSpendingLimited(
   agent: AgentRecord,
   behalf: Behalf | undefined,
 ): Promise<boolean> {
-  return limitedScopes(budgets.limitsFor(agent)).length > 0 || (await limitsOfPerson(budgets, behalf)).length > 0;
+  return (
+    limitedScopes(budgets.limitsFor(agent)).length > 0 || (await limitsOfPerson(budgets, behalf)).limits.length > 0
+  );
 }
 
 /** Adds the charge for an ended call to the run's next commit. */

@@ -9,11 +9,10 @@ const OWNER = "owner";
 
 type BudgetConfig = Pick<Config, "budgets" | "session" | "owner">;
 
-/** `limitOfPerson`: from the people's records. Where nothing is limited the engine reserves and counts nothing. */
-export function budgetsOf(config: BudgetConfig, limitOfPerson?: Budgets["limitOfPerson"]): Budgets {
+/** Where nothing is limited the engine reserves and counts nothing. */
+export function budgetsOf(config: BudgetConfig): Budgets {
   const limits = limitsOf(config.budgets);
   return {
-    limitOfPerson,
     limitsFor: () => limits,
     dayOf: (at) => dayIn(at, config.session.timeZone ?? hostZone()),
     personNamed: (connector, userId) =>

@@ -85,12 +85,14 @@ function bodyOf({ raw, incoming }: InviteCall, isJson: boolean): z.infer<typeof 
 
 /** Counts as a failed login: many of them from one address make it wait. */
 function unknown({ context, caller }: InviteCall): Reply {
-  countFailure(context, caller.address, WRONG);
+  const tooMany = countFailure(context, caller.address, WRONG);
+  if (tooMany) throw tooMany;
   return messagePage(404, "This invitation is not valid", "It was used, or it has expired. Ask for a new one.");
 }
 
 function gone({ context, caller }: InviteCall): never {
-  countFailure(context, caller.address, WRONG);
+  const tooMany = countFailure(context, caller.address, WRONG);
+  if (tooMany) throw tooMany;
   throw new HttpError(410, "invitation_used", "This invitation was used, or it has expired.", {
     hint: "Ask the owner for a new one (rookery people invite).",
   });

@@ -9,6 +9,7 @@ import type { Ports } from "../../../core/ports/ports.ts";
 import { DEFAULT_TEXT_LIMITS, type TextLimits } from "../../../core/text-limits.ts";
 import { approvalPortOf } from "../../approvals/approval-port.ts";
 import type { Approvals } from "../../approvals/approvals.ts";
+import { personNow } from "../../budgets/person-now.ts";
 import type { Emit } from "../../engine-event.ts";
 import type { QueuePolicy } from "../../inbox/queue-settings.ts";
 import type { Outbox } from "../../outbox/outbox.ts";
@@ -73,6 +74,7 @@ export function actorHostOf(ports: Ports, options: AgentSystemOptions, parts: Ho
 function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts): RunPorts {
   const { hooks, watchdog, watchdogNotes = watchdogNotesOf(ports) } = options;
   const { events, subagents, outbox, people, directory, approvals, emit } = parts;
+  const whoNow = personNow(directory);
   const textLimits = (): TextLimits => options.textLimits ?? DEFAULT_TEXT_LIMITS;
   return {
     ...ports,
@@ -94,7 +96,8 @@ function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts)
     contextLimits: options.contextLimits,
     // Read for each call: budgets change while the program runs.
     get budgets() {
-      return options.budgets;
+      const { budgets } = options;
+      return budgets && { personNow: whoNow, ...budgets };
     },
     opsOnRunEnd: async (agent, run, result, deliveries) => [
       ...(isChild(agent) ? await subagents.opsOnRunEnd(agent, run, result) : []),
